@@ -1,0 +1,76 @@
+//! The `Authorization` header: finds the bearer token in it (RFC 6750 section 2.1).
+//!
+//! The header is the only place where a token is accepted; one in a query or a body is ignored by
+//! not being passed in here.
+use std::fmt;
+
+/// Why a request's headers hold no bearer token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BearerError {
+    /// There is no `Authorization` header, or it is empty.
+    Missing,
+    /// The header names another scheme, such as `Basic`.
+    Scheme,
+    /// The scheme is there but no token.
+    Empty,
+    /// More than one token, or a token with white space in it.
+    Spaced,
+    /// More than one `Authorization` header, even if they agree.
+    Repeated,
+}
+
+impl BearerError {
+    /// The error code for `WWW-Authenticate` (RFC 6750 section 3.1). None when the client did not
+    /// try a bearer token at all: then the challenge carries no code.
+    #[must_use]
+    pub const fn code(self) -> Option<&'static str> {
+        match self {
+            Self::Missing | Self::Scheme => None,
+            Self::Empty | Self::Spaced | Self::Repeated => Some("invalid_request"),
+        }
+    }
+}
+
+impl fmt::Display for BearerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "no Authorization header",
+            Self::Scheme => "the Authorization scheme is not Bearer",
+            Self::Empty => "no token after Bearer",
+            Self::Spaced => "more than one token after Bearer",
+            Self::Repeated => "more than one Authorization header",
+        })
+    }
+}
+
+impl std::error::Error for BearerError {}
+
+/// The token in the values of a request's `Authorization` headers.
+///
+/// The scheme is matched without regard to case and followed by one or more spaces. What the token
+/// looks like is not judged here: a malformed one is merely unknown.
+///
+/// # Errors
+/// One distinct error per way of not presenting exactly one bearer token.
+pub fn bearer<'a>(headers: &[&'a str]) -> Result<&'a str, BearerError> {
+    let value = match headers {
+        [] => return Err(BearerError::Missing),
+        [value] => value.trim_matches([' ', '\t']),
+        _ => return Err(BearerError::Repeated),
+    };
+    if value.is_empty() {
+        return Err(BearerError::Missing);
+    }
+    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
+    if !scheme.eq_ignore_ascii_case("Bearer") {
+        return Err(BearerError::Scheme);
+    }
+    let token = rest.trim_start_matches(' ');
+    if token.is_empty() {
+        return Err(BearerError::Empty);
+    }
+    if token.contains(char::is_whitespace) {
+        return Err(BearerError::Spaced);
+    }
+    Ok(token)
+}

@@ -1,0 +1,194 @@
+//! The cases about accounts and logins.
+use super::{Failure, ensure, personal};
+use crate::record::{Account, Login, Tier};
+use crate::store::{StoreError, TokenStore};
+use crate::token::Secret;
+
+fn login(email: &str, hash: &str) -> Option<Login> {
+    Some(Login::new(email, Secret::new(hash.to_owned())))
+}
+
+/// The user and hash behind an address.
+async fn behind(store: &dyn TokenStore, email: &str) -> Result<Option<(u64, String)>, StoreError> {
+    let found = store.login(email).await?;
+    Ok(found.map(|(account, hash)| (account.user, hash.expose().to_owned())))
+}
+
+pub(super) async fn last_put(store: &dyn TokenStore) -> Result<(), Failure> {
+    ensure(
+        store.account(1).await?.is_none(),
+        "an unknown user has no account",
+    )?;
+    let first = Account::new(1, Tier::Free);
+    for account in [
+        first,
+        Account {
+            tier: Tier::Paid,
+            ..first
+        },
+        Account {
+            disabled: true,
+            ..first
+        },
+        first,
+    ] {
+        store.put_account(account, None).await?;
+        ensure(
+            store.account(1).await? == Some(account),
+            "an account reads as last put",
+        )?;
+    }
+    ensure(
+        store.account(2).await?.is_none(),
+        "putting one account makes no other",
+    )
+}
+
+pub(super) async fn reaches_tokens(store: &dyn TokenStore) -> Result<(), Failure> {
+    let account = Account::new(1, Tier::Free);
+    store.put_account(account, None).await?;
+    store.put_account(Account::new(2, Tier::Free), None).await?;
+    store.insert(personal(1, 1)).await?;
+    store.insert(personal(2, 1)).await?;
+    store.insert(personal(3, 2)).await?;
+    let changed = Account {
+        tier: Tier::Paid,
+        disabled: true,
+        ..account
+    };
+    store.put_account(changed, None).await?;
+    for (id, expected) in [(1, changed), (2, changed), (3, Account::new(2, Tier::Free))] {
+        let found = store
+            .find(&personal(id, 0).digest)
+            .await?
+            .map(|(_, account)| account);
+        ensure(
+            found == Some(expected),
+            "find shows the account as it is now",
+        )?;
+    }
+    Ok(())
+}
+
+pub(super) async fn login_folds_case(store: &dyn TokenStore) -> Result<(), Failure> {
+    store
+        .put_account(
+            Account::new(1, Tier::Free),
+            login("Ada@Example.com", "hash-1"),
+        )
+        .await?;
+    store.put_account(Account::new(2, Tier::Free), None).await?;
+    let ada = Some((1, "hash-1".to_owned()));
+    for email in [
+        "Ada@Example.com",
+        "ada@example.com",
+        "ADA@EXAMPLE.COM",
+        " ada@example.com ",
+    ] {
+        ensure(
+            behind(store, email).await? == ada,
+            "an address is found in any case",
+        )?;
+    }
+    for email in [
+        "",
+        "ada",
+        "ada@example.co",
+        "ada@example.com.",
+        "%",
+        "_da@example.com",
+    ] {
+        ensure(
+            behind(store, email).await?.is_none(),
+            "no other address is found",
+        )?;
+    }
+    store
+        .put_account(
+            Account {
+                disabled: true,
+                ..Account::new(1, Tier::Free)
+            },
+            None,
+        )
+        .await?;
+    let found = store.login("ada@example.com").await?;
+    ensure(
+        found.is_some_and(|(account, _)| account.disabled),
+        "a disabled account is found as such",
+    )
+}
+
+pub(super) async fn address_is_unique(store: &dyn TokenStore) -> Result<(), Failure> {
+    let first = Account::new(1, Tier::Free);
+    let second = Account::new(2, Tier::Free);
+    store
+        .put_account(first, login("ada@example.com", "hash-1"))
+        .await?;
+    let answer = store
+        .put_account(second, login("ADA@example.com", "hash-2"))
+        .await;
+    ensure(
+        answer == Err(StoreError::Conflict),
+        "another account's address is a conflict",
+    )?;
+    ensure(
+        store.account(2).await?.is_none(),
+        "a conflict makes no account",
+    )?;
+    let ada = Some((1, "hash-1".to_owned()));
+    ensure(
+        behind(store, "ada@example.com").await? == ada,
+        "the first account keeps its address",
+    )?;
+    store
+        .put_account(first, login("ada@example.com", "hash-3"))
+        .await?;
+    let ada = Some((1, "hash-3".to_owned()));
+    ensure(
+        behind(store, "ada@example.com").await? == ada,
+        "one's own address is no conflict",
+    )
+}
+
+pub(super) async fn login_is_kept(store: &dyn TokenStore) -> Result<(), Failure> {
+    let account = Account::new(1, Tier::Free);
+    store
+        .put_account(account, login("ada@example.com", "hash-1"))
+        .await?;
+    store
+        .put_account(
+            Account {
+                tier: Tier::Paid,
+                ..account
+            },
+            None,
+        )
+        .await?;
+    let ada = Some((1, "hash-1".to_owned()));
+    ensure(
+        behind(store, "ada@example.com").await? == ada,
+        "a put without a login leaves it",
+    )?;
+    store
+        .put_account(account, login("countess@example.com", "hash-2"))
+        .await?;
+    ensure(
+        behind(store, "ada@example.com").await?.is_none(),
+        "a replaced address is gone",
+    )?;
+    let new = Some((1, "hash-2".to_owned()));
+    ensure(
+        behind(store, "countess@example.com").await? == new,
+        "the new address is found",
+    )?;
+    let second = Account::new(2, Tier::Free);
+    store
+        .put_account(second, login("ada@example.com", "hash-3"))
+        .await?;
+    let taken = Some((2, "hash-3".to_owned()));
+    ensure(
+        behind(store, "ada@example.com").await? == taken,
+        "a replaced address is free again",
+    )
+}

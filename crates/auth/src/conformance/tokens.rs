@@ -1,0 +1,252 @@
+//! The cases about tokens.
+use super::{Failure, at, digest_of, ensure, personal};
+use crate::record::{Account, Tier, TokenRecord};
+use crate::scope::{SCOPES, ScopeSet};
+use crate::store::{StoreError, TokenStore};
+use crate::token::{Digest, TokenKind};
+
+/// The largest identifier that the service hands out.
+const LARGEST: u64 = (1 << 53) - 1;
+
+async fn user(store: &dyn TokenStore, user: u64) -> Result<(), StoreError> {
+    store
+        .put_account(Account::new(user, Tier::Free), None)
+        .await
+}
+
+pub(super) async fn record_comes_back(store: &dyn TokenStore) -> Result<(), Failure> {
+    user(store, 1).await?;
+    user(store, LARGEST).await?;
+    let every: Vec<&str> = SCOPES.iter().map(|scope| scope.name).collect();
+    let every = ScopeSet::parse(&every.join(" ")).map_err(|e| Failure(e.to_string()))?;
+    let full = TokenRecord {
+        description: "Skript für «Ω» 🦀 'quoted'".to_owned(),
+        last_used_at: Some(at(5)),
+        ..personal(1, 1)
+    };
+    let service = TokenRecord::service(LARGEST, digest_of(2), LARGEST, LARGEST - 1, at(7));
+    let access = TokenRecord {
+        kind: TokenKind::Access,
+        app: Some(8),
+        grant: Some(9),
+        scopes: every,
+        expires_at: Some(at(3_600_000)),
+        revoked_at: Some(at(11)),
+        ..personal(3, 1)
+    };
+    let refresh = TokenRecord {
+        kind: TokenKind::Refresh,
+        app: Some(8),
+        grant: Some(9),
+        scopes: ScopeSet::empty(),
+        ..personal(4, 1)
+    };
+    for record in [full, service, access, refresh] {
+        store.insert(record.clone()).await?;
+        let found = store.find(&record.digest).await?;
+        let account = Account::new(record.user, Tier::Free);
+        let promise = format!(
+            "the {} record is found with every field as inserted",
+            record.kind.name()
+        );
+        ensure(found == Some((record, account)), &promise)?;
+    }
+    Ok(())
+}
+
+pub(super) async fn whole_digest(store: &dyn TokenStore) -> Result<(), Failure> {
+    user(store, 1).await?;
+    let record = personal(1, 1);
+    store.insert(record.clone()).await?;
+    for bit in 0..256 {
+        let mut other = record.digest;
+        if let Some(byte) = other.0.get_mut(bit / 8) {
+            *byte ^= 1 << (bit % 8);
+        }
+        let found = store.find(&other).await?;
+        ensure(
+            found.is_none(),
+            &format!("a digest that differs in bit {bit} is another token's"),
+        )?;
+    }
+    for other in [Digest([0; 32]), Digest([255; 32])] {
+        ensure(
+            store.find(&other).await?.is_none(),
+            "a constant digest finds nothing",
+        )?;
+    }
+    ensure(
+        store.find(&record.digest).await?.is_some(),
+        "the digest itself finds its token",
+    )
+}
+
+pub(super) async fn taken_once(store: &dyn TokenStore) -> Result<(), Failure> {
+    user(store, 1).await?;
+    user(store, 2).await?;
+    let first = personal(1, 1);
+    store.insert(first.clone()).await?;
+    let same_id = TokenRecord {
+        digest: digest_of(9),
+        ..personal(1, 2)
+    };
+    let same_digest = TokenRecord {
+        digest: first.digest,
+        ..personal(2, 2)
+    };
+    for (what, record) in [("id", same_id), ("digest", same_digest)] {
+        let answer = store.insert(record).await;
+        ensure(
+            answer == Err(StoreError::Conflict),
+            &format!("a second token with one {what} is a conflict"),
+        )?;
+    }
+    ensure(
+        store.list(2).await?.is_empty(),
+        "a conflict inserts nothing",
+    )?;
+    ensure(
+        store.find(&digest_of(9)).await?.is_none(),
+        "a conflict leaves no digest behind",
+    )?;
+    let found = store.find(&first.digest).await?.map(|(record, _)| record);
+    ensure(
+        found == Some(first),
+        "the first token is untouched by a conflict",
+    )
+}
+
+pub(super) async fn needs_account(store: &dyn TokenStore) -> Result<(), Failure> {
+    let record = personal(1, 1);
+    let answer = store.insert(record.clone()).await;
+    ensure(
+        answer == Err(StoreError::NoAccount),
+        "a token of no account is refused",
+    )?;
+    ensure(
+        store.find(&record.digest).await?.is_none(),
+        "a refused token is not kept",
+    )?;
+    user(store, 1).await?;
+    store.insert(record).await?;
+    Ok(())
+}
+
+pub(super) async fn revoked_once(store: &dyn TokenStore) -> Result<(), Failure> {
+    user(store, 1).await?;
+    let record = personal(1, 1);
+    store.insert(record.clone()).await?;
+    ensure(
+        !store.revoke(77, at(1)).await?,
+        "revoking an unknown token reports false",
+    )?;
+    ensure(
+        store.revoke(1, at(2)).await?,
+        "the first revocation reports true",
+    )?;
+    ensure(
+        !store.revoke(1, at(3)).await?,
+        "the second revocation reports false",
+    )?;
+    let found = store.find(&record.digest).await?;
+    let when = found.and_then(|(record, _)| record.revoked_at);
+    ensure(
+        when == Some(at(2)),
+        "find shows the revocation, with the first one's time",
+    )?;
+    let listed = store.list(1).await?;
+    ensure(
+        listed.iter().all(|r| r.revoked_at == Some(at(2))),
+        "list shows the revocation too",
+    )
+}
+
+pub(super) async fn revokes_one(store: &dyn TokenStore) -> Result<(), Failure> {
+    user(store, 1).await?;
+    for id in 1..=3 {
+        store.insert(personal(id, 1)).await?;
+    }
+    store.revoke(2, at(1)).await?;
+    let dead: Vec<u64> = store
+        .list(1)
+        .await?
+        .iter()
+        .filter(|r| r.revoked_at.is_some())
+        .map(|r| r.id)
+        .collect();
+    ensure(dead == [2], "only the token named is revoked")
+}
+
+pub(super) async fn dead_found(store: &dyn TokenStore) -> Result<(), Failure> {
+    user(store, 1).await?;
+    let expired = TokenRecord {
+        expires_at: Some(at(0)),
+        ..personal(1, 1)
+    };
+    let revoked = personal(2, 1);
+    store.insert(expired.clone()).await?;
+    store.insert(revoked.clone()).await?;
+    store.revoke(2, at(1)).await?;
+    for record in [expired, revoked] {
+        let found = store.find(&record.digest).await?;
+        ensure(
+            found.is_some(),
+            "a dead token is found, so that the refusal can say why",
+        )?;
+    }
+    Ok(())
+}
+
+pub(super) async fn listed_in_order(store: &dyn TokenStore) -> Result<(), Failure> {
+    user(store, 1).await?;
+    user(store, 2).await?;
+    for (id, owner) in [(9, 1), (3, 1), (4, 2), (20, 1), (5, 1)] {
+        store.insert(personal(id, owner)).await?;
+    }
+    store.revoke(5, at(1)).await?;
+    let ids: Vec<u64> = store
+        .list(1)
+        .await?
+        .iter()
+        .map(|record| record.id)
+        .collect();
+    ensure(
+        ids == [3, 5, 9, 20],
+        "a user's own tokens, dead ones included, in order of id",
+    )?;
+    ensure(
+        store.list(3).await?.is_empty(),
+        "a user without tokens has an empty list",
+    )
+}
+
+pub(super) async fn touch_forward(store: &dyn TokenStore) -> Result<(), Failure> {
+    user(store, 1).await?;
+    store.insert(personal(1, 1)).await?;
+    store.insert(personal(2, 1)).await?;
+    let used = async || -> Result<Vec<_>, StoreError> {
+        Ok(store
+            .list(1)
+            .await?
+            .iter()
+            .map(|record| record.last_used_at)
+            .collect())
+    };
+    store.touch(&[]).await?;
+    ensure(
+        used().await? == [None, None],
+        "touching nothing changes nothing",
+    )?;
+    store
+        .touch(&[(77, at(9)), (1, at(5)), (2, at(6)), (1, at(4))])
+        .await?;
+    ensure(
+        used().await? == [Some(at(5)), Some(at(6))],
+        "the latest time of each token stays",
+    )?;
+    store.touch(&[(1, at(3)), (2, at(8))]).await?;
+    ensure(
+        used().await? == [Some(at(5)), Some(at(8))],
+        "an earlier time is passed over",
+    )
+}

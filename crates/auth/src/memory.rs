@@ -1,0 +1,129 @@
+//! A token store in memory: the reference for what the port means, and handy in tests.
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+
+use crate::record::{Account, Login, TokenRecord, fold_email};
+use crate::store::{StoreError, TokenStore};
+use crate::token::{Digest, Secret};
+
+/// Tokens and accounts in memory, gone with the value.
+#[derive(Debug, Default)]
+pub struct MemoryTokenStore(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    accounts: HashMap<u64, Account>,
+    logins: HashMap<u64, Login>,
+    tokens: BTreeMap<u64, TokenRecord>,
+    by_digest: HashMap<Digest, u64>,
+    by_email: HashMap<String, u64>,
+}
+
+impl MemoryTokenStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change below is checked first and then made, so a poisoned state is a whole one.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl TokenStore for MemoryTokenStore {
+    async fn find(&self, digest: &Digest) -> Result<Option<(TokenRecord, Account)>, StoreError> {
+        let state = self.state();
+        let record = state
+            .by_digest
+            .get(digest)
+            .and_then(|id| state.tokens.get(id));
+        Ok(record.and_then(|record| Some((record.clone(), *state.accounts.get(&record.user)?))))
+    }
+
+    async fn insert(&self, record: TokenRecord) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if !state.accounts.contains_key(&record.user) {
+            return Err(StoreError::NoAccount);
+        }
+        if state.tokens.contains_key(&record.id) || state.by_digest.contains_key(&record.digest) {
+            return Err(StoreError::Conflict);
+        }
+        state.by_digest.insert(record.digest, record.id);
+        state.tokens.insert(record.id, record);
+        Ok(())
+    }
+
+    async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let live = state
+            .tokens
+            .get_mut(&id)
+            .filter(|record| record.revoked_at.is_none());
+        Ok(live.map(|record| record.revoked_at = Some(now)).is_some())
+    }
+
+    async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError> {
+        let state = self.state();
+        Ok(state
+            .tokens
+            .values()
+            .filter(|record| record.user == user)
+            .cloned()
+            .collect())
+    }
+
+    async fn touch(&self, used: &[(u64, SystemTime)]) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for (id, at) in used {
+            if let Some(record) = state.tokens.get_mut(id) {
+                record.last_used_at = record.last_used_at.max(Some(*at));
+            }
+        }
+        Ok(())
+    }
+
+    async fn put_account(&self, account: Account, login: Option<Login>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if let Some(login) = login {
+            if state
+                .by_email
+                .get(login.email())
+                .is_some_and(|user| *user != account.user)
+            {
+                return Err(StoreError::Conflict);
+            }
+            state
+                .by_email
+                .insert(login.email().to_owned(), account.user);
+            let email = login.email().to_owned();
+            if let Some(old) = state.logins.insert(account.user, login)
+                && old.email() != email
+            {
+                state.by_email.remove(old.email());
+            }
+        }
+        state.accounts.insert(account.user, account);
+        Ok(())
+    }
+
+    async fn account(&self, user: u64) -> Result<Option<Account>, StoreError> {
+        Ok(self.state().accounts.get(&user).copied())
+    }
+
+    async fn login(&self, email: &str) -> Result<Option<(Account, Secret)>, StoreError> {
+        let state = self.state();
+        let user = state.by_email.get(&fold_email(email));
+        Ok(user.and_then(|user| {
+            Some((
+                *state.accounts.get(user)?,
+                state.logins.get(user)?.hash().clone(),
+            ))
+        }))
+    }
+}

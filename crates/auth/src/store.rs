@@ -1,0 +1,68 @@
+//! The port through which tokens and accounts are kept.
+use std::fmt;
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+
+use crate::record::{Account, Login, TokenRecord};
+use crate::token::{Digest, Secret};
+
+/// Why a store did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreError {
+    /// The store could not be reached or failed; the text is for the log.
+    Unavailable(String),
+    /// An id, digest or e-mail address is taken. Nothing was changed.
+    Conflict,
+    /// The account named does not exist. Nothing was changed.
+    NoAccount,
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(why) => write!(f, "the token store is unavailable: {why}"),
+            Self::Conflict => f.write_str("an id, digest or e-mail address is taken"),
+            Self::NoAccount => f.write_str("no such account"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// Tokens and accounts, kept. Every method is one trip, and its effect is seen by every later call
+/// on every node: nothing in here may be served from a cache that a revocation does not reach.
+///
+/// [`conformance::CASES`](crate::conformance::CASES) says in code what each method promises.
+#[async_trait]
+pub trait TokenStore: Send + Sync {
+    /// The token with exactly this digest, and the account it acts as. Dead tokens are found too:
+    /// [`check`](crate::grant::check) decides.
+    async fn find(&self, digest: &Digest) -> Result<Option<(TokenRecord, Account)>, StoreError>;
+
+    /// Keeps a new token. `Conflict` if its id or digest is taken, `NoAccount` if its user is
+    /// unknown.
+    async fn insert(&self, record: TokenRecord) -> Result<(), StoreError>;
+
+    /// Revokes a token; `true` if this call did it. Of many calls for one token, one returns
+    /// `true`, and its `now` stays.
+    async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, StoreError>;
+
+    /// All tokens of a user, dead or alive, in order of id.
+    async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError>;
+
+    /// Notes when tokens were last used, many at once. Times never move back; unknown ids are
+    /// passed over.
+    async fn touch(&self, used: &[(u64, SystemTime)]) -> Result<(), StoreError>;
+
+    /// Creates an account or replaces it. A login replaces the earlier one; `None` leaves it.
+    /// `Conflict` if the login's address is another account's.
+    async fn put_account(&self, account: Account, login: Option<Login>) -> Result<(), StoreError>;
+
+    /// The account of a user.
+    async fn account(&self, user: u64) -> Result<Option<Account>, StoreError>;
+
+    /// The account with this e-mail address, without regard to case, and its password's hash.
+    /// A disabled account is found too.
+    async fn login(&self, email: &str) -> Result<Option<(Account, Secret)>, StoreError>;
+}

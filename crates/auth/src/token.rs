@@ -1,0 +1,173 @@
+//! Token texts: how a secret is made, how it is recognised, and the digest that is stored.
+//!
+//! A token is `prefix + base64url(256 random bits) + checksum`, 53 characters. The prefix tells
+//! people and secret scanners what they found; the checksum lets a garbled text be refused without
+//! a look-up. Neither is trusted: a token counts only if the digest of its *whole* text is stored,
+//! and its kind is read from the stored record.
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::SHA256;
+
+/// Characters before the random part.
+const PREFIX_CHARS: usize = 4;
+/// 256 bits in base64url without padding.
+const RANDOM_CHARS: usize = 43;
+/// 32 bits in base64url without padding.
+const CHECKSUM_CHARS: usize = 6;
+/// The length of every token text.
+pub const TOKEN_CHARS: usize = PREFIX_CHARS + RANDOM_CHARS + CHECKSUM_CHARS;
+
+/// What a token is for. Stored with its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenKind {
+    /// A personal access token: acts as its user, with full permissions.
+    Personal,
+    /// A service account's token: reaches everything in one workspace.
+    Service,
+    /// An OAuth access token: acts as its user within the scopes the user granted to an app.
+    Access,
+    /// An OAuth refresh token: buys access tokens, and is not itself a bearer token.
+    Refresh,
+}
+
+impl TokenKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Personal, Self::Service, Self::Access, Self::Refresh];
+
+    /// The first characters of a token of this kind.
+    #[must_use]
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Personal => "wgp_",
+            Self::Service => "wgs_",
+            Self::Access => "wga_",
+            Self::Refresh => "wgr_",
+        }
+    }
+
+    /// The kind's name, as stores keep it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Personal => "personal",
+            Self::Service => "service",
+            Self::Access => "access",
+            Self::Refresh => "refresh",
+        }
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A text that must not be seen: no `Display`, and `Debug` hides it.
+///
+/// ```compile_fail
+/// let secret = workgraph_auth::Secret::new("x".to_owned());
+/// println!("{secret}");
+/// ```
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a secret text.
+    #[must_use]
+    pub const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text itself. Show it to its owner once; never log it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// The SHA-256 of a whole token text: what stores keep and look up.
+///
+/// A plain hash is enough because a token carries 256 random bits; nothing can be guessed from it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// The digest of any text, without a look at its form.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(ring::digest::digest(&SHA256, text.as_bytes()).as_ref());
+        Self(bytes)
+    }
+
+    /// The key under which limits are counted for this token: the digest's first half.
+    #[must_use]
+    pub fn key(&self) -> [u8; 16] {
+        let mut key = [0; 16];
+        for (to, from) in key.iter_mut().zip(self.0) {
+            *to = from;
+        }
+        key
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Digest(")?;
+        for byte in self.0.iter().take(4) {
+            write!(f, "{byte:02x}")?;
+        }
+        f.write_str("..)")
+    }
+}
+
+/// Makes a token of 256 random bits: the secret for its owner and the digest for the store.
+///
+/// `random` must come from the operating system's generator, fresh for each token.
+#[must_use]
+pub fn mint(kind: TokenKind, random: &[u8; 32]) -> (Secret, Digest) {
+    let mut text = String::with_capacity(TOKEN_CHARS);
+    text.push_str(kind.prefix());
+    URL_SAFE_NO_PAD.encode_string(random, &mut text);
+    let sum = checksum(&text);
+    text.push_str(&sum);
+    let digest = Digest::of(&text);
+    (Secret(text), digest)
+}
+
+/// The digest of a presented token, or `None` for a text that no `mint` can have made.
+///
+/// `None` says only what anyone can compute from the text alone, so it is no oracle.
+#[must_use]
+pub fn digest(text: &str) -> Option<Digest> {
+    if text.len() != TOKEN_CHARS {
+        return None;
+    }
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    if !text.bytes().all(plain) {
+        return None;
+    }
+    let (body, sum) = text.split_at_checked(PREFIX_CHARS + RANDOM_CHARS)?;
+    if !TokenKind::ALL
+        .iter()
+        .any(|kind| body.starts_with(kind.prefix()))
+    {
+        return None;
+    }
+    (checksum(body) == sum).then(|| Digest::of(text))
+}
+
+/// Six characters that depend on every character before them: 32 bits of their SHA-256.
+fn checksum(body: &str) -> String {
+    let Digest([a, b, c, d, ..]) = Digest::of(body);
+    URL_SAFE_NO_PAD.encode([a, b, c, d])
+}
