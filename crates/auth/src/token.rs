@@ -139,7 +139,7 @@ pub fn mint(kind: TokenKind, random: &[u8; 32]) -> (Secret, Digest) {
     text.push_str(kind.prefix());
     URL_SAFE_NO_PAD.encode_string(random, &mut text);
     let sum = checksum(&text);
-    text.push_str(&sum);
+    URL_SAFE_NO_PAD.encode_string(sum, &mut text);
     let digest = Digest::of(&text);
     (Secret(text), digest)
 }
@@ -163,11 +163,15 @@ pub fn digest(text: &str) -> Option<Digest> {
     {
         return None;
     }
-    (checksum(body) == sum).then(|| Digest::of(text))
+    let mut expected = [0; CHECKSUM_CHARS];
+    URL_SAFE_NO_PAD
+        .encode_slice(checksum(body), &mut expected)
+        .ok()?;
+    (expected == *sum.as_bytes()).then(|| Digest::of(text))
 }
 
-/// Six characters that depend on every character before them: 32 bits of their SHA-256.
-fn checksum(body: &str) -> String {
+/// 32 bits that depend on every character before the checksum: the start of their SHA-256.
+fn checksum(body: &str) -> [u8; 4] {
     let Digest([a, b, c, d, ..]) = Digest::of(body);
-    URL_SAFE_NO_PAD.encode([a, b, c, d])
+    [a, b, c, d]
 }

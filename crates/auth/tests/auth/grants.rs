@@ -1,0 +1,187 @@
+//! The decision on a stored token: every refusal, and the very instant of expiry.
+use std::time::{Duration, SystemTime};
+
+use workgraph_auth::{Account, Grant, Refusal, ScopeSet, Tier, TokenKind, TokenRecord, check};
+
+use crate::{at, record};
+
+const ACCOUNT: Account = Account::new(12, Tier::Paid);
+const BEARERS: [TokenKind; 3] = [TokenKind::Personal, TokenKind::Service, TokenKind::Access];
+
+type Check = fn(&TokenRecord, &Account, SystemTime) -> Result<Grant, Refusal>;
+
+/// Whether a check lets a token live until its expiry, and not at it or after it.
+fn keeps_expiry(check: Check) -> bool {
+    BEARERS.into_iter().all(|kind| {
+        let record = TokenRecord {
+            expires_at: Some(at(3_600_000)),
+            ..record(kind)
+        };
+        let ends = [0, 1, 3_599_999].map(|ms| check(&record, &ACCOUNT, at(ms)).is_ok());
+        let dead = [3_600_000, 3_600_001, 7_200_000].map(|ms| check(&record, &ACCOUNT, at(ms)));
+        ends == [true; 3] && dead == [Err(Refusal::Expired); 3]
+    })
+}
+
+#[test]
+fn a_token_is_dead_at_its_expiry() {
+    assert!(keeps_expiry(check));
+}
+
+#[test]
+fn a_check_that_is_one_instant_late_or_early_is_noticed() {
+    fn late(record: &TokenRecord, account: &Account, now: SystemTime) -> Result<Grant, Refusal> {
+        check(record, account, now - Duration::from_millis(1)) // `<=` where `<` belongs
+    }
+    fn early(record: &TokenRecord, account: &Account, now: SystemTime) -> Result<Grant, Refusal> {
+        check(record, account, now + Duration::from_millis(1))
+    }
+    fn never(record: &TokenRecord, account: &Account, _: SystemTime) -> Result<Grant, Refusal> {
+        check(record, account, at(0))
+    }
+    for (what, broken) in [("late", late as Check), ("early", early), ("never", never)] {
+        assert!(!keeps_expiry(broken), "{what}");
+    }
+}
+
+#[test]
+fn a_grant_says_what_the_record_says() {
+    for kind in BEARERS {
+        let record = TokenRecord {
+            scopes: ScopeSet::parse("tasks:read").unwrap(),
+            ..record(kind)
+        };
+        let grant = check(&record, &ACCOUNT, at(0)).unwrap();
+        let expected = Grant {
+            token: 5,
+            user: 12,
+            app: record.app,
+            workspace: record.workspace,
+            scopes: record.scopes,
+            kind,
+            key: record.digest.key(),
+            tier: Tier::Paid,
+        };
+        assert_eq!(grant, expected);
+    }
+    let free = check(
+        &record(TokenKind::Personal),
+        &Account::new(12, Tier::Free),
+        at(0),
+    )
+    .unwrap();
+    assert_eq!((free.tier, free.scopes), (Tier::Free, ScopeSet::full()));
+}
+
+#[test]
+fn a_token_without_expiry_lives_on() {
+    let centuries = at(0) + Duration::from_secs(10_000_000_000);
+    assert!(check(&record(TokenKind::Personal), &ACCOUNT, centuries).is_ok());
+}
+
+#[test]
+fn a_refresh_token_is_no_bearer_token_in_any_state() {
+    let base = record(TokenKind::Refresh);
+    let states = [
+        base.clone(),
+        TokenRecord {
+            revoked_at: Some(at(0)),
+            ..base.clone()
+        },
+        TokenRecord {
+            expires_at: Some(at(0)),
+            ..base
+        },
+    ];
+    for record in states {
+        assert_eq!(check(&record, &ACCOUNT, at(1)), Err(Refusal::NotBearer));
+    }
+}
+
+#[test]
+fn the_first_reason_is_told() {
+    for kind in BEARERS {
+        let good = record(kind);
+        let expired = TokenRecord {
+            expires_at: Some(at(1)),
+            ..good.clone()
+        };
+        let revoked = TokenRecord {
+            revoked_at: Some(at(9)),
+            ..expired.clone()
+        };
+        let disabled = Account {
+            disabled: true,
+            ..ACCOUNT
+        };
+        assert_eq!(check(&expired, &ACCOUNT, at(1)), Err(Refusal::Expired));
+        assert_eq!(check(&expired, &disabled, at(1)), Err(Refusal::Disabled));
+        // Revoked counts from any clock, also one that runs behind the revoking node's.
+        assert_eq!(check(&revoked, &disabled, at(1)), Err(Refusal::Revoked));
+        assert_eq!(
+            check(
+                &good,
+                &Account {
+                    user: 13,
+                    ..ACCOUNT
+                },
+                at(1)
+            ),
+            Err(Refusal::Unknown)
+        );
+    }
+}
+
+#[test]
+fn records_that_do_not_hold_together_are_unknown() {
+    let (personal, service, access) = (
+        record(TokenKind::Personal),
+        record(TokenKind::Service),
+        record(TokenKind::Access),
+    );
+    let unsound = [
+        TokenRecord {
+            workspace: None,
+            ..service.clone()
+        },
+        TokenRecord {
+            app: Some(1),
+            ..service
+        },
+        TokenRecord {
+            app: Some(1),
+            ..personal.clone()
+        },
+        TokenRecord {
+            grant: Some(1),
+            ..personal.clone()
+        },
+        TokenRecord {
+            workspace: Some(1),
+            ..personal
+        },
+        TokenRecord {
+            expires_at: None,
+            ..access.clone()
+        },
+        TokenRecord {
+            app: None,
+            ..access.clone()
+        },
+        TokenRecord {
+            grant: None,
+            ..access.clone()
+        },
+        TokenRecord {
+            workspace: Some(1),
+            ..access
+        },
+    ];
+    for record in unsound {
+        assert_eq!(
+            check(&record, &ACCOUNT, at(0)),
+            Err(Refusal::Unknown),
+            "{record:?}"
+        );
+    }
+}
