@@ -142,6 +142,16 @@ fn impossible_texts_have_no_digest() {
     }
 }
 
+/// A garbled token costs no look-up: its checksum no longer fits.
+#[test]
+fn neighbours_of_a_token_have_no_digest() {
+    for (secret, _) in thousand().iter().step_by(100) {
+        for text in neighbours(secret.expose()) {
+            assert_eq!(digest(&text), None, "{text}");
+        }
+    }
+}
+
 #[test]
 fn the_form_is_stable() {
     let (secret, digest) = mint(TokenKind::Personal, &[0; 32]);
