@@ -1,0 +1,213 @@
+//! Page tokens: where the next page starts, sealed so that only a token we gave out is accepted.
+//!
+//! A token is base64url of `version 1 | key id 2 | nonce 12 | ciphertext | tag 16` (bytes, big-endian),
+//! sealed with ChaCha20-Poly1305 (RFC 8439). The listing it belongs to is authenticated beside it, so
+//! a token of another user, app, route, filter or order doesn't open. The plaintext is fixed-width:
+//! a token's length tells only how many sort values the order has.
+//!
+//! What an opened cursor holds is still treated as input by whoever uses it: values are bound as
+//! parameters, never put into a query's text.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::digest::{Context, SHA256};
+
+use crate::keyring::{Key, KeyRing};
+use crate::message;
+
+/// The most sort values a cursor may hold.
+pub const AFTER_MAX: usize = 8;
+
+const VERSION: u8 = 1;
+const PURPOSE: &[u8] = b"workgraph page token";
+const HEAD: usize = 1 + 2 + NONCE_LEN;
+const TAG: usize = 16;
+/// `upto`, `sent` and `expires`.
+const FIXED: usize = 8 + 4 + 8;
+
+/// Where a page ended, and which listing it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor {
+    /// The listing, from [`listing`].
+    pub listing: [u8; 16],
+    /// The sort values of the last row sent, most significant first, at most [`AFTER_MAX`].
+    pub after: Vec<i64>,
+    /// The highest commit sequence when the walk began: later inserts aren't part of it.
+    pub upto: u64,
+    /// Rows sent so far in this walk, for the truncation limits.
+    pub sent: u32,
+    /// The instant from which the token is refused, in whole seconds (a fraction is cut off).
+    pub expires: SystemTime,
+}
+
+/// Why a token was refused. `Display` is the message for the client, both are status 400.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CursorError {
+    /// Not a token of ours, changed, or of another listing.
+    Invalid,
+    /// Past its expiry, or sealed with a key that has been retired.
+    Expired,
+}
+
+impl fmt::Display for CursorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Invalid => message::OFFSET_INVALID,
+            Self::Expired => message::OFFSET_EXPIRED,
+        })
+    }
+}
+
+impl std::error::Error for CursorError {}
+
+/// Names a listing: a digest of everything a token is bound to, in an agreed order, such as user, app,
+/// route, filters and sort order. Each part is hashed with its length, so moving bytes from one part to
+/// the next gives another listing. Leave out what may change between pages: `limit` and `opt_fields`.
+#[must_use]
+pub fn listing(parts: &[&[u8]]) -> [u8; 16] {
+    let mut hash = Context::new(&SHA256);
+    for part in parts {
+        hash.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(part);
+    }
+    let digest = hash.finish();
+    digest.as_ref().first_chunk().copied().unwrap_or_default()
+}
+
+impl Cursor {
+    /// Seals the cursor with the current key. `nonce` must be fresh random bytes for every token.
+    ///
+    /// A cursor with more than [`AFTER_MAX`] sort values is the caller's mistake; its token is one that
+    /// [`Cursor::open`] refuses.
+    #[must_use]
+    pub fn seal(&self, keys: &KeyRing, nonce: [u8; 12]) -> String {
+        let (kid, key) = keys.sealing();
+        let mut text = Vec::with_capacity(FIXED + self.after.len() * 8 + TAG);
+        text.extend_from_slice(&self.upto.to_be_bytes());
+        text.extend_from_slice(&self.sent.to_be_bytes());
+        text.extend_from_slice(&seconds(self.expires).to_be_bytes());
+        for value in &self.after {
+            text.extend_from_slice(&value.to_be_bytes());
+        }
+        let mut token = Vec::with_capacity(HEAD + text.len() + TAG);
+        token.push(VERSION);
+        token.extend_from_slice(&kid.to_be_bytes());
+        token.extend_from_slice(&nonce);
+        let aad = Aad::from(bound(kid, self.listing));
+        let sealed = cipher(key).and_then(|cipher| {
+            let nonce = Nonce::assume_unique_for_key(nonce);
+            cipher.seal_in_place_append_tag(nonce, aad, &mut text).ok()
+        });
+        if sealed.is_some() {
+            token.extend_from_slice(&text);
+        }
+        URL_SAFE_NO_PAD.encode(token)
+    }
+
+    /// Opens a token for this listing at this time. The cursor it gives carries `listing`.
+    ///
+    /// # Errors
+    /// [`CursorError::Expired`] when `now` is at or past the expiry or the key was retired, otherwise
+    /// [`CursorError::Invalid`] for every byte sequence that isn't exactly a sealed token of it.
+    pub fn open(
+        token: &str,
+        keys: &KeyRing,
+        listing: [u8; 16],
+        now: SystemTime,
+    ) -> Result<Self, CursorError> {
+        const LONGEST: usize = (HEAD + FIXED + AFTER_MAX * 8 + TAG).div_ceil(3) * 4;
+        if token.len() > LONGEST {
+            return Err(CursorError::Invalid);
+        }
+        // The engine refuses padding and leftover bits, so a cursor has one spelling only.
+        let bytes = URL_SAFE_NO_PAD
+            .decode(token)
+            .map_err(|_| CursorError::Invalid)?;
+        let mut rest = Reader(&bytes);
+        let version = rest.take::<1>()?;
+        let kid = u16::from_be_bytes(rest.take()?);
+        let nonce = rest.take::<NONCE_LEN>()?;
+        let values = rest
+            .0
+            .len()
+            .checked_sub(FIXED + TAG)
+            .ok_or(CursorError::Invalid)?;
+        if version != [VERSION] || values % 8 != 0 || values / 8 > AFTER_MAX {
+            return Err(CursorError::Invalid);
+        }
+        let key = match keys.find(kid) {
+            Key::Live(key) => key,
+            Key::Retired => return Err(CursorError::Expired),
+            Key::Unknown => return Err(CursorError::Invalid),
+        };
+        let mut sealed = rest.0.to_vec();
+        let aad = Aad::from(bound(kid, listing));
+        let text = cipher(key)
+            .and_then(|c| {
+                c.open_in_place(Nonce::assume_unique_for_key(nonce), aad, &mut sealed)
+                    .ok()
+            })
+            .ok_or(CursorError::Invalid)?;
+        let mut rest = Reader(text);
+        let upto = u64::from_be_bytes(rest.take()?);
+        let sent = u32::from_be_bytes(rest.take()?);
+        let expires = UNIX_EPOCH.checked_add(Duration::from_secs(u64::from_be_bytes(rest.take()?)));
+        let expires = expires.ok_or(CursorError::Invalid)?;
+        if now >= expires {
+            return Err(CursorError::Expired);
+        }
+        let mut after = Vec::with_capacity(AFTER_MAX);
+        while !rest.0.is_empty() {
+            after.push(i64::from_be_bytes(rest.take()?));
+        }
+        Ok(Self {
+            listing,
+            after,
+            upto,
+            sent,
+            expires,
+        })
+    }
+}
+
+/// What is authenticated without being in the ciphertext.
+fn bound(kid: u16, listing: [u8; 16]) -> [u8; PURPOSE.len() + 19] {
+    let mut out = [0; PURPOSE.len() + 19];
+    let kid = kid.to_be_bytes();
+    let parts = PURPOSE.iter().chain(&[VERSION]).chain(&kid).chain(&listing);
+    for (to, from) in out.iter_mut().zip(parts) {
+        *to = *from;
+    }
+    out
+}
+
+fn cipher(key: &[u8; 32]) -> Option<LessSafeKey> {
+    UnboundKey::new(&CHACHA20_POLY1305, key)
+        .ok()
+        .map(LessSafeKey::new)
+}
+
+/// Whole seconds since 1970; anything before counts as 1970. The latest instant a token can carry is
+/// the end of the signed 64-bit range, which is also the latest that [`SystemTime`] holds here.
+fn seconds(at: SystemTime) -> u64 {
+    at.duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+/// Reads fixed-width fields off the front.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], CursorError> {
+        let (head, rest) = self.0.split_first_chunk().ok_or(CursorError::Invalid)?;
+        self.0 = rest;
+        Ok(*head)
+    }
+}
+
+#[cfg(test)]
+mod tests;

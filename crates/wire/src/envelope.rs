@@ -1,0 +1,221 @@
+//! Writes the response envelope as bytes, around JSON that is already encoded.
+
+/// What a reply says about the page after it (the spec's section "next_page object").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next<'a> {
+    /// The request wasn't paginated: no `next_page` key at all.
+    Absent,
+    /// This was the last page: `"next_page":null`.
+    Null,
+    /// There is more.
+    Page {
+        /// The opaque token of the next page.
+        offset: &'a str,
+        /// The next request relative to the API's base, query included.
+        path: &'a str,
+        /// The same request as a full URL.
+        uri: &'a str,
+    },
+}
+
+/// `{"data":V}`. `value` is one encoded JSON value and is copied, not checked.
+#[must_use]
+pub fn data(value: &[u8]) -> Vec<u8> {
+    page(value, Next::Absent)
+}
+
+/// `{"data":{}}`, the reply to deletions and to actions that return nothing.
+#[must_use]
+pub fn empty() -> Vec<u8> {
+    data(b"{}")
+}
+
+/// `{"data":ITEMS,"next_page":...}`. `items` is an encoded JSON array and is copied, not checked.
+#[must_use]
+pub fn page(items: &[u8], next: Next<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(items.len() + room(next));
+    out.extend_from_slice(br#"{"data":"#);
+    out.extend_from_slice(items);
+    match next {
+        Next::Absent => {}
+        Next::Null => out.extend_from_slice(br#","next_page":null"#),
+        Next::Page { offset, path, uri } => {
+            out.extend_from_slice(br#","next_page":{"offset":"#);
+            string(&mut out, offset);
+            out.extend_from_slice(br#","path":"#);
+            string(&mut out, path);
+            out.extend_from_slice(br#","uri":"#);
+            string(&mut out, uri);
+            out.push(b'}');
+        }
+    }
+    out.push(b'}');
+    out
+}
+
+/// How many bytes the envelope is likely to add.
+fn room(next: Next<'_>) -> usize {
+    match next {
+        Next::Absent => 16,
+        Next::Null => 32,
+        Next::Page { offset, path, uri } => 64 + offset.len() + path.len() + uri.len(),
+    }
+}
+
+/// Appends `s` as a JSON string. Quotes, backslashes and control characters are escaped (RFC 8259
+/// section 7); slashes and everything beyond ASCII stay as they are.
+pub fn string(out: &mut Vec<u8>, s: &str) {
+    out.push(b'"');
+    let mut rest = s.as_bytes();
+    while let Some(at) = rest.iter().position(|b| needs_escape(*b)) {
+        let (plain, tail) = rest.split_at(at);
+        out.extend_from_slice(plain);
+        if let Some((byte, tail)) = tail.split_first() {
+            escape(out, *byte);
+            rest = tail;
+        }
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn escape(out: &mut Vec<u8>, byte: u8) {
+    let short = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        0x09 => b't',
+        0x0a => b'n',
+        0x0c => b'f',
+        0x0d => b'r',
+        _ => {
+            out.extend_from_slice(b"\\u00");
+            out.push(hex(byte >> 4));
+            out.push(hex(byte & 15));
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
+fn hex(nibble: u8) -> u8 {
+    if nibble < 10 {
+        b'0' + nibble
+    } else {
+        b'a' + nibble - 10
+    }
+}
+
+/// Indents valid JSON by two spaces a level, for `opt_pretty`. Strings and numbers are copied as they
+/// stand, empty objects and arrays stay closed up, and blank space between tokens is dropped first.
+/// What isn't valid JSON comes out in some form, without a panic.
+#[must_use]
+pub fn pretty(json: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(json.len() * 2);
+    let mut depth = 0_usize;
+    let mut opened = false;
+    let mut in_string = false;
+    let mut escaped = false;
+    for &byte in json {
+        if in_string {
+            out.push(byte);
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            continue;
+        }
+        let closes = matches!(byte, b'}' | b']');
+        if closes {
+            depth = depth.saturating_sub(1);
+        }
+        if opened != closes {
+            // Either the first token inside a bracket, or the end of a bracket with something in it.
+            line(&mut out, depth);
+        }
+        opened = false;
+        out.push(byte);
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                opened = true;
+            }
+            b',' => line(&mut out, depth),
+            b':' => out.push(b' '),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn line(out: &mut Vec<u8>, depth: usize) {
+    out.push(b'\n');
+    out.extend(std::iter::repeat_n(b' ', depth * 2));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn envelopes_have_the_shape_of_the_contract() {
+        assert_eq!(text(data(br#"{"gid":"1"}"#)), r#"{"data":{"gid":"1"}}"#);
+        assert_eq!(text(empty()), r#"{"data":{}}"#);
+        assert_eq!(text(page(b"[]", Next::Absent)), r#"{"data":[]}"#);
+        assert_eq!(
+            text(page(b"[]", Next::Null)),
+            r#"{"data":[],"next_page":null}"#
+        );
+        let next = Next::Page {
+            offset: "o",
+            path: "/tasks?offset=o",
+            uri: "http://h/api/1.0/tasks?offset=o",
+        };
+        assert_eq!(
+            text(page(b"[1]", next)),
+            r#"{"data":[1],"next_page":{"offset":"o","path":"/tasks?offset=o","uri":"http://h/api/1.0/tasks?offset=o"}}"#
+        );
+    }
+
+    #[test]
+    fn strings_escape_what_they_must_and_nothing_else() {
+        let mut out = Vec::new();
+        string(
+            &mut out,
+            "a/b \"q\" \\ \n\t\r\u{8}\u{c}\u{1}\u{1f}\u{7f} é 🦑",
+        );
+        assert_eq!(
+            text(out),
+            "\"a/b \\\"q\\\" \\\\ \\n\\t\\r\\b\\f\\u0001\\u001f\u{7f} é 🦑\""
+        );
+    }
+
+    #[test]
+    fn pretty_indents_by_two_and_leaves_strings_alone() {
+        let json = br#"{"a":[],"b":{},"c":[1,{"d":"x,{\"}: \\"}],"e":-1.5e3}"#;
+        let expected = "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": \"x,{\\\"}: \\\\\"\n    }\n  ],\n  \"e\": -1.5e3\n}";
+        assert_eq!(text(pretty(json)), expected);
+        assert_eq!(
+            pretty(&pretty(json)),
+            pretty(json),
+            "a second time changes nothing"
+        );
+        assert_eq!(text(pretty(b"[ ]")), "[]");
+    }
+
+    #[test]
+    fn pretty_survives_what_is_not_json() {
+        for bad in [&b"]]]}}}"[..], b"{\"", b"\"\\", b"", b"[,,:", b"\xff{"] {
+            let _ = pretty(bad);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Form-encoded bodies (`application/x-www-form-urlencoded`), for OAuth endpoints and flat API bodies.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::json::Body;
+use crate::message;
+use crate::options::Options;
+use crate::query::{Query, QueryError};
+
+/// The usual cap on a form body, in bytes.
+pub const FORM_BYTES: usize = 64 * 1024;
+
+/// A form that can't be read. `Display` is the message for the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FormError {
+    /// Over the cap: status 413.
+    TooLarge,
+    /// A field that can't be read: status 400.
+    Field(QueryError),
+}
+
+impl FormError {
+    /// The status code of the answer.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::TooLarge => 413,
+            Self::Field(_) => 400,
+        }
+    }
+}
+
+impl fmt::Display for FormError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge => f.write_str(message::BODY_TOO_LARGE),
+            Self::Field(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FormError {}
+
+impl From<QueryError> for FormError {
+    fn from(error: QueryError) -> Self {
+        Self::Field(error)
+    }
+}
+
+/// A decoded form: its fields, with the `opt_*` options taken out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Form {
+    /// The fields in the order they were sent, read as a query is.
+    pub fields: Query,
+    /// What the `opt_*` keys asked for.
+    pub options: Options,
+}
+
+impl Form {
+    /// Decodes a form of at most `cap` bytes with the rules of [`Query::parse`].
+    ///
+    /// # Errors
+    /// When the form is too large, can't be decoded, or an option is repeated or malformed.
+    pub fn parse(body: &[u8], cap: usize) -> Result<Self, FormError> {
+        if body.len() > cap {
+            return Err(FormError::TooLarge);
+        }
+        let all = Query::from_bytes(body)?;
+        let options = all.output_options()?;
+        let fields = all
+            .into_pairs()
+            .into_iter()
+            .filter(|(name, _)| !name.starts_with("opt_"))
+            .collect();
+        Ok(Self {
+            fields: Query::from_pairs(fields),
+            options,
+        })
+    }
+
+    /// The value of a field, or `None` when it wasn't sent.
+    ///
+    /// # Errors
+    /// When it was sent twice.
+    pub fn get(&self, name: &str) -> Result<Option<&str>, QueryError> {
+        self.fields.get(name)
+    }
+
+    /// The same request as a JSON body: every field becomes a string in `data`.
+    ///
+    /// # Errors
+    /// When a field was sent twice.
+    pub fn into_body(self) -> Result<Body, FormError> {
+        self.fields.distinct()?;
+        let pairs = self.fields.into_pairs().into_iter();
+        let data = pairs
+            .map(|(name, value)| (name, Value::String(value)))
+            .collect();
+        Ok(Body {
+            data,
+            options: self.options,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(body: &str) -> Form {
+        Form::parse(body.as_bytes(), FORM_BYTES).unwrap()
+    }
+
+    #[test]
+    fn options_are_kept_apart_from_fields() {
+        let f = form(
+            "resource=12&target=https%3A%2F%2Fexample.com%2Fhook&opt_fields=active&opt_pretty=1&limit=3",
+        );
+        assert_eq!(f.get("resource"), Ok(Some("12")));
+        assert_eq!(f.get("opt_fields"), Ok(None));
+        assert_eq!(
+            f.options.fields.as_deref(),
+            Some(&["active".to_owned()][..])
+        );
+        assert!(f.options.pretty && f.options.limit.is_none());
+        let body = f.into_body().unwrap();
+        let expected = serde_json::json!({"resource": "12", "target": "https://example.com/hook", "limit": "3"});
+        assert_eq!(Value::Object(body.data), expected);
+    }
+
+    #[test]
+    fn a_form_over_its_cap_is_413() {
+        let error = Form::parse(&[b'a'; 11], 10).unwrap_err();
+        assert_eq!((error.status(), error), (413, FormError::TooLarge));
+        assert!(Form::parse(&[b'a'; 10], 10).is_ok());
+    }
+
+    #[test]
+    fn bad_fields_are_400_and_named() {
+        for (body, message) in [
+            (&b"code=%zz"[..], "code: not valid percent-encoding"),
+            (b"code=%00", "code: must not contain NUL"),
+            (b"code=\xff", "code: not valid UTF-8"),
+            (b"opt_pretty=1&opt_pretty=1", "opt_pretty: given twice"),
+        ] {
+            let error = Form::parse(body, FORM_BYTES).unwrap_err();
+            assert_eq!((error.status(), error.to_string().as_str()), (400, message));
+        }
+        assert_eq!(
+            form("a=1&a=2").into_body().unwrap_err().to_string(),
+            "a: given twice"
+        );
+        assert_eq!(
+            form("a=1&a=2").get("a").unwrap_err().to_string(),
+            "a: given twice"
+        );
+    }
+}

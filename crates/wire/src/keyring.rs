@@ -1,0 +1,162 @@
+//! The keys that seal page tokens: one current, some that still open, and the numbers of those gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Why a key ring refused a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyRingError {
+    /// The key id is in use or was once: a second key under it would make old tokens ambiguous.
+    Taken,
+    /// The current key can't be retired; rotate first.
+    Current,
+}
+
+impl fmt::Display for KeyRingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Taken => "the key id is or was in use",
+            Self::Current => "the current key can't be retired",
+        })
+    }
+}
+
+impl std::error::Error for KeyRingError {}
+
+/// What the ring knows about a key id.
+pub(crate) enum Key<'a> {
+    Live(&'a [u8; 32]),
+    Retired,
+    Unknown,
+}
+
+/// 256-bit keys by a 16-bit id. Keys come from the caller and must be random and kept secret.
+#[derive(Clone)]
+pub struct KeyRing {
+    current: u16,
+    seal: [u8; 32],
+    older: BTreeMap<u16, [u8; 32]>,
+    retired: BTreeSet<u16>,
+}
+
+impl KeyRing {
+    /// A ring with one key, which seals and opens.
+    #[must_use]
+    pub fn new(kid: u16, key: [u8; 32]) -> Self {
+        Self {
+            current: kid,
+            seal: key,
+            older: BTreeMap::new(),
+            retired: BTreeSet::new(),
+        }
+    }
+
+    /// The id of the key that seals.
+    #[must_use]
+    pub fn current(&self) -> u16 {
+        self.current
+    }
+
+    /// Adds a key that opens tokens but seals none: an earlier one at start, or one that another node
+    /// may already be sealing with.
+    ///
+    /// # Errors
+    /// [`KeyRingError::Taken`].
+    pub fn add(&mut self, kid: u16, key: [u8; 32]) -> Result<(), KeyRingError> {
+        self.free(kid)?;
+        self.older.insert(kid, key);
+        Ok(())
+    }
+
+    /// Makes a new key the current one. Tokens of the one before still open.
+    ///
+    /// # Errors
+    /// [`KeyRingError::Taken`].
+    pub fn rotate(&mut self, kid: u16, key: [u8; 32]) -> Result<(), KeyRingError> {
+        self.free(kid)?;
+        self.older.insert(self.current, self.seal);
+        self.current = kid;
+        self.seal = key;
+        Ok(())
+    }
+
+    /// Forgets a key. Tokens under its id are expired from now on. An id that the ring never held is
+    /// remembered as retired too, so a restart can restore what was retired before it.
+    ///
+    /// # Errors
+    /// [`KeyRingError::Current`].
+    pub fn retire(&mut self, kid: u16) -> Result<(), KeyRingError> {
+        if kid == self.current {
+            return Err(KeyRingError::Current);
+        }
+        self.older.remove(&kid);
+        self.retired.insert(kid);
+        Ok(())
+    }
+
+    pub(crate) fn sealing(&self) -> (u16, &[u8; 32]) {
+        (self.current, &self.seal)
+    }
+
+    pub(crate) fn find(&self, kid: u16) -> Key<'_> {
+        if kid == self.current {
+            Key::Live(&self.seal)
+        } else if let Some(key) = self.older.get(&kid) {
+            Key::Live(key)
+        } else if self.retired.contains(&kid) {
+            Key::Retired
+        } else {
+            Key::Unknown
+        }
+    }
+
+    fn free(&self, kid: u16) -> Result<(), KeyRingError> {
+        match self.find(kid) {
+            Key::Unknown => Ok(()),
+            Key::Live(_) | Key::Retired => Err(KeyRingError::Taken),
+        }
+    }
+}
+
+/// Shows ids only: a key never reaches a log.
+impl fmt::Debug for KeyRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyRing")
+            .field("current", &self.current)
+            .field("older", &self.older.keys())
+            .field("retired", &self.retired)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_id_is_used_once() {
+        let mut keys = KeyRing::new(1, [1; 32]);
+        assert_eq!(keys.add(1, [9; 32]), Err(KeyRingError::Taken));
+        assert_eq!(keys.rotate(1, [9; 32]), Err(KeyRingError::Taken));
+        assert_eq!(keys.rotate(2, [2; 32]), Ok(()));
+        assert_eq!(
+            (keys.current(), keys.retire(2)),
+            (2, Err(KeyRingError::Current))
+        );
+        assert_eq!(keys.retire(1), Ok(()));
+        assert_eq!(keys.add(1, [9; 32]), Err(KeyRingError::Taken));
+        assert_eq!(keys.retire(7), Ok(()));
+        assert_eq!(keys.rotate(7, [9; 32]), Err(KeyRingError::Taken));
+    }
+
+    #[test]
+    fn debug_output_has_no_key() {
+        let mut keys = KeyRing::new(1, [0xab; 32]);
+        keys.add(0, [0xcd; 32]).unwrap();
+        let text = format!("{keys:?}");
+        assert!(
+            !text.contains("171") && !text.contains("205") && !text.contains("ab, "),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,210 @@
+//! The wording of error messages that clients match on, in one place.
+//!
+//! Functions that repeat a client's value cut and escape it with [`crate::error::clip`].
+
+use crate::error::clip;
+
+/// 404: the method and path belong to no operation.
+pub const NO_ROUTE: &str = "No matching route for request";
+/// 401: no token, or none that is known.
+pub const NOT_AUTHORIZED: &str = "Not Authorized";
+/// 401: the access token is past its lifetime.
+pub const EXPIRED_BEARER: &str = "The bearer token has expired. If you have a refresh token, please use it to request \
+     a new bearer token, otherwise allow the user to re-authenticate.";
+/// 400: the body isn't JSON.
+pub const INVALID_JSON: &str = "Could not parse request data, invalid JSON";
+/// 400: the body isn't UTF-8, or a string in it holds half a surrogate pair.
+pub const NOT_UTF8: &str = "Could not parse request data, not valid UTF-8";
+/// 400: a number beyond what a double can hold.
+pub const NUMBER_RANGE: &str = "Could not parse request data, number out of range";
+/// 400: the body is JSON, but not an object.
+pub const NOT_AN_OBJECT: &str = "Could not parse request data, the body must be a JSON object";
+/// 429: any rate limit; the wait is in the `Retry-After` header.
+pub const RATE_LIMITED: &str = "You've made too many requests and hit a rate limit. Please retry after the given amount of time.";
+/// 400: a list without `limit` that is over the cap for one answer.
+pub const TOO_LARGE_UNPAGINATED: &str =
+    "The result is too large. You should use pagination (may require specifying a workspace)!";
+/// 400: the last page of a result set beyond the cap for a whole walk.
+pub const TRUNCATED: &str = "The result set is too large to be listed completely: this is the end of a truncated data \
+     set. Narrow the query to reach the remaining objects.";
+/// 400: an offset that isn't one of ours, was changed, or belongs to another listing.
+pub const OFFSET_INVALID: &str = "offset: Your pagination token is invalid.";
+/// 400: an offset past its lifetime.
+pub const OFFSET_EXPIRED: &str = "offset: Your pagination token has expired.";
+/// 500: something broke on our side.
+pub const SERVER_ERROR: &str = "Server Error";
+/// 412: the sync token of the events API is unknown or too old.
+pub const SYNC_TOKEN_OLD: &str = "Sync token invalid or too old. If you are attempting to keep resources in sync, you \
+     must fetch the full dataset for this query now and use the new sync token for the next sync.";
+/// 400: GET /tasks with a combination of filters that selects no list.
+pub const TASK_FILTERS: &str =
+    "Must specify exactly one of project, tag, section, user task list, or assignee + workspace";
+/// 400: POST /tasks without a home for the task.
+pub const TASK_HOME: &str = "You should specify one of workspace, parent, projects";
+/// 400: a project in an organization needs a team.
+pub const MISSING_TEAM: &str = "Missing required team field";
+/// 400: both forms of a due date.
+pub const TWO_DUE_DATES: &str = "You may only provide one of due_on or due_at!";
+/// 402: search on a free workspace.
+pub const SEARCH_PREMIUM: &str = "Search is only available to premium users.";
+/// 402: custom fields on a free workspace.
+pub const CUSTOM_FIELDS_PREMIUM: &str = "Custom Fields are not available for free users or guests.";
+/// 402: custom field settings on a free workspace.
+pub const CUSTOM_FIELD_SETTINGS_PREMIUM: &str =
+    "Custom Field Settings are not available for free users.";
+/// 413: the body is over its cap.
+pub const BODY_TOO_LARGE: &str = "The request body is too large";
+/// 415: a body in a content type that isn't read here.
+pub const UNSUPPORTED_MEDIA: &str =
+    "The content type must be application/json or application/x-www-form-urlencoded";
+
+/// 400: `<param>: Missing input`.
+#[must_use]
+pub fn missing_input(param: &str) -> String {
+    format!("{}: Missing input", clip(param))
+}
+
+/// 400: `<param>: given twice`.
+#[must_use]
+pub fn given_twice(param: &str) -> String {
+    format!("{}: given twice", clip(param))
+}
+
+/// 400: a key beside `data` and `options`.
+#[must_use]
+pub fn unrecognized_field(key: &str) -> String {
+    unrecognized(&clip(key))
+}
+
+/// The same for a key that has been clipped already.
+pub(crate) fn unrecognized(key: &str) -> String {
+    format!(
+        "Unrecognized request field `{key}`. The only allowed keys at the top level are: data, options. Is it possible \
+         you did not wrap object properties in a `data` object?"
+    )
+}
+
+/// 400: a value that can't be an id at all.
+#[must_use]
+pub fn not_an_id(field: &str, value: &str) -> String {
+    format!("{}: Not a recognized ID: {}", clip(field), clip(value))
+}
+
+/// 400: a value that should be a number and isn't.
+#[must_use]
+pub fn not_a_long(field: &str, value: &str) -> String {
+    format!("{}: Not a Long: {}", clip(field), clip(value))
+}
+
+/// 400: an id given as another JSON type than a string; `json_type` is our name of the type.
+#[must_use]
+pub fn not_a_gid_type(field: &str, json_type: &str) -> String {
+    format!("{}: Not a valid GID type: {}", clip(field), clip(json_type))
+}
+
+/// 404 for the path's own object, 400 for one that a field or parameter refers to.
+#[must_use]
+pub fn unknown_object(resource: &str, gid: &str) -> String {
+    format!("{}: Unknown object: {}", clip(resource), clip(gid))
+}
+
+/// 400: entry `index` of a list of references is unknown.
+#[must_use]
+pub fn unknown_entry(field: &str, index: usize, gid: &str) -> String {
+    format!("{}: [{index}]: Unknown object: {}", clip(field), clip(gid))
+}
+
+/// 400: an assignee or other user that is none of the accepted forms.
+#[must_use]
+pub fn not_a_user(field: &str, value: &str) -> String {
+    format!(
+        "{}: Not an email, GID, or \"me\": {}",
+        clip(field),
+        clip(value)
+    )
+}
+
+/// 403: `kind` is the plain name of the object, such as `project`.
+#[must_use]
+pub fn no_access(kind: &str) -> String {
+    format!("You do not have access to this {}.", clip(kind))
+}
+
+/// 403: the token lacks the scope that the operation or a requested field needs.
+#[must_use]
+pub fn missing_scope(what: &str, scope: &str) -> String {
+    format!("{}: needs the scope {}", clip(what), clip(scope))
+}
+
+/// 400: a field that can't be written, or not by this operation.
+#[must_use]
+pub fn cannot_write(field: &str) -> String {
+    format!("{}: Cannot write this property", clip(field))
+}
+
+/// 400: a date in another form than `yyyy-mm-dd`.
+#[must_use]
+pub fn not_a_date(field: &str, value: &str) -> String {
+    format!(
+        "{}: Date must be in ISO-8601 (yyyy-mm-dd) format, not: {}",
+        clip(field),
+        clip(value)
+    )
+}
+
+/// 400: a parameter whose value breaks a rule; `rule` is our text, such as `must be 1 to 100`.
+#[must_use]
+pub fn must(param: &str, rule: &str) -> String {
+    format!("{}: {rule}", clip(param))
+}
+
+/// 400: the body is nested deeper than `levels`.
+#[must_use]
+pub fn too_deep(levels: usize) -> String {
+    format!("Could not parse request data, nested deeper than {levels} levels")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_read_as_clients_expect_them() {
+        assert_eq!(missing_input("workspace"), "workspace: Missing input");
+        assert_eq!(given_twice("limit"), "limit: given twice");
+        assert_eq!(
+            unknown_entry("projects", 0, "9"),
+            "projects: [0]: Unknown object: 9"
+        );
+        assert_eq!(
+            no_access("project"),
+            "You do not have access to this project."
+        );
+        assert!(
+            unrecognized_field("name")
+                .starts_with("Unrecognized request field `name`. The only allowed keys")
+        );
+        assert!(TRUNCATED.contains("truncated data set"));
+        assert!(RATE_LIMITED.contains("too many requests") && RATE_LIMITED.contains("retry after"));
+    }
+
+    #[test]
+    fn constants_have_no_stray_blanks() {
+        for text in [
+            EXPIRED_BEARER,
+            TRUNCATED,
+            SYNC_TOKEN_OLD,
+            crate::error::HELP,
+        ] {
+            assert!(!text.contains("  ") && !text.contains('\n'), "{text}");
+        }
+    }
+
+    #[test]
+    fn echoed_values_are_clipped() {
+        assert_eq!(
+            not_an_id("project", &"9".repeat(100)).len(),
+            "project: Not a recognized ID: ".len() + 64
+        );
+    }
+}

@@ -1,0 +1,229 @@
+//! Properties of the readers and writers: none panics, and each undoes the other.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use workgraph_wire::form::FORM_BYTES;
+use workgraph_wire::json::{self, Limits};
+use workgraph_wire::{ErrorObject, Form, Next, Query, envelope, error, multipart, phrase};
+
+/// Any text but one with a NUL, which queries and forms refuse.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z_.]{0,12}",
+        any::<String>().prop_map(|s| s.replace('\0', "")),
+        "[&=+%#? ;,|()é🦑]{0,8}",
+    ]
+}
+
+/// Parameters whose names are neither paging parameters nor options.
+fn pairs() -> impl Strategy<Value = Vec<(String, String)>> {
+    let reserved = |name: &String| name != "limit" && name != "offset" && !name.starts_with("opt_");
+    prop::collection::vec((text().prop_filter("reserved", reserved), text()), 0..8)
+}
+
+/// Any JSON value within the default depth.
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        prop::num::f64::NORMAL.prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((any::<String>(), inner), 0..6)
+                .prop_map(|list| Value::Object(list.into_iter().collect())),
+        ]
+    })
+}
+
+/// A form encoder that knows nothing of ours: every byte is coded.
+fn encode(pairs: &[(String, String)], code: fn(&str) -> String) -> String {
+    pairs
+        .iter()
+        .map(|(n, v)| format!("{}={}", code(n), code(v)))
+        .collect::<Vec<_>>()
+        .join("&")
+}
+
+fn coded(text: &str) -> String {
+    text.bytes().map(|b| format!("%{b:02x}")).collect()
+}
+
+/// The broken twin of `coded`.
+fn uncoded(text: &str) -> String {
+    text.to_owned()
+}
+
+fn owned(query: &Query) -> Vec<(String, String)> {
+    query
+        .iter()
+        .map(|(n, v)| (n.to_owned(), v.to_owned()))
+        .collect()
+}
+
+/// Whether a query comes back as it was encoded.
+fn round_trips(pairs: &[(String, String)], code: fn(&str) -> String) -> bool {
+    Query::parse(&encode(pairs, code)).is_ok_and(|q| owned(&q) == pairs)
+}
+
+/// Whether indenting keeps the value.
+fn keeps_value(value: &Value, indent: fn(&[u8]) -> Vec<u8>) -> bool {
+    let text = indent(value.to_string().as_bytes());
+    json::parse(
+        &text,
+        Limits {
+            depth: 127,
+            ..Limits::default()
+        },
+    )
+    .is_ok_and(|v| v == *value)
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_a_reader_panic(raw in any::<String>(), bytes in any::<Vec<u8>>()) {
+        if let Ok(query) = Query::parse(&raw) {
+            let _ = (query.limit(), query.options(), query.flag("a"));
+        }
+        let _ = Form::parse(&bytes, FORM_BYTES).map(Form::into_body);
+        let _ = json::body(&bytes);
+        let _ = json::parse(raw.as_bytes(), Limits::default());
+        let _ = envelope::pretty(&bytes);
+        let _ = multipart::boundary(&raw);
+        let _ = multipart::parse(&bytes, "b", multipart::Limits::default());
+        prop_assert!(error::clip(&raw).chars().all(|c| !c.is_control()));
+    }
+
+    #[test]
+    fn no_near_miss_makes_a_reader_panic(
+        raw in r#"[%&=+0-9a-fA-F"\\{}\[\]:,ud8.eE-]{0,60}"#,
+        part in r#"(\r\n|--b|form-data|; |name=|filename\*?=|"|\\|UTF-8''|%[0-9a-f]{0,2}|Content-Disposition: |:|a){0,20}"#,
+    ) {
+        let _ = Query::parse(&raw).map(|q| q.options());
+        let _ = json::body(raw.as_bytes());
+        let _ = envelope::pretty(raw.as_bytes());
+        let _ = multipart::parse(format!("--b\r\n{part}").as_bytes(), "b", multipart::Limits::default());
+        let _ = multipart::boundary(&part);
+    }
+
+    #[test]
+    fn queries_and_forms_read_what_was_encoded(pairs in pairs()) {
+        prop_assume!(!pairs.iter().any(|(n, v)| n.is_empty() && v.is_empty()));
+        prop_assert!(round_trips(&pairs, coded));
+        let form = Form::parse(encode(&pairs, coded).as_bytes(), FORM_BYTES);
+        prop_assert_eq!(form.map(|f| owned(&f.fields)), Ok(pairs));
+    }
+
+    #[test]
+    fn the_next_page_has_the_same_parameters(pairs in pairs(), limit in 1..=100_u16, offset in "[A-Za-z0-9_-]{1,120}") {
+        let mut sent = pairs.clone();
+        sent.insert(0, ("limit".into(), "7".into()));
+        sent.push(("offset".into(), "old".into()));
+        let query = Query::parse(&encode(&sent, coded));
+        let rewritten = query.map(|q| q.rewrite(limit, &offset)).unwrap_or_default();
+        prop_assert!(rewritten.is_ascii() && !rewritten.contains(' '), "{}", rewritten);
+        let next = Query::parse(&rewritten);
+        prop_assert_eq!(next.as_ref().map(|q| q.limit()), Ok(Ok(Some(limit))));
+        let mut expected = pairs;
+        expected.extend([("limit".to_owned(), limit.to_string()), ("offset".to_owned(), offset)]);
+        prop_assert_eq!(next.map(|q| owned(&q)), Ok(expected));
+    }
+
+    #[test]
+    fn limits_are_read_like_plain_numbers(text in "[0-9]{1,4}|[ +-]?[0-9a-z.]{0,3}") {
+        let expected = text.parse::<u16>().ok().filter(|n| (1..=100).contains(n) && text.len() <= 3 && !text.starts_with('+'));
+        let query = Query::parse(&format!("limit={}", coded(&text)));
+        prop_assert_eq!(query.map(|q| q.limit().unwrap_or_default()), Ok(expected));
+    }
+
+    #[test]
+    fn json_values_come_back(value in value()) {
+        let text = value.to_string();
+        prop_assert_eq!(json::parse(text.as_bytes(), Limits::default()), Ok(value.clone()));
+        let body = json!({"options": {"pretty": true}, "data": {"x": value}}).to_string();
+        let body = json::body_within(body.as_bytes(), Limits { depth: 40, ..Limits::default() });
+        prop_assert_eq!(body.map(|b| (b.options.pretty, Value::Object(b.data))), Ok((true, json!({"x": value}))));
+    }
+
+    #[test]
+    fn a_key_given_twice_is_refused_wherever_it_is(value in value(), key in text(), other in text()) {
+        prop_assume!(key != other);
+        let (k, o) = (Value::from(key.clone()), Value::from(other));
+        let text = format!("[{{{k}:{value},{o}:[],{k}:null}}]");
+        prop_assert_eq!(json::parse(text.as_bytes(), Limits::default()), Err(json::JsonError::Twice(error::clip(&key))));
+    }
+
+    #[test]
+    fn truncated_json_is_refused(value in value(), cut in any::<prop::sample::Index>()) {
+        let text = json!({"data": value}).to_string();
+        prop_assert!(json::body(&text.as_bytes()[..cut.index(text.len())]).is_err());
+    }
+
+    #[test]
+    fn strings_and_indentation_are_json(value in value(), text in any::<String>()) {
+        let mut out = Vec::new();
+        envelope::string(&mut out, &text);
+        prop_assert_eq!(serde_json::from_slice::<String>(&out).ok(), Some(text));
+        prop_assert!(keeps_value(&value, envelope::pretty));
+        let reference = serde_json::to_string_pretty(&value).unwrap_or_default();
+        prop_assert_eq!(String::from_utf8(envelope::pretty(value.to_string().as_bytes())), Ok(reference));
+    }
+
+    #[test]
+    fn envelopes_hold_what_was_put_in(value in value(), t in any::<[String; 3]>(), random in any::<u64>()) {
+        let items = value.to_string();
+        let page = Next::Page { offset: &t[0], path: &t[1], uri: &t[2] };
+        let read = |bytes: Vec<u8>| serde_json::from_slice::<Value>(&bytes).unwrap_or_default();
+        let next = json!({"offset": t[0], "path": t[1], "uri": t[2]});
+        prop_assert_eq!(read(envelope::page(items.as_bytes(), page)), json!({"data": value, "next_page": next}));
+        let fault = ErrorObject::with_phrase(t[0].clone(), phrase::phrase(random));
+        let written = read(error::errors(std::slice::from_ref(&fault)));
+        prop_assert_eq!(written, json!({"errors": [{"message": t[0], "phrase": fault.phrase, "help": error::HELP}]}));
+        let oauth = read(error::oauth_error("invalid_grant", &t[1]));
+        prop_assert_eq!(oauth.as_object().map(Map::len), Some(2));
+    }
+
+    #[test]
+    fn multipart_reads_what_was_written(parts in prop::collection::vec(("[a-z]{1,8}", any::<Vec<u8>>()), 0..5)) {
+        let mut body = Vec::new();
+        for (name, bytes) in &parts {
+            body.extend_from_slice(format!("--=b0undary\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n").as_bytes());
+            body.extend_from_slice(bytes);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"--=b0undary--\r\n");
+        let read = multipart::parse(&body, "=b0undary", multipart::Limits::default());
+        let read = read.map(|m| m.parts.into_iter().map(|p| (p.name, p.bytes.to_vec())).collect::<Vec<_>>());
+        prop_assert_eq!(read, Ok(parts));
+        for end in 0..body.len() - 2 {
+            prop_assert!(multipart::parse(&body[..end], "=b0undary", multipart::Limits::default()).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_broken_encoder_fails_the_round_trip() {
+    let pairs = [("a".to_owned(), "1&b=2+3".to_owned())];
+    assert!(round_trips(&pairs, coded) && !round_trips(&pairs, uncoded));
+}
+
+#[test]
+fn a_broken_indenter_loses_the_value() {
+    fn careless(json: &[u8]) -> Vec<u8> {
+        String::from_utf8_lossy(json)
+            .replace(',', ",\n")
+            .into_bytes()
+    }
+    let value = json!({"a": "x,y", "b": [1, 2]});
+    assert!(keeps_value(&value, envelope::pretty) && !keeps_value(&value, careless));
+}
+
+#[test]
+fn a_parser_that_keeps_the_last_duplicate_is_not_ours() {
+    let text = r#"{"data":{"a":1,"a":2}}"#;
+    assert!(serde_json::from_str::<Value>(text).is_ok() && json::body(text.as_bytes()).is_err());
+}
