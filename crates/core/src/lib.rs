@@ -1,1 +1,26 @@
-//! The domain graph.
+#![doc = include_str!("../README.md")]
+pub mod access;
+pub mod apply;
+pub mod check;
+pub mod draft;
+pub mod fault;
+pub mod gid;
+pub mod graph;
+pub mod load;
+pub mod node;
+mod page;
+pub mod plan;
+pub mod project;
+pub mod registry;
+pub mod resources;
+pub mod rich;
+pub mod schedule;
+pub mod snapshot;
+pub mod time;
+
+pub use access::{Level, Viewer};
+pub use fault::Fault;
+pub use gid::{Gid, Mint};
+pub use node::Node;
+pub use page::tasks_of_container;
+pub use registry::Type;

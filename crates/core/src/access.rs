@@ -1,0 +1,269 @@
+//! Who may do what: one pure function over viewer, node and the facts around it.
+use crate::gid::Gid;
+use crate::graph::{Edge, StoreError};
+use crate::node::Node;
+use crate::registry::{Rel, Type, rel};
+use crate::resources::{membership, project, section, task, team, user_task_list};
+use rustc_hash::FxHashMap;
+
+/// What a viewer may do with a node; each level includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Level {
+    /// Nothing; the node is left out of lists and is 403 by gid.
+    #[default]
+    None = 0,
+    /// See it.
+    Viewer = 1,
+    /// See it and comment.
+    Commenter = 2,
+    /// Change it.
+    Editor = 3,
+    /// Change who may see it, and delete it.
+    Admin = 4,
+}
+
+impl Level {
+    /// The level of this name in the contract (`viewer`, `commenter`, `editor`, `admin`).
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        membership::LEVELS.iter().position(|l| *l == word).map(|i| Self::from_rank(i as i64 + 1))
+    }
+    /// The level kept as the rank of a membership edge.
+    #[must_use]
+    pub const fn from_rank(rank: i64) -> Self {
+        match rank {
+            1 => Self::Viewer,
+            2 => Self::Commenter,
+            3 => Self::Editor,
+            4.. => Self::Admin,
+            _ => Self::None,
+        }
+    }
+    /// The level's name in the contract.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Viewer => "viewer",
+            Self::Commenter => "commenter",
+            Self::Editor => "editor",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// A user's standing in a workspace.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// Sees only what is shared with them.
+    Guest,
+    /// Sees what is public to the workspace.
+    Member,
+    /// Administers the workspace.
+    Admin,
+}
+
+/// A user's place in a workspace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seat {
+    /// The workspace.
+    pub workspace: Gid,
+    /// The standing.
+    pub role: Role,
+    /// Holds a view-only seat: never more than [`Level::Viewer`].
+    pub view_only: bool,
+    /// The workspace membership.
+    pub membership: Gid,
+    /// The user's task list there.
+    pub task_list: Option<Gid>,
+}
+
+/// Who asks: a user with all that their own memberships say, or a service account.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Viewer {
+    /// The user.
+    pub user: Gid,
+    /// The workspace a service account may do everything in.
+    pub service: Option<Gid>,
+    /// The workspaces the user belongs to.
+    pub seats: Vec<Seat>,
+    /// The teams the user belongs to; true for team admins.
+    pub teams: FxHashMap<Gid, bool>,
+    /// The projects shared with the user or a team of theirs, and the highest level so given.
+    pub projects: FxHashMap<Gid, Level>,
+}
+
+impl Viewer {
+    /// A viewer without any membership.
+    #[must_use]
+    pub fn alone(user: Gid) -> Self {
+        Self { user, service: None, seats: Vec::new(), teams: FxHashMap::default(), projects: FxHashMap::default() }
+    }
+    /// The viewer's seat in a workspace.
+    #[must_use]
+    pub fn seat(&self, workspace: Gid) -> Option<&Seat> {
+        self.seats.iter().find(|s| s.workspace == workspace)
+    }
+    /// Whether the viewer is a full member (not a guest) of the workspace.
+    #[must_use]
+    pub fn is_member(&self, workspace: Gid) -> bool {
+        self.service == Some(workspace) || self.seat(workspace).is_some_and(|s| s.role >= Role::Member)
+    }
+    /// Whether the viewer administers the workspace.
+    #[must_use]
+    pub fn is_admin(&self, workspace: Gid) -> bool {
+        self.service == Some(workspace) || self.seat(workspace).is_some_and(|s| s.role == Role::Admin)
+    }
+}
+
+/// What the rules may look up. Stores answer from one snapshot, tests from a table.
+pub trait Facts {
+    /// The live node, with its body.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn fact(&mut self, gid: Gid) -> Result<Option<Node>, StoreError>;
+    /// The edges of one relation that start at the node.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn edges_of(&mut self, gid: Gid, rel: Rel) -> Result<Vec<Edge>, StoreError>;
+    /// Whether such an edge exists.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn is_linked(&mut self, source: Gid, rel: Rel, target: Gid) -> Result<bool, StoreError>;
+}
+
+/// The deepest chain of parents that is followed; subtasks go five levels deep.
+const MAX_DEPTH: u8 = 8;
+
+/// What the viewer may do with the node.
+///
+/// # Errors
+/// Only when the facts can't be read.
+pub fn level(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Level, StoreError> {
+    at_depth(viewer, node, facts, 0)
+}
+
+fn at_depth(viewer: &Viewer, node: &Node, facts: &mut dyn Facts, depth: u8) -> Result<Level, StoreError> {
+    if depth > MAX_DEPTH {
+        return Ok(Level::None);
+    }
+    let workspace = if node.ty == Type::Workspace { Some(node.gid) } else { node.home };
+    if viewer.service.is_some() && viewer.service == workspace {
+        return Ok(Level::Admin);
+    }
+    if node.ty == Type::User {
+        return user(viewer, node, facts);
+    }
+    let Some(seat) = workspace.and_then(|w| viewer.seat(w)) else { return Ok(Level::None) };
+    let full = seat.role >= Role::Member;
+    let by_role = |member: Level| match seat.role {
+        Role::Admin => Level::Admin,
+        Role::Member => member,
+        Role::Guest => Level::None,
+    };
+    let found = match node.ty {
+        Type::Workspace => by_role(Level::Editor).max(Level::Viewer),
+        Type::Tag => by_role(Level::Editor).max(Level::Viewer),
+        Type::Team => by_visibility(viewer, node, full),
+        Type::WorkspaceMembership => {
+            let own = if node.get(membership::USER) == Some(viewer.user) { Level::Viewer } else { Level::None };
+            by_role(Level::Viewer).max(own)
+        }
+        Type::TeamMembership => {
+            let own = if node.get(membership::USER) == Some(viewer.user) { Level::Viewer } else { Level::None };
+            of_link(viewer, node.get(membership::TEAM), facts, depth)?.max(own)
+        }
+        Type::ProjectMembership => of_link(viewer, node.get(membership::PARENT), facts, depth)?,
+        Type::Project => in_project(viewer, node, full, facts)?,
+        Type::Section => of_section(viewer, node, facts, depth)?,
+        Type::UserTaskList if node.get(user_task_list::OWNER) == Some(viewer.user) => Level::Admin,
+        Type::UserTaskList => by_role(Level::Viewer).min(Level::Viewer),
+        Type::Task => of_task(viewer, node, facts, depth)?,
+        Type::Story => match facts.edges_of(node.gid, rel::STORY_OF)?.first() {
+            Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
+            None => Level::None,
+        },
+        Type::User => Level::None,
+    };
+    Ok(if seat.view_only { found.min(Level::Viewer) } else { found })
+}
+
+/// Users see themselves, and those they share a workspace with.
+fn user(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Level, StoreError> {
+    if node.gid == viewer.user {
+        return Ok(Level::Admin);
+    }
+    let places = facts.edges_of(node.gid, rel::WORKSPACES)?;
+    let shared = places.iter().any(|e| viewer.service == Some(e.dst) || viewer.seat(e.dst).is_some());
+    Ok(if shared { Level::Viewer } else { Level::None })
+}
+
+/// The level of a node that another belongs to.
+fn of_link(viewer: &Viewer, gid: Option<Gid>, facts: &mut dyn Facts, depth: u8) -> Result<Level, StoreError> {
+    match gid.map(|g| facts.fact(g)).transpose()?.flatten() {
+        Some(node) => at_depth(viewer, &node, facts, depth + 1),
+        None => Ok(Level::None),
+    }
+}
+
+/// Members see their team; full members of the organization see those that are not secret.
+fn by_visibility(viewer: &Viewer, node: &Node, full: bool) -> Level {
+    match viewer.teams.get(&node.gid) {
+        Some(true) => Level::Admin,
+        Some(false) => Level::Editor,
+        None if full && node.get(team::VISIBILITY).as_deref() != Some("secret") => Level::Viewer,
+        None => Level::None,
+    }
+}
+
+/// The highest of: ownership, a membership, and what the privacy setting gives to all.
+fn in_project(viewer: &Viewer, node: &Node, full: bool, facts: &mut dyn Facts) -> Result<Level, StoreError> {
+    if node.get(project::OWNER) == Some(viewer.user) {
+        return Ok(Level::Admin);
+    }
+    let shared = viewer.projects.get(&node.gid).copied().unwrap_or_default();
+    let open = match node.get(project::PRIVACY).as_deref() {
+        Some("public_to_workspace") if full => Level::Editor,
+        Some("private_to_team") if shared < Level::Editor => {
+            let teams = facts.edges_of(node.gid, rel::TEAM)?;
+            if teams.iter().any(|e| viewer.teams.contains_key(&e.dst)) { Level::Editor } else { Level::None }
+        }
+        _ => Level::None,
+    };
+    Ok(shared.max(open))
+}
+
+/// A section is as visible as its project; those of a task list are the owner's alone.
+fn of_section(viewer: &Viewer, node: &Node, facts: &mut dyn Facts, depth: u8) -> Result<Level, StoreError> {
+    let Some(place) = node.get(section::PROJECT).map(|g| facts.fact(g)).transpose()?.flatten() else {
+        return Ok(Level::None);
+    };
+    let found = at_depth(viewer, &place, facts, depth + 1)?;
+    Ok(if place.ty == Type::UserTaskList && found < Level::Admin { Level::None } else { found })
+}
+
+/// A task is open to its creator, assignee and followers, to whoever may see one of its projects,
+/// and to whoever may see its parent.
+fn of_task(viewer: &Viewer, node: &Node, facts: &mut dyn Facts, depth: u8) -> Result<Level, StoreError> {
+    let me = Some(viewer.user);
+    let mut best = Level::None;
+    if node.get(task::ASSIGNEE) == me || node.get(task::CREATED_BY) == me {
+        best = Level::Editor;
+    }
+    for edge in facts.edges_of(node.gid, rel::SECTION)? {
+        best = best.max(of_link(viewer, edge.aux, facts, depth)?);
+    }
+    if best < Level::Editor && facts.is_linked(node.gid, rel::FOLLOWERS, viewer.user)? {
+        best = Level::Editor;
+    }
+    if best < Level::Editor
+        && let Some(parent) = facts.edges_of(node.gid, rel::PARENT)?.first()
+    {
+        best = best.max(of_link(viewer, Some(parent.dst), facts, depth)?);
+    }
+    Ok(best)
+}

@@ -1,0 +1,168 @@
+//! Committing: applies [`Changes`] to a [`Transaction`].
+use crate::gid::Gid;
+use crate::graph::{Action, Changes, Committed, Edge, Event, Fact, Guard, Link, Place, Seq, StoreError};
+use crate::registry::{Rel, Type, rel};
+use crate::snapshot::{Depth, Transaction};
+
+/// The distance between neighbours in a list that was never squeezed.
+const GAP: i64 = 1 << 32;
+
+/// Applies all of `changes`; on an error the caller rolls the transaction back.
+///
+/// # Errors
+/// [`StoreError::Conflict`] when a guard fails or a place's anchor is gone, [`StoreError::Taken`]
+/// when a name is taken, [`StoreError::Failed`] when the store fails.
+pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, StoreError> {
+    for guard in &changes.guards {
+        if !holds(txn, *guard)? {
+            return Err(StoreError::Conflict);
+        }
+    }
+    let seq = txn.seq()? + 1;
+    let mut facts = changes.facts.clone();
+    let mut viewers = false;
+    for put in &changes.puts {
+        txn.put_node(&put.node, seq)?;
+        viewers |= matches!(put.node.ty, Type::WorkspaceMembership) && put.node.version > 1;
+    }
+    for gid in &changes.trash {
+        trash(txn, *gid, seq, &mut facts, 0)?;
+    }
+    for (src, rel, dst) in &changes.unlinks {
+        txn.drop_edge(*src, *rel, *dst)?;
+        viewers |= is_membership(*rel);
+    }
+    for link in &changes.links {
+        let rank = place(txn, link)?;
+        txn.put_edge(&Edge { src: link.src, rel: link.rel, dst: link.dst, rank, seq, aux: link.aux })?;
+        viewers |= is_membership(link.rel);
+    }
+    for (key, gid) in &changes.aliases {
+        txn.put_alias(key, *gid)?;
+    }
+    if viewers {
+        txn.viewers_changed()?;
+    }
+    txn.append(&Event { seq, at: changes.at, actor: changes.actor, facts })?;
+    Ok(Committed { seq })
+}
+
+/// Whether an edge says who belongs to what.
+fn is_membership(rel: Rel) -> bool {
+    matches!(rel, rel::WORKSPACES | rel::TEAM_MEMBERS | rel::MEMBERS)
+}
+
+fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, StoreError> {
+    Ok(match guard {
+        Guard::Version(gid, version) => txn.node(gid, Depth::Full)?.is_some_and(|n| n.version == version),
+        Guard::Live(gid) => txn.node(gid, Depth::Head)?.is_some(),
+        Guard::Empty(gid, rel) => txn.count_in(gid, rel)? == 0,
+        Guard::AtMost(gid, rel, most) => {
+            let mut count = 0;
+            txn.out(gid, rel, rel, Depth::Edge, &mut |_, _| count += 1)?;
+            count <= most
+        }
+    })
+}
+
+/// Trashes a node and its subtasks.
+fn trash(txn: &mut dyn Transaction, gid: Gid, seq: Seq, facts: &mut Vec<Fact>, depth: u8) -> Result<(), StoreError> {
+    txn.trash_node(gid, seq)?;
+    if depth >= 8 {
+        return Ok(());
+    }
+    let mut children = Vec::new();
+    crate::load::all_in(txn, gid, rel::PARENT, &mut |e| children.push(e.src))?;
+    for child in children {
+        facts.push(Fact { gid: child, ty: Type::Task, action: Action::Deleted });
+        trash(txn, child, seq, facts, depth + 1)?;
+    }
+    Ok(())
+}
+
+/// The rank that puts a link where it should be, making room if there is none.
+fn place(txn: &mut dyn Transaction, link: &Link) -> Result<i64, StoreError> {
+    let (dst, rel) = (link.dst, link.rel);
+    for _ in 0..2 {
+        let (low, high) = match link.place {
+            Place::Rank(rank) => return Ok(rank),
+            Place::First => (None, next(txn, link, (i64::MIN, i64::MIN))?),
+            Place::Last => (prev(txn, link, (i64::MAX, i64::MAX))?, None),
+            Place::After(src) => {
+                let edge = txn.linked(src, rel, dst)?.ok_or(StoreError::Conflict)?;
+                (Some(edge), next(txn, link, (edge.rank, edge.src.as_i64()))?)
+            }
+            Place::Before(src) => {
+                let edge = txn.linked(src, rel, dst)?.ok_or(StoreError::Conflict)?;
+                (prev(txn, link, (edge.rank, edge.src.as_i64()))?, Some(edge))
+            }
+        };
+        if let Some(rank) = between(low.map(|e| e.rank), high.map(|e| e.rank)) {
+            return Ok(rank);
+        }
+        let around = low.or(high).ok_or(StoreError::Conflict)?;
+        spread(txn, dst, rel, around)?;
+    }
+    Err(StoreError::Failed("a list could not be spread".into()))
+}
+
+/// A rank strictly between two neighbours, if there is one.
+fn between(low: Option<i64>, high: Option<i64>) -> Option<i64> {
+    match (low, high) {
+        (None, None) => Some(0),
+        (Some(low), None) => low.checked_add(GAP),
+        (None, Some(high)) => high.checked_sub(GAP),
+        (Some(low), Some(high)) => {
+            let gap = high.checked_sub(low)?;
+            (gap >= 2).then(|| low + gap / 2)
+        }
+    }
+}
+
+/// The neighbour after a key, other than the link's own present place.
+fn next(txn: &mut dyn Transaction, link: &Link, mut after: (i64, i64)) -> Result<Option<Edge>, StoreError> {
+    loop {
+        let mut found = None;
+        txn.scan_in(link.dst, link.rel, after, 1, Depth::Edge, &mut |edge, _| found = Some(edge))?;
+        match found {
+            Some(edge) if edge.src == link.src => after = (edge.rank, edge.src.as_i64()),
+            other => return Ok(other),
+        }
+    }
+}
+
+/// The neighbour before a key, other than the link's own present place.
+fn prev(txn: &mut dyn Transaction, link: &Link, mut before: (i64, i64)) -> Result<Option<Edge>, StoreError> {
+    loop {
+        match txn.before_in(link.dst, link.rel, before)? {
+            Some(edge) if edge.src == link.src => before = (edge.rank, edge.src.as_i64()),
+            other => return Ok(other),
+        }
+    }
+}
+
+/// Spreads the neighbours after an edge so that there is room again: the smallest run of them
+/// (64, 128, ... edges) that leaves at least 2^16 between each, or the rest of the list.
+fn spread(txn: &mut dyn Transaction, dst: Gid, rel: Rel, around: Edge) -> Result<(), StoreError> {
+    let start = around.rank;
+    let mut size = 64;
+    loop {
+        let mut run = Vec::with_capacity(size);
+        let from = (around.rank, around.src.as_i64());
+        txn.scan_in(dst, rel, from, size + 1, Depth::Edge, &mut |edge, _| run.push(edge))?;
+        let step = match run.get(size) {
+            None => GAP,
+            Some(end) => (end.rank - start) / (size as i64 + 1),
+        };
+        if run.len() > size && step < 1 << 16 {
+            size *= 2;
+            continue;
+        }
+        run.truncate(size);
+        for (i, mut edge) in run.into_iter().enumerate() {
+            edge.rank = start.saturating_add(step.saturating_mul(i as i64 + 1));
+            txn.put_edge(&edge)?;
+        }
+        return Ok(());
+    }
+}

@@ -1,0 +1,272 @@
+//! Checking request bodies: JSON values become the form in which fields are stored.
+use crate::draft::Draft;
+use crate::fault::Fault;
+use crate::node::quoted;
+use crate::registry::{Def, Resource, Shape, Source, Write};
+use crate::rich::clean_text;
+use crate::time::{Date, Time};
+use serde_json::{Map, Value};
+
+/// What a client gave for a field. An absent field is not in [`Inputs`] at all.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Given {
+    /// null.
+    Null,
+    /// A value in the form it is stored.
+    Stored(String),
+    /// Rich text as it was sent; the caller normalises it.
+    Html(String),
+    /// A reference as it was sent: a gid, and for users also `me` or an e-mail address.
+    Ref(String),
+    /// References as they were sent.
+    Refs(Vec<String>),
+    /// JSON the caller reads.
+    Json(Value),
+}
+
+/// The checked fields of a request body.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Inputs {
+    entries: Vec<(&'static str, Given)>,
+}
+
+impl Inputs {
+    /// What was given for a field.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Given> {
+        self.entries.iter().find(|(n, _)| *n == name).map(|(_, g)| g)
+    }
+    /// Whether anything was given for a field.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+    /// The names of the given fields.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.entries.iter().map(|(n, _)| *n)
+    }
+    /// Puts every stored value into a draft; links and rich text are the caller's.
+    pub fn fill(&self, resource: &Resource, draft: &mut Draft) {
+        for (name, given) in &self.entries {
+            let Some(def) = resource.field(name) else { continue };
+            let (Source::Stored(key), Given::Stored(_) | Given::Null) = (def.source, given) else { continue };
+            let raw = match given {
+                Given::Stored(raw) => raw.clone(),
+                _ => def.default.to_owned(),
+            };
+            draft.set_raw(key, def.default, raw);
+        }
+    }
+}
+
+/// Checks the `data` of a create or update against a resource. Unknown names and fields that the
+/// server sets are ignored, so a record that was read can be sent back.
+///
+/// # Errors
+/// When a value is not one the field takes, or the field is written by another operation.
+pub fn inputs(resource: &Resource, data: &Map<String, Value>, creating: bool) -> Result<Inputs, Fault> {
+    let mut entries = Vec::with_capacity(data.len());
+    for (name, value) in data {
+        let Some(def) = resource.field(name) else { continue };
+        match def.write {
+            Write::Never => continue,
+            Write::Refused => return Err(Fault::unwritable(name)),
+            Write::OnCreate if !creating => return Err(Fault::unwritable(name)),
+            Write::OnCreate | Write::Always => {}
+        }
+        entries.push((def.name, value_of(def, value)?));
+    }
+    Ok(Inputs { entries })
+}
+
+fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
+    if value.is_null() {
+        return match def.shape {
+            Shape::Flag | Shape::Int | Shape::Word(_) => Err(Fault::field(def.name, "Cannot be null; leave the property out to keep it")),
+            _ => Ok(Given::Null),
+        };
+    }
+    match def.shape {
+        Shape::Text(max) => text(def.name, value, max).map(|t| Given::Stored(quoted(&t))),
+        Shape::Html => string(def.name, value).map(|s| Given::Html(s.to_owned())),
+        Shape::Flag => flag(def.name, value).map(|f| Given::Stored(f.to_string())),
+        Shape::Int => match value.as_i64() {
+            Some(n) => Ok(Given::Stored(n.to_string())),
+            None => Err(Fault::field(def.name, format_args!("Not an integer: {}", shown(value)))),
+        },
+        Shape::Time => {
+            let t = Time::parse(string(def.name, value)?, false).map_err(|e| Fault::field(def.name, e))?;
+            Ok(Given::Stored(format!("\"{t}\"")))
+        }
+        Shape::Date => {
+            let d = Date::parse(string(def.name, value)?).map_err(|e| Fault::field(def.name, e))?;
+            Ok(Given::Stored(format!("\"{d}\"")))
+        }
+        Shape::Word(words) | Shape::WordOrNull(words) => {
+            let word = string(def.name, value)?;
+            if words.contains(&word) {
+                Ok(Given::Stored(quoted(word)))
+            } else {
+                Err(Fault::field(def.name, format_args!("Not a recognized value: {}; it is one of {}", shown(value), words.join(", "))))
+            }
+        }
+        Shape::One(_) => reference(def.name, value).map(Given::Ref),
+        Shape::Many(_) => references(def.name, value).map(Given::Refs),
+        Shape::Group(_) | Shape::Items(_) | Shape::Json => Ok(Given::Json(value.clone())),
+    }
+}
+
+/// A string.
+///
+/// # Errors
+/// When the value is not a string.
+pub fn string<'v>(name: &str, value: &'v Value) -> Result<&'v str, Fault> {
+    value.as_str().ok_or_else(|| Fault::field(name, format_args!("Not a string: {}", shown(value))))
+}
+
+/// A plain text without control characters, at most `max` characters long.
+///
+/// # Errors
+/// When it is not a string, too long, or has control characters.
+pub fn text(name: &str, value: &Value, max: u32) -> Result<String, Fault> {
+    let raw = string(name, value)?;
+    let clean = clean_text(raw).map_err(|e| Fault::field(name, e))?;
+    let length = clean.chars().count();
+    if length > max as usize {
+        return Err(Fault::field(name, format_args!("Too long: {length} characters; at most {max} are kept")));
+    }
+    Ok(clean.to_string())
+}
+
+/// A flag, as JSON or as form text.
+///
+/// # Errors
+/// When it is neither.
+pub fn flag(name: &str, value: &Value) -> Result<bool, Fault> {
+    match value {
+        Value::Bool(b) => Ok(*b),
+        Value::String(s) if matches!(s.as_str(), "true" | "True" | "1") => Ok(true),
+        Value::String(s) if matches!(s.as_str(), "false" | "False" | "0") => Ok(false),
+        _ => Err(Fault::field(name, format_args!("Not a boolean: {}", shown(value)))),
+    }
+}
+
+/// A reference: text, or an integer as old clients send gids, or an object with a gid.
+///
+/// # Errors
+/// When the value is of another type.
+pub fn reference(name: &str, value: &Value) -> Result<String, Fault> {
+    match value {
+        Value::String(s) => Ok(s.clone()),
+        Value::Number(n) if n.is_u64() => Ok(n.to_string()),
+        Value::Object(map) => match map.get("gid") {
+            Some(Value::String(s)) => Ok(s.clone()),
+            _ => Err(Fault::field(name, "Not a valid GID type: object")),
+        },
+        other => Err(Fault::field(name, format_args!("Not a valid GID type: {}", type_name(other)))),
+    }
+}
+
+/// References: an array, or comma-separated text where the contract says so.
+///
+/// # Errors
+/// When the value is not an array, or an item is not a reference.
+pub fn references(name: &str, value: &Value) -> Result<Vec<String>, Fault> {
+    let Value::Array(items) = value else {
+        return Err(Fault::field(name, format_args!("Value is not an array: {}; it must be an array of gids", shown(value))));
+    };
+    if items.len() > REFS_MAX {
+        return Err(Fault::field(name, format_args!("Too many: {}; at most {REFS_MAX} may be given at once", items.len())));
+    }
+    items.iter().enumerate().map(|(i, v)| reference(&format!("{name}: [{i}]"), v)).collect()
+}
+
+/// The most references one list may have.
+pub const REFS_MAX: usize = 200;
+
+/// A value as errors show it: cut short, control characters escaped.
+#[must_use]
+pub fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::String(s) => s.clone(),
+        other => other.to_string(),
+    };
+    clip(&text)
+}
+
+/// Text as errors show it.
+#[must_use]
+pub fn clip(text: &str) -> String {
+    let mut out: String = text.chars().take(64).flat_map(|c| {
+        let escaped: Vec<char> = if c.is_control() { c.escape_unicode().collect() } else { vec![c] };
+        escaped
+    }).collect();
+    if text.chars().nth(64).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::{project, task};
+    use serde_json::json;
+
+    fn given(resource: &Resource, data: Value, creating: bool) -> Result<Inputs, String> {
+        inputs(resource, data.as_object().unwrap(), creating).map_err(|f| f.message)
+    }
+
+    #[test]
+    fn absent_null_and_value_are_three_things() {
+        let got = given(&task::TASK, json!({"name": "x", "due_on": null}), true).unwrap();
+        assert_eq!(got.get("name"), Some(&Given::Stored("\"x\"".into())));
+        assert_eq!(got.get("due_on"), Some(&Given::Null));
+        assert_eq!(got.get("notes"), None);
+    }
+
+    #[test]
+    fn wrong_values_name_the_field_and_what_is_right() {
+        for (field, value, part) in [
+            ("name", json!(5), "name: Not a string: 5"),
+            ("name", json!("a\u{0}"), "name: "),
+            ("completed", json!("yes"), "completed: Not a boolean: yes"),
+            ("completed", json!(null), "completed: Cannot be null"),
+            ("due_on", json!("2026-02-30"), "due_on: "),
+            ("due_at", json!("tomorrow"), "due_at: "),
+            ("projects", json!("1"), "projects: Value is not an array"),
+            ("projects", json!([true]), "projects: [0]: Not a valid GID type: boolean"),
+            ("resource_subtype", json!("epic"), "resource_subtype: Not a recognized value: epic; it is one of default_task"),
+        ] {
+            let message = given(&task::TASK, json!({ field: value }), true).unwrap_err();
+            assert!(message.starts_with(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_other_operations_write_is_refused_and_what_the_server_sets_is_ignored() {
+        for field in ["projects", "tags", "followers", "memberships", "parent", "workspace"] {
+            assert_eq!(given(&task::TASK, json!({ field: null }), false).unwrap_err(), format!("{field}: Cannot write this property"));
+        }
+        let got = given(&task::TASK, json!({"gid": "1", "created_at": "x", "num_likes": 3, "nope": {}}), false).unwrap();
+        assert_eq!(got, Inputs::default());
+    }
+
+    #[test]
+    fn long_names_are_refused_by_characters() {
+        let name = "é".repeat(1025);
+        assert!(given(&project::PROJECT, json!({ "name": name }), true).unwrap_err().contains("1025 characters; at most 1024"));
+        assert!(given(&project::PROJECT, json!({ "name": "é".repeat(1024) }), true).is_ok());
+    }
+}

@@ -1,0 +1,248 @@
+//! Drafts: a node on its way to being written.
+use crate::gid::Gid;
+use crate::node::{Node, Readable, entries, quoted};
+use crate::project::head;
+use crate::registry::{Field, One, Source, Type};
+use crate::resources::resource;
+use crate::time::{Date, Time};
+use std::collections::BTreeMap;
+
+/// A new node, or the next version of one.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// Its gid.
+    pub gid: Gid,
+    /// Its type.
+    pub ty: Type,
+    /// The workspace it belongs to.
+    pub home: Option<Gid>,
+    version: u64,
+    values: BTreeMap<&'static str, String>,
+    /// Stored keys whose value differs from before, with the value before.
+    before: BTreeMap<&'static str, Option<String>>,
+}
+
+impl Draft {
+    /// A new node.
+    #[must_use]
+    pub fn new(ty: Type, gid: Gid, home: Option<Gid>) -> Self {
+        Self { gid, ty, home, version: 0, values: BTreeMap::new(), before: BTreeMap::new() }
+    }
+
+    /// The next version of a node.
+    #[must_use]
+    pub fn edit(node: &Node) -> Self {
+        let known = keys(node.ty);
+        let values = entries(&node.body)
+            .filter_map(|(k, v)| known.iter().find(|known| **known == k).map(|known| (*known, v.to_owned())))
+            .collect();
+        Self { gid: node.gid, ty: node.ty, home: node.home, version: node.version, values, before: BTreeMap::new() }
+    }
+
+    /// Whether the node is new.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.version == 0
+    }
+
+    /// The value a field will have.
+    #[must_use]
+    pub fn get<K: Readable + ?Sized>(&self, field: Field<K>) -> K::Value<'_> {
+        let raw = key(field.def.source).and_then(|k| self.values.get(k)).map(String::as_str);
+        K::read(raw.unwrap_or(field.def.default))
+    }
+
+    /// Gives a field a value.
+    pub fn set<K: Writable<T> + ?Sized, T>(&mut self, field: Field<K>, value: T) {
+        if let Some(key) = key(field.def.source) {
+            self.set_raw(key, field.def.default, K::raw(value));
+        }
+    }
+
+    /// Gives a stored key a value that is normalised JSON already; the default is not stored.
+    pub fn set_raw(&mut self, key: &'static str, default: &str, raw: String) {
+        let old = if raw == default { self.values.remove(key) } else { self.values.insert(key, raw) };
+        if self.values.get(key) != old.as_ref() {
+            let first = self.before.entry(key).or_insert(old);
+            if first.as_ref() == self.values.get(key) {
+                self.before.remove(key);
+            }
+        }
+    }
+
+    /// Whether a field's value differs from the node's before.
+    #[must_use]
+    pub fn changed<K: ?Sized>(&self, field: Field<K>) -> bool {
+        key(field.def.source).is_some_and(|k| self.before.contains_key(k))
+    }
+
+    /// The value a field had before.
+    #[must_use]
+    pub fn before<K: Readable + ?Sized>(&self, field: Field<K>) -> K::Value<'_> {
+        let Some(key) = key(field.def.source) else { return K::read(field.def.default) };
+        let raw = match self.before.get(key) {
+            Some(old) => old.as_deref(),
+            None => self.values.get(key).map(String::as_str),
+        };
+        K::read(raw.unwrap_or(field.def.default))
+    }
+
+    /// The stored keys that differ from before.
+    pub fn changed_keys(&self) -> impl Iterator<Item = &'static str> {
+        self.before.keys().copied()
+    }
+
+    /// The node to write.
+    #[must_use]
+    pub fn finish(&self) -> Node {
+        let r = resource(self.ty);
+        let mut body = String::with_capacity(64 + self.values.values().map(|v| v.len() + 24).sum::<usize>());
+        for key in keys(self.ty) {
+            let Some(value) = self.values.get(key) else { continue };
+            body.push(if body.is_empty() { '{' } else { ',' });
+            body.push('"');
+            body.push_str(key);
+            body.push_str("\":");
+            body.push_str(value);
+        }
+        body.push_str(if body.is_empty() { "{}" } else { "}" });
+        let default = |name: &str| r.field(name).map_or("null", |d| d.default);
+        let title = r.title.map(|k| self.values.get(k).map_or(default(k), String::as_str));
+        let subtype = self.values.get("resource_subtype").map_or(default("resource_subtype"), String::as_str);
+        Node {
+            gid: self.gid,
+            ty: self.ty,
+            home: self.home,
+            version: self.version + 1,
+            head: head(self.ty, self.gid, title, Some(subtype)).into(),
+            body: body.into(),
+        }
+    }
+}
+
+/// The stored keys of a type: those of its public fields in record order, then those rules keep.
+fn keys(ty: Type) -> &'static [&'static str] {
+    use std::sync::OnceLock;
+    static KEYS: OnceLock<Vec<Vec<&'static str>>> = OnceLock::new();
+    let all = KEYS.get_or_init(|| {
+        Type::ALL
+            .iter()
+            .map(|ty| {
+                let mut keys: Vec<&'static str> = Vec::new();
+                let private = ["plan", "created_by", "is_edited"];
+                let public = resource(*ty).fields.iter().filter_map(|d| key(d.source));
+                for k in public.chain(private) {
+                    if !keys.contains(&k) {
+                        keys.push(k);
+                    }
+                }
+                keys
+            })
+            .collect()
+    });
+    all.get(ty as usize - 1).map(Vec::as_slice).unwrap_or_default()
+}
+
+fn key(source: Source) -> Option<&'static str> {
+    match source {
+        Source::Stored(key) | Source::Inline(key) => Some(key),
+        _ => None,
+    }
+}
+
+/// Which values a typed key takes, and how they are stored.
+pub trait Writable<T> {
+    /// The value as normalised JSON.
+    fn raw(value: T) -> String;
+}
+
+impl Writable<&str> for str {
+    fn raw(value: &str) -> String {
+        quoted(value)
+    }
+}
+impl Writable<Option<&str>> for str {
+    fn raw(value: Option<&str>) -> String {
+        value.map_or_else(|| "null".to_owned(), quoted)
+    }
+}
+impl Writable<Self> for bool {
+    fn raw(value: Self) -> String {
+        value.to_string()
+    }
+}
+impl Writable<Self> for i64 {
+    fn raw(value: Self) -> String {
+        value.to_string()
+    }
+}
+impl Writable<Option<Self>> for Time {
+    fn raw(value: Option<Self>) -> String {
+        value.map_or_else(|| "null".to_owned(), |t| format!("\"{t}\""))
+    }
+}
+impl Writable<Self> for Time {
+    fn raw(value: Self) -> String {
+        format!("\"{value}\"")
+    }
+}
+impl Writable<Option<Self>> for Date {
+    fn raw(value: Option<Self>) -> String {
+        value.map_or_else(|| "null".to_owned(), |t| format!("\"{t}\""))
+    }
+}
+impl Writable<Gid> for One {
+    fn raw(value: Gid) -> String {
+        format!("\"{value}\"")
+    }
+}
+impl Writable<Option<Gid>> for One {
+    fn raw(value: Option<Gid>) -> String {
+        value.map_or_else(|| "null".to_owned(), |g| format!("\"{g}\""))
+    }
+}
+impl Writable<String> for crate::registry::Opaque {
+    fn raw(value: String) -> String {
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::{story, task};
+
+    #[test]
+    fn defaults_are_not_stored_and_read_back_as_defaults() {
+        let mut draft = Draft::new(Type::Task, Gid::new(7).unwrap(), None);
+        draft.set(task::NAME, "a \"b\"");
+        draft.set(task::COMPLETED, false);
+        draft.set(task::DUE_ON, None);
+        let node = draft.finish();
+        assert_eq!(&*node.body, r#"{"name":"a \"b\""}"#);
+        assert_eq!(&*node.head, r#"{"gid":"7","name":"a \"b\"","resource_type":"task","resource_subtype":"default_task"}"#);
+        assert!(!node.get(task::COMPLETED));
+        assert_eq!(node.get(task::NAME).unwrap(), "a \"b\"");
+    }
+
+    #[test]
+    fn a_draft_knows_what_changed_and_what_was_before() {
+        let mut draft = Draft::new(Type::Task, Gid::new(7).unwrap(), None);
+        draft.set(task::NAME, "old");
+        let node = draft.finish();
+        let mut edit = Draft::edit(&node);
+        edit.set(task::NAME, "new");
+        assert!(edit.changed(task::NAME));
+        assert_eq!(edit.before(task::NAME).unwrap(), "old");
+        edit.set(task::NAME, "old");
+        assert!(!edit.changed(task::NAME), "back to what it was");
+        assert_eq!(edit.finish().version, 2);
+    }
+
+    #[test]
+    fn a_node_without_title_has_a_head_without_name() {
+        let mut draft = Draft::new(Type::Story, Gid::new(8).unwrap(), None);
+        draft.set(story::SUBTYPE, story::COMMENT);
+        assert_eq!(&*draft.finish().head, r#"{"gid":"8","resource_type":"story","resource_subtype":"comment_added"}"#);
+    }
+}

@@ -1,0 +1,558 @@
+//! The storage port: what is wanted, what was found, what changes.
+use crate::access::{Level, Viewer};
+use crate::gid::Gid;
+use crate::node::Node;
+use crate::plan::Plan;
+use crate::registry::{Dir, Rel, Type};
+use crate::time::Time;
+use async_trait::async_trait;
+use rustc_hash::FxHashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// A commit sequence number: 1 for the first commit, without gaps, in commit order.
+pub type Seq = u64;
+
+/// An association between two nodes, and perhaps a third.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Edge {
+    /// Where it starts.
+    pub src: Gid,
+    /// What it means.
+    pub rel: Rel,
+    /// Where it leads.
+    pub dst: Gid,
+    /// Its place in the target's list, or a small number the relation defines.
+    pub rank: i64,
+    /// The commit that made it.
+    pub seq: Seq,
+    /// The third party.
+    pub aux: Option<Gid>,
+}
+
+/// A node by gid or by a unique name.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Ref {
+    /// By gid.
+    Gid(Gid),
+    /// By alias, such as `email:ann@example.com`.
+    Alias(String),
+}
+
+impl From<Gid> for Ref {
+    fn from(gid: Gid) -> Self {
+        Self::Gid(gid)
+    }
+}
+
+/// The unique names of nodes.
+pub mod alias {
+    use crate::gid::Gid;
+    /// A user by e-mail address.
+    #[must_use]
+    pub fn email(address: &str) -> String {
+        format!("email:{}", address.to_lowercase())
+    }
+    /// The task list of a user in a workspace.
+    #[must_use]
+    pub fn task_list(user: Gid, workspace: Gid) -> String {
+        format!("list:{user}:{workspace}")
+    }
+}
+
+/// Which node of an edge a list gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Give {
+    /// The node at the other end.
+    Far,
+    /// The third party.
+    Aux,
+}
+
+/// What a page is a page of. The anchor is an index into [`Want::refs`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Listing {
+    /// Edges of one relation at the anchor.
+    Edges {
+        /// The anchor.
+        anchor: usize,
+        /// The relation.
+        rel: Rel,
+        /// Away from the anchor or towards it.
+        dir: Dir,
+        /// What to give of each edge.
+        give: Give,
+    },
+    /// Sources of `inner` edges into the sources of `outer` edges into the anchor: the tasks of a
+    /// project, section by section.
+    Through {
+        /// The anchor.
+        anchor: usize,
+        /// Section → anchor.
+        outer: Rel,
+        /// Task → section.
+        inner: Rel,
+    },
+    /// All nodes of a type that belong to the workspace, in the order of their gids.
+    Home {
+        /// The workspace.
+        anchor: usize,
+        /// The type.
+        ty: Type,
+    },
+    /// As `Edges`, but by title (case folded), then gid. Reads the whole list, at most
+    /// [`ALPHABETICAL_CAP`] rows of it.
+    Alphabetical {
+        /// The anchor.
+        anchor: usize,
+        /// The relation.
+        rel: Rel,
+        /// Away from the anchor or towards it.
+        dir: Dir,
+    },
+}
+
+/// The most rows an alphabetical list considers.
+pub const ALPHABETICAL_CAP: usize = 2_000;
+
+/// A condition on the rows of a page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Filter {
+    /// Of this type.
+    Is(Type),
+    /// Of this workspace.
+    Home(Gid),
+    /// Open, or completed at or after the instant.
+    CompletedSince(Time),
+    /// Modified at or after the instant.
+    ModifiedSince(Time),
+    /// A stored flag has this value (absent means false).
+    Flag(&'static str, bool),
+    /// The other end of the edge is this node.
+    Far(Gid),
+    /// The node has an edge of this relation to that node.
+    Linked(Rel, Gid),
+}
+
+/// A page of a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Page {
+    /// What is listed.
+    pub from: Listing,
+    /// Conditions on the rows.
+    pub filters: Vec<Filter>,
+    /// The keyset of the last row of the page before.
+    pub after: Option<Vec<i64>>,
+    /// How many rows to give at most.
+    pub limit: usize,
+    /// Rows committed later are not part of the walk; none means "now".
+    pub upto: Option<Seq>,
+    /// Whether seeing the anchor means seeing every row.
+    pub open: bool,
+    /// Rows that earlier pages of this walk went through.
+    pub seen: u32,
+    /// Rows after which a walk is cut: the very-large-set limit.
+    pub cap: u32,
+}
+
+/// The rows of a page.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rows {
+    /// The nodes, in order.
+    pub gids: Vec<Gid>,
+    /// Where the next page starts, if there is one.
+    pub next: Option<Vec<i64>>,
+    /// The bound of the walk.
+    pub upto: Seq,
+    /// Rows the walk has gone through so far, unreadable ones included.
+    pub seen: u32,
+    /// The walk reached the cap and there is more.
+    pub cut: bool,
+}
+
+/// Who asks, for the store to work out a [`Viewer`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ViewerKey {
+    /// The user.
+    pub user: Gid,
+    /// The workspace a service account is for.
+    pub service: Option<Gid>,
+}
+
+/// All that a request needs from the store, read from one snapshot in one trip.
+#[derive(Clone, Debug)]
+pub struct Want {
+    /// Who asks.
+    pub viewer: ViewerKey,
+    /// Nodes, with the viewer's level on each.
+    pub refs: Vec<Ref>,
+    /// For rules: edges from the refs (by index).
+    pub out: Vec<(usize, Rel)>,
+    /// For rules: edges into the refs (by index), at most this many.
+    pub into: Vec<(usize, Rel, usize)>,
+    /// For rules: one edge between two refs, if it exists.
+    pub linked: Vec<(usize, Rel, usize)>,
+    /// For rules: the chain of parents of these refs, and their levels.
+    pub ancestors: Vec<usize>,
+    /// A page of a list.
+    pub page: Option<Page>,
+    /// What to follow from the rows of the page.
+    pub page_plan: Option<Arc<Plan>>,
+    /// What to follow from single nodes.
+    pub plans: Vec<(usize, Arc<Plan>)>,
+}
+
+impl Want {
+    /// Nothing yet.
+    #[must_use]
+    pub fn of(viewer: ViewerKey) -> Self {
+        Self {
+            viewer,
+            refs: Vec::new(),
+            out: Vec::new(),
+            into: Vec::new(),
+            linked: Vec::new(),
+            ancestors: Vec::new(),
+            page: None,
+            page_plan: None,
+            plans: Vec::new(),
+        }
+    }
+    /// Adds a node and gives its index.
+    pub fn add(&mut self, node: impl Into<Ref>) -> usize {
+        let node = node.into();
+        if let Some(at) = self.refs.iter().position(|r| *r == node) {
+            return at;
+        }
+        self.refs.push(node);
+        self.refs.len() - 1
+    }
+    /// Adds a node.
+    #[must_use]
+    pub fn node(mut self, node: impl Into<Ref>) -> Self {
+        self.add(node);
+        self
+    }
+    /// Adds the edges of a relation that start at a node.
+    #[must_use]
+    pub fn edges(mut self, node: impl Into<Ref>, rel: Rel) -> Self {
+        let at = self.add(node);
+        self.out.push((at, rel));
+        self
+    }
+    /// Adds the first edges of a relation that end at a node.
+    #[must_use]
+    pub fn into(mut self, node: impl Into<Ref>, rel: Rel, limit: usize) -> Self {
+        let at = self.add(node);
+        self.into.push((at, rel, limit));
+        self
+    }
+    /// Adds the edge between two nodes, if it exists.
+    #[must_use]
+    pub fn edge(mut self, source: impl Into<Ref>, rel: Rel, target: impl Into<Ref>) -> Self {
+        let (a, b) = (self.add(source), self.add(target));
+        self.linked.push((a, rel, b));
+        self
+    }
+    /// Adds what a plan follows from a node.
+    #[must_use]
+    pub fn follow(mut self, node: impl Into<Ref>, plan: Arc<Plan>) -> Self {
+        let at = self.add(node);
+        self.plans.push((at, plan));
+        self
+    }
+}
+
+/// What was found: nodes, edges and levels from one snapshot.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Who asks.
+    pub viewer: Arc<Viewer>,
+    /// The last commit the snapshot shows.
+    pub seq: Seq,
+    /// For each of [`Want::refs`], the live node it names.
+    pub found: Vec<Option<Gid>>,
+    /// The rows of the page.
+    pub rows: Rows,
+    pub(crate) nodes: FxHashMap<Gid, Node>,
+    pub(crate) levels: FxHashMap<Gid, Level>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) out: FxHashMap<Gid, Band>,
+    pub(crate) ins: FxHashMap<(Gid, Rel), (u32, u32)>,
+    pub(crate) counts: FxHashMap<(Gid, Rel), u64>,
+    pub(crate) singles: Vec<Edge>,
+}
+
+/// A run of edges from one node, all with relations in `lo..=hi`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Band {
+    pub(crate) lo: Rel,
+    pub(crate) hi: Rel,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl View {
+    /// An empty view.
+    #[must_use]
+    pub fn new(viewer: Arc<Viewer>, seq: Seq) -> Self {
+        Self {
+            viewer,
+            seq,
+            found: Vec::new(),
+            rows: Rows::default(),
+            nodes: FxHashMap::default(),
+            levels: FxHashMap::default(),
+            edges: Vec::new(),
+            out: FxHashMap::default(),
+            ins: FxHashMap::default(),
+            counts: FxHashMap::default(),
+            singles: Vec::new(),
+        }
+    }
+    /// A live node.
+    #[must_use]
+    pub fn node(&self, gid: Gid) -> Option<&Node> {
+        self.nodes.get(&gid)
+    }
+    /// What the viewer may do with a node; `None` for what was not loaded.
+    #[must_use]
+    pub fn level(&self, gid: Gid) -> Level {
+        self.levels.get(&gid).copied().unwrap_or_default()
+    }
+    /// The edges of a relation from a node, in the order of their targets' gids.
+    #[must_use]
+    pub fn links(&self, gid: Gid, rel: Rel) -> &[Edge] {
+        let Some(band) = self.out.get(&gid) else { return &[] };
+        let run = self.edges.get(band.start as usize..band.end as usize).unwrap_or_default();
+        let from = run.partition_point(|e| e.rel < rel);
+        let to = run.partition_point(|e| e.rel <= rel);
+        run.get(from..to).unwrap_or_default()
+    }
+    /// The edges of a relation into a node, in list order.
+    #[must_use]
+    pub fn sources(&self, gid: Gid, rel: Rel) -> &[Edge] {
+        let Some((start, end)) = self.ins.get(&(gid, rel)) else { return &[] };
+        self.edges.get(*start as usize..*end as usize).unwrap_or_default()
+    }
+    /// The edge between two nodes, if it exists and was loaded.
+    #[must_use]
+    pub fn link(&self, source: Gid, rel: Rel, target: Gid) -> Option<&Edge> {
+        let held = self.links(source, rel).iter().chain(&self.singles);
+        held.into_iter().find(|e| e.src == source && e.rel == rel && e.dst == target)
+    }
+    /// How many live sources of a relation a node has, if that was loaded.
+    #[must_use]
+    pub fn count(&self, gid: Gid, rel: Rel) -> u64 {
+        self.counts.get(&(gid, rel)).copied().unwrap_or_default()
+    }
+    /// Adds a node with its level, as tests of rules do by hand.
+    #[must_use]
+    pub fn with(mut self, node: Node, level: Level) -> Self {
+        self.found.push(Some(node.gid));
+        self.levels.insert(node.gid, level);
+        self.nodes.insert(node.gid, node);
+        self
+    }
+    /// Adds edges from a node, as tests of rules do by hand.
+    #[must_use]
+    pub fn with_links(mut self, gid: Gid, mut edges: Vec<Edge>) -> Self {
+        edges.extend(self.out.get(&gid).into_iter().flat_map(|b| {
+            self.edges.get(b.start as usize..b.end as usize).unwrap_or_default().iter().copied()
+        }));
+        edges.sort_unstable_by_key(|e| (e.rel, e.dst));
+        let start = self.edges.len() as u32;
+        self.edges.append(&mut edges);
+        self.out.insert(gid, Band { lo: Rel(0), hi: Rel(u8::MAX), start, end: self.edges.len() as u32 });
+        self
+    }
+    /// Adds edges into a node in list order, as tests of rules do by hand.
+    #[must_use]
+    pub fn with_sources(mut self, gid: Gid, rel: Rel, edges: &[Edge]) -> Self {
+        let start = self.edges.len() as u32;
+        self.edges.extend_from_slice(edges);
+        self.ins.insert((gid, rel), (start, self.edges.len() as u32));
+        self
+    }
+}
+
+/// A node to be written: a new one, or the next version of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Put {
+    /// The node; its version is the new one, 1 for a new node.
+    pub node: Node,
+}
+
+/// Where a new edge goes in its target's list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// The relation is not placed: the rank is given.
+    Rank(i64),
+    /// Before all others.
+    First,
+    /// After all others.
+    Last,
+    /// Right before the edge from this node.
+    Before(Gid),
+    /// Right after the edge from this node.
+    After(Gid),
+}
+
+/// A new edge, or a new place for one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Where it starts.
+    pub src: Gid,
+    /// What it means.
+    pub rel: Rel,
+    /// Where it leads.
+    pub dst: Gid,
+    /// Its place.
+    pub place: Place,
+    /// The third party.
+    pub aux: Option<Gid>,
+}
+
+/// A condition that must hold when the changes are applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guard {
+    /// The node is live and still has this version.
+    Version(Gid, u64),
+    /// The node is live.
+    Live(Gid),
+    /// No live node has such an edge into this one.
+    Empty(Gid, Rel),
+    /// At most this many edges of the relation start here.
+    AtMost(Gid, Rel, usize),
+}
+
+/// What happened to a node, for webhooks, the events API and the audit log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fact {
+    /// The node.
+    pub gid: Gid,
+    /// Its type.
+    pub ty: Type,
+    /// What happened.
+    pub action: Action,
+}
+
+/// The actions of the contract.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Created, or put into the parent.
+    Added {
+        /// What it was put into.
+        parent: Option<Gid>,
+    },
+    /// Taken out of the parent.
+    Removed {
+        /// What it was taken out of.
+        parent: Gid,
+    },
+    /// A field changed; links name the other node.
+    Changed {
+        /// The field.
+        field: &'static str,
+        /// A node that was added to a list.
+        added: Option<Gid>,
+        /// A node that was removed from a list.
+        removed: Option<Gid>,
+    },
+    /// Trashed.
+    Deleted,
+}
+
+/// A commit as the journal keeps it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Its sequence number.
+    pub seq: Seq,
+    /// When it was committed.
+    pub at: Time,
+    /// Who did it; none for the system.
+    pub actor: Option<Gid>,
+    /// What happened.
+    pub facts: Vec<Fact>,
+}
+
+/// Everything one request changes. All of it is applied, or none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Changes {
+    /// Who does it; none for the system.
+    pub actor: Option<Gid>,
+    /// When.
+    pub at: Time,
+    /// Conditions; if one fails the commit is a conflict and nothing is applied.
+    pub guards: Vec<Guard>,
+    /// Nodes to write.
+    pub puts: Vec<Put>,
+    /// Nodes to trash, with their subtasks.
+    pub trash: Vec<Gid>,
+    /// Edges to remove.
+    pub unlinks: Vec<(Gid, Rel, Gid)>,
+    /// Edges to make or move. Applied in order, after the removals.
+    pub links: Vec<Link>,
+    /// Names to take; a name that another node has is [`StoreError::Taken`].
+    pub aliases: Vec<(String, Gid)>,
+    /// What happened.
+    pub facts: Vec<Fact>,
+}
+
+impl Changes {
+    /// Whether nothing changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.puts.is_empty() && self.trash.is_empty() && self.unlinks.is_empty() && self.links.is_empty() && self.aliases.is_empty()
+    }
+}
+
+/// A commit that is durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Committed {
+    /// Its sequence number.
+    pub seq: Seq,
+}
+
+/// Why a store could not do it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StoreError {
+    /// A guard failed: load and decide again.
+    Conflict,
+    /// Another node has this name.
+    Taken(String),
+    /// The storage failed; nothing of the call was applied.
+    Failed(String),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict => f.write_str("a node changed meanwhile"),
+            Self::Taken(name) => write!(f, "the name {name} is taken"),
+            Self::Failed(why) => write!(f, "storage failed: {why}"),
+        }
+    }
+}
+impl std::error::Error for StoreError {}
+
+/// The domain graph's storage port. Every method is one trip.
+#[async_trait]
+pub trait GraphStore: Send + Sync {
+    /// Reads everything `want` names, from one consistent snapshot. A ref with no live node is
+    /// absent from the view, not an error.
+    async fn load(&self, want: &Want) -> Result<View, StoreError>;
+
+    /// Applies all of `changes`, or none. When it returns, the commit is durable.
+    async fn commit(&self, changes: Changes) -> Result<Committed, StoreError>;
+
+    /// At most `limit` commits after `seq`, in commit order.
+    async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError>;
+}
+
+/// The epoch, for changes whose time the driver fills in.
+impl Default for Time {
+    fn default() -> Self {
+        Self::from_millis(0)
+    }
+}

@@ -1,0 +1,346 @@
+//! Loading: answers a [`Want`] from a [`Snapshot`], access rules and page bounds included.
+use crate::access::{self, Facts, Level, Role, Seat, Viewer};
+use crate::gid::Gid;
+use crate::graph::{Band, Edge, Ref, StoreError, View, ViewerKey, Want};
+use crate::node::Node;
+use crate::plan::{Plan, Step, Then};
+use crate::registry::{Dir, Rel, Source, Type, rel};
+use crate::resources::membership;
+use crate::snapshot::{Depth, Snapshot};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Answers `want`. The viewer is the one that [`viewer`] works out for [`Want::viewer`], now or
+/// from a cache that [`crate::snapshot::Transaction::viewers_changed`] empties.
+///
+/// # Errors
+/// When the store fails.
+pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result<View, StoreError> {
+    let seq = snap.seq()?;
+    let mut loader = Loader { snap, view: View::new(viewer, seq) };
+    for r in &want.refs {
+        let gid = match r {
+            Ref::Gid(gid) => Some(*gid),
+            Ref::Alias(key) => loader.snap.alias(key)?,
+        };
+        let found = match gid {
+            Some(gid) => loader.full(gid)?.then_some(gid),
+            None => None,
+        };
+        if let Some(gid) = found {
+            loader.level(gid)?;
+        }
+        loader.view.found.push(found);
+    }
+    loader.rules(want)?;
+    for (at, plan) in &want.plans {
+        if let Some(gid) = loader.found(*at) {
+            loader.follow(gid, plan)?;
+        }
+    }
+    if let Some(page) = &want.page {
+        crate::page::read(&mut loader, page, want.page_plan.as_deref())?;
+        if let Some(plan) = &want.page_plan {
+            for gid in loader.view.rows.gids.clone() {
+                loader.follow(gid, plan)?;
+            }
+        }
+    }
+    Ok(loader.view)
+}
+
+/// Works out what a user's own memberships say.
+///
+/// # Errors
+/// When the store fails.
+pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreError> {
+    let mut viewer = Viewer { service: key.service, ..Viewer::alone(key.user) };
+    let mut seats = Vec::new();
+    snap.out(key.user, rel::WORKSPACES, rel::WORKSPACES, Depth::Edge, &mut |edge, _| seats.push(edge))?;
+    for edge in seats {
+        let Some(node) = edge.aux.map(|g| snap.node(g, Depth::Full)).transpose()?.flatten() else { continue };
+        let role = match (node.get(membership::IS_ADMIN), node.get(membership::IS_GUEST)) {
+            (true, _) => Role::Admin,
+            (_, true) => Role::Guest,
+            _ => Role::Member,
+        };
+        viewer.seats.push(Seat {
+            workspace: edge.dst,
+            role,
+            view_only: node.get(membership::IS_VIEW_ONLY),
+            membership: node.gid,
+            task_list: node.get(membership::TASK_LIST),
+        });
+    }
+    let mut teams = Vec::new();
+    all_in(snap, key.user, rel::TEAM_MEMBERS, &mut |e| teams.push((e.src, e.rank == 1)))?;
+    viewer.teams.extend(teams);
+    let mut projects: FxHashMap<Gid, Level> = FxHashMap::default();
+    let members: Vec<Gid> = std::iter::once(key.user).chain(viewer.teams.keys().copied()).collect();
+    for member in members {
+        all_in(snap, member, rel::MEMBERS, &mut |e| {
+            let best = projects.entry(e.src).or_default();
+            *best = (*best).max(Level::from_rank(e.rank));
+        })?;
+    }
+    viewer.projects = projects;
+    Ok(viewer)
+}
+
+/// Every edge of a relation into a node.
+pub(crate) fn all_in(snap: &mut dyn Snapshot, dst: Gid, rel: Rel, each: &mut dyn FnMut(Edge)) -> Result<(), StoreError> {
+    snap.scan_in(dst, rel, (i64::MIN, i64::MIN), usize::MAX >> 1, Depth::Edge, &mut |edge, _| each(edge))
+}
+
+pub(crate) struct Loader<'a> {
+    pub(crate) snap: &'a mut dyn Snapshot,
+    pub(crate) view: View,
+}
+
+impl Loader<'_> {
+    pub(crate) fn found(&self, at: usize) -> Option<Gid> {
+        self.view.found.get(at).copied().flatten()
+    }
+
+    /// Has the node with its body; false if there is no such live node.
+    pub(crate) fn full(&mut self, gid: Gid) -> Result<bool, StoreError> {
+        self.deep(gid, Depth::Full)
+    }
+
+    fn deep(&mut self, gid: Gid, depth: Depth) -> Result<bool, StoreError> {
+        if let Some(node) = self.view.nodes.get(&gid)
+            && (depth < Depth::Full || !node.is_head())
+        {
+            return Ok(true);
+        }
+        let node = self.snap.node(gid, depth)?;
+        let live = node.is_some();
+        if let Some(node) = node {
+            self.keep(node);
+        }
+        Ok(live)
+    }
+
+    /// Keeps a node, unless a deeper reading of it is there already.
+    pub(crate) fn keep(&mut self, node: Node) {
+        match self.view.nodes.get(&node.gid) {
+            Some(held) if !held.is_head() || node.is_head() => {}
+            _ => {
+                self.view.nodes.insert(node.gid, node);
+            }
+        }
+    }
+
+    /// The viewer's level on a node, worked out once.
+    pub(crate) fn level(&mut self, gid: Gid) -> Result<Level, StoreError> {
+        if let Some(level) = self.view.levels.get(&gid) {
+            return Ok(*level);
+        }
+        // Levels of these need no body.
+        let head_is_enough = self.view.nodes.get(&gid).is_some_and(|n| matches!(n.ty, Type::Workspace | Type::Tag));
+        let level = if head_is_enough || self.full(gid)? {
+            let viewer = Arc::clone(&self.view.viewer);
+            match self.view.nodes.get(&gid).cloned() {
+                Some(node) => access::level(&viewer, &node, self)?,
+                None => Level::None,
+            }
+        } else {
+            Level::None
+        };
+        self.view.levels.insert(gid, level);
+        Ok(level)
+    }
+
+    /// Says that the viewer may see a node, because they see what holds it.
+    pub(crate) fn seen_through(&mut self, gid: Gid, level: Level) {
+        self.view.levels.entry(gid).or_insert(level);
+    }
+
+    /// Reads the edges that rules asked for.
+    fn rules(&mut self, want: &Want) -> Result<(), StoreError> {
+        for (at, rel) in &want.out {
+            if let Some(gid) = self.found(*at) {
+                self.band(gid, *rel, *rel, Depth::Head)?;
+            }
+        }
+        for (at, rel, limit) in &want.into {
+            if let Some(gid) = self.found(*at) {
+                self.ins(gid, *rel, *limit, Depth::Head)?;
+            }
+        }
+        for (a, rel, b) in &want.linked {
+            if let (Some(a), Some(b)) = (self.found(*a), self.found(*b))
+                && self.view.link(a, *rel, b).is_none()
+                && let Some(edge) = self.snap.linked(a, *rel, b)?
+            {
+                self.view.singles.push(edge);
+            }
+        }
+        for at in &want.ancestors {
+            let mut next = self.found(*at);
+            for _ in 0..8 {
+                let Some(gid) = next else { break };
+                self.level(gid)?;
+                self.band(gid, rel::PARENT, rel::PARENT, Depth::Head)?;
+                next = self.view.links(gid, rel::PARENT).first().map(|e| e.dst);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the edges from a node with relations in `lo..=hi`.
+    fn band(&mut self, gid: Gid, lo: Rel, hi: Rel, depth: Depth) -> Result<(), StoreError> {
+        let held = self.view.out.get(&gid).copied();
+        if held.is_some_and(|b| b.lo <= lo && b.hi >= hi) {
+            return Ok(());
+        }
+        let (lo, hi) = held.map_or((lo, hi), |b| (lo.min(b.lo), hi.max(b.hi)));
+        let (mut edges, mut nodes) = (Vec::new(), Vec::new());
+        self.snap.out(gid, lo, hi, depth, &mut |edge, node| {
+            edges.push(edge);
+            nodes.extend(node);
+        })?;
+        for node in nodes {
+            self.keep(node);
+        }
+        let start = self.view.edges.len() as u32;
+        self.view.edges.append(&mut edges);
+        let end = self.view.edges.len() as u32;
+        self.view.out.insert(gid, Band { lo, hi, start, end });
+        Ok(())
+    }
+
+    /// Has the first edges into a node.
+    fn ins(&mut self, gid: Gid, rel: Rel, limit: usize, depth: Depth) -> Result<(), StoreError> {
+        if self.view.ins.contains_key(&(gid, rel)) {
+            return Ok(());
+        }
+        let (mut edges, mut nodes) = (Vec::new(), Vec::new());
+        self.snap.scan_in(gid, rel, (i64::MIN, i64::MIN), limit, depth, &mut |edge, node| {
+            edges.push(edge);
+            nodes.extend(node);
+        })?;
+        for node in nodes {
+            self.keep(node);
+        }
+        let start = self.view.edges.len() as u32;
+        self.view.edges.append(&mut edges);
+        self.view.ins.insert((gid, rel), (start, self.view.edges.len() as u32));
+        Ok(())
+    }
+
+    /// Has everything that projecting `gid` by `plan` reads.
+    fn follow(&mut self, gid: Gid, plan: &Plan) -> Result<(), StoreError> {
+        if plan.reads_body && !self.full(gid)? {
+            return Ok(());
+        }
+        if let Some((lo, hi)) = plan.band {
+            self.band(gid, lo, hi, Depth::Head)?;
+        }
+        for step in &plan.steps {
+            self.step(gid, step)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, gid: Gid, step: &Step) -> Result<(), StoreError> {
+        match step.def.source {
+            Source::Inline(key) => {
+                let target = self.view.nodes.get(&gid).and_then(|n| n.raw(key)).and_then(|v| Gid::parse(v.trim_matches('"')));
+                if let Some(target) = target {
+                    self.reach(target, &step.then)?;
+                }
+            }
+            Source::Home => {
+                if let Some(target) = self.view.nodes.get(&gid).and_then(|n| n.home) {
+                    self.reach(target, &step.then)?;
+                }
+            }
+            Source::Edges(rel, Dir::Out) => self.each_link(gid, rel, &step.then)?,
+            Source::Edges(rel, Dir::In) => {
+                self.ins(gid, rel, LINKS_MAX, Depth::Head)?;
+                for edge in self.view.sources(gid, rel).to_vec() {
+                    self.reach(edge.src, &step.then)?;
+                }
+            }
+            Source::Aux(rel, _) => {
+                for edge in self.view.links(gid, rel).to_vec() {
+                    if let Some(aux) = edge.aux {
+                        self.reach(aux, &step.then)?;
+                    }
+                }
+            }
+            Source::Count(rel, Dir::In) => {
+                let count = self.snap.count_in(gid, rel)?;
+                self.view.counts.insert((gid, rel), count);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn each_link(&mut self, gid: Gid, rel: Rel, then: &Then) -> Result<(), StoreError> {
+        let count = self.view.links(gid, rel).len();
+        for at in 0..count {
+            let Some(edge) = self.view.links(gid, rel).get(at).copied() else { break };
+            let Then::Items(parts) = then else {
+                self.reach(edge.dst, then)?;
+                continue;
+            };
+            for part in parts {
+                let target = match part.def.source {
+                    Source::ItemTarget => Some(edge.dst),
+                    Source::ItemAux => edge.aux,
+                    _ => None,
+                };
+                if let Some(target) = target {
+                    self.reach(target, &part.then)?;
+                    if Some(target) == edge.aux {
+                        let level = self.view.level(target);
+                        self.seen_through(edge.dst, level);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a linked node as deep as it will be shown, and the viewer's level on it.
+    fn reach(&mut self, gid: Gid, then: &Then) -> Result<(), StoreError> {
+        if !self.deep(gid, Depth::Head)? {
+            return Ok(());
+        }
+        let ty = self.view.nodes.get(&gid).map(|n| n.ty);
+        if ty == Some(Type::User) {
+            self.seen_through(gid, Level::Viewer);
+        } else {
+            self.level(gid)?;
+        }
+        if let Then::Plans(plans) = then
+            && let Some(plan) = plans.iter().find(|p| Some(p.ty) == ty)
+            && self.view.level(gid) > Level::None
+        {
+            self.follow(gid, plan)?;
+        }
+        Ok(())
+    }
+}
+
+/// The most links of one field that a record carries.
+pub const LINKS_MAX: usize = 1_000;
+
+impl Facts for Loader<'_> {
+    fn fact(&mut self, gid: Gid) -> Result<Option<Node>, StoreError> {
+        Ok(if self.full(gid)? { self.view.nodes.get(&gid).cloned() } else { None })
+    }
+    fn edges_of(&mut self, gid: Gid, rel: Rel) -> Result<Vec<Edge>, StoreError> {
+        self.band(gid, rel, rel, Depth::Head)?;
+        Ok(self.view.links(gid, rel).to_vec())
+    }
+    fn is_linked(&mut self, source: Gid, rel: Rel, target: Gid) -> Result<bool, StoreError> {
+        match self.view.out.get(&source) {
+            Some(b) if b.lo <= rel && b.hi >= rel => Ok(self.view.link(source, rel, target).is_some()),
+            _ => Ok(self.snap.linked(source, rel, target)?.is_some()),
+        }
+    }
+}

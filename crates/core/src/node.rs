@@ -1,0 +1,221 @@
+//! Nodes as they are stored, and the raw reading of their bodies.
+//!
+//! A body is a compact JSON object that [`crate::draft`] wrote: keys are plain field names, values
+//! are already in the form clients get. Reading finds a value's bytes; nothing is decoded twice.
+use crate::gid::Gid;
+use crate::registry::{Field, One, Type};
+use crate::time::{Date, Time};
+use std::borrow::Cow;
+
+/// A node of the graph: one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its identifier.
+    pub gid: Gid,
+    /// What it is.
+    pub ty: Type,
+    /// The workspace it belongs to; users and workspaces have none.
+    pub home: Option<Gid>,
+    /// How often it was written; 0 when only the head was read.
+    pub version: u64,
+    /// The compact JSON object sent where the node is nested.
+    pub head: Box<str>,
+    /// The JSON object with all stored fields; `{}` when only the head was read.
+    pub body: Box<str>,
+}
+
+impl Node {
+    /// The raw JSON stored under `key`, if any.
+    #[must_use]
+    pub fn raw(&self, key: &str) -> Option<&str> {
+        entries(&self.body).find(|(k, _)| *k == key).map(|(_, v)| v)
+    }
+
+    /// The typed value of a field, or its default.
+    #[must_use]
+    pub fn get<K: Readable + ?Sized>(&self, field: Field<K>) -> K::Value<'_> {
+        let key = match field.def.source {
+            crate::registry::Source::Stored(key) | crate::registry::Source::Inline(key) => key,
+            _ => field.def.name,
+        };
+        K::read(self.raw(key).unwrap_or(field.def.default))
+    }
+
+    /// The decoded title, if the head carries one.
+    #[must_use]
+    pub fn title(&self) -> String {
+        entries(&self.head).find(|(k, _)| *k == "name").map(|(_, v)| decode(v).into_owned()).unwrap_or_default()
+    }
+
+    /// Whether only the head was read.
+    #[must_use]
+    pub fn is_head(&self) -> bool {
+        self.version == 0
+    }
+}
+
+/// How a typed key reads its raw JSON.
+pub trait Readable {
+    /// The value rules see.
+    type Value<'a>;
+    /// Reads normalised JSON.
+    fn read(raw: &str) -> Self::Value<'_>;
+}
+
+impl Readable for str {
+    type Value<'a> = Option<Cow<'a, str>>;
+    fn read(raw: &str) -> Self::Value<'_> {
+        raw.starts_with('"').then(|| decode(raw))
+    }
+}
+impl Readable for bool {
+    type Value<'a> = Self;
+    fn read(raw: &str) -> Self {
+        raw == "true"
+    }
+}
+impl Readable for i64 {
+    type Value<'a> = Self;
+    fn read(raw: &str) -> Self {
+        raw.parse().unwrap_or(0)
+    }
+}
+impl Readable for Time {
+    type Value<'a> = Option<Self>;
+    fn read(raw: &str) -> Self::Value<'_> {
+        Self::parse(raw.trim_matches('"'), false).ok()
+    }
+}
+impl Readable for Date {
+    type Value<'a> = Option<Self>;
+    fn read(raw: &str) -> Self::Value<'_> {
+        Self::parse(raw.trim_matches('"')).ok()
+    }
+}
+impl Readable for One {
+    type Value<'a> = Option<Gid>;
+    fn read(raw: &str) -> Self::Value<'_> {
+        Gid::parse(raw.trim_matches('"'))
+    }
+}
+
+/// The members of a compact JSON object, raw: `(key, value)` in stored order.
+pub fn entries(object: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = object.strip_prefix('{').unwrap_or("");
+    std::iter::from_fn(move || {
+        let (key, after) = rest.strip_prefix('"')?.split_once("\":")?;
+        let end = value_end(after);
+        let value = after.get(..end)?;
+        rest = after.get(end..)?.strip_prefix(',').unwrap_or("");
+        Some((key, value))
+    })
+}
+
+/// Where the JSON value at the start of `text` ends.
+fn value_end(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut depth = 0usize;
+    while let Some(b) = bytes.get(at) {
+        match b {
+            b'"' => {
+                at += 1;
+                loop {
+                    match memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+                        Some(skip) if bytes.get(at + skip) == Some(&b'\\') => at += skip + 2,
+                        Some(skip) => {
+                            at += skip;
+                            break;
+                        }
+                        None => return bytes.len(),
+                    }
+                }
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                if depth == 0 {
+                    return at;
+                }
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            b',' if depth == 0 => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
+/// Decodes a raw JSON string; text without escapes is borrowed.
+#[must_use]
+pub fn decode(raw: &str) -> Cow<'_, str> {
+    let inner = raw.strip_prefix('"').and_then(|r| r.strip_suffix('"')).unwrap_or(raw);
+    if inner.contains('\\') {
+        Cow::Owned(serde_json::from_str(raw).unwrap_or_default())
+    } else {
+        Cow::Borrowed(inner)
+    }
+}
+
+/// Appends `text` as a JSON string.
+pub fn write_string(out: &mut Vec<u8>, text: &str) {
+    // Writing to a Vec cannot fail, and any &str is a JSON string.
+    let _infallible = serde_json::to_writer(out, text);
+}
+
+/// `text` as a JSON string.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn entries_find_values_of_every_kind() {
+        let body = r#"{"a":"x\"},{","b":[1,{"c":"]"}],"c":{"d":[]},"e":null,"f":-1.5e3,"g":"ü\\"}"#;
+        let got: Vec<_> = entries(body).collect();
+        assert_eq!(
+            got,
+            [
+                ("a", r#""x\"},{""#),
+                ("b", r#"[1,{"c":"]"}]"#),
+                ("c", r#"{"d":[]}"#),
+                ("e", "null"),
+                ("f", "-1.5e3"),
+                ("g", r#""ü\\""#)
+            ]
+        );
+        assert_eq!(entries("{}").count(), 0);
+        assert_eq!(entries("").count(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn entries_agree_with_a_json_parser(values in proptest::collection::vec(any::<String>(), 0..6)) {
+            let mut map = serde_json::Map::new();
+            for (i, v) in values.iter().enumerate() {
+                map.insert(format!("k{i}"), serde_json::json!([v, {"n": v}, i]));
+                map.insert(format!("s{i}"), serde_json::json!(v));
+            }
+            let text = serde_json::Value::from(map.clone()).to_string();
+            let got: Vec<_> = entries(&text).map(|(k, v)| (k.to_owned(), serde_json::from_str(v).unwrap())).collect();
+            let want: Vec<(String, serde_json::Value)> = map.into_iter().collect();
+            prop_assert_eq!(got, want);
+        }
+
+        #[test]
+        fn scanning_never_panics(text in ".{0,60}") {
+            let _count = entries(&text).take(100).count();
+        }
+    }
+}

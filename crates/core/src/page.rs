@@ -1,0 +1,259 @@
+//! Pages: keyset reading of one list, with filters, access and bounds.
+//!
+//! A page reads its list in chunks until it has one row more than asked for, the list ends, or the
+//! walk has gone through [`crate::graph::Page::cap`] rows: that cap bounds the work of any walk.
+use crate::access::Level;
+use crate::gid::Gid;
+use crate::graph::{ALPHABETICAL_CAP, Edge, Filter, Give, Listing, Page, Rows, Seq, StoreError};
+use crate::load::Loader;
+use crate::node::{Node, Readable};
+use crate::plan::Plan;
+use crate::registry::{Dir, Rel, rel};
+use crate::resources::task;
+use crate::snapshot::{Depth, Snapshot};
+use crate::time::Time;
+
+/// One row of a list before anything is decided about it.
+struct Row {
+    gid: Gid,
+    key: Vec<i64>,
+    seq: Seq,
+    edge: Option<Edge>,
+    node: Option<Node>,
+}
+
+const START: i64 = i64::MIN;
+
+/// Reads the page into the view.
+pub(crate) fn read(loader: &mut Loader<'_>, page: &Page, plan: Option<&Plan>) -> Result<(), StoreError> {
+    let upto = page.upto.unwrap_or(loader.view.seq);
+    let mut rows = Rows { upto, seen: page.seen, ..Rows::default() };
+    let anchor = match page.from {
+        Listing::Edges { anchor, .. }
+        | Listing::Through { anchor, .. }
+        | Listing::Home { anchor, .. }
+        | Listing::Alphabetical { anchor, .. } => loader.found(anchor),
+    };
+    let anchor = anchor.filter(|gid| loader.view.level(*gid) > Level::None);
+    let Some(anchor) = anchor else {
+        loader.view.rows = rows;
+        return Ok(());
+    };
+    let needs_body = !page.filters.is_empty() || !page.open || plan.is_some_and(|p| p.reads_body);
+    let depth = if needs_body { Depth::Full } else { Depth::Head };
+    let mut after = page.after.clone();
+    'reading: loop {
+        let wanted = page.limit + 1 - rows.gids.len();
+        let chunk = chunk(loader.snap, &page.from, anchor, after.as_deref(), wanted.max(16).min(512), depth)?;
+        let ended = chunk.ended;
+        for row in chunk.rows {
+            after = Some(row.key.clone());
+            if row.seq > upto {
+                continue;
+            }
+            if rows.gids.len() < page.limit && rows.seen >= page.cap {
+                rows.cut = true;
+                break 'reading;
+            }
+            if !admit(loader, page, anchor, &row)? {
+                rows.seen = rows.seen.saturating_add(1);
+                continue;
+            }
+            if rows.gids.len() == page.limit {
+                // One row more than asked for: there is a next page, and it starts after the last row given.
+                break 'reading;
+            }
+            rows.seen = rows.seen.saturating_add(1);
+            rows.gids.push(row.gid);
+            rows.next = Some(row.key);
+            if let Some(node) = row.node {
+                loader.keep(node);
+            }
+        }
+        if ended {
+            rows.next = None;
+            break;
+        }
+    }
+    loader.view.rows = rows;
+    Ok(())
+}
+
+/// Whether the row belongs to the page: it passes the filters and the viewer may see it.
+fn admit(loader: &mut Loader<'_>, page: &Page, anchor: Gid, row: &Row) -> Result<bool, StoreError> {
+    for filter in &page.filters {
+        if let Filter::Far(gid) = filter {
+            let far = row.edge.map(|e| if e.src == anchor { e.dst } else { e.src });
+            if far != Some(*gid) {
+                return Ok(false);
+            }
+            continue;
+        }
+        if let Filter::Linked(rel, to) = filter {
+            if loader.snap.linked(row.gid, *rel, *to)?.is_none() {
+                return Ok(false);
+            }
+            continue;
+        }
+        let passes = match &row.node {
+            Some(node) => passes(filter, node),
+            None => loader.full(row.gid)? && loader.view.node(row.gid).is_some_and(|n| passes(filter, n)),
+        };
+        if !passes {
+            return Ok(false);
+        }
+    }
+    if page.open {
+        loader.seen_through(row.gid, Level::Viewer);
+        return Ok(true);
+    }
+    if let Some(node) = &row.node {
+        loader.keep(node.clone());
+    }
+    Ok(loader.level(row.gid)? > Level::None)
+}
+
+fn passes(filter: &Filter, node: &Node) -> bool {
+    match filter {
+        Filter::Is(ty) => node.ty == *ty,
+        Filter::Home(workspace) => node.home == Some(*workspace),
+        Filter::CompletedSince(at) => {
+            !node.get(task::COMPLETED) || node.get(task::COMPLETED_AT).is_none_or(|done: Time| done >= *at)
+        }
+        Filter::ModifiedSince(at) => node.get(task::MODIFIED_AT).is_some_and(|t: Time| t >= *at),
+        Filter::Flag(key, wanted) => bool::read(node.raw(key).unwrap_or("false")) == *wanted,
+        Filter::Far(_) | Filter::Linked(..) => true,
+    }
+}
+
+struct Chunk {
+    rows: Vec<Row>,
+    ended: bool,
+}
+
+/// The next rows of the list after a keyset.
+fn chunk(
+    snap: &mut dyn Snapshot,
+    from: &Listing,
+    anchor: Gid,
+    after: Option<&[i64]>,
+    limit: usize,
+    depth: Depth,
+) -> Result<Chunk, StoreError> {
+    let key = |at: usize| after.and_then(|k| k.get(at)).copied().unwrap_or(START);
+    let mut rows = Vec::with_capacity(limit);
+    match *from {
+        Listing::Edges { rel, dir: Dir::Out, give, .. } => {
+            let far = if give == Give::Far { depth } else { Depth::Edge };
+            snap.scan_out(anchor, rel, key(0), limit, far, &mut |edge, node| {
+                rows.extend(given(edge, edge.dst, give, vec![edge.dst.as_i64()], node));
+            })?;
+        }
+        Listing::Edges { rel, dir: Dir::In, give, .. } => {
+            let far = if give == Give::Far { depth } else { Depth::Edge };
+            snap.scan_in(anchor, rel, (key(0), key(1)), limit, far, &mut |edge, node| {
+                rows.extend(given(edge, edge.src, give, vec![edge.rank, edge.src.as_i64()], node));
+            })?;
+        }
+        Listing::Home { ty, .. } => {
+            snap.scan_home(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
+                rows.push(Row { gid, key: vec![gid.as_i64()], seq, edge: None, node });
+            })?;
+        }
+        Listing::Through { outer, inner, .. } => return through(snap, anchor, outer, inner, after, limit, depth),
+        Listing::Alphabetical { rel, dir, .. } => return alphabetical(snap, anchor, rel, dir, after, limit),
+    }
+    let ended = rows.len() < limit;
+    Ok(Chunk { rows, ended })
+}
+
+fn given(edge: Edge, far: Gid, give: Give, key: Vec<i64>, node: Option<Node>) -> Option<Row> {
+    let gid = if give == Give::Far { far } else { edge.aux? };
+    Some(Row { gid, key, seq: edge.seq, edge: Some(edge), node: node.filter(|n| n.gid == gid) })
+}
+
+/// Rows of a two-step list: what is left of the current part, then the parts after it.
+fn through(
+    snap: &mut dyn Snapshot,
+    anchor: Gid,
+    outer: Rel,
+    inner: Rel,
+    after: Option<&[i64]>,
+    limit: usize,
+    depth: Depth,
+) -> Result<Chunk, StoreError> {
+    let mut rows = Vec::with_capacity(limit);
+    let mut part = match after {
+        Some(&[rank, gid, r, s]) => Gid::from_i64(gid).map(|part| (rank, part, (r, s))),
+        _ => None,
+    };
+    let mut place = match after {
+        Some(&[rank, gid, ..]) => (rank, gid),
+        _ => (START, START),
+    };
+    loop {
+        if let Some((rank, gid, from)) = part.take() {
+            let room = limit - rows.len();
+            snap.scan_in(gid, inner, from, room, depth, &mut |edge, node| {
+                let key = vec![rank, gid.as_i64(), edge.rank, edge.src.as_i64()];
+                rows.push(Row { gid: edge.src, key, seq: edge.seq, edge: Some(edge), node });
+            })?;
+            if rows.len() >= limit {
+                return Ok(Chunk { rows, ended: false });
+            }
+        }
+        snap.scan_in(anchor, outer, place, 1, Depth::Edge, &mut |edge, _| {
+            part = Some((edge.rank, edge.src, (START, START)));
+        })?;
+        match part {
+            Some((rank, gid, _)) => place = (rank, gid.as_i64()),
+            None => return Ok(Chunk { rows, ended: true }),
+        }
+    }
+}
+
+/// Rows by title. The keyset is the gid of the last row: its title is read again.
+fn alphabetical(
+    snap: &mut dyn Snapshot,
+    anchor: Gid,
+    rel: Rel,
+    dir: Dir,
+    after: Option<&[i64]>,
+    limit: usize,
+) -> Result<Chunk, StoreError> {
+    let mut all: Vec<(String, Gid, Edge, Option<Node>)> = Vec::new();
+    let mut take = |edge: Edge, node: Option<Node>| {
+        if let Some(n) = &node {
+            all.push((n.title().to_lowercase(), n.gid, edge, node));
+        }
+    };
+    match dir {
+        Dir::Out => snap.scan_out(anchor, rel, START, ALPHABETICAL_CAP, Depth::Full, &mut take)?,
+        Dir::In => snap.scan_in(anchor, rel, (START, START), ALPHABETICAL_CAP, Depth::Full, &mut take)?,
+    }
+    all.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+    let last = after.and_then(|k| k.first()).copied().and_then(Gid::from_i64);
+    let from = match last {
+        None => 0,
+        Some(gid) => {
+            let title = snap.node(gid, Depth::Head)?.map(|n| n.title().to_lowercase()).unwrap_or_default();
+            all.partition_point(|row| (&row.0, row.1) <= (&title, gid))
+        }
+    };
+    let total = all.len();
+    let rows: Vec<Row> = all
+        .into_iter()
+        .skip(from)
+        .take(limit)
+        .map(|(_, gid, edge, node)| Row { gid, key: vec![gid.as_i64()], seq: edge.seq, edge: Some(edge), node })
+        .collect();
+    let ended = from + rows.len() >= total;
+    Ok(Chunk { rows, ended })
+}
+
+/// The list of a container's tasks, in its order.
+#[must_use]
+pub fn tasks_of_container(anchor: usize, is_task_list: bool) -> Listing {
+    let inner = if is_task_list { rel::MY_TASKS } else { rel::SECTION };
+    Listing::Through { anchor, outer: rel::SECTION_OF, inner }
+}

@@ -1,0 +1,306 @@
+//! Projection: a plan over a view becomes JSON bytes.
+use crate::access::Level;
+use crate::gid::Gid;
+use crate::graph::{Edge, View};
+use crate::node::{Node, entries};
+use crate::plan::{Plan, Step, Then};
+use crate::registry::{Dir, Rep, Shape, Source, Type};
+use crate::resources::resource;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// What a projection reads.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    /// What was found.
+    pub view: &'a View,
+    /// The address under which resources are reached, without a trailing slash.
+    pub base_url: &'a str,
+}
+
+/// Writes records.
+#[derive(Debug)]
+pub struct Projector<'a> {
+    scene: Scene<'a>,
+    out: Vec<u8>,
+    /// Linked records written before: the same bytes again.
+    written: FxHashMap<(usize, Gid), Range<usize>>,
+    objects: u64,
+}
+
+impl<'a> Projector<'a> {
+    /// A projector over a view.
+    #[must_use]
+    pub fn new(view: &'a View, base_url: &'a str) -> Self {
+        Self { scene: Scene { view, base_url }, out: Vec::with_capacity(1024), written: FxHashMap::default(), objects: 0 }
+    }
+
+    /// Writes one record; `null` if the viewer may not see it.
+    pub fn record(&mut self, gid: Gid, plan: &Plan) {
+        match self.visible(gid) {
+            Some(node) => self.object(node, plan),
+            None => self.raw("null"),
+        }
+    }
+
+    /// Writes an array of records.
+    pub fn list(&mut self, gids: &[Gid], plan: &Plan) {
+        self.out.push(b'[');
+        let mut first = true;
+        for gid in gids {
+            if let Some(node) = self.visible(*gid) {
+                self.comma(&mut first);
+                self.object(node, plan);
+            }
+        }
+        self.out.push(b']');
+    }
+
+    /// The bytes written, and how many objects they hold.
+    #[must_use]
+    pub fn finish(self) -> (Vec<u8>, u64) {
+        (self.out, self.objects)
+    }
+
+    fn raw(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    fn comma(&mut self, first: &mut bool) {
+        if !std::mem::take(first) {
+            self.out.push(b',');
+        }
+    }
+
+    fn visible(&self, gid: Gid) -> Option<&'a Node> {
+        let view = self.scene.view;
+        view.node(gid).filter(|_| view.level(gid) > Level::None)
+    }
+
+    fn object(&mut self, node: &Node, plan: &Plan) {
+        self.objects += 1;
+        if plan.is_head {
+            self.raw(&node.head);
+            return;
+        }
+        self.out.push(b'{');
+        let mut first = true;
+        let mut body = Body::new(if plan.reads_body { &node.body } else { &node.head });
+        for step in &plan.steps {
+            self.field(node, &mut body, step, &mut first);
+        }
+        self.out.push(b'}');
+    }
+
+    fn name(&mut self, name: &str, first: &mut bool) {
+        self.comma(first);
+        self.out.push(b'"');
+        self.raw(name);
+        self.raw("\":");
+    }
+
+    fn field(&mut self, node: &Node, body: &mut Body<'_>, step: &Step, first: &mut bool) {
+        let def = step.def;
+        match def.source {
+            Source::Stored(key) | Source::Inline(key) => {
+                let value = body.find(key);
+                if value.is_none() && def.rep == Rep::FullIfSet {
+                    return;
+                }
+                self.name(def.name, first);
+                match (value, def.source) {
+                    (Some(value), Source::Inline(_)) => self.link(Gid::parse(value.trim_matches('"')), step),
+                    (Some(value), _) => self.raw(value),
+                    (None, _) => self.raw(def.default),
+                }
+                return;
+            }
+            _ => self.name(def.name, first),
+        }
+        match def.source {
+            Source::Gid => self.gid(node.gid),
+            Source::Kind => {
+                self.out.push(b'"');
+                self.raw(resource(node.ty).name);
+                self.out.push(b'"');
+            }
+            Source::Home => self.link(node.home, step),
+            Source::Always(json) => self.raw(json),
+            Source::Computed(write) => write(node, &self.scene, &mut self.out),
+            Source::Count(rel, Dir::Out) => self.number(self.scene.view.links(node.gid, rel).len() as u64),
+            Source::Count(rel, Dir::In) => self.number(self.scene.view.count(node.gid, rel)),
+            Source::HasViewer(rel) => {
+                let viewer = self.scene.view.viewer.user;
+                let on = self.scene.view.link(node.gid, rel, viewer).is_some();
+                self.raw(if on { "true" } else { "false" });
+            }
+            Source::Edges(rel, dir) => {
+                let view = self.scene.view;
+                let edges = if dir == Dir::Out { view.links(node.gid, rel) } else { view.sources(node.gid, rel) };
+                match &step.then {
+                    Then::Items(parts) => self.items(edges, parts),
+                    _ if matches!(def.shape, Shape::One(_)) => self.link(edges.first().map(|e| far(e, dir)), step),
+                    _ => self.links(edges.iter().map(|e| far(e, dir)), step),
+                }
+            }
+            Source::Aux(rel, _) => {
+                let edges = self.scene.view.links(node.gid, rel);
+                self.links(edges.iter().filter_map(|e| e.aux), step);
+            }
+            Source::Stored(_) | Source::Inline(_) | Source::ItemTarget | Source::ItemAux | Source::ItemAuxGid => {
+                self.raw("null");
+            }
+        }
+    }
+
+    fn items(&mut self, edges: &[Edge], parts: &[Step]) {
+        self.out.push(b'[');
+        let mut first = true;
+        for edge in edges {
+            let seen = parts.iter().all(|p| match p.def.source {
+                Source::ItemTarget => self.visible(edge.dst).is_some(),
+                Source::ItemAux => edge.aux.is_some_and(|aux| self.visible(aux).is_some()),
+                _ => true,
+            });
+            if !seen {
+                continue;
+            }
+            self.comma(&mut first);
+            self.out.push(b'{');
+            let mut inner = true;
+            for part in parts {
+                self.name(part.def.name, &mut inner);
+                match part.def.source {
+                    Source::ItemTarget => self.link(Some(edge.dst), part),
+                    Source::ItemAux => self.link(edge.aux, part),
+                    Source::ItemAuxGid => self.gid(edge.aux.unwrap_or(edge.dst)),
+                    _ => self.raw("null"),
+                }
+            }
+            self.out.push(b'}');
+        }
+        self.out.push(b']');
+    }
+
+    fn links(&mut self, targets: impl Iterator<Item = Gid>, step: &Step) {
+        let types = match step.def.shape {
+            Shape::Many(types) | Shape::One(types) => types,
+            _ => &[],
+        };
+        self.out.push(b'[');
+        let mut first = true;
+        for gid in targets {
+            if self.visible(gid).is_some_and(|n| types.contains(&n.ty)) {
+                self.comma(&mut first);
+                self.link(Some(gid), step);
+            }
+        }
+        self.out.push(b']');
+    }
+
+    fn link(&mut self, target: Option<Gid>, step: &Step) {
+        let types = match step.def.shape {
+            Shape::Many(types) | Shape::One(types) => types,
+            _ => &[],
+        };
+        let Some(node) = target.and_then(|g| self.visible(g)).filter(|n| types.contains(&n.ty)) else {
+            self.raw("null");
+            return;
+        };
+        match &step.then {
+            Then::Bare => {
+                self.raw("{\"gid\":");
+                self.gid(node.gid);
+                self.raw(",\"resource_type\":\"");
+                self.raw(resource(node.ty).name);
+                self.raw("\"}");
+            }
+            Then::Plans(plans) => match plans.iter().find(|p| p.ty == node.ty) {
+                Some(plan) => self.repeated(node, plan),
+                None => self.raw(&node.head),
+            },
+            _ => self.raw(&node.head),
+        }
+        self.objects += 1;
+    }
+
+    /// Writes a linked record, or copies what was written for it before.
+    fn repeated(&mut self, node: &Node, plan: &Plan) {
+        let key = (std::ptr::from_ref(plan) as usize, node.gid);
+        if let Some(range) = self.written.get(&key).cloned() {
+            self.out.extend_from_within(range);
+            return;
+        }
+        let start = self.out.len();
+        self.object(node, plan);
+        self.written.insert(key, start..self.out.len());
+    }
+
+    fn gid(&mut self, gid: Gid) {
+        self.out.push(b'"');
+        self.number(gid.get());
+        self.out.push(b'"');
+    }
+
+    fn number(&mut self, number: u64) {
+        self.out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    }
+}
+
+fn far(edge: &Edge, dir: Dir) -> Gid {
+    if dir == Dir::Out { edge.dst } else { edge.src }
+}
+
+/// More stored fields than any type has.
+const STORED_MAX: usize = 40;
+
+/// Reads a body in one pass when fields are asked for in stored order, which they usually are.
+struct Body<'n> {
+    pairs: [(&'n str, &'n str); STORED_MAX],
+    len: usize,
+    at: usize,
+}
+
+impl<'n> Body<'n> {
+    fn new(body: &'n str) -> Self {
+        let mut pairs = [("", ""); STORED_MAX];
+        let mut len = 0;
+        for (slot, pair) in pairs.iter_mut().zip(entries(body)) {
+            *slot = pair;
+            len += 1;
+        }
+        Self { pairs, len, at: 0 }
+    }
+
+    fn find(&mut self, key: &str) -> Option<&'n str> {
+        for step in 0..self.len {
+            let at = (self.at + step) % self.len;
+            let (name, value) = self.pairs.get(at).copied()?;
+            if name == key {
+                self.at = at + 1;
+                return Some(value);
+            }
+        }
+        None
+    }
+}
+
+/// The head of a node: its compact JSON object.
+#[must_use]
+pub fn head(ty: Type, gid: Gid, title: Option<&str>, subtype: Option<&str>) -> String {
+    let r = resource(ty);
+    let mut out = format!("{{\"gid\":\"{gid}\"");
+    if let Some(title) = title.filter(|_| r.title.is_some()) {
+        out.push_str(",\"name\":");
+        out.push_str(title);
+    }
+    out.push_str(",\"resource_type\":\"");
+    out.push_str(r.name);
+    out.push('"');
+    if let Some(subtype) = subtype.filter(|_| r.subtype) {
+        out.push_str(",\"resource_subtype\":");
+        out.push_str(subtype);
+    }
+    out.push('}');
+    out
+}

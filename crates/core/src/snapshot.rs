@@ -1,0 +1,148 @@
+//! What a store offers to the rules of loading and committing: a dozen primitives.
+//!
+//! [`crate::load`] and [`crate::apply`] hold all that stores have in common: following plans,
+//! access filtering, page bounds, places in lists, trashing subtrees. A store maps these
+//! primitives to its own reads and writes and nothing else.
+use crate::gid::Gid;
+use crate::graph::{Edge, Event, Seq, StoreError};
+use crate::node::Node;
+use crate::registry::{Rel, Type};
+
+/// How much of a node is read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Depth {
+    /// Only that it is live.
+    Edge,
+    /// The head: version 0 and body `{}`.
+    Head,
+    /// All of it.
+    Full,
+}
+
+/// One consistent state of the graph. Nodes that were trashed are not seen, and neither are edges
+/// to or from them where a method says "live".
+pub trait Snapshot {
+    /// The last commit this state shows.
+    ///
+    /// # Errors
+    /// When the store fails; so for every method.
+    fn seq(&mut self) -> Result<Seq, StoreError>;
+    /// The live node with this name.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn alias(&mut self, key: &str) -> Result<Option<Gid>, StoreError>;
+    /// A live node.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Node>, StoreError>;
+    /// Edges from `src` with relations in `lo..=hi` to live nodes, in the order of (rel, dst),
+    /// each with its target as deep as asked.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn out(
+        &mut self,
+        src: Gid,
+        lo: Rel,
+        hi: Rel,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError>;
+    /// The edge between two nodes, live or not.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn linked(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<Option<Edge>, StoreError>;
+    /// Edges from `src` to live nodes whose target's gid is above `after`, in that order.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn scan_out(
+        &mut self,
+        src: Gid,
+        rel: Rel,
+        after: i64,
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError>;
+    /// Edges into `dst` from live nodes that come after (rank, source), in that order.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn scan_in(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        after: (i64, i64),
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError>;
+    /// The edge into `dst`, live or not, that comes last before (rank, source).
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn before_in(&mut self, dst: Gid, rel: Rel, before: (i64, i64)) -> Result<Option<Edge>, StoreError>;
+    /// How many live nodes have such an edge into `dst`.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn count_in(&mut self, dst: Gid, rel: Rel) -> Result<u64, StoreError>;
+    /// Live nodes of a type in a workspace with gids above `after`, in that order, each with the
+    /// commit that created it. Tasks and stories are not kept in such lists.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn scan_home(
+        &mut self,
+        workspace: Gid,
+        ty: Type,
+        after: i64,
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Gid, Seq, Option<Node>),
+    ) -> Result<(), StoreError>;
+}
+
+/// A state being changed. Reads see the writes before them. Nothing is kept unless the whole
+/// transaction succeeds.
+pub trait Transaction: Snapshot {
+    /// Writes a node, new or next version. `seq` is the commit.
+    ///
+    /// # Errors
+    /// When the store fails; so for every method.
+    fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), StoreError>;
+    /// Marks a node trashed.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), StoreError>;
+    /// Writes an edge; one with the same source, relation and target is replaced.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn put_edge(&mut self, edge: &Edge) -> Result<(), StoreError>;
+    /// Removes an edge; false if it was not there.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn drop_edge(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<bool, StoreError>;
+    /// Gives a name to a node; [`StoreError::Taken`] if another node has it.
+    ///
+    /// # Errors
+    /// When the name is taken, or the store fails.
+    fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), StoreError>;
+    /// Appends to the journal.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn append(&mut self, event: &Event) -> Result<(), StoreError>;
+    /// Says that memberships changed, so viewers must be worked out anew.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn viewers_changed(&mut self) -> Result<(), StoreError>;
+}

@@ -1,0 +1,466 @@
+//! Instants and days: what the API reads and writes for `*_at` and `*_on` fields.
+//!
+//! Both types stay within the years 1 to 9999, so their text always has the same width
+//! and sorts like the value. Nothing here reads a clock.
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const DAY_MILLIS: i64 = 86_400_000;
+/// 0001-01-01 as days since the Unix epoch.
+const FIRST_DAY: i32 = -719_162;
+/// 9999-12-31 as days since the Unix epoch.
+const LAST_DAY: i32 = 2_932_896;
+
+/// An instant: milliseconds since the Unix epoch, in the years 1 to 9999 (UTC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+
+pub struct Time(i64);
+
+/// A calendar day in the years 1 to 9999.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date(i32);
+
+/// A value that is not a date or a time; says what would be one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TimeError {
+    /// Not a date; holds the (shortened) value.
+    Date(String),
+    /// Not a date and time; holds the (shortened) value.
+    Time(String),
+}
+
+impl fmt::Display for TimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Date(value) => {
+                write!(f, "Date must be in ISO-8601 (yyyy-mm-dd) format, not: {value}")
+            }
+            Self::Time(value) => write!(
+                f,
+                "Date-time must be in ISO-8601 (yyyy-mm-ddThh:mm:ss.fffZ, or with a zone offset like +02:00) format, not: {value}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TimeError {}
+
+impl Time {
+    /// The first millisecond of the year 1.
+    pub const MIN: Self = Self(FIRST_DAY as i64 * DAY_MILLIS);
+    /// The last millisecond of the year 9999.
+    pub const MAX: Self = Self((LAST_DAY as i64 + 1) * DAY_MILLIS - 1);
+
+    /// The instant this many milliseconds after the Unix epoch, held within `MIN..=MAX`.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        if millis < Self::MIN.0 {
+            Self::MIN
+        } else if millis > Self::MAX.0 {
+            Self::MAX
+        } else {
+            Self(millis)
+        }
+    }
+
+    /// Milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// The instant of a system time, rounded down to a millisecond.
+    #[must_use]
+    pub fn from_system(time: SystemTime) -> Self {
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => Self::from_millis(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)),
+            Err(before) => {
+                let nanos = before.duration().as_nanos().div_ceil(1_000_000);
+                Self::from_millis(i64::try_from(nanos).map_or(i64::MIN, |n| -n))
+            }
+        }
+    }
+
+    /// This instant as a system time.
+    #[must_use]
+    pub fn to_system(self) -> SystemTime {
+        let distance = Duration::from_millis(self.0.unsigned_abs());
+        let shifted = if self.0 >= 0 {
+            UNIX_EPOCH.checked_add(distance)
+        } else {
+            UNIX_EPOCH.checked_sub(distance)
+        };
+        shifted.unwrap_or(UNIX_EPOCH)
+    }
+
+    /// This instant moved by some milliseconds, held within `MIN..=MAX`.
+    #[must_use]
+    pub const fn add_millis(self, millis: i64) -> Self {
+        Self::from_millis(self.0.saturating_add(millis))
+    }
+
+    /// Reads an RFC 3339 date and time: seconds required, any fraction cut to milliseconds,
+    /// a zone (`Z`, `+02:00` or `+0200`) required. With `bare_date`, `YYYY-MM-DD` is
+    /// accepted too and means midnight UTC.
+    pub fn parse(text: &str, bare_date: bool) -> Result<Self, TimeError> {
+        parse_time(text, bare_date).ok_or_else(|| TimeError::Time(shorten(text)))
+    }
+
+    /// Appends `YYYY-MM-DDTHH:mm:ss.fffZ`.
+    pub fn write_to(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.text());
+    }
+
+    fn text(self) -> [u8; 24] {
+        let [y1, y2, y3, y4, _, m1, m2, _, d1, d2] = Date::of(self).text();
+        let ms = self.0.rem_euclid(DAY_MILLIS);
+        let [h1, h2] = two(ms / 3_600_000);
+        let [i1, i2] = two(ms / 60_000 % 60);
+        let [s1, s2] = two(ms / 1_000 % 60);
+        let [_, f1, f2, f3] = four(ms % 1_000);
+        [
+            y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', i1, i2, b':', s1, s2,
+            b'.', f1, f2, f3, b'Z',
+        ]
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Date {
+    /// The first day of the year 1.
+    pub const MIN: Self = Self(FIRST_DAY);
+    /// The last day of the year 9999.
+    pub const MAX: Self = Self(LAST_DAY);
+
+    /// The day of a year, month (1 to 12) and day of the month (1 to 31), if there is one.
+    #[must_use]
+    pub fn new(year: i32, month: u32, day: u32) -> Option<Self> {
+        if !(1..=9999).contains(&year) || !(1..=days_in_month(year, month)?).contains(&day) {
+            return None;
+        }
+        let (month, day) = (i32::try_from(month).ok()?, i32::try_from(day).ok()?);
+        // Count from 0000-03-01, so that the leap day is the last of its year.
+        let year = if month <= 2 { year - 1 } else { year };
+        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+        Some(Self(365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468))
+    }
+
+    /// The day this many days after 1970-01-01, if it is in range.
+    #[must_use]
+    pub const fn from_days(days: i32) -> Option<Self> {
+        if days < FIRST_DAY || days > LAST_DAY { None } else { Some(Self(days)) }
+    }
+
+    /// Days since 1970-01-01.
+    #[must_use]
+    pub const fn days(self) -> i32 {
+        self.0
+    }
+
+    /// The UTC day of an instant.
+    #[must_use]
+    pub fn of(time: Time) -> Self {
+        Self(i32::try_from(time.0.div_euclid(DAY_MILLIS)).unwrap_or(LAST_DAY))
+    }
+
+    /// Midnight UTC, the first instant of the day.
+    #[must_use]
+    pub fn start(self) -> Time {
+        Time(i64::from(self.0) * DAY_MILLIS)
+    }
+
+    /// The day this many days later (earlier if negative), if it is in range.
+    #[must_use]
+    pub fn add_days(self, days: i32) -> Option<Self> {
+        Self::from_days(self.0.checked_add(days)?)
+    }
+
+    /// Reads strictly `YYYY-MM-DD`; the day must exist.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        parse_date(text.as_bytes()).ok_or_else(|| TimeError::Date(shorten(text)))
+    }
+
+    /// Year, month (1 to 12) and day of the month (1 to 31).
+    #[must_use]
+    pub fn year_month_day(self) -> (i32, i32, i32) {
+        let days = self.0 + 719_468;
+        let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let shifted = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * shifted + 2) / 5 + 1;
+        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        (era * 400 + year + i32::from(month <= 2), month, day)
+    }
+
+    /// Appends `YYYY-MM-DD`.
+    pub fn write_to(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.text());
+    }
+
+    fn text(self) -> [u8; 10] {
+        let (year, month, day) = self.year_month_day();
+        let [y1, y2, y3, y4] = four(i64::from(year));
+        let [m1, m2] = two(i64::from(month));
+        let [d1, d2] = two(i64::from(day));
+        [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2]
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
+    }
+}
+
+fn days_in_month(year: i32, month: u32) -> Option<u32> {
+    Some(match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        _ => return None,
+    })
+}
+
+/// The two decimal digits of a number below 100.
+fn two(n: i64) -> [u8; 2] {
+    [digit(n / 10), digit(n)]
+}
+
+/// The four decimal digits of a number below 10 000.
+fn four(n: i64) -> [u8; 4] {
+    [digit(n / 1_000), digit(n / 100), digit(n / 10), digit(n)]
+}
+
+fn digit(n: i64) -> u8 {
+    b'0' + u8::try_from(n.rem_euclid(10)).unwrap_or(0)
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(64).collect()
+}
+
+/// The number all of these digits write; none if one is not a digit.
+fn number(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0u32, |n, d| {
+        d.is_ascii_digit().then(|| n.checked_mul(10)?.checked_add(u32::from(d - b'0')))?
+    })
+}
+
+fn parse_date(text: &[u8]) -> Option<Date> {
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else { return None };
+    let year = i32::try_from(number(&[y1, y2, y3, y4])?).ok()?;
+    Date::new(year, number(&[m1, m2])?, number(&[d1, d2])?)
+}
+
+fn parse_time(text: &str, bare_date: bool) -> Option<Time> {
+    let (date, rest) = text.as_bytes().split_at_checked(10)?;
+    let date = parse_date(date)?;
+    if rest.is_empty() {
+        return bare_date.then(|| date.start());
+    }
+    let (&[b'T' | b't' | b' ', h1, h2, b':', m1, m2, b':', s1, s2], rest) =
+        rest.split_first_chunk::<9>()?
+    else {
+        return None;
+    };
+    let (hour, minute, second) = (number(&[h1, h2])?, number(&[m1, m2])?, number(&[s1, s2])?);
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    // A leap second has no place of its own: it counts as the second before it.
+    let seconds = i64::from(hour * 3_600 + minute * 60 + second.min(59));
+    let (millis, zone) = match rest.split_first() {
+        Some((b'.', rest)) => fraction(rest)?,
+        _ => (0, rest),
+    };
+    let local = date.start().0 + seconds * 1_000 + millis;
+    let utc = local - zone_minutes(zone)? * 60_000;
+    (Time::MIN.0..=Time::MAX.0).contains(&utc).then_some(Time(utc))
+}
+
+/// Reads 1 to 9 digits after the decimal point; gives milliseconds (the rest is cut off)
+/// and what follows the digits.
+fn fraction(text: &[u8]) -> Option<(i64, &[u8])> {
+    let count = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at_checked(count)?;
+    if !(1..=9).contains(&count) {
+        return None;
+    }
+    let mut three = [b'0'; 3];
+    three.iter_mut().zip(digits).for_each(|(to, from)| *to = *from);
+    Some((i64::from(number(&three)?), rest))
+}
+
+/// Minutes east of UTC.
+fn zone_minutes(zone: &[u8]) -> Option<i64> {
+    let (sign, h1, h2, m1, m2) = match *zone {
+        [b'Z' | b'z'] => return Some(0),
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => (sign, h1, h2, m1, m2),
+        [sign @ (b'+' | b'-'), h1, h2, m1, m2] => (sign, h1, h2, m1, m2),
+        _ => return None,
+    };
+    let (hours, minutes) = (number(&[h1, h2])?, number(&[m1, m2])?);
+    if hours > 23 || minutes > 59 {
+        return None;
+    }
+    let east = i64::from(hours * 60 + minutes);
+    Some(if sign == b'-' { -east } else { east })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn times() -> impl Strategy<Value = Time> {
+        (Time::MIN.0..=Time::MAX.0).prop_map(Time)
+    }
+
+    fn dates() -> impl Strategy<Value = Date> {
+        (FIRST_DAY..=LAST_DAY).prop_map(Date)
+    }
+
+    #[test]
+    fn the_edges_of_the_range() {
+        assert_eq!(Time::MIN.to_string(), "0001-01-01T00:00:00.000Z");
+        assert_eq!(Time::MAX.to_string(), "9999-12-31T23:59:59.999Z");
+        assert_eq!(Date::MIN.to_string(), "0001-01-01");
+        assert_eq!(Date::MAX.to_string(), "9999-12-31");
+        assert_eq!(Date::MAX.add_days(1), None);
+        assert_eq!(Date::MIN.add_days(-1), None);
+        assert_eq!(Time::from_millis(i64::MAX), Time::MAX);
+        assert_eq!(Time::from_millis(i64::MIN), Time::MIN);
+    }
+
+    #[test]
+    fn times_are_read() {
+        let cases = [
+            ("1970-01-01T00:00:00Z", 0),
+            ("1970-01-01T00:00:00.1Z", 100),
+            ("1970-01-01T00:00:00.0019Z", 1),
+            ("1970-01-01T02:00:00+02:00", 0),
+            ("1970-01-01T02:00:00.000+0200", 0),
+            ("1969-12-31T23:30:00-00:30", 0),
+            ("1969-12-31T23:59:59.999z", -1),
+            ("1970-01-01 00:00:01Z", 1_000),
+            ("1969-12-31T23:59:60Z", -1_000),
+            ("2012-02-22T02:06:58.158Z", 1_329_876_418_158),
+        ];
+        for (text, millis) in cases {
+            assert_eq!(Time::parse(text, false).map(Time::millis), Ok(millis), "{text}");
+        }
+        assert_eq!(Time::parse("1970-01-02", true), Ok(Time(DAY_MILLIS)));
+    }
+
+    #[test]
+    fn what_is_not_a_time_is_refused() {
+        for text in [
+            "", "now", "1970-01-02", "2026-02-30T00:00:00Z", "2026-01-01T24:00:00Z",
+            "2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z", "2026-01-01T00:00:00",
+            "2026-01-01T00:00Z", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00.1234567890Z",
+            "2026-01-01T00:00:00+24:00", "2026-01-01T00:00:00+2:00", "2026-01-01T00:00:00Zx",
+            "0001-01-01T00:00:00+01:00", "0000-01-01T00:00:00Z", "２026-01-01T00:00:00Z",
+            "2026-01-0é:00:00:00Z",
+        ] {
+            assert!(Time::parse(text, false).is_err(), "{text}");
+        }
+        let error = Time::parse("soon", false).unwrap_err().to_string();
+        assert!(error.starts_with("Date-time must be in ISO-8601 (yyyy-mm-ddThh:mm:ss"), "{error}");
+        assert!(error.ends_with("not: soon"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_a_date_is_refused() {
+        for text in [
+            "", "2026-02-30", "2025-02-29", "1900-02-29", "2026-13-01", "2026-00-01", "2026-01-00",
+            "0000-01-01", "2026-1-1", "20260101", "2026-01-01T00:00:00Z", " 2026-01-01",
+            "+026-01-01", "-001-01-01", "2026/01/01", "10000-01-01",
+        ] {
+            assert!(Date::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(
+            Date::parse("2026-02-30").unwrap_err().to_string(),
+            "Date must be in ISO-8601 (yyyy-mm-dd) format, not: 2026-02-30"
+        );
+        assert!(Date::parse("2024-02-29").is_ok() && Date::parse("2000-02-29").is_ok());
+    }
+
+    #[test]
+    fn every_day_equals_jiff() {
+        let mut day = jiff::civil::date(1, 1, 1);
+        for days in FIRST_DAY..=LAST_DAY {
+            let (y, m, d) = Date(days).year_month_day();
+            assert_eq!((i32::from(day.year()), i32::from(day.month()), i32::from(day.day())), (y, m, d));
+            assert_eq!(Date::new(y, m.unsigned_abs(), d.unsigned_abs()), Some(Date(days)));
+            if days < LAST_DAY {
+                day = day.tomorrow().unwrap();
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_time_is_read_back_from_its_text(time in times()) {
+            prop_assert_eq!(Time::parse(&time.to_string(), false), Ok(time));
+            let mut bytes = Vec::new();
+            time.write_to(&mut bytes);
+            prop_assert_eq!(bytes, time.to_string().into_bytes());
+        }
+
+        #[test]
+        fn a_time_is_written_as_jiff_does(time in times()) {
+            // jiff ends a little before the end of the year 9999.
+            if let Ok(stamp) = jiff::Timestamp::from_millisecond(time.0) {
+                prop_assert_eq!(format!("{stamp:.3}"), time.to_string());
+            }
+        }
+
+        #[test]
+        fn a_time_in_a_zone_is_read_as_jiff_does(
+            time in (Time::MIN.0 + 2 * DAY_MILLIS..=Time::MAX.0 - 3 * DAY_MILLIS).prop_map(Time),
+            hours in 0..24, minutes in 0..60, east in any::<bool>(),
+        ) {
+            let text = time.to_string().replace('Z', &format!("{}{hours:02}:{minutes:02}", if east { '+' } else { '-' }));
+            let stamp: jiff::Timestamp = text.parse().unwrap();
+            prop_assert_eq!(Time::parse(&text, false).map(Time::millis), Ok(stamp.as_millisecond()));
+        }
+
+        #[test]
+        fn a_time_survives_the_system_clock(time in times()) {
+            prop_assert_eq!(Time::from_system(time.to_system()), time);
+        }
+
+        #[test]
+        fn times_sort_like_their_text(a in times(), b in times()) {
+            prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
+            prop_assert_eq!(Date::of(a).cmp(&Date::of(b)), Date::of(a).to_string().cmp(&Date::of(b).to_string()));
+        }
+
+        #[test]
+        fn a_date_is_read_back_from_its_text(date in dates(), days in -800_000..800_000) {
+            prop_assert_eq!(Date::parse(&date.to_string()), Ok(date));
+            prop_assert_eq!(Date::of(date.start()), date);
+            prop_assert_eq!(Date::of(date.start().add_millis(DAY_MILLIS - 1)), date);
+            if let Some(other) = date.add_days(days) {
+                prop_assert_eq!(other.add_days(-days), Some(date));
+            }
+        }
+
+        #[test]
+        fn arbitrary_text_never_panics(text in any::<String>(), near in "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.Z+-]{0,20}") {
+            for text in [&text, &near] {
+                let _ = (Time::parse(text, true), Date::parse(text));
+                if let (Ok(ours), Ok(theirs)) = (Time::parse(text, false), text.parse::<jiff::Timestamp>()) {
+                    prop_assert_eq!(ours.0, theirs.as_nanosecond().div_euclid(1_000_000) as i64);
+                }
+            }
+        }
+    }
+}
