@@ -1,0 +1,21 @@
+//! The wall clock, read in this one place.
+
+use std::time::{Duration, Instant};
+
+/// The current instant.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a benchmark measures with the wall clock"
+)]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// Lets time pass.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "waiting for a child process, not for a condition of a test"
+)]
+pub(crate) fn pause(time: Duration) {
+    std::thread::sleep(time);
+}

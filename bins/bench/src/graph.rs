@@ -1,0 +1,258 @@
+//! The graph of the run: built through the API, as any client would.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::child::Server;
+use crate::http::{self, Client};
+use crate::loadgen::{self, Load, Make, Outcome, Rng, Stop};
+use crate::{Error, Result};
+
+/// Sections of each project.
+const SECTIONS: usize = 10;
+/// Connections that create tasks.
+pub(crate) const WRITERS: usize = 64;
+/// The fields of the nested page.
+pub(crate) const NESTED: &str =
+    "name,completed,due_on,assignee.name,assignee.email,followers.name,memberships.section.name";
+
+/// What was built.
+pub(crate) struct Graph {
+    /// The project with all the tasks.
+    pub(crate) project: String,
+    /// Its tasks.
+    pub(crate) tasks: Arc<Vec<String>>,
+    /// Creates tasks in a second project, so that the first keeps its size.
+    pub(crate) create: Arc<Make>,
+    /// How many users there are.
+    pub(crate) users: usize,
+    /// How the building went.
+    pub(crate) seeding: Outcome,
+}
+
+/// A client of a server that was started on this data folder.
+pub(crate) fn client(server: &Server, data: &Path) -> Result<Client> {
+    let bootstrap = bootstrap(data)?;
+    Ok(Client {
+        addr: server.addr,
+        token: member(&bootstrap, "personal_access_token")?.to_owned(),
+    })
+}
+
+/// Builds a project with so many tasks.
+pub(crate) fn build(client: &Client, data: &Path, tasks: u64) -> Result<Graph> {
+    let bootstrap = bootstrap(data)?;
+    let workspace = list(&bootstrap, "workspaces")?
+        .iter()
+        .find(|workspace| workspace.get("plan") == Some(&json!("paid")))
+        .ok_or("bootstrap.json names no paid workspace")?;
+    let workspace = member(workspace, "gid")?;
+    let team = list(&bootstrap, "teams")?
+        .iter()
+        .find(|team| team.get("workspace") == Some(&json!(workspace)))
+        .ok_or("bootstrap.json names no team of the paid workspace")?;
+    let team = member(team, "gid")?;
+    let found = client.get(&format!(
+        "/api/1.0/users?workspace={workspace}&limit=100&opt_fields=gid"
+    ))?;
+    let users = list(&found, "data")?
+        .iter()
+        .map(|user| member(user, "gid").map(str::to_owned))
+        .collect::<Result<Vec<_>>>()?;
+    if users.is_empty() {
+        return Err("the paid workspace has no users".into());
+    }
+
+    let (project, fill) = project(client, "Benchmark", workspace, team, &users)?;
+    let (_, create) = self::project(client, "Benchmark creates", workspace, team, &users)?;
+    let gids = Arc::new(Mutex::new(Vec::new()));
+    let bad = Arc::new(AtomicU64::new(0));
+    let seeding = loadgen::run(Load {
+        addr: client.addr,
+        connections: WRITERS,
+        stop: Stop::Count(tasks),
+        make: fill,
+        seen: Some(Arc::new({
+            let (gids, bad) = (Arc::clone(&gids), Arc::clone(&bad));
+            move |body: &[u8]| match created(body) {
+                Some(gid) => gids
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(gid),
+                None => {
+                    bad.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        })),
+    })?;
+    let tasks = std::mem::take(&mut *gids.lock().unwrap_or_else(PoisonError::into_inner));
+    if tasks.is_empty() || bad.load(Ordering::Relaxed) > 0 || seeding.failed() > 0 {
+        return Err(format!(
+            "building the graph: {} tasks made, {} answers without a gid, errors {:?}, the first: {}",
+            tasks.len(),
+            bad.load(Ordering::Relaxed),
+            seeding.errors,
+            seeding.sample.as_deref().unwrap_or("none")
+        )
+        .into());
+    }
+    Ok(Graph {
+        project,
+        tasks: Arc::new(tasks),
+        create,
+        users: users.len(),
+        seeding,
+    })
+}
+
+/// Makes a project with sections; its gid, and what creates tasks in it.
+fn project(
+    client: &Client,
+    name: &str,
+    workspace: &str,
+    team: &str,
+    users: &[String],
+) -> Result<(String, Arc<Make>)> {
+    let body = json!({"data": {"name": name, "workspace": workspace, "team": team}});
+    let gid = gid_of(&client.post("/api/1.0/projects", &body)?)?;
+    let mut sections = Vec::new();
+    for number in 1..=SECTIONS {
+        let body = json!({"data": {"name": format!("Section {number}")}});
+        let made = client.post(&format!("/api/1.0/projects/{gid}/sections"), &body)?;
+        sections.push(gid_of(&made)?);
+    }
+    let (token, users, project) = (client.token.clone(), users.to_vec(), gid.clone());
+    let make = move |rng: &mut Rng, index: u64, out: &mut Vec<u8>| {
+        let body = task(rng, index, &project, &sections, &users);
+        http::write_post(out, "/api/1.0/tasks", &token, &body);
+    };
+    Ok((gid, Arc::new(make)))
+}
+
+/// The body of a create: a name, an assignee, two followers, a due date, a project and a section in it.
+fn task(rng: &mut Rng, index: u64, project: &str, sections: &[String], users: &[String]) -> String {
+    fn pick(from: &[String], place: usize) -> &str {
+        from.get(place % from.len().max(1))
+            .map_or("", String::as_str)
+    }
+    let user = rng.below(users.len());
+    let (assignee, one, two) = (
+        pick(users, user),
+        pick(users, user + 1),
+        pick(users, user + 2),
+    );
+    let section = pick(sections, rng.below(sections.len()));
+    let (month, day) = (rng.below(12) + 1, rng.below(28) + 1);
+    format!(
+        r#"{{"data":{{"name":"Task {index} of the benchmark","projects":["{project}"],"assignee":"{assignee}","followers":["{one}","{two}"],"due_on":"2027-{month:02}-{day:02}","memberships":[{{"project":"{project}","section":"{section}"}}]}}}}"#
+    )
+}
+
+impl Graph {
+    /// The size of a create's body.
+    pub(crate) fn create_size(&self) -> Result<usize> {
+        let mut request = Vec::new();
+        (self.create)(&mut Rng::new(1), 50_000, &mut request);
+        let head = request
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .ok_or("a create has no head")?;
+        Ok(request.len() - head - 4)
+    }
+
+    /// The path of a page of all tasks.
+    pub(crate) fn page(&self, fields: Option<&str>, offset: Option<&str>) -> String {
+        let mut path = format!("/api/1.0/projects/{}/tasks?limit=100", self.project);
+        for (name, value) in [("opt_fields", fields), ("offset", offset)] {
+            if let Some(value) = value {
+                path.push_str(&format!("&{name}={value}"));
+            }
+        }
+        path
+    }
+
+    /// Walks to a depth; the last offset with a page behind it, and how deep it is.
+    pub(crate) fn walk(&self, client: &Client, depth: usize) -> Result<(String, usize)> {
+        let mut at = (String::new(), 0);
+        while at.1 < depth {
+            let offset = (at.1 > 0).then_some(at.0.as_str());
+            let page = client.get(&self.page(Some("name"), offset));
+            let page = match page {
+                Err(_) if at.1 > 0 => break, // a truncated set ends in an error
+                page => page?,
+            };
+            let count = list(&page, "data")?.len();
+            let Some(next) = page.pointer("/next_page/offset").and_then(Value::as_str) else {
+                break;
+            };
+            at = (next.to_owned(), at.1 + count);
+        }
+        if at.1 == 0 {
+            return Err("the project has one page only".into());
+        }
+        // The page behind the last offset must be a real one, or its cost would mean nothing.
+        let path = self.page(Some("name"), Some(&at.0));
+        match client.get(&path) {
+            Ok(_) => Ok(at),
+            Err(_) if depth > 100 => self.walk(client, at.1 - 100),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn bootstrap(data: &Path) -> Result<Value> {
+    let path = data.join("bootstrap.json");
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+fn created(body: &[u8]) -> Option<String> {
+    gid_of(&serde_json::from_slice(body).ok()?).ok()
+}
+
+fn gid_of(answer: &Value) -> Result<String> {
+    let data = answer.get("data").ok_or("an answer without data")?;
+    member(data, "gid").map(str::to_owned)
+}
+
+fn member<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
+    value
+        .get(name)
+        .and_then(Value::as_str)
+        .ok_or_else(|| Error::from(format!("no text named {name}")))
+}
+
+/// The list of this name.
+pub(crate) fn list<'a>(value: &'a Value, name: &str) -> Result<&'a [Value]> {
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .ok_or_else(|| Error::from(format!("no list named {name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_create_is_valid_json_with_distinct_people() {
+        let people: Vec<String> = (1..=3).map(|n| n.to_string()).collect();
+        let body = task(&mut Rng::new(3), 9, "77", &["5".to_owned()], &people);
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(body["data"]["memberships"][0]["section"], "5");
+        assert_eq!(body["data"]["name"], "Task 9 of the benchmark");
+        let follower = |n: usize| body["data"]["followers"][n].clone();
+        assert!(follower(0) != follower(1) && follower(0) != body["data"]["assignee"]);
+    }
+
+    #[test]
+    fn the_gid_of_an_answer() {
+        assert_eq!(created(br#"{"data":{"gid":"12"}}"#).as_deref(), Some("12"));
+        assert_eq!(created(br#"{"errors":[]}"#), None);
+    }
+}

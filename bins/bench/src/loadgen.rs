@@ -1,0 +1,289 @@
+//! A closed-loop HTTP/1.1 load generator: so many connections, each with one request in flight.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::http::{Head, parse_head};
+use crate::{Result, clock};
+
+/// Writes request number `index` into the buffer.
+pub(crate) type Make = dyn Fn(&mut Rng, u64, &mut Vec<u8>) + Send + Sync;
+/// Sees the body of every 2xx answer.
+pub(crate) type Seen = dyn Fn(&[u8]) + Send + Sync;
+
+/// When a load ends.
+#[derive(Clone, Copy)]
+pub(crate) enum Stop {
+    /// After this time.
+    After(Duration),
+    /// After this many requests.
+    Count(u64),
+}
+
+/// What to send, where, and for how long.
+pub(crate) struct Load {
+    /// The server.
+    pub(crate) addr: SocketAddr,
+    /// How many connections.
+    pub(crate) connections: usize,
+    /// When it ends.
+    pub(crate) stop: Stop,
+    /// Makes the requests.
+    pub(crate) make: Arc<Make>,
+    /// Sees the answers, if anyone wants to.
+    pub(crate) seen: Option<Arc<Seen>>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Requests answered with 2xx.
+    pub(crate) requests: u64,
+    /// Everything else, by status or by what broke.
+    pub(crate) errors: BTreeMap<String, u64>,
+    /// The first answer that was not 2xx, to tell why.
+    pub(crate) sample: Option<String>,
+    /// How long it took.
+    pub(crate) seconds: f64,
+    /// The median latency in microseconds.
+    pub(crate) p50: f64,
+    /// The 99th percentile of the latency in microseconds.
+    pub(crate) p99: f64,
+}
+
+impl Outcome {
+    /// Successful requests per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.requests as f64 / self.seconds
+    }
+
+    /// How many requests failed.
+    pub(crate) fn failed(&self) -> u64 {
+        self.errors.values().sum()
+    }
+}
+
+/// Runs a load to its end on a runtime of its own.
+pub(crate) fn run(load: Load) -> Result<Outcome> {
+    // One connection needs no second thread, and on two cores more than two would only take the server's time.
+    let mut builder = if load.connections == 1 {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    let runtime = builder.worker_threads(2).enable_all().build()?;
+    let outcome = runtime.block_on(drive(load));
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn drive(load: Load) -> Result<Outcome> {
+    let connections = load.connections;
+    let patience = match load.stop {
+        Stop::After(time) => time + Duration::from_secs(30),
+        Stop::Count(_) => Duration::from_secs(900),
+    };
+    let shared = Arc::new(Shared {
+        began: clock::now(),
+        next: AtomicU64::new(0),
+        load,
+    });
+    let tasks: Vec<_> = (0..connections)
+        .map(|number| tokio::spawn(connection(Arc::clone(&shared), number)))
+        .collect();
+    let mut all = Tally::default();
+    let gather = async {
+        for task in tasks {
+            all.add(task.await?);
+        }
+        Ok::<_, crate::Error>(())
+    };
+    tokio::time::timeout(patience, gather)
+        .await
+        .map_err(|_| "the server stopped answering under load")??;
+    let seconds = clock::now().duration_since(shared.began).as_secs_f64();
+    all.latencies.sort_unstable();
+    Ok(Outcome {
+        requests: all.requests,
+        seconds,
+        p50: all.percentile(50),
+        p99: all.percentile(99),
+        errors: all.errors,
+        sample: all.sample,
+    })
+}
+
+struct Shared {
+    began: Instant,
+    next: AtomicU64,
+    load: Load,
+}
+
+impl Shared {
+    /// The number of the next request, if there is one.
+    fn take(&self, at: Instant) -> Option<u64> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let more = match self.load.stop {
+            Stop::After(time) => at.duration_since(self.began) < time,
+            Stop::Count(count) => index < count,
+        };
+        more.then_some(index)
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    requests: u64,
+    errors: BTreeMap<String, u64>,
+    sample: Option<String>,
+    /// In nanoseconds; four seconds and more are all the same.
+    latencies: Vec<u32>,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        for (what, count) in other.errors {
+            *self.errors.entry(what).or_default() += count;
+        }
+        self.sample = self.sample.take().or(other.sample);
+        self.latencies.extend(other.latencies);
+    }
+
+    fn percentile(&self, percent: usize) -> f64 {
+        let place = (self.latencies.len() * percent / 100).min(self.latencies.len().max(1) - 1);
+        self.latencies
+            .get(place)
+            .map_or(0.0, |nanos| f64::from(*nanos) / 1000.0)
+    }
+
+    fn broke(&mut self, what: String) {
+        *self.errors.entry(what).or_default() += 1;
+    }
+}
+
+async fn connection(shared: Arc<Shared>, number: usize) -> Tally {
+    let load = &shared.load;
+    let mut tally = Tally::default();
+    let mut rng = Rng::new(number as u64 + 1);
+    let (mut out, mut back) = (Vec::new(), Vec::with_capacity(16 * 1024));
+    let mut at = shared.began;
+    'connect: while tally.errors.len() < 20 {
+        let mut stream = match connect(load.addr).await {
+            Ok(stream) => stream,
+            Err(error) => {
+                tally.broke(format!("connect: {error}"));
+                break;
+            }
+        };
+        while let Some(index) = shared.take(at) {
+            out.clear();
+            (load.make)(&mut rng, index, &mut out);
+            let sent = clock::now();
+            let head = match exchange(&mut stream, &out, &mut back).await {
+                Ok(head) => head,
+                Err(error) => {
+                    at = clock::now();
+                    tally.broke(error.to_string());
+                    continue 'connect;
+                }
+            };
+            at = clock::now();
+            let body = back.get(head.length..).unwrap_or_default();
+            if (200..300).contains(&head.status) {
+                tally.requests += 1;
+                let nanos = at.duration_since(sent).as_nanos();
+                tally
+                    .latencies
+                    .push(u32::try_from(nanos).unwrap_or(u32::MAX));
+                if let Some(seen) = &load.seen {
+                    seen(body);
+                }
+            } else {
+                tally.broke(head.status.to_string());
+                tally.sample.get_or_insert_with(|| {
+                    let told = String::from_utf8_lossy(body);
+                    told.chars().take(200).collect()
+                });
+            }
+            if head.close {
+                continue 'connect;
+            }
+        }
+        break;
+    }
+    tally
+}
+
+async fn connect(addr: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(addr).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// Sends one request and reads its answer into `back`.
+async fn exchange(stream: &mut TcpStream, out: &[u8], back: &mut Vec<u8>) -> Result<Head> {
+    stream.write_all(out).await?;
+    back.clear();
+    let mut head = None;
+    loop {
+        if stream.read_buf(back).await? == 0 {
+            return Err("the server closed the connection".into());
+        }
+        if head.is_none() {
+            head = parse_head(back)?;
+        }
+        match head {
+            Some(head) if back.len() == head.total() => return Ok(head),
+            Some(head) if back.len() > head.total() => {
+                return Err("more bytes than the answer has".into());
+            }
+            // One byte more than is missing: then a short read tells that nothing else is there.
+            Some(head) => back.reserve(head.total() - back.len() + 1),
+            None => back.reserve(4096),
+        }
+    }
+}
+
+/// A small fast generator (xorshift64*), so runs repeat.
+#[derive(Debug)]
+pub(crate) struct Rng(u64);
+
+impl Rng {
+    /// Starts from a seed.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// A number below `end` (0 if there is none).
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let wide = u128::from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        ((wide * end as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_and_random_places_stay_inside() {
+        let mut tally = Tally::default();
+        assert!(tally.percentile(99) == 0.0);
+        tally.latencies = (1..=100).map(|n| n * 1000).collect();
+        assert!(tally.percentile(50) == 51.0);
+        assert!(tally.percentile(99) == 100.0);
+        let mut rng = Rng::new(0);
+        assert!((0..1000).all(|_| rng.below(7) < 7));
+        assert_eq!(rng.below(0), 0);
+    }
+}

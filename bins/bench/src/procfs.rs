@@ -1,0 +1,96 @@
+//! What the kernel tells in /proc: processor time, memory, and the machine's description.
+
+use std::fs::read_to_string;
+use std::time::Duration;
+
+use crate::{Error, Result};
+
+/// The kernel counts user-visible ticks at this rate on every architecture Linux runs on today.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// The processor time a process has used so far, all threads, user and system.
+pub(crate) fn process_cpu(pid: u32) -> Result<Duration> {
+    stat_cpu(&read_to_string(format!("/proc/{pid}/stat"))?)
+}
+
+/// The processor time of the calling thread so far.
+pub(crate) fn thread_cpu() -> Result<Duration> {
+    // In nanoseconds where the kernel keeps it, in ticks elsewhere.
+    if let Ok(text) = read_to_string("/proc/thread-self/schedstat")
+        && let Some(nanos) = text.split_whitespace().next()
+    {
+        return Ok(Duration::from_nanos(nanos.parse()?));
+    }
+    stat_cpu(&read_to_string("/proc/thread-self/stat")?)
+}
+
+fn stat_cpu(stat: &str) -> Result<Duration> {
+    // The second field is the command in brackets and may hold spaces; count from behind it.
+    let fields = stat
+        .rsplit_once(')')
+        .map(|(_, rest)| rest.split_whitespace())
+        .ok_or("/proc stat has no command field")?;
+    let mut times = fields.skip(11);
+    let mut tick = || -> Result<u64> {
+        let field = times.next().ok_or("/proc stat is too short")?;
+        field.parse().map_err(Error::from)
+    };
+    let ticks = tick()? + tick()?;
+    Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
+}
+
+/// The resident memory of a process in MiB.
+pub(crate) fn resident_mib(pid: u32) -> Result<f64> {
+    let status = read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .ok_or("/proc status has no VmRSS")?;
+    let kib: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
+    Ok(kib / 1024.0)
+}
+
+/// The machine in one line: processors, memory, kernel, load before the run.
+pub(crate) fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let text = |path: &str| read_to_string(path).unwrap_or_default();
+    let info = text("/proc/cpuinfo");
+    let model = info
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .map_or("unknown processor", |rest| {
+            rest.trim_start_matches(['\t', ' ', ':']).trim()
+        });
+    let memory = text("/proc/meminfo");
+    let gib = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse().ok())
+        .map_or(0.0, |kib: f64| kib / 1024.0 / 1024.0);
+    let kernel = text("/proc/sys/kernel/osrelease");
+    let load = text("/proc/loadavg");
+    format!(
+        "{cores} cores ({model}), {gib:.1} GiB of memory, Linux {}, load average before the run {}",
+        kernel.trim(),
+        load.split_whitespace().next().unwrap_or("unknown"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stat_counts_from_behind_the_command() {
+        let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0";
+        assert_eq!(stat_cpu(stat).unwrap(), Duration::from_secs(2));
+    }
+
+    #[test]
+    fn own_figures_are_readable() {
+        assert!(resident_mib(std::process::id()).unwrap() > 0.0);
+        process_cpu(std::process::id()).unwrap();
+        thread_cpu().unwrap();
+        assert!(machine().contains("Linux"));
+    }
+}

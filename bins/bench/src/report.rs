@@ -1,0 +1,199 @@
+//! The table, for the terminal and as Markdown.
+
+use std::fmt::Write;
+
+use crate::measure::Figure;
+use crate::rows::{Bound, Measured};
+
+const HEADS: [&str; 9] = [
+    "What",
+    "Workgraph",
+    "Ceiling",
+    "Ratio",
+    "Floor",
+    "Aim",
+    "Verdict",
+    "CPU us each, ours / ceiling",
+    "p50 / p99 us, ours | ceiling",
+];
+
+/// One line of the table.
+pub(crate) struct Line(pub(crate) [String; 9]);
+
+impl Line {
+    /// The line of a measured row.
+    pub(crate) fn of(measured: &Measured) -> Self {
+        let (ours, ceiling) = (measured.ours(), measured.ceiling());
+        let (floor, aim) = bounds(measured.row.bound, "");
+        Self([
+            measured.row.what.to_owned(),
+            format!("{}/s", number(ours.rate)),
+            format!("{} {}/s", measured.row.ceiling, number(ceiling.rate)),
+            measured.ratio().map_or("-".into(), |r| format!("{r:.2}")),
+            floor,
+            aim,
+            measured.verdict(),
+            format!("{} / {}", cpu(&ours), cpu(&ceiling)),
+            format!("{} | {}", latency(&ours), latency(&ceiling)),
+        ])
+    }
+
+    /// The line of an absolute figure.
+    pub(crate) fn absolute(
+        what: &str,
+        ours: f64,
+        ceiling: Option<f64>,
+        unit: &str,
+        bound: Bound,
+    ) -> Self {
+        let (floor, aim) = bounds(bound, unit);
+        let ceiling = ceiling.map_or("-".into(), |c| format!("bare hyper {c:.1} {unit}"));
+        let verdict = crate::rows::judge(ours, bound).to_owned();
+        let none = || "-".to_owned();
+        Self([
+            what.to_owned(),
+            format!("{ours:.1} {unit}"),
+            ceiling,
+            none(),
+            floor,
+            aim,
+            verdict,
+            none(),
+            none(),
+        ])
+    }
+
+    /// The line of a ceiling that stands alone.
+    pub(crate) fn ceiling(what: &str, figure: &Figure) -> Self {
+        let mut cells = [const { String::new() }; 9].map(|_| "-".to_owned());
+        let errors = figure.errors.values().sum::<u64>();
+        let told = [
+            (0, what.to_owned()),
+            (2, format!("{}/s", number(figure.rate))),
+            (
+                6,
+                if errors == 0 {
+                    "-".into()
+                } else {
+                    format!("{errors} errors")
+                },
+            ),
+            (7, cpu(figure)),
+            (8, latency(figure)),
+        ];
+        for (place, text) in told {
+            if let Some(cell) = cells.get_mut(place) {
+                *cell = text;
+            }
+        }
+        Self(cells)
+    }
+}
+
+fn bounds(bound: Bound, unit: &str) -> (String, String) {
+    let space = if unit.is_empty() { "" } else { " " };
+    match bound {
+        Bound::AtLeast(floor, aim) => (
+            format!(">= {floor}{space}{unit}"),
+            format!("{aim}{space}{unit}"),
+        ),
+        Bound::AtMost(limit, aim) => (
+            format!("<= {limit}{space}{unit}"),
+            format!("{aim}{space}{unit}"),
+        ),
+        Bound::None => ("-".into(), "-".into()),
+    }
+}
+
+fn cpu(figure: &Figure) -> String {
+    figure.cpu.map_or("-".into(), |cpu| format!("{cpu:.1}"))
+}
+
+fn latency(figure: &Figure) -> String {
+    figure
+        .latency
+        .map_or("-".into(), |(p50, p99)| format!("{p50:.0} / {p99:.0}"))
+}
+
+/// A number as people read it: `65,432`, or one decimal where it is small.
+fn number(value: f64) -> String {
+    if value < 1000.0 {
+        return format!("{value:.1}");
+    }
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The table with aligned columns.
+pub(crate) fn terminal(lines: &[Line]) -> String {
+    let heads = HEADS.map(str::to_owned);
+    let rows = || std::iter::once(&heads).chain(lines.iter().map(|line| &line.0));
+    let mut text = String::new();
+    for row in rows() {
+        for (column, cell) in row.iter().enumerate() {
+            let width = rows()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0);
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{cell:<width$}  ");
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}
+
+/// The report: the machine, how it was measured, the table, the notes.
+pub(crate) fn markdown(machine: &str, how: &str, lines: &[Line], notes: &[String]) -> String {
+    let mut text = format!(
+        "# Benchmarks\n\nWritten by `just bench`; do not edit by hand.\n\nMachine: {machine}.\n\n{how}\n\n"
+    );
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    text.push_str(&line(&HEADS.map(|head| head.replace('|', "\\|"))));
+    text.push_str(&line(&HEADS.map(|_| "---".to_owned())));
+    for row in lines {
+        text.push_str(&line(&row.0.clone().map(|cell| cell.replace('|', "\\|"))));
+    }
+    text.push_str("\nNotes\n\n");
+    for note in notes {
+        text.push_str(&format!("- {note}\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(number(7.25), "7.2");
+        assert_eq!(number(1000.0), "1,000");
+        assert_eq!(number(1_234_567.0), "1,234,567");
+    }
+
+    #[test]
+    fn every_line_has_every_column() {
+        let lines = [
+            Line::ceiling("bare", &Figure::default()),
+            Line::absolute("start", 7.5, None, "ms", Bound::AtMost(50.0, 8.0)),
+        ];
+        let table = markdown("a machine", "so", &lines, &["a note".to_owned()]);
+        let rows: Vec<_> = table.lines().filter(|line| line.starts_with('|')).collect();
+        assert_eq!(rows.len(), 4);
+        for row in rows {
+            assert_eq!(row.replace("\\|", "").matches('|').count(), 10, "{row}");
+        }
+        assert!(table.contains("<= 50 ms"));
+        assert_eq!(terminal(&lines).lines().count(), 3);
+    }
+}

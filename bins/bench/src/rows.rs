@@ -1,0 +1,233 @@
+//! The rows of the table: what each measures, its ceiling, its floor and its aim.
+
+use crate::measure::{Figure, median};
+
+/// What the ratio of a row compares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// Requests per second, ours over the ceiling's.
+    Rate,
+    /// Processor time for each, ours over the ceiling's.
+    Cpu,
+    /// Time for each, ours over the ceiling's.
+    Time,
+}
+
+/// The bound of a ratio.
+#[derive(Clone, Copy)]
+pub(crate) enum Bound {
+    /// More is better: floor and aim.
+    AtLeast(f64, f64),
+    /// Less is better: limit and aim.
+    AtMost(f64, f64),
+    /// Shown, but nobody promised anything.
+    None,
+}
+
+/// A row of the table.
+pub(crate) struct Row {
+    /// Its name for `--only`.
+    pub(crate) name: &'static str,
+    /// What it measures.
+    pub(crate) what: &'static str,
+    /// What it is compared with.
+    pub(crate) ceiling: &'static str,
+    /// How.
+    pub(crate) basis: Basis,
+    /// Against which bound.
+    pub(crate) bound: Bound,
+}
+
+const fn row(
+    name: &'static str,
+    what: &'static str,
+    ceiling: &'static str,
+    basis: Basis,
+    bound: Bound,
+) -> Row {
+    Row {
+        name,
+        what,
+        ceiling,
+        basis,
+        bound,
+    }
+}
+
+/// Every row with a ratio. Start-up and idle memory are absolute and stand in run.rs.
+pub(crate) const ROWS: &[Row] = &[
+    row(
+        "task-random",
+        "GET one task, at random, 16 connections",
+        "bare hyper",
+        Basis::Rate,
+        Bound::AtLeast(0.35, 0.55),
+    ),
+    row(
+        "task-one-connection",
+        "GET one task, at random, 1 connection",
+        "bare hyper",
+        Basis::Rate,
+        Bound::AtLeast(0.65, 0.80),
+    ),
+    row(
+        "task-hot",
+        "GET one hot task, 16 connections",
+        "bare hyper",
+        Basis::Rate,
+        Bound::AtLeast(0.45, 0.64),
+    ),
+    row(
+        "users-me",
+        "GET /users/me, 16 connections",
+        "bare hyper",
+        Basis::Rate,
+        Bound::AtLeast(0.75, 0.92),
+    ),
+    row(
+        "page-compact",
+        "GET 100 tasks, compact, 16 connections",
+        "bare hyper",
+        Basis::Rate,
+        Bound::None,
+    ),
+    row(
+        "page-nested",
+        "GET 100 tasks, nested opt_fields, CPU",
+        "bare SQLite page",
+        Basis::Cpu,
+        Bound::AtMost(1.6, 1.1),
+    ),
+    row(
+        "page-depth",
+        "page cost, deep against depth 0",
+        "the first page",
+        Basis::Time,
+        Bound::AtMost(1.1, 1.02),
+    ),
+    row(
+        "create",
+        "POST /tasks, durable, 64 connections",
+        "bare group commit by 64",
+        Basis::Rate,
+        Bound::AtLeast(0.15, 0.28),
+    ),
+];
+
+impl Row {
+    fn ratio(&self, ours: &Figure, ceiling: &Figure) -> Option<f64> {
+        let (over, under) = match self.basis {
+            Basis::Rate => (ours.rate, ceiling.rate),
+            Basis::Cpu => (ours.cpu?, ceiling.cpu?),
+            Basis::Time => (ceiling.rate, ours.rate),
+        };
+        (under > 0.0).then(|| over / under)
+    }
+}
+
+/// A row with the figures of its rounds, ours and the ceiling's.
+pub(crate) struct Measured {
+    /// The row.
+    pub(crate) row: &'static Row,
+    /// Ours and the ceiling's, round by round.
+    pub(crate) rounds: Vec<(Figure, Figure)>,
+}
+
+impl Measured {
+    /// Our median figure.
+    pub(crate) fn ours(&self) -> Figure {
+        let ours: Vec<_> = self.rounds.iter().map(|round| round.0.clone()).collect();
+        Figure::median(&ours)
+    }
+
+    /// The ceiling's median figure.
+    pub(crate) fn ceiling(&self) -> Figure {
+        let all: Vec<_> = self.rounds.iter().map(|round| round.1.clone()).collect();
+        Figure::median(&all)
+    }
+
+    /// The median of the rounds' ratios.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        let ratios: Vec<f64> = self
+            .rounds
+            .iter()
+            .filter_map(|(ours, ceiling)| self.row.ratio(ours, ceiling))
+            .collect();
+        median(&ratios)
+    }
+
+    /// What the table says of it.
+    pub(crate) fn verdict(&self) -> String {
+        let errors = [self.ours(), self.ceiling()].map(|figure| figure.errors);
+        if errors.iter().any(|errors| !errors.is_empty()) {
+            let told: Vec<String> = errors
+                .iter()
+                .flatten()
+                .map(|(what, count)| format!("{count} x {what}"))
+                .collect();
+            return format!("errors: {}", told.join(", "));
+        }
+        match self.ratio() {
+            Some(ratio) => judge(ratio, self.row.bound).to_owned(),
+            None => "no ratio".to_owned(),
+        }
+    }
+}
+
+/// How a number stands to its bound.
+pub(crate) fn judge(number: f64, bound: Bound) -> &'static str {
+    let (floor, aim) = match bound {
+        Bound::AtLeast(floor, aim) => (number >= floor, number >= aim),
+        Bound::AtMost(limit, aim) => (number <= limit, number <= aim),
+        Bound::None => return "-",
+    };
+    match (floor, aim) {
+        (_, true) => "aim met",
+        (true, false) => "floor met",
+        (false, false) => "floor missed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_judge_both_ways() {
+        let more = Bound::AtLeast(0.35, 0.55);
+        assert_eq!(judge(0.30, more), "floor missed");
+        assert_eq!(judge(0.35, more), "floor met");
+        assert_eq!(judge(0.60, more), "aim met");
+        let less = Bound::AtMost(1.6, 1.1);
+        assert_eq!(judge(1.7, less), "floor missed");
+        assert_eq!(judge(1.6, less), "floor met");
+        assert_eq!(judge(1.0, less), "aim met");
+    }
+
+    #[test]
+    fn errors_are_never_hidden_behind_a_good_ratio() {
+        let ours = Figure {
+            rate: 9.0,
+            errors: [("429".to_owned(), 3)].into(),
+            ..Figure::default()
+        };
+        let ceiling = Figure {
+            rate: 10.0,
+            ..Figure::default()
+        };
+        let measured = Measured {
+            row: &ROWS[0],
+            rounds: vec![(ours, ceiling)],
+        };
+        assert_eq!(measured.ratio(), Some(0.9));
+        assert_eq!(measured.verdict(), "errors: 3 x 429");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ROWS.len());
+    }
+}
