@@ -73,12 +73,11 @@ impl Server {
         let mut last = "no port file".to_owned();
         while clock::now().duration_since(began) < Duration::from_secs(120) {
             if let Some(status) = server.child.try_wait()? {
-                return Err(format!(
-                    "{} ended before it was ready ({status}); its log is {}",
-                    command.get_program().display(),
-                    port_file.with_extension("log").display()
-                )
-                .into());
+                let log = fs::read_to_string(port_file.with_extension("log")).unwrap_or_default();
+                let told = log.get(log.len().saturating_sub(2000)..).unwrap_or(&log);
+                return Err(
+                    format!("the server ended before it was ready ({status})\n{told}").into(),
+                );
             }
             if let Some(addr) = fs::read_to_string(port_file).ok().and_then(|t| address(&t)) {
                 server.addr = addr;

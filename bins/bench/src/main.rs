@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 mod bare;
+mod bench;
 mod child;
 mod clock;
+mod commits;
 mod graph;
 mod http;
 mod loadgen;

@@ -112,6 +112,13 @@ pub(crate) const ROWS: &[Row] = &[
         Basis::Rate,
         Bound::AtLeast(0.15, 0.28),
     ),
+    row(
+        "create-whole",
+        "the same creates",
+        "bare group commit by 64 of all rows of a task",
+        Basis::Rate,
+        Bound::None,
+    ),
 ];
 
 impl Row {

@@ -1,7 +1,6 @@
 //! The bare SQLite ceilings: the same tables and settings as the store, loops and nothing around them.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -25,10 +24,11 @@ const SCHEMA: &str = "
         deleted_at INTEGER, seq INTEGER NOT NULL, head TEXT NOT NULL, body BLOB NOT NULL);
     CREATE TABLE edge (src INTEGER NOT NULL, rel INTEGER NOT NULL, dst INTEGER NOT NULL, rank INTEGER NOT NULL,
         seq INTEGER NOT NULL, aux INTEGER, PRIMARY KEY (src, rel, dst)) WITHOUT ROWID;
-    CREATE INDEX edge_in ON edge (dst, rel, rank, src);";
+    CREATE INDEX edge_in ON edge (dst, rel, rank, src);
+    CREATE TABLE event (seq INTEGER PRIMARY KEY, node INTEGER NOT NULL, kind INTEGER NOT NULL, body TEXT NOT NULL);";
 
-const INSERT_NODE: &str = "INSERT INTO node VALUES (?1, ?2, ?3, 1, NULL, ?1, ?4, ?5)";
-const INSERT_EDGE: &str = "INSERT INTO edge VALUES (?1, ?2, ?3, ?4, ?1, ?5)";
+pub(crate) const INSERT_NODE: &str = "INSERT INTO node VALUES (?1, ?2, ?3, 1, NULL, ?1, ?4, ?5)";
+pub(crate) const INSERT_EDGE: &str = "INSERT INTO edge VALUES (?1, ?2, ?3, ?4, ?1, ?5)";
 
 /// One page of a container's tasks, in order.
 const PAGE: &str = "
@@ -46,14 +46,11 @@ pub(crate) const ASSIGNEE: i64 = 1;
 pub(crate) const FOLLOWER: i64 = 2;
 pub(crate) const PROJECT: i64 = 3;
 
-const WORKSPACE_GID: i64 = 1000;
+pub(crate) const WORKSPACE_GID: i64 = 1000;
 pub(crate) const PROJECT_GID: i64 = 1001;
 const SECTION_GIDS: i64 = 2000;
 const USER_GIDS: i64 = 3000;
-const TASK_GIDS: i64 = 1_000_000;
-
-/// How many create requests one commit carries.
-const GROUP: i64 = 64;
+pub(crate) const TASK_GIDS: i64 = 1_000_000;
 
 /// The size of the scratch graph.
 #[derive(Clone, Copy, Debug)]
@@ -74,10 +71,10 @@ pub(crate) struct Shape {
 pub(crate) struct Scratch {
     connection: Connection,
     shape: Shape,
-    folder: PathBuf,
 }
 
-fn open(path: &Path) -> Result<Connection> {
+/// Opens a file as the store would, with empty tables.
+pub(crate) fn open(path: &Path) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.execute_batch(PRAGMAS)?;
     // Without it SQLite prepares many statements again at each use, because statistics are compiled in.
@@ -95,11 +92,7 @@ impl Scratch {
         change.commit()?;
         connection
             .execute_batch("ANALYZE; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA query_only = ON;")?;
-        Ok(Self {
-            connection,
-            shape,
-            folder: folder.to_owned(),
-        })
+        Ok(Self { connection, shape })
     }
 
     /// Random tasks by gid, one after the other.
@@ -140,42 +133,10 @@ impl Scratch {
         write_page(&mut page, &mut relatives, &mut out)?;
         Ok(out)
     }
-
-    /// Durable inserts of one row each into a new file, so many to a commit; the rate is in rows.
-    pub(crate) fn group_commits(&self, time: Duration, body: usize) -> Result<Figure> {
-        let path = self.folder.join("bare-commit.sqlite");
-        let mut connection = open(&path)?;
-        let text = vec![b'x'; body];
-        let mut next = TASK_GIDS;
-        let commits = timed(time, || {
-            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            {
-                let mut insert = change.prepare_cached(INSERT_NODE)?;
-                for gid in next..next + GROUP {
-                    insert.execute(params![
-                        gid,
-                        1,
-                        WORKSPACE_GID,
-                        "A task of the benchmark",
-                        text
-                    ])?;
-                }
-            }
-            change.commit()?;
-            next += GROUP;
-            Ok(64)
-        })?;
-        drop(connection);
-        for end in ["", "-wal", "-shm"] {
-            // The side files go with the last connection; what is left goes with the scratch folder.
-            let _ = fs::remove_file(self.folder.join(format!("bare-commit.sqlite{end}")));
-        }
-        Ok(commits.times(GROUP as f64))
-    }
 }
 
 /// Repeats something for a time: its rate, and the processor time of each by this thread.
-fn timed(time: Duration, mut step: impl FnMut() -> Result<usize>) -> Result<Figure> {
+pub(crate) fn timed(time: Duration, mut step: impl FnMut() -> Result<usize>) -> Result<Figure> {
     step()?;
     let (began, cpu) = (clock::now(), procfs::thread_cpu()?);
     let mut count = 0_u32;
@@ -192,6 +153,16 @@ fn timed(time: Duration, mut step: impl FnMut() -> Result<usize>) -> Result<Figu
         cpu: Some(cpu.as_secs_f64() * 1e6 / count),
         ..Figure::default()
     })
+}
+
+/// The edges of a task: assignee, followers, and the project with the section in it.
+pub(crate) fn task_edges(gid: i64, shape: Shape) -> impl Iterator<Item = (i64, i64, Option<i64>)> {
+    let (users, sections) = (shape.users.max(1) as i64, shape.sections.max(1) as i64);
+    let user = move |n: i64| USER_GIDS + (gid + n) % users;
+    let followers = (shape.followers as i64).min(users);
+    std::iter::once((ASSIGNEE, user(0), None))
+        .chain((0..followers).map(move |n| (FOLLOWER, user(n), None)))
+        .chain([(PROJECT, PROJECT_GID, Some(SECTION_GIDS + gid % sections))])
 }
 
 fn fill(change: &Transaction<'_>, shape: Shape) -> Result<()> {
@@ -241,24 +212,9 @@ fn fill(change: &Transaction<'_>, shape: Shape) -> Result<()> {
         let body = fields(&[b"false", due.as_bytes(), &rest]);
         let name = format!("Task {n} of the benchmark");
         node.execute(params![gid, 5, WORKSPACE_GID, name, body])?;
-        edge.execute(params![
-            gid,
-            ASSIGNEE,
-            USER_GIDS + n % users,
-            0,
-            None::<i64>
-        ])?;
-        for f in 0..i64::try_from(shape.followers)?.min(users) {
-            let user = USER_GIDS + (n + f) % users;
-            edge.execute(params![gid, FOLLOWER, user, f, None::<i64>])?;
+        for (rel, dst, aux) in task_edges(gid, shape) {
+            edge.execute(params![gid, rel, dst, n, aux])?;
         }
-        edge.execute(params![
-            gid,
-            PROJECT,
-            PROJECT_GID,
-            n,
-            SECTION_GIDS + n % sections
-        ])?;
     }
     Ok(())
 }
@@ -271,7 +227,7 @@ mod tests {
     #[test]
     fn the_page_has_what_a_nested_page_shows() {
         let folder = std::env::temp_dir().join(format!("workgraph-bench-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(&folder).unwrap();
         let shape = Shape {
             tasks: 250,
             users: 7,
@@ -284,15 +240,14 @@ mod tests {
         let short = Duration::from_millis(5);
         assert!(scratch.point_reads(short).unwrap().rate > 0.0);
         assert!(scratch.nested_pages(short).unwrap().rate > 0.0);
-        assert!(scratch.group_commits(short, 200).unwrap().rate > 0.0);
         drop(scratch);
-        fs::remove_dir_all(&folder).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
         let tasks = page["data"].as_array().unwrap();
         assert_eq!(tasks.len(), 100);
         let second = &tasks[1];
-        assert_eq!(second["assignee"]["email"], "person1@example.com");
+        assert_eq!(second["assignee"]["email"], "person2@example.com");
         assert_eq!(second["followers"].as_array().unwrap().len(), 2);
-        assert_eq!(second["memberships"][0]["section"]["name"], "Section 1");
+        assert_eq!(second["memberships"][0]["section"]["name"], "Section 2");
         assert_eq!(second["due_on"], "2026-02-02");
         assert_eq!(second["completed"], false);
         assert!(page["next_page"]["offset"].is_string());

@@ -1,0 +1,84 @@
+//! The bare group commit: durable inserts, 64 to a commit, nothing around them.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{TransactionBehavior, params};
+
+use crate::Result;
+use crate::measure::Figure;
+use crate::sqlite::{self, INSERT_EDGE, INSERT_NODE, Shape, TASK_GIDS, WORKSPACE_GID};
+
+const INSERT_EVENT: &str = "INSERT INTO event VALUES (NULL, ?1, ?2, ?3)";
+
+/// How many creates one commit carries.
+const GROUP: i64 = 64;
+
+/// What one create writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grain {
+    /// One node row, nothing else.
+    Row,
+    /// All the rows of a task: its node, its edges, its event.
+    Task,
+}
+
+/// Creates into a new file for a time; the rate counts creates, not commits.
+pub(crate) fn run(folder: &Path, time: Duration, shape: Shape, grain: Grain) -> Result<Figure> {
+    let name = "bare-commit.sqlite";
+    let mut connection = sqlite::open(&folder.join(name))?;
+    let body = vec![b'x'; shape.body];
+    let mut next = TASK_GIDS;
+    let commits = sqlite::timed(time, || {
+        let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        {
+            let mut node = change.prepare_cached(INSERT_NODE)?;
+            let mut edge = change.prepare_cached(INSERT_EDGE)?;
+            let mut event = change.prepare_cached(INSERT_EVENT)?;
+            for gid in next..next + GROUP {
+                let name = "A task of the benchmark";
+                node.execute(params![gid, 1, WORKSPACE_GID, name, body])?;
+                if grain == Grain::Row {
+                    continue;
+                }
+                for (rel, dst, aux) in sqlite::task_edges(gid, shape) {
+                    edge.execute(params![gid, rel, dst, gid, aux])?;
+                }
+                event.execute(params![gid, 1, "added"])?;
+            }
+        }
+        change.commit()?;
+        next += GROUP;
+        Ok(0)
+    })?;
+    drop(connection);
+    for end in ["", "-wal", "-shm"] {
+        // The side files go with the last connection; what is left goes with the scratch folder.
+        let _ = fs::remove_file(folder.join(format!("{name}{end}")));
+    }
+    Ok(commits.times(GROUP as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_grains_commit() {
+        let folder = std::env::temp_dir().join(format!("workgraph-commits-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let shape = Shape {
+            tasks: 0,
+            users: 7,
+            followers: 2,
+            sections: 3,
+            body: 200,
+        };
+        for grain in [Grain::Row, Grain::Task] {
+            let figure = run(&folder, Duration::from_millis(5), shape, grain).unwrap();
+            assert!(figure.rate > 0.0);
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
