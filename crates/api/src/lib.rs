@@ -1,1 +1,19 @@
-//! The API.
+#![doc = include_str!("../README.md")]
+mod body;
+pub mod call;
+mod counts;
+mod driver;
+pub mod fault;
+pub mod operation;
+pub mod operations;
+mod paging;
+mod pipeline;
+pub mod request;
+pub mod route;
+pub mod seams;
+pub mod settings;
+
+pub use pipeline::{Api, Parts};
+pub use request::{Reply, Request};
+pub use seams::{Clock, Entropy};
+pub use settings::Settings;

@@ -270,8 +270,8 @@ pub struct View {
     pub viewer: Arc<Viewer>,
     /// The last commit the snapshot shows.
     pub seq: Seq,
-    /// For each of [`Want::refs`], the live node it names.
-    pub found: Vec<Option<Gid>>,
+    /// Each of [`Want::refs`] with the live node it names.
+    pub found: Vec<(Ref, Option<Gid>)>,
     /// The rows of the page.
     pub rows: Rows,
     pub(crate) nodes: FxHashMap<Gid, Node>,
@@ -309,6 +309,11 @@ impl View {
             counts: FxHashMap::default(),
             singles: Vec::new(),
         }
+    }
+    /// The live node that a wanted ref names.
+    #[must_use]
+    pub fn resolve(&self, name: &Ref) -> Option<Gid> {
+        self.found.iter().find(|(r, _)| r == name).and_then(|(_, gid)| *gid)
     }
     /// A live node.
     #[must_use]
@@ -349,7 +354,7 @@ impl View {
     /// Adds a node with its level, as tests of rules do by hand.
     #[must_use]
     pub fn with(mut self, node: Node, level: Level) -> Self {
-        self.found.push(Some(node.gid));
+        self.found.push((Ref::Gid(node.gid), Some(node.gid)));
         self.levels.insert(node.gid, level);
         self.nodes.insert(node.gid, node);
         self

@@ -14,9 +14,11 @@ pub mod project;
 pub mod registry;
 pub mod resources;
 pub mod rich;
+pub mod rules;
 pub mod schedule;
 pub mod snapshot;
 pub mod time;
+pub mod work;
 
 pub use access::{Level, Viewer};
 pub use fault::Fault;

@@ -30,7 +30,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
         if let Some(gid) = found {
             loader.level(gid)?;
         }
-        loader.view.found.push(found);
+        loader.view.found.push((r.clone(), found));
     }
     loader.rules(want)?;
     for (at, plan) in &want.plans {
@@ -99,7 +99,7 @@ pub(crate) struct Loader<'a> {
 
 impl Loader<'_> {
     pub(crate) fn found(&self, at: usize) -> Option<Gid> {
-        self.view.found.get(at).copied().flatten()
+        self.view.found.get(at).and_then(|(_, gid)| *gid)
     }
 
     /// Has the node with its body; false if there is no such live node.

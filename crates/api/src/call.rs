@@ -1,0 +1,271 @@
+//! A call: one matched, authenticated and parsed request, as operations see it.
+use crate::operation::{Operation, parameter_type};
+use crate::settings::Settings;
+use serde_json::{Map, Value};
+use workgraph_core::access::Level;
+use workgraph_core::check::{self, Inputs, clip};
+use workgraph_core::fault::Fault;
+use workgraph_core::graph::{Ref, View, ViewerKey, Want, alias};
+use workgraph_core::node::Node;
+use workgraph_core::registry::Type;
+use workgraph_core::resources::resource;
+use workgraph_core::time::Time;
+use workgraph_core::work::Work;
+use workgraph_core::Gid;
+use workgraph_wire::{Options, Query};
+
+/// One request on its way to an answer.
+pub struct Call<'a> {
+    /// The row it matched.
+    pub operation: &'static Operation,
+    /// The path parameters.
+    pub parameters: &'a [(&'static str, String)],
+    /// Who asks.
+    pub viewer: ViewerKey,
+    /// The app the token belongs to.
+    pub app: Option<u64>,
+    /// The query.
+    pub query: Query,
+    /// The `data` of the body.
+    pub data: Map<String, Value>,
+    /// Output options, from body and query.
+    pub options: Options,
+    /// When the request is decided.
+    pub now: Time,
+    /// Gives fresh gids.
+    pub mint: &'a dyn Fn() -> Gid,
+    /// The settings.
+    pub settings: &'a Settings,
+}
+
+impl<'a> Call<'a> {
+    /// Changes by the caller, nothing yet.
+    #[must_use]
+    pub fn work(&self) -> Work<'a> {
+        Work::new(Some(self.viewer.user), self.now, self.mint)
+    }
+
+    /// An empty want of the caller.
+    #[must_use]
+    pub fn want(&self) -> Want {
+        Want::of(self.viewer)
+    }
+
+    /// The caller.
+    #[must_use]
+    pub fn me(&self) -> Gid {
+        self.viewer.user
+    }
+
+    /// The text of a path parameter.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> &str {
+        self.parameters.iter().find(|(n, _)| *n == name).map_or("", |(_, v)| v)
+    }
+
+    /// The node a path parameter names.
+    ///
+    /// # Errors
+    /// When it is not an identifier.
+    pub fn path(&self, name: &str) -> Result<Ref, Fault> {
+        let text = self.parameter(name);
+        match parameter_type(name) {
+            Some(Type::User) => self.user("user", text),
+            Some(ty) => gid(resource(ty).noun, text).map(Ref::Gid),
+            None => gid(name, text).map(Ref::Gid),
+        }
+    }
+
+    /// A user given as gid, e-mail address or `me`.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn user(&self, field: &str, text: &str) -> Result<Ref, Fault> {
+        if text == "me" {
+            return Ok(Ref::Gid(self.viewer.user));
+        }
+        if let Some(gid) = Gid::parse(text) {
+            return Ok(Ref::Gid(gid));
+        }
+        if text.contains('@') && text.len() <= 320 {
+            return Ok(Ref::Alias(alias::email(text)));
+        }
+        Err(Fault::field(field, format_args!("Not an email, GID, or \"me\": {}", clip(text))))
+    }
+
+    /// A query parameter; empty counts as absent.
+    ///
+    /// # Errors
+    /// When it is given twice.
+    pub fn query(&self, name: &str) -> Result<Option<&str>, Fault> {
+        let value = self.query.get(name).map_err(|e| Fault::invalid(e.to_string()))?;
+        Ok(value.filter(|v| !v.is_empty()))
+    }
+
+    /// The node a query parameter names.
+    ///
+    /// # Errors
+    /// When it is given twice, or not a gid.
+    pub fn query_gid(&self, name: &str) -> Result<Option<Gid>, Fault> {
+        self.query(name)?.map(|text| gid(name, text)).transpose()
+    }
+
+    /// The user a query parameter names.
+    ///
+    /// # Errors
+    /// When it is given twice, or does not name a user.
+    pub fn query_user(&self, name: &str) -> Result<Option<Ref>, Fault> {
+        self.query(name)?.map(|text| self.user(name, text)).transpose()
+    }
+
+    /// An instant in a query parameter; `now` is one.
+    ///
+    /// # Errors
+    /// When it is given twice, or not an instant.
+    pub fn query_time(&self, name: &str) -> Result<Option<Time>, Fault> {
+        match self.query(name)? {
+            None => Ok(None),
+            Some("now") => Ok(Some(self.now)),
+            Some(text) => Time::parse(text, true).map(Some).map_err(|e| Fault::field(name, e)),
+        }
+    }
+
+    /// A body field; null counts as absent.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&Value> {
+        self.data.get(name).filter(|v| !v.is_null())
+    }
+
+    /// Whether a body field is there, null or not.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.data.contains_key(name)
+    }
+
+    /// A body field that must be there.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn required(&self, name: &str) -> Result<&Value, Fault> {
+        self.field(name).ok_or_else(|| Fault::missing(name))
+    }
+
+    /// The gid in a body field.
+    ///
+    /// # Errors
+    /// When it is there but not a gid.
+    pub fn body_gid(&self, name: &str) -> Result<Option<Gid>, Fault> {
+        self.field(name).map(|v| gid(name, &check::reference(name, v)?)).transpose()
+    }
+
+    /// The gid in a body field that must be there.
+    ///
+    /// # Errors
+    /// When it is missing or not a gid.
+    pub fn required_gid(&self, name: &str) -> Result<Gid, Fault> {
+        self.body_gid(name)?.ok_or_else(|| Fault::missing(name))
+    }
+
+    /// The user in a body field that must be there.
+    ///
+    /// # Errors
+    /// When it is missing or does not name a user.
+    pub fn required_user(&self, name: &str) -> Result<Ref, Fault> {
+        self.user(name, &check::reference(name, self.required(name)?)?)
+    }
+
+    /// The users in a body field: an array, or text separated by commas.
+    ///
+    /// # Errors
+    /// When it is neither, or an item does not name a user.
+    pub fn users(&self, name: &str) -> Result<Vec<Ref>, Fault> {
+        self.list(name)?.iter().map(|text| self.user(name, text)).collect()
+    }
+
+    /// The gids in a body field: an array, or text separated by commas.
+    ///
+    /// # Errors
+    /// When it is neither, or an item is not a gid.
+    pub fn gids(&self, name: &str) -> Result<Vec<Gid>, Fault> {
+        self.list(name)?.iter().enumerate().map(|(i, text)| gid(&format!("{name}: [{i}]"), text)).collect()
+    }
+
+    fn list(&self, name: &str) -> Result<Vec<String>, Fault> {
+        match self.field(name) {
+            None => Ok(Vec::new()),
+            Some(Value::String(text)) => Ok(split(text)),
+            Some(value) => check::references(name, value),
+        }
+    }
+
+    /// The checked body, as fields of a type.
+    ///
+    /// # Errors
+    /// When a value is not one its field takes.
+    pub fn inputs(&self, ty: Type, creating: bool) -> Result<Inputs, Fault> {
+        check::inputs(resource(ty), &self.data, creating)
+    }
+
+    /// The node a path parameter names, with the level the operation needs.
+    ///
+    /// # Errors
+    /// 404 when there is no such node of that type, 403 when the level is not enough.
+    pub fn target<'v>(&self, view: &'v View, name: &str, least: Level) -> Result<&'v Node, Fault> {
+        let ty = parameter_type(name).unwrap_or(Type::Task);
+        let noun = resource(ty).noun;
+        let found = view.resolve(&self.path(name)?).and_then(|g| view.node(g)).filter(|n| n.ty == ty);
+        let node = found.ok_or_else(|| Fault::unknown(noun, clip(self.parameter(name))))?;
+        allowed(view, node, least)?;
+        Ok(node)
+    }
+
+    /// A node that query or body name, with the level the operation needs.
+    ///
+    /// # Errors
+    /// 400 when there is no such node of these types, 403 when the level is not enough.
+    pub fn named<'v>(&self, view: &'v View, field: &str, name: &Ref, types: &[Type], least: Level) -> Result<&'v Node, Fault> {
+        let found = view.resolve(name).and_then(|g| view.node(g)).filter(|n| types.contains(&n.ty));
+        let node = found.ok_or_else(|| Fault::unknown_ref(field, show(name)))?;
+        allowed(view, node, least)?;
+        Ok(node)
+    }
+}
+
+/// Whether the viewer has the level.
+///
+/// # Errors
+/// When not.
+pub fn allowed(view: &View, node: &Node, least: Level) -> Result<(), Fault> {
+    let noun = resource(node.ty).noun;
+    match view.level(node.gid) {
+        Level::None => Err(Fault::no_access(noun)),
+        level if level < least => {
+            let what = if least == Level::Admin { "administer" } else if least == Level::Commenter { "comment on" } else { "change" };
+            Err(Fault::forbidden(format!("You do not have permission to {what} this {noun}.")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A gid.
+///
+/// # Errors
+/// When the text is not one.
+pub fn gid(field: &str, text: &str) -> Result<Gid, Fault> {
+    Gid::parse(text).ok_or_else(|| Fault::field(field, format_args!("Not a recognized ID: {}", clip(text))))
+}
+
+/// Text separated by commas.
+#[must_use]
+pub fn split(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect()
+}
+
+/// A reference as the client gave it.
+#[must_use]
+pub fn show(name: &Ref) -> String {
+    match name {
+        Ref::Gid(gid) => gid.to_string(),
+        Ref::Alias(key) => clip(key.split_once(':').map_or(key, |(_, rest)| rest)),
+    }
+}

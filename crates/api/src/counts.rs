@@ -1,0 +1,64 @@
+//! Task counts of a project.
+use crate::call::Call;
+use crate::driver::{self, Answered};
+use crate::fault::Failure;
+use crate::pipeline::Api;
+use workgraph_core::Gid;
+use workgraph_core::graph::Ref;
+use workgraph_core::resources::task;
+use workgraph_core::tasks_of_container;
+use workgraph_wire::envelope;
+
+/// The names of the counts; all are sent only when named.
+const NAMES: [&str; 6] = [
+    "num_tasks",
+    "num_incomplete_tasks",
+    "num_completed_tasks",
+    "num_milestones",
+    "num_incomplete_milestones",
+    "num_completed_milestones",
+];
+
+/// Counts what the caller asked for by walking the project's tasks.
+pub(crate) async fn answer(api: &Api, call: &Call<'_>, project: Gid) -> Result<Answered, Failure> {
+    let fields = call.options.fields.clone().unwrap_or_default();
+    let asked: Vec<&str> = fields.iter().flat_map(|f| f.split(',')).map(str::trim).collect();
+    let mut counts = [0u64; 6];
+    if NAMES.iter().any(|n| asked.contains(n)) {
+        let mut after = None;
+        loop {
+            let mut want = call.want();
+            let anchor = want.add(Ref::Gid(project));
+            let mut page = driver::page(tasks_of_container(anchor, false), true);
+            page.limit = 1000;
+            page.after = after.take();
+            // A filter that every task passes, so that bodies are read with the rows.
+            page.filters.push(workgraph_core::graph::Filter::Is(workgraph_core::Type::Task));
+            want.page = Some(page);
+            let view = driver::load(api, &want).await?;
+            for node in view.rows.gids.iter().filter_map(|g| view.node(*g)) {
+                let done = node.get(task::COMPLETED);
+                let milestone = node.get(task::SUBTYPE).as_deref() == Some("milestone");
+                for (count, hit) in counts.iter_mut().zip([true, !done, done, milestone, milestone && !done, milestone && done]) {
+                    *count += u64::from(hit);
+                }
+            }
+            after = view.rows.next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    let mut out = String::from("{");
+    for (name, count) in NAMES.iter().zip(counts) {
+        if asked.contains(name) {
+            if out.len() > 1 {
+                out.push(',');
+            }
+            out.push_str(&format!("\"{name}\":{count}"));
+        }
+    }
+    out.push('}');
+    let cost = u32::try_from(1 + asked.len() * 10).unwrap_or(u32::MAX);
+    Ok(driver::done(call, 200, envelope::data(out.as_bytes()), cost))
+}

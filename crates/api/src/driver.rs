@@ -1,0 +1,231 @@
+//! The driver: load → decide → commit → project. Operations never call the store; this does.
+use crate::call::{Call, allowed};
+use crate::fault::Failure;
+use crate::operation::{Answer, Listed, Lists, Run, parameter_type};
+use crate::paging::{self, Paging};
+use crate::pipeline::Api;
+use crate::request::Reply;
+use std::sync::Arc;
+use workgraph_auth::Grant;
+use workgraph_core::access::Level;
+use workgraph_core::fault::Fault;
+use workgraph_core::graph::{Filter, Listing, Page, Ref, StoreError, View, Want};
+use workgraph_core::plan::{self, Names, Plan};
+use workgraph_core::project::Projector;
+use workgraph_core::registry::Type;
+use workgraph_core::resources::resource;
+use workgraph_core::{Gid, tasks_of_container};
+use workgraph_wire::envelope;
+
+/// A reply and what it cost.
+pub(crate) struct Answered {
+    pub(crate) reply: Reply,
+    pub(crate) cost: u32,
+}
+
+/// How often a conflict is decided again before it is the server's fault.
+const ATTEMPTS: usize = 64;
+
+pub(crate) async fn run(api: &Api, call: &Call<'_>, grant: &Grant, path: &str) -> Result<Answered, Failure> {
+    let asked = ask(call, grant)?;
+    match call.operation.run {
+        Run::Get => {
+            let Some((name, _)) = call.parameters.last() else { return Err(Fault::missing("gid").into()) };
+            let target = call.path(name)?;
+            let view = load(api, &call.want().follow(target, Arc::clone(&asked.plan))).await?;
+            let gid = call.target(&view, name, Level::Viewer)?.gid;
+            Ok(record(api, call, &view, gid, &asked))
+        }
+        Run::Read(needs, choose) => {
+            let mut want = needs(call)?;
+            // The record is whatever the function chooses among what was wanted.
+            let all: Vec<usize> = (0..want.refs.len()).collect();
+            want.plans.extend(all.into_iter().map(|at| (at, Arc::clone(&asked.plan))));
+            let view = load(api, &want).await?;
+            let gid = choose(call, &view)?;
+            if call.operation.answer == Answer::Counts {
+                return crate::counts::answer(api, call, gid).await;
+            }
+            Ok(record(api, call, &view, gid, &asked))
+        }
+        Run::Page(lists) => list(api, call, grant, path, listed(call, lists)?, &asked).await,
+        Run::PageOf(describe) => list(api, call, grant, path, describe(call)?, &asked).await,
+        Run::Delete(least) => {
+            let Some((name, _)) = call.parameters.last() else { return Err(Fault::missing("gid").into()) };
+            let want = call.want().node(call.path(name)?);
+            commit(api, call, &|_| Ok(want.clone()), &|call, view| {
+                let node = call.target(view, name, least)?;
+                let mut work = call.work();
+                work.trash(node.gid, node.ty);
+                Ok(crate::operation::Decision::of(work.changes))
+            })
+            .await?;
+            Ok(done(call, 200, envelope::empty(), 1))
+        }
+        Run::Act(needs, decide) => {
+            let subject = commit(api, call, &needs, &decide).await?;
+            written(api, call, subject, &asked).await
+        }
+    }
+}
+
+/// What a request asks to see.
+pub(crate) struct Asked {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) named: u32,
+}
+
+/// The plan of the reply, and whether the token may have it.
+fn ask(call: &Call<'_>, grant: &Grant) -> Result<Asked, Failure> {
+    let ty = call.operation.record().unwrap_or(Type::Task);
+    if let Some(fields) = &call.options.fields {
+        let names = Names::parse(&fields.join(","))?;
+        let asked = plan::asked(ty, &names);
+        if let Some((scope, field)) = asked.scopes.iter().find(|(scope, _)| !grant.scopes.allows(scope)) {
+            return Err(Failure::Scope(workgraph_wire::message::missing_scope(field, scope)));
+        }
+        return Ok(Asked { plan: asked.plan, named: asked.cost });
+    }
+    let plan = if matches!(call.operation.answer, Answer::List(_)) { plan::compact(ty) } else { plan::full(ty) };
+    Ok(Asked { plan, named: 0 })
+}
+
+pub(crate) async fn load(api: &Api, want: &Want) -> Result<View, Failure> {
+    api.graph.load(want).await.map_err(|e| Failure::Server(e.to_string()))
+}
+
+type NeedsFn<'f> = &'f (dyn Fn(&Call<'_>) -> Result<Want, Fault> + Sync);
+type DecideFn<'f> = &'f (dyn Fn(&Call<'_>, &View) -> Result<crate::operation::Decision, Fault> + Sync);
+
+/// Decides and commits, again after each conflict; gives the node to answer with.
+async fn commit(api: &Api, call: &Call<'_>, needs: NeedsFn<'_>, decide: DecideFn<'_>) -> Result<Option<Gid>, Failure> {
+    for _ in 0..ATTEMPTS {
+        let want = needs(call)?;
+        let view = load(api, &want).await?;
+        let decision = decide(call, &view)?;
+        if decision.changes.is_empty() {
+            return Ok(decision.subject);
+        }
+        match api.graph.commit(decision.changes).await {
+            Ok(_) => return Ok(decision.subject),
+            Err(StoreError::Conflict) => {}
+            Err(StoreError::Taken(name)) => {
+                let (kind, value) = name.split_once(':').unwrap_or(("name", &name));
+                return Err(Fault::field(kind, format_args!("Already taken: {value}")).into());
+            }
+            Err(error) => return Err(Failure::Server(error.to_string())),
+        }
+    }
+    Err(Failure::Server(format!("{} conflicted {ATTEMPTS} times", call.operation.id)))
+}
+
+/// The reply of a write: the record as it now is.
+async fn written(api: &Api, call: &Call<'_>, subject: Option<Gid>, asked: &Asked) -> Result<Answered, Failure> {
+    let (Answer::Record(_) | Answer::Created(_), Some(gid)) = (call.operation.answer, subject) else {
+        return Ok(done(call, 200, envelope::empty(), 1));
+    };
+    let view = load(api, &call.want().follow(gid, Arc::clone(&asked.plan))).await?;
+    if view.level(gid) == Level::None {
+        // The write took the caller's own access away; there is nothing left to show.
+        return Ok(done(call, 200, envelope::empty(), 1));
+    }
+    let mut answered = record(api, call, &view, gid, asked);
+    if let Answer::Created(ty) = call.operation.answer {
+        answered.reply.status = 201;
+        let location = format!("{}/{}/{gid}", call.settings.base_url, resource(ty).path);
+        answered.reply.headers.push(("Location", location));
+    }
+    Ok(answered)
+}
+
+fn record(api: &Api, call: &Call<'_>, view: &View, gid: Gid, asked: &Asked) -> Answered {
+    let mut projector = Projector::new(view, &api.settings.base_url);
+    projector.record(gid, &asked.plan);
+    let (json, objects) = projector.finish();
+    done(call, 200, envelope::data(&json), cost(objects, asked.named, 1))
+}
+
+fn cost(objects: u64, named: u32, rows: usize) -> u32 {
+    let extra = u64::from(named) * rows as u64;
+    u32::try_from(1 + objects + extra).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn done(call: &Call<'_>, status: u16, body: Vec<u8>, cost: u32) -> Answered {
+    let body = if call.options.pretty { envelope::pretty(&body) } else { body };
+    Answered { reply: Reply::json(status, body), cost }
+}
+
+/// The list that a row of the table describes.
+fn listed(call: &Call<'_>, lists: Lists) -> Result<Listed, Fault> {
+    let Some((name, _)) = call.parameters.first() else { return Err(Fault::missing("gid")) };
+    let mut want = call.want();
+    let anchor = want.add(call.path(name)?);
+    let anchor_type = parameter_type(name).unwrap_or(Type::Task);
+    let (from, open) = match lists {
+        Lists::Edges { rel, dir, give, open } => (Listing::Edges { anchor, rel, dir, give }, open),
+        Lists::Alphabetical(rel, dir) => (Listing::Alphabetical { anchor, rel, dir }, true),
+        Lists::Home(ty) => (Listing::Home { anchor, ty }, false),
+        Lists::Tasks if anchor_type == Type::Section => {
+            let rel = workgraph_core::registry::rel::SECTION;
+            (Listing::Edges { anchor, rel, dir: workgraph_core::registry::Dir::In, give: workgraph_core::graph::Give::Far }, true)
+        }
+        Lists::Tasks => (tasks_of_container(anchor, anchor_type == Type::UserTaskList), anchor_type == Type::Project),
+    };
+    Ok(Listed { want, page: page(from, open), computed: false, anchor: name, anchor_type })
+}
+
+/// A page of a list, without its bounds.
+pub(crate) fn page(from: Listing, open: bool) -> Page {
+    Page { from, filters: Vec::new(), after: None, limit: 0, upto: None, open, seen: 0, cap: u32::MAX }
+}
+
+/// The filters that a row of the table names, from the query.
+fn filters(call: &Call<'_>, page: &mut Page) -> Result<(), Fault> {
+    for name in call.operation.filters {
+        match *name {
+            "completed_since" => page.filters.extend(call.query_time(name)?.map(Filter::CompletedSince)),
+            "modified_since" => page.filters.extend(call.query_time(name)?.map(Filter::ModifiedSince)),
+            "archived" => {
+                let wanted = call.query.flag(name).map_err(|e| Fault::invalid(e.to_string()))?;
+                page.filters.extend(wanted.map(|on| Filter::Flag("archived", on)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+async fn list(api: &Api, call: &Call<'_>, grant: &Grant, path: &str, mut listed: Listed, asked: &Asked) -> Result<Answered, Failure> {
+    filters(call, &mut listed.page)?;
+    let bounds = Paging::of(call, grant, path, &listed)?;
+    let position = bounds.open(api, call)?;
+    let silent = matches!(listed.page.from, Listing::Alphabetical { .. });
+    position.bound(&mut listed.page, &call.settings.clone(), listed.computed, silent);
+    let mut want = listed.want;
+    want.page = Some(listed.page);
+    want.page_plan = Some(Arc::clone(&asked.plan));
+    let view = load(api, &want).await?;
+    let anchor = match want.page.as_ref().map(|p| &p.from) {
+        Some(
+            Listing::Edges { anchor, .. } | Listing::Through { anchor, .. } | Listing::Home { anchor, .. } | Listing::Alphabetical { anchor, .. },
+        ) => want.refs.get(*anchor),
+        None => None,
+    };
+    anchored(call, &view, anchor, listed.anchor, listed.anchor_type)?;
+    let mut projector = Projector::new(&view, &api.settings.base_url);
+    projector.list(&view.rows.gids, &asked.plan);
+    let (json, objects) = projector.finish();
+    let body = paging::finish(api, call, &bounds, &position, &view.rows, &json, listed.computed, silent)?;
+    Ok(done(call, 200, body, cost(objects, asked.named, view.rows.gids.len())))
+}
+
+/// Whether the thing whose list is asked for exists and may be seen.
+fn anchored(call: &Call<'_>, view: &View, anchor: Option<&Ref>, name: &str, ty: Type) -> Result<(), Fault> {
+    if parameter_type(name).is_some() {
+        return call.target(view, name, Level::Viewer).map(|_| ());
+    }
+    let Some(anchor) = anchor else { return Ok(()) };
+    let node = view.resolve(anchor).and_then(|g| view.node(g)).filter(|n| n.ty == ty);
+    let node = node.ok_or_else(|| Fault::unknown_ref(name, crate::call::show(anchor)))?;
+    allowed(view, node, Level::Viewer)
+}

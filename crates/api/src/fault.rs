@@ -1,0 +1,68 @@
+//! Faults become replies: the only place where a status code is chosen.
+use crate::request::Reply;
+use crate::seams::Entropy;
+use workgraph_core::fault::{Fault, Kind};
+use workgraph_limits::Refusal;
+use workgraph_wire::{ErrorObject, error, message};
+
+/// Why a request is not answered with what it asked for.
+#[derive(Debug)]
+pub enum Failure {
+    /// No operation has this method and path.
+    NoRoute,
+    /// No valid token; the message, and the error code of RFC 6750, section 3.1, if one applies.
+    Unauthorized(&'static str, Option<&'static str>),
+    /// The Authorization header is malformed.
+    BadHeader(String),
+    /// The token lacks a scope.
+    Scope(String),
+    /// A limit was hit.
+    Limited(Refusal),
+    /// The body is of a media type that is not understood.
+    MediaType,
+    /// The body is too large.
+    TooLarge,
+    /// The domain refuses.
+    Fault(Fault),
+    /// The server is at fault; the text is for the log alone.
+    Server(String),
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// The reply for a failure. Server faults are logged with the phrase the client is given.
+#[must_use]
+pub fn reply(failure: &Failure, hide_forbidden: bool, entropy: &dyn Entropy) -> Reply {
+    let say = |status: u16, text: &str| Reply::json(status, workgraph_wire::error::error(text));
+    match failure {
+        Failure::NoRoute => say(404, message::NO_ROUTE),
+        Failure::Unauthorized(text, code) => {
+            let challenge = code.map_or_else(|| "Bearer".to_owned(), |c| format!("Bearer error=\"{c}\""));
+            say(401, text).with("WWW-Authenticate", challenge)
+        }
+        Failure::BadHeader(text) => say(400, text),
+        Failure::Scope(text) => say(403, text),
+        Failure::Limited(refusal) => say(429, message::RATE_LIMITED).with("Retry-After", refusal.retry_after.to_string()),
+        Failure::MediaType => say(415, message::UNSUPPORTED_MEDIA),
+        Failure::TooLarge => say(413, message::BODY_TOO_LARGE),
+        Failure::Fault(fault) => match fault.kind {
+            Kind::Invalid => say(400, &fault.message),
+            Kind::Unknown => say(404, &fault.message),
+            Kind::Forbidden if hide_forbidden => say(404, "Unknown object"),
+            Kind::Forbidden => say(403, &fault.message),
+            Kind::Premium => say(402, &fault.message),
+        },
+        Failure::Server(why) => {
+            let mut random = [0u8; 8];
+            // Without entropy the phrase is the same each time; the log line still carries it.
+            let _missing = entropy.fill(&mut random);
+            let phrase = workgraph_wire::phrase::phrase(u64::from_le_bytes(random));
+            tracing::error!(phrase, why, "request failed");
+            Reply::json(500, error::errors(&[ErrorObject::with_phrase(message::SERVER_ERROR, phrase)]))
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The operation table: what a row says.
+use crate::call::Call;
+use crate::request::Method;
+use workgraph_core::fault::Fault;
+use workgraph_core::graph::{Changes, Give, Page, View, Want};
+use workgraph_core::registry::{Dir, Rel, Type};
+use workgraph_core::{Gid, Level};
+
+/// One operation of the API.
+#[derive(Debug)]
+pub struct Operation {
+    /// Its name in the public catalogue, such as `getTask`.
+    pub id: &'static str,
+    /// The method.
+    pub method: Method,
+    /// The path with `{parameters}`, below the base.
+    pub path: &'static str,
+    /// The scope it needs; without one it needs a token with full permissions.
+    pub scope: Option<&'static str>,
+    /// Query parameters it cannot do without.
+    pub query: &'static [&'static str],
+    /// Query parameters it understands besides.
+    pub filters: &'static [&'static str],
+    /// Body fields it cannot do without.
+    pub body: &'static [&'static str],
+    /// What it answers with.
+    pub answer: Answer,
+    /// Gated to paid workspaces, with this message.
+    pub premium: Option<&'static str>,
+    /// What it does.
+    pub run: Run,
+}
+
+/// What an operation answers with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// 200 and the record.
+    Record(Type),
+    /// 201, Location and the record.
+    Created(Type),
+    /// 200 and an array of compact records.
+    List(Type),
+    /// 200 and `{}`.
+    Empty,
+    /// 200 and counts of tasks.
+    Counts,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy)]
+pub enum Run {
+    /// Answers with the node of the last path parameter.
+    Get,
+    /// Lists something at the first path parameter.
+    Page(Lists),
+    /// Lists what a function says.
+    PageOf(fn(&Call<'_>) -> Result<Listed, Fault>),
+    /// Answers with a node a function chooses.
+    Read(Needs, fn(&Call<'_>, &View) -> Result<Gid, Fault>),
+    /// Trashes the node of the last path parameter, if the viewer has this level.
+    Delete(Level),
+    /// Decides what changes.
+    Act(Needs, Decide),
+}
+
+/// Says what an operation must read.
+pub type Needs = fn(&Call<'_>) -> Result<Want, Fault>;
+/// Decides, from what was read, what changes.
+pub type Decide = fn(&Call<'_>, &View) -> Result<Decision, Fault>;
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Get => "get",
+            Self::Page(_) | Self::PageOf(_) => "page",
+            Self::Read(..) => "read",
+            Self::Delete(_) => "delete",
+            Self::Act(..) => "act",
+        })
+    }
+}
+
+/// A list at a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lists {
+    /// Edges of a relation.
+    Edges {
+        /// The relation.
+        rel: Rel,
+        /// From the node or to it.
+        dir: Dir,
+        /// What of each edge.
+        give: Give,
+        /// Whether seeing the node means seeing all of the list.
+        open: bool,
+    },
+    /// Edges of a relation by title.
+    Alphabetical(Rel, Dir),
+    /// All nodes of a type in the workspace.
+    Home(Type),
+    /// The tasks of the project, section or task list.
+    Tasks,
+}
+
+/// A list that a function describes.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// What must be read; its page has no limit yet.
+    pub want: Want,
+    /// The list; the anchor is an index into the refs of `want`.
+    pub page: Page,
+    /// The list is computed: a walk over it ends after the walk cap.
+    pub computed: bool,
+    /// The parameter that names the anchor, for errors.
+    pub anchor: &'static str,
+    /// The type the anchor must have.
+    pub anchor_type: Type,
+}
+
+/// What an operation decided.
+#[derive(Clone, Debug, Default)]
+pub struct Decision {
+    /// What changes.
+    pub changes: Changes,
+    /// The node to answer with.
+    pub subject: Option<Gid>,
+}
+
+impl Decision {
+    /// Changes without a record to answer with.
+    #[must_use]
+    pub fn of(changes: Changes) -> Self {
+        Self { changes, subject: None }
+    }
+    /// Changes, and the record to answer with.
+    #[must_use]
+    pub fn about(changes: Changes, subject: Gid) -> Self {
+        Self { changes, subject: Some(subject) }
+    }
+}
+
+const fn row(id: &'static str, method: Method, path: &'static str, answer: Answer, run: Run) -> Operation {
+    Operation { id, method, path, scope: None, query: &[], filters: &[], body: &[], answer, premium: None, run }
+}
+
+/// Answers with the record of the last path parameter.
+#[must_use]
+pub const fn get(id: &'static str, path: &'static str, ty: Type) -> Operation {
+    row(id, Method::Get, path, Answer::Record(ty), Run::Get)
+}
+/// Answers with the record a function chooses.
+#[must_use]
+pub const fn read(id: &'static str, path: &'static str, ty: Type, needs: Needs, choose: fn(&Call<'_>, &View) -> Result<Gid, Fault>) -> Operation {
+    row(id, Method::Get, path, Answer::Record(ty), Run::Read(needs, choose))
+}
+/// Lists something at the first path parameter.
+#[must_use]
+pub const fn page(id: &'static str, path: &'static str, ty: Type, lists: Lists) -> Operation {
+    row(id, Method::Get, path, Answer::List(ty), Run::Page(lists))
+}
+/// Lists what a function describes.
+#[must_use]
+pub const fn page_of(id: &'static str, path: &'static str, ty: Type, list: fn(&Call<'_>) -> Result<Listed, Fault>) -> Operation {
+    row(id, Method::Get, path, Answer::List(ty), Run::PageOf(list))
+}
+/// Creates a node.
+#[must_use]
+pub const fn create(id: &'static str, path: &'static str, ty: Type, needs: Needs, decide: Decide) -> Operation {
+    row(id, Method::Post, path, Answer::Created(ty), Run::Act(needs, decide))
+}
+/// Updates the node of the last path parameter.
+#[must_use]
+pub const fn update(id: &'static str, path: &'static str, ty: Type, needs: Needs, decide: Decide) -> Operation {
+    row(id, Method::Put, path, Answer::Record(ty), Run::Act(needs, decide))
+}
+/// Trashes the node of the last path parameter.
+#[must_use]
+pub const fn delete(id: &'static str, path: &'static str, level: Level) -> Operation {
+    row(id, Method::Delete, path, Answer::Empty, Run::Delete(level))
+}
+/// Does what the path names.
+#[must_use]
+pub const fn act(id: &'static str, path: &'static str, needs: Needs, decide: Decide) -> Operation {
+    row(id, Method::Post, path, Answer::Empty, Run::Act(needs, decide))
+}
+
+impl Operation {
+    /// The scope it needs.
+    #[must_use]
+    pub const fn scope(mut self, scope: &'static str) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+    /// Query parameters it cannot do without.
+    #[must_use]
+    pub const fn query(mut self, names: &'static [&'static str]) -> Self {
+        self.query = names;
+        self
+    }
+    /// Query parameters that filter its list.
+    #[must_use]
+    pub const fn filters(mut self, names: &'static [&'static str]) -> Self {
+        self.filters = names;
+        self
+    }
+    /// Body fields it cannot do without.
+    #[must_use]
+    pub const fn body(mut self, names: &'static [&'static str]) -> Self {
+        self.body = names;
+        self
+    }
+    /// Answers with a record instead of `{}`.
+    #[must_use]
+    pub const fn answers(mut self, ty: Type) -> Self {
+        self.answer = Answer::Record(ty);
+        self
+    }
+    /// Answers with counts.
+    #[must_use]
+    pub const fn counts(mut self) -> Self {
+        self.answer = Answer::Counts;
+        self
+    }
+    /// Uses another method than its shape has.
+    #[must_use]
+    pub const fn by(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+    /// Only for paid workspaces.
+    #[must_use]
+    pub const fn premium(mut self, message: &'static str) -> Self {
+        self.premium = Some(message);
+        self
+    }
+    /// Whether it changes anything.
+    #[must_use]
+    pub const fn writes(&self) -> bool {
+        matches!(self.run, Run::Delete(_) | Run::Act(..))
+    }
+    /// The type of record it answers with.
+    #[must_use]
+    pub const fn record(&self) -> Option<Type> {
+        match self.answer {
+            Answer::Record(ty) | Answer::Created(ty) | Answer::List(ty) => Some(ty),
+            Answer::Empty | Answer::Counts => None,
+        }
+    }
+}
+
+/// The type of node a path parameter names.
+#[must_use]
+pub fn parameter_type(name: &str) -> Option<Type> {
+    Some(match name {
+        "workspace_gid" => Type::Workspace,
+        "user_gid" => Type::User,
+        "team_gid" => Type::Team,
+        "workspace_membership_gid" => Type::WorkspaceMembership,
+        "team_membership_gid" => Type::TeamMembership,
+        "project_gid" => Type::Project,
+        "membership_gid" | "project_membership_gid" => Type::ProjectMembership,
+        "section_gid" => Type::Section,
+        "task_gid" => Type::Task,
+        "tag_gid" => Type::Tag,
+        "user_task_list_gid" => Type::UserTaskList,
+        "story_gid" => Type::Story,
+        _ => return None,
+    })
+}

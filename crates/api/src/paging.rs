@@ -1,0 +1,136 @@
+//! Page tokens: where a walk stands, what it belongs to, and how it ends.
+use crate::call::Call;
+use crate::fault::Failure;
+use crate::operation::Listed;
+use crate::pipeline::Api;
+use crate::settings::Settings;
+use workgraph_auth::Grant;
+use workgraph_core::fault::Fault;
+use workgraph_core::graph::{ALPHABETICAL_CAP, Page, Rows};
+use workgraph_wire::{Cursor, CursorError, Next, envelope, listing, message};
+
+/// What a page token is bound to, and what the client asked for.
+pub(crate) struct Paging {
+    limit: Option<u16>,
+    listing: [u8; 16],
+    path: String,
+}
+
+/// Where a walk stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Position {
+    limit: usize,
+    paged: bool,
+    after: Option<Vec<i64>>,
+    upto: Option<u64>,
+    sent: u32,
+}
+
+/// Query parameters that do not change which rows a walk has.
+const FREE: &[&str] = &["limit", "offset", "opt_fields", "opt_pretty", "opt_expand"];
+
+impl Paging {
+    /// Binds a walk to user, app, operation, path and filters.
+    pub(crate) fn of(call: &Call<'_>, grant: &Grant, path: &str, _listed: &Listed) -> Result<Self, Failure> {
+        let limit = call.query.limit().map_err(|e| Fault::invalid(e.to_string()))?;
+        let mut filters: Vec<(&str, &str)> = call.query.iter().filter(|(n, _)| !FREE.contains(n)).collect();
+        filters.sort_unstable();
+        let user = grant.user.to_be_bytes();
+        let app = grant.app.unwrap_or(0).to_be_bytes();
+        let service = grant.workspace.unwrap_or(0).to_be_bytes();
+        let mut parts: Vec<&[u8]> = vec![&user, &app, &service, call.operation.id.as_bytes(), path.as_bytes()];
+        for (name, value) in &filters {
+            // What `now` means changes while a walk goes on; the walk keeps its own start.
+            parts.push(name.as_bytes());
+            parts.push(value.as_bytes());
+        }
+        Ok(Self { limit, listing: listing(&parts), path: path.to_owned() })
+    }
+
+    /// Opens the token the client sent, if any.
+    pub(crate) fn open(&self, api: &Api, call: &Call<'_>) -> Result<Position, Failure> {
+        let limit = self.limit.map_or(usize::MAX, usize::from);
+        let given = call.query.get("offset").map_err(|e| Fault::invalid(e.to_string()))?;
+        let Some(token) = given else {
+            return Ok(Position { limit, paged: self.limit.is_some(), ..Position::default() });
+        };
+        let keys = api.keys.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let cursor = Cursor::open(token, &keys, self.listing, api.clock.now()).map_err(|e| {
+            Fault::invalid(match e {
+                CursorError::Invalid => message::OFFSET_INVALID,
+                CursorError::Expired => message::OFFSET_EXPIRED,
+            })
+        })?;
+        Ok(Position {
+            limit: self.limit.map_or(100, usize::from),
+            paged: true,
+            after: Some(cursor.after),
+            upto: Some(cursor.upto),
+            sent: cursor.sent,
+        })
+    }
+}
+
+impl Position {
+    /// Sets the bounds of a page. `computed` walks end after the walk cap; `silent` lists are cut
+    /// without an error when they are not paginated.
+    pub(crate) fn bound(&self, page: &mut Page, settings: &Settings, computed: bool, silent: bool) {
+        page.after.clone_from(&self.after);
+        page.upto = self.upto;
+        page.seen = self.sent;
+        page.cap = if settings.set_cap == 0 { u32::MAX } else { settings.set_cap };
+        let most = match settings.unpaginated_max {
+            _ if self.paged => self.limit,
+            _ if silent => ALPHABETICAL_CAP,
+            0 => usize::MAX >> 2,
+            max => max,
+        };
+        page.limit = if computed && settings.walk_cap > 0 {
+            most.min(settings.walk_cap.saturating_sub(self.sent).max(1) as usize)
+        } else {
+            most
+        };
+    }
+}
+
+/// The body of a page, with the token of the next one.
+#[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename the arguments")]
+pub(crate) fn finish(
+    api: &Api,
+    call: &Call<'_>,
+    bounds: &Paging,
+    position: &Position,
+    rows: &Rows,
+    json: &[u8],
+    computed: bool,
+    silent: bool,
+) -> Result<Vec<u8>, Failure> {
+    let settings = call.settings;
+    if rows.cut && rows.gids.is_empty() {
+        return Err(Fault::invalid(message::TRUNCATED).into());
+    }
+    if !position.paged {
+        if rows.next.is_some() && !silent && !computed {
+            return Err(Fault::invalid(message::TOO_LARGE_UNPAGINATED).into());
+        }
+        return Ok(envelope::page(json, Next::Absent));
+    }
+    let walked = computed && settings.walk_cap > 0 && rows.seen >= settings.walk_cap;
+    let Some(after) = rows.next.as_ref().filter(|_| !walked) else {
+        return Ok(envelope::page(json, Next::Null));
+    };
+    let cursor = Cursor {
+        listing: bounds.listing,
+        after: after.clone(),
+        upto: rows.upto,
+        sent: rows.seen,
+        expires: api.clock.now() + settings.offset_lifetime,
+    };
+    let nonce = api.random::<12>()?;
+    let keys = api.keys.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let offset = cursor.seal(&keys, nonce);
+    let query = call.query.rewrite(u16::try_from(position.limit).unwrap_or(100), &offset);
+    let path = format!("{}?{query}", bounds.path);
+    let uri = format!("{}{path}", settings.base_url);
+    Ok(envelope::page(json, Next::Page { offset: &offset, path: &path, uri: &uri }))
+}

@@ -1,0 +1,189 @@
+//! The walk of a request, top to bottom.
+use crate::body;
+use crate::call::Call;
+use crate::driver::{self, Answered};
+use crate::fault::{self, Failure};
+use crate::operation::Operation;
+use crate::request::{Method, Reply, Request};
+use crate::route::{Match, Router};
+use crate::seams::{Clock, Entropy};
+use crate::settings::Settings;
+use std::sync::{Arc, RwLock};
+use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, digest};
+use workgraph_core::graph::{GraphStore, ViewerKey};
+use workgraph_core::time::Time;
+use workgraph_core::{Gid, Mint};
+use workgraph_limits::{Class, Limiter, Permit, Rate};
+use workgraph_wire::{KeyRing, message};
+
+/// The API: everything between a transport and the stores.
+pub struct Api {
+    pub(crate) graph: Arc<dyn GraphStore>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) limiter: Limiter,
+    pub(crate) settings: Settings,
+    pub(crate) keys: RwLock<KeyRing>,
+    pub(crate) mint: Mint,
+    router: Router,
+}
+
+/// What an [`Api`] is made of.
+pub struct Parts {
+    /// The domain graph.
+    pub graph: Arc<dyn GraphStore>,
+    /// Tokens and accounts.
+    pub tokens: Arc<dyn TokenStore>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// Settings of the API.
+    pub settings: Settings,
+    /// Settings of the limiters.
+    pub limits: workgraph_limits::Settings,
+    /// The keys that seal page tokens.
+    pub keys: KeyRing,
+    /// Gives gids.
+    pub mint: Mint,
+}
+
+impl Api {
+    /// An API over its parts.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            graph: parts.graph,
+            tokens: parts.tokens,
+            clock: parts.clock,
+            entropy: parts.entropy,
+            limiter: Limiter::new(parts.limits),
+            settings: parts.settings,
+            keys: RwLock::new(parts.keys),
+            mint: parts.mint,
+            router: Router::new(crate::operations::TABLES),
+        }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The limiters, for metrics and sweeps.
+    #[must_use]
+    pub fn limiter(&self) -> &Limiter {
+        &self.limiter
+    }
+
+    /// A fresh gid.
+    #[must_use]
+    pub fn fresh(&self) -> Gid {
+        self.mint.next(Time::from_system(self.clock.now()).millis().unsigned_abs())
+    }
+
+    /// Answers a request. Never fails: whatever goes wrong has a reply.
+    pub async fn handle(&self, request: Request) -> Reply {
+        let mut permit = None;
+        let (operation, outcome) = match self.router.find(&request.method, &request.path) {
+            None => ("", Err(Failure::NoRoute)),
+            Some(found) => (found.operation.id, self.walk(&request, &found, &mut permit).await),
+        };
+        let mut reply = match outcome {
+            Ok(answered) => {
+                if let Some(permit) = &mut permit {
+                    permit.settle(answered.cost, self.clock.now());
+                }
+                answered.reply
+            }
+            Err(failure) => fault::reply(&failure, self.settings.hide_forbidden, &*self.entropy),
+        };
+        reply.operation = operation;
+        reply.permit = permit;
+        reply
+    }
+
+    /// Match → authenticate → limit → authorize → parse → load, decide, commit, project.
+    async fn walk(&self, request: &Request, found: &Match, permit: &mut Option<Permit>) -> Result<Answered, Failure> {
+        let operation = found.operation;
+        let grant = self.authenticate(&request.authorization).await?;
+        *permit = Some(self.admit(operation, &grant)?);
+        authorize(operation, &grant)?;
+        let (query, data, options) = body::read(request, operation, &self.settings)?;
+        let mint = || self.fresh();
+        let call = Call {
+            operation,
+            parameters: &found.parameters,
+            viewer: viewer(&grant)?,
+            app: grant.app,
+            query,
+            data,
+            options,
+            now: Time::from_system(self.clock.now()),
+            mint: &mint,
+            settings: &self.settings,
+        };
+        driver::run(self, &call, &grant, &request.path).await
+    }
+
+    async fn authenticate(&self, headers: &[String]) -> Result<Grant, Failure> {
+        use workgraph_auth::BearerError;
+        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+        let token = bearer(&headers).map_err(|e| match e {
+            BearerError::Missing => Failure::Unauthorized(message::NOT_AUTHORIZED, None),
+            BearerError::Repeated => Failure::BadHeader("Authorization: given twice; send one header".to_owned()),
+            BearerError::Scheme => Failure::Unauthorized("Not Authorized: a bearer token is needed", None),
+            BearerError::Empty | BearerError::Spaced => Failure::Unauthorized(message::NOT_AUTHORIZED, Some("invalid_token")),
+        })?;
+        let invalid = || Failure::Unauthorized(message::NOT_AUTHORIZED, Some("invalid_token"));
+        let digest = digest(token).ok_or_else(invalid)?;
+        let (record, account) =
+            self.tokens.find(&digest).await.map_err(|e| Failure::Server(e.to_string()))?.ok_or_else(invalid)?;
+        check(&record, &account, self.clock.now()).map_err(|refusal| match refusal {
+            Refusal::Expired if record.kind == TokenKind::Access => {
+                Failure::Unauthorized(message::EXPIRED_BEARER, Some("invalid_token"))
+            }
+            _ => invalid(),
+        })
+    }
+
+    fn admit(&self, operation: &Operation, grant: &Grant) -> Result<Permit, Failure> {
+        let quota = self.limiter.settings().standard.of(grant.tier == workgraph_auth::Tier::Paid);
+        let request = workgraph_limits::Request {
+            key: grant.key,
+            class: if operation.method == Method::Get { Class::Read } else { Class::Write },
+            rate: Rate::Standard { quota },
+            weight: 1,
+        };
+        self.limiter.admit(&request, self.clock.now()).map_err(Failure::Limited)
+    }
+
+    /// Random bytes.
+    pub(crate) fn random<const N: usize>(&self) -> Result<[u8; N], Failure> {
+        let mut bytes = [0u8; N];
+        self.entropy.fill(&mut bytes).map_err(|e| Failure::Server(e.to_string()))?;
+        Ok(bytes)
+    }
+}
+
+/// The scope of the row: without one only full permissions do.
+fn authorize(operation: &Operation, grant: &Grant) -> Result<(), Failure> {
+    let allowed = match operation.scope {
+        Some(scope) => grant.scopes.allows(scope),
+        None => grant.scopes.is_full(),
+    };
+    if allowed {
+        return Ok(());
+    }
+    Err(Failure::Scope(match operation.scope {
+        Some(scope) => message::missing_scope(operation.id, scope),
+        None => format!("{}: needs a token with full permissions", operation.id),
+    }))
+}
+
+fn viewer(grant: &Grant) -> Result<ViewerKey, Failure> {
+    let user = Gid::new(grant.user).ok_or_else(|| Failure::Server("a token names no user".to_owned()))?;
+    Ok(ViewerKey { user, service: grant.workspace.and_then(Gid::new) })
+}

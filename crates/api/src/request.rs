@@ -1,0 +1,91 @@
+//! A request and a reply without their transport.
+use bytes::Bytes;
+use workgraph_limits::Permit;
+
+/// The methods that operations use.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Creates, or does something named by the path.
+    Post,
+    /// Updates.
+    Put,
+    /// Deletes.
+    Delete,
+}
+
+impl Method {
+    /// The method of this name; `HEAD` and all others have no operations.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "GET" => Some(Self::Get),
+            "POST" => Some(Self::Post),
+            "PUT" => Some(Self::Put),
+            "DELETE" => Some(Self::Delete),
+            _ => None,
+        }
+    }
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The method as it was sent.
+    pub method: String,
+    /// The path below the API base, as it was sent (percent-encoded).
+    pub path: String,
+    /// The query as it was sent, without the `?`.
+    pub query: String,
+    /// The values of all `Authorization` headers.
+    pub authorization: Vec<String>,
+    /// The value of `Content-Type`.
+    pub content_type: Option<String>,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// A reply.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status code.
+    pub status: u16,
+    /// Headers beside those of every reply.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body: JSON.
+    pub body: Vec<u8>,
+    /// The operation, for logs and metrics.
+    pub operation: &'static str,
+    /// The concurrency permit, to be held until the body is written.
+    pub permit: Option<Permit>,
+}
+
+impl Reply {
+    /// A reply with a body.
+    #[must_use]
+    pub fn json(status: u16, body: Vec<u8>) -> Self {
+        Self { status, headers: Vec::new(), body, operation: "", permit: None }
+    }
+    /// Adds a header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+    /// The value of a header.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+    }
+}

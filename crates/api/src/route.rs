@@ -1,0 +1,121 @@
+//! The router: a trie over the operation table.
+use crate::operation::Operation;
+use crate::request::Method;
+use std::collections::HashMap;
+
+/// Finds operations by method and path.
+#[derive(Debug, Default)]
+pub struct Router {
+    root: Branch,
+}
+
+#[derive(Debug, Default)]
+struct Branch {
+    literals: HashMap<&'static str, Branch>,
+    variable: Option<(&'static str, Box<Branch>)>,
+    rows: Vec<(Method, &'static Operation)>,
+}
+
+/// A matched operation with its path parameters, decoded.
+#[derive(Debug)]
+pub struct Match {
+    /// The operation.
+    pub operation: &'static Operation,
+    /// Names and values of the parameters, in path order.
+    pub parameters: Vec<(&'static str, String)>,
+}
+
+impl Router {
+    /// A router over all tables.
+    #[must_use]
+    pub fn new(tables: &[&'static [Operation]]) -> Self {
+        let mut router = Self::default();
+        for operation in tables.iter().copied().flatten() {
+            router.add(operation);
+        }
+        router
+    }
+
+    fn add(&mut self, operation: &'static Operation) {
+        let mut at = &mut self.root;
+        for segment in operation.path.split('/').skip(1) {
+            at = match segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) {
+                Some(name) => &mut at.variable.get_or_insert_with(|| (name, Box::default())).1,
+                None => at.literals.entry(segment).or_default(),
+            };
+        }
+        at.rows.push((operation.method, operation));
+    }
+
+    /// The operation of a request. Paths are taken as they are: nothing is normalised, and a
+    /// parameter that is empty, badly encoded or holds a slash matches nothing.
+    #[must_use]
+    pub fn find(&self, method: &str, path: &str) -> Option<Match> {
+        let method = Method::parse(method)?;
+        let mut at = &self.root;
+        let mut parameters = Vec::new();
+        for segment in path.strip_prefix('/')?.split('/') {
+            if let Some(next) = at.literals.get(segment) {
+                at = next;
+            } else {
+                let (name, next) = at.variable.as_ref()?;
+                parameters.push((*name, decode(segment)?));
+                at = next;
+            }
+        }
+        let (_, operation) = at.rows.iter().find(|(m, _)| *m == method)?;
+        Some(Match { operation, parameters })
+    }
+}
+
+/// A percent-decoded path segment.
+fn decode(segment: &str) -> Option<String> {
+    if segment.is_empty() {
+        return None;
+    }
+    let mut out = Vec::with_capacity(segment.len());
+    let mut bytes = segment.bytes();
+    while let Some(b) = bytes.next() {
+        let byte = if b == b'%' {
+            let hex = [bytes.next()?, bytes.next()?];
+            u8::from_str_radix(std::str::from_utf8(&hex).ok().filter(|h| h.bytes().all(|b| b.is_ascii_hexdigit()))?, 16).ok()?
+        } else {
+            b
+        };
+        if byte == b'/' || byte == 0 {
+            return None;
+        }
+        out.push(byte);
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_path_with_another_method_has_no_route() {
+        let router = Router::new(crate::operations::TABLES);
+        assert_eq!(router.find("GET", "/tasks/12").unwrap().operation.id, "getTask");
+        assert_eq!(router.find("GET", "/users/ann%40x.org").unwrap().parameters, [("user_gid", "ann@x.org".to_owned())]);
+        for (method, path) in [
+            ("PATCH", "/tasks/12"), ("POST", "/tasks/12"), ("HEAD", "/tasks/12"), ("TRACE", "/"), ("GET", ""), ("GET", "/"),
+            ("GET", "/tasks/"), ("GET", "/tasks//1"), ("GET", "/tasks/1%2f2"), ("GET", "/tasks/..;/x"), ("GET", "/tasks/%zz"),
+            ("GET", "/tasks/%00"), ("GET", "tasks/12"), ("GET", "/TASKS/12"), ("GET", "/tasks/12/"),
+        ] {
+            assert!(router.find(method, path).is_none(), "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn every_row_is_found_by_its_own_path() {
+        let router = Router::new(crate::operations::TABLES);
+        for operation in crate::operations::all() {
+            let path: String = operation.path.split('/').skip(1)
+                .map(|s| if s.starts_with('{') { "/7".to_owned() } else { format!("/{s}") }).collect();
+            let found = router.find(operation.method.name(), &path).unwrap();
+            assert_eq!(found.operation.id, operation.id);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What an operator may set about the API.
+use std::time::Duration;
+
+/// Settings of the API; the defaults are those of the contract.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The address of the API as clients reach it, without a trailing slash, ending in `/api/1.0`.
+    pub base_url: String,
+    /// The most objects of a request without `limit`; more is 400. 0 switches the limit off.
+    pub unpaginated_max: usize,
+    /// Objects after which a walk over a computed list ends. 0 switches the limit off.
+    pub walk_cap: u32,
+    /// Rows after which the walk of any list is cut with a 400. 0 switches the limit off.
+    pub set_cap: u32,
+    /// How long a page token lives.
+    pub offset_lifetime: Duration,
+    /// Answer 404 instead of 403 for objects that exist but are not visible.
+    pub hide_forbidden: bool,
+    /// The largest JSON body, in bytes.
+    pub body_max: usize,
+    /// The deepest JSON body.
+    pub depth_max: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            base_url: "http://127.0.0.1:8080/api/1.0".to_owned(),
+            unpaginated_max: 1000,
+            walk_cap: 1000,
+            set_cap: 50_000,
+            offset_lifetime: Duration::from_secs(24 * 3600),
+            hide_forbidden: false,
+            body_max: 1 << 20,
+            depth_max: 32,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! References: links, images and embedded objects, written out for those who may see them.
+use super::parse::{Attributes, Piece, get, parse_gid};
+use super::tags::{OBJECT_TYPES, Tag, is_address};
+use super::{LinkTarget, Links, RichError, is_allowed};
+
+/// The text of a link to an object out of sight.
+const PRIVATE: &str = "Private Link";
+
+/// Writes out what a client sent: what it may not see needs something to show instead.
+pub(super) fn written(pieces: Vec<Piece>, links: &Links<'_>) -> Result<Vec<Piece>, RichError> {
+    expand(pieces, links, false)
+}
+
+/// Writes out a stored text for a reader, who may see less than its author.
+pub(super) fn read(pieces: Vec<Piece>, links: &Links<'_>) -> Result<Vec<Piece>, RichError> {
+    expand(pieces, links, true)
+}
+
+fn expand(pieces: Vec<Piece>, links: &Links<'_>, stored: bool) -> Result<Vec<Piece>, RichError> {
+    let mut out = Vec::with_capacity(pieces.len());
+    // Until this tag closes, content is dropped: its own text has taken the place.
+    let mut replaced: Option<&'static Tag> = None;
+    // What the open link shows if it turns out to be empty; links do not nest.
+    let mut shown = String::new();
+    for piece in pieces {
+        match (piece, replaced) {
+            (Piece::Close(tag), Some(of)) if tag == of => {
+                replaced = None;
+                out.push(Piece::Close(tag));
+            }
+            (_, Some(_)) => {}
+            (Piece::Open(tag, attributes), None) => {
+                let content = match tag.name {
+                    "a" => link(tag, &attributes, links, stored, &mut out)?,
+                    "img" => image(tag, &attributes, links, stored, &mut out)?,
+                    "object" => object(tag, &attributes, links, stored, &mut out)?,
+                    "td" => cell(tag, attributes, &mut out)?,
+                    _ => {
+                        out.push(Piece::Open(tag, attributes));
+                        Content::Own
+                    }
+                };
+                match content {
+                    Content::Own => {}
+                    Content::OwnOr(text) => shown = text,
+                    Content::Replaced => replaced = Some(tag),
+                }
+            }
+            (Piece::Close(tag), None) => {
+                if tag.name == "a" && matches!(out.last(), Some(Piece::Open(..))) {
+                    out.push(Piece::Text(std::mem::take(&mut shown)));
+                }
+                out.push(Piece::Close(tag));
+            }
+            (piece, None) => out.push(piece),
+        }
+    }
+    Ok(out)
+}
+
+/// What stands in a tag just written.
+enum Content {
+    /// What was given.
+    Own,
+    /// What was given, or this if that is nothing.
+    OwnOr(String),
+    /// Something already written.
+    Replaced,
+}
+
+fn link(
+    tag: &'static Tag,
+    given: &Attributes,
+    links: &Links<'_>,
+    stored: bool,
+    out: &mut Vec<Piece>,
+) -> Result<Content, RichError> {
+    let href = match get(given, "href").map(str::trim) {
+        Some(href) if is_address(href) => Some(href),
+        Some(href) if get(given, "data-asana-gid").is_none() => {
+            let right = "an absolute http, https or mailto address";
+            return Err(RichError::Value(
+                "href",
+                href.chars().take(100).collect(),
+                right,
+            ));
+        }
+        _ => None,
+    };
+    let Some(gid) = gid(given, "data-asana-gid")? else {
+        let href = href.ok_or(RichError::NoTarget("a"))?;
+        let mut attributes = vec![("href", href.to_owned())];
+        if get(given, "data-asana-accessible") == Some("false") {
+            attributes.push(("data-asana-accessible", "false".to_owned()));
+        }
+        out.push(Piece::Open(tag, attributes));
+        return Ok(Content::OwnOr(href.to_owned()));
+    };
+    let Some(target) = links(gid) else {
+        let mut attributes = Vec::new();
+        match href {
+            Some(href) => attributes.push(("href", href.to_owned())),
+            None if stored => {}
+            None => return Err(RichError::Unknown("a", gid)),
+        }
+        attributes.push(("data-asana-accessible", "false".to_owned()));
+        out.push(Piece::Open(tag, attributes));
+        out.push(Piece::Text(PRIVATE.to_owned()));
+        return Ok(Content::Replaced);
+    };
+    let fixed = get(given, "data-asana-dynamic") == Some("false");
+    let mut attributes = Vec::with_capacity(7);
+    if is_address(&target.href) {
+        attributes.push(("href", line(&target.href)));
+    }
+    attributes.push(("data-asana-accessible", "true".to_owned()));
+    attributes.push(("data-asana-dynamic", (!fixed).to_string()));
+    attributes.push(("data-asana-type", line(&target.kind)));
+    attributes.push(("data-asana-gid", gid.to_string()));
+    for name in ["data-asana-project", "data-asana-tag"] {
+        if let Some(gid) = self::gid(given, name)? {
+            attributes.push((name, gid.to_string()));
+        }
+    }
+    out.push(Piece::Open(tag, attributes));
+    let name = name_of(&target);
+    if fixed {
+        return Ok(Content::OwnOr(name));
+    }
+    out.push(Piece::Text(name));
+    Ok(Content::Replaced)
+}
+
+fn image(
+    tag: &'static Tag,
+    given: &Attributes,
+    links: &Links<'_>,
+    stored: bool,
+    out: &mut Vec<Piece>,
+) -> Result<Content, RichError> {
+    let gid = gid(given, "data-asana-gid")?.ok_or(RichError::NoTarget("img"))?;
+    let mut attributes = vec![("data-asana-gid", gid.to_string())];
+    attributes.push(("data-asana-type", "attachment".to_owned()));
+    match links(gid) {
+        Some(target) if target.kind != "attachment" => return Err(RichError::NotAnAttachment(gid)),
+        Some(target) => {
+            attributes.push(("alt", line(&target.name)));
+            if is_address(&target.href) {
+                attributes.push(("src", line(&target.href)));
+            }
+        }
+        None if stored || get(given, "data-asana-deleted") == Some("true") => {
+            attributes.push(("data-asana-deleted", "true".to_owned()));
+        }
+        None => return Err(RichError::Unknown("img", gid)),
+    }
+    out.push(Piece::Open(tag, attributes));
+    Ok(Content::Own)
+}
+
+fn object(
+    tag: &'static Tag,
+    given: &Attributes,
+    links: &Links<'_>,
+    stored: bool,
+    out: &mut Vec<Piece>,
+) -> Result<Content, RichError> {
+    let kind = get(given, "type").unwrap_or_default();
+    if !OBJECT_TYPES.contains(&kind) {
+        let right = "application/vnd.asana.external_media, .project_milestones or .project_goals";
+        return Err(RichError::Value(
+            "type",
+            kind.chars().take(100).collect(),
+            right,
+        ));
+    }
+    let gid = gid(given, "data-asana-gid")?.ok_or(RichError::NoTarget("object"))?;
+    let mut attributes = vec![("type", kind.to_owned())];
+    let content = match links(gid) {
+        Some(target) => {
+            attributes.push(("data-asana-type", line(&target.kind)));
+            name_of(&target)
+        }
+        None if stored || get(given, "data-asana-accessible") == Some("false") => {
+            attributes.push(("data-asana-accessible", "false".to_owned()));
+            PRIVATE.to_owned()
+        }
+        None => return Err(RichError::Unknown("object", gid)),
+    };
+    attributes.push(("data-asana-gid", gid.to_string()));
+    out.push(Piece::Open(tag, attributes));
+    out.push(Piece::Text(content));
+    Ok(Content::Replaced)
+}
+
+fn cell(
+    tag: &'static Tag,
+    attributes: Attributes,
+    out: &mut Vec<Piece>,
+) -> Result<Content, RichError> {
+    for (name, value) in &attributes {
+        if !value
+            .parse::<u8>()
+            .is_ok_and(|n| n > 0 && n.to_string() == *value)
+        {
+            let value = value.chars().take(100).collect();
+            return Err(RichError::Value(name, value, "a number from 1 to 255"));
+        }
+    }
+    out.push(Piece::Open(tag, attributes));
+    Ok(Content::Own)
+}
+
+/// An attribute that holds a gid.
+fn gid(given: &Attributes, name: &'static str) -> Result<Option<u64>, RichError> {
+    let Some(value) = get(given, name) else {
+        return Ok(None);
+    };
+    let wrong = || RichError::Value(name, value.chars().take(100).collect(), "a recognized ID");
+    parse_gid(value).map(Some).ok_or_else(wrong)
+}
+
+/// The name of an object as the text of a link.
+fn name_of(target: &LinkTarget) -> String {
+    let name = line(&target.name);
+    if target.kind == "user" {
+        format!("@{name}")
+    } else {
+        name
+    }
+}
+
+/// A stored name on one line, without what XML cannot carry.
+fn line(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_control() || !is_allowed(c) {
+                ' '
+            } else {
+                c
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,4 @@
+//! Rules of the domain that more than one operation needs.
+pub mod membership;
+pub mod stories;
+pub mod text;
