@@ -195,7 +195,7 @@ fn references_are_written_out() {
 fn references_are_collected_once_and_in_order() {
     let html = "<body><a data-asana-gid=\"7\"/><img data-asana-gid=\"3\"/><a data-asana-gid=\"7\"/><a data-asana-gid=\"x\"/></body>";
     assert_eq!(links(html), [7, 3]);
-    assert_eq!(links("<body><a data-asana-gid=\"7\"/>"), []);
+    assert!(links("<body><a data-asana-gid=\"7\"/>").is_empty());
 }
 
 #[test]
