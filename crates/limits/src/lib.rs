@@ -1,1 +1,18 @@
-//! The limiters.
+//! Exact rate limits with a truthful wait, concurrency permits and a post-paid cost quota.
+#![doc = include_str!("../README.md")]
+
+pub mod concurrency;
+pub mod cost;
+#[cfg(any(test, feature = "laws"))]
+pub mod laws;
+pub mod limiter;
+pub mod settings;
+pub mod window;
+
+mod account;
+mod ledger;
+
+pub use concurrency::Permit;
+pub use cost::Work;
+pub use limiter::Limiter;
+pub use settings::{Class, Counts, Key, Limit, Quota, Rate, Refusal, Request, Settings};

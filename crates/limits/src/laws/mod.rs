@@ -1,0 +1,190 @@
+//! The laws a limiter keeps, as functions over any limiter: each drives one with made-up traffic on a virtual clock
+//! and returns a readable counterexample.
+//!
+//! [`LAWS`] is the list; [`Law::check`] runs one. [`Reference`] is the naive limiter the laws are stated with,
+//! [`Twin`] the broken ones that show each law can fail.
+
+mod desk;
+mod pace;
+mod pair;
+mod random;
+mod rate;
+mod reference;
+mod shared;
+mod side;
+mod subject;
+mod twins;
+
+#[cfg(test)]
+mod proptests;
+#[cfg(test)]
+mod tests;
+
+pub use desk::{Desk, Event};
+pub use random::Random;
+pub use reference::Reference;
+pub use subject::{Make, Real, Subject, Ticket};
+pub use twins::Twin;
+
+use std::fmt;
+
+/// One law.
+#[derive(Clone, Copy)]
+pub struct Law {
+    /// Its short name, `L1`.
+    pub name: &'static str,
+    /// What it says.
+    pub rule: &'static str,
+    /// One scenario, made up from the randomness; returns the operations it took, or what went wrong.
+    round: fn(Make<'_>, &mut Random) -> Result<u64, String>,
+}
+
+/// A scenario in which a limiter broke a law.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// The law.
+    pub law: &'static str,
+    /// The seed that makes up the scenario again, as the first round of [`Law::check`].
+    pub seed: u64,
+    /// What happened, ending with the last operations.
+    pub story: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is broken (seed {:#x}): {}",
+            self.law, self.seed, self.story
+        )
+    }
+}
+
+impl std::error::Error for Violation {}
+
+impl Law {
+    /// Runs rounds until `operations` are done; returns how many were.
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn check(&self, make: Make<'_>, seed: u64, operations: u64) -> Result<u64, Violation> {
+        let mut seed = seed;
+        let mut done = 0;
+        while done < operations {
+            let round = (self.round)(make, &mut Random::new(seed));
+            done += round
+                .map_err(|story| Violation {
+                    law: self.name,
+                    seed,
+                    story,
+                })?
+                .max(1);
+            seed = Random::new(seed).next();
+        }
+        Ok(done)
+    }
+}
+
+/// Every law.
+pub static LAWS: &[Law] = &[
+    Law {
+        name: "L0",
+        rule: "every answer is that of the naive log",
+        round: shared::model,
+    },
+    Law {
+        name: "L1",
+        rule: "no minute admits more than the quota",
+        round: rate::cap,
+    },
+    Law {
+        name: "L2",
+        rule: "after the stated wait the same request is admitted",
+        round: rate::truth,
+    },
+    Law {
+        name: "L3",
+        rule: "one millisecond or one second less is refused",
+        round: rate::minimal,
+    },
+    Law {
+        name: "L4",
+        rule: "Retry-After of a quota is 1 to 60 whole seconds",
+        round: rate::range,
+    },
+    Law {
+        name: "L5",
+        rule: "each early retry takes one from the next window",
+        round: rate::debt,
+    },
+    Law {
+        name: "L6",
+        rule: "a minute of silence restores everything",
+        round: pace::recovery,
+    },
+    Law {
+        name: "L7",
+        rule: "hammering gets the floor, however fast",
+        round: pace::floor,
+    },
+    Law {
+        name: "L8",
+        rule: "even pacing at the quota is never refused",
+        round: pace::pacing,
+    },
+    Law {
+        name: "L9",
+        rule: "if every attempt counts, one more lets no other in",
+        round: pace::monotone,
+    },
+    Law {
+        name: "L10",
+        rule: "keys do not affect each other",
+        round: side::isolation,
+    },
+    Law {
+        name: "L11",
+        rule: "searches and other requests do not affect each other",
+        round: side::separation,
+    },
+    Law {
+        name: "L12",
+        rule: "a batch counts like its actions",
+        round: rate::weight,
+    },
+    Law {
+        name: "L13",
+        rule: "a clock that steps back stands still",
+        round: side::time,
+    },
+    Law {
+        name: "L14",
+        rule: "eviction is invisible",
+        round: side::eviction,
+    },
+    Law {
+        name: "L15",
+        rule: "no more permits than the cap, and none is lost",
+        round: shared::permits,
+    },
+    Law {
+        name: "L16",
+        rule: "reads and writes do not take each other's permits",
+        round: shared::classes,
+    },
+    Law {
+        name: "L17",
+        rule: "the cost quota admits while above zero, and every cost is taken once",
+        round: shared::cost,
+    },
+    Law {
+        name: "L19",
+        rule: "the wait is true with every limit at work",
+        round: shared::combined,
+    },
+    Law {
+        name: "L20",
+        rule: "a change of the figures forgets nothing, and extreme figures are safe",
+        round: side::change,
+    },
+];

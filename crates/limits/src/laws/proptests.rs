@@ -1,0 +1,151 @@
+//! The limiter against the naive one, on traffic that shrinks to the shortest counterexample.
+
+use proptest::prelude::*;
+
+use super::{Desk, Make, Real, Reference, Ticket, Twin};
+use crate::settings::{Class, Quota, Rate};
+use crate::{Request, Settings};
+use std::time::Duration;
+
+/// One step: time that passes, and what happens then.
+#[derive(Clone, Debug)]
+enum Step {
+    Ask(Request),
+    Settle(usize, u32),
+    Finish(usize),
+    Sweep,
+    Set(Settings),
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    let limits = (0..12_u32, 0..4_u32, 0..4_u32, prop::option::of(0..300_u32));
+    (
+        limits,
+        prop::sample::select(vec![0, 10, 50, 100]),
+        0..40_000_u64,
+    )
+        .prop_map(
+            |(
+                (search_per_minute, concurrent_reads, concurrent_writes, cost_per_minute),
+                floor_percent,
+                deadline,
+            )| {
+                let standard = Quota {
+                    free: 0,
+                    paid: 0,
+                    floor_percent,
+                };
+                let deadline = Duration::from_millis(deadline);
+                Settings {
+                    standard,
+                    search_per_minute,
+                    concurrent_reads,
+                    concurrent_writes,
+                    cost_per_minute,
+                    cost_ceiling: 500,
+                    deadline,
+                }
+            },
+        )
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let quota = prop_oneof![4 => Just(12_u32), 1 => 0..30_u32];
+    let rate = prop_oneof![
+        5 => quota.clone().prop_map(|quota| Rate::Standard { quota }),
+        2 => Just(Rate::Search),
+        1 => (quota, 0..5_u32).prop_map(|(quota, searches)| Rate::Mixed { quota, searches }),
+    ];
+    let class = prop::sample::select(vec![Class::Read, Class::Write]);
+    let weight = prop_oneof![4 => Just(1_u32), 1 => 0..12_u32];
+    (0..2_u8, class, rate, weight).prop_map(|(key, class, rate, weight)| Request {
+        key: [key; 16],
+        class,
+        rate,
+        weight,
+    })
+}
+
+fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
+    let gap = prop_oneof![3 => Just(0), 4 => 0..3_000_u64, 1 => 0..61_000_u64];
+    let step = prop_oneof![
+        12 => request().prop_map(Step::Ask),
+        3 => (any::<usize>(), 0..700_u32).prop_map(|(which, cost)| Step::Settle(which, cost)),
+        6 => any::<usize>().prop_map(Step::Finish),
+        1 => Just(Step::Sweep),
+        1 => settings().prop_map(Step::Set),
+    ];
+    prop::collection::vec((gap, step), 1..120)
+}
+
+/// Every answer of a limiter on the given traffic is that of the naive one.
+fn agrees(make: Make<'_>, settings: Settings, steps: &[(u64, Step)]) -> Result<(), String> {
+    let reference = |settings| Box::new(Reference::new(settings)) as _;
+    let mut desk = Desk::new(make, settings, 1_800_000_000_000);
+    let mut naive = Desk::new(&reference, settings, desk.now);
+    let mut open: Vec<Ticket> = Vec::new();
+    for (gap, step) in steps {
+        desk.pass(*gap);
+        naive.pass(*gap);
+        match step {
+            Step::Ask(request) => {
+                let (answer, expected) = (desk.ask(request), naive.ask(request));
+                if answer != expected {
+                    return Err(desk.story(format!("expected {expected:?}")));
+                }
+                open.extend(answer);
+            }
+            Step::Settle(which, cost) if !open.is_empty() => {
+                let ticket = open[which % open.len()];
+                desk.settle(ticket, *cost);
+                naive.settle(ticket, *cost);
+            }
+            Step::Finish(which) if !open.is_empty() => {
+                let ticket = open.swap_remove(which % open.len());
+                desk.finish(ticket);
+                naive.finish(ticket);
+            }
+            Step::Settle(..) | Step::Finish(_) => {}
+            Step::Sweep => desk.sweep(),
+            Step::Set(settings) => {
+                desk.set(*settings);
+                naive.set(*settings);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 1_500,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_answer_is_that_of_the_naive_log(settings in settings(), steps in steps()) {
+        agrees(&Real::boxed, settings, &steps).map_err(TestCaseError::fail)?;
+    }
+}
+
+#[test]
+fn a_broken_twin_is_found_and_the_traffic_shrunk() {
+    for law in ["L0", "L1", "L5", "L10", "L12", "L14", "L16", "L19"] {
+        let mut runner = proptest::test_runner::TestRunner::new(config());
+        let found = runner.run(&(settings(), steps()), |(settings, steps)| {
+            agrees(&|settings| Twin::boxed(law, settings), settings, &steps)
+                .map_err(TestCaseError::fail)
+        });
+        match found {
+            Err(proptest::test_runner::TestError::Fail(_, (_, steps))) => {
+                assert!(steps.len() < 40, "{law}: {steps:?}")
+            }
+            other => panic!("the twin of {law} was not found: {other:?}"),
+        }
+    }
+}

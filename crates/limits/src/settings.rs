@@ -1,0 +1,292 @@
+//! The figures of the limiters, and the words for a request and a refusal.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use crate::window::Terms;
+
+/// The name limits are counted under: the first half of a token's digest, so that it is uniform and says nothing.
+pub type Key = [u8; 16];
+
+/// The figures of the standard quota, in requests per minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// The quota of a token whose user has no paid workspace.
+    pub free: u32,
+    /// The quota of a token whose user has a paid workspace.
+    pub paid: u32,
+    /// What a client that never stops hammering still gets, in percent of its quota (0 to 100).
+    ///
+    /// It decides how many refused attempts count: the newest `quota - quota * floor_percent / 100` of a minute.
+    /// 0 counts every attempt, so that constant hammering gets nothing until it pauses; 100 counts none.
+    pub floor_percent: u8,
+}
+
+impl Quota {
+    /// The quota of a token, from whether any workspace of its user is paid.
+    #[must_use]
+    pub fn of(&self, paid: bool) -> u32 {
+        if paid { self.paid } else { self.free }
+    }
+
+    /// The terms of a window that allows `quota` a minute.
+    pub(crate) fn terms(&self, quota: u32) -> Terms {
+        let kept = u64::from(quota) * u64::from(self.floor_percent.min(100)) / 100;
+        Terms {
+            quota,
+            remembered: quota.saturating_sub(u32::try_from(kept).unwrap_or(u32::MAX)),
+        }
+    }
+}
+
+/// Every figure the limiter works with; all of them may change while it runs (see [`Limiter::set`](crate::Limiter::set)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The standard quota. A request says itself which quota it has ([`Rate::Standard`]); `free` and `paid` are kept
+    /// here so that one value holds all the figures, `floor_percent` is read by the limiter.
+    pub standard: Quota,
+    /// Searches per minute and key, counted apart from the standard quota. Refused searches do not count.
+    pub search_per_minute: u32,
+    /// Reads of one key that may run at the same time. 0 refuses every read.
+    pub concurrent_reads: u32,
+    /// Writes of one key that may run at the same time. 0 refuses every write.
+    pub concurrent_writes: u32,
+    /// Credits a key regains per minute, which is also the most it can have; `None` switches the cost limit off.
+    /// 0 is taken as 1.
+    pub cost_per_minute: Option<u32>,
+    /// The most credits one settlement takes, so that a single huge answer cannot shut a client out for long.
+    pub cost_ceiling: u32,
+    /// The time by which every admitted request has ended, since the server stops it then.
+    pub deadline: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            standard: Quota {
+                free: 150,
+                paid: 1_500,
+                floor_percent: 10,
+            },
+            search_per_minute: 60,
+            concurrent_reads: 50,
+            concurrent_writes: 15,
+            cost_per_minute: Some(600_000),
+            cost_ceiling: 60_000,
+            deadline: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Settings {
+    /// The terms of the search window.
+    pub(crate) fn search(&self) -> Terms {
+        Terms {
+            quota: self.search_per_minute,
+            remembered: 0,
+        }
+    }
+
+    /// The number of requests of a class that may run at once.
+    pub(crate) fn slots(&self, class: Class) -> u32 {
+        match class {
+            Class::Read => self.concurrent_reads,
+            Class::Write => self.concurrent_writes,
+        }
+    }
+
+    /// The deadline in milliseconds.
+    pub(crate) fn deadline_ms(&self) -> u64 {
+        u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Whether a request reads or writes; each class has its own number of concurrent requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// GET and HEAD.
+    Read,
+    /// Everything else. A batch is one write, whatever it contains.
+    Write,
+}
+
+/// The quota a request is counted against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// The standard quota.
+    Standard {
+        /// Requests per minute, after the plan of the token's user.
+        quota: u32,
+    },
+    /// The search quota, and only that.
+    Search,
+    /// A batch with searches among its actions: both quotas must have room, or nothing runs.
+    Mixed {
+        /// Requests per minute of the standard quota, which the request's `weight` is counted against.
+        quota: u32,
+        /// How many searches there are, counted against the search quota and not part of `weight`.
+        searches: u32,
+    },
+}
+
+/// A request as the limiter sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Whose limits it is counted under.
+    pub key: Key,
+    /// Which concurrency limit it needs a permit of.
+    pub class: Class,
+    /// Which quota it is counted against.
+    pub rate: Rate,
+    /// How much it counts: 1, or the number of actions of a batch. A weight above the quota or above
+    /// [`MAX_WEIGHT`](crate::window::MAX_WEIGHT) is never admitted, however long the client waits.
+    pub weight: u32,
+}
+
+/// The limits a request can run into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The standard quota per minute.
+    Standard,
+    /// The search quota per minute.
+    Search,
+    /// The number of concurrent reads.
+    ConcurrentReads,
+    /// The number of concurrent writes.
+    ConcurrentWrites,
+    /// The cost quota.
+    Cost,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Standard => "standard quota",
+            Self::Search => "search quota",
+            Self::ConcurrentReads => "limit of concurrent reads",
+            Self::ConcurrentWrites => "limit of concurrent writes",
+            Self::Cost => "cost quota",
+        })
+    }
+}
+
+/// Why and for how long a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The limit that refused; the first of the order of [`Limit`] where several did.
+    pub limit: Limit,
+    /// Whole seconds after which the same request is admitted if nothing else happens; at least 1. It covers every
+    /// limit, not just the refusing one, and counts this very attempt.
+    pub retry_after: u64,
+    /// The same wait in milliseconds, before it was rounded up.
+    pub wait_ms: u64,
+}
+
+impl Refusal {
+    /// A refusal with the given wait; the wait is at least a millisecond.
+    pub(crate) fn new(limit: Limit, wait_ms: u64) -> Self {
+        let wait_ms = wait_ms.max(1);
+        Self {
+            limit,
+            retry_after: wait_ms.div_ceil(1_000),
+            wait_ms,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the {} is used up, retry after {} s",
+            self.limit, self.retry_after
+        )
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// How often a limiter admitted and refused since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests admitted.
+    pub admitted: u64,
+    /// Requests the standard quota refused.
+    pub standard: u64,
+    /// Requests the search quota refused.
+    pub search: u64,
+    /// Requests refused because too many reads were running.
+    pub concurrent_reads: u64,
+    /// Requests refused because too many writes were running.
+    pub concurrent_writes: u64,
+    /// Requests the cost quota refused.
+    pub cost: u64,
+}
+
+/// The settings in a form that many threads read without a lock; a change of several figures may be seen one by one.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    free: AtomicU32,
+    paid: AtomicU32,
+    floor_percent: AtomicU32,
+    search: AtomicU32,
+    reads: AtomicU32,
+    writes: AtomicU32,
+    cost: AtomicU64,
+    ceiling: AtomicU32,
+    deadline_ms: AtomicU64,
+}
+
+impl Shared {
+    /// Settings to be shared.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let shared = Self {
+            free: AtomicU32::new(0),
+            paid: AtomicU32::new(0),
+            floor_percent: AtomicU32::new(0),
+            search: AtomicU32::new(0),
+            reads: AtomicU32::new(0),
+            writes: AtomicU32::new(0),
+            cost: AtomicU64::new(0),
+            ceiling: AtomicU32::new(0),
+            deadline_ms: AtomicU64::new(0),
+        };
+        shared.store(settings);
+        shared
+    }
+
+    /// Replaces every figure.
+    pub(crate) fn store(&self, settings: &Settings) {
+        self.free.store(settings.standard.free, Relaxed);
+        self.paid.store(settings.standard.paid, Relaxed);
+        self.floor_percent
+            .store(settings.standard.floor_percent.into(), Relaxed);
+        self.search.store(settings.search_per_minute, Relaxed);
+        self.reads.store(settings.concurrent_reads, Relaxed);
+        self.writes.store(settings.concurrent_writes, Relaxed);
+        self.cost.store(
+            settings.cost_per_minute.map_or(u64::MAX, u64::from),
+            Relaxed,
+        );
+        self.ceiling.store(settings.cost_ceiling, Relaxed);
+        self.deadline_ms.store(settings.deadline_ms(), Relaxed);
+    }
+
+    /// The figures now in force.
+    pub(crate) fn load(&self) -> Settings {
+        Settings {
+            standard: Quota {
+                free: self.free.load(Relaxed),
+                paid: self.paid.load(Relaxed),
+                floor_percent: u8::try_from(self.floor_percent.load(Relaxed)).unwrap_or(100),
+            },
+            search_per_minute: self.search.load(Relaxed),
+            concurrent_reads: self.reads.load(Relaxed),
+            concurrent_writes: self.writes.load(Relaxed),
+            cost_per_minute: u32::try_from(self.cost.load(Relaxed)).ok(),
+            cost_ceiling: self.ceiling.load(Relaxed),
+            deadline: Duration::from_millis(self.deadline_ms.load(Relaxed)),
+        }
+    }
+}

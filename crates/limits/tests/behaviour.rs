@@ -1,0 +1,255 @@
+//! What clients get out of the standard quota, told as figures.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use workgraph_limits::{Class, Limit, Limiter, Quota, Rate, Refusal, Request, Settings};
+
+fn at(milliseconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
+}
+
+fn open(floor_percent: u8) -> Limiter {
+    let standard = Quota {
+        free: 150,
+        paid: 1_500,
+        floor_percent,
+    };
+    Limiter::new(Settings {
+        standard,
+        concurrent_reads: 1_000,
+        cost_per_minute: None,
+        ..Settings::default()
+    })
+}
+
+const FREE: Request = Request {
+    key: [1; 16],
+    class: Class::Read,
+    rate: Rate::Standard { quota: 150 },
+    weight: 1,
+};
+
+fn once(limiter: &Limiter, now: u64) -> Result<(), Refusal> {
+    limiter.admit(&FREE, at(now)).map(drop)
+}
+
+/// The admissions of `workers` clients that wait as they are told and else never pause.
+fn obedient(workers: usize, minutes: u64) -> u32 {
+    let limiter = open(10);
+    let mut next = vec![0; workers];
+    let mut admitted = 0;
+    loop {
+        let worker = (0..workers).min_by_key(|&worker| next[worker]).unwrap();
+        let now: u64 = next[worker];
+        if now >= minutes * 60_000 {
+            return admitted;
+        }
+        match once(&limiter, now) {
+            Ok(()) => admitted += 1,
+            Err(refusal) => next[worker] = now + refusal.retry_after * 1_000,
+        }
+    }
+}
+
+#[test]
+fn an_obedient_client_gets_its_whole_quota() {
+    assert_eq!(obedient(1, 5), 750);
+}
+
+#[test]
+fn the_burst_of_a_minute_is_the_quota_and_no_more() {
+    let limiter = open(10);
+    let admitted = (0..59_999)
+        .step_by(100)
+        .filter(|&now| once(&limiter, now).is_ok())
+        .count();
+    assert_eq!(admitted, 150);
+}
+
+#[test]
+fn ten_early_retries_cost_ten_of_the_next_window() {
+    let limiter = open(10);
+    assert_eq!((0..150).filter(|_| once(&limiter, 0).is_ok()).count(), 150);
+    assert_eq!(
+        (1..=10)
+            .filter(|second| once(&limiter, second * 1_000).is_ok())
+            .count(),
+        0
+    );
+    assert_eq!(
+        (0..200).filter(|_| once(&limiter, 60_000).is_ok()).count(),
+        140
+    );
+}
+
+/// What hammering gets per minute, after a while.
+fn hammered(floor_percent: u8, per_minute: u64) -> f64 {
+    let limiter = open(floor_percent);
+    let counted = (0..20 * per_minute)
+        .filter(|n| once(&limiter, n * 60_000 / per_minute).is_ok() && *n >= 10 * per_minute);
+    f64::from(u32::try_from(counted.count()).unwrap()) / 10.0
+}
+
+#[test]
+fn hammering_faster_never_pays() {
+    for per_minute in [300, 1_000, 6_000] {
+        assert_eq!(hammered(10, per_minute), 15.0, "{per_minute} a minute");
+        assert_eq!(hammered(50, per_minute), 75.0, "{per_minute} a minute");
+        assert_eq!(hammered(0, per_minute), 0.0, "{per_minute} a minute");
+    }
+}
+
+#[test]
+fn the_wait_covers_limits_other_than_the_refusing_one() {
+    // The last request of the quota is taken by one that a concurrency limit refuses.
+    let limiter = Limiter::new(Settings {
+        concurrent_reads: 1,
+        deadline: Duration::from_secs(5),
+        ..Settings::default()
+    });
+    let two = Request {
+        rate: Rate::Standard { quota: 2 },
+        ..FREE
+    };
+    let permit = limiter.admit(&two, at(0)).unwrap();
+    let refusal = limiter.admit(&two, at(1_000)).unwrap_err();
+    assert_eq!(
+        refusal,
+        Refusal {
+            limit: Limit::ConcurrentReads,
+            retry_after: 59,
+            wait_ms: 59_000
+        }
+    );
+    drop(permit);
+    assert_eq!(
+        limiter.admit(&two, at(59_999)).unwrap_err().limit,
+        Limit::Standard
+    );
+}
+
+#[test]
+fn a_concurrency_refusal_waits_for_the_latest_deadline_in_flight() {
+    let limiter = Limiter::new(Settings {
+        concurrent_reads: 2,
+        ..Settings::default()
+    });
+    let first = limiter.admit(&FREE, at(0)).unwrap();
+    let second = limiter.admit(&FREE, at(10_000)).unwrap();
+    assert_eq!(
+        limiter.admit(&FREE, at(10_500)).unwrap_err().retry_after,
+        30
+    );
+    drop(second);
+    let third = limiter.admit(&FREE, at(11_000)).unwrap();
+    drop(third);
+    drop(first);
+    assert!(limiter.admit(&FREE, at(11_000)).is_ok());
+}
+
+#[test]
+fn a_batch_with_searches_needs_room_in_both_quotas() {
+    let limiter = Limiter::new(Settings {
+        search_per_minute: 3,
+        ..Settings::default()
+    });
+    let batch = |searches| Request {
+        rate: Rate::Mixed {
+            quota: 150,
+            searches,
+        },
+        weight: 2,
+        class: Class::Write,
+        ..FREE
+    };
+    assert!(limiter.admit(&batch(2), at(0)).is_ok());
+    assert_eq!(
+        limiter.admit(&batch(2), at(1)).unwrap_err().limit,
+        Limit::Search
+    );
+    assert!(limiter.admit(&batch(1), at(2)).is_ok());
+}
+
+#[test]
+fn debt_of_cost_is_paid_back_before_the_next_request() {
+    let limiter = Limiter::new(Settings {
+        cost_per_minute: Some(600),
+        cost_ceiling: 900,
+        ..Settings::default()
+    });
+    let mut permit = limiter.admit(&FREE, at(0)).unwrap();
+    permit.settle(5_000, at(0));
+    drop(permit);
+    let refusal = limiter.admit(&FREE, at(0)).unwrap_err();
+    assert_eq!(
+        (refusal.limit, refusal.wait_ms, refusal.retry_after),
+        (Limit::Cost, 30_001, 31)
+    );
+    assert!(limiter.admit(&FREE, at(30_000)).is_err());
+    assert!(limiter.admit(&FREE, at(30_001)).is_ok());
+}
+
+#[test]
+fn settings_take_effect_at_once() {
+    let limiter = Limiter::new(Settings::default());
+    let held = limiter.admit(&FREE, at(0)).unwrap();
+    limiter.set(Settings {
+        concurrent_reads: 1,
+        ..limiter.settings()
+    });
+    assert_eq!(
+        limiter.admit(&FREE, at(1)).unwrap_err().limit,
+        Limit::ConcurrentReads
+    );
+    limiter.set(Settings {
+        concurrent_reads: 2,
+        ..limiter.settings()
+    });
+    assert!(limiter.admit(&FREE, at(2)).is_ok());
+    drop(held);
+}
+
+#[test]
+fn counts_add_up_by_limit() {
+    let limiter = Limiter::new(Settings {
+        concurrent_writes: 0,
+        search_per_minute: 1,
+        ..Settings::default()
+    });
+    let search = Request {
+        rate: Rate::Search,
+        ..FREE
+    };
+    let _ = once(&limiter, 0);
+    let _ = limiter.admit(&search, at(0));
+    let _ = limiter.admit(&search, at(0));
+    let _ = limiter.admit(
+        &Request {
+            class: Class::Write,
+            ..FREE
+        },
+        at(0),
+    );
+    let counts = limiter.counts();
+    assert_eq!(
+        (counts.admitted, counts.search, counts.concurrent_writes),
+        (2, 1, 1)
+    );
+    assert_eq!(
+        (counts.standard, counts.concurrent_reads, counts.cost),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn a_refusal_says_what_it_is() {
+    let limiter = Limiter::new(Settings {
+        concurrent_reads: 0,
+        ..Settings::default()
+    });
+    let refusal = once(&limiter, 0).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "the limit of concurrent reads is used up, retry after 30 s"
+    );
+}
