@@ -99,6 +99,7 @@ impl Account {
     }
 
     /// Moves the account to `now`, gives back memory, and says whether a new account would behave the same from now on.
+    /// The caller has made sure that no permit is out.
     pub(crate) fn is_neutral(&mut self, now: u64) -> bool {
         let now = self.clamp(now);
         self.standard.advance(now);
@@ -110,8 +111,7 @@ impl Account {
             }
         }
         self.balance.advance(now);
-        let idle = self.reads.in_flight() == 0 && self.writes.in_flight() == 0;
-        idle && self.standard.is_empty() && self.search.is_none() && self.balance.is_full()
+        self.standard.is_empty() && self.search.is_none() && self.balance.is_full()
     }
 
     /// The latest time the account has seen.

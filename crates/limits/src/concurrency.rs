@@ -52,12 +52,6 @@ impl Slots {
             .map_or(otherwise, |latest| latest.saturating_sub(now))
             .max(1)
     }
-
-    /// How many requests are in flight.
-    #[must_use]
-    pub fn in_flight(&self) -> usize {
-        self.deadlines.len()
-    }
 }
 
 /// The right of one admitted request to run. Dropping it frees the slot, on whatever thread and for whatever reason.
@@ -117,5 +111,28 @@ impl fmt::Debug for Permit {
             .field("class", &self.class)
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slots;
+
+    #[test]
+    fn the_wait_is_that_of_the_latest_deadline_in_flight() {
+        let mut slots = Slots::default();
+        for deadline in [50, 30, 70, 30] {
+            slots.take(deadline);
+        }
+        assert_eq!((slots.wait(5, 10, 9), slots.wait(4, 10, 9)), (0, 60));
+        slots.release(70);
+        assert_eq!((slots.wait(3, 10, 9), slots.wait(4, 10, 9)), (40, 0));
+        // A request that outlives its deadline still has its slot: 0 would mean that there is room.
+        assert_eq!(slots.wait(3, 50, 9), 1);
+    }
+
+    #[test]
+    fn a_cap_of_zero_waits_as_long_as_a_request_may_take() {
+        assert_eq!(Slots::default().wait(0, 10, 9), 9);
     }
 }

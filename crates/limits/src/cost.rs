@@ -76,3 +76,65 @@ impl Work {
             .saturating_add(1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Balance, Work};
+
+    #[test]
+    fn time_is_not_regained_twice_when_the_clock_steps_back() {
+        let mut balance = Balance::default();
+        assert!(balance.admits(60, 100_000));
+        balance.take(61, 100_000);
+        assert_eq!(balance.wait(60), 1_001);
+        balance.advance(50_000);
+        balance.advance(100_000);
+        assert_eq!(balance.wait(60), 1_001);
+    }
+
+    #[test]
+    fn every_part_of_the_work_only_adds_to_its_cost() {
+        let edges = [0, 1, 7, u32::MAX];
+        for objects in edges {
+            for extra_fields in edges {
+                for edges in edges {
+                    let work = Work {
+                        objects,
+                        edges,
+                        extra_fields,
+                    };
+                    let more = |work: Work| {
+                        work.cost()
+                            >= Work {
+                                objects,
+                                edges,
+                                extra_fields,
+                            }
+                            .cost()
+                    };
+                    assert!(more(Work {
+                        extra_fields: extra_fields.saturating_add(1),
+                        ..work
+                    }));
+                    assert!(more(Work {
+                        objects: objects.saturating_add(1),
+                        ..work
+                    }));
+                    assert!(more(Work {
+                        edges: edges.saturating_add(1),
+                        ..work
+                    }));
+                }
+            }
+        }
+        assert_eq!(
+            Work {
+                objects: 10,
+                edges: 5,
+                extra_fields: 3
+            }
+            .cost(),
+            46
+        );
+    }
+}

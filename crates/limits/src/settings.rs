@@ -16,7 +16,7 @@ pub struct Quota {
     pub free: u32,
     /// The quota of a token whose user has a paid workspace.
     pub paid: u32,
-    /// What a client that never stops hammering still gets, in percent of its quota (0 to 100).
+    /// What a client that never stops hammering still gets, in percent of its quota (100 and above are the same).
     ///
     /// It decides how many refused attempts count: the newest `quota - quota * floor_percent / 100` of a minute.
     /// 0 counts every attempt, so that constant hammering gets nothing until it pauses; 100 counts none.
@@ -32,7 +32,7 @@ impl Quota {
 
     /// The terms of a window that allows `quota` a minute.
     pub(crate) fn terms(&self, quota: u32) -> Terms {
-        let kept = u64::from(quota) * u64::from(self.floor_percent.min(100)) / 100;
+        let kept = u64::from(quota) * u64::from(self.floor_percent) / 100;
         Terms {
             quota,
             remembered: quota.saturating_sub(u32::try_from(kept).unwrap_or(u32::MAX)),

@@ -184,3 +184,46 @@ fn push(stamps: &mut VecDeque<u32>, stamp: u32, weight: u32, most: u32) {
     }
     stamps.extend(std::iter::repeat_n(stamp, weight as usize));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Terms, WINDOW_MS, Window};
+
+    const TERMS: Terms = Terms {
+        quota: 100,
+        remembered: 90,
+    };
+
+    #[test]
+    fn a_clock_that_steps_back_neither_frees_nor_misplaces_stamps() {
+        let mut window = Window::default();
+        assert!(window.charge(TERMS, 60, 100_000));
+        assert!(window.charge(TERMS, 40, 70_000));
+        assert!(!window.charge(TERMS, 1, 100_000 + WINDOW_MS - 1));
+        assert_eq!(window.wait(TERMS, 1), 1);
+        assert!(window.charge(TERMS, 1, 100_000 + WINDOW_MS));
+    }
+
+    #[test]
+    fn the_lists_do_not_outgrow_the_quota_and_shrink_after_a_burst() {
+        let mut window = Window::default();
+        for now in 0..10_000 {
+            window.charge(TERMS, 1, now);
+            assert!(window.admitted.capacity() <= 100 && window.refused.capacity() <= 90);
+        }
+        window.advance(2 * WINDOW_MS);
+        window.shrink();
+        assert!(window.is_empty() && window.admitted.capacity() + window.refused.capacity() == 0);
+    }
+
+    #[test]
+    fn stamps_outlast_the_overflow_of_their_32_bits_but_not_a_silence_of_that_length() {
+        let overflow = 1 << 32;
+        let mut window = Window::default();
+        assert!(window.charge(TERMS, 100, overflow - 1));
+        assert!(!window.charge(TERMS, 1, overflow + WINDOW_MS - 2));
+        assert_eq!(window.wait(TERMS, 1), 1);
+        // The same low half, 49 days later.
+        assert!(window.charge(TERMS, 100, 2 * overflow - 1));
+    }
+}
