@@ -213,10 +213,18 @@ impl<'a> Call<'a> {
     pub fn target<'v>(&self, view: &'v View, name: &str, least: Level) -> Result<&'v Node, Fault> {
         let ty = parameter_type(name).unwrap_or(Type::Task);
         let noun = resource(ty).noun;
-        let found = view.resolve(&self.path(name)?).and_then(|g| view.node(g)).filter(|n| n.ty == ty);
+        // A task list stands in for a project where its sections are meant.
+        let list = ty == Type::Project && self.operation.path.contains("/sections");
+        let fits = |n: &&Node| n.ty == ty || (list && n.ty == Type::UserTaskList);
+        let found = view.resolve(&self.path(name)?).and_then(|g| view.node(g)).filter(fits);
         let node = found.ok_or_else(|| Fault::unknown(noun, clip(self.parameter(name))))?;
         allowed(view, node, least)?;
-        Ok(node)
+        match (self.operation.premium, node.home) {
+            (Some(message), Some(home)) if !view.viewer.seat(home).is_some_and(|s| s.paid) && view.viewer.service != Some(home) => {
+                Err(Fault::premium(message))
+            }
+            _ => Ok(node),
+        }
     }
 
     /// A node that query or body name, with the level the operation needs.
@@ -266,6 +274,8 @@ pub fn split(text: &str) -> Vec<String> {
 pub fn show(name: &Ref) -> String {
     match name {
         Ref::Gid(gid) => gid.to_string(),
+        Ref::TaskList { user, .. } => show(user),
+        Ref::Of { node, .. } => show(node),
         Ref::Alias(key) => clip(key.split_once(':').map_or(key, |(_, rest)| rest)),
     }
 }

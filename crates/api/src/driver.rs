@@ -107,7 +107,12 @@ async fn commit(api: &Api, call: &Call<'_>, needs: NeedsFn<'_>, decide: DecideFn
             return Ok(decision.subject);
         }
         match api.graph.commit(decision.changes).await {
-            Ok(_) => return Ok(decision.subject),
+            Ok(_) => {
+                for user in decision.accounts {
+                    api.refresh_account(user).await.map_err(Failure::Server)?;
+                }
+                return Ok(decision.subject);
+            }
             Err(StoreError::Conflict) => {}
             Err(StoreError::Taken(name)) => {
                 let (kind, value) = name.split_once(':').unwrap_or(("name", &name));
@@ -221,8 +226,11 @@ async fn list(api: &Api, call: &Call<'_>, grant: &Grant, path: &str, mut listed:
 
 /// Whether the thing whose list is asked for exists and may be seen.
 fn anchored(call: &Call<'_>, view: &View, anchor: Option<&Ref>, name: &str, ty: Type) -> Result<(), Fault> {
-    if parameter_type(name).is_some() {
-        return call.target(view, name, Level::Viewer).map(|_| ());
+    if let Some((first, _)) = call.parameters.first() {
+        if *first == name {
+            return call.target(view, name, Level::Viewer).map(|_| ());
+        }
+        call.target(view, first, Level::Viewer)?;
     }
     let Some(anchor) = anchor else { return Ok(()) };
     let node = view.resolve(anchor).and_then(|g| view.node(g)).filter(|n| n.ty == ty);

@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+mod accounts;
 mod body;
 pub mod call;
 mod counts;

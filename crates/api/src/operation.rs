@@ -124,18 +124,20 @@ pub struct Decision {
     pub changes: Changes,
     /// The node to answer with.
     pub subject: Option<Gid>,
+    /// Users whose seats change: their accounts are worked out anew.
+    pub accounts: Vec<Gid>,
 }
 
 impl Decision {
     /// Changes without a record to answer with.
     #[must_use]
     pub fn of(changes: Changes) -> Self {
-        Self { changes, subject: None }
+        Self { changes, ..Self::default() }
     }
     /// Changes, and the record to answer with.
     #[must_use]
     pub fn about(changes: Changes, subject: Gid) -> Self {
-        Self { changes, subject: Some(subject) }
+        Self { changes, subject: Some(subject), accounts: Vec::new() }
     }
 }
 

@@ -73,6 +73,8 @@ pub struct Seat {
     pub role: Role,
     /// Holds a view-only seat: never more than [`Level::Viewer`].
     pub view_only: bool,
+    /// The workspace is on a paid plan.
+    pub paid: bool,
     /// The workspace membership.
     pub membership: Gid,
     /// The user's task list there.

@@ -23,7 +23,7 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     let mut viewers = false;
     for put in &changes.puts {
         txn.put_node(&put.node, seq)?;
-        viewers |= matches!(put.node.ty, Type::WorkspaceMembership) && put.node.version > 1;
+        viewers |= matches!(put.node.ty, Type::WorkspaceMembership | Type::Workspace) && put.node.version > 1;
     }
     for gid in &changes.trash {
         trash(txn, *gid, seq, &mut facts, 0)?;
@@ -57,11 +57,7 @@ fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, StoreError> {
         Guard::Version(gid, version) => txn.node(gid, Depth::Full)?.is_some_and(|n| n.version == version),
         Guard::Live(gid) => txn.node(gid, Depth::Head)?.is_some(),
         Guard::Empty(gid, rel) => txn.count_in(gid, rel)? == 0,
-        Guard::AtMost(gid, rel, most) => {
-            let mut count = 0;
-            txn.out(gid, rel, rel, Depth::Edge, &mut |_, _| count += 1)?;
-            count <= most
-        }
+        Guard::AtLeast(gid, rel, least) => txn.count_in(gid, rel)? >= least,
     })
 }
 

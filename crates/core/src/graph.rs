@@ -37,6 +37,37 @@ pub enum Ref {
     Gid(Gid),
     /// By alias, such as `email:ann@example.com`.
     Alias(String),
+    /// The task list of a user in the workspace that a node belongs to.
+    TaskList {
+        /// The user.
+        user: Box<Ref>,
+        /// The workspace, or any node of it.
+        near: Box<Ref>,
+    },
+    /// The node that another one points to.
+    Of {
+        /// The other one.
+        node: Box<Ref>,
+        /// By what it points.
+        by: By,
+    },
+}
+
+/// How one node points to another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum By {
+    /// By its first edge of a relation.
+    Edge(Rel),
+    /// By a gid stored under a key.
+    Key(&'static str),
+}
+
+impl Ref {
+    /// The node this one points to.
+    #[must_use]
+    pub fn of(self, by: By) -> Self {
+        Self::Of { node: Box::new(self), by }
+    }
 }
 
 impl From<Gid> for Ref {
@@ -427,8 +458,8 @@ pub enum Guard {
     Live(Gid),
     /// No live node has such an edge into this one.
     Empty(Gid, Rel),
-    /// At most this many edges of the relation start here.
-    AtMost(Gid, Rel, usize),
+    /// At least this many live nodes have such an edge into this one.
+    AtLeast(Gid, Rel, u64),
 }
 
 /// What happened to a node, for webhooks, the events API and the audit log.

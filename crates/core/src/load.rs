@@ -1,11 +1,11 @@
 //! Loading: answers a [`Want`] from a [`Snapshot`], access rules and page bounds included.
 use crate::access::{self, Facts, Level, Role, Seat, Viewer};
 use crate::gid::Gid;
-use crate::graph::{Band, Edge, Ref, StoreError, View, ViewerKey, Want};
+use crate::graph::{Band, By, Edge, Ref, StoreError, View, ViewerKey, Want, alias};
 use crate::node::Node;
 use crate::plan::{Plan, Step, Then};
 use crate::registry::{Dir, Rel, Source, Type, rel};
-use crate::resources::membership;
+use crate::resources::{membership, workspace};
 use crate::snapshot::{Depth, Snapshot};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -19,10 +19,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
     let seq = snap.seq()?;
     let mut loader = Loader { snap, view: View::new(viewer, seq) };
     for r in &want.refs {
-        let gid = match r {
-            Ref::Gid(gid) => Some(*gid),
-            Ref::Alias(key) => loader.snap.alias(key)?,
-        };
+        let gid = loader.named(r)?;
         let found = match gid {
             Some(gid) => loader.full(gid)?.then_some(gid),
             None => None,
@@ -64,9 +61,11 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreEr
             (_, true) => Role::Guest,
             _ => Role::Member,
         };
+        let place = snap.node(edge.dst, Depth::Full)?;
         viewer.seats.push(Seat {
             workspace: edge.dst,
             role,
+            paid: place.is_some_and(|w| w.get(workspace::PLAN).as_deref() == Some("paid")),
             view_only: node.get(membership::IS_VIEW_ONLY),
             membership: node.gid,
             task_list: node.get(membership::TASK_LIST),
@@ -100,6 +99,33 @@ pub(crate) struct Loader<'a> {
 impl Loader<'_> {
     pub(crate) fn found(&self, at: usize) -> Option<Gid> {
         self.view.found.get(at).and_then(|(_, gid)| *gid)
+    }
+
+    /// The gid a ref names, live or not.
+    fn named(&mut self, name: &Ref) -> Result<Option<Gid>, StoreError> {
+        match name {
+            Ref::Gid(gid) => Ok(Some(*gid)),
+            Ref::Alias(key) => self.snap.alias(key),
+            Ref::TaskList { user, near } => {
+                let (Some(user), Some(near)) = (self.named(user)?, self.named(near)?) else { return Ok(None) };
+                let Some(node) = self.snap.node(near, Depth::Head)? else { return Ok(None) };
+                let workspace = node.home.unwrap_or(near);
+                self.snap.alias(&alias::task_list(user, workspace))
+            }
+            Ref::Of { node, by } => {
+                let Some(gid) = self.named(node)? else { return Ok(None) };
+                match by {
+                    By::Edge(rel) => {
+                        self.band(gid, *rel, *rel, Depth::Head)?;
+                        Ok(self.view.links(gid, *rel).first().map(|e| e.dst))
+                    }
+                    By::Key(key) => {
+                        let raw = if self.full(gid)? { self.view.nodes.get(&gid).and_then(|n| n.raw(key)) } else { None };
+                        Ok(raw.and_then(|v| Gid::parse(v.trim_matches('"'))))
+                    }
+                }
+            }
+        }
     }
 
     /// Has the node with its body; false if there is no such live node.

@@ -99,6 +99,8 @@ pub mod rel {
     pub const MEMBERS: Rel = Rel(15);
     /// Tag → user who follows it.
     pub const TAG_FOLLOWERS: Rel = Rel(16);
+    /// User → a node they marked as a favourite. Shown, but no public operation writes it.
+    pub const FAVORITES: Rel = Rel(17);
 }
 
 /// Whose edges: from a node to others, or from others to it.

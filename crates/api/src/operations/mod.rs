@@ -1,0 +1,33 @@
+//! The operation table: one file for each tag of the catalogue.
+pub mod memberships;
+pub mod placing;
+pub mod projects;
+pub mod sections;
+pub mod stories;
+pub mod tags;
+pub mod task_links;
+pub mod tasks;
+pub mod teams;
+pub mod users;
+pub mod workspaces;
+
+use crate::operation::Operation;
+
+/// Every table.
+pub static TABLES: &[&[Operation]] = &[
+    workspaces::WORKSPACES,
+    users::USERS,
+    teams::TEAMS,
+    memberships::MEMBERSHIPS,
+    projects::PROJECTS,
+    sections::SECTIONS,
+    tasks::TASKS,
+    task_links::TASK_LINKS,
+    tags::TAGS,
+    stories::STORIES,
+];
+
+/// Every row.
+pub fn all() -> impl Iterator<Item = &'static Operation> {
+    TABLES.iter().copied().flatten()
+}

@@ -1,0 +1,473 @@
+//! Tasks: listing, creating, changing and deleting them.
+use super::projects::member_of;
+use crate::call::{Call, gid, show};
+use crate::driver::page;
+use crate::operation::{Decision, Listed, Lists, Operation, create, delete, get, page as list, page_of, update};
+use serde_json::Value;
+use workgraph_core::access::Level;
+use workgraph_core::check::{Given, Inputs, reference};
+use workgraph_core::draft::Draft;
+use workgraph_core::fault::Fault;
+use workgraph_core::graph::{Give, Listing, Place, Ref, View, Want};
+use workgraph_core::node::{Node, quoted};
+use workgraph_core::registry::{Dir, Type, rel};
+use workgraph_core::resources::{section, task, workspace};
+use workgraph_core::rules::{stories, text};
+use workgraph_core::schedule::{Change, Schedule, ScheduleChange, schedule};
+use workgraph_core::time::{Date, Time};
+use workgraph_core::work::Work;
+use workgraph_core::{Gid, tasks_of_container};
+
+/// The rows.
+pub static TASKS: &[Operation] = &[
+    page_of("getTasks", "/tasks", Type::Task, tasks).scope("tasks:read").filters(&["completed_since", "modified_since"]),
+    create("createTask", "/tasks", Type::Task, create_needs, create_task).scope("tasks:write"),
+    get("getTask", "/tasks/{task_gid}", Type::Task).scope("tasks:read"),
+    update("updateTask", "/tasks/{task_gid}", Type::Task, needs, change).scope("tasks:write"),
+    delete("deleteTask", "/tasks/{task_gid}", Level::Editor).scope("tasks:delete"),
+    list("getTasksForProject", "/projects/{project_gid}/tasks", Type::Task, Lists::Tasks).scope("tasks:read").filters(&["completed_since"]),
+    list("getTasksForSection", "/sections/{section_gid}/tasks", Type::Task, Lists::Tasks).scope("tasks:read").filters(&["completed_since"]),
+    list("getTasksForTag", "/tags/{tag_gid}/tasks", Type::Task, OF_TAG).scope("tasks:read").filters(&["completed_since"]),
+    list("getTasksForUserTaskList", "/user_task_lists/{user_task_list_gid}/tasks", Type::Task, Lists::Tasks).scope("tasks:read").filters(&["completed_since"]),
+    list("getSubtasksForTask", "/tasks/{task_gid}/subtasks", Type::Task, SUBTASKS).scope("tasks:read"),
+    create("createSubtaskForTask", "/tasks/{task_gid}/subtasks", Type::Task, create_needs, create_task).scope("tasks:write"),
+];
+
+const OF_TAG: Lists = Lists::Edges { rel: rel::TAGS, dir: Dir::In, give: Give::Far, open: false };
+const SUBTASKS: Lists = Lists::Edges { rel: rel::PARENT, dir: Dir::In, give: Give::Far, open: true };
+
+/// The most projects a task may be in.
+pub const PROJECTS_MAX: usize = 20;
+/// The most levels of subtasks below a task.
+pub const DEPTH_MAX: usize = 5;
+
+fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
+    const CONTAINERS: [(&str, Type); 4] =
+        [("project", Type::Project), ("section", Type::Section), ("tag", Type::Tag), ("user_task_list", Type::UserTaskList)];
+    for name in ["project", "section", "tag", "user_task_list", "assignee", "workspace"] {
+        if call.query.get(name).map_err(|e| Fault::invalid(e.to_string()))? == Some("") {
+            return Err(Fault::missing(name));
+        }
+    }
+    let mut want = call.want();
+    let mut chosen = Vec::new();
+    for (name, ty) in CONTAINERS {
+        if let Some(gid) = call.query_gid(name)? {
+            chosen.push((name, ty, gid));
+        }
+    }
+    let (assignee, workspace) = (call.query_user("assignee")?, call.query_gid("workspace")?);
+    match (chosen.as_slice(), assignee, workspace) {
+        ([(name, ty, gid)], None, _) => {
+            let anchor = want.add(*gid);
+            let (from, open) = match ty {
+                Type::Project => (tasks_of_container(anchor, false), true),
+                Type::UserTaskList => (tasks_of_container(anchor, true), false),
+                Type::Section => (Listing::Edges { anchor, rel: rel::SECTION, dir: Dir::In, give: Give::Far }, true),
+                _ => (Listing::Edges { anchor, rel: rel::TAGS, dir: Dir::In, give: Give::Far }, false),
+            };
+            Ok(Listed { want, page: page(from, open), computed: false, anchor: name, anchor_type: *ty })
+        }
+        ([], Some(assignee), Some(workspace)) => {
+            let list = Ref::TaskList { user: Box::new(assignee), near: Box::new(Ref::Gid(workspace)) };
+            let anchor = want.add(list);
+            let page = page(tasks_of_container(anchor, true), false);
+            Ok(Listed { want, page, computed: true, anchor: "assignee", anchor_type: Type::UserTaskList })
+        }
+        ([], Some(_), None) | ([], None, None) => Err(Fault::missing("workspace")),
+        ([], None, Some(_)) => Err(Fault::missing("assignee")),
+        _ => Err(Fault::invalid(workgraph_wire::message::TASK_FILTERS)),
+    }
+}
+
+/// A project that a new task goes into, and the section if one was named.
+struct Spot {
+    project: Gid,
+    section: Option<Gid>,
+    field: &'static str,
+}
+
+/// The projects of the body: from `projects` and from `memberships`.
+fn spots(call: &Call<'_>) -> Result<Vec<Spot>, Fault> {
+    let mut spots: Vec<Spot> = Vec::new();
+    if let Some(value) = call.field("memberships") {
+        let Value::Array(items) = value else { return Err(Fault::field("memberships", "Value is not an array; it must be an array of {project, section}")) };
+        for (i, item) in items.iter().enumerate() {
+            let part = |name: &str| -> Result<Option<Gid>, Fault> {
+                let field = format!("memberships: [{i}]: {name}");
+                item.get(name).filter(|v| !v.is_null()).map(|v| gid(&field, &reference(&field, v)?)).transpose()
+            };
+            let project = part("project")?;
+            let project = project.ok_or_else(|| Fault::field("memberships", format_args!("[{i}]: project: Missing required field")))?;
+            spots.push(Spot { project, section: part("section")?, field: "memberships" });
+        }
+    }
+    for project in call.gids("projects")? {
+        if !spots.iter().any(|s| s.project == project) {
+            spots.push(Spot { project, section: None, field: "projects" });
+        }
+    }
+    if spots.len() > PROJECTS_MAX {
+        return Err(Fault::field("projects", format_args!("Too many: a task can be in at most {PROJECTS_MAX} projects")));
+    }
+    Ok(spots)
+}
+
+/// The parent of a new task, from path or body.
+fn parent_of(call: &Call<'_>) -> Result<Option<Ref>, Fault> {
+    if call.parameter("task_gid").is_empty() {
+        return Ok(call.body_gid("parent")?.map(Ref::Gid));
+    }
+    call.path("task_gid").map(Some)
+}
+
+fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    let inputs = call.inputs(Type::Task, true)?;
+    let mut want = call.want();
+    let (workspace, parent, spots) = (call.body_gid("workspace")?, parent_of(call)?, spots(call)?);
+    let near = workspace.map(Ref::Gid).or_else(|| spots.first().map(|s| Ref::Gid(s.project))).or_else(|| parent.clone());
+    let Some(near) = near else { return Err(Fault::invalid(workgraph_wire::message::TASK_HOME)) };
+    want.add(near.clone());
+    if let Some(parent) = parent {
+        let at = want.add(parent);
+        want.ancestors.push(at);
+    }
+    for spot in &spots {
+        want = match spot.section {
+            Some(section) => want.node(spot.project).edge(section, rel::SECTION_OF, spot.project),
+            None => want.into(spot.project, rel::SECTION_OF, 1),
+        };
+    }
+    for tag in call.gids("tags")? {
+        want.add(tag);
+    }
+    for who in call.users("followers")? {
+        want = want.edges(who, rel::WORKSPACES);
+    }
+    refer(call, want, &inputs, &near)
+}
+
+/// Adds what create and update both refer to: the assignee with their list, and links in the notes.
+fn refer(call: &Call<'_>, mut want: Want, inputs: &Inputs, near: &Ref) -> Result<Want, Fault> {
+    if let Some(Given::Ref(who)) = inputs.get("assignee") {
+        let who = call.user("assignee", who)?;
+        let list = Ref::TaskList { user: Box::new(who.clone()), near: Box::new(near.clone()) };
+        want = want.edges(who, rel::WORKSPACES).into(list, rel::SECTION_OF, 1);
+    }
+    if let Some(Given::Ref(place)) = inputs.get("assignee_section") {
+        want.add(gid("assignee_section", place)?);
+    }
+    for linked in text::referenced(inputs, task::HTML_NOTES) {
+        want.add(linked);
+    }
+    Ok(want)
+}
+
+fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let inputs = call.inputs(Type::Task, true)?;
+    let (workspace, spots) = (call.body_gid("workspace")?, spots(call)?);
+    let parent = match parent_of(call)? {
+        Some(_) if !call.parameter("task_gid").is_empty() => Some(call.target(view, "task_gid", Level::Editor)?),
+        Some(name) => Some(call.named(view, "parent", &name, &[Type::Task], Level::Editor)?),
+        None => None,
+    };
+    let mut home = match workspace {
+        Some(workspace) => Some(call.named(view, "workspace", &Ref::Gid(workspace), &[Type::Workspace], Level::Viewer)?.gid),
+        None => parent.and_then(|p| p.home),
+    };
+    for (i, spot) in spots.iter().enumerate() {
+        let field = format!("{}: [{i}]", spot.field);
+        let project = call.named(view, &field, &Ref::Gid(spot.project), &[Type::Project], Level::Editor)?;
+        if home.is_some() && project.home != home {
+            return Err(Fault::field(&field, "Not a project of that workspace"));
+        }
+        home = project.home;
+    }
+    let Some(home) = home else { return Err(Fault::invalid(workgraph_wire::message::TASK_HOME)) };
+    if view.viewer.seat(home).is_none_or(|s| s.view_only) && view.viewer.service != Some(home) {
+        return Err(Fault::forbidden("You do not have permission to create tasks in this workspace."));
+    }
+    if let Some(parent) = parent {
+        shallow(view, parent.gid)?;
+    }
+
+    let mut work = call.work();
+    let mut draft = work.draft(Type::Task, Some(home));
+    draft.set(task::CREATED_BY, call.me());
+    draft.set(task::CREATED_AT, work.now);
+    draft.set(task::MODIFIED_AT, work.now);
+    write(call, view, &mut draft, &inputs)?;
+    let mut followers = vec![call.me()];
+    let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
+    followers.extend(assignee.map(|n| n.gid));
+    for name in call.users("followers")? {
+        followers.push(member_of(call, view, "followers", &name, home)?);
+    }
+    let on = draft.gid;
+    work.create(&draft, parent.map(|p| p.gid).or_else(|| spots.first().map(|s| s.project)));
+    for (i, who) in followers.iter().enumerate() {
+        if !followers.iter().take(i).any(|w| w == who) {
+            work.link(on, rel::FOLLOWERS, *who, Place::Rank(0), None);
+        }
+    }
+    if let Some(parent) = parent {
+        work.needs_live(parent.gid);
+        work.link(on, rel::PARENT, parent.gid, Place::Last, None);
+    }
+    for spot in &spots {
+        enter(view, &mut work, on, home, spot)?;
+    }
+    for name in call.gids("tags")? {
+        let tag = call.named(view, "tags", &Ref::Gid(name), &[Type::Tag], Level::Viewer)?;
+        work.link(on, rel::TAGS, tag.gid, Place::Rank(0), None);
+    }
+    like(call, view, &mut work, on, &inputs);
+    stories::of_task(&mut work, &draft, assignee);
+    Ok(Decision::about(work.changes, on))
+}
+
+/// Puts a new task into a project: the named section, or the end of the first one.
+fn enter(view: &View, work: &mut Work<'_>, on: Gid, home: Gid, spot: &Spot) -> Result<(), Fault> {
+    let section = match spot.section {
+        Some(section) if view.link(section, rel::SECTION_OF, spot.project).is_none() => {
+            return Err(Fault::field("memberships", format_args!("section: Not a section of this project: {section}")));
+        }
+        Some(section) => section,
+        None => match view.sources(spot.project, rel::SECTION_OF).first() {
+            Some(edge) => edge.src,
+            None => return Err(Fault::field("projects", "The project has no section")),
+        },
+    };
+    work.needs_live(section);
+    work.link(on, rel::SECTION, section, Place::Last, Some(spot.project));
+    let name = view.node(spot.project).map(Node::title).unwrap_or_default();
+    stories::tell(work, on, Some(home), "added_to_project", &format!("added to {name}"), |d| {
+        d.set(workgraph_core::resources::story::PROJECT, spot.project);
+    });
+    Ok(())
+}
+
+/// Whether a task may have subtasks: it must not be on the deepest level.
+pub(crate) fn shallow(view: &View, parent: Gid) -> Result<(), Fault> {
+    let mut at = parent;
+    for _ in 0..DEPTH_MAX {
+        match view.links(at, rel::PARENT).first() {
+            Some(edge) => at = edge.dst,
+            None => return Ok(()),
+        }
+    }
+    Err(Fault::field("parent", format_args!("Too deep: tasks have at most {DEPTH_MAX} levels of subtasks")))
+}
+
+/// Writes the body's own fields into a draft: texts, dates, completion, external data.
+fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Result<(), Fault> {
+    inputs.fill(&task::TASK, draft);
+    text::write(draft, inputs, task::NOTES, task::HTML_NOTES, &task::TASK, view, &call.settings.base_url)?;
+    if let Some(Given::Json(value)) = inputs.get("external") {
+        draft.set(task::EXTERNAL, external(value)?);
+    }
+    let is = |d: &Draft, subtype: &str| d.get(task::SUBTYPE).as_deref() == Some(subtype);
+    let current = Schedule {
+        start_on: draft.before(task::START_ON),
+        start_at: draft.before(task::START_AT),
+        due_on: draft.before(task::DUE_ON),
+        due_at: draft.before(task::DUE_AT),
+    };
+    let day = |name: &str| change_of(inputs, name, |raw| Date::parse(raw).ok());
+    let instant = |name: &str| change_of(inputs, name, |raw| Time::parse(raw, false).ok());
+    let change =
+        ScheduleChange { start_on: day("start_on"), start_at: instant("start_at"), due_on: day("due_on"), due_at: instant("due_at") };
+    let dates = schedule(current, change, is(draft, "milestone")).map_err(|e| Fault::invalid(e.to_string()))?;
+    draft.set(task::START_ON, dates.start_on);
+    draft.set(task::START_AT, dates.start_at);
+    draft.set(task::DUE_ON, dates.due_on);
+    draft.set(task::DUE_AT, dates.due_at);
+    complete(call, draft, inputs, is(draft, "approval"))
+}
+
+fn change_of<T>(inputs: &Inputs, name: &str, parse: impl Fn(&str) -> Option<T>) -> Change<T> {
+    match inputs.get(name) {
+        None => Change::Absent,
+        Some(Given::Stored(raw)) => parse(raw.trim_matches('"')).map_or(Change::Null, Change::Set),
+        Some(_) => Change::Null,
+    }
+}
+
+/// `completed` and `approval_status` follow each other; who and when follow both.
+fn complete(call: &Call<'_>, draft: &mut Draft, inputs: &Inputs, approval: bool) -> Result<(), Fault> {
+    if approval {
+        let status = draft.get(task::APPROVAL_STATUS).map(std::borrow::Cow::into_owned);
+        match status {
+            Some(status) if inputs.has("approval_status") => draft.set(task::COMPLETED, status != "pending"),
+            Some(_) if !draft.changed(task::COMPLETED) => {}
+            _ => {
+                let status = if draft.get(task::COMPLETED) { "approved" } else { "pending" };
+                draft.set(task::APPROVAL_STATUS, status);
+            }
+        }
+    } else {
+        if inputs.get("approval_status").is_some_and(|g| *g != Given::Null) {
+            return Err(Fault::field("approval_status", "Only tasks with resource_subtype approval have one"));
+        }
+        draft.set(task::APPROVAL_STATUS, None);
+    }
+    if draft.changed(task::COMPLETED) {
+        let done = draft.get(task::COMPLETED);
+        draft.set(task::COMPLETED_AT, done.then_some(call.now));
+        draft.set(task::COMPLETED_BY, done.then_some(call.me()));
+    }
+    Ok(())
+}
+
+/// The data of an app: `{gid, data}`, bounded.
+fn external(value: &Value) -> Result<String, Fault> {
+    let Value::Object(map) = value else { return Err(Fault::field("external", "Value is not a JSON object; it is {gid, data}")) };
+    let mut out = String::new();
+    for (name, max) in [("gid", 1024), ("data", 32_768)] {
+        let Some(part) = map.get(name).filter(|v| !v.is_null()) else { continue };
+        let field = format!("external: {name}");
+        let text = workgraph_core::check::text(&field, part, max)?;
+        out.push(if out.is_empty() { '{' } else { ',' });
+        out.push_str(&format!("\"{name}\":{}", quoted(&text)));
+    }
+    out.push_str(if out.is_empty() { "{}" } else { "}" });
+    Ok(out)
+}
+
+/// Applies the body's assignee: the user must belong to the workspace; the task moves to their list.
+fn assign<'v>(
+    call: &Call<'_>,
+    view: &'v View,
+    work: &mut Work<'_>,
+    draft: &mut Draft,
+    inputs: &Inputs,
+    home: Gid,
+) -> Result<Option<&'v Node>, Fault> {
+    let on = draft.gid;
+    let leave = |work: &mut Work<'_>| {
+        for edge in view.links(on, rel::MY_TASKS) {
+            work.unlink(on, rel::MY_TASKS, edge.dst);
+        }
+    };
+    match inputs.get("assignee") {
+        None => {
+            if let Some(assignee) = draft.get(task::ASSIGNEE) {
+                arrange(call, view, work, on, inputs, assignee)?;
+            }
+            Ok(None)
+        }
+        Some(Given::Ref(text)) => {
+            let name = call.user("assignee", text)?;
+            let who = view.resolve(&name).and_then(|g| view.node(g)).filter(|n| n.ty == Type::User);
+            let Some(who) = who else { return Err(Fault::unknown_ref("assignee", show(&name))) };
+            if view.link(who.gid, rel::WORKSPACES, home).is_none() {
+                let organization = view.node(home).is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
+                let place = if organization { "Organization" } else { "Workspace" };
+                return Err(Fault::field("assignee", format_args!("Not a user in {place}: {}", show(&name))));
+            }
+            draft.set(task::ASSIGNEE, who.gid);
+            if draft.changed(task::ASSIGNEE) {
+                draft.set(task::ASSIGNED_BY, Some(call.me()).filter(|me| *me != who.gid));
+                leave(work);
+                let list = view.found.iter().find_map(|(r, gid)| match r {
+                    Ref::TaskList { user, .. } if **user == name => *gid,
+                    _ => None,
+                });
+                if let Some(list) = list
+                    && let Some(edge) = view.sources(list, rel::SECTION_OF).first()
+                {
+                    work.link(on, rel::MY_TASKS, edge.src, Place::First, Some(list));
+                }
+            }
+            arrange(call, view, work, on, inputs, who.gid)?;
+            Ok(Some(who))
+        }
+        Some(_) => {
+            draft.set(task::ASSIGNEE, None);
+            draft.set(task::ASSIGNED_BY, None);
+            leave(work);
+            Ok(None)
+        }
+    }
+}
+
+/// Moves a task to a section of its assignee's list.
+fn arrange(call: &Call<'_>, view: &View, work: &mut Work<'_>, on: Gid, inputs: &Inputs, assignee: Gid) -> Result<(), Fault> {
+    let Some(Given::Ref(text)) = inputs.get("assignee_section") else { return Ok(()) };
+    let name = Ref::Gid(gid("assignee_section", text)?);
+    let place = call.named(view, "assignee_section", &name, &[Type::Section], Level::Editor)?;
+    let list = place.get(section::PROJECT);
+    let seat = view.viewer.seats.iter().find(|s| s.task_list == list);
+    if assignee != call.me() || list.is_none() || seat.is_none() {
+        return Err(Fault::field("assignee_section", "Not a section of the assignee's task list"));
+    }
+    work.changes.links.retain(|l| !(l.src == on && l.rel == rel::MY_TASKS));
+    for edge in view.links(on, rel::MY_TASKS).iter().filter(|e| e.dst != place.gid) {
+        work.unlink(on, rel::MY_TASKS, edge.dst);
+    }
+    work.link(on, rel::MY_TASKS, place.gid, Place::Last, list);
+    Ok(())
+}
+
+/// Applies the caller's like.
+fn like(call: &Call<'_>, view: &View, work: &mut Work<'_>, on: Gid, inputs: &Inputs) {
+    let Some(Given::Stored(raw)) = inputs.get("liked") else { return };
+    let held = view.link(on, rel::LIKES, call.me()).is_some();
+    match (raw == "true", held) {
+        (true, false) => {
+            let fresh = work.fresh();
+            work.link(on, rel::LIKES, call.me(), Place::Rank(0), Some(fresh));
+            work.gained(on, Type::Task, "likes", call.me());
+        }
+        (false, true) => {
+            work.unlink(on, rel::LIKES, call.me());
+            work.lost(on, Type::Task, "likes", call.me());
+        }
+        _ => {}
+    }
+}
+
+fn needs(call: &Call<'_>) -> Result<Want, Fault> {
+    let inputs = call.inputs(Type::Task, false)?;
+    let on = call.path("task_gid")?;
+    let mut want = call.want().node(on.clone());
+    if inputs.has("liked") {
+        want = want.edge(on.clone(), rel::LIKES, call.me());
+    }
+    if inputs.has("assignee") || inputs.has("assignee_section") {
+        want = want.edges(on.clone(), rel::MY_TASKS);
+    }
+    if let Some(Given::Ref(who)) = inputs.get("assignee") {
+        want = want.edge(on.clone(), rel::FOLLOWERS, call.user("assignee", who)?);
+    }
+    refer(call, want, &inputs, &on)
+}
+
+fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let node = call.target(view, "task_gid", Level::Viewer)?;
+    let inputs = call.inputs(Type::Task, false)?;
+    if inputs.names().any(|n| n != "liked") {
+        crate::call::allowed(view, node, Level::Editor)?;
+    }
+    let home = node.home.unwrap_or(node.gid);
+    let mut work = call.work();
+    let mut draft = Draft::edit(node);
+    write(call, view, &mut draft, &inputs)?;
+    let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
+    if let Some(who) = assignee
+        && draft.changed(task::ASSIGNEE)
+        && view.link(node.gid, rel::FOLLOWERS, who.gid).is_none()
+    {
+        work.link(node.gid, rel::FOLLOWERS, who.gid, Place::Rank(0), None);
+        work.gained(node.gid, Type::Task, "followers", who.gid);
+    }
+    like(call, view, &mut work, node.gid, &inputs);
+    let told = draft.clone();
+    if draft.changed_keys().next().is_some() {
+        draft.set(task::MODIFIED_AT, work.now);
+    }
+    if work.save(&draft) {
+        stories::of_task(&mut work, &told, assignee);
+    }
+    Ok(Decision::about(work.changes, node.gid))
+}
