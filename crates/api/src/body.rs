@@ -34,7 +34,11 @@ pub(crate) fn read(
     for name in operation.body {
         // A null counts as given where the contract gives it a meaning: setParent takes no parent.
         let nullable = *name == "parent";
-        if !body.data.get(*name).is_some_and(|v| nullable || !v.is_null()) {
+        if !body
+            .data
+            .get(*name)
+            .is_some_and(|v| nullable || !v.is_null())
+        {
             return Err(Fault::missing(name).into());
         }
     }
@@ -43,18 +47,27 @@ pub(crate) fn read(
 
 fn body(request: &Request, operation: &Operation, settings: &Settings) -> Result<Body, Failure> {
     let kind = request.content_type.as_deref().unwrap_or("");
-    let kind = kind.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    let kind = kind
+        .split(';')
+        .next()
+        .unwrap_or("")
+        .trim()
+        .to_ascii_lowercase();
     match kind.as_str() {
         _ if request.body.is_empty() => empty(operation),
         "application/json" | "" => {
-            let limits = Limits { bytes: settings.body_max, depth: settings.depth_max };
+            let limits = Limits {
+                bytes: settings.body_max,
+                depth: settings.depth_max,
+            };
             json::body_within(&request.body, limits).map_err(|e| match e.status() {
                 413 => Failure::TooLarge,
                 _ => Fault::invalid(e.to_string()).into(),
             })
         }
         "application/x-www-form-urlencoded" => {
-            let read = Form::parse(&request.body, workgraph_wire::form::FORM_BYTES).and_then(Form::into_body);
+            let read = Form::parse(&request.body, workgraph_wire::form::FORM_BYTES)
+                .and_then(Form::into_body);
             let mut body = read.map_err(|e| match e.status() {
                 413 => Failure::TooLarge,
                 _ => Fault::invalid(e.to_string()).into(),
@@ -78,7 +91,9 @@ fn empty(operation: &Operation) -> Result<Body, Failure> {
 fn spread(data: &mut Map<String, Value>, operation: &Operation) {
     let Some(ty) = operation.record() else { return };
     for (name, value) in data.iter_mut() {
-        let many = resource(ty).field(name).is_some_and(|d| matches!(d.shape, Shape::Many(_)));
+        let many = resource(ty)
+            .field(name)
+            .is_some_and(|d| matches!(d.shape, Shape::Many(_)));
         if let (true, Value::String(text)) = (many, &*value) {
             *value = crate::call::split(text).into();
         }

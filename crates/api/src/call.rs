@@ -2,6 +2,7 @@
 use crate::operation::{Operation, parameter_type};
 use crate::settings::Settings;
 use serde_json::{Map, Value};
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::check::{self, Inputs, clip};
 use workgraph_core::fault::Fault;
@@ -11,7 +12,6 @@ use workgraph_core::registry::Type;
 use workgraph_core::resources::resource;
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
-use workgraph_core::Gid;
 use workgraph_wire::{Options, Query};
 
 /// One request on its way to an answer.
@@ -60,7 +60,10 @@ impl<'a> Call<'a> {
     /// The text of a path parameter.
     #[must_use]
     pub fn parameter(&self, name: &str) -> &str {
-        self.parameters.iter().find(|(n, _)| *n == name).map_or("", |(_, v)| v)
+        self.parameters
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map_or("", |(_, v)| v)
     }
 
     /// The node a path parameter names.
@@ -90,7 +93,10 @@ impl<'a> Call<'a> {
         if text.contains('@') && text.len() <= 320 {
             return Ok(Ref::Alias(alias::email(text)));
         }
-        Err(Fault::field(field, format_args!("Not an email, GID, or \"me\": {}", clip(text))))
+        Err(Fault::field(
+            field,
+            format_args!("Not an email, GID, or \"me\": {}", clip(text)),
+        ))
     }
 
     /// A query parameter; empty counts as absent.
@@ -98,7 +104,10 @@ impl<'a> Call<'a> {
     /// # Errors
     /// When it is given twice.
     pub fn query(&self, name: &str) -> Result<Option<&str>, Fault> {
-        let value = self.query.get(name).map_err(|e| Fault::invalid(e.to_string()))?;
+        let value = self
+            .query
+            .get(name)
+            .map_err(|e| Fault::invalid(e.to_string()))?;
         Ok(value.filter(|v| !v.is_empty()))
     }
 
@@ -115,7 +124,9 @@ impl<'a> Call<'a> {
     /// # Errors
     /// When it is given twice, or does not name a user.
     pub fn query_user(&self, name: &str) -> Result<Option<Ref>, Fault> {
-        self.query(name)?.map(|text| self.user(name, text)).transpose()
+        self.query(name)?
+            .map(|text| self.user(name, text))
+            .transpose()
     }
 
     /// An instant in a query parameter; `now` is one.
@@ -126,7 +137,9 @@ impl<'a> Call<'a> {
         match self.query(name)? {
             None => Ok(None),
             Some("now") => Ok(Some(self.now)),
-            Some(text) => Time::parse(text, true).map(Some).map_err(|e| Fault::field(name, e)),
+            Some(text) => Time::parse(text, true)
+                .map(Some)
+                .map_err(|e| Fault::field(name, e)),
         }
     }
 
@@ -155,7 +168,9 @@ impl<'a> Call<'a> {
     /// # Errors
     /// When it is there but not a gid.
     pub fn body_gid(&self, name: &str) -> Result<Option<Gid>, Fault> {
-        self.field(name).map(|v| gid(name, &check::reference(name, v)?)).transpose()
+        self.field(name)
+            .map(|v| gid(name, &check::reference(name, v)?))
+            .transpose()
     }
 
     /// The gid in a body field that must be there.
@@ -179,7 +194,10 @@ impl<'a> Call<'a> {
     /// # Errors
     /// When it is neither, or an item does not name a user.
     pub fn users(&self, name: &str) -> Result<Vec<Ref>, Fault> {
-        self.list(name)?.iter().map(|text| self.user(name, text)).collect()
+        self.list(name)?
+            .iter()
+            .map(|text| self.user(name, text))
+            .collect()
     }
 
     /// The gids in a body field: an array, or text separated by commas.
@@ -187,7 +205,11 @@ impl<'a> Call<'a> {
     /// # Errors
     /// When it is neither, or an item is not a gid.
     pub fn gids(&self, name: &str) -> Result<Vec<Gid>, Fault> {
-        self.list(name)?.iter().enumerate().map(|(i, text)| gid(&format!("{name}: [{i}]"), text)).collect()
+        self.list(name)?
+            .iter()
+            .enumerate()
+            .map(|(i, text)| gid(&format!("{name}: [{i}]"), text))
+            .collect()
     }
 
     fn list(&self, name: &str) -> Result<Vec<String>, Fault> {
@@ -216,11 +238,17 @@ impl<'a> Call<'a> {
         // A task list stands in for a project where its sections are meant.
         let list = ty == Type::Project && self.operation.path.contains("/sections");
         let fits = |n: &&Node| n.ty == ty || (list && n.ty == Type::UserTaskList);
-        let found = view.resolve(&self.path(name)?).and_then(|g| view.node(g)).filter(fits);
+        let found = view
+            .resolve(&self.path(name)?)
+            .and_then(|g| view.node(g))
+            .filter(fits);
         let node = found.ok_or_else(|| Fault::unknown(noun, clip(self.parameter(name))))?;
         allowed(view, node, least)?;
         match (self.operation.premium, node.home) {
-            (Some(message), Some(home)) if !view.viewer.seat(home).is_some_and(|s| s.paid) && view.viewer.service != Some(home) => {
+            (Some(message), Some(home))
+                if !view.viewer.seat(home).is_some_and(|s| s.paid)
+                    && view.viewer.service != Some(home) =>
+            {
                 Err(Fault::premium(message))
             }
             _ => Ok(node),
@@ -231,8 +259,18 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// 400 when there is no such node of these types, 403 when the level is not enough.
-    pub fn named<'v>(&self, view: &'v View, field: &str, name: &Ref, types: &[Type], least: Level) -> Result<&'v Node, Fault> {
-        let found = view.resolve(name).and_then(|g| view.node(g)).filter(|n| types.contains(&n.ty));
+    pub fn named<'v>(
+        &self,
+        view: &'v View,
+        field: &str,
+        name: &Ref,
+        types: &[Type],
+        least: Level,
+    ) -> Result<&'v Node, Fault> {
+        let found = view
+            .resolve(name)
+            .and_then(|g| view.node(g))
+            .filter(|n| types.contains(&n.ty));
         let node = found.ok_or_else(|| Fault::unknown_ref(field, show(name)))?;
         allowed(view, node, least)?;
         Ok(node)
@@ -248,8 +286,16 @@ pub fn allowed(view: &View, node: &Node, least: Level) -> Result<(), Fault> {
     match view.level(node.gid) {
         Level::None => Err(Fault::no_access(noun)),
         level if level < least => {
-            let what = if least == Level::Admin { "administer" } else if least == Level::Commenter { "comment on" } else { "change" };
-            Err(Fault::forbidden(format!("You do not have permission to {what} this {noun}.")))
+            let what = if least == Level::Admin {
+                "administer"
+            } else if least == Level::Commenter {
+                "comment on"
+            } else {
+                "change"
+            };
+            Err(Fault::forbidden(format!(
+                "You do not have permission to {what} this {noun}."
+            )))
         }
         _ => Ok(()),
     }
@@ -260,13 +306,18 @@ pub fn allowed(view: &View, node: &Node, least: Level) -> Result<(), Fault> {
 /// # Errors
 /// When the text is not one.
 pub fn gid(field: &str, text: &str) -> Result<Gid, Fault> {
-    Gid::parse(text).ok_or_else(|| Fault::field(field, format_args!("Not a recognized ID: {}", clip(text))))
+    Gid::parse(text)
+        .ok_or_else(|| Fault::field(field, format_args!("Not a recognized ID: {}", clip(text))))
 }
 
 /// Text separated by commas.
 #[must_use]
 pub fn split(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect()
+    text.split(',')
+        .map(str::trim)
+        .filter(|t| !t.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A reference as the client gave it.

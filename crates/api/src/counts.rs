@@ -22,7 +22,11 @@ const NAMES: [&str; 6] = [
 /// Counts what the caller asked for by walking the project's tasks.
 pub(crate) async fn answer(api: &Api, call: &Call<'_>, project: Gid) -> Result<Answered, Failure> {
     let fields = call.options.fields.clone().unwrap_or_default();
-    let asked: Vec<&str> = fields.iter().flat_map(|f| f.split(',')).map(str::trim).collect();
+    let asked: Vec<&str> = fields
+        .iter()
+        .flat_map(|f| f.split(','))
+        .map(str::trim)
+        .collect();
     let mut counts = [0u64; 6];
     if NAMES.iter().any(|n| asked.contains(n)) {
         let mut after = None;
@@ -33,13 +37,22 @@ pub(crate) async fn answer(api: &Api, call: &Call<'_>, project: Gid) -> Result<A
             page.limit = 1000;
             page.after = after.take();
             // A filter that every task passes, so that bodies are read with the rows.
-            page.filters.push(workgraph_core::graph::Filter::Is(workgraph_core::Type::Task));
+            page.filters.push(workgraph_core::graph::Filter::Is(
+                workgraph_core::Type::Task,
+            ));
             want.page = Some(page);
             let view = driver::load(api, &want).await?;
             for node in view.rows.gids.iter().filter_map(|g| view.node(*g)) {
                 let done = node.get(task::COMPLETED);
                 let milestone = node.get(task::SUBTYPE).as_deref() == Some("milestone");
-                for (count, hit) in counts.iter_mut().zip([true, !done, done, milestone, milestone && !done, milestone && done]) {
+                for (count, hit) in counts.iter_mut().zip([
+                    true,
+                    !done,
+                    done,
+                    milestone,
+                    milestone && !done,
+                    milestone && done,
+                ]) {
                     *count += u64::from(hit);
                 }
             }
@@ -60,5 +73,10 @@ pub(crate) async fn answer(api: &Api, call: &Call<'_>, project: Gid) -> Result<A
     }
     out.push('}');
     let cost = u32::try_from(1 + asked.len() * 10).unwrap_or(u32::MAX);
-    Ok(driver::done(call, 200, envelope::data(out.as_bytes()), cost))
+    Ok(driver::done(
+        call,
+        200,
+        envelope::data(out.as_bytes()),
+        cost,
+    ))
 }

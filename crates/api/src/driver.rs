@@ -26,11 +26,18 @@ pub(crate) struct Answered {
 /// How often a conflict is decided again before it is the server's fault.
 const ATTEMPTS: usize = 64;
 
-pub(crate) async fn run(api: &Api, call: &Call<'_>, grant: &Grant, path: &str) -> Result<Answered, Failure> {
+pub(crate) async fn run(
+    api: &Api,
+    call: &Call<'_>,
+    grant: &Grant,
+    path: &str,
+) -> Result<Answered, Failure> {
     let asked = ask(call, grant)?;
     match call.operation.run {
         Run::Get => {
-            let Some((name, _)) = call.parameters.last() else { return Err(Fault::missing("gid").into()) };
+            let Some((name, _)) = call.parameters.last() else {
+                return Err(Fault::missing("gid").into());
+            };
             let target = call.path(name)?;
             let view = load(api, &call.want().follow(target, Arc::clone(&asked.plan))).await?;
             let gid = call.target(&view, name, Level::Viewer)?.gid;
@@ -40,7 +47,8 @@ pub(crate) async fn run(api: &Api, call: &Call<'_>, grant: &Grant, path: &str) -
             let mut want = needs(call)?;
             // The record is whatever the function chooses among what was wanted.
             let all: Vec<usize> = (0..want.refs.len()).collect();
-            want.plans.extend(all.into_iter().map(|at| (at, Arc::clone(&asked.plan))));
+            want.plans
+                .extend(all.into_iter().map(|at| (at, Arc::clone(&asked.plan))));
             let view = load(api, &want).await?;
             let gid = choose(call, &view)?;
             if call.operation.answer == Answer::Counts {
@@ -51,7 +59,9 @@ pub(crate) async fn run(api: &Api, call: &Call<'_>, grant: &Grant, path: &str) -
         Run::Page(lists) => list(api, call, grant, path, listed(call, lists)?, &asked).await,
         Run::PageOf(describe) => list(api, call, grant, path, describe(call)?, &asked).await,
         Run::Delete(least) => {
-            let Some((name, _)) = call.parameters.last() else { return Err(Fault::missing("gid").into()) };
+            let Some((name, _)) = call.parameters.last() else {
+                return Err(Fault::missing("gid").into());
+            };
             let want = call.want().node(call.path(name)?);
             commit(api, call, &|_| Ok(want.clone()), &|call, view| {
                 let node = call.target(view, name, least)?;
@@ -81,24 +91,46 @@ fn ask(call: &Call<'_>, grant: &Grant) -> Result<Asked, Failure> {
     if let Some(fields) = &call.options.fields {
         let names = Names::parse(&fields.join(","))?;
         let asked = plan::asked(ty, &names);
-        if let Some((scope, field)) = asked.scopes.iter().find(|(scope, _)| !grant.scopes.allows(scope)) {
-            return Err(Failure::Scope(workgraph_wire::message::missing_scope(field, scope)));
+        if let Some((scope, field)) = asked
+            .scopes
+            .iter()
+            .find(|(scope, _)| !grant.scopes.allows(scope))
+        {
+            return Err(Failure::Scope(workgraph_wire::message::missing_scope(
+                field, scope,
+            )));
         }
-        return Ok(Asked { plan: asked.plan, named: asked.cost });
+        return Ok(Asked {
+            plan: asked.plan,
+            named: asked.cost,
+        });
     }
-    let plan = if matches!(call.operation.answer, Answer::List(_)) { plan::compact(ty) } else { plan::full(ty) };
+    let plan = if matches!(call.operation.answer, Answer::List(_)) {
+        plan::compact(ty)
+    } else {
+        plan::full(ty)
+    };
     Ok(Asked { plan, named: 0 })
 }
 
 pub(crate) async fn load(api: &Api, want: &Want) -> Result<View, Failure> {
-    api.graph.load(want).await.map_err(|e| Failure::Server(e.to_string()))
+    api.graph
+        .load(want)
+        .await
+        .map_err(|e| Failure::Server(e.to_string()))
 }
 
 type NeedsFn<'f> = &'f (dyn Fn(&Call<'_>) -> Result<Want, Fault> + Sync);
-type DecideFn<'f> = &'f (dyn Fn(&Call<'_>, &View) -> Result<crate::operation::Decision, Fault> + Sync);
+type DecideFn<'f> =
+    &'f (dyn Fn(&Call<'_>, &View) -> Result<crate::operation::Decision, Fault> + Sync);
 
 /// Decides and commits, again after each conflict; gives the node to answer with.
-async fn commit(api: &Api, call: &Call<'_>, needs: NeedsFn<'_>, decide: DecideFn<'_>) -> Result<Option<Gid>, Failure> {
+async fn commit(
+    api: &Api,
+    call: &Call<'_>,
+    needs: NeedsFn<'_>,
+    decide: DecideFn<'_>,
+) -> Result<Option<Gid>, Failure> {
     for _ in 0..ATTEMPTS {
         let want = needs(call)?;
         let view = load(api, &want).await?;
@@ -121,12 +153,21 @@ async fn commit(api: &Api, call: &Call<'_>, needs: NeedsFn<'_>, decide: DecideFn
             Err(error) => return Err(Failure::Server(error.to_string())),
         }
     }
-    Err(Failure::Server(format!("{} conflicted {ATTEMPTS} times", call.operation.id)))
+    Err(Failure::Server(format!(
+        "{} conflicted {ATTEMPTS} times",
+        call.operation.id
+    )))
 }
 
 /// The reply of a write: the record as it now is.
-async fn written(api: &Api, call: &Call<'_>, subject: Option<Gid>, asked: &Asked) -> Result<Answered, Failure> {
-    let (Answer::Record(_) | Answer::Created(_), Some(gid)) = (call.operation.answer, subject) else {
+async fn written(
+    api: &Api,
+    call: &Call<'_>,
+    subject: Option<Gid>,
+    asked: &Asked,
+) -> Result<Answered, Failure> {
+    let (Answer::Record(_) | Answer::Created(_), Some(gid)) = (call.operation.answer, subject)
+    else {
         return Ok(done(call, 200, envelope::empty(), 1));
     };
     let view = load(api, &call.want().follow(gid, Arc::clone(&asked.plan))).await?;
@@ -147,7 +188,12 @@ fn record(api: &Api, call: &Call<'_>, view: &View, gid: Gid, asked: &Asked) -> A
     let mut projector = Projector::new(view, &api.settings.base_url);
     projector.record(gid, &asked.plan);
     let (json, objects) = projector.finish();
-    done(call, 200, envelope::data(&json), cost(objects, asked.named, 1))
+    done(
+        call,
+        200,
+        envelope::data(&json),
+        cost(objects, asked.named, 1),
+    )
 }
 
 fn cost(objects: u64, named: u32, rows: usize) -> u32 {
@@ -156,43 +202,99 @@ fn cost(objects: u64, named: u32, rows: usize) -> u32 {
 }
 
 pub(crate) fn done(call: &Call<'_>, status: u16, body: Vec<u8>, cost: u32) -> Answered {
-    let body = if call.options.pretty { envelope::pretty(&body) } else { body };
-    Answered { reply: Reply::json(status, body), cost }
+    let body = if call.options.pretty {
+        envelope::pretty(&body)
+    } else {
+        body
+    };
+    Answered {
+        reply: Reply::json(status, body),
+        cost,
+    }
 }
 
 /// The list that a row of the table describes.
 fn listed(call: &Call<'_>, lists: Lists) -> Result<Listed, Fault> {
-    let Some((name, _)) = call.parameters.first() else { return Err(Fault::missing("gid")) };
+    let Some((name, _)) = call.parameters.first() else {
+        return Err(Fault::missing("gid"));
+    };
     let mut want = call.want();
     let anchor = want.add(call.path(name)?);
     let anchor_type = parameter_type(name).unwrap_or(Type::Task);
     let (from, open) = match lists {
-        Lists::Edges { rel, dir, give, open } => (Listing::Edges { anchor, rel, dir, give }, open),
+        Lists::Edges {
+            rel,
+            dir,
+            give,
+            open,
+        } => (
+            Listing::Edges {
+                anchor,
+                rel,
+                dir,
+                give,
+            },
+            open,
+        ),
         Lists::Alphabetical(rel, dir) => (Listing::Alphabetical { anchor, rel, dir }, true),
         Lists::Home(ty) => (Listing::Home { anchor, ty }, false),
         Lists::Tasks if anchor_type == Type::Section => {
             let rel = workgraph_core::registry::rel::SECTION;
-            (Listing::Edges { anchor, rel, dir: workgraph_core::registry::Dir::In, give: workgraph_core::graph::Give::Far }, true)
+            (
+                Listing::Edges {
+                    anchor,
+                    rel,
+                    dir: workgraph_core::registry::Dir::In,
+                    give: workgraph_core::graph::Give::Far,
+                },
+                true,
+            )
         }
-        Lists::Tasks => (tasks_of_container(anchor, anchor_type == Type::UserTaskList), anchor_type == Type::Project),
+        Lists::Tasks => (
+            tasks_of_container(anchor, anchor_type == Type::UserTaskList),
+            anchor_type == Type::Project,
+        ),
     };
-    Ok(Listed { want, page: page(from, open), computed: false, anchor: name, anchor_type })
+    Ok(Listed {
+        want,
+        page: page(from, open),
+        computed: false,
+        anchor: name,
+        anchor_type,
+    })
 }
 
 /// A page of a list, without its bounds.
 pub(crate) fn page(from: Listing, open: bool) -> Page {
-    Page { from, filters: Vec::new(), after: None, limit: 0, upto: None, open, seen: 0, cap: u32::MAX }
+    Page {
+        from,
+        filters: Vec::new(),
+        after: None,
+        limit: 0,
+        upto: None,
+        open,
+        seen: 0,
+        cap: u32::MAX,
+    }
 }
 
 /// The filters that a row of the table names, from the query.
 fn filters(call: &Call<'_>, page: &mut Page) -> Result<(), Fault> {
     for name in call.operation.filters {
         match *name {
-            "completed_since" => page.filters.extend(call.query_time(name)?.map(Filter::CompletedSince)),
-            "modified_since" => page.filters.extend(call.query_time(name)?.map(Filter::ModifiedSince)),
+            "completed_since" => page
+                .filters
+                .extend(call.query_time(name)?.map(Filter::CompletedSince)),
+            "modified_since" => page
+                .filters
+                .extend(call.query_time(name)?.map(Filter::ModifiedSince)),
             "archived" => {
-                let wanted = call.query.flag(name).map_err(|e| Fault::invalid(e.to_string()))?;
-                page.filters.extend(wanted.map(|on| Filter::Flag("archived", on)));
+                let wanted = call
+                    .query
+                    .flag(name)
+                    .map_err(|e| Fault::invalid(e.to_string()))?;
+                page.filters
+                    .extend(wanted.map(|on| Filter::Flag("archived", on)));
             }
             _ => {}
         }
@@ -200,19 +302,34 @@ fn filters(call: &Call<'_>, page: &mut Page) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn list(api: &Api, call: &Call<'_>, grant: &Grant, path: &str, mut listed: Listed, asked: &Asked) -> Result<Answered, Failure> {
+async fn list(
+    api: &Api,
+    call: &Call<'_>,
+    grant: &Grant,
+    path: &str,
+    mut listed: Listed,
+    asked: &Asked,
+) -> Result<Answered, Failure> {
     filters(call, &mut listed.page)?;
     let bounds = Paging::of(call, grant, path, &listed)?;
     let position = bounds.open(api, call)?;
     let silent = matches!(listed.page.from, Listing::Alphabetical { .. });
-    position.bound(&mut listed.page, &call.settings.clone(), listed.computed, silent);
+    position.bound(
+        &mut listed.page,
+        &call.settings.clone(),
+        listed.computed,
+        silent,
+    );
     let mut want = listed.want;
     want.page = Some(listed.page);
     want.page_plan = Some(Arc::clone(&asked.plan));
     let view = load(api, &want).await?;
     let anchor = match want.page.as_ref().map(|p| &p.from) {
         Some(
-            Listing::Edges { anchor, .. } | Listing::Through { anchor, .. } | Listing::Home { anchor, .. } | Listing::Alphabetical { anchor, .. },
+            Listing::Edges { anchor, .. }
+            | Listing::Through { anchor, .. }
+            | Listing::Home { anchor, .. }
+            | Listing::Alphabetical { anchor, .. },
         ) => want.refs.get(*anchor),
         None => None,
     };
@@ -220,12 +337,32 @@ async fn list(api: &Api, call: &Call<'_>, grant: &Grant, path: &str, mut listed:
     let mut projector = Projector::new(&view, &api.settings.base_url);
     projector.list(&view.rows.gids, &asked.plan);
     let (json, objects) = projector.finish();
-    let body = paging::finish(api, call, &bounds, &position, &view.rows, &json, listed.computed, silent)?;
-    Ok(done(call, 200, body, cost(objects, asked.named, view.rows.gids.len())))
+    let body = paging::finish(
+        api,
+        call,
+        &bounds,
+        &position,
+        &view.rows,
+        &json,
+        listed.computed,
+        silent,
+    )?;
+    Ok(done(
+        call,
+        200,
+        body,
+        cost(objects, asked.named, view.rows.gids.len()),
+    ))
 }
 
 /// Whether the thing whose list is asked for exists and may be seen.
-fn anchored(call: &Call<'_>, view: &View, anchor: Option<&Ref>, name: &str, ty: Type) -> Result<(), Fault> {
+fn anchored(
+    call: &Call<'_>,
+    view: &View,
+    anchor: Option<&Ref>,
+    name: &str,
+    ty: Type,
+) -> Result<(), Fault> {
     if let Some((first, _)) = call.parameters.first() {
         if *first == name {
             return call.target(view, name, Level::Viewer).map(|_| ());
@@ -233,7 +370,10 @@ fn anchored(call: &Call<'_>, view: &View, anchor: Option<&Ref>, name: &str, ty: 
         call.target(view, first, Level::Viewer)?;
     }
     let Some(anchor) = anchor else { return Ok(()) };
-    let node = view.resolve(anchor).and_then(|g| view.node(g)).filter(|n| n.ty == ty);
+    let node = view
+        .resolve(anchor)
+        .and_then(|g| view.node(g))
+        .filter(|n| n.ty == ty);
     let node = node.ok_or_else(|| Fault::unknown_ref(name, crate::call::show(anchor)))?;
     allowed(view, node, Level::Viewer)
 }

@@ -41,12 +41,15 @@ pub fn reply(failure: &Failure, hide_forbidden: bool, entropy: &dyn Entropy) -> 
     match failure {
         Failure::NoRoute => say(404, message::NO_ROUTE),
         Failure::Unauthorized(text, code) => {
-            let challenge = code.map_or_else(|| "Bearer".to_owned(), |c| format!("Bearer error=\"{c}\""));
+            let challenge =
+                code.map_or_else(|| "Bearer".to_owned(), |c| format!("Bearer error=\"{c}\""));
             say(401, text).with("WWW-Authenticate", challenge)
         }
         Failure::BadHeader(text) => say(400, text),
         Failure::Scope(text) => say(403, text),
-        Failure::Limited(refusal) => say(429, message::RATE_LIMITED).with("Retry-After", refusal.retry_after.to_string()),
+        Failure::Limited(refusal) => {
+            say(429, message::RATE_LIMITED).with("Retry-After", refusal.retry_after.to_string())
+        }
         Failure::MediaType => say(415, message::UNSUPPORTED_MEDIA),
         Failure::TooLarge => say(413, message::BODY_TOO_LARGE),
         Failure::Fault(fault) => match fault.kind {
@@ -62,7 +65,10 @@ pub fn reply(failure: &Failure, hide_forbidden: bool, entropy: &dyn Entropy) -> 
             let _missing = entropy.fill(&mut random);
             let phrase = workgraph_wire::phrase::phrase(u64::from_le_bytes(random));
             tracing::error!(phrase, why, "request failed");
-            Reply::json(500, error::errors(&[ErrorObject::with_phrase(message::SERVER_ERROR, phrase)]))
+            Reply::json(
+                500,
+                error::errors(&[ErrorObject::with_phrase(message::SERVER_ERROR, phrase)]),
+            )
         }
     }
 }

@@ -132,17 +132,41 @@ impl Decision {
     /// Changes without a record to answer with.
     #[must_use]
     pub fn of(changes: Changes) -> Self {
-        Self { changes, ..Self::default() }
+        Self {
+            changes,
+            ..Self::default()
+        }
     }
     /// Changes, and the record to answer with.
     #[must_use]
     pub fn about(changes: Changes, subject: Gid) -> Self {
-        Self { changes, subject: Some(subject), accounts: Vec::new() }
+        Self {
+            changes,
+            subject: Some(subject),
+            accounts: Vec::new(),
+        }
     }
 }
 
-const fn row(id: &'static str, method: Method, path: &'static str, answer: Answer, run: Run) -> Operation {
-    Operation { id, method, path, scope: None, query: &[], filters: &[], body: &[], answer, premium: None, run }
+const fn row(
+    id: &'static str,
+    method: Method,
+    path: &'static str,
+    answer: Answer,
+    run: Run,
+) -> Operation {
+    Operation {
+        id,
+        method,
+        path,
+        scope: None,
+        query: &[],
+        filters: &[],
+        body: &[],
+        answer,
+        premium: None,
+        run,
+    }
 }
 
 /// Answers with the record of the last path parameter.
@@ -152,8 +176,20 @@ pub const fn get(id: &'static str, path: &'static str, ty: Type) -> Operation {
 }
 /// Answers with the record a function chooses.
 #[must_use]
-pub const fn read(id: &'static str, path: &'static str, ty: Type, needs: Needs, choose: fn(&Call<'_>, &View) -> Result<Gid, Fault>) -> Operation {
-    row(id, Method::Get, path, Answer::Record(ty), Run::Read(needs, choose))
+pub const fn read(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    needs: Needs,
+    choose: fn(&Call<'_>, &View) -> Result<Gid, Fault>,
+) -> Operation {
+    row(
+        id,
+        Method::Get,
+        path,
+        Answer::Record(ty),
+        Run::Read(needs, choose),
+    )
 }
 /// Lists something at the first path parameter.
 #[must_use]
@@ -162,18 +198,47 @@ pub const fn page(id: &'static str, path: &'static str, ty: Type, lists: Lists) 
 }
 /// Lists what a function describes.
 #[must_use]
-pub const fn page_of(id: &'static str, path: &'static str, ty: Type, list: fn(&Call<'_>) -> Result<Listed, Fault>) -> Operation {
+pub const fn page_of(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    list: fn(&Call<'_>) -> Result<Listed, Fault>,
+) -> Operation {
     row(id, Method::Get, path, Answer::List(ty), Run::PageOf(list))
 }
 /// Creates a node.
 #[must_use]
-pub const fn create(id: &'static str, path: &'static str, ty: Type, needs: Needs, decide: Decide) -> Operation {
-    row(id, Method::Post, path, Answer::Created(ty), Run::Act(needs, decide))
+pub const fn create(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    needs: Needs,
+    decide: Decide,
+) -> Operation {
+    row(
+        id,
+        Method::Post,
+        path,
+        Answer::Created(ty),
+        Run::Act(needs, decide),
+    )
 }
 /// Updates the node of the last path parameter.
 #[must_use]
-pub const fn update(id: &'static str, path: &'static str, ty: Type, needs: Needs, decide: Decide) -> Operation {
-    row(id, Method::Put, path, Answer::Record(ty), Run::Act(needs, decide))
+pub const fn update(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    needs: Needs,
+    decide: Decide,
+) -> Operation {
+    row(
+        id,
+        Method::Put,
+        path,
+        Answer::Record(ty),
+        Run::Act(needs, decide),
+    )
 }
 /// Trashes the node of the last path parameter.
 #[must_use]
@@ -183,7 +248,13 @@ pub const fn delete(id: &'static str, path: &'static str, level: Level) -> Opera
 /// Does what the path names.
 #[must_use]
 pub const fn act(id: &'static str, path: &'static str, needs: Needs, decide: Decide) -> Operation {
-    row(id, Method::Post, path, Answer::Empty, Run::Act(needs, decide))
+    row(
+        id,
+        Method::Post,
+        path,
+        Answer::Empty,
+        Run::Act(needs, decide),
+    )
 }
 
 impl Operation {

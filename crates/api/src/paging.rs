@@ -31,30 +31,62 @@ const FREE: &[&str] = &["limit", "offset", "opt_fields", "opt_pretty", "opt_expa
 
 impl Paging {
     /// Binds a walk to user, app, operation, path and filters.
-    pub(crate) fn of(call: &Call<'_>, grant: &Grant, path: &str, _listed: &Listed) -> Result<Self, Failure> {
-        let limit = call.query.limit().map_err(|e| Fault::invalid(e.to_string()))?;
-        let mut filters: Vec<(&str, &str)> = call.query.iter().filter(|(n, _)| !FREE.contains(n)).collect();
+    pub(crate) fn of(
+        call: &Call<'_>,
+        grant: &Grant,
+        path: &str,
+        _listed: &Listed,
+    ) -> Result<Self, Failure> {
+        let limit = call
+            .query
+            .limit()
+            .map_err(|e| Fault::invalid(e.to_string()))?;
+        let mut filters: Vec<(&str, &str)> = call
+            .query
+            .iter()
+            .filter(|(n, _)| !FREE.contains(n))
+            .collect();
         filters.sort_unstable();
         let user = grant.user.to_be_bytes();
         let app = grant.app.unwrap_or(0).to_be_bytes();
         let service = grant.workspace.unwrap_or(0).to_be_bytes();
-        let mut parts: Vec<&[u8]> = vec![&user, &app, &service, call.operation.id.as_bytes(), path.as_bytes()];
+        let mut parts: Vec<&[u8]> = vec![
+            &user,
+            &app,
+            &service,
+            call.operation.id.as_bytes(),
+            path.as_bytes(),
+        ];
         for (name, value) in &filters {
             // What `now` means changes while a walk goes on; the walk keeps its own start.
             parts.push(name.as_bytes());
             parts.push(value.as_bytes());
         }
-        Ok(Self { limit, listing: listing(&parts), path: path.to_owned() })
+        Ok(Self {
+            limit,
+            listing: listing(&parts),
+            path: path.to_owned(),
+        })
     }
 
     /// Opens the token the client sent, if any.
     pub(crate) fn open(&self, api: &Api, call: &Call<'_>) -> Result<Position, Failure> {
         let limit = self.limit.map_or(usize::MAX, usize::from);
-        let given = call.query.get("offset").map_err(|e| Fault::invalid(e.to_string()))?;
+        let given = call
+            .query
+            .get("offset")
+            .map_err(|e| Fault::invalid(e.to_string()))?;
         let Some(token) = given else {
-            return Ok(Position { limit, paged: self.limit.is_some(), ..Position::default() });
+            return Ok(Position {
+                limit,
+                paged: self.limit.is_some(),
+                ..Position::default()
+            });
         };
-        let keys = api.keys.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let keys = api
+            .keys
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let cursor = Cursor::open(token, &keys, self.listing, api.clock.now()).map_err(|e| {
             Fault::invalid(match e {
                 CursorError::Invalid => message::OFFSET_INVALID,
@@ -78,7 +110,11 @@ impl Position {
         page.after.clone_from(&self.after);
         page.upto = self.upto;
         page.seen = self.sent;
-        page.cap = if settings.set_cap == 0 { u32::MAX } else { settings.set_cap };
+        page.cap = if settings.set_cap == 0 {
+            u32::MAX
+        } else {
+            settings.set_cap
+        };
         let most = match settings.unpaginated_max {
             _ if self.paged => self.limit,
             _ if silent => ALPHABETICAL_CAP,
@@ -94,7 +130,10 @@ impl Position {
 }
 
 /// The body of a page, with the token of the next one.
-#[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename the arguments")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one call site; a struct would only rename the arguments"
+)]
 pub(crate) fn finish(
     api: &Api,
     call: &Call<'_>,
@@ -127,10 +166,22 @@ pub(crate) fn finish(
         expires: api.clock.now() + settings.offset_lifetime,
     };
     let nonce = api.random::<12>()?;
-    let keys = api.keys.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let keys = api
+        .keys
+        .read()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     let offset = cursor.seal(&keys, nonce);
-    let query = call.query.rewrite(u16::try_from(position.limit).unwrap_or(100), &offset);
+    let query = call
+        .query
+        .rewrite(u16::try_from(position.limit).unwrap_or(100), &offset);
     let path = format!("{}?{query}", bounds.path);
     let uri = format!("{}{path}", settings.base_url);
-    Ok(envelope::page(json, Next::Page { offset: &offset, path: &path, uri: &uri }))
+    Ok(envelope::page(
+        json,
+        Next::Page {
+            offset: &offset,
+            path: &path,
+            uri: &uri,
+        },
+    ))
 }

@@ -81,7 +81,8 @@ impl Api {
     /// A fresh gid.
     #[must_use]
     pub fn fresh(&self) -> Gid {
-        self.mint.next(Time::from_system(self.clock.now()).millis().unsigned_abs())
+        self.mint
+            .next(Time::from_system(self.clock.now()).millis().unsigned_abs())
     }
 
     /// Answers a request. Never fails: whatever goes wrong has a reply.
@@ -89,7 +90,10 @@ impl Api {
         let mut permit = None;
         let (operation, outcome) = match self.router.find(&request.method, &request.path) {
             None => ("", Err(Failure::NoRoute)),
-            Some(found) => (found.operation.id, self.walk(&request, &found, &mut permit).await),
+            Some(found) => (
+                found.operation.id,
+                self.walk(&request, &found, &mut permit).await,
+            ),
         };
         let mut reply = match outcome {
             Ok(answered) => {
@@ -106,7 +110,12 @@ impl Api {
     }
 
     /// Match → authenticate → limit → authorize → parse → load, decide, commit, project.
-    async fn walk(&self, request: &Request, found: &Match, permit: &mut Option<Permit>) -> Result<Answered, Failure> {
+    async fn walk(
+        &self,
+        request: &Request,
+        found: &Match,
+        permit: &mut Option<Permit>,
+    ) -> Result<Answered, Failure> {
         let operation = found.operation;
         let grant = self.authenticate(&request.authorization).await?;
         *permit = Some(self.admit(operation, &grant)?);
@@ -133,14 +142,24 @@ impl Api {
         let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
         let token = bearer(&headers).map_err(|e| match e {
             BearerError::Missing => Failure::Unauthorized(message::NOT_AUTHORIZED, None),
-            BearerError::Repeated => Failure::BadHeader("Authorization: given twice; send one header".to_owned()),
-            BearerError::Scheme => Failure::Unauthorized("Not Authorized: a bearer token is needed", None),
-            BearerError::Empty | BearerError::Spaced => Failure::Unauthorized(message::NOT_AUTHORIZED, Some("invalid_token")),
+            BearerError::Repeated => {
+                Failure::BadHeader("Authorization: given twice; send one header".to_owned())
+            }
+            BearerError::Scheme => {
+                Failure::Unauthorized("Not Authorized: a bearer token is needed", None)
+            }
+            BearerError::Empty | BearerError::Spaced => {
+                Failure::Unauthorized(message::NOT_AUTHORIZED, Some("invalid_token"))
+            }
         })?;
         let invalid = || Failure::Unauthorized(message::NOT_AUTHORIZED, Some("invalid_token"));
         let digest = digest(token).ok_or_else(invalid)?;
-        let (record, account) =
-            self.tokens.find(&digest).await.map_err(|e| Failure::Server(e.to_string()))?.ok_or_else(invalid)?;
+        let (record, account) = self
+            .tokens
+            .find(&digest)
+            .await
+            .map_err(|e| Failure::Server(e.to_string()))?
+            .ok_or_else(invalid)?;
         check(&record, &account, self.clock.now()).map_err(|refusal| match refusal {
             Refusal::Expired if record.kind == TokenKind::Access => {
                 Failure::Unauthorized(message::EXPIRED_BEARER, Some("invalid_token"))
@@ -150,20 +169,32 @@ impl Api {
     }
 
     fn admit(&self, operation: &Operation, grant: &Grant) -> Result<Permit, Failure> {
-        let quota = self.limiter.settings().standard.of(grant.tier == workgraph_auth::Tier::Paid);
+        let quota = self
+            .limiter
+            .settings()
+            .standard
+            .of(grant.tier == workgraph_auth::Tier::Paid);
         let request = workgraph_limits::Request {
             key: grant.key,
-            class: if operation.method == Method::Get { Class::Read } else { Class::Write },
+            class: if operation.method == Method::Get {
+                Class::Read
+            } else {
+                Class::Write
+            },
             rate: Rate::Standard { quota },
             weight: 1,
         };
-        self.limiter.admit(&request, self.clock.now()).map_err(Failure::Limited)
+        self.limiter
+            .admit(&request, self.clock.now())
+            .map_err(Failure::Limited)
     }
 
     /// Random bytes.
     pub(crate) fn random<const N: usize>(&self) -> Result<[u8; N], Failure> {
         let mut bytes = [0u8; N];
-        self.entropy.fill(&mut bytes).map_err(|e| Failure::Server(e.to_string()))?;
+        self.entropy
+            .fill(&mut bytes)
+            .map_err(|e| Failure::Server(e.to_string()))?;
         Ok(bytes)
     }
 }
@@ -184,6 +215,10 @@ fn authorize(operation: &Operation, grant: &Grant) -> Result<(), Failure> {
 }
 
 fn viewer(grant: &Grant) -> Result<ViewerKey, Failure> {
-    let user = Gid::new(grant.user).ok_or_else(|| Failure::Server("a token names no user".to_owned()))?;
-    Ok(ViewerKey { user, service: grant.workspace.and_then(Gid::new) })
+    let user =
+        Gid::new(grant.user).ok_or_else(|| Failure::Server("a token names no user".to_owned()))?;
+    Ok(ViewerKey {
+        user,
+        service: grant.workspace.and_then(Gid::new),
+    })
 }

@@ -75,7 +75,13 @@ impl Reply {
     /// A reply with a body.
     #[must_use]
     pub fn json(status: u16, body: Vec<u8>) -> Self {
-        Self { status, headers: Vec::new(), body, operation: "", permit: None }
+        Self {
+            status,
+            headers: Vec::new(),
+            body,
+            operation: "",
+            permit: None,
+        }
     }
     /// Adds a header.
     #[must_use]
@@ -86,6 +92,9 @@ impl Reply {
     /// The value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+        self.headers
+            .iter()
+            .find(|(n, _)| n.eq_ignore_ascii_case(name))
+            .map(|(_, v)| v.as_str())
     }
 }

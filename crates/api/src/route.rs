@@ -64,7 +64,10 @@ impl Router {
             }
         }
         let (_, operation) = at.rows.iter().find(|(m, _)| *m == method)?;
-        Some(Match { operation, parameters })
+        Some(Match {
+            operation,
+            parameters,
+        })
     }
 }
 
@@ -78,7 +81,13 @@ fn decode(segment: &str) -> Option<String> {
     while let Some(b) = bytes.next() {
         let byte = if b == b'%' {
             let hex = [bytes.next()?, bytes.next()?];
-            u8::from_str_radix(std::str::from_utf8(&hex).ok().filter(|h| h.bytes().all(|b| b.is_ascii_hexdigit()))?, 16).ok()?
+            u8::from_str_radix(
+                std::str::from_utf8(&hex)
+                    .ok()
+                    .filter(|h| h.bytes().all(|b| b.is_ascii_hexdigit()))?,
+                16,
+            )
+            .ok()?
         } else {
             b
         };
@@ -97,12 +106,30 @@ mod tests {
     #[test]
     fn a_known_path_with_another_method_has_no_route() {
         let router = Router::new(crate::operations::TABLES);
-        assert_eq!(router.find("GET", "/tasks/12").unwrap().operation.id, "getTask");
-        assert_eq!(router.find("GET", "/users/ann%40x.org").unwrap().parameters, [("user_gid", "ann@x.org".to_owned())]);
+        assert_eq!(
+            router.find("GET", "/tasks/12").unwrap().operation.id,
+            "getTask"
+        );
+        assert_eq!(
+            router.find("GET", "/users/ann%40x.org").unwrap().parameters,
+            [("user_gid", "ann@x.org".to_owned())]
+        );
         for (method, path) in [
-            ("PATCH", "/tasks/12"), ("POST", "/tasks/12"), ("HEAD", "/tasks/12"), ("TRACE", "/"), ("GET", ""), ("GET", "/"),
-            ("GET", "/tasks/"), ("GET", "/tasks//1"), ("GET", "/tasks/1%2f2"), ("GET", "/tasks/..;/x"), ("GET", "/tasks/%zz"),
-            ("GET", "/tasks/%00"), ("GET", "tasks/12"), ("GET", "/TASKS/12"), ("GET", "/tasks/12/"),
+            ("PATCH", "/tasks/12"),
+            ("POST", "/tasks/12"),
+            ("HEAD", "/tasks/12"),
+            ("TRACE", "/"),
+            ("GET", ""),
+            ("GET", "/"),
+            ("GET", "/tasks/"),
+            ("GET", "/tasks//1"),
+            ("GET", "/tasks/1%2f2"),
+            ("GET", "/tasks/..;/x"),
+            ("GET", "/tasks/%zz"),
+            ("GET", "/tasks/%00"),
+            ("GET", "tasks/12"),
+            ("GET", "/TASKS/12"),
+            ("GET", "/tasks/12/"),
         ] {
             assert!(router.find(method, path).is_none(), "{method} {path}");
         }
@@ -112,8 +139,18 @@ mod tests {
     fn every_row_is_found_by_its_own_path() {
         let router = Router::new(crate::operations::TABLES);
         for operation in crate::operations::all() {
-            let path: String = operation.path.split('/').skip(1)
-                .map(|s| if s.starts_with('{') { "/7".to_owned() } else { format!("/{s}") }).collect();
+            let path: String = operation
+                .path
+                .split('/')
+                .skip(1)
+                .map(|s| {
+                    if s.starts_with('{') {
+                        "/7".to_owned()
+                    } else {
+                        format!("/{s}")
+                    }
+                })
+                .collect();
             let found = router.find(operation.method.name(), &path).unwrap();
             assert_eq!(found.operation.id, operation.id);
         }

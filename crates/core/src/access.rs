@@ -27,7 +27,10 @@ impl Level {
     /// The level of this name in the contract (`viewer`, `commenter`, `editor`, `admin`).
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        membership::LEVELS.iter().position(|l| *l == word).map(|i| Self::from_rank(i as i64 + 1))
+        membership::LEVELS
+            .iter()
+            .position(|l| *l == word)
+            .map(|i| Self::from_rank(i as i64 + 1))
     }
     /// The level kept as the rank of a membership edge.
     #[must_use]
@@ -100,7 +103,13 @@ impl Viewer {
     /// A viewer without any membership.
     #[must_use]
     pub fn alone(user: Gid) -> Self {
-        Self { user, service: None, seats: Vec::new(), teams: FxHashMap::default(), projects: FxHashMap::default() }
+        Self {
+            user,
+            service: None,
+            seats: Vec::new(),
+            teams: FxHashMap::default(),
+            projects: FxHashMap::default(),
+        }
     }
     /// The viewer's seat in a workspace.
     #[must_use]
@@ -110,12 +119,14 @@ impl Viewer {
     /// Whether the viewer is a full member (not a guest) of the workspace.
     #[must_use]
     pub fn is_member(&self, workspace: Gid) -> bool {
-        self.service == Some(workspace) || self.seat(workspace).is_some_and(|s| s.role >= Role::Member)
+        self.service == Some(workspace)
+            || self.seat(workspace).is_some_and(|s| s.role >= Role::Member)
     }
     /// Whether the viewer administers the workspace.
     #[must_use]
     pub fn is_admin(&self, workspace: Gid) -> bool {
-        self.service == Some(workspace) || self.seat(workspace).is_some_and(|s| s.role == Role::Admin)
+        self.service == Some(workspace)
+            || self.seat(workspace).is_some_and(|s| s.role == Role::Admin)
     }
 }
 
@@ -149,18 +160,29 @@ pub fn level(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Leve
     at_depth(viewer, node, facts, 0)
 }
 
-fn at_depth(viewer: &Viewer, node: &Node, facts: &mut dyn Facts, depth: u8) -> Result<Level, StoreError> {
+fn at_depth(
+    viewer: &Viewer,
+    node: &Node,
+    facts: &mut dyn Facts,
+    depth: u8,
+) -> Result<Level, StoreError> {
     if depth > MAX_DEPTH {
         return Ok(Level::None);
     }
-    let workspace = if node.ty == Type::Workspace { Some(node.gid) } else { node.home };
+    let workspace = if node.ty == Type::Workspace {
+        Some(node.gid)
+    } else {
+        node.home
+    };
     if viewer.service.is_some() && viewer.service == workspace {
         return Ok(Level::Admin);
     }
     if node.ty == Type::User {
         return user(viewer, node, facts);
     }
-    let Some(seat) = workspace.and_then(|w| viewer.seat(w)) else { return Ok(Level::None) };
+    let Some(seat) = workspace.and_then(|w| viewer.seat(w)) else {
+        return Ok(Level::None);
+    };
     let full = seat.role >= Role::Member;
     let by_role = |member: Level| match seat.role {
         Role::Admin => Level::Admin,
@@ -172,11 +194,19 @@ fn at_depth(viewer: &Viewer, node: &Node, facts: &mut dyn Facts, depth: u8) -> R
         Type::Tag => by_role(Level::Editor).max(Level::Viewer),
         Type::Team => by_visibility(viewer, node, full),
         Type::WorkspaceMembership => {
-            let own = if node.get(membership::USER) == Some(viewer.user) { Level::Viewer } else { Level::None };
+            let own = if node.get(membership::USER) == Some(viewer.user) {
+                Level::Viewer
+            } else {
+                Level::None
+            };
             by_role(Level::Viewer).max(own)
         }
         Type::TeamMembership => {
-            let own = if node.get(membership::USER) == Some(viewer.user) { Level::Viewer } else { Level::None };
+            let own = if node.get(membership::USER) == Some(viewer.user) {
+                Level::Viewer
+            } else {
+                Level::None
+            };
             of_link(viewer, node.get(membership::TEAM), facts, depth)?.max(own)
         }
         Type::ProjectMembership => of_link(viewer, node.get(membership::PARENT), facts, depth)?,
@@ -191,7 +221,11 @@ fn at_depth(viewer: &Viewer, node: &Node, facts: &mut dyn Facts, depth: u8) -> R
         },
         Type::User => Level::None,
     };
-    Ok(if seat.view_only { found.min(Level::Viewer) } else { found })
+    Ok(if seat.view_only {
+        found.min(Level::Viewer)
+    } else {
+        found
+    })
 }
 
 /// Users see themselves, and those they share a workspace with.
@@ -200,12 +234,19 @@ fn user(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Level, St
         return Ok(Level::Admin);
     }
     let places = facts.edges_of(node.gid, rel::WORKSPACES)?;
-    let shared = places.iter().any(|e| viewer.service == Some(e.dst) || viewer.seat(e.dst).is_some());
+    let shared = places
+        .iter()
+        .any(|e| viewer.service == Some(e.dst) || viewer.seat(e.dst).is_some());
     Ok(if shared { Level::Viewer } else { Level::None })
 }
 
 /// The level of a node that another belongs to.
-fn of_link(viewer: &Viewer, gid: Option<Gid>, facts: &mut dyn Facts, depth: u8) -> Result<Level, StoreError> {
+fn of_link(
+    viewer: &Viewer,
+    gid: Option<Gid>,
+    facts: &mut dyn Facts,
+    depth: u8,
+) -> Result<Level, StoreError> {
     match gid.map(|g| facts.fact(g)).transpose()?.flatten() {
         Some(node) => at_depth(viewer, &node, facts, depth + 1),
         None => Ok(Level::None),
@@ -223,7 +264,12 @@ fn by_visibility(viewer: &Viewer, node: &Node, full: bool) -> Level {
 }
 
 /// The highest of: ownership, a membership, and what the privacy setting gives to all.
-fn in_project(viewer: &Viewer, node: &Node, full: bool, facts: &mut dyn Facts) -> Result<Level, StoreError> {
+fn in_project(
+    viewer: &Viewer,
+    node: &Node,
+    full: bool,
+    facts: &mut dyn Facts,
+) -> Result<Level, StoreError> {
     if node.get(project::OWNER) == Some(viewer.user) {
         return Ok(Level::Admin);
     }
@@ -232,7 +278,11 @@ fn in_project(viewer: &Viewer, node: &Node, full: bool, facts: &mut dyn Facts) -
         Some("public_to_workspace") if full => Level::Editor,
         Some("private_to_team") if shared < Level::Editor => {
             let teams = facts.edges_of(node.gid, rel::TEAM)?;
-            if teams.iter().any(|e| viewer.teams.contains_key(&e.dst)) { Level::Editor } else { Level::None }
+            if teams.iter().any(|e| viewer.teams.contains_key(&e.dst)) {
+                Level::Editor
+            } else {
+                Level::None
+            }
         }
         _ => Level::None,
     };
@@ -240,17 +290,36 @@ fn in_project(viewer: &Viewer, node: &Node, full: bool, facts: &mut dyn Facts) -
 }
 
 /// A section is as visible as its project; those of a task list are the owner's alone.
-fn of_section(viewer: &Viewer, node: &Node, facts: &mut dyn Facts, depth: u8) -> Result<Level, StoreError> {
-    let Some(place) = node.get(section::PROJECT).map(|g| facts.fact(g)).transpose()?.flatten() else {
+fn of_section(
+    viewer: &Viewer,
+    node: &Node,
+    facts: &mut dyn Facts,
+    depth: u8,
+) -> Result<Level, StoreError> {
+    let Some(place) = node
+        .get(section::PROJECT)
+        .map(|g| facts.fact(g))
+        .transpose()?
+        .flatten()
+    else {
         return Ok(Level::None);
     };
     let found = at_depth(viewer, &place, facts, depth + 1)?;
-    Ok(if place.ty == Type::UserTaskList && found < Level::Admin { Level::None } else { found })
+    Ok(if place.ty == Type::UserTaskList && found < Level::Admin {
+        Level::None
+    } else {
+        found
+    })
 }
 
 /// A task is open to its creator, assignee and followers, to whoever may see one of its projects,
 /// and to whoever may see its parent.
-fn of_task(viewer: &Viewer, node: &Node, facts: &mut dyn Facts, depth: u8) -> Result<Level, StoreError> {
+fn of_task(
+    viewer: &Viewer,
+    node: &Node,
+    facts: &mut dyn Facts,
+    depth: u8,
+) -> Result<Level, StoreError> {
     let me = Some(viewer.user);
     let mut best = Level::None;
     if node.get(task::ASSIGNEE) == me || node.get(task::CREATED_BY) == me {

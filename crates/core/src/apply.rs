@@ -1,6 +1,8 @@
 //! Committing: applies [`Changes`] to a [`Transaction`].
 use crate::gid::Gid;
-use crate::graph::{Action, Changes, Committed, Edge, Event, Fact, Guard, Link, Place, Seq, StoreError};
+use crate::graph::{
+    Action, Changes, Committed, Edge, Event, Fact, Guard, Link, Place, Seq, StoreError,
+};
 use crate::registry::{Rel, Type, rel};
 use crate::snapshot::{Depth, Transaction};
 
@@ -23,7 +25,8 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     let mut viewers = false;
     for put in &changes.puts {
         txn.put_node(&put.node, seq)?;
-        viewers |= matches!(put.node.ty, Type::WorkspaceMembership | Type::Workspace) && put.node.version > 1;
+        viewers |= matches!(put.node.ty, Type::WorkspaceMembership | Type::Workspace)
+            && put.node.version > 1;
     }
     for gid in &changes.trash {
         trash(txn, *gid, seq, &mut facts, 0)?;
@@ -34,7 +37,14 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     }
     for link in &changes.links {
         let rank = place(txn, link)?;
-        txn.put_edge(&Edge { src: link.src, rel: link.rel, dst: link.dst, rank, seq, aux: link.aux })?;
+        txn.put_edge(&Edge {
+            src: link.src,
+            rel: link.rel,
+            dst: link.dst,
+            rank,
+            seq,
+            aux: link.aux,
+        })?;
         viewers |= is_membership(link.rel);
     }
     for (key, gid) in &changes.aliases {
@@ -43,7 +53,12 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     if viewers {
         txn.viewers_changed()?;
     }
-    txn.append(&Event { seq, at: changes.at, actor: changes.actor, facts })?;
+    txn.append(&Event {
+        seq,
+        at: changes.at,
+        actor: changes.actor,
+        facts,
+    })?;
     Ok(Committed { seq })
 }
 
@@ -54,7 +69,9 @@ fn is_membership(rel: Rel) -> bool {
 
 fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, StoreError> {
     Ok(match guard {
-        Guard::Version(gid, version) => txn.node(gid, Depth::Full)?.is_some_and(|n| n.version == version),
+        Guard::Version(gid, version) => txn
+            .node(gid, Depth::Full)?
+            .is_some_and(|n| n.version == version),
         Guard::Live(gid) => txn.node(gid, Depth::Head)?.is_some(),
         Guard::Empty(gid, rel) => txn.count_in(gid, rel)? == 0,
         Guard::AtLeast(gid, rel, least) => txn.count_in(gid, rel)? >= least,
@@ -62,7 +79,13 @@ fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, StoreError> {
 }
 
 /// Trashes a node and its subtasks.
-fn trash(txn: &mut dyn Transaction, gid: Gid, seq: Seq, facts: &mut Vec<Fact>, depth: u8) -> Result<(), StoreError> {
+fn trash(
+    txn: &mut dyn Transaction,
+    gid: Gid,
+    seq: Seq,
+    facts: &mut Vec<Fact>,
+    depth: u8,
+) -> Result<(), StoreError> {
     txn.trash_node(gid, seq)?;
     if depth >= 8 {
         return Ok(());
@@ -70,7 +93,11 @@ fn trash(txn: &mut dyn Transaction, gid: Gid, seq: Seq, facts: &mut Vec<Fact>, d
     let mut children = Vec::new();
     crate::load::all_in(txn, gid, rel::PARENT, &mut |e| children.push(e.src))?;
     for child in children {
-        facts.push(Fact { gid: child, ty: Type::Task, action: Action::Deleted });
+        facts.push(Fact {
+            gid: child,
+            ty: Type::Task,
+            action: Action::Deleted,
+        });
         trash(txn, child, seq, facts, depth + 1)?;
     }
     Ok(())
@@ -116,10 +143,16 @@ fn between(low: Option<i64>, high: Option<i64>) -> Option<i64> {
 }
 
 /// The neighbour after a key, other than the link's own present place.
-fn next(txn: &mut dyn Transaction, link: &Link, mut after: (i64, i64)) -> Result<Option<Edge>, StoreError> {
+fn next(
+    txn: &mut dyn Transaction,
+    link: &Link,
+    mut after: (i64, i64),
+) -> Result<Option<Edge>, StoreError> {
     loop {
         let mut found = None;
-        txn.scan_in(link.dst, link.rel, after, 1, Depth::Edge, &mut |edge, _| found = Some(edge))?;
+        txn.scan_in(link.dst, link.rel, after, 1, Depth::Edge, &mut |edge, _| {
+            found = Some(edge)
+        })?;
         match found {
             Some(edge) if edge.src == link.src => after = (edge.rank, edge.src.as_i64()),
             other => return Ok(other),
@@ -128,7 +161,11 @@ fn next(txn: &mut dyn Transaction, link: &Link, mut after: (i64, i64)) -> Result
 }
 
 /// The neighbour before a key, other than the link's own present place.
-fn prev(txn: &mut dyn Transaction, link: &Link, mut before: (i64, i64)) -> Result<Option<Edge>, StoreError> {
+fn prev(
+    txn: &mut dyn Transaction,
+    link: &Link,
+    mut before: (i64, i64),
+) -> Result<Option<Edge>, StoreError> {
     loop {
         match txn.before_in(link.dst, link.rel, before)? {
             Some(edge) if edge.src == link.src => before = (edge.rank, edge.src.as_i64()),
@@ -145,7 +182,9 @@ fn spread(txn: &mut dyn Transaction, dst: Gid, rel: Rel, around: Edge) -> Result
     loop {
         let mut run = Vec::with_capacity(size);
         let from = (around.rank, around.src.as_i64());
-        txn.scan_in(dst, rel, from, size + 1, Depth::Edge, &mut |edge, _| run.push(edge))?;
+        txn.scan_in(dst, rel, from, size + 1, Depth::Edge, &mut |edge, _| {
+            run.push(edge)
+        })?;
         let step = match run.get(size) {
             None => GAP,
             Some(end) => (end.rank - start) / (size as i64 + 1),

@@ -34,7 +34,10 @@ impl Inputs {
     /// What was given for a field.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Given> {
-        self.entries.iter().find(|(n, _)| *n == name).map(|(_, g)| g)
+        self.entries
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, g)| g)
     }
     /// Whether anything was given for a field.
     #[must_use]
@@ -48,8 +51,12 @@ impl Inputs {
     /// Puts every stored value into a draft; links and rich text are the caller's.
     pub fn fill(&self, resource: &Resource, draft: &mut Draft) {
         for (name, given) in &self.entries {
-            let Some(def) = resource.field(name) else { continue };
-            let (Source::Stored(key), Given::Stored(_) | Given::Null) = (def.source, given) else { continue };
+            let Some(def) = resource.field(name) else {
+                continue;
+            };
+            let (Source::Stored(key), Given::Stored(_) | Given::Null) = (def.source, given) else {
+                continue;
+            };
             let raw = match given {
                 Given::Stored(raw) => raw.clone(),
                 _ => def.default.to_owned(),
@@ -64,10 +71,16 @@ impl Inputs {
 ///
 /// # Errors
 /// When a value is not one the field takes, or the field is written by another operation.
-pub fn inputs(resource: &Resource, data: &Map<String, Value>, creating: bool) -> Result<Inputs, Fault> {
+pub fn inputs(
+    resource: &Resource,
+    data: &Map<String, Value>,
+    creating: bool,
+) -> Result<Inputs, Fault> {
     let mut entries = Vec::with_capacity(data.len());
     for (name, value) in data {
-        let Some(def) = resource.field(name) else { continue };
+        let Some(def) = resource.field(name) else {
+            continue;
+        };
         match def.write {
             Write::Never => continue,
             Write::Refused => return Err(Fault::unwritable(name)),
@@ -82,7 +95,10 @@ pub fn inputs(resource: &Resource, data: &Map<String, Value>, creating: bool) ->
 fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
     if value.is_null() {
         return match def.shape {
-            Shape::Flag | Shape::Int | Shape::Word(_) => Err(Fault::field(def.name, "Cannot be null; leave the property out to keep it")),
+            Shape::Flag | Shape::Int | Shape::Word(_) => Err(Fault::field(
+                def.name,
+                "Cannot be null; leave the property out to keep it",
+            )),
             _ => Ok(Given::Null),
         };
     }
@@ -92,10 +108,14 @@ fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
         Shape::Flag => flag(def.name, value).map(|f| Given::Stored(f.to_string())),
         Shape::Int => match value.as_i64() {
             Some(n) => Ok(Given::Stored(n.to_string())),
-            None => Err(Fault::field(def.name, format_args!("Not an integer: {}", shown(value)))),
+            None => Err(Fault::field(
+                def.name,
+                format_args!("Not an integer: {}", shown(value)),
+            )),
         },
         Shape::Time => {
-            let t = Time::parse(string(def.name, value)?, false).map_err(|e| Fault::field(def.name, e))?;
+            let t = Time::parse(string(def.name, value)?, false)
+                .map_err(|e| Fault::field(def.name, e))?;
             Ok(Given::Stored(format!("\"{t}\"")))
         }
         Shape::Date => {
@@ -107,7 +127,14 @@ fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
             if words.contains(&word) {
                 Ok(Given::Stored(quoted(word)))
             } else {
-                Err(Fault::field(def.name, format_args!("Not a recognized value: {}; it is one of {}", shown(value), words.join(", "))))
+                Err(Fault::field(
+                    def.name,
+                    format_args!(
+                        "Not a recognized value: {}; it is one of {}",
+                        shown(value),
+                        words.join(", ")
+                    ),
+                ))
             }
         }
         Shape::One(_) => reference(def.name, value).map(Given::Ref),
@@ -121,7 +148,9 @@ fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
 /// # Errors
 /// When the value is not a string.
 pub fn string<'v>(name: &str, value: &'v Value) -> Result<&'v str, Fault> {
-    value.as_str().ok_or_else(|| Fault::field(name, format_args!("Not a string: {}", shown(value))))
+    value
+        .as_str()
+        .ok_or_else(|| Fault::field(name, format_args!("Not a string: {}", shown(value))))
 }
 
 /// A plain text without control characters, at most `max` characters long.
@@ -133,7 +162,10 @@ pub fn text(name: &str, value: &Value, max: u32) -> Result<String, Fault> {
     let clean = clean_text(raw).map_err(|e| Fault::field(name, e))?;
     let length = clean.chars().count();
     if length > max as usize {
-        return Err(Fault::field(name, format_args!("Too long: {length} characters; at most {max} are kept")));
+        return Err(Fault::field(
+            name,
+            format_args!("Too long: {length} characters; at most {max} are kept"),
+        ));
     }
     Ok(clean.to_string())
 }
@@ -147,7 +179,10 @@ pub fn flag(name: &str, value: &Value) -> Result<bool, Fault> {
         Value::Bool(b) => Ok(*b),
         Value::String(s) if matches!(s.as_str(), "true" | "True" | "1") => Ok(true),
         Value::String(s) if matches!(s.as_str(), "false" | "False" | "0") => Ok(false),
-        _ => Err(Fault::field(name, format_args!("Not a boolean: {}", shown(value)))),
+        _ => Err(Fault::field(
+            name,
+            format_args!("Not a boolean: {}", shown(value)),
+        )),
     }
 }
 
@@ -163,7 +198,10 @@ pub fn reference(name: &str, value: &Value) -> Result<String, Fault> {
             Some(Value::String(s)) => Ok(s.clone()),
             _ => Err(Fault::field(name, "Not a valid GID type: object")),
         },
-        other => Err(Fault::field(name, format_args!("Not a valid GID type: {}", type_name(other)))),
+        other => Err(Fault::field(
+            name,
+            format_args!("Not a valid GID type: {}", type_name(other)),
+        )),
     }
 }
 
@@ -173,12 +211,28 @@ pub fn reference(name: &str, value: &Value) -> Result<String, Fault> {
 /// When the value is not an array, or an item is not a reference.
 pub fn references(name: &str, value: &Value) -> Result<Vec<String>, Fault> {
     let Value::Array(items) = value else {
-        return Err(Fault::field(name, format_args!("Value is not an array: {}; it must be an array of gids", shown(value))));
+        return Err(Fault::field(
+            name,
+            format_args!(
+                "Value is not an array: {}; it must be an array of gids",
+                shown(value)
+            ),
+        ));
     };
     if items.len() > REFS_MAX {
-        return Err(Fault::field(name, format_args!("Too many: {}; at most {REFS_MAX} may be given at once", items.len())));
+        return Err(Fault::field(
+            name,
+            format_args!(
+                "Too many: {}; at most {REFS_MAX} may be given at once",
+                items.len()
+            ),
+        ));
     }
-    items.iter().enumerate().map(|(i, v)| reference(&format!("{name}: [{i}]"), v)).collect()
+    items
+        .iter()
+        .enumerate()
+        .map(|(i, v)| reference(&format!("{name}: [{i}]"), v))
+        .collect()
 }
 
 /// The most references one list may have.
@@ -197,10 +251,18 @@ pub fn shown(value: &Value) -> String {
 /// Text as errors show it.
 #[must_use]
 pub fn clip(text: &str) -> String {
-    let mut out: String = text.chars().take(64).flat_map(|c| {
-        let escaped: Vec<char> = if c.is_control() { c.escape_unicode().collect() } else { vec![c] };
-        escaped
-    }).collect();
+    let mut out: String = text
+        .chars()
+        .take(64)
+        .flat_map(|c| {
+            let escaped: Vec<char> = if c.is_control() {
+                c.escape_unicode().collect()
+            } else {
+                vec![c]
+            };
+            escaped
+        })
+        .collect();
     if text.chars().nth(64).is_some() {
         out.push('…');
     }
@@ -246,8 +308,16 @@ mod tests {
             ("due_on", json!("2026-02-30"), "due_on: "),
             ("due_at", json!("tomorrow"), "due_at: "),
             ("projects", json!("1"), "projects: Value is not an array"),
-            ("projects", json!([true]), "projects: [0]: Not a valid GID type: boolean"),
-            ("resource_subtype", json!("epic"), "resource_subtype: Not a recognized value: epic; it is one of default_task"),
+            (
+                "projects",
+                json!([true]),
+                "projects: [0]: Not a valid GID type: boolean",
+            ),
+            (
+                "resource_subtype",
+                json!("epic"),
+                "resource_subtype: Not a recognized value: epic; it is one of default_task",
+            ),
         ] {
             let message = given(&task::TASK, json!({ field: value }), true).unwrap_err();
             assert!(message.starts_with(part), "{message}");
@@ -256,17 +326,36 @@ mod tests {
 
     #[test]
     fn what_other_operations_write_is_refused_and_what_the_server_sets_is_ignored() {
-        for field in ["projects", "tags", "followers", "memberships", "parent", "workspace"] {
-            assert_eq!(given(&task::TASK, json!({ field: null }), false).unwrap_err(), format!("{field}: Cannot write this property"));
+        for field in [
+            "projects",
+            "tags",
+            "followers",
+            "memberships",
+            "parent",
+            "workspace",
+        ] {
+            assert_eq!(
+                given(&task::TASK, json!({ field: null }), false).unwrap_err(),
+                format!("{field}: Cannot write this property")
+            );
         }
-        let got = given(&task::TASK, json!({"gid": "1", "created_at": "x", "num_likes": 3, "nope": {}}), false).unwrap();
+        let got = given(
+            &task::TASK,
+            json!({"gid": "1", "created_at": "x", "num_likes": 3, "nope": {}}),
+            false,
+        )
+        .unwrap();
         assert_eq!(got, Inputs::default());
     }
 
     #[test]
     fn long_names_are_refused_by_characters() {
         let name = "é".repeat(1025);
-        assert!(given(&project::PROJECT, json!({ "name": name }), true).unwrap_err().contains("1025 characters; at most 1024"));
+        assert!(
+            given(&project::PROJECT, json!({ "name": name }), true)
+                .unwrap_err()
+                .contains("1025 characters; at most 1024")
+        );
         assert!(given(&project::PROJECT, json!({ "name": "é".repeat(1024) }), true).is_ok());
     }
 }

@@ -26,7 +26,14 @@ impl Draft {
     /// A new node.
     #[must_use]
     pub fn new(ty: Type, gid: Gid, home: Option<Gid>) -> Self {
-        Self { gid, ty, home, version: 0, values: BTreeMap::new(), before: BTreeMap::new() }
+        Self {
+            gid,
+            ty,
+            home,
+            version: 0,
+            values: BTreeMap::new(),
+            before: BTreeMap::new(),
+        }
     }
 
     /// The next version of a node.
@@ -34,9 +41,21 @@ impl Draft {
     pub fn edit(node: &Node) -> Self {
         let known = keys(node.ty);
         let values = entries(&node.body)
-            .filter_map(|(k, v)| known.iter().find(|known| **known == k).map(|known| (*known, v.to_owned())))
+            .filter_map(|(k, v)| {
+                known
+                    .iter()
+                    .find(|known| **known == k)
+                    .map(|known| (*known, v.to_owned()))
+            })
             .collect();
-        Self { gid: node.gid, ty: node.ty, home: node.home, version: node.version, values, before: BTreeMap::new() }
+        Self {
+            gid: node.gid,
+            ty: node.ty,
+            home: node.home,
+            version: node.version,
+            values,
+            before: BTreeMap::new(),
+        }
     }
 
     /// Whether the node is new.
@@ -48,7 +67,9 @@ impl Draft {
     /// The value a field will have.
     #[must_use]
     pub fn get<K: Readable + ?Sized>(&self, field: Field<K>) -> K::Value<'_> {
-        let raw = key(field.def.source).and_then(|k| self.values.get(k)).map(String::as_str);
+        let raw = key(field.def.source)
+            .and_then(|k| self.values.get(k))
+            .map(String::as_str);
         K::read(raw.unwrap_or(field.def.default))
     }
 
@@ -61,7 +82,11 @@ impl Draft {
 
     /// Gives a stored key a value that is normalised JSON already; the default is not stored.
     pub fn set_raw(&mut self, key: &'static str, default: &str, raw: String) {
-        let old = if raw == default { self.values.remove(key) } else { self.values.insert(key, raw) };
+        let old = if raw == default {
+            self.values.remove(key)
+        } else {
+            self.values.insert(key, raw)
+        };
         if self.values.get(key) != old.as_ref() {
             let first = self.before.entry(key).or_insert(old);
             if first.as_ref() == self.values.get(key) {
@@ -79,7 +104,9 @@ impl Draft {
     /// The value a field had before.
     #[must_use]
     pub fn before<K: Readable + ?Sized>(&self, field: Field<K>) -> K::Value<'_> {
-        let Some(key) = key(field.def.source) else { return K::read(field.def.default) };
+        let Some(key) = key(field.def.source) else {
+            return K::read(field.def.default);
+        };
         let raw = match self.before.get(key) {
             Some(old) => old.as_deref(),
             None => self.values.get(key).map(String::as_str),
@@ -96,9 +123,12 @@ impl Draft {
     #[must_use]
     pub fn finish(&self) -> Node {
         let r = resource(self.ty);
-        let mut body = String::with_capacity(64 + self.values.values().map(|v| v.len() + 24).sum::<usize>());
+        let mut body =
+            String::with_capacity(64 + self.values.values().map(|v| v.len() + 24).sum::<usize>());
         for key in keys(self.ty) {
-            let Some(value) = self.values.get(key) else { continue };
+            let Some(value) = self.values.get(key) else {
+                continue;
+            };
             body.push(if body.is_empty() { '{' } else { ',' });
             body.push('"');
             body.push_str(key);
@@ -107,8 +137,13 @@ impl Draft {
         }
         body.push_str(if body.is_empty() { "{}" } else { "}" });
         let default = |name: &str| r.field(name).map_or("null", |d| d.default);
-        let title = r.title.map(|k| self.values.get(k).map_or(default(k), String::as_str));
-        let subtype = self.values.get("resource_subtype").map_or(default("resource_subtype"), String::as_str);
+        let title = r
+            .title
+            .map(|k| self.values.get(k).map_or(default(k), String::as_str));
+        let subtype = self
+            .values
+            .get("resource_subtype")
+            .map_or(default("resource_subtype"), String::as_str);
         Node {
             gid: self.gid,
             ty: self.ty,
@@ -140,7 +175,9 @@ fn keys(ty: Type) -> &'static [&'static str] {
             })
             .collect()
     });
-    all.get(ty as usize - 1).map(Vec::as_slice).unwrap_or_default()
+    all.get(ty as usize - 1)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
 fn key(source: Source) -> Option<&'static str> {
@@ -220,7 +257,10 @@ mod tests {
         draft.set(task::DUE_ON, None);
         let node = draft.finish();
         assert_eq!(&*node.body, r#"{"name":"a \"b\""}"#);
-        assert_eq!(&*node.head, r#"{"gid":"7","name":"a \"b\"","resource_type":"task","resource_subtype":"default_task"}"#);
+        assert_eq!(
+            &*node.head,
+            r#"{"gid":"7","name":"a \"b\"","resource_type":"task","resource_subtype":"default_task"}"#
+        );
         assert!(!node.get(task::COMPLETED));
         assert_eq!(node.get(task::NAME).unwrap(), "a \"b\"");
     }
@@ -243,6 +283,9 @@ mod tests {
     fn a_node_without_title_has_a_head_without_name() {
         let mut draft = Draft::new(Type::Story, Gid::new(8).unwrap(), None);
         draft.set(story::SUBTYPE, story::COMMENT);
-        assert_eq!(&*draft.finish().head, r#"{"gid":"8","resource_type":"story","resource_subtype":"comment_added"}"#);
+        assert_eq!(
+            &*draft.finish().head,
+            r#"{"gid":"8","resource_type":"story","resource_subtype":"comment_added"}"#
+        );
     }
 }

@@ -32,7 +32,10 @@ impl Fault {
     /// Malformed or impossible input.
     #[must_use]
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Invalid, message: message.into() }
+        Self {
+            kind: Kind::Invalid,
+            message: message.into(),
+        }
     }
     /// Malformed input in this parameter.
     #[must_use]
@@ -47,7 +50,10 @@ impl Fault {
     /// The object named by the path does not exist.
     #[must_use]
     pub fn unknown(noun: &str, gid: impl fmt::Display) -> Self {
-        Self { kind: Kind::Unknown, message: format!("{noun}: Unknown object: {gid}") }
+        Self {
+            kind: Kind::Unknown,
+            message: format!("{noun}: Unknown object: {gid}"),
+        }
     }
     /// An object named in the query or body does not exist.
     #[must_use]
@@ -62,12 +68,18 @@ impl Fault {
     /// The viewer may not do that.
     #[must_use]
     pub fn forbidden(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Forbidden, message: message.into() }
+        Self {
+            kind: Kind::Forbidden,
+            message: message.into(),
+        }
     }
     /// Only for paid workspaces.
     #[must_use]
     pub fn premium(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Premium, message: message.into() }
+        Self {
+            kind: Kind::Premium,
+            message: message.into(),
+        }
     }
 }
 

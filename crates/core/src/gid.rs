@@ -56,7 +56,11 @@ impl Gid {
     /// A gid from a stored integer.
     #[must_use]
     pub const fn from_i64(n: i64) -> Option<Self> {
-        if n <= 0 { None } else { Self::new(n.cast_unsigned()) }
+        if n <= 0 {
+            None
+        } else {
+            Self::new(n.cast_unsigned())
+        }
     }
 }
 
@@ -90,7 +94,10 @@ impl Mint {
     #[must_use]
     pub fn new(node: u8, floor: Option<Gid>) -> Self {
         let last = floor.map_or(0, |g| slot(g.get()));
-        Self { last: AtomicU64::new(last), node: u64::from(node % 32) }
+        Self {
+            last: AtomicU64::new(last),
+            node: u64::from(node % 32),
+        }
     }
 
     /// The next gid, at `now_ms` milliseconds of the Unix epoch.
@@ -99,7 +106,10 @@ impl Mint {
         let mut seen = self.last.load(Ordering::Relaxed);
         loop {
             let next = now.max(seen + 1);
-            match self.last.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed) {
+            match self
+                .last
+                .compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed)
+            {
                 Ok(_) => {
                     let number = ((next >> 8) << 13) | (self.node << 8) | (next & 0xff);
                     return Gid(NonZeroU64::new(number & (GID_END - 1)).unwrap_or(NonZeroU64::MIN));
@@ -124,7 +134,18 @@ mod tests {
         for good in ["1", "1201", "9007199254740991"] {
             assert_eq!(Gid::parse(good).unwrap().to_string(), good);
         }
-        for bad in ["", "0", "01", "+1", "-1", "1 ", "1e3", "9007199254740992", "99999999999999999999", "١"] {
+        for bad in [
+            "",
+            "0",
+            "01",
+            "+1",
+            "-1",
+            "1 ",
+            "1e3",
+            "9007199254740992",
+            "99999999999999999999",
+            "١",
+        ] {
             assert_eq!(Gid::parse(bad), None, "{bad}");
         }
     }

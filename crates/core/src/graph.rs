@@ -66,7 +66,10 @@ impl Ref {
     /// The node this one points to.
     #[must_use]
     pub fn of(self, by: By) -> Self {
-        Self::Of { node: Box::new(self), by }
+        Self::Of {
+            node: Box::new(self),
+            by,
+        }
     }
 }
 
@@ -344,7 +347,10 @@ impl View {
     /// The live node that a wanted ref names.
     #[must_use]
     pub fn resolve(&self, name: &Ref) -> Option<Gid> {
-        self.found.iter().find(|(r, _)| r == name).and_then(|(_, gid)| *gid)
+        self.found
+            .iter()
+            .find(|(r, _)| r == name)
+            .and_then(|(_, gid)| *gid)
     }
     /// A live node.
     #[must_use]
@@ -359,8 +365,13 @@ impl View {
     /// The edges of a relation from a node, in the order of their targets' gids.
     #[must_use]
     pub fn links(&self, gid: Gid, rel: Rel) -> &[Edge] {
-        let Some(band) = self.out.get(&gid) else { return &[] };
-        let run = self.edges.get(band.start as usize..band.end as usize).unwrap_or_default();
+        let Some(band) = self.out.get(&gid) else {
+            return &[];
+        };
+        let run = self
+            .edges
+            .get(band.start as usize..band.end as usize)
+            .unwrap_or_default();
         let from = run.partition_point(|e| e.rel < rel);
         let to = run.partition_point(|e| e.rel <= rel);
         run.get(from..to).unwrap_or_default()
@@ -368,14 +379,19 @@ impl View {
     /// The edges of a relation into a node, in list order.
     #[must_use]
     pub fn sources(&self, gid: Gid, rel: Rel) -> &[Edge] {
-        let Some((start, end)) = self.ins.get(&(gid, rel)) else { return &[] };
-        self.edges.get(*start as usize..*end as usize).unwrap_or_default()
+        let Some((start, end)) = self.ins.get(&(gid, rel)) else {
+            return &[];
+        };
+        self.edges
+            .get(*start as usize..*end as usize)
+            .unwrap_or_default()
     }
     /// The edge between two nodes, if it exists and was loaded.
     #[must_use]
     pub fn link(&self, source: Gid, rel: Rel, target: Gid) -> Option<&Edge> {
         let held = self.links(source, rel).iter().chain(&self.singles);
-        held.into_iter().find(|e| e.src == source && e.rel == rel && e.dst == target)
+        held.into_iter()
+            .find(|e| e.src == source && e.rel == rel && e.dst == target)
     }
     /// How many live sources of a relation a node has, if that was loaded.
     #[must_use]
@@ -394,12 +410,24 @@ impl View {
     #[must_use]
     pub fn with_links(mut self, gid: Gid, mut edges: Vec<Edge>) -> Self {
         edges.extend(self.out.get(&gid).into_iter().flat_map(|b| {
-            self.edges.get(b.start as usize..b.end as usize).unwrap_or_default().iter().copied()
+            self.edges
+                .get(b.start as usize..b.end as usize)
+                .unwrap_or_default()
+                .iter()
+                .copied()
         }));
         edges.sort_unstable_by_key(|e| (e.rel, e.dst));
         let start = self.edges.len() as u32;
         self.edges.append(&mut edges);
-        self.out.insert(gid, Band { lo: Rel(0), hi: Rel(u8::MAX), start, end: self.edges.len() as u32 });
+        self.out.insert(
+            gid,
+            Band {
+                lo: Rel(0),
+                hi: Rel(u8::MAX),
+                start,
+                end: self.edges.len() as u32,
+            },
+        );
         self
     }
     /// Adds edges into a node in list order, as tests of rules do by hand.
@@ -407,7 +435,8 @@ impl View {
     pub fn with_sources(mut self, gid: Gid, rel: Rel, edges: &[Edge]) -> Self {
         let start = self.edges.len() as u32;
         self.edges.extend_from_slice(edges);
-        self.ins.insert((gid, rel), (start, self.edges.len() as u32));
+        self.ins
+            .insert((gid, rel), (start, self.edges.len() as u32));
         self
     }
 }
@@ -539,7 +568,11 @@ impl Changes {
     /// Whether nothing changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.puts.is_empty() && self.trash.is_empty() && self.unlinks.is_empty() && self.links.is_empty() && self.aliases.is_empty()
+        self.puts.is_empty()
+            && self.trash.is_empty()
+            && self.unlinks.is_empty()
+            && self.links.is_empty()
+            && self.aliases.is_empty()
     }
 }
 

@@ -17,7 +17,10 @@ use std::sync::Arc;
 /// When the store fails.
 pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result<View, StoreError> {
     let seq = snap.seq()?;
-    let mut loader = Loader { snap, view: View::new(viewer, seq) };
+    let mut loader = Loader {
+        snap,
+        view: View::new(viewer, seq),
+    };
     for r in &want.refs {
         let gid = loader.named(r)?;
         let found = match gid {
@@ -51,12 +54,31 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
 /// # Errors
 /// When the store fails.
 pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreError> {
-    let mut viewer = Viewer { service: key.service, ..Viewer::alone(key.user) };
+    let mut viewer = Viewer {
+        service: key.service,
+        ..Viewer::alone(key.user)
+    };
     let mut seats = Vec::new();
-    snap.out(key.user, rel::WORKSPACES, rel::WORKSPACES, Depth::Edge, &mut |edge, _| seats.push(edge))?;
+    snap.out(
+        key.user,
+        rel::WORKSPACES,
+        rel::WORKSPACES,
+        Depth::Edge,
+        &mut |edge, _| seats.push(edge),
+    )?;
     for edge in seats {
-        let Some(node) = edge.aux.map(|g| snap.node(g, Depth::Full)).transpose()?.flatten() else { continue };
-        let role = match (node.get(membership::IS_ADMIN), node.get(membership::IS_GUEST)) {
+        let Some(node) = edge
+            .aux
+            .map(|g| snap.node(g, Depth::Full))
+            .transpose()?
+            .flatten()
+        else {
+            continue;
+        };
+        let role = match (
+            node.get(membership::IS_ADMIN),
+            node.get(membership::IS_GUEST),
+        ) {
             (true, _) => Role::Admin,
             (_, true) => Role::Guest,
             _ => Role::Member,
@@ -72,10 +94,14 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreEr
         });
     }
     let mut teams = Vec::new();
-    all_in(snap, key.user, rel::TEAM_MEMBERS, &mut |e| teams.push((e.src, e.rank == 1)))?;
+    all_in(snap, key.user, rel::TEAM_MEMBERS, &mut |e| {
+        teams.push((e.src, e.rank == 1))
+    })?;
     viewer.teams.extend(teams);
     let mut projects: FxHashMap<Gid, Level> = FxHashMap::default();
-    let members: Vec<Gid> = std::iter::once(key.user).chain(viewer.teams.keys().copied()).collect();
+    let members: Vec<Gid> = std::iter::once(key.user)
+        .chain(viewer.teams.keys().copied())
+        .collect();
     for member in members {
         all_in(snap, member, rel::MEMBERS, &mut |e| {
             let best = projects.entry(e.src).or_default();
@@ -87,8 +113,20 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreEr
 }
 
 /// Every edge of a relation into a node.
-pub(crate) fn all_in(snap: &mut dyn Snapshot, dst: Gid, rel: Rel, each: &mut dyn FnMut(Edge)) -> Result<(), StoreError> {
-    snap.scan_in(dst, rel, (i64::MIN, i64::MIN), usize::MAX >> 1, Depth::Edge, &mut |edge, _| each(edge))
+pub(crate) fn all_in(
+    snap: &mut dyn Snapshot,
+    dst: Gid,
+    rel: Rel,
+    each: &mut dyn FnMut(Edge),
+) -> Result<(), StoreError> {
+    snap.scan_in(
+        dst,
+        rel,
+        (i64::MIN, i64::MIN),
+        usize::MAX >> 1,
+        Depth::Edge,
+        &mut |edge, _| each(edge),
+    )
 }
 
 pub(crate) struct Loader<'a> {
@@ -107,20 +145,30 @@ impl Loader<'_> {
             Ref::Gid(gid) => Ok(Some(*gid)),
             Ref::Alias(key) => self.snap.alias(key),
             Ref::TaskList { user, near } => {
-                let (Some(user), Some(near)) = (self.named(user)?, self.named(near)?) else { return Ok(None) };
-                let Some(node) = self.snap.node(near, Depth::Head)? else { return Ok(None) };
+                let (Some(user), Some(near)) = (self.named(user)?, self.named(near)?) else {
+                    return Ok(None);
+                };
+                let Some(node) = self.snap.node(near, Depth::Head)? else {
+                    return Ok(None);
+                };
                 let workspace = node.home.unwrap_or(near);
                 self.snap.alias(&alias::task_list(user, workspace))
             }
             Ref::Of { node, by } => {
-                let Some(gid) = self.named(node)? else { return Ok(None) };
+                let Some(gid) = self.named(node)? else {
+                    return Ok(None);
+                };
                 match by {
                     By::Edge(rel) => {
                         self.band(gid, *rel, *rel, Depth::Head)?;
                         Ok(self.view.links(gid, *rel).first().map(|e| e.dst))
                     }
                     By::Key(key) => {
-                        let raw = if self.full(gid)? { self.view.nodes.get(&gid).and_then(|n| n.raw(key)) } else { None };
+                        let raw = if self.full(gid)? {
+                            self.view.nodes.get(&gid).and_then(|n| n.raw(key))
+                        } else {
+                            None
+                        };
                         Ok(raw.and_then(|v| Gid::parse(v.trim_matches('"'))))
                     }
                 }
@@ -163,7 +211,11 @@ impl Loader<'_> {
             return Ok(*level);
         }
         // Levels of these need no body.
-        let head_is_enough = self.view.nodes.get(&gid).is_some_and(|n| matches!(n.ty, Type::Workspace | Type::Tag));
+        let head_is_enough = self
+            .view
+            .nodes
+            .get(&gid)
+            .is_some_and(|n| matches!(n.ty, Type::Workspace | Type::Tag));
         let level = if head_is_enough || self.full(gid)? {
             let viewer = Arc::clone(&self.view.viewer);
             match self.view.nodes.get(&gid).cloned() {
@@ -242,16 +294,25 @@ impl Loader<'_> {
             return Ok(());
         }
         let (mut edges, mut nodes) = (Vec::new(), Vec::new());
-        self.snap.scan_in(gid, rel, (i64::MIN, i64::MIN), limit, depth, &mut |edge, node| {
-            edges.push(edge);
-            nodes.extend(node);
-        })?;
+        self.snap.scan_in(
+            gid,
+            rel,
+            (i64::MIN, i64::MIN),
+            limit,
+            depth,
+            &mut |edge, node| {
+                edges.push(edge);
+                nodes.extend(node);
+            },
+        )?;
         for node in nodes {
             self.keep(node);
         }
         let start = self.view.edges.len() as u32;
         self.view.edges.append(&mut edges);
-        self.view.ins.insert((gid, rel), (start, self.view.edges.len() as u32));
+        self.view
+            .ins
+            .insert((gid, rel), (start, self.view.edges.len() as u32));
         Ok(())
     }
 
@@ -272,7 +333,12 @@ impl Loader<'_> {
     fn step(&mut self, gid: Gid, step: &Step) -> Result<(), StoreError> {
         match step.def.source {
             Source::Inline(key) => {
-                let target = self.view.nodes.get(&gid).and_then(|n| n.raw(key)).and_then(|v| Gid::parse(v.trim_matches('"')));
+                let target = self
+                    .view
+                    .nodes
+                    .get(&gid)
+                    .and_then(|n| n.raw(key))
+                    .and_then(|v| Gid::parse(v.trim_matches('"')));
                 if let Some(target) = target {
                     self.reach(target, &step.then)?;
                 }
@@ -308,7 +374,9 @@ impl Loader<'_> {
     fn each_link(&mut self, gid: Gid, rel: Rel, then: &Then) -> Result<(), StoreError> {
         let count = self.view.links(gid, rel).len();
         for at in 0..count {
-            let Some(edge) = self.view.links(gid, rel).get(at).copied() else { break };
+            let Some(edge) = self.view.links(gid, rel).get(at).copied() else {
+                break;
+            };
             let Then::Items(parts) = then else {
                 self.reach(edge.dst, then)?;
                 continue;
@@ -357,7 +425,11 @@ pub const LINKS_MAX: usize = 1_000;
 
 impl Facts for Loader<'_> {
     fn fact(&mut self, gid: Gid) -> Result<Option<Node>, StoreError> {
-        Ok(if self.full(gid)? { self.view.nodes.get(&gid).cloned() } else { None })
+        Ok(if self.full(gid)? {
+            self.view.nodes.get(&gid).cloned()
+        } else {
+            None
+        })
     }
     fn edges_of(&mut self, gid: Gid, rel: Rel) -> Result<Vec<Edge>, StoreError> {
         self.band(gid, rel, rel, Depth::Head)?;
@@ -365,7 +437,9 @@ impl Facts for Loader<'_> {
     }
     fn is_linked(&mut self, source: Gid, rel: Rel, target: Gid) -> Result<bool, StoreError> {
         match self.view.out.get(&source) {
-            Some(b) if b.lo <= rel && b.hi >= rel => Ok(self.view.link(source, rel, target).is_some()),
+            Some(b) if b.lo <= rel && b.hi >= rel => {
+                Ok(self.view.link(source, rel, target).is_some())
+            }
             _ => Ok(self.snap.linked(source, rel, target)?.is_some()),
         }
     }

@@ -44,7 +44,10 @@ impl Node {
     /// The decoded title, if the head carries one.
     #[must_use]
     pub fn title(&self) -> String {
-        entries(&self.head).find(|(k, _)| *k == "name").map(|(_, v)| decode(v).into_owned()).unwrap_or_default()
+        entries(&self.head)
+            .find(|(k, _)| *k == "name")
+            .map(|(_, v)| decode(v).into_owned())
+            .unwrap_or_default()
     }
 
     /// Whether only the head was read.
@@ -155,7 +158,10 @@ fn value_end(text: &str) -> usize {
 /// Decodes a raw JSON string; text without escapes is borrowed.
 #[must_use]
 pub fn decode(raw: &str) -> Cow<'_, str> {
-    let inner = raw.strip_prefix('"').and_then(|r| r.strip_suffix('"')).unwrap_or(raw);
+    let inner = raw
+        .strip_prefix('"')
+        .and_then(|r| r.strip_suffix('"'))
+        .unwrap_or(raw);
     if inner.contains('\\') {
         Cow::Owned(serde_json::from_str(raw).unwrap_or_default())
     } else {

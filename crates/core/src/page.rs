@@ -23,11 +23,21 @@ struct Row {
 }
 
 const START: i64 = i64::MIN;
+/// The most rows read at once.
+const CHUNK_MAX: usize = 512;
 
 /// Reads the page into the view.
-pub(crate) fn read(loader: &mut Loader<'_>, page: &Page, plan: Option<&Plan>) -> Result<(), StoreError> {
+pub(crate) fn read(
+    loader: &mut Loader<'_>,
+    page: &Page,
+    plan: Option<&Plan>,
+) -> Result<(), StoreError> {
     let upto = page.upto.unwrap_or(loader.view.seq);
-    let mut rows = Rows { upto, seen: page.seen, ..Rows::default() };
+    let mut rows = Rows {
+        upto,
+        seen: page.seen,
+        ..Rows::default()
+    };
     let anchor = match page.from {
         Listing::Edges { anchor, .. }
         | Listing::Through { anchor, .. }
@@ -42,10 +52,19 @@ pub(crate) fn read(loader: &mut Loader<'_>, page: &Page, plan: Option<&Plan>) ->
     let needs_body = !page.filters.is_empty() || !page.open || plan.is_some_and(|p| p.reads_body);
     let depth = if needs_body { Depth::Full } else { Depth::Head };
     let mut after = page.after.clone();
+    // The first chunk is what an open list needs; where rows are passed over, chunks grow.
+    let mut wanted = page.limit.saturating_add(1).min(CHUNK_MAX);
     'reading: loop {
-        let wanted = page.limit + 1 - rows.gids.len();
-        let chunk = chunk(loader.snap, &page.from, anchor, after.as_deref(), wanted.max(16).min(512), depth)?;
+        let chunk = chunk(
+            loader.snap,
+            &page.from,
+            anchor,
+            after.as_deref(),
+            wanted,
+            depth,
+        )?;
         let ended = chunk.ended;
+        wanted = (wanted * 2).min(CHUNK_MAX);
         for row in chunk.rows {
             after = Some(row.key.clone());
             if row.seq > upto {
@@ -83,7 +102,9 @@ pub(crate) fn read(loader: &mut Loader<'_>, page: &Page, plan: Option<&Plan>) ->
 fn admit(loader: &mut Loader<'_>, page: &Page, anchor: Gid, row: &Row) -> Result<bool, StoreError> {
     for filter in &page.filters {
         if let Filter::Far(gid) = filter {
-            let far = row.edge.map(|e| if e.src == anchor { e.dst } else { e.src });
+            let far = row
+                .edge
+                .map(|e| if e.src == anchor { e.dst } else { e.src });
             if far != Some(*gid) {
                 return Ok(false);
             }
@@ -97,7 +118,10 @@ fn admit(loader: &mut Loader<'_>, page: &Page, anchor: Gid, row: &Row) -> Result
         }
         let passes = match &row.node {
             Some(node) => passes(filter, node),
-            None => loader.full(row.gid)? && loader.view.node(row.gid).is_some_and(|n| passes(filter, n)),
+            None => {
+                loader.full(row.gid)?
+                    && loader.view.node(row.gid).is_some_and(|n| passes(filter, n))
+            }
         };
         if !passes {
             return Ok(false);
@@ -118,7 +142,10 @@ fn passes(filter: &Filter, node: &Node) -> bool {
         Filter::Is(ty) => node.ty == *ty,
         Filter::Home(workspace) => node.home == Some(*workspace),
         Filter::CompletedSince(at) => {
-            !node.get(task::COMPLETED) || node.get(task::COMPLETED_AT).is_none_or(|done: Time| done >= *at)
+            !node.get(task::COMPLETED)
+                || node
+                    .get(task::COMPLETED_AT)
+                    .is_none_or(|done: Time| done >= *at)
         }
         Filter::ModifiedSince(at) => node.get(task::MODIFIED_AT).is_some_and(|t: Time| t >= *at),
         Filter::Flag(key, wanted) => bool::read(node.raw(key).unwrap_or("false")) == *wanted,
@@ -143,25 +170,66 @@ fn chunk(
     let key = |at: usize| after.and_then(|k| k.get(at)).copied().unwrap_or(START);
     let mut rows = Vec::with_capacity(limit);
     match *from {
-        Listing::Edges { rel, dir: Dir::Out, give, .. } => {
-            let far = if give == Give::Far { depth } else { Depth::Edge };
+        Listing::Edges {
+            rel,
+            dir: Dir::Out,
+            give,
+            ..
+        } => {
+            let far = if give == Give::Far {
+                depth
+            } else {
+                Depth::Edge
+            };
             snap.scan_out(anchor, rel, key(0), limit, far, &mut |edge, node| {
                 rows.extend(given(edge, edge.dst, give, vec![edge.dst.as_i64()], node));
             })?;
         }
-        Listing::Edges { rel, dir: Dir::In, give, .. } => {
-            let far = if give == Give::Far { depth } else { Depth::Edge };
-            snap.scan_in(anchor, rel, (key(0), key(1)), limit, far, &mut |edge, node| {
-                rows.extend(given(edge, edge.src, give, vec![edge.rank, edge.src.as_i64()], node));
-            })?;
+        Listing::Edges {
+            rel,
+            dir: Dir::In,
+            give,
+            ..
+        } => {
+            let far = if give == Give::Far {
+                depth
+            } else {
+                Depth::Edge
+            };
+            snap.scan_in(
+                anchor,
+                rel,
+                (key(0), key(1)),
+                limit,
+                far,
+                &mut |edge, node| {
+                    rows.extend(given(
+                        edge,
+                        edge.src,
+                        give,
+                        vec![edge.rank, edge.src.as_i64()],
+                        node,
+                    ));
+                },
+            )?;
         }
         Listing::Home { ty, .. } => {
             snap.scan_home(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
-                rows.push(Row { gid, key: vec![gid.as_i64()], seq, edge: None, node });
+                rows.push(Row {
+                    gid,
+                    key: vec![gid.as_i64()],
+                    seq,
+                    edge: None,
+                    node,
+                });
             })?;
         }
-        Listing::Through { outer, inner, .. } => return through(snap, anchor, outer, inner, after, limit, depth),
-        Listing::Alphabetical { rel, dir, .. } => return alphabetical(snap, anchor, rel, dir, after, limit),
+        Listing::Through { outer, inner, .. } => {
+            return through(snap, anchor, outer, inner, after, limit, depth);
+        }
+        Listing::Alphabetical { rel, dir, .. } => {
+            return alphabetical(snap, anchor, rel, dir, after, limit);
+        }
     }
     let ended = rows.len() < limit;
     Ok(Chunk { rows, ended })
@@ -169,7 +237,13 @@ fn chunk(
 
 fn given(edge: Edge, far: Gid, give: Give, key: Vec<i64>, node: Option<Node>) -> Option<Row> {
     let gid = if give == Give::Far { far } else { edge.aux? };
-    Some(Row { gid, key, seq: edge.seq, edge: Some(edge), node: node.filter(|n| n.gid == gid) })
+    Some(Row {
+        gid,
+        key,
+        seq: edge.seq,
+        edge: Some(edge),
+        node: node.filter(|n| n.gid == gid),
+    })
 }
 
 /// Rows of a two-step list: what is left of the current part, then the parts after it.
@@ -196,7 +270,13 @@ fn through(
             let room = limit - rows.len();
             snap.scan_in(gid, inner, from, room, depth, &mut |edge, node| {
                 let key = vec![rank, gid.as_i64(), edge.rank, edge.src.as_i64()];
-                rows.push(Row { gid: edge.src, key, seq: edge.seq, edge: Some(edge), node });
+                rows.push(Row {
+                    gid: edge.src,
+                    key,
+                    seq: edge.seq,
+                    edge: Some(edge),
+                    node,
+                });
             })?;
             if rows.len() >= limit {
                 return Ok(Chunk { rows, ended: false });
@@ -229,14 +309,27 @@ fn alphabetical(
     };
     match dir {
         Dir::Out => snap.scan_out(anchor, rel, START, ALPHABETICAL_CAP, Depth::Full, &mut take)?,
-        Dir::In => snap.scan_in(anchor, rel, (START, START), ALPHABETICAL_CAP, Depth::Full, &mut take)?,
+        Dir::In => snap.scan_in(
+            anchor,
+            rel,
+            (START, START),
+            ALPHABETICAL_CAP,
+            Depth::Full,
+            &mut take,
+        )?,
     }
     all.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-    let last = after.and_then(|k| k.first()).copied().and_then(Gid::from_i64);
+    let last = after
+        .and_then(|k| k.first())
+        .copied()
+        .and_then(Gid::from_i64);
     let from = match last {
         None => 0,
         Some(gid) => {
-            let title = snap.node(gid, Depth::Head)?.map(|n| n.title().to_lowercase()).unwrap_or_default();
+            let title = snap
+                .node(gid, Depth::Head)?
+                .map(|n| n.title().to_lowercase())
+                .unwrap_or_default();
             all.partition_point(|row| (&row.0, row.1) <= (&title, gid))
         }
     };
@@ -245,7 +338,13 @@ fn alphabetical(
         .into_iter()
         .skip(from)
         .take(limit)
-        .map(|(_, gid, edge, node)| Row { gid, key: vec![gid.as_i64()], seq: edge.seq, edge: Some(edge), node })
+        .map(|(_, gid, edge, node)| Row {
+            gid,
+            key: vec![gid.as_i64()],
+            seq: edge.seq,
+            edge: Some(edge),
+            node,
+        })
         .collect();
     let ended = from + rows.len() >= total;
     Ok(Chunk { rows, ended })
@@ -254,6 +353,14 @@ fn alphabetical(
 /// The list of a container's tasks, in its order.
 #[must_use]
 pub fn tasks_of_container(anchor: usize, is_task_list: bool) -> Listing {
-    let inner = if is_task_list { rel::MY_TASKS } else { rel::SECTION };
-    Listing::Through { anchor, outer: rel::SECTION_OF, inner }
+    let inner = if is_task_list {
+        rel::MY_TASKS
+    } else {
+        rel::SECTION
+    };
+    Listing::Through {
+        anchor,
+        outer: rel::SECTION_OF,
+        inner,
+    }
 }

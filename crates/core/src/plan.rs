@@ -78,7 +78,15 @@ pub fn full(ty: Type) -> Arc<Plan> {
 fn cached(ty: Type, compact: bool) -> Arc<Plan> {
     static PLANS: OnceLock<Vec<[Arc<Plan>; 2]>> = OnceLock::new();
     let plans = PLANS.get_or_init(|| {
-        Type::ALL.iter().map(|ty| [Arc::new(default_plan(*ty, false)), Arc::new(default_plan(*ty, true))]).collect()
+        Type::ALL
+            .iter()
+            .map(|ty| {
+                [
+                    Arc::new(default_plan(*ty, false)),
+                    Arc::new(default_plan(*ty, true)),
+                ]
+            })
+            .collect()
     });
     match plans.get(ty as usize - 1) {
         Some([_, small]) if compact => Arc::clone(small),
@@ -92,7 +100,10 @@ fn default_plan(ty: Type, compact: bool) -> Plan {
         .fields
         .iter()
         .filter(|d| d.rep == Rep::Compact || (!compact && d.rep != Rep::OptIn))
-        .map(|def| Step { def, then: default_then(def) })
+        .map(|def| Step {
+            def,
+            then: default_then(def),
+        })
         .collect();
     Plan::new(ty, steps)
 }
@@ -101,7 +112,15 @@ fn default_then(def: &'static Def) -> Then {
     match def.shape {
         Shape::One(_) | Shape::Many(_) if def.bare => Then::Bare,
         Shape::One(_) | Shape::Many(_) => Then::Stub,
-        Shape::Items(parts) => Then::Items(parts.iter().map(|def| Step { def, then: default_then(def) }).collect()),
+        Shape::Items(parts) => Then::Items(
+            parts
+                .iter()
+                .map(|def| Step {
+                    def,
+                    then: default_then(def),
+                })
+                .collect(),
+        ),
         _ => Then::Value,
     }
 }
@@ -123,13 +142,21 @@ impl Plan {
         let r = resource(ty);
         let in_head = |d: &Def| match d.source {
             Source::Gid | Source::Kind => true,
-            Source::Stored(key) => r.title == Some(key) || (r.subtype && d.name == "resource_subtype"),
+            Source::Stored(key) => {
+                r.title == Some(key) || (r.subtype && d.name == "resource_subtype")
+            }
             _ => false,
         };
         let head_fields = 2 + usize::from(r.title.is_some()) + usize::from(r.subtype);
         let is_head = steps.len() == head_fields && steps.iter().all(|s| in_head(s.def));
         let reads_body = !steps.iter().all(|s| in_head(s.def));
-        Self { ty, steps, band, is_head, reads_body }
+        Self {
+            ty,
+            steps,
+            band,
+            is_head,
+            reads_body,
+        }
     }
 }
 
@@ -150,11 +177,18 @@ impl Names {
         let mut room = PATHS_MAX;
         let mut depth = 0usize;
         let mut start = 0;
-        let ends = text.char_indices().filter(|(_, c)| matches!(c, ',' | '(' | ')')).chain([(text.len(), ',')]);
+        let ends = text
+            .char_indices()
+            .filter(|(_, c)| matches!(c, ',' | '(' | ')'))
+            .chain([(text.len(), ',')]);
         for (at, c) in ends {
             match c {
                 '(' => depth += 1,
-                ')' => depth = depth.checked_sub(1).ok_or_else(|| unreadable("a `)` without its `(`"))?,
+                ')' => {
+                    depth = depth
+                        .checked_sub(1)
+                        .ok_or_else(|| unreadable("a `)` without its `(`"))?
+                }
                 _ if depth == 0 => {
                     names.add_path(text.get(start..at).unwrap_or_default().trim(), &mut room)?;
                     start = at + 1;
@@ -174,7 +208,9 @@ impl Names {
         let mut rest = path;
         loop {
             let (term, after) = if let Some(group) = rest.strip_prefix('(') {
-                let (inner, after) = group.split_once(')').ok_or_else(|| unreadable("a `(` without its `)`"))?;
+                let (inner, after) = group
+                    .split_once(')')
+                    .ok_or_else(|| unreadable("a `(` without its `)`"))?;
                 (inner.split('|').map(str::trim).collect::<Vec<_>>(), after)
             } else {
                 let end = rest.find('.').unwrap_or(rest.len());
@@ -186,7 +222,12 @@ impl Names {
             }
             terms.push(term);
             if terms.len() > DEPTH_MAX {
-                return Err(Fault::field("opt_fields", format_args!("A path is too deep; at most {DEPTH_MAX} names may be joined by dots")));
+                return Err(Fault::field(
+                    "opt_fields",
+                    format_args!(
+                        "A path is too deep; at most {DEPTH_MAX} names may be joined by dots"
+                    ),
+                ));
             }
             match after.strip_prefix('.') {
                 Some(next) => rest = next,
@@ -198,25 +239,42 @@ impl Names {
     }
 
     fn insert(&mut self, terms: &[Vec<&str>], room: &mut usize) -> Result<(), Fault> {
-        let Some((first, rest)) = terms.split_first() else { return Ok(()) };
+        let Some((first, rest)) = terms.split_first() else {
+            return Ok(());
+        };
         for name in first {
             if rest.is_empty() {
                 *room = room.checked_sub(1).ok_or_else(|| {
-                    Fault::field("opt_fields", format_args!("Too many fields; at most {PATHS_MAX} may be named"))
+                    Fault::field(
+                        "opt_fields",
+                        format_args!("Too many fields; at most {PATHS_MAX} may be named"),
+                    )
                 })?;
             }
-            self.children.entry((*name).to_owned()).or_default().insert(rest, room)?;
+            self.children
+                .entry((*name).to_owned())
+                .or_default()
+                .insert(rest, room)?;
         }
         Ok(())
     }
 }
 
 fn is_name(term: &str) -> bool {
-    !term.is_empty() && term.len() <= 128 && term.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+    !term.is_empty()
+        && term.len() <= 128
+        && term
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }
 
 fn unreadable(what: &str) -> Fault {
-    Fault::field("opt_fields", format_args!("Not a list of field names: there is {what}; use names joined by dots and separated by commas"))
+    Fault::field(
+        "opt_fields",
+        format_args!(
+            "Not a list of field names: there is {what}; use names joined by dots and separated by commas"
+        ),
+    )
 }
 
 /// The plan of a request for a type: the named fields that exist, plus gid.
@@ -242,18 +300,33 @@ fn named(ty: Type, names: &Names, path: &str, scopes: &mut Scopes, cost: &mut u3
     Plan::new(ty, steps)
 }
 
-fn step(def: &'static Def, names: Option<&Names>, path: &str, scopes: &mut Scopes, cost: &mut u32) -> Step {
+fn step(
+    def: &'static Def,
+    names: Option<&Names>,
+    path: &str,
+    scopes: &mut Scopes,
+    cost: &mut u32,
+) -> Step {
     *cost += u32::from(def.cost);
-    let here = if path.is_empty() { def.name.to_owned() } else { format!("{path}.{}", def.name) };
+    let here = if path.is_empty() {
+        def.name.to_owned()
+    } else {
+        format!("{path}.{}", def.name)
+    };
     let deeper = names.filter(|n| !n.children.is_empty());
     let then = match (def.shape, deeper) {
-        (Shape::One(types) | Shape::Many(types), Some(names)) => {
-            Then::Plans(types.iter().map(|ty| linked(*ty, names, &here, scopes, cost)).collect())
-        }
+        (Shape::One(types) | Shape::Many(types), Some(names)) => Then::Plans(
+            types
+                .iter()
+                .map(|ty| linked(*ty, names, &here, scopes, cost))
+                .collect(),
+        ),
         (Shape::Items(parts), Some(names)) => Then::Items(
             parts
                 .iter()
-                .filter(|p| names.children.contains_key(p.name) || matches!(p.source, Source::ItemAuxGid))
+                .filter(|p| {
+                    names.children.contains_key(p.name) || matches!(p.source, Source::ItemAuxGid)
+                })
                 .map(|p| step(p, names.children.get(p.name), &here, scopes, cost))
                 .collect(),
         ),
@@ -267,8 +340,17 @@ fn step(def: &'static Def, names: Option<&Names>, path: &str, scopes: &mut Scope
 
 /// The plan of a linked node; fields beyond its compact form need the scope of its type.
 fn linked(ty: Type, names: &Names, path: &str, scopes: &mut Scopes, cost: &mut u32) -> Plan {
-    let beyond = |name: &&String| !matches!(name.as_str(), "gid" | "name" | "title" | "resource_type" | "resource_subtype");
-    if let Some(name) = names.children.keys().find(|n| beyond(n) && resource(ty).field(n).is_some()) {
+    let beyond = |name: &&String| {
+        !matches!(
+            name.as_str(),
+            "gid" | "name" | "title" | "resource_type" | "resource_subtype"
+        )
+    };
+    if let Some(name) = names
+        .children
+        .keys()
+        .find(|n| beyond(n) && resource(ty).field(n).is_some())
+    {
         scopes.push((resource(ty).read_scope, format!("{path}.{name}")));
     }
     named(ty, names, path, scopes, cost)
@@ -280,11 +362,18 @@ mod tests {
 
     fn shown(ty: Type, text: &str) -> String {
         fn steps_of_root(steps: &[Step]) -> String {
-            let shown: Vec<String> = steps.iter().map(|s| match &s.then {
-                Then::Plans(plans) => format!("{}{{{}}}", s.def.name, plans.first().map(|p| steps_of(p)).unwrap_or_default()),
-                Then::Items(parts) => format!("{}[{}]", s.def.name, steps_of_root(parts)),
-                _ => s.def.name.to_owned(),
-            }).collect();
+            let shown: Vec<String> = steps
+                .iter()
+                .map(|s| match &s.then {
+                    Then::Plans(plans) => format!(
+                        "{}{{{}}}",
+                        s.def.name,
+                        plans.first().map(steps_of).unwrap_or_default()
+                    ),
+                    Then::Items(parts) => format!("{}[{}]", s.def.name, steps_of_root(parts)),
+                    _ => s.def.name.to_owned(),
+                })
+                .collect();
             shown.join(" ")
         }
         fn steps_of(plan: &Plan) -> String {
@@ -296,36 +385,85 @@ mod tests {
     #[test]
     fn opt_fields_give_the_named_fields_and_gid_in_record_order() {
         assert_eq!(shown(Type::Task, "completed,name"), "gid name completed");
-        assert_eq!(shown(Type::Task, "this.name, assignee.email"), "gid name assignee{gid email}");
-        assert_eq!(shown(Type::Task, "memberships.section.name"), "gid memberships[section{gid name}]");
-        assert_eq!(shown(Type::Task, "this.(followers|assignee).email"), "gid assignee{gid email} followers{gid email}");
+        assert_eq!(
+            shown(Type::Task, "this.name, assignee.email"),
+            "gid name assignee{gid email}"
+        );
+        assert_eq!(
+            shown(Type::Task, "memberships.section.name"),
+            "gid memberships[section{gid name}]"
+        );
+        assert_eq!(
+            shown(Type::Task, "this.(followers|assignee).email"),
+            "gid assignee{gid email} followers{gid email}"
+        );
         assert_eq!(shown(Type::Task, "(name|notes)"), "gid name notes");
     }
 
     #[test]
     fn unknown_names_are_ignored() {
-        assert_eq!(shown(Type::Task, "nope,name,assignee.nope,name.x,a.b.c.d"), "gid name assignee{gid}");
+        assert_eq!(
+            shown(Type::Task, "nope,name,assignee.nope,name.x,a.b.c.d"),
+            "gid name assignee{gid}"
+        );
     }
 
     #[test]
     fn malformed_deep_and_many_are_refused() {
-        for bad in ["", "a,,b", ",", "a.", ".a", "(a", "a)", "(a|)b", "()", "a\0", "a b c", "a.b.c.d.e.f.g.h.i"] {
-            assert!(Names::parse(bad).unwrap_err().message.starts_with("opt_fields: "), "{bad:?}");
+        for bad in [
+            "",
+            "a,,b",
+            ",",
+            "a.",
+            ".a",
+            "(a",
+            "a)",
+            "(a|)b",
+            "()",
+            "a\0",
+            "a b c",
+            "a.b.c.d.e.f.g.h.i",
+        ] {
+            assert!(
+                Names::parse(bad)
+                    .unwrap_err()
+                    .message
+                    .starts_with("opt_fields: "),
+                "{bad:?}"
+            );
         }
-        let many = (0..PATHS_MAX + 1).map(|i| format!("f{i}")).collect::<Vec<_>>().join(",");
-        assert!(Names::parse(&many).unwrap_err().message.contains("Too many"));
-        assert!(Names::parse(&"(a|b|c|d).".repeat(5).trim_end_matches('.').to_string()).is_err());
+        let many = (0..PATHS_MAX + 1)
+            .map(|i| format!("f{i}"))
+            .collect::<Vec<_>>()
+            .join(",");
+        assert!(
+            Names::parse(&many)
+                .unwrap_err()
+                .message
+                .contains("Too many")
+        );
+        assert!(Names::parse("(a|b|c|d).".repeat(5).trim_end_matches('.')).is_err());
     }
 
     #[test]
     fn fields_of_linked_nodes_need_the_scope_of_their_type() {
         let scopes = |text: &str| -> Vec<&'static str> {
-            asked(Type::Task, &Names::parse(text).unwrap()).scopes.into_iter().map(|s| s.0).collect()
+            asked(Type::Task, &Names::parse(text).unwrap())
+                .scopes
+                .into_iter()
+                .map(|s| s.0)
+                .collect()
         };
         assert_eq!(scopes("name,assignee,assignee.name"), Vec::<&str>::new());
         assert_eq!(scopes("assignee.email"), ["users:read"]);
-        assert_eq!(scopes("actual_time_minutes"), ["time_tracking_entries:read"]);
-        assert_eq!(scopes("memberships.project.owner.email"), ["projects:read", "users:read"]);
+        assert_eq!(
+            scopes("actual_time_minutes"),
+            ["time_tracking_entries:read"]
+        );
+        assert_eq!(
+            scopes("memberships.project.owner.email"),
+            ["projects:read", "users:read"]
+        );
         assert_eq!(scopes("assignee.nope"), Vec::<&str>::new());
     }
 

@@ -32,7 +32,12 @@ impl<'a> Projector<'a> {
     /// A projector over a view.
     #[must_use]
     pub fn new(view: &'a View, base_url: &'a str) -> Self {
-        Self { scene: Scene { view, base_url }, out: Vec::with_capacity(1024), written: FxHashMap::default(), objects: 0 }
+        Self {
+            scene: Scene { view, base_url },
+            out: Vec::with_capacity(1024),
+            written: FxHashMap::default(),
+            objects: 0,
+        }
     }
 
     /// Writes one record; `null` if the viewer may not see it.
@@ -85,7 +90,11 @@ impl<'a> Projector<'a> {
         }
         self.out.push(b'{');
         let mut first = true;
-        let mut body = Body::new(if plan.reads_body { &node.body } else { &node.head });
+        let mut body = Body::new(if plan.reads_body {
+            &node.body
+        } else {
+            &node.head
+        });
         for step in &plan.steps {
             self.field(node, &mut body, step, &mut first);
         }
@@ -109,7 +118,9 @@ impl<'a> Projector<'a> {
                 }
                 self.name(def.name, first);
                 match (value, def.source) {
-                    (Some(value), Source::Inline(_)) => self.link(Gid::parse(value.trim_matches('"')), step),
+                    (Some(value), Source::Inline(_)) => {
+                        self.link(Gid::parse(value.trim_matches('"')), step)
+                    }
                     (Some(value), _) => self.raw(value),
                     (None, _) => self.raw(def.default),
                 }
@@ -127,7 +138,9 @@ impl<'a> Projector<'a> {
             Source::Home => self.link(node.home, step),
             Source::Always(json) => self.raw(json),
             Source::Computed(write) => write(node, &self.scene, &mut self.out),
-            Source::Count(rel, Dir::Out) => self.number(self.scene.view.links(node.gid, rel).len() as u64),
+            Source::Count(rel, Dir::Out) => {
+                self.number(self.scene.view.links(node.gid, rel).len() as u64)
+            }
             Source::Count(rel, Dir::In) => self.number(self.scene.view.count(node.gid, rel)),
             Source::HasViewer(rel) => {
                 let viewer = self.scene.view.viewer.user;
@@ -136,10 +149,16 @@ impl<'a> Projector<'a> {
             }
             Source::Edges(rel, dir) => {
                 let view = self.scene.view;
-                let edges = if dir == Dir::Out { view.links(node.gid, rel) } else { view.sources(node.gid, rel) };
+                let edges = if dir == Dir::Out {
+                    view.links(node.gid, rel)
+                } else {
+                    view.sources(node.gid, rel)
+                };
                 match &step.then {
                     Then::Items(parts) => self.items(edges, parts),
-                    _ if matches!(def.shape, Shape::One(_)) => self.link(edges.first().map(|e| far(e, dir)), step),
+                    _ if matches!(def.shape, Shape::One(_)) => {
+                        self.link(edges.first().map(|e| far(e, dir)), step)
+                    }
                     _ => self.links(edges.iter().map(|e| far(e, dir)), step),
                 }
             }
@@ -147,7 +166,11 @@ impl<'a> Projector<'a> {
                 let edges = self.scene.view.links(node.gid, rel);
                 self.links(edges.iter().filter_map(|e| e.aux), step);
             }
-            Source::Stored(_) | Source::Inline(_) | Source::ItemTarget | Source::ItemAux | Source::ItemAuxGid => {
+            Source::Stored(_)
+            | Source::Inline(_)
+            | Source::ItemTarget
+            | Source::ItemAux
+            | Source::ItemAuxGid => {
                 self.raw("null");
             }
         }
@@ -203,7 +226,10 @@ impl<'a> Projector<'a> {
             Shape::Many(types) | Shape::One(types) => types,
             _ => &[],
         };
-        let Some(node) = target.and_then(|g| self.visible(g)).filter(|n| types.contains(&n.ty)) else {
+        let Some(node) = target
+            .and_then(|g| self.visible(g))
+            .filter(|n| types.contains(&n.ty))
+        else {
             self.raw("null");
             return;
         };
@@ -243,7 +269,8 @@ impl<'a> Projector<'a> {
     }
 
     fn number(&mut self, number: u64) {
-        self.out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        self.out
+            .extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
     }
 }
 

@@ -276,7 +276,18 @@ pub const NAME_MAX: u32 = 1024;
 pub const TEXT_MAX: u32 = 65_535;
 
 const fn def(name: &'static str, shape: Shape, source: Source, default: &'static str) -> Def {
-    Def { name, shape, source, rep: Rep::Full, write: Write::Never, default, needs: &[], bare: false, cost: 1, doc: "" }
+    Def {
+        name,
+        shape,
+        source,
+        rep: Rep::Full,
+        write: Write::Never,
+        default,
+        needs: &[],
+        bare: false,
+        cost: 1,
+        doc: "",
+    }
 }
 
 macro_rules! constructors {
@@ -316,27 +327,47 @@ impl Field<()> {
     /// The workspace a node belongs to.
     #[must_use]
     pub const fn home(name: &'static str) -> Field<One> {
-        Field { def: def(name, Shape::One(&[Type::Workspace]), Source::Home, "null"), kind: PhantomData }
+        Field {
+            def: def(name, Shape::One(&[Type::Workspace]), Source::Home, "null"),
+            kind: PhantomData,
+        }
     }
     /// A link to one node that is kept as an edge, so the other side can list it.
     #[must_use]
     pub const fn edge(name: &'static str, to: &'static [Type], rel: Rel) -> Field<One> {
-        Field { def: def(name, Shape::One(to), Source::Edges(rel, Dir::Out), "null"), kind: PhantomData }
+        Field {
+            def: def(name, Shape::One(to), Source::Edges(rel, Dir::Out), "null"),
+            kind: PhantomData,
+        }
     }
     /// Links to many nodes.
     #[must_use]
     pub const fn edges(name: &'static str, to: &'static [Type], rel: Rel, dir: Dir) -> Field<Many> {
-        Field { def: def(name, Shape::Many(to), Source::Edges(rel, dir), "[]"), kind: PhantomData }
+        Field {
+            def: def(name, Shape::Many(to), Source::Edges(rel, dir), "[]"),
+            kind: PhantomData,
+        }
     }
     /// Inline objects, one for each edge.
     #[must_use]
     pub const fn items(name: &'static str, parts: &'static [Def], rel: Rel) -> Field<Many> {
-        Field { def: def(name, Shape::Items(parts), Source::Edges(rel, Dir::Out), "[]"), kind: PhantomData }
+        Field {
+            def: def(
+                name,
+                Shape::Items(parts),
+                Source::Edges(rel, Dir::Out),
+                "[]",
+            ),
+            kind: PhantomData,
+        }
     }
     /// A field with any shape and source; rules don't read it.
     #[must_use]
     pub const fn other(name: &'static str, shape: Shape, source: Source) -> Field<Opaque> {
-        Field { def: def(name, shape, source, "null"), kind: PhantomData }
+        Field {
+            def: def(name, shape, source, "null"),
+            kind: PhantomData,
+        }
     }
 }
 

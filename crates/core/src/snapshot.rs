@@ -85,7 +85,12 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// When the store fails.
-    fn before_in(&mut self, dst: Gid, rel: Rel, before: (i64, i64)) -> Result<Option<Edge>, StoreError>;
+    fn before_in(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        before: (i64, i64),
+    ) -> Result<Option<Edge>, StoreError>;
     /// How many live nodes have such an edge into `dst`.
     ///
     /// # Errors

@@ -18,7 +18,15 @@ impl<'a> Work<'a> {
     /// Nothing yet. `mint` gives fresh gids.
     #[must_use]
     pub fn new(actor: Option<Gid>, now: Time, mint: &'a dyn Fn() -> Gid) -> Self {
-        Self { changes: Changes { actor, at: now, ..Changes::default() }, now, mint }
+        Self {
+            changes: Changes {
+                actor,
+                at: now,
+                ..Changes::default()
+            },
+            now,
+            mint,
+        }
     }
 
     /// A fresh gid.
@@ -36,7 +44,9 @@ impl<'a> Work<'a> {
     /// Creates a node inside `parent`.
     pub fn create(&mut self, draft: &Draft, parent: Option<Gid>) -> Gid {
         self.fact(draft.gid, draft.ty, Action::Added { parent });
-        self.changes.puts.push(Put { node: draft.finish() });
+        self.changes.puts.push(Put {
+            node: draft.finish(),
+        });
         draft.gid
     }
 
@@ -47,9 +57,19 @@ impl<'a> Work<'a> {
             return false;
         }
         let node = draft.finish();
-        self.changes.guards.push(Guard::Version(node.gid, node.version - 1));
+        self.changes
+            .guards
+            .push(Guard::Version(node.gid, node.version - 1));
         for field in fields.into_iter().filter(|f| *f != "modified_at") {
-            self.fact(node.gid, node.ty, Action::Changed { field, added: None, removed: None });
+            self.fact(
+                node.gid,
+                node.ty,
+                Action::Changed {
+                    field,
+                    added: None,
+                    removed: None,
+                },
+            );
         }
         self.changes.puts.push(Put { node });
         true
@@ -64,7 +84,13 @@ impl<'a> Work<'a> {
 
     /// Makes or moves an edge.
     pub fn link(&mut self, src: Gid, rel: Rel, dst: Gid, place: Place, aux: Option<Gid>) {
-        self.changes.links.push(Link { src, rel, dst, place, aux });
+        self.changes.links.push(Link {
+            src,
+            rel,
+            dst,
+            place,
+            aux,
+        });
     }
 
     /// Removes an edge.
@@ -79,12 +105,28 @@ impl<'a> Work<'a> {
 
     /// Notes that a list of a node gained a member.
     pub fn gained(&mut self, gid: Gid, ty: Type, field: &'static str, added: Gid) {
-        self.fact(gid, ty, Action::Changed { field, added: Some(added), removed: None });
+        self.fact(
+            gid,
+            ty,
+            Action::Changed {
+                field,
+                added: Some(added),
+                removed: None,
+            },
+        );
     }
 
     /// Notes that a list of a node lost a member.
     pub fn lost(&mut self, gid: Gid, ty: Type, field: &'static str, removed: Gid) {
-        self.fact(gid, ty, Action::Changed { field, added: None, removed: Some(removed) });
+        self.fact(
+            gid,
+            ty,
+            Action::Changed {
+                field,
+                added: None,
+                removed: Some(removed),
+            },
+        );
     }
 
     /// Requires that a node is still there when the changes are applied.

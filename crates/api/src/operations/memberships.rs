@@ -14,13 +14,51 @@ use workgraph_core::rules;
 
 /// The rows.
 pub static MEMBERSHIPS: &[Operation] = &[
-    page_of("getMemberships", "/memberships", Type::ProjectMembership, list),
-    create("createMembership", "/memberships", Type::ProjectMembership, share_needs, share).body(&["parent", "member"]),
-    get("getMembership", "/memberships/{membership_gid}", Type::ProjectMembership),
-    update("updateMembership", "/memberships/{membership_gid}", Type::ProjectMembership, needs, change).body(&["access_level"]),
-    act("deleteMembership", "/memberships/{membership_gid}", needs, unshare).by(Method::Delete),
-    get("getProjectMembership", "/project_memberships/{project_membership_gid}", Type::ProjectMembership),
-    page_of("getProjectMembershipsForProject", "/projects/{project_gid}/project_memberships", Type::ProjectMembership, of_project),
+    page_of(
+        "getMemberships",
+        "/memberships",
+        Type::ProjectMembership,
+        list,
+    ),
+    create(
+        "createMembership",
+        "/memberships",
+        Type::ProjectMembership,
+        share_needs,
+        share,
+    )
+    .body(&["parent", "member"]),
+    get(
+        "getMembership",
+        "/memberships/{membership_gid}",
+        Type::ProjectMembership,
+    ),
+    update(
+        "updateMembership",
+        "/memberships/{membership_gid}",
+        Type::ProjectMembership,
+        needs,
+        change,
+    )
+    .body(&["access_level"]),
+    act(
+        "deleteMembership",
+        "/memberships/{membership_gid}",
+        needs,
+        unshare,
+    )
+    .by(Method::Delete),
+    get(
+        "getProjectMembership",
+        "/project_memberships/{project_membership_gid}",
+        Type::ProjectMembership,
+    ),
+    page_of(
+        "getProjectMembershipsForProject",
+        "/projects/{project_gid}/project_memberships",
+        Type::ProjectMembership,
+        of_project,
+    ),
 ];
 
 fn list(call: &Call<'_>) -> Result<Listed, Fault> {
@@ -28,29 +66,78 @@ fn list(call: &Call<'_>) -> Result<Listed, Fault> {
     let member = call.query_user("member")?;
     if let Some(parent) = call.query_gid("parent")? {
         let anchor = want.add(parent);
-        let mut page = page(Listing::Edges { anchor, rel: rel::MEMBERS, dir: Dir::Out, give: Give::Aux }, false);
-        page.filters.extend(member.and_then(by_gid).map(Filter::Far));
-        return Ok(Listed { want, page, computed: false, anchor: "parent", anchor_type: Type::Project });
+        let mut page = page(
+            Listing::Edges {
+                anchor,
+                rel: rel::MEMBERS,
+                dir: Dir::Out,
+                give: Give::Aux,
+            },
+            false,
+        );
+        page.filters
+            .extend(member.and_then(by_gid).map(Filter::Far));
+        return Ok(Listed {
+            want,
+            page,
+            computed: false,
+            anchor: "parent",
+            anchor_type: Type::Project,
+        });
     }
-    let Some(member) = member else { return Err(Fault::missing("parent")) };
+    let Some(member) = member else {
+        return Err(Fault::missing("parent"));
+    };
     match call.query("resource_subtype")? {
         None | Some("project_membership") => {}
         Some(other) => {
             let shown = workgraph_core::check::clip(other);
-            return Err(Fault::field("resource_subtype", format_args!("Not a recognized value: {shown}; it is project_membership")));
+            return Err(Fault::field(
+                "resource_subtype",
+                format_args!("Not a recognized value: {shown}; it is project_membership"),
+            ));
         }
     }
     let anchor = want.add(member);
-    let page = page(Listing::Edges { anchor, rel: rel::MEMBERS, dir: Dir::In, give: Give::Aux }, false);
-    Ok(Listed { want, page, computed: false, anchor: "member", anchor_type: Type::Team })
+    let page = page(
+        Listing::Edges {
+            anchor,
+            rel: rel::MEMBERS,
+            dir: Dir::In,
+            give: Give::Aux,
+        },
+        false,
+    );
+    Ok(Listed {
+        want,
+        page,
+        computed: false,
+        anchor: "member",
+        anchor_type: Type::Team,
+    })
 }
 
 fn of_project(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
     let anchor = want.add(call.path("project_gid")?);
-    let mut page = page(Listing::Edges { anchor, rel: rel::MEMBERS, dir: Dir::Out, give: Give::Aux }, false);
-    page.filters.extend(call.query_user("user")?.and_then(by_gid).map(Filter::Far));
-    Ok(Listed { want, page, computed: false, anchor: "project_gid", anchor_type: Type::Project })
+    let mut page = page(
+        Listing::Edges {
+            anchor,
+            rel: rel::MEMBERS,
+            dir: Dir::Out,
+            give: Give::Aux,
+        },
+        false,
+    );
+    page.filters
+        .extend(call.query_user("user")?.and_then(by_gid).map(Filter::Far));
+    Ok(Listed {
+        want,
+        page,
+        computed: false,
+        anchor: "project_gid",
+        anchor_type: Type::Project,
+    })
 }
 
 fn by_gid(name: Ref) -> Option<workgraph_core::Gid> {
@@ -62,9 +149,15 @@ fn by_gid(name: Ref) -> Option<workgraph_core::Gid> {
 
 /// Whether the caller may share the project.
 fn may_share(view: &View, place: &Node) -> Result<(), Fault> {
-    let least = if place.get(project::SHARE_ACCESS).as_deref() == Some("admin") { Level::Admin } else { Level::Editor };
+    let least = if place.get(project::SHARE_ACCESS).as_deref() == Some("admin") {
+        Level::Admin
+    } else {
+        Level::Editor
+    };
     if view.level(place.gid) < least {
-        return Err(Fault::forbidden("You do not have permission to share this project."));
+        return Err(Fault::forbidden(
+            "You do not have permission to share this project.",
+        ));
     }
     Ok(())
 }
@@ -72,17 +165,29 @@ fn may_share(view: &View, place: &Node) -> Result<(), Fault> {
 fn level(call: &Call<'_>, place: &Node) -> Result<Level, Fault> {
     let word = match call.field("access_level").or_else(|| call.field("role")) {
         Some(value) => workgraph_core::check::string("access_level", value)?.to_owned(),
-        None => place.get(project::DEFAULT_ACCESS).unwrap_or_default().into_owned(),
+        None => place
+            .get(project::DEFAULT_ACCESS)
+            .unwrap_or_default()
+            .into_owned(),
     };
     Level::parse(&word).ok_or_else(|| {
         let shown = workgraph_core::check::clip(&word);
-        Fault::field("access_level", format_args!("Not a recognized value: {shown}; it is one of {}", membership::LEVELS.join(", ")))
+        Fault::field(
+            "access_level",
+            format_args!(
+                "Not a recognized value: {shown}; it is one of {}",
+                membership::LEVELS.join(", ")
+            ),
+        )
     })
 }
 
 fn share_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let (parent, member) = (call.required_gid("parent")?, call.required_user("member")?);
-    Ok(call.want().edges(member.clone(), rel::WORKSPACES).edge(parent, rel::MEMBERS, member))
+    Ok(call
+        .want()
+        .edges(member.clone(), rel::WORKSPACES)
+        .edge(parent, rel::MEMBERS, member))
 }
 
 fn share(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
@@ -90,16 +195,35 @@ fn share(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let place = call.named(view, "parent", &parent, &[Type::Project], Level::Viewer)?;
     may_share(view, place)?;
     let name = call.required_user("member")?;
-    let who = call.named(view, "member", &name, &[Type::User, Type::Team], Level::Viewer)?;
+    let who = call.named(
+        view,
+        "member",
+        &name,
+        &[Type::User, Type::Team],
+        Level::Viewer,
+    )?;
     let level = level(call, place)?;
     let home = place.home.unwrap_or(place.gid);
-    let belongs = if who.ty == Type::Team { who.home == Some(home) } else { view.link(who.gid, rel::WORKSPACES, home).is_some() };
+    let belongs = if who.ty == Type::Team {
+        who.home == Some(home)
+    } else {
+        view.link(who.gid, rel::WORKSPACES, home).is_some()
+    };
     if !belongs {
-        return Err(Fault::field("member", format_args!("Not a user or team in Workspace: {}", crate::call::show(&name))));
+        return Err(Fault::field(
+            "member",
+            format_args!(
+                "Not a user or team in Workspace: {}",
+                crate::call::show(&name)
+            ),
+        ));
     }
     let mut work = call.work();
     work.needs_live(place.gid);
-    if let Some(held) = view.link(place.gid, rel::MEMBERS, who.gid).and_then(|e| e.aux) {
+    if let Some(held) = view
+        .link(place.gid, rel::MEMBERS, who.gid)
+        .and_then(|e| e.aux)
+    {
         return Ok(Decision::about(work.changes, held));
     }
     let gid = rules::membership::join_project(&mut work, who.gid, place.gid, home, level);
@@ -112,11 +236,17 @@ fn path_name(call: &Call<'_>) -> &'static str {
 
 fn needs(call: &Call<'_>) -> Result<Want, Fault> {
     let node = call.path(path_name(call))?;
-    Ok(call.want().node(node.clone()).node(node.of(By::Key("parent"))))
+    Ok(call
+        .want()
+        .node(node.clone())
+        .node(node.of(By::Key("parent"))))
 }
 
 /// The membership, its project and its member.
-fn parties<'v>(call: &Call<'_>, view: &'v View) -> Result<(&'v Node, &'v Node, workgraph_core::Gid), Fault> {
+fn parties<'v>(
+    call: &Call<'_>,
+    view: &'v View,
+) -> Result<(&'v Node, &'v Node, workgraph_core::Gid), Fault> {
     let node = call.target(view, path_name(call), Level::Viewer)?;
     let place = node.get(membership::PARENT).and_then(|g| view.node(g));
     match (place, node.get(membership::MEMBER)) {
@@ -133,7 +263,13 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     draft.set(membership::ACCESS_LEVEL, level.word());
     let mut work = call.work();
     if work.save(&draft) {
-        work.link(place.gid, rel::MEMBERS, member, Place::Rank(level as i64), Some(node.gid));
+        work.link(
+            place.gid,
+            rel::MEMBERS,
+            member,
+            Place::Rank(level as i64),
+            Some(node.gid),
+        );
     }
     Ok(Decision::about(work.changes, node.gid))
 }
@@ -147,6 +283,14 @@ fn unshare(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     work.trash(node.gid, Type::ProjectMembership);
     work.unlink(place.gid, rel::MEMBERS, member);
     work.unlink(place.gid, rel::PROJECT_FOLLOWERS, member);
-    work.fact(place.gid, Type::Project, Action::Changed { field: "members", added: None, removed: Some(member) });
+    work.fact(
+        place.gid,
+        Type::Project,
+        Action::Changed {
+            field: "members",
+            added: None,
+            removed: Some(member),
+        },
+    );
     Ok(Decision::of(work.changes))
 }

@@ -27,7 +27,9 @@ impl Anchor {
     /// When both are given, or one is not a gid.
     pub fn read(call: &Call<'_>, before: &str, after: &str) -> Result<Self, Fault> {
         match (call.has(before), call.has(after)) {
-            (true, true) => Err(Fault::invalid(format!("You may only provide one of {before} or {after}!"))),
+            (true, true) => Err(Fault::invalid(format!(
+                "You may only provide one of {before} or {after}!"
+            ))),
             (true, false) => Ok(call.body_gid(before)?.map_or(Self::Last, Self::Before)),
             (false, true) => Ok(call.body_gid(after)?.map_or(Self::First, Self::After)),
             (false, false) => Ok(Self::None),

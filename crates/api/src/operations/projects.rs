@@ -1,7 +1,10 @@
 //! Projects: creating, changing, sharing and listing them.
 use crate::call::Call;
 use crate::driver::page;
-use crate::operation::{Decision, Listed, Lists, Operation, act, create, delete, get, page as list, page_of, read, update};
+use crate::operation::{
+    Decision, Listed, Lists, Operation, act, create, delete, get, page as list, page_of, read,
+    update,
+};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::check::{Given, Inputs};
@@ -17,25 +20,121 @@ use workgraph_core::work::Work;
 
 /// The rows.
 pub static PROJECTS: &[Operation] = &[
-    page_of("getProjects", "/projects", Type::Project, projects).scope("projects:read").filters(&["archived"]),
-    create("createProject", "/projects", Type::Project, create_needs, create_project).scope("projects:write"),
+    page_of("getProjects", "/projects", Type::Project, projects)
+        .scope("projects:read")
+        .filters(&["archived"]),
+    create(
+        "createProject",
+        "/projects",
+        Type::Project,
+        create_needs,
+        create_project,
+    )
+    .scope("projects:write"),
     get("getProject", "/projects/{project_gid}", Type::Project).scope("projects:read"),
-    update("updateProject", "/projects/{project_gid}", Type::Project, needs, change).scope("projects:write"),
+    update(
+        "updateProject",
+        "/projects/{project_gid}",
+        Type::Project,
+        needs,
+        change,
+    )
+    .scope("projects:write"),
     delete("deleteProject", "/projects/{project_gid}", Level::Admin).scope("projects:delete"),
-    act("addFollowersForProject", "/projects/{project_gid}/addFollowers", people_needs, add_followers).body(&["followers"]).answers(Type::Project),
-    act("removeFollowersForProject", "/projects/{project_gid}/removeFollowers", people_needs, remove_followers).body(&["followers"]).answers(Type::Project),
-    act("addMembersForProject", "/projects/{project_gid}/addMembers", people_needs, add_members).body(&["members"]).answers(Type::Project),
-    act("removeMembersForProject", "/projects/{project_gid}/removeMembers", people_needs, remove_members).body(&["members"]).answers(Type::Project),
-    read("getTaskCountsForProject", "/projects/{project_gid}/task_counts", Type::Project, needs, counted).scope("projects:read").counts(),
-    list("getProjectsForTask", "/tasks/{task_gid}/projects", Type::Project, OF_TASK).scope("projects:read"),
-    list("getProjectsForTeam", "/teams/{team_gid}/projects", Type::Project, OF_TEAM).scope("projects:read").filters(&["archived"]),
-    create("createProjectForTeam", "/teams/{team_gid}/projects", Type::Project, create_needs, create_project).scope("projects:write"),
-    list("getProjectsForWorkspace", "/workspaces/{workspace_gid}/projects", Type::Project, Lists::Home(Type::Project)).scope("projects:read").filters(&["archived"]),
-    create("createProjectForWorkspace", "/workspaces/{workspace_gid}/projects", Type::Project, create_needs, create_project).scope("projects:write"),
+    act(
+        "addFollowersForProject",
+        "/projects/{project_gid}/addFollowers",
+        people_needs,
+        add_followers,
+    )
+    .body(&["followers"])
+    .answers(Type::Project),
+    act(
+        "removeFollowersForProject",
+        "/projects/{project_gid}/removeFollowers",
+        people_needs,
+        remove_followers,
+    )
+    .body(&["followers"])
+    .answers(Type::Project),
+    act(
+        "addMembersForProject",
+        "/projects/{project_gid}/addMembers",
+        people_needs,
+        add_members,
+    )
+    .body(&["members"])
+    .answers(Type::Project),
+    act(
+        "removeMembersForProject",
+        "/projects/{project_gid}/removeMembers",
+        people_needs,
+        remove_members,
+    )
+    .body(&["members"])
+    .answers(Type::Project),
+    read(
+        "getTaskCountsForProject",
+        "/projects/{project_gid}/task_counts",
+        Type::Project,
+        needs,
+        counted,
+    )
+    .scope("projects:read")
+    .counts(),
+    list(
+        "getProjectsForTask",
+        "/tasks/{task_gid}/projects",
+        Type::Project,
+        OF_TASK,
+    )
+    .scope("projects:read"),
+    list(
+        "getProjectsForTeam",
+        "/teams/{team_gid}/projects",
+        Type::Project,
+        OF_TEAM,
+    )
+    .scope("projects:read")
+    .filters(&["archived"]),
+    create(
+        "createProjectForTeam",
+        "/teams/{team_gid}/projects",
+        Type::Project,
+        create_needs,
+        create_project,
+    )
+    .scope("projects:write"),
+    list(
+        "getProjectsForWorkspace",
+        "/workspaces/{workspace_gid}/projects",
+        Type::Project,
+        Lists::Home(Type::Project),
+    )
+    .scope("projects:read")
+    .filters(&["archived"]),
+    create(
+        "createProjectForWorkspace",
+        "/workspaces/{workspace_gid}/projects",
+        Type::Project,
+        create_needs,
+        create_project,
+    )
+    .scope("projects:write"),
 ];
 
-const OF_TASK: Lists = Lists::Edges { rel: rel::SECTION, dir: Dir::Out, give: Give::Aux, open: false };
-const OF_TEAM: Lists = Lists::Edges { rel: rel::TEAM, dir: Dir::In, give: Give::Far, open: false };
+const OF_TASK: Lists = Lists::Edges {
+    rel: rel::SECTION,
+    dir: Dir::Out,
+    give: Give::Aux,
+    open: false,
+};
+const OF_TEAM: Lists = Lists::Edges {
+    rel: rel::TEAM,
+    dir: Dir::In,
+    give: Give::Far,
+    open: false,
+};
 
 fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
@@ -43,27 +142,62 @@ fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
     let (mut page, anchor, anchor_type) = match (workspace, team) {
         (_, Some(team)) => {
             let anchor = want.add(team);
-            (page(Listing::Edges { anchor, rel: rel::TEAM, dir: Dir::In, give: Give::Far }, false), "team", Type::Team)
+            (
+                page(
+                    Listing::Edges {
+                        anchor,
+                        rel: rel::TEAM,
+                        dir: Dir::In,
+                        give: Give::Far,
+                    },
+                    false,
+                ),
+                "team",
+                Type::Team,
+            )
         }
         (Some(workspace), None) => {
             let anchor = want.add(workspace);
-            (page(Listing::Home { anchor, ty: Type::Project }, false), "workspace", Type::Workspace)
+            (
+                page(
+                    Listing::Home {
+                        anchor,
+                        ty: Type::Project,
+                    },
+                    false,
+                ),
+                "workspace",
+                Type::Workspace,
+            )
         }
         (None, None) => return Err(Fault::missing("workspace")),
     };
     if team.is_some() {
         page.filters.extend(workspace.map(Filter::Home));
     }
-    Ok(Listed { want, page, computed: false, anchor, anchor_type })
+    Ok(Listed {
+        want,
+        page,
+        computed: false,
+        anchor,
+        anchor_type,
+    })
 }
 
 fn counted(call: &Call<'_>, view: &View) -> Result<Gid, Fault> {
-    call.target(view, "project_gid", Level::Viewer).map(|n| n.gid)
+    call.target(view, "project_gid", Level::Viewer)
+        .map(|n| n.gid)
 }
 
 /// The workspace and team a new project is for, from path or body.
 fn places(call: &Call<'_>) -> Result<(Option<Ref>, Option<Ref>), Fault> {
-    let path = |name: &str| if call.parameter(name).is_empty() { Ok(None) } else { call.path(name).map(Some) };
+    let path = |name: &str| {
+        if call.parameter(name).is_empty() {
+            Ok(None)
+        } else {
+            call.path(name).map(Some)
+        }
+    };
     let workspace = path("workspace_gid")?.or(call.body_gid("workspace")?.map(Ref::Gid));
     let team = path("team_gid")?.or(call.body_gid("team")?.map(Ref::Gid));
     Ok((workspace, team))
@@ -103,7 +237,16 @@ fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         None => None,
     };
     let home = match (&workspace, shared) {
-        (Some(workspace), _) => call.named(view, "workspace", workspace, &[Type::Workspace], Level::Viewer)?.gid,
+        (Some(workspace), _) => {
+            call.named(
+                view,
+                "workspace",
+                workspace,
+                &[Type::Workspace],
+                Level::Viewer,
+            )?
+            .gid
+        }
         (None, Some(team)) => team.home.ok_or_else(|| Fault::missing("workspace"))?,
         (None, None) => return Err(Fault::missing("workspace")),
     };
@@ -112,14 +255,24 @@ fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             return Err(Fault::field("team", "Not a team of that workspace"));
         }
         let admins_only = team.get(team::CONTENT).as_deref() == Some("only_team_admins");
-        if view.level(team.gid) < if admins_only { Level::Admin } else { Level::Editor } {
-            return Err(Fault::forbidden("You may not create projects in this team."));
+        if view.level(team.gid)
+            < if admins_only {
+                Level::Admin
+            } else {
+                Level::Editor
+            }
+        {
+            return Err(Fault::forbidden(
+                "You may not create projects in this team.",
+            ));
         }
     }
     if view.viewer.seat(home).is_none_or(|s| s.view_only) && view.viewer.service != Some(home) {
         return Err(Fault::no_access("workspace"));
     }
-    let organization = view.node(home).is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
+    let organization = view
+        .node(home)
+        .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
     if organization && shared.is_none() {
         return Err(Fault::invalid(workgraph_wire::message::MISSING_TEAM));
     }
@@ -140,13 +293,27 @@ fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 }
 
 /// A user who belongs to the workspace.
-pub(crate) fn member_of(call: &Call<'_>, view: &View, field: &str, name: &Ref, home: Gid) -> Result<Gid, Fault> {
+pub(crate) fn member_of(
+    call: &Call<'_>,
+    view: &View,
+    field: &str,
+    name: &Ref,
+    home: Gid,
+) -> Result<Gid, Fault> {
     let shown = crate::call::show(name);
-    let who = view.resolve(name).and_then(|g| view.node(g)).filter(|n| n.ty == Type::User);
-    let Some(who) = who else { return Err(Fault::unknown_ref(field, shown)) };
+    let who = view
+        .resolve(name)
+        .and_then(|g| view.node(g))
+        .filter(|n| n.ty == Type::User);
+    let Some(who) = who else {
+        return Err(Fault::unknown_ref(field, shown));
+    };
     let outside = view.link(who.gid, rel::WORKSPACES, home).is_none();
     if outside && who.gid != call.me() {
-        return Err(Fault::field(field, format_args!("Not a user in Workspace: {shown}")));
+        return Err(Fault::field(
+            field,
+            format_args!("Not a user in Workspace: {shown}"),
+        ));
     }
     Ok(who.gid)
 }
@@ -154,10 +321,20 @@ pub(crate) fn member_of(call: &Call<'_>, view: &View, field: &str, name: &Ref, h
 /// Writes the body's fields into a draft.
 fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Result<(), Fault> {
     inputs.fill(&project::PROJECT, draft);
-    text::write(draft, inputs, project::NOTES, project::HTML_NOTES, &project::PROJECT, view, &call.settings.base_url)?;
+    text::write(
+        draft,
+        inputs,
+        project::NOTES,
+        project::HTML_NOTES,
+        &project::PROJECT,
+        view,
+        &call.settings.base_url,
+    )?;
     if inputs.get("privacy_setting").is_none() {
         match inputs.get("public") {
-            Some(Given::Stored(on)) if on == "true" => draft.set(project::PRIVACY, "public_to_workspace"),
+            Some(Given::Stored(on)) if on == "true" => {
+                draft.set(project::PRIVACY, "public_to_workspace")
+            }
             Some(Given::Stored(_)) => draft.set(project::PRIVACY, "private"),
             _ => {}
         }
@@ -171,12 +348,28 @@ fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Re
     }
     let day = |name: &str| match inputs.get(name) {
         None => Change::Absent,
-        Some(Given::Stored(raw)) => Date::parse(raw.trim_matches('"')).map_or(Change::Null, Change::Set),
+        Some(Given::Stored(raw)) => {
+            Date::parse(raw.trim_matches('"')).map_or(Change::Null, Change::Set)
+        }
         Some(_) => Change::Null,
     };
-    let due_on = if inputs.has("due_on") { day("due_on") } else { day("due_date") };
-    let current = Days { start_on: draft.before(project::START_ON), due_on: draft.before(project::DUE_ON) };
-    let days = project_schedule(current, DaysChange { start_on: day("start_on"), due_on }).map_err(|e| Fault::invalid(e.to_string()))?;
+    let due_on = if inputs.has("due_on") {
+        day("due_on")
+    } else {
+        day("due_date")
+    };
+    let current = Days {
+        start_on: draft.before(project::START_ON),
+        due_on: draft.before(project::DUE_ON),
+    };
+    let days = project_schedule(
+        current,
+        DaysChange {
+            start_on: day("start_on"),
+            due_on,
+        },
+    )
+    .map_err(|e| Fault::invalid(e.to_string()))?;
     draft.set(project::START_ON, days.start_on);
     draft.set(project::DUE_ON, days.due_on);
     Ok(())
@@ -192,10 +385,18 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let inputs = call.inputs(Type::Project, false)?;
     let mut draft = Draft::edit(node);
     write(call, view, &mut draft, &inputs)?;
-    let sharing = draft.changed(project::PRIVACY) || draft.changed(project::OWNER) || draft.changed(project::SHARE_ACCESS);
-    let least = if node.get(project::SHARE_ACCESS).as_deref() == Some("admin") { Level::Admin } else { Level::Editor };
+    let sharing = draft.changed(project::PRIVACY)
+        || draft.changed(project::OWNER)
+        || draft.changed(project::SHARE_ACCESS);
+    let least = if node.get(project::SHARE_ACCESS).as_deref() == Some("admin") {
+        Level::Admin
+    } else {
+        Level::Editor
+    };
     if sharing && view.level(node.gid) < least {
-        return Err(Fault::forbidden("You do not have permission to share this project."));
+        return Err(Fault::forbidden(
+            "You do not have permission to share this project.",
+        ));
     }
     let mut work = call.work();
     if let Some(given) = inputs.get("team") {
@@ -206,7 +407,10 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             let name = Ref::Gid(crate::call::gid("team", team)?);
             let team = call.named(view, "team", &name, &[Type::Team], Level::Editor)?;
             if team.home != node.home {
-                return Err(Fault::field("team", "Not a team of the project's workspace"));
+                return Err(Fault::field(
+                    "team",
+                    "Not a team of the project's workspace",
+                ));
             }
             work.link(node.gid, rel::TEAM, team.gid, Place::Rank(0), None);
         }
@@ -220,14 +424,21 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 
 /// The field of the body that lists people.
 fn people_field(call: &Call<'_>) -> &'static str {
-    if call.has("members") { "members" } else { "followers" }
+    if call.has("members") {
+        "members"
+    } else {
+        "followers"
+    }
 }
 
 fn people_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let place = call.path("project_gid")?;
     let mut want = call.want().node(place.clone());
     for who in call.users(people_field(call))? {
-        want = want.edges(who.clone(), rel::WORKSPACES).edge(place.clone(), rel::MEMBERS, who.clone()).edge(place.clone(), rel::PROJECT_FOLLOWERS, who);
+        want = want
+            .edges(who.clone(), rel::WORKSPACES)
+            .edge(place.clone(), rel::MEMBERS, who.clone())
+            .edge(place.clone(), rel::PROJECT_FOLLOWERS, who);
     }
     Ok(want)
 }
@@ -248,10 +459,13 @@ fn each(
         let who = if joining {
             member_of(call, view, field, &name, home)?
         } else {
-            view.resolve(&name).ok_or_else(|| Fault::unknown_ref(field, crate::call::show(&name)))?
+            view.resolve(&name)
+                .ok_or_else(|| Fault::unknown_ref(field, crate::call::show(&name)))?
         };
         if who != call.me() && view.level(node.gid) < Level::Editor {
-            return Err(Fault::forbidden("You do not have permission to change who follows this project."));
+            return Err(Fault::forbidden(
+                "You do not have permission to change who follows this project.",
+            ));
         }
         change(&mut work, node.gid, home, who);
     }
@@ -260,7 +474,11 @@ fn each(
 
 /// Followers are members too.
 fn follow(work: &mut Work<'_>, view: &View, place: Gid, home: Gid, who: Gid) {
-    let joining = work.changes.links.iter().any(|l| l.src == place && l.dst == who && l.rel == rel::MEMBERS);
+    let joining = work
+        .changes
+        .links
+        .iter()
+        .any(|l| l.src == place && l.dst == who && l.rel == rel::MEMBERS);
     if view.link(place, rel::MEMBERS, who).is_none() && !joining {
         membership::join_project(work, who, place, home, Level::Editor);
     }
@@ -271,7 +489,9 @@ fn follow(work: &mut Work<'_>, view: &View, place: Gid, home: Gid, who: Gid) {
 }
 
 fn add_followers(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    each(call, view, true, |work, place, home, who| follow(work, view, place, home, who))
+    each(call, view, true, |work, place, home, who| {
+        follow(work, view, place, home, who)
+    })
 }
 
 fn remove_followers(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {

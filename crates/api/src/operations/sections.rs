@@ -14,15 +14,51 @@ use workgraph_core::rules::membership;
 
 /// The rows.
 pub static SECTIONS: &[Operation] = &[
-    list("getSectionsForProject", "/projects/{project_gid}/sections", Type::Section, OF_PROJECT),
-    create("createSectionForProject", "/projects/{project_gid}/sections", Type::Section, create_needs, create_section).body(&["name"]),
-    act("insertSectionForProject", "/projects/{project_gid}/sections/insert", insert_needs, insert).body(&["section"]),
+    list(
+        "getSectionsForProject",
+        "/projects/{project_gid}/sections",
+        Type::Section,
+        OF_PROJECT,
+    ),
+    create(
+        "createSectionForProject",
+        "/projects/{project_gid}/sections",
+        Type::Section,
+        create_needs,
+        create_section,
+    )
+    .body(&["name"]),
+    act(
+        "insertSectionForProject",
+        "/projects/{project_gid}/sections/insert",
+        insert_needs,
+        insert,
+    )
+    .body(&["section"]),
     get("getSection", "/sections/{section_gid}", Type::Section),
-    update("updateSection", "/sections/{section_gid}", Type::Section, needs, change).body(&["name"]),
-    act("deleteSection", "/sections/{section_gid}", delete_needs, delete).by(Method::Delete),
+    update(
+        "updateSection",
+        "/sections/{section_gid}",
+        Type::Section,
+        needs,
+        change,
+    )
+    .body(&["name"]),
+    act(
+        "deleteSection",
+        "/sections/{section_gid}",
+        delete_needs,
+        delete,
+    )
+    .by(Method::Delete),
 ];
 
-const OF_PROJECT: Lists = Lists::Edges { rel: rel::SECTION_OF, dir: Dir::In, give: Give::Far, open: true };
+const OF_PROJECT: Lists = Lists::Edges {
+    rel: rel::SECTION_OF,
+    dir: Dir::In,
+    give: Give::Far,
+    open: true,
+};
 
 fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let place = call.path("project_gid")?;
@@ -36,9 +72,10 @@ fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
 /// The neighbour must be a section of the same project.
 fn beside(view: &View, field: &str, anchor: Anchor, container: &Node) -> Result<(), Fault> {
     match anchor.neighbour() {
-        Some(gid) if view.link(gid, rel::SECTION_OF, container.gid).is_none() => {
-            Err(Fault::field(field, format_args!("Not a section of this project: {gid}")))
-        }
+        Some(gid) if view.link(gid, rel::SECTION_OF, container.gid).is_none() => Err(Fault::field(
+            field,
+            format_args!("Not a section of this project: {gid}"),
+        )),
         _ => Ok(()),
     }
 }
@@ -46,17 +83,36 @@ fn beside(view: &View, field: &str, anchor: Anchor, container: &Node) -> Result<
 fn create_section(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let container = call.target(view, "project_gid", Level::Editor)?;
     let anchor = Anchor::read(call, "insert_before", "insert_after")?;
-    beside(view, if call.has("insert_before") { "insert_before" } else { "insert_after" }, anchor, container)?;
+    beside(
+        view,
+        if call.has("insert_before") {
+            "insert_before"
+        } else {
+            "insert_after"
+        },
+        anchor,
+        container,
+    )?;
     let name = name(call)?;
     let mut work = call.work();
     work.needs_live(container.gid);
     let home = container.home.unwrap_or(container.gid);
-    let gid = membership::add_section(&mut work, container.gid, home, &name, anchor.place(Place::Last));
+    let gid = membership::add_section(
+        &mut work,
+        container.gid,
+        home,
+        &name,
+        anchor.place(Place::Last),
+    );
     Ok(Decision::about(work.changes, gid))
 }
 
 fn name(call: &Call<'_>) -> Result<String, Fault> {
-    let name = workgraph_core::check::text("name", call.required("name")?, workgraph_core::registry::NAME_MAX)?;
+    let name = workgraph_core::check::text(
+        "name",
+        call.required("name")?,
+        workgraph_core::registry::NAME_MAX,
+    )?;
     if name.trim().is_empty() {
         return Err(Fault::field("name", "Cannot be empty"));
     }
@@ -66,7 +122,10 @@ fn name(call: &Call<'_>) -> Result<String, Fault> {
 fn insert_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let place = call.path("project_gid")?;
     let moved = call.required_gid("section")?;
-    let mut want = call.want().node(place.clone()).edge(moved, rel::SECTION_OF, place.clone());
+    let mut want = call
+        .want()
+        .node(place.clone())
+        .edge(moved, rel::SECTION_OF, place.clone());
     if let Some(neighbour) = Anchor::read(call, "before_section", "after_section")?.neighbour() {
         want = want.edge(neighbour, rel::SECTION_OF, place);
     }
@@ -77,17 +136,40 @@ fn insert(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let container = call.target(view, "project_gid", Level::Editor)?;
     let moved = Ref::Gid(call.required_gid("section")?);
     let node = call.named(view, "section", &moved, &[Type::Section], Level::Editor)?;
-    if view.link(node.gid, rel::SECTION_OF, container.gid).is_none() {
-        return Err(Fault::field("section", format_args!("Not a section of this project: {}", node.gid)));
+    if view
+        .link(node.gid, rel::SECTION_OF, container.gid)
+        .is_none()
+    {
+        return Err(Fault::field(
+            "section",
+            format_args!("Not a section of this project: {}", node.gid),
+        ));
     }
     let anchor = Anchor::read(call, "before_section", "after_section")?;
     if anchor == Anchor::None {
-        return Err(Fault::invalid("You must specify one of before_section or after_section"));
+        return Err(Fault::invalid(
+            "You must specify one of before_section or after_section",
+        ));
     }
-    beside(view, if call.has("before_section") { "before_section" } else { "after_section" }, anchor, container)?;
+    beside(
+        view,
+        if call.has("before_section") {
+            "before_section"
+        } else {
+            "after_section"
+        },
+        anchor,
+        container,
+    )?;
     let mut work = call.work();
     if anchor.neighbour() != Some(node.gid) {
-        work.link(node.gid, rel::SECTION_OF, container.gid, anchor.place(Place::Last), None);
+        work.link(
+            node.gid,
+            rel::SECTION_OF,
+            container.gid,
+            anchor.place(Place::Last),
+            None,
+        );
         work.gained(container.gid, container.ty, "sections", node.gid);
     }
     Ok(Decision::of(work.changes))
@@ -109,25 +191,41 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 fn delete_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let place = call.path("section_gid")?;
     let container = place.clone().of(By::Edge(rel::SECTION_OF));
-    Ok(call.want().into(place.clone(), rel::SECTION, 1).into(place, rel::MY_TASKS, 1).into(container, rel::SECTION_OF, 2))
+    Ok(call
+        .want()
+        .into(place.clone(), rel::SECTION, 1)
+        .into(place, rel::MY_TASKS, 1)
+        .into(container, rel::SECTION_OF, 2))
 }
 
 /// Only an empty section can be deleted, and never the last one.
 fn delete(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let node = call.target(view, "section_gid", Level::Editor)?;
-    if !view.sources(node.gid, rel::SECTION).is_empty() || !view.sources(node.gid, rel::MY_TASKS).is_empty() {
-        return Err(Fault::invalid("section: Only empty sections can be deleted; move its tasks out first"));
+    if !view.sources(node.gid, rel::SECTION).is_empty()
+        || !view.sources(node.gid, rel::MY_TASKS).is_empty()
+    {
+        return Err(Fault::invalid(
+            "section: Only empty sections can be deleted; move its tasks out first",
+        ));
     }
     let mut work = call.work();
     work.trash(node.gid, Type::Section);
-    work.changes.guards.push(Guard::Empty(node.gid, rel::SECTION));
-    work.changes.guards.push(Guard::Empty(node.gid, rel::MY_TASKS));
+    work.changes
+        .guards
+        .push(Guard::Empty(node.gid, rel::SECTION));
+    work.changes
+        .guards
+        .push(Guard::Empty(node.gid, rel::MY_TASKS));
     if let Some(container) = view.links(node.gid, rel::SECTION_OF).first().map(|e| e.dst) {
         if view.sources(container, rel::SECTION_OF).len() < 2 {
-            return Err(Fault::invalid("section: The last section of a project cannot be deleted"));
+            return Err(Fault::invalid(
+                "section: The last section of a project cannot be deleted",
+            ));
         }
         work.unlink(node.gid, rel::SECTION_OF, container);
-        work.changes.guards.push(Guard::AtLeast(container, rel::SECTION_OF, 2));
+        work.changes
+            .guards
+            .push(Guard::AtLeast(container, rel::SECTION_OF, 2));
     }
     Ok(Decision::of(work.changes))
 }

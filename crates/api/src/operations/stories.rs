@@ -13,14 +13,41 @@ use workgraph_core::rules::{stories, text};
 
 /// The rows.
 pub static STORIES: &[Operation] = &[
-    list("getStoriesForTask", "/tasks/{task_gid}/stories", Type::Story, OF_TASK).scope("stories:read"),
-    create("createStoryForTask", "/tasks/{task_gid}/stories", Type::Story, comment_needs, comment).scope("stories:write"),
+    list(
+        "getStoriesForTask",
+        "/tasks/{task_gid}/stories",
+        Type::Story,
+        OF_TASK,
+    )
+    .scope("stories:read"),
+    create(
+        "createStoryForTask",
+        "/tasks/{task_gid}/stories",
+        Type::Story,
+        comment_needs,
+        comment,
+    )
+    .scope("stories:write"),
     get("getStory", "/stories/{story_gid}", Type::Story).scope("stories:read"),
-    update("updateStory", "/stories/{story_gid}", Type::Story, needs, change).scope("stories:write"),
-    act("deleteStory", "/stories/{story_gid}", needs, delete).by(Method::Delete).scope("stories:delete"),
+    update(
+        "updateStory",
+        "/stories/{story_gid}",
+        Type::Story,
+        needs,
+        change,
+    )
+    .scope("stories:write"),
+    act("deleteStory", "/stories/{story_gid}", needs, delete)
+        .by(Method::Delete)
+        .scope("stories:delete"),
 ];
 
-const OF_TASK: Lists = Lists::Edges { rel: rel::STORY_OF, dir: Dir::In, give: Give::Far, open: true };
+const OF_TASK: Lists = Lists::Edges {
+    rel: rel::STORY_OF,
+    dir: Dir::In,
+    give: Give::Far,
+    open: true,
+};
 
 fn comment_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let task = call.path("task_gid")?;
@@ -41,8 +68,17 @@ fn comment(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     draft.set(story::SUBTYPE, story::COMMENT);
     draft.set(story::CREATED_BY, call.me());
     inputs.fill(&story::STORY, &mut draft);
-    text::write(&mut draft, &inputs, story::TEXT, story::HTML_TEXT, &story::STORY, view, &call.settings.base_url)?;
-    let says_nothing = draft.get(story::TEXT).is_none_or(|t| t.trim().is_empty()) && draft.get(story::STICKER).is_none();
+    text::write(
+        &mut draft,
+        &inputs,
+        story::TEXT,
+        story::HTML_TEXT,
+        &story::STORY,
+        view,
+        &call.settings.base_url,
+    )?;
+    let says_nothing = draft.get(story::TEXT).is_none_or(|t| t.trim().is_empty())
+        && draft.get(story::STICKER).is_none();
     if says_nothing {
         return Err(Fault::missing("text"));
     }
@@ -67,7 +103,10 @@ fn touch(work: &mut workgraph_core::work::Work<'_>, node: &Node) {
 fn needs(call: &Call<'_>) -> Result<Want, Fault> {
     let story = call.path("story_gid")?;
     let inputs = call.inputs(Type::Story, false)?;
-    let mut want = call.want().node(story.clone()).node(story.of(By::Edge(rel::STORY_OF)));
+    let mut want = call
+        .want()
+        .node(story.clone())
+        .node(story.of(By::Edge(rel::STORY_OF)));
     for gid in text::referenced(&inputs, story::HTML_TEXT) {
         want.add(gid);
     }
@@ -80,7 +119,9 @@ fn own(call: &Call<'_>, node: &Node) -> Result<(), Fault> {
         return Err(Fault::forbidden("Only comments can be edited or deleted."));
     }
     if node.get(story::CREATED_BY) != Some(call.me()) {
-        return Err(Fault::forbidden("You may only edit or delete your own comments."));
+        return Err(Fault::forbidden(
+            "You may only edit or delete your own comments.",
+        ));
     }
     Ok(())
 }
@@ -88,15 +129,28 @@ fn own(call: &Call<'_>, node: &Node) -> Result<(), Fault> {
 fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let node = call.target(view, "story_gid", Level::Commenter)?;
     let inputs = call.inputs(Type::Story, false)?;
-    let words = ["text", "html_text", "sticker_name"].iter().any(|n| inputs.has(n));
+    let words = ["text", "html_text", "sticker_name"]
+        .iter()
+        .any(|n| inputs.has(n));
     if words {
         own(call, node)?;
     } else if inputs.has("is_pinned") && !story::is_comment(node) {
-        return Err(Fault::field("is_pinned", "Only comments and attachments can be pinned"));
+        return Err(Fault::field(
+            "is_pinned",
+            "Only comments and attachments can be pinned",
+        ));
     }
     let mut draft = Draft::edit(node);
     inputs.fill(&story::STORY, &mut draft);
-    text::write(&mut draft, &inputs, story::TEXT, story::HTML_TEXT, &story::STORY, view, &call.settings.base_url)?;
+    text::write(
+        &mut draft,
+        &inputs,
+        story::TEXT,
+        story::HTML_TEXT,
+        &story::STORY,
+        view,
+        &call.settings.base_url,
+    )?;
     if draft.changed(story::TEXT) || draft.changed(story::HTML_TEXT) {
         draft.set(story::IS_EDITED, true);
     }

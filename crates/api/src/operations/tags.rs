@@ -2,7 +2,9 @@
 use super::projects::member_of;
 use crate::call::Call;
 use crate::driver::page;
-use crate::operation::{Decision, Listed, Lists, Operation, create, delete, get, page as list, page_of, update};
+use crate::operation::{
+    Decision, Listed, Lists, Operation, create, delete, get, page as list, page_of, update,
+};
 use workgraph_core::access::Level;
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
@@ -17,19 +19,57 @@ pub static TAGS: &[Operation] = &[
     get("getTag", "/tags/{tag_gid}", Type::Tag).scope("tags:read"),
     update("updateTag", "/tags/{tag_gid}", Type::Tag, needs, change).scope("tags:write"),
     delete("deleteTag", "/tags/{tag_gid}", Level::Editor),
-    list("getTagsForTask", "/tasks/{task_gid}/tags", Type::Tag, OF_TASK).scope("tags:read"),
-    list("getTagsForWorkspace", "/workspaces/{workspace_gid}/tags", Type::Tag, Lists::Home(Type::Tag)).scope("tags:read"),
-    create("createTagForWorkspace", "/workspaces/{workspace_gid}/tags", Type::Tag, create_needs, create_tag).scope("tags:write"),
+    list(
+        "getTagsForTask",
+        "/tasks/{task_gid}/tags",
+        Type::Tag,
+        OF_TASK,
+    )
+    .scope("tags:read"),
+    list(
+        "getTagsForWorkspace",
+        "/workspaces/{workspace_gid}/tags",
+        Type::Tag,
+        Lists::Home(Type::Tag),
+    )
+    .scope("tags:read"),
+    create(
+        "createTagForWorkspace",
+        "/workspaces/{workspace_gid}/tags",
+        Type::Tag,
+        create_needs,
+        create_tag,
+    )
+    .scope("tags:write"),
 ];
 
-const OF_TASK: Lists = Lists::Edges { rel: rel::TAGS, dir: Dir::Out, give: Give::Far, open: true };
+const OF_TASK: Lists = Lists::Edges {
+    rel: rel::TAGS,
+    dir: Dir::Out,
+    give: Give::Far,
+    open: true,
+};
 
 fn tags(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
-    let place = call.query_gid("workspace")?.ok_or_else(|| Fault::missing("workspace"))?;
+    let place = call
+        .query_gid("workspace")?
+        .ok_or_else(|| Fault::missing("workspace"))?;
     let anchor = want.add(place);
-    let page = page(Listing::Home { anchor, ty: Type::Tag }, false);
-    Ok(Listed { want, page, computed: false, anchor: "workspace", anchor_type: Type::Workspace })
+    let page = page(
+        Listing::Home {
+            anchor,
+            ty: Type::Tag,
+        },
+        false,
+    );
+    Ok(Listed {
+        want,
+        page,
+        computed: false,
+        anchor: "workspace",
+        anchor_type: Type::Workspace,
+    })
 }
 
 fn place(call: &Call<'_>) -> Result<Ref, Fault> {
@@ -49,7 +89,13 @@ fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
 
 fn create_tag(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let home = if call.parameter("workspace_gid").is_empty() {
-        call.named(view, "workspace", &place(call)?, &[Type::Workspace], Level::Editor)?
+        call.named(
+            view,
+            "workspace",
+            &place(call)?,
+            &[Type::Workspace],
+            Level::Editor,
+        )?
     } else {
         call.target(view, "workspace_gid", Level::Editor)?
     };

@@ -16,25 +16,140 @@ use workgraph_core::work::Work;
 
 /// The rows.
 pub static TASK_LINKS: &[Operation] = &[
-    act("addTaskForSection", "/sections/{section_gid}/addTask", section_needs, add_to_section).scope("tasks:write").body(&["task"]),
-    act("addProjectForTask", "/tasks/{task_gid}/addProject", project_needs, add_project).scope("tasks:write").body(&["project"]),
-    act("removeProjectForTask", "/tasks/{task_gid}/removeProject", unproject_needs, remove_project).scope("tasks:write").body(&["project"]),
-    act("addTagForTask", "/tasks/{task_gid}/addTag", tag_needs, add_tag).scope("tasks:write").body(&["tag"]),
-    act("removeTagForTask", "/tasks/{task_gid}/removeTag", tag_needs, remove_tag).scope("tasks:write").body(&["tag"]),
-    act("addFollowersForTask", "/tasks/{task_gid}/addFollowers", follower_needs, add_followers).scope("tasks:write").body(&["followers"]).answers(Type::Task),
-    act("removeFollowerForTask", "/tasks/{task_gid}/removeFollowers", follower_needs, remove_followers).scope("tasks:write").body(&["followers"]).answers(Type::Task),
-    list("getDependenciesForTask", "/tasks/{task_gid}/dependencies", Type::Task, DEPENDENCIES).scope("tasks:read").premium(PREMIUM),
-    list("getDependentsForTask", "/tasks/{task_gid}/dependents", Type::Task, DEPENDENTS).scope("tasks:read").premium(PREMIUM),
-    act("addDependenciesForTask", "/tasks/{task_gid}/addDependencies", dependency_needs, add_dependencies).scope("tasks:write").body(&["dependencies"]).premium(PREMIUM),
-    act("removeDependenciesForTask", "/tasks/{task_gid}/removeDependencies", dependency_needs, remove_dependencies).scope("tasks:write").body(&["dependencies"]).premium(PREMIUM),
-    act("addDependentsForTask", "/tasks/{task_gid}/addDependents", dependency_needs, add_dependencies).scope("tasks:write").body(&["dependents"]).premium(PREMIUM),
-    act("removeDependentsForTask", "/tasks/{task_gid}/removeDependents", dependency_needs, remove_dependencies).scope("tasks:write").body(&["dependents"]).premium(PREMIUM),
-    act("setParentForTask", "/tasks/{task_gid}/setParent", parent_needs, set_parent).scope("tasks:write").body(&["parent"]).answers(Type::Task),
+    act(
+        "addTaskForSection",
+        "/sections/{section_gid}/addTask",
+        section_needs,
+        add_to_section,
+    )
+    .scope("tasks:write")
+    .body(&["task"]),
+    act(
+        "addProjectForTask",
+        "/tasks/{task_gid}/addProject",
+        project_needs,
+        add_project,
+    )
+    .scope("tasks:write")
+    .body(&["project"]),
+    act(
+        "removeProjectForTask",
+        "/tasks/{task_gid}/removeProject",
+        unproject_needs,
+        remove_project,
+    )
+    .scope("tasks:write")
+    .body(&["project"]),
+    act(
+        "addTagForTask",
+        "/tasks/{task_gid}/addTag",
+        tag_needs,
+        add_tag,
+    )
+    .scope("tasks:write")
+    .body(&["tag"]),
+    act(
+        "removeTagForTask",
+        "/tasks/{task_gid}/removeTag",
+        tag_needs,
+        remove_tag,
+    )
+    .scope("tasks:write")
+    .body(&["tag"]),
+    act(
+        "addFollowersForTask",
+        "/tasks/{task_gid}/addFollowers",
+        follower_needs,
+        add_followers,
+    )
+    .scope("tasks:write")
+    .body(&["followers"])
+    .answers(Type::Task),
+    act(
+        "removeFollowerForTask",
+        "/tasks/{task_gid}/removeFollowers",
+        follower_needs,
+        remove_followers,
+    )
+    .scope("tasks:write")
+    .body(&["followers"])
+    .answers(Type::Task),
+    list(
+        "getDependenciesForTask",
+        "/tasks/{task_gid}/dependencies",
+        Type::Task,
+        DEPENDENCIES,
+    )
+    .scope("tasks:read")
+    .premium(PREMIUM),
+    list(
+        "getDependentsForTask",
+        "/tasks/{task_gid}/dependents",
+        Type::Task,
+        DEPENDENTS,
+    )
+    .scope("tasks:read")
+    .premium(PREMIUM),
+    act(
+        "addDependenciesForTask",
+        "/tasks/{task_gid}/addDependencies",
+        dependency_needs,
+        add_dependencies,
+    )
+    .scope("tasks:write")
+    .body(&["dependencies"])
+    .premium(PREMIUM),
+    act(
+        "removeDependenciesForTask",
+        "/tasks/{task_gid}/removeDependencies",
+        dependency_needs,
+        remove_dependencies,
+    )
+    .scope("tasks:write")
+    .body(&["dependencies"])
+    .premium(PREMIUM),
+    act(
+        "addDependentsForTask",
+        "/tasks/{task_gid}/addDependents",
+        dependency_needs,
+        add_dependencies,
+    )
+    .scope("tasks:write")
+    .body(&["dependents"])
+    .premium(PREMIUM),
+    act(
+        "removeDependentsForTask",
+        "/tasks/{task_gid}/removeDependents",
+        dependency_needs,
+        remove_dependencies,
+    )
+    .scope("tasks:write")
+    .body(&["dependents"])
+    .premium(PREMIUM),
+    act(
+        "setParentForTask",
+        "/tasks/{task_gid}/setParent",
+        parent_needs,
+        set_parent,
+    )
+    .scope("tasks:write")
+    .body(&["parent"])
+    .answers(Type::Task),
 ];
 
 const PREMIUM: &str = "Task dependencies are not available for free users.";
-const DEPENDENCIES: Lists = Lists::Edges { rel: rel::DEPENDS, dir: Dir::Out, give: Give::Far, open: false };
-const DEPENDENTS: Lists = Lists::Edges { rel: rel::DEPENDS, dir: Dir::In, give: Give::Far, open: false };
+const DEPENDENCIES: Lists = Lists::Edges {
+    rel: rel::DEPENDS,
+    dir: Dir::Out,
+    give: Give::Far,
+    open: false,
+};
+const DEPENDENTS: Lists = Lists::Edges {
+    rel: rel::DEPENDS,
+    dir: Dir::In,
+    give: Give::Far,
+    open: false,
+};
 
 /// The most dependencies and dependents a task may have together.
 const DEPENDENCIES_MAX: usize = 30;
@@ -43,9 +158,16 @@ fn section_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let place = call.path("section_gid")?;
     let on = call.required_gid("task")?;
     let container = place.clone().of(By::Key("project"));
-    let mut want = call.want().node(place.clone()).node(container).edges(on, rel::SECTION).edges(on, rel::MY_TASKS);
+    let mut want = call
+        .want()
+        .node(place.clone())
+        .node(container)
+        .edges(on, rel::SECTION)
+        .edges(on, rel::MY_TASKS);
     if let Some(neighbour) = Anchor::read(call, "insert_before", "insert_after")?.neighbour() {
-        want = want.edge(neighbour, rel::SECTION, place.clone()).edge(neighbour, rel::MY_TASKS, place);
+        want =
+            want.edge(neighbour, rel::SECTION, place.clone())
+                .edge(neighbour, rel::MY_TASKS, place);
     }
     Ok(want)
 }
@@ -53,38 +175,82 @@ fn section_needs(call: &Call<'_>) -> Result<Want, Fault> {
 /// Without a position the task goes to the top of the section; other sections of the project lose it.
 fn add_to_section(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let place = call.target(view, "section_gid", Level::Editor)?;
-    let on = call.named(view, "task", &Ref::Gid(call.required_gid("task")?), &[Type::Task], Level::Editor)?;
-    let container = place.get(section::PROJECT).and_then(|g| view.node(g)).ok_or_else(|| Fault::unknown("section", place.gid))?;
+    let on = call.named(
+        view,
+        "task",
+        &Ref::Gid(call.required_gid("task")?),
+        &[Type::Task],
+        Level::Editor,
+    )?;
+    let container = place
+        .get(section::PROJECT)
+        .and_then(|g| view.node(g))
+        .ok_or_else(|| Fault::unknown("section", place.gid))?;
     let anchor = Anchor::read(call, "insert_before", "insert_after")?;
     let mut work = call.work();
     if container.ty == Type::UserTaskList {
-        if view.links(on.gid, rel::MY_TASKS).iter().all(|e| e.aux != Some(container.gid)) {
-            return Err(Fault::field("task", "Not assigned to the owner of this task list"));
+        if view
+            .links(on.gid, rel::MY_TASKS)
+            .iter()
+            .all(|e| e.aux != Some(container.gid))
+        {
+            return Err(Fault::field(
+                "task",
+                "Not assigned to the owner of this task list",
+            ));
         }
         beside(view, rel::MY_TASKS, place.gid, anchor, on.gid)?;
-        for edge in view.links(on.gid, rel::MY_TASKS).iter().filter(|e| e.dst != place.gid) {
+        for edge in view
+            .links(on.gid, rel::MY_TASKS)
+            .iter()
+            .filter(|e| e.dst != place.gid)
+        {
             work.unlink(on.gid, rel::MY_TASKS, edge.dst);
         }
-        work.link(on.gid, rel::MY_TASKS, place.gid, anchor.place(Place::First), Some(container.gid));
+        work.link(
+            on.gid,
+            rel::MY_TASKS,
+            place.gid,
+            anchor.place(Place::First),
+            Some(container.gid),
+        );
         return Ok(Decision::of(work.changes));
     }
-    put(call, view, &mut work, on, container, place.gid, anchor, Place::First)?;
+    put(
+        call,
+        view,
+        &mut work,
+        on,
+        container,
+        place.gid,
+        anchor,
+        Place::First,
+    )?;
     Ok(Decision::of(work.changes))
 }
 
 /// A neighbour must be in the same section, and not be the task itself.
-fn beside(view: &View, rel: workgraph_core::registry::Rel, place: Gid, anchor: Anchor, on: Gid) -> Result<(), Fault> {
+fn beside(
+    view: &View,
+    rel: workgraph_core::registry::Rel,
+    place: Gid,
+    anchor: Anchor,
+    on: Gid,
+) -> Result<(), Fault> {
     match anchor.neighbour() {
         Some(gid) if gid == on => Err(Fault::invalid("A task cannot be placed next to itself")),
-        Some(gid) if view.link(gid, rel, place).is_none() => {
-            Err(Fault::invalid(format!("The task to insert next to is not in this section: {gid}")))
-        }
+        Some(gid) if view.link(gid, rel, place).is_none() => Err(Fault::invalid(format!(
+            "The task to insert next to is not in this section: {gid}"
+        ))),
         _ => Ok(()),
     }
 }
 
 /// Puts a task into a section of a project, out of the project's other sections.
-#[expect(clippy::too_many_arguments, reason = "each is a different thing; the two callers name them all")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is a different thing; the two callers name them all"
+)]
 fn put(
     _call: &Call<'_>,
     view: &View,
@@ -96,33 +262,65 @@ fn put(
     otherwise: Place,
 ) -> Result<(), Fault> {
     if on.home != project.home {
-        return Err(Fault::field("project", "Not a project of the task's workspace"));
+        return Err(Fault::field(
+            "project",
+            "Not a project of the task's workspace",
+        ));
     }
     beside(view, rel::SECTION, place, anchor, on.gid)?;
     let held = view.links(on.gid, rel::SECTION);
     let before = held.iter().find(|e| e.aux == Some(project.gid));
     if before.is_none() && held.len() >= PROJECTS_MAX {
-        return Err(Fault::field("project", format_args!("A task can be in at most {PROJECTS_MAX} projects")));
+        return Err(Fault::field(
+            "project",
+            format_args!("A task can be in at most {PROJECTS_MAX} projects"),
+        ));
     }
     work.needs_live(place);
     if let Some(edge) = before.filter(|e| e.dst != place) {
         work.unlink(on.gid, rel::SECTION, edge.dst);
     }
-    work.link(on.gid, rel::SECTION, place, anchor.place(otherwise), Some(project.gid));
+    work.link(
+        on.gid,
+        rel::SECTION,
+        place,
+        anchor.place(otherwise),
+        Some(project.gid),
+    );
     match before {
         None => {
-            work.fact(on.gid, Type::Task, Action::Added { parent: Some(project.gid) });
-            tell(work, on.gid, on.home, "added_to_project", &format!("added to {}", project.title()), |d| d.set(story::PROJECT, project.gid));
+            work.fact(
+                on.gid,
+                Type::Task,
+                Action::Added {
+                    parent: Some(project.gid),
+                },
+            );
+            tell(
+                work,
+                on.gid,
+                on.home,
+                "added_to_project",
+                &format!("added to {}", project.title()),
+                |d| d.set(story::PROJECT, project.gid),
+            );
         }
         Some(edge) if edge.dst != place => {
             let (old, new) = (edge.dst, place);
             work.fact(on.gid, Type::Task, Action::Added { parent: Some(new) });
             let name = view.node(new).map(Node::title).unwrap_or_default();
-            tell(work, on.gid, on.home, "section_changed", &format!("moved to {name}"), |d| {
-                d.set(story::OLD_SECTION, old);
-                d.set(story::NEW_SECTION, new);
-                d.set(story::PROJECT, project.gid);
-            });
+            tell(
+                work,
+                on.gid,
+                on.home,
+                "section_changed",
+                &format!("moved to {name}"),
+                |d| {
+                    d.set(story::OLD_SECTION, old);
+                    d.set(story::NEW_SECTION, new);
+                    d.set(story::PROJECT, project.gid);
+                },
+            );
         }
         Some(_) => {}
     }
@@ -131,7 +329,10 @@ fn put(
 
 fn project_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let (on, project) = (call.path("task_gid")?, call.required_gid("project")?);
-    let mut want = call.want().edges(on, rel::SECTION).into(project, rel::SECTION_OF, 1000);
+    let mut want = call
+        .want()
+        .edges(on, rel::SECTION)
+        .into(project, rel::SECTION_OF, 1000);
     if let Some(section) = call.body_gid("section")? {
         want = want.edge(section, rel::SECTION_OF, project);
     }
@@ -144,57 +345,113 @@ fn project_needs(call: &Call<'_>) -> Result<Want, Fault> {
 /// Without a position the task goes to the end of the project, or of the section that was named.
 fn add_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let on = call.target(view, "task_gid", Level::Editor)?;
-    let project = call.named(view, "project", &Ref::Gid(call.required_gid("project")?), &[Type::Project], Level::Editor)?;
+    let project = call.named(
+        view,
+        "project",
+        &Ref::Gid(call.required_gid("project")?),
+        &[Type::Project],
+        Level::Editor,
+    )?;
     let anchor = Anchor::read(call, "insert_before", "insert_after")?;
     let sections = view.sources(project.gid, rel::SECTION_OF);
     let named = match call.body_gid("section")? {
         Some(gid) if view.link(gid, rel::SECTION_OF, project.gid).is_none() => {
-            return Err(Fault::field("section", format_args!("Not a section of this project: {gid}")));
+            return Err(Fault::field(
+                "section",
+                format_args!("Not a section of this project: {gid}"),
+            ));
         }
         other => other,
     };
     let place = match (named, anchor) {
         (Some(section), _) => Some(section),
-        (None, Anchor::Before(gid) | Anchor::After(gid)) => {
-            view.links(gid, rel::SECTION).iter().find(|e| e.aux == Some(project.gid)).map(|e| e.dst)
-        }
+        (None, Anchor::Before(gid) | Anchor::After(gid)) => view
+            .links(gid, rel::SECTION)
+            .iter()
+            .find(|e| e.aux == Some(project.gid))
+            .map(|e| e.dst),
         (None, Anchor::First) => sections.first().map(|e| e.src),
         (None, Anchor::Last | Anchor::None) => sections.last().map(|e| e.src),
     };
     let Some(place) = place else {
-        return Err(Fault::invalid("The task to insert next to is not in this project"));
+        return Err(Fault::invalid(
+            "The task to insert next to is not in this project",
+        ));
     };
     let mut work = call.work();
-    put(call, view, &mut work, on, project, place, anchor, Place::Last)?;
+    put(
+        call,
+        view,
+        &mut work,
+        on,
+        project,
+        place,
+        anchor,
+        Place::Last,
+    )?;
     Ok(Decision::of(work.changes))
 }
 
 fn unproject_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    Ok(call.want().edges(call.path("task_gid")?, rel::SECTION).node(call.required_gid("project")?))
+    Ok(call
+        .want()
+        .edges(call.path("task_gid")?, rel::SECTION)
+        .node(call.required_gid("project")?))
 }
 
 fn remove_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let on = call.target(view, "task_gid", Level::Editor)?;
-    let project = call.named(view, "project", &Ref::Gid(call.required_gid("project")?), &[Type::Project], Level::Editor)?;
+    let project = call.named(
+        view,
+        "project",
+        &Ref::Gid(call.required_gid("project")?),
+        &[Type::Project],
+        Level::Editor,
+    )?;
     let mut work = call.work();
-    if let Some(edge) = view.links(on.gid, rel::SECTION).iter().find(|e| e.aux == Some(project.gid)) {
+    if let Some(edge) = view
+        .links(on.gid, rel::SECTION)
+        .iter()
+        .find(|e| e.aux == Some(project.gid))
+    {
         work.unlink(on.gid, rel::SECTION, edge.dst);
-        work.fact(on.gid, Type::Task, Action::Removed { parent: project.gid });
-        tell(&mut work, on.gid, on.home, "removed_from_project", &format!("removed from {}", project.title()), |d| {
-            d.set(story::PROJECT, project.gid);
-        });
+        work.fact(
+            on.gid,
+            Type::Task,
+            Action::Removed {
+                parent: project.gid,
+            },
+        );
+        tell(
+            &mut work,
+            on.gid,
+            on.home,
+            "removed_from_project",
+            &format!("removed from {}", project.title()),
+            |d| {
+                d.set(story::PROJECT, project.gid);
+            },
+        );
     }
     Ok(Decision::of(work.changes))
 }
 
 fn tag_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    Ok(call.want().edge(call.path("task_gid")?, rel::TAGS, call.required_gid("tag")?))
+    Ok(call
+        .want()
+        .edge(call.path("task_gid")?, rel::TAGS, call.required_gid("tag")?))
 }
 
 /// The task and the tag of the request, and whether they are linked.
 fn tagged<'v>(call: &Call<'_>, view: &'v View) -> Result<(&'v Node, &'v Node, bool), Fault> {
     let on = call.target(view, "task_gid", Level::Editor)?;
-    let tag = call.named(view, "tag", &Ref::Gid(call.required_gid("tag")?), &[Type::Tag], Level::Viewer)?;
+    let tag = call.named(
+        view,
+        "tag",
+        &Ref::Gid(call.required_gid("tag")?),
+        &[Type::Tag],
+        Level::Viewer,
+    )?;
     if tag.home != on.home {
         return Err(Fault::field("tag", "Not a tag of the task's workspace"));
     }
@@ -207,8 +464,21 @@ fn add_tag(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     if !linked {
         work.needs_live(tag.gid);
         work.link(on.gid, rel::TAGS, tag.gid, Place::Rank(0), None);
-        work.fact(on.gid, Type::Task, Action::Added { parent: Some(tag.gid) });
-        tell(&mut work, on.gid, on.home, "added_to_tag", &format!("added to {}", tag.title()), |d| d.set(story::TAG, tag.gid));
+        work.fact(
+            on.gid,
+            Type::Task,
+            Action::Added {
+                parent: Some(tag.gid),
+            },
+        );
+        tell(
+            &mut work,
+            on.gid,
+            on.home,
+            "added_to_tag",
+            &format!("added to {}", tag.title()),
+            |d| d.set(story::TAG, tag.gid),
+        );
     }
     Ok(Decision::of(work.changes))
 }
@@ -219,7 +489,14 @@ fn remove_tag(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     if linked {
         work.unlink(on.gid, rel::TAGS, tag.gid);
         work.fact(on.gid, Type::Task, Action::Removed { parent: tag.gid });
-        tell(&mut work, on.gid, on.home, "removed_from_tag", &format!("removed from {}", tag.title()), |d| d.set(story::TAG, tag.gid));
+        tell(
+            &mut work,
+            on.gid,
+            on.home,
+            "removed_from_tag",
+            &format!("removed from {}", tag.title()),
+            |d| d.set(story::TAG, tag.gid),
+        );
     }
     Ok(Decision::of(work.changes))
 }
@@ -228,7 +505,9 @@ fn follower_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let on = call.path("task_gid")?;
     let mut want = call.want().node(on.clone());
     for who in call.users("followers")? {
-        want = want.edges(who.clone(), rel::WORKSPACES).edge(on.clone(), rel::FOLLOWERS, who);
+        want = want
+            .edges(who.clone(), rel::WORKSPACES)
+            .edge(on.clone(), rel::FOLLOWERS, who);
     }
     Ok(want)
 }
@@ -245,7 +524,14 @@ fn add_followers(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         work.link(on.gid, rel::FOLLOWERS, who, Place::Rank(0), None);
         work.gained(on.gid, Type::Task, "followers", who);
         let title = view.node(who).map(Node::title).unwrap_or_default();
-        tell(&mut work, on.gid, on.home, "follower_added", &format!("added {title} as a collaborator"), |d| d.set(story::FOLLOWER, who));
+        tell(
+            &mut work,
+            on.gid,
+            on.home,
+            "follower_added",
+            &format!("added {title} as a collaborator"),
+            |d| d.set(story::FOLLOWER, who),
+        );
     }
     Ok(Decision::about(work.changes, on.gid))
 }
@@ -254,7 +540,9 @@ fn remove_followers(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let on = call.target(view, "task_gid", Level::Viewer)?;
     let mut work = call.work();
     for name in call.users("followers")? {
-        let who = view.resolve(&name).ok_or_else(|| Fault::unknown_ref("followers", crate::call::show(&name)))?;
+        let who = view
+            .resolve(&name)
+            .ok_or_else(|| Fault::unknown_ref("followers", crate::call::show(&name)))?;
         if who != call.me() {
             allowed(view, on, Level::Commenter)?;
         }
@@ -268,12 +556,19 @@ fn remove_followers(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 
 /// The body field of a dependency operation; dependents are the same edges from the other side.
 fn side(call: &Call<'_>) -> &'static str {
-    if call.operation.path.ends_with("Dependents") { "dependents" } else { "dependencies" }
+    if call.operation.path.ends_with("Dependents") {
+        "dependents"
+    } else {
+        "dependencies"
+    }
 }
 
 fn dependency_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let on = call.path("task_gid")?;
-    let mut want = call.want().edges(on.clone(), rel::DEPENDS).into(on, rel::DEPENDS, 1000);
+    let mut want = call
+        .want()
+        .edges(on.clone(), rel::DEPENDS)
+        .into(on, rel::DEPENDS, 1000);
     for other in call.gids(side(call))? {
         want = want.edges(other, rel::DEPENDS);
     }
@@ -285,7 +580,13 @@ fn others<'v>(call: &Call<'_>, view: &'v View, on: &Node) -> Result<Vec<&'v Node
     let field = side(call);
     let mut found = Vec::new();
     for (i, gid) in call.gids(field)?.into_iter().enumerate() {
-        let other = call.named(view, &format!("{field}: [{i}]"), &Ref::Gid(gid), &[Type::Task], Level::Viewer)?;
+        let other = call.named(
+            view,
+            &format!("{field}: [{i}]"),
+            &Ref::Gid(gid),
+            &[Type::Task],
+            Level::Viewer,
+        )?;
         if other.gid == on.gid {
             return Err(Fault::field(field, "A task cannot depend on itself"));
         }
@@ -303,26 +604,54 @@ fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let on = call.target(view, "task_gid", Level::Editor)?;
     let forward = side(call) == "dependencies";
     let mut work = call.work();
-    let mut count = view.links(on.gid, rel::DEPENDS).len() + view.sources(on.gid, rel::DEPENDS).len();
+    let mut count =
+        view.links(on.gid, rel::DEPENDS).len() + view.sources(on.gid, rel::DEPENDS).len();
     for other in others(call, view, on)? {
-        let (waits, for_it) = if forward { (on.gid, other.gid) } else { (other.gid, on.gid) };
+        let (waits, for_it) = if forward {
+            (on.gid, other.gid)
+        } else {
+            (other.gid, on.gid)
+        };
         if view.link(waits, rel::DEPENDS, for_it).is_some() {
             continue;
         }
         if view.link(for_it, rel::DEPENDS, waits).is_some() {
-            return Err(Fault::field(side(call), format_args!("Would make two tasks wait for each other: {}", other.gid)));
+            return Err(Fault::field(
+                side(call),
+                format_args!("Would make two tasks wait for each other: {}", other.gid),
+            ));
         }
         count += 1;
         if count > DEPENDENCIES_MAX {
-            return Err(Fault::field(side(call), format_args!("Too many: a task has at most {DEPENDENCIES_MAX} dependencies and dependents together")));
+            return Err(Fault::field(
+                side(call),
+                format_args!(
+                    "Too many: a task has at most {DEPENDENCIES_MAX} dependencies and dependents together"
+                ),
+            ));
         }
         work.needs_live(other.gid);
         work.link(waits, rel::DEPENDS, for_it, Place::Rank(0), None);
         work.gained(on.gid, Type::Task, side(call), other.gid);
-        let kind = if forward { "dependency_added" } else { "dependent_added" };
-        tell(&mut work, on.gid, on.home, kind, &format!("marked as {} {}", if forward { "blocked by" } else { "blocking" }, other.title()), |d| {
-            d.set(story::DEPENDENCY, other.gid);
-        });
+        let kind = if forward {
+            "dependency_added"
+        } else {
+            "dependent_added"
+        };
+        tell(
+            &mut work,
+            on.gid,
+            on.home,
+            kind,
+            &format!(
+                "marked as {} {}",
+                if forward { "blocked by" } else { "blocking" },
+                other.title()
+            ),
+            |d| {
+                d.set(story::DEPENDENCY, other.gid);
+            },
+        );
     }
     Ok(Decision::of(work.changes))
 }
@@ -332,7 +661,11 @@ fn remove_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> 
     let forward = side(call) == "dependencies";
     let mut work = call.work();
     for other in others(call, view, on)? {
-        let (waits, for_it) = if forward { (on.gid, other.gid) } else { (other.gid, on.gid) };
+        let (waits, for_it) = if forward {
+            (on.gid, other.gid)
+        } else {
+            (other.gid, on.gid)
+        };
         if view.link(waits, rel::DEPENDS, for_it).is_some() {
             work.unlink(waits, rel::DEPENDS, for_it);
             work.lost(on.gid, Type::Task, side(call), other.gid);
@@ -366,31 +699,56 @@ fn set_parent(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         }
         return Ok(Decision::about(work.changes, on.gid));
     };
-    let parent = call.named(view, "parent", &Ref::Gid(parent), &[Type::Task], Level::Editor)?;
+    let parent = call.named(
+        view,
+        "parent",
+        &Ref::Gid(parent),
+        &[Type::Task],
+        Level::Editor,
+    )?;
     if parent.home != on.home {
         return Err(Fault::field("parent", "Not a task of the same workspace"));
     }
     let mut up = Some(parent.gid);
     for _ in 0..=DEPTH_MAX {
         if up == Some(on.gid) {
-            return Err(Fault::field("parent", "A task cannot be a subtask of itself or of its own subtasks"));
+            return Err(Fault::field(
+                "parent",
+                "A task cannot be a subtask of itself or of its own subtasks",
+            ));
         }
-        up = up.and_then(|g| view.links(g, rel::PARENT).first()).map(|e| e.dst);
+        up = up
+            .and_then(|g| view.links(g, rel::PARENT).first())
+            .map(|e| e.dst);
     }
     shallow(view, parent.gid)?;
     if let Some(gid) = anchor.neighbour()
         && (gid == on.gid || view.link(gid, rel::PARENT, parent.gid).is_none())
     {
-        return Err(Fault::invalid(format!("The task to insert next to is not a subtask of this parent: {gid}")));
+        return Err(Fault::invalid(format!(
+            "The task to insert next to is not a subtask of this parent: {gid}"
+        )));
     }
     if let Some(old) = held.filter(|old| *old != parent.gid) {
         work.unlink(on.gid, rel::PARENT, old);
         work.fact(on.gid, Type::Task, Action::Removed { parent: old });
     }
     work.needs_live(parent.gid);
-    work.link(on.gid, rel::PARENT, parent.gid, anchor.place(Place::Last), None);
+    work.link(
+        on.gid,
+        rel::PARENT,
+        parent.gid,
+        anchor.place(Place::Last),
+        None,
+    );
     if held != Some(parent.gid) {
-        work.fact(on.gid, Type::Task, Action::Added { parent: Some(parent.gid) });
+        work.fact(
+            on.gid,
+            Type::Task,
+            Action::Added {
+                parent: Some(parent.gid),
+            },
+        );
     }
     Ok(Decision::about(work.changes, on.gid))
 }

@@ -2,7 +2,9 @@
 use super::projects::member_of;
 use crate::call::{Call, gid, show};
 use crate::driver::page;
-use crate::operation::{Decision, Listed, Lists, Operation, create, delete, get, page as list, page_of, update};
+use crate::operation::{
+    Decision, Listed, Lists, Operation, create, delete, get, page as list, page_of, update,
+};
 use serde_json::Value;
 use workgraph_core::access::Level;
 use workgraph_core::check::{Given, Inputs, reference};
@@ -20,21 +22,81 @@ use workgraph_core::{Gid, tasks_of_container};
 
 /// The rows.
 pub static TASKS: &[Operation] = &[
-    page_of("getTasks", "/tasks", Type::Task, tasks).scope("tasks:read").filters(&["completed_since", "modified_since"]),
-    create("createTask", "/tasks", Type::Task, create_needs, create_task).scope("tasks:write"),
+    page_of("getTasks", "/tasks", Type::Task, tasks)
+        .scope("tasks:read")
+        .filters(&["completed_since", "modified_since"]),
+    create(
+        "createTask",
+        "/tasks",
+        Type::Task,
+        create_needs,
+        create_task,
+    )
+    .scope("tasks:write"),
     get("getTask", "/tasks/{task_gid}", Type::Task).scope("tasks:read"),
     update("updateTask", "/tasks/{task_gid}", Type::Task, needs, change).scope("tasks:write"),
     delete("deleteTask", "/tasks/{task_gid}", Level::Editor).scope("tasks:delete"),
-    list("getTasksForProject", "/projects/{project_gid}/tasks", Type::Task, Lists::Tasks).scope("tasks:read").filters(&["completed_since"]),
-    list("getTasksForSection", "/sections/{section_gid}/tasks", Type::Task, Lists::Tasks).scope("tasks:read").filters(&["completed_since"]),
-    list("getTasksForTag", "/tags/{tag_gid}/tasks", Type::Task, OF_TAG).scope("tasks:read").filters(&["completed_since"]),
-    list("getTasksForUserTaskList", "/user_task_lists/{user_task_list_gid}/tasks", Type::Task, Lists::Tasks).scope("tasks:read").filters(&["completed_since"]),
-    list("getSubtasksForTask", "/tasks/{task_gid}/subtasks", Type::Task, SUBTASKS).scope("tasks:read"),
-    create("createSubtaskForTask", "/tasks/{task_gid}/subtasks", Type::Task, create_needs, create_task).scope("tasks:write"),
+    list(
+        "getTasksForProject",
+        "/projects/{project_gid}/tasks",
+        Type::Task,
+        Lists::Tasks,
+    )
+    .scope("tasks:read")
+    .filters(&["completed_since"]),
+    list(
+        "getTasksForSection",
+        "/sections/{section_gid}/tasks",
+        Type::Task,
+        Lists::Tasks,
+    )
+    .scope("tasks:read")
+    .filters(&["completed_since"]),
+    list(
+        "getTasksForTag",
+        "/tags/{tag_gid}/tasks",
+        Type::Task,
+        OF_TAG,
+    )
+    .scope("tasks:read")
+    .filters(&["completed_since"]),
+    list(
+        "getTasksForUserTaskList",
+        "/user_task_lists/{user_task_list_gid}/tasks",
+        Type::Task,
+        Lists::Tasks,
+    )
+    .scope("tasks:read")
+    .filters(&["completed_since"]),
+    list(
+        "getSubtasksForTask",
+        "/tasks/{task_gid}/subtasks",
+        Type::Task,
+        SUBTASKS,
+    )
+    .scope("tasks:read"),
+    create(
+        "createSubtaskForTask",
+        "/tasks/{task_gid}/subtasks",
+        Type::Task,
+        create_needs,
+        create_task,
+    )
+    .scope("tasks:write"),
 ];
 
-const OF_TAG: Lists = Lists::Edges { rel: rel::TAGS, dir: Dir::In, give: Give::Far, open: false };
-const SUBTASKS: Lists = Lists::Edges { rel: rel::PARENT, dir: Dir::In, give: Give::Far, open: true };
+const OF_TAG: Lists = Lists::Edges {
+    rel: rel::TAGS,
+    dir: Dir::In,
+    give: Give::Far,
+    open: false,
+};
+const SUBTASKS: Lists = Lists::Edges {
+    rel: rel::PARENT,
+    dir: Dir::In,
+    give: Give::Far,
+    open: true,
+};
 
 /// The most projects a task may be in.
 pub const PROJECTS_MAX: usize = 20;
@@ -42,10 +104,26 @@ pub const PROJECTS_MAX: usize = 20;
 pub const DEPTH_MAX: usize = 5;
 
 fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
-    const CONTAINERS: [(&str, Type); 4] =
-        [("project", Type::Project), ("section", Type::Section), ("tag", Type::Tag), ("user_task_list", Type::UserTaskList)];
-    for name in ["project", "section", "tag", "user_task_list", "assignee", "workspace"] {
-        if call.query.get(name).map_err(|e| Fault::invalid(e.to_string()))? == Some("") {
+    const CONTAINERS: [(&str, Type); 4] = [
+        ("project", Type::Project),
+        ("section", Type::Section),
+        ("tag", Type::Tag),
+        ("user_task_list", Type::UserTaskList),
+    ];
+    for name in [
+        "project",
+        "section",
+        "tag",
+        "user_task_list",
+        "assignee",
+        "workspace",
+    ] {
+        if call
+            .query
+            .get(name)
+            .map_err(|e| Fault::invalid(e.to_string()))?
+            == Some("")
+        {
             return Err(Fault::missing(name));
         }
     }
@@ -63,16 +141,47 @@ fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
             let (from, open) = match ty {
                 Type::Project => (tasks_of_container(anchor, false), true),
                 Type::UserTaskList => (tasks_of_container(anchor, true), false),
-                Type::Section => (Listing::Edges { anchor, rel: rel::SECTION, dir: Dir::In, give: Give::Far }, true),
-                _ => (Listing::Edges { anchor, rel: rel::TAGS, dir: Dir::In, give: Give::Far }, false),
+                Type::Section => (
+                    Listing::Edges {
+                        anchor,
+                        rel: rel::SECTION,
+                        dir: Dir::In,
+                        give: Give::Far,
+                    },
+                    true,
+                ),
+                _ => (
+                    Listing::Edges {
+                        anchor,
+                        rel: rel::TAGS,
+                        dir: Dir::In,
+                        give: Give::Far,
+                    },
+                    false,
+                ),
             };
-            Ok(Listed { want, page: page(from, open), computed: false, anchor: name, anchor_type: *ty })
+            Ok(Listed {
+                want,
+                page: page(from, open),
+                computed: false,
+                anchor: name,
+                anchor_type: *ty,
+            })
         }
         ([], Some(assignee), Some(workspace)) => {
-            let list = Ref::TaskList { user: Box::new(assignee), near: Box::new(Ref::Gid(workspace)) };
+            let list = Ref::TaskList {
+                user: Box::new(assignee),
+                near: Box::new(Ref::Gid(workspace)),
+            };
             let anchor = want.add(list);
             let page = page(tasks_of_container(anchor, true), false);
-            Ok(Listed { want, page, computed: true, anchor: "assignee", anchor_type: Type::UserTaskList })
+            Ok(Listed {
+                want,
+                page,
+                computed: true,
+                anchor: "assignee",
+                anchor_type: Type::UserTaskList,
+            })
         }
         ([], Some(_), None) | ([], None, None) => Err(Fault::missing("workspace")),
         ([], None, Some(_)) => Err(Fault::missing("assignee")),
@@ -91,24 +200,48 @@ struct Spot {
 fn spots(call: &Call<'_>) -> Result<Vec<Spot>, Fault> {
     let mut spots: Vec<Spot> = Vec::new();
     if let Some(value) = call.field("memberships") {
-        let Value::Array(items) = value else { return Err(Fault::field("memberships", "Value is not an array; it must be an array of {project, section}")) };
+        let Value::Array(items) = value else {
+            return Err(Fault::field(
+                "memberships",
+                "Value is not an array; it must be an array of {project, section}",
+            ));
+        };
         for (i, item) in items.iter().enumerate() {
             let part = |name: &str| -> Result<Option<Gid>, Fault> {
                 let field = format!("memberships: [{i}]: {name}");
-                item.get(name).filter(|v| !v.is_null()).map(|v| gid(&field, &reference(&field, v)?)).transpose()
+                item.get(name)
+                    .filter(|v| !v.is_null())
+                    .map(|v| gid(&field, &reference(&field, v)?))
+                    .transpose()
             };
             let project = part("project")?;
-            let project = project.ok_or_else(|| Fault::field("memberships", format_args!("[{i}]: project: Missing required field")))?;
-            spots.push(Spot { project, section: part("section")?, field: "memberships" });
+            let project = project.ok_or_else(|| {
+                Fault::field(
+                    "memberships",
+                    format_args!("[{i}]: project: Missing required field"),
+                )
+            })?;
+            spots.push(Spot {
+                project,
+                section: part("section")?,
+                field: "memberships",
+            });
         }
     }
     for project in call.gids("projects")? {
         if !spots.iter().any(|s| s.project == project) {
-            spots.push(Spot { project, section: None, field: "projects" });
+            spots.push(Spot {
+                project,
+                section: None,
+                field: "projects",
+            });
         }
     }
     if spots.len() > PROJECTS_MAX {
-        return Err(Fault::field("projects", format_args!("Too many: a task can be in at most {PROJECTS_MAX} projects")));
+        return Err(Fault::field(
+            "projects",
+            format_args!("Too many: a task can be in at most {PROJECTS_MAX} projects"),
+        ));
     }
     Ok(spots)
 }
@@ -125,8 +258,13 @@ fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let inputs = call.inputs(Type::Task, true)?;
     let mut want = call.want();
     let (workspace, parent, spots) = (call.body_gid("workspace")?, parent_of(call)?, spots(call)?);
-    let near = workspace.map(Ref::Gid).or_else(|| spots.first().map(|s| Ref::Gid(s.project))).or_else(|| parent.clone());
-    let Some(near) = near else { return Err(Fault::invalid(workgraph_wire::message::TASK_HOME)) };
+    let near = workspace
+        .map(Ref::Gid)
+        .or_else(|| spots.first().map(|s| Ref::Gid(s.project)))
+        .or_else(|| parent.clone());
+    let Some(near) = near else {
+        return Err(Fault::invalid(workgraph_wire::message::TASK_HOME));
+    };
     want.add(near.clone());
     if let Some(parent) = parent {
         let at = want.add(parent);
@@ -134,7 +272,9 @@ fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
     }
     for spot in &spots {
         want = match spot.section {
-            Some(section) => want.node(spot.project).edge(section, rel::SECTION_OF, spot.project),
+            Some(section) => want
+                .node(spot.project)
+                .edge(section, rel::SECTION_OF, spot.project),
             None => want.into(spot.project, rel::SECTION_OF, 1),
         };
     }
@@ -151,8 +291,13 @@ fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
 fn refer(call: &Call<'_>, mut want: Want, inputs: &Inputs, near: &Ref) -> Result<Want, Fault> {
     if let Some(Given::Ref(who)) = inputs.get("assignee") {
         let who = call.user("assignee", who)?;
-        let list = Ref::TaskList { user: Box::new(who.clone()), near: Box::new(near.clone()) };
-        want = want.edges(who, rel::WORKSPACES).into(list, rel::SECTION_OF, 1);
+        let list = Ref::TaskList {
+            user: Box::new(who.clone()),
+            near: Box::new(near.clone()),
+        };
+        want = want
+            .edges(who, rel::WORKSPACES)
+            .into(list, rel::SECTION_OF, 1);
     }
     if let Some(Given::Ref(place)) = inputs.get("assignee_section") {
         want.add(gid("assignee_section", place)?);
@@ -167,25 +312,46 @@ fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let inputs = call.inputs(Type::Task, true)?;
     let (workspace, spots) = (call.body_gid("workspace")?, spots(call)?);
     let parent = match parent_of(call)? {
-        Some(_) if !call.parameter("task_gid").is_empty() => Some(call.target(view, "task_gid", Level::Editor)?),
+        Some(_) if !call.parameter("task_gid").is_empty() => {
+            Some(call.target(view, "task_gid", Level::Editor)?)
+        }
         Some(name) => Some(call.named(view, "parent", &name, &[Type::Task], Level::Editor)?),
         None => None,
     };
     let mut home = match workspace {
-        Some(workspace) => Some(call.named(view, "workspace", &Ref::Gid(workspace), &[Type::Workspace], Level::Viewer)?.gid),
+        Some(workspace) => Some(
+            call.named(
+                view,
+                "workspace",
+                &Ref::Gid(workspace),
+                &[Type::Workspace],
+                Level::Viewer,
+            )?
+            .gid,
+        ),
         None => parent.and_then(|p| p.home),
     };
     for (i, spot) in spots.iter().enumerate() {
         let field = format!("{}: [{i}]", spot.field);
-        let project = call.named(view, &field, &Ref::Gid(spot.project), &[Type::Project], Level::Editor)?;
+        let project = call.named(
+            view,
+            &field,
+            &Ref::Gid(spot.project),
+            &[Type::Project],
+            Level::Editor,
+        )?;
         if home.is_some() && project.home != home {
             return Err(Fault::field(&field, "Not a project of that workspace"));
         }
         home = project.home;
     }
-    let Some(home) = home else { return Err(Fault::invalid(workgraph_wire::message::TASK_HOME)) };
+    let Some(home) = home else {
+        return Err(Fault::invalid(workgraph_wire::message::TASK_HOME));
+    };
     if view.viewer.seat(home).is_none_or(|s| s.view_only) && view.viewer.service != Some(home) {
-        return Err(Fault::forbidden("You do not have permission to create tasks in this workspace."));
+        return Err(Fault::forbidden(
+            "You do not have permission to create tasks in this workspace.",
+        ));
     }
     if let Some(parent) = parent {
         shallow(view, parent.gid)?;
@@ -204,7 +370,12 @@ fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         followers.push(member_of(call, view, "followers", &name, home)?);
     }
     let on = draft.gid;
-    work.create(&draft, parent.map(|p| p.gid).or_else(|| spots.first().map(|s| s.project)));
+    work.create(
+        &draft,
+        parent
+            .map(|p| p.gid)
+            .or_else(|| spots.first().map(|s| s.project)),
+    );
     for (i, who) in followers.iter().enumerate() {
         if !followers.iter().take(i).any(|w| w == who) {
             work.link(on, rel::FOLLOWERS, *who, Place::Rank(0), None);
@@ -230,7 +401,10 @@ fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 fn enter(view: &View, work: &mut Work<'_>, on: Gid, home: Gid, spot: &Spot) -> Result<(), Fault> {
     let section = match spot.section {
         Some(section) if view.link(section, rel::SECTION_OF, spot.project).is_none() => {
-            return Err(Fault::field("memberships", format_args!("section: Not a section of this project: {section}")));
+            return Err(Fault::field(
+                "memberships",
+                format_args!("section: Not a section of this project: {section}"),
+            ));
         }
         Some(section) => section,
         None => match view.sources(spot.project, rel::SECTION_OF).first() {
@@ -241,9 +415,16 @@ fn enter(view: &View, work: &mut Work<'_>, on: Gid, home: Gid, spot: &Spot) -> R
     work.needs_live(section);
     work.link(on, rel::SECTION, section, Place::Last, Some(spot.project));
     let name = view.node(spot.project).map(Node::title).unwrap_or_default();
-    stories::tell(work, on, Some(home), "added_to_project", &format!("added to {name}"), |d| {
-        d.set(workgraph_core::resources::story::PROJECT, spot.project);
-    });
+    stories::tell(
+        work,
+        on,
+        Some(home),
+        "added_to_project",
+        &format!("added to {name}"),
+        |d| {
+            d.set(workgraph_core::resources::story::PROJECT, spot.project);
+        },
+    );
     Ok(())
 }
 
@@ -256,13 +437,24 @@ pub(crate) fn shallow(view: &View, parent: Gid) -> Result<(), Fault> {
             None => return Ok(()),
         }
     }
-    Err(Fault::field("parent", format_args!("Too deep: tasks have at most {DEPTH_MAX} levels of subtasks")))
+    Err(Fault::field(
+        "parent",
+        format_args!("Too deep: tasks have at most {DEPTH_MAX} levels of subtasks"),
+    ))
 }
 
 /// Writes the body's own fields into a draft: texts, dates, completion, external data.
 fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Result<(), Fault> {
     inputs.fill(&task::TASK, draft);
-    text::write(draft, inputs, task::NOTES, task::HTML_NOTES, &task::TASK, view, &call.settings.base_url)?;
+    text::write(
+        draft,
+        inputs,
+        task::NOTES,
+        task::HTML_NOTES,
+        &task::TASK,
+        view,
+        &call.settings.base_url,
+    )?;
     if let Some(Given::Json(value)) = inputs.get("external") {
         draft.set(task::EXTERNAL, external(value)?);
     }
@@ -275,9 +467,14 @@ fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Re
     };
     let day = |name: &str| change_of(inputs, name, |raw| Date::parse(raw).ok());
     let instant = |name: &str| change_of(inputs, name, |raw| Time::parse(raw, false).ok());
-    let change =
-        ScheduleChange { start_on: day("start_on"), start_at: instant("start_at"), due_on: day("due_on"), due_at: instant("due_at") };
-    let dates = schedule(current, change, is(draft, "milestone")).map_err(|e| Fault::invalid(e.to_string()))?;
+    let change = ScheduleChange {
+        start_on: day("start_on"),
+        start_at: instant("start_at"),
+        due_on: day("due_on"),
+        due_at: instant("due_at"),
+    };
+    let dates = schedule(current, change, is(draft, "milestone"))
+        .map_err(|e| Fault::invalid(e.to_string()))?;
     draft.set(task::START_ON, dates.start_on);
     draft.set(task::START_AT, dates.start_at);
     draft.set(task::DUE_ON, dates.due_on);
@@ -294,20 +491,39 @@ fn change_of<T>(inputs: &Inputs, name: &str, parse: impl Fn(&str) -> Option<T>) 
 }
 
 /// `completed` and `approval_status` follow each other; who and when follow both.
-fn complete(call: &Call<'_>, draft: &mut Draft, inputs: &Inputs, approval: bool) -> Result<(), Fault> {
+fn complete(
+    call: &Call<'_>,
+    draft: &mut Draft,
+    inputs: &Inputs,
+    approval: bool,
+) -> Result<(), Fault> {
     if approval {
-        let status = draft.get(task::APPROVAL_STATUS).map(std::borrow::Cow::into_owned);
+        let status = draft
+            .get(task::APPROVAL_STATUS)
+            .map(std::borrow::Cow::into_owned);
         match status {
-            Some(status) if inputs.has("approval_status") => draft.set(task::COMPLETED, status != "pending"),
+            Some(status) if inputs.has("approval_status") => {
+                draft.set(task::COMPLETED, status != "pending")
+            }
             Some(_) if !draft.changed(task::COMPLETED) => {}
             _ => {
-                let status = if draft.get(task::COMPLETED) { "approved" } else { "pending" };
+                let status = if draft.get(task::COMPLETED) {
+                    "approved"
+                } else {
+                    "pending"
+                };
                 draft.set(task::APPROVAL_STATUS, status);
             }
         }
     } else {
-        if inputs.get("approval_status").is_some_and(|g| *g != Given::Null) {
-            return Err(Fault::field("approval_status", "Only tasks with resource_subtype approval have one"));
+        if inputs
+            .get("approval_status")
+            .is_some_and(|g| *g != Given::Null)
+        {
+            return Err(Fault::field(
+                "approval_status",
+                "Only tasks with resource_subtype approval have one",
+            ));
         }
         draft.set(task::APPROVAL_STATUS, None);
     }
@@ -321,10 +537,17 @@ fn complete(call: &Call<'_>, draft: &mut Draft, inputs: &Inputs, approval: bool)
 
 /// The data of an app: `{gid, data}`, bounded.
 fn external(value: &Value) -> Result<String, Fault> {
-    let Value::Object(map) = value else { return Err(Fault::field("external", "Value is not a JSON object; it is {gid, data}")) };
+    let Value::Object(map) = value else {
+        return Err(Fault::field(
+            "external",
+            "Value is not a JSON object; it is {gid, data}",
+        ));
+    };
     let mut out = String::new();
     for (name, max) in [("gid", 1024), ("data", 32_768)] {
-        let Some(part) = map.get(name).filter(|v| !v.is_null()) else { continue };
+        let Some(part) = map.get(name).filter(|v| !v.is_null()) else {
+            continue;
+        };
         let field = format!("external: {name}");
         let text = workgraph_core::check::text(&field, part, max)?;
         out.push(if out.is_empty() { '{' } else { ',' });
@@ -358,16 +581,33 @@ fn assign<'v>(
         }
         Some(Given::Ref(text)) => {
             let name = call.user("assignee", text)?;
-            let who = view.resolve(&name).and_then(|g| view.node(g)).filter(|n| n.ty == Type::User);
-            let Some(who) = who else { return Err(Fault::unknown_ref("assignee", show(&name))) };
+            let who = view
+                .resolve(&name)
+                .and_then(|g| view.node(g))
+                .filter(|n| n.ty == Type::User);
+            let Some(who) = who else {
+                return Err(Fault::unknown_ref("assignee", show(&name)));
+            };
             if view.link(who.gid, rel::WORKSPACES, home).is_none() {
-                let organization = view.node(home).is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
-                let place = if organization { "Organization" } else { "Workspace" };
-                return Err(Fault::field("assignee", format_args!("Not a user in {place}: {}", show(&name))));
+                let organization = view
+                    .node(home)
+                    .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
+                let place = if organization {
+                    "Organization"
+                } else {
+                    "Workspace"
+                };
+                return Err(Fault::field(
+                    "assignee",
+                    format_args!("Not a user in {place}: {}", show(&name)),
+                ));
             }
             draft.set(task::ASSIGNEE, who.gid);
             if draft.changed(task::ASSIGNEE) {
-                draft.set(task::ASSIGNED_BY, Some(call.me()).filter(|me| *me != who.gid));
+                draft.set(
+                    task::ASSIGNED_BY,
+                    Some(call.me()).filter(|me| *me != who.gid),
+                );
                 leave(work);
                 let list = view.found.iter().find_map(|(r, gid)| match r {
                     Ref::TaskList { user, .. } if **user == name => *gid,
@@ -392,17 +632,41 @@ fn assign<'v>(
 }
 
 /// Moves a task to a section of its assignee's list.
-fn arrange(call: &Call<'_>, view: &View, work: &mut Work<'_>, on: Gid, inputs: &Inputs, assignee: Gid) -> Result<(), Fault> {
-    let Some(Given::Ref(text)) = inputs.get("assignee_section") else { return Ok(()) };
+fn arrange(
+    call: &Call<'_>,
+    view: &View,
+    work: &mut Work<'_>,
+    on: Gid,
+    inputs: &Inputs,
+    assignee: Gid,
+) -> Result<(), Fault> {
+    let Some(Given::Ref(text)) = inputs.get("assignee_section") else {
+        return Ok(());
+    };
     let name = Ref::Gid(gid("assignee_section", text)?);
-    let place = call.named(view, "assignee_section", &name, &[Type::Section], Level::Editor)?;
+    let place = call.named(
+        view,
+        "assignee_section",
+        &name,
+        &[Type::Section],
+        Level::Editor,
+    )?;
     let list = place.get(section::PROJECT);
     let seat = view.viewer.seats.iter().find(|s| s.task_list == list);
     if assignee != call.me() || list.is_none() || seat.is_none() {
-        return Err(Fault::field("assignee_section", "Not a section of the assignee's task list"));
+        return Err(Fault::field(
+            "assignee_section",
+            "Not a section of the assignee's task list",
+        ));
     }
-    work.changes.links.retain(|l| !(l.src == on && l.rel == rel::MY_TASKS));
-    for edge in view.links(on, rel::MY_TASKS).iter().filter(|e| e.dst != place.gid) {
+    work.changes
+        .links
+        .retain(|l| !(l.src == on && l.rel == rel::MY_TASKS));
+    for edge in view
+        .links(on, rel::MY_TASKS)
+        .iter()
+        .filter(|e| e.dst != place.gid)
+    {
         work.unlink(on, rel::MY_TASKS, edge.dst);
     }
     work.link(on, rel::MY_TASKS, place.gid, Place::Last, list);
@@ -411,7 +675,9 @@ fn arrange(call: &Call<'_>, view: &View, work: &mut Work<'_>, on: Gid, inputs: &
 
 /// Applies the caller's like.
 fn like(call: &Call<'_>, view: &View, work: &mut Work<'_>, on: Gid, inputs: &Inputs) {
-    let Some(Given::Stored(raw)) = inputs.get("liked") else { return };
+    let Some(Given::Stored(raw)) = inputs.get("liked") else {
+        return;
+    };
     let held = view.link(on, rel::LIKES, call.me()).is_some();
     match (raw == "true", held) {
         (true, false) => {

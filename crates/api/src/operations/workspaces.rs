@@ -1,36 +1,92 @@
 //! Workspaces, and who belongs to them.
 use crate::call::{Call, allowed, show};
 use crate::driver::page;
-use crate::operation::{Decision, Listed, Lists, Operation, act, get, page as list, page_of, update};
+use crate::operation::{
+    Decision, Listed, Lists, Operation, act, get, page as list, page_of, update,
+};
 use workgraph_core::access::{Level, Role};
+use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Give, Listing, Ref, View, Want};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::{user, workspace};
 use workgraph_core::rules::membership;
-use workgraph_core::draft::Draft;
 
 /// The rows.
 pub static WORKSPACES: &[Operation] = &[
     page_of("getWorkspaces", "/workspaces", Type::Workspace, mine).scope("workspaces:read"),
-    get("getWorkspace", "/workspaces/{workspace_gid}", Type::Workspace).scope("workspaces:read"),
-    update("updateWorkspace", "/workspaces/{workspace_gid}", Type::Workspace, needs, rename),
-    act("addUserForWorkspace", "/workspaces/{workspace_gid}/addUser", user_needs, add_user).body(&["user"]).answers(Type::User),
-    act("removeUserForWorkspace", "/workspaces/{workspace_gid}/removeUser", user_needs, remove_user).body(&["user"]),
-    get("getWorkspaceMembership", "/workspace_memberships/{workspace_membership_gid}", Type::WorkspaceMembership),
-    list("getWorkspaceMembershipsForUser", "/users/{user_gid}/workspace_memberships", Type::WorkspaceMembership, SEATS_OF_USER),
-    page_of("getWorkspaceMembershipsForWorkspace", "/workspaces/{workspace_gid}/workspace_memberships", Type::WorkspaceMembership, seats),
+    get(
+        "getWorkspace",
+        "/workspaces/{workspace_gid}",
+        Type::Workspace,
+    )
+    .scope("workspaces:read"),
+    update(
+        "updateWorkspace",
+        "/workspaces/{workspace_gid}",
+        Type::Workspace,
+        needs,
+        rename,
+    ),
+    act(
+        "addUserForWorkspace",
+        "/workspaces/{workspace_gid}/addUser",
+        user_needs,
+        add_user,
+    )
+    .body(&["user"])
+    .answers(Type::User),
+    act(
+        "removeUserForWorkspace",
+        "/workspaces/{workspace_gid}/removeUser",
+        user_needs,
+        remove_user,
+    )
+    .body(&["user"]),
+    get(
+        "getWorkspaceMembership",
+        "/workspace_memberships/{workspace_membership_gid}",
+        Type::WorkspaceMembership,
+    ),
+    list(
+        "getWorkspaceMembershipsForUser",
+        "/users/{user_gid}/workspace_memberships",
+        Type::WorkspaceMembership,
+        SEATS_OF_USER,
+    ),
+    page_of(
+        "getWorkspaceMembershipsForWorkspace",
+        "/workspaces/{workspace_gid}/workspace_memberships",
+        Type::WorkspaceMembership,
+        seats,
+    ),
 ];
 
-const SEATS_OF_USER: Lists = Lists::Edges { rel: rel::WORKSPACES, dir: Dir::Out, give: Give::Aux, open: false };
+const SEATS_OF_USER: Lists = Lists::Edges {
+    rel: rel::WORKSPACES,
+    dir: Dir::Out,
+    give: Give::Aux,
+    open: false,
+};
 
 /// The workspaces of the caller.
 fn mine(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
     let anchor = want.add(Ref::Gid(call.me()));
-    let from = Listing::Edges { anchor, rel: rel::WORKSPACES, dir: Dir::Out, give: Give::Far };
-    Ok(Listed { want, page: page(from, false), computed: false, anchor: "user", anchor_type: Type::User })
+    let from = Listing::Edges {
+        anchor,
+        rel: rel::WORKSPACES,
+        dir: Dir::Out,
+        give: Give::Far,
+    };
+    Ok(Listed {
+        want,
+        page: page(from, false),
+        computed: false,
+        anchor: "user",
+        anchor_type: Type::User,
+    })
 }
 
 /// The memberships of a workspace, or that of one user in it.
@@ -39,15 +95,37 @@ fn seats(call: &Call<'_>) -> Result<Listed, Fault> {
     let place = want.add(call.path("workspace_gid")?);
     if let Some(user) = call.query_user("user")? {
         let anchor = want.add(user);
-        let from = Listing::Edges { anchor, rel: rel::WORKSPACES, dir: Dir::Out, give: Give::Aux };
+        let from = Listing::Edges {
+            anchor,
+            rel: rel::WORKSPACES,
+            dir: Dir::Out,
+            give: Give::Aux,
+        };
         let mut page = page(from, false);
         if let Ref::Gid(gid) = call.path("workspace_gid")? {
             page.filters.push(workgraph_core::graph::Filter::Home(gid));
         }
-        return Ok(Listed { want, page, computed: false, anchor: "user", anchor_type: Type::User });
+        return Ok(Listed {
+            want,
+            page,
+            computed: false,
+            anchor: "user",
+            anchor_type: Type::User,
+        });
     }
-    let from = Listing::Edges { anchor: place, rel: rel::WORKSPACES, dir: Dir::In, give: Give::Aux };
-    Ok(Listed { want, page: page(from, false), computed: false, anchor: "workspace_gid", anchor_type: Type::Workspace })
+    let from = Listing::Edges {
+        anchor: place,
+        rel: rel::WORKSPACES,
+        dir: Dir::In,
+        give: Give::Aux,
+    };
+    Ok(Listed {
+        want,
+        page: page(from, false),
+        computed: false,
+        anchor: "workspace_gid",
+        anchor_type: Type::Workspace,
+    })
 }
 
 fn needs(call: &Call<'_>) -> Result<Want, Fault> {
@@ -57,7 +135,8 @@ fn needs(call: &Call<'_>) -> Result<Want, Fault> {
 fn rename(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let node = call.target(view, "workspace_gid", Level::Admin)?;
     let mut draft = Draft::edit(node);
-    call.inputs(Type::Workspace, false)?.fill(&workspace::WORKSPACE, &mut draft);
+    call.inputs(Type::Workspace, false)?
+        .fill(&workspace::WORKSPACE, &mut draft);
     let mut work = call.work();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
@@ -66,7 +145,10 @@ fn rename(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 fn user_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let place = call.path("workspace_gid")?;
     let who = call.required_user("user")?;
-    let list = Ref::TaskList { user: Box::new(who.clone()), near: Box::new(place.clone()) };
+    let list = Ref::TaskList {
+        user: Box::new(who.clone()),
+        near: Box::new(place.clone()),
+    };
     Ok(call
         .want()
         .node(place)
@@ -86,7 +168,10 @@ fn add_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             if view.link(node.gid, rel::WORKSPACES, place.gid).is_some() {
                 return Ok(Decision::about(work.changes, node.gid));
             }
-            (node.gid, node.get(user::EMAIL).unwrap_or_default().into_owned())
+            (
+                node.gid,
+                node.get(user::EMAIL).unwrap_or_default().into_owned(),
+            )
         }
         (None, Ref::Alias(_)) => {
             let email = show(&who);
@@ -95,18 +180,32 @@ fn add_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         }
         _ => return Err(Fault::unknown_ref("user", show(&who))),
     };
-    let role = if is_outside(place, &email) { Role::Guest } else { Role::Member };
-    let list = Ref::TaskList { user: Box::new(who), near: Box::new(Ref::Gid(place.gid)) };
+    let role = if is_outside(place, &email) {
+        Role::Guest
+    } else {
+        Role::Member
+    };
+    let list = Ref::TaskList {
+        user: Box::new(who),
+        near: Box::new(Ref::Gid(place.gid)),
+    };
     match view.resolve(&list) {
         Some(list) => membership::rejoin_workspace(&mut work, gid, place.gid, list, role),
         None => membership::join_workspace(&mut work, gid, place.gid, &place.title(), role),
     };
-    Ok(Decision { changes: work.changes, subject: Some(gid), accounts: vec![gid] })
+    Ok(Decision {
+        changes: work.changes,
+        subject: Some(gid),
+        accounts: vec![gid],
+    })
 }
 
 /// Whether an address is outside the domains of an organization, which makes its user a guest.
 fn is_outside(place: &Node, email: &str) -> bool {
-    let domains: Vec<String> = place.raw("email_domains").and_then(|raw| serde_json::from_str(raw).ok()).unwrap_or_default();
+    let domains: Vec<String> = place
+        .raw("email_domains")
+        .and_then(|raw| serde_json::from_str(raw).ok())
+        .unwrap_or_default();
     let domain = email.rsplit_once('@').map_or("", |(_, d)| d);
     !domains.is_empty() && !domains.iter().any(|d| d.eq_ignore_ascii_case(domain))
 }
@@ -115,22 +214,36 @@ fn is_outside(place: &Node, email: &str) -> bool {
 fn remove_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let place = call.target(view, "workspace_gid", Level::Viewer)?;
     let name = call.required_user("user")?;
-    let who = view.resolve(&name).and_then(|g| view.node(g)).filter(|n| n.ty == Type::User);
-    let who = who.ok_or_else(|| Fault::unknown_ref("user", show(&name)))?.gid;
+    let who = view
+        .resolve(&name)
+        .and_then(|g| view.node(g))
+        .filter(|n| n.ty == Type::User);
+    let who = who
+        .ok_or_else(|| Fault::unknown_ref("user", show(&name)))?
+        .gid;
     if who != call.me() {
         allowed(view, place, Level::Admin)?;
     }
     let Some(seat) = view.link(who, rel::WORKSPACES, place.gid) else {
-        return Err(Fault::field("user", format_args!("Not a user in Workspace: {}", show(&name))));
+        return Err(Fault::field(
+            "user",
+            format_args!("Not a user in Workspace: {}", show(&name)),
+        ));
     };
     let mut work = call.work();
     work.unlink(who, rel::WORKSPACES, place.gid);
     if let Some(membership) = seat.aux {
         work.trash(membership, Type::WorkspaceMembership);
     }
-    for (rel, ty) in [(rel::TEAM_MEMBERS, Type::TeamMembership), (rel::MEMBERS, Type::ProjectMembership)] {
+    for (rel, ty) in [
+        (rel::TEAM_MEMBERS, Type::TeamMembership),
+        (rel::MEMBERS, Type::ProjectMembership),
+    ] {
         for edge in view.sources(who, rel) {
-            if view.node(edge.src).is_some_and(|n| n.home == Some(place.gid)) {
+            if view
+                .node(edge.src)
+                .is_some_and(|n| n.home == Some(place.gid))
+            {
                 work.unlink(edge.src, rel, who);
                 if let Some(membership) = edge.aux {
                     work.trash(membership, ty);
@@ -138,5 +251,9 @@ fn remove_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             }
         }
     }
-    Ok(Decision { changes: work.changes, subject: None, accounts: vec![who] })
+    Ok(Decision {
+        changes: work.changes,
+        subject: None,
+        accounts: vec![who],
+    })
 }

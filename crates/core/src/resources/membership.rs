@@ -10,12 +10,14 @@ use crate::rich::Flavor;
 use crate::time::Time;
 
 /// The user of a workspace or team membership.
-pub const USER: Field<One> = Field::inline("user", &[Type::User]).compact().doc("The user.");
+pub const USER: Field<One> = Field::inline("user", &[Type::User])
+    .compact()
+    .doc("The user.");
 /// The workspace of a workspace membership.
 pub const WORKSPACE: Field<One> = Field::home("workspace").compact().doc("The workspace.");
 /// The user's task list in that workspace.
-pub const TASK_LIST: Field<One> =
-    Field::inline("user_task_list", &[Type::UserTaskList]).doc("The user's task list in the workspace.");
+pub const TASK_LIST: Field<One> = Field::inline("user_task_list", &[Type::UserTaskList])
+    .doc("The user's task list in the workspace.");
 /// False once the user was removed.
 pub const IS_ACTIVE: Field<bool> = {
     let mut f = Field::flag("is_active").doc("Whether the user belongs to the workspace.");
@@ -27,7 +29,8 @@ pub const IS_ADMIN: Field<bool> = Field::flag("is_admin").doc("Whether the user 
 /// Sees only what is shared with them.
 pub const IS_GUEST: Field<bool> = Field::flag("is_guest").doc("Whether the user is a guest.");
 /// Holds a view-only seat.
-pub const IS_VIEW_ONLY: Field<bool> = Field::flag("is_view_only").doc("Whether the user may only view.");
+pub const IS_VIEW_ONLY: Field<bool> =
+    Field::flag("is_view_only").doc("Whether the user may only view.");
 /// Out-of-office dates; null.
 pub const VACATION_DATES: Field<Opaque> =
     Field::json("vacation_dates").doc("Out-of-office range, or null.");
@@ -45,20 +48,37 @@ pub static WORKSPACE_MEMBERSHIP: Resource = Resource {
     title: None,
     subtype: false,
     fields: &[
-        GID.def, RESOURCE_TYPE.def, USER.def, WORKSPACE.def, TASK_LIST.def, IS_ACTIVE.def, IS_ADMIN.def, IS_GUEST.def,
-        IS_VIEW_ONLY.def, VACATION_DATES.def, CREATED_AT.def,
+        GID.def,
+        RESOURCE_TYPE.def,
+        USER.def,
+        WORKSPACE.def,
+        TASK_LIST.def,
+        IS_ACTIVE.def,
+        IS_ADMIN.def,
+        IS_GUEST.def,
+        IS_VIEW_ONLY.def,
+        VACATION_DATES.def,
+        CREATED_AT.def,
     ],
 };
 
 /// The team of a team membership.
-pub const TEAM: Field<One> = Field::inline("team", &[Type::Team]).compact().needs(&["teams:read"]).doc("The team.");
+pub const TEAM: Field<One> = Field::inline("team", &[Type::Team])
+    .compact()
+    .needs(&["teams:read"])
+    .doc("The team.");
 /// A guest of the team.
-pub const TEAM_IS_GUEST: Field<bool> = Field::flag("is_guest").compact().doc("Whether the user is a guest.");
+pub const TEAM_IS_GUEST: Field<bool> = Field::flag("is_guest")
+    .compact()
+    .doc("Whether the user is a guest.");
 /// Sees only part of the team.
-pub const IS_LIMITED_ACCESS: Field<bool> =
-    Field::flag("is_limited_access").compact().doc("Whether the user has limited access to the team.");
+pub const IS_LIMITED_ACCESS: Field<bool> = Field::flag("is_limited_access")
+    .compact()
+    .doc("Whether the user has limited access to the team.");
 /// Administers the team.
-pub const TEAM_IS_ADMIN: Field<bool> = Field::flag("is_admin").compact().doc("Whether the user administers the team.");
+pub const TEAM_IS_ADMIN: Field<bool> = Field::flag("is_admin")
+    .compact()
+    .doc("Whether the user administers the team.");
 
 /// The declaration of team memberships.
 pub static TEAM_MEMBERSHIP: Resource = Resource {
@@ -71,7 +91,13 @@ pub static TEAM_MEMBERSHIP: Resource = Resource {
     title: None,
     subtype: false,
     fields: &[
-        GID.def, RESOURCE_TYPE.def, USER.def, TEAM.def, TEAM_IS_GUEST.def, IS_LIMITED_ACCESS.def, TEAM_IS_ADMIN.def,
+        GID.def,
+        RESOURCE_TYPE.def,
+        USER.def,
+        TEAM.def,
+        TEAM_IS_GUEST.def,
+        IS_LIMITED_ACCESS.def,
+        TEAM_IS_ADMIN.def,
     ],
 };
 
@@ -79,24 +105,39 @@ pub static TEAM_MEMBERSHIP: Resource = Resource {
 pub const LEVELS: &[&str] = &["viewer", "commenter", "editor", "admin"];
 
 /// The project of a project membership.
-pub const PARENT: Field<One> = Field::inline("parent", &[Type::Project]).on_create().doc("The project.");
+pub const PARENT: Field<One> = Field::inline("parent", &[Type::Project])
+    .on_create()
+    .doc("The project.");
 /// The user or team that holds it.
-pub const MEMBER: Field<One> =
-    Field::inline("member", &[Type::User, Type::Team]).compact().on_create().doc("The user or team with the membership.");
+pub const MEMBER: Field<One> = Field::inline("member", &[Type::User, Type::Team])
+    .compact()
+    .on_create()
+    .doc("The user or team with the membership.");
 /// What the member may do.
-pub const ACCESS_LEVEL: Field<str> =
-    Field::word("access_level", LEVELS, "\"editor\"").compact().writable().doc("What the member may do.");
+pub const ACCESS_LEVEL: Field<str> = Field::word("access_level", LEVELS, "\"editor\"")
+    .compact()
+    .writable()
+    .doc("What the member may do.");
 /// `project_membership`.
-pub const SUBTYPE: Field<Opaque> =
-    Field::other("resource_subtype", Shape::Json, Source::Always("\"project_membership\"")).doc("The kind of membership.");
+pub const SUBTYPE: Field<Opaque> = Field::other(
+    "resource_subtype",
+    Shape::Json,
+    Source::Always("\"project_membership\""),
+)
+.doc("The kind of membership.");
 /// Old name of `member`, when it is a user.
-pub const MEMBER_USER: Field<One> = Field::inline("user", &[Type::User]).stored_as("member").doc("The member, when it is a user.");
+pub const MEMBER_USER: Field<One> = Field::inline("user", &[Type::User])
+    .stored_as("member")
+    .doc("The member, when it is a user.");
 /// Old name of `parent`.
-pub const MEMBER_PROJECT: Field<One> =
-    Field::inline("project", &[Type::Project]).stored_as("parent").opt_in().doc("Old name of parent.");
+pub const MEMBER_PROJECT: Field<One> = Field::inline("project", &[Type::Project])
+    .stored_as("parent")
+    .opt_in()
+    .doc("Old name of parent.");
 /// Old form of `access_level`.
 pub const WRITE_ACCESS: Field<Opaque> =
-    Field::other("write_access", Shape::Json, Source::Computed(write_access)).doc("Old form of the access level.");
+    Field::other("write_access", Shape::Json, Source::Computed(write_access))
+        .doc("Old form of the access level.");
 
 /// The declaration of project memberships.
 pub static PROJECT_MEMBERSHIP: Resource = Resource {
@@ -109,13 +150,24 @@ pub static PROJECT_MEMBERSHIP: Resource = Resource {
     title: None,
     subtype: false,
     fields: &[
-        GID.def, RESOURCE_TYPE.def, PARENT.def, MEMBER.def, ACCESS_LEVEL.def, SUBTYPE.def, MEMBER_USER.def,
-        MEMBER_PROJECT.def, WRITE_ACCESS.def,
+        GID.def,
+        RESOURCE_TYPE.def,
+        PARENT.def,
+        MEMBER.def,
+        ACCESS_LEVEL.def,
+        SUBTYPE.def,
+        MEMBER_USER.def,
+        MEMBER_PROJECT.def,
+        WRITE_ACCESS.def,
     ],
 };
 
 fn write_access(node: &Node, _scene: &Scene<'_>, out: &mut Vec<u8>) {
     let level = node.get(ACCESS_LEVEL);
     let full = matches!(level.as_deref(), Some("admin" | "editor"));
-    out.extend_from_slice(if full { b"\"full_write\"" } else { b"\"comment_only\"" });
+    out.extend_from_slice(if full {
+        b"\"full_write\""
+    } else {
+        b"\"comment_only\""
+    });
 }

@@ -50,31 +50,62 @@ pub fn resource(ty: Type) -> &'static Resource {
 }
 
 /// `gid`, on every type.
-pub const GID: Field<Opaque> = Field::other("gid", Shape::Text(16), Source::Gid).compact().doc("Globally unique identifier.");
+pub const GID: Field<Opaque> = Field::other("gid", Shape::Text(16), Source::Gid)
+    .compact()
+    .doc("Globally unique identifier.");
 /// `resource_type`, on every type.
 pub const RESOURCE_TYPE: Field<Opaque> =
-    Field::other("resource_type", Shape::Text(64), Source::Kind).compact().doc("The type of the resource.");
+    Field::other("resource_type", Shape::Text(64), Source::Kind)
+        .compact()
+        .doc("The type of the resource.");
 /// `permalink_url`: where the record is found.
-pub const PERMALINK: Field<Opaque> =
-    Field::other("permalink_url", Shape::Text(1024), Source::Computed(permalink)).doc("A link to the object.");
+pub const PERMALINK: Field<Opaque> = Field::other(
+    "permalink_url",
+    Shape::Text(1024),
+    Source::Computed(permalink),
+)
+.doc("A link to the object.");
 
 /// The gid of a like, which is an edge rather than a node.
-const LIKE_GID: Field<Opaque> = Field::other("gid", Shape::Text(16), Source::ItemAuxGid).compact().doc("The like.");
+const LIKE_GID: Field<Opaque> = Field::other("gid", Shape::Text(16), Source::ItemAuxGid)
+    .compact()
+    .doc("The like.");
 /// Who likes it.
 const LIKE_USER: Field<Opaque> =
-    Field::other("user", Shape::One(&[Type::User]), Source::ItemTarget).compact().doc("The user who likes the object.");
+    Field::other("user", Shape::One(&[Type::User]), Source::ItemTarget)
+        .compact()
+        .doc("The user who likes the object.");
 /// The items of `likes` and `hearts`.
 pub const LIKE_PARTS: &[Def] = &[LIKE_GID.def, LIKE_USER.def];
 
 /// The display colours of projects.
 pub const PROJECT_COLORS: &[&str] = &[
-    "dark-pink", "dark-green", "dark-blue", "dark-red", "dark-teal", "dark-brown", "dark-orange", "dark-purple",
-    "dark-warm-gray", "light-pink", "light-green", "light-blue", "light-red", "light-teal", "light-brown",
-    "light-orange", "light-purple", "light-warm-gray", "none",
+    "dark-pink",
+    "dark-green",
+    "dark-blue",
+    "dark-red",
+    "dark-teal",
+    "dark-brown",
+    "dark-orange",
+    "dark-purple",
+    "dark-warm-gray",
+    "light-pink",
+    "light-green",
+    "light-blue",
+    "light-red",
+    "light-teal",
+    "light-brown",
+    "light-orange",
+    "light-purple",
+    "light-warm-gray",
+    "none",
 ];
 /// The display colours of tags: those of projects but `none`.
 pub const TAG_COLORS: &[&str] = PROJECT_COLORS.split_at(18).0;
 
 fn permalink(node: &Node, scene: &Scene<'_>, out: &mut Vec<u8>) {
-    write_string(out, &format!("{}/{}/{}", scene.base_url, resource(node.ty).path, node.gid));
+    write_string(
+        out,
+        &format!("{}/{}/{}", scene.base_url, resource(node.ty).path, node.gid),
+    );
 }

@@ -5,15 +5,23 @@ use crate::rich::Flavor;
 use crate::time::Time;
 
 /// Its display name.
-pub const NAME: Field<str> = Field::text("name", NAME_MAX).compact().writable().doc("The name of the section.");
+pub const NAME: Field<str> = Field::text("name", NAME_MAX)
+    .compact()
+    .writable()
+    .doc("The name of the section.");
 /// When it was created.
 pub const CREATED_AT: Field<Time> = Field::time("created_at").doc("When the section was created.");
 /// The project it is part of.
-pub const PROJECT: Field<One> =
-    Field::inline("project", &[Type::Project, Type::UserTaskList]).doc("The project the section is part of.");
+pub const PROJECT: Field<One> = Field::inline("project", &[Type::Project, Type::UserTaskList])
+    .doc("The project the section is part of.");
 /// Old array form of `project`.
-pub const PROJECTS: Field<Many> =
-    Field::edges("projects", &[Type::Project, Type::UserTaskList], rel::SECTION_OF, Dir::Out).doc("Old array form of project.");
+pub const PROJECTS: Field<Many> = Field::edges(
+    "projects",
+    &[Type::Project, Type::UserTaskList],
+    rel::SECTION_OF,
+    Dir::Out,
+)
+.doc("Old array form of project.");
 
 /// The declaration.
 pub static SECTION: Resource = Resource {
@@ -25,5 +33,12 @@ pub static SECTION: Resource = Resource {
     flavor: Flavor::Description,
     title: Some("name"),
     subtype: false,
-    fields: &[GID.def, RESOURCE_TYPE.def, NAME.def, CREATED_AT.def, PROJECT.def, PROJECTS.def],
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        NAME.def,
+        CREATED_AT.def,
+        PROJECT.def,
+        PROJECTS.def,
+    ],
 };

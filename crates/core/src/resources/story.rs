@@ -2,99 +2,185 @@
 use super::{GID, LIKE_PARTS, RESOURCE_TYPE};
 use crate::node::Node;
 use crate::project::Scene;
-use crate::registry::{Dir, Field, Many, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type, rel};
+use crate::registry::{
+    Dir, Field, Many, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type, rel,
+};
 use crate::rich::Flavor;
 use crate::time::Time;
 
 const STICKERS: &[&str] = &[
-    "green_checkmark", "people_dancing", "dancing_unicorn", "heart", "party_popper", "people_waving_flags",
-    "splashing_narwhal", "trophy", "yeti_riding_unicorn", "celebrating_people", "determined_climbers",
+    "green_checkmark",
+    "people_dancing",
+    "dancing_unicorn",
+    "heart",
+    "party_popper",
+    "people_waving_flags",
+    "splashing_narwhal",
+    "trophy",
+    "yeti_riding_unicorn",
+    "celebrating_people",
+    "determined_climbers",
     "phoenix_spreading_love",
 ];
 
 /// When it was written.
-pub const CREATED_AT: Field<Time> = Field::time("created_at").compact().doc("When the story was written.");
+pub const CREATED_AT: Field<Time> = Field::time("created_at")
+    .compact()
+    .doc("When the story was written.");
 /// What kind of story it is.
-pub const SUBTYPE: Field<str> = Field::text("resource_subtype", 64).compact().doc("The kind of story.");
+pub const SUBTYPE: Field<str> = Field::text("resource_subtype", 64)
+    .compact()
+    .doc("The kind of story.");
 /// The comment, or a sentence for system stories.
-pub const TEXT: Field<str> = Field::text("text", TEXT_MAX).compact().writable().doc("The comment as plain text, or what happened.");
+pub const TEXT: Field<str> = Field::text("text", TEXT_MAX)
+    .compact()
+    .writable()
+    .doc("The comment as plain text, or what happened.");
 /// The comment as rich text.
-pub const HTML_TEXT: Field<str> = Field::html("html_text").opt_in().writable().doc("The comment as rich text.");
+pub const HTML_TEXT: Field<str> = Field::html("html_text")
+    .opt_in()
+    .writable()
+    .doc("The comment as rich text.");
 /// Pinned to the top.
-pub const IS_PINNED: Field<bool> = Field::flag("is_pinned").writable().doc("Whether the story is pinned.");
+pub const IS_PINNED: Field<bool> = Field::flag("is_pinned")
+    .writable()
+    .doc("Whether the story is pinned.");
 /// Sticker of a comment.
-pub const STICKER: Field<str> = Field::word_or_null("sticker_name", STICKERS).writable().doc("The sticker of the comment, or null.");
+pub const STICKER: Field<str> = Field::word_or_null("sticker_name", STICKERS)
+    .writable()
+    .doc("The sticker of the comment, or null.");
 /// Who wrote it.
-pub const CREATED_BY: Field<One> = Field::inline("created_by", &[Type::User]).compact().doc("Who wrote it.");
+pub const CREATED_BY: Field<One> = Field::inline("created_by", &[Type::User])
+    .compact()
+    .doc("Who wrote it.");
 /// `comment` or `system`.
-pub const KIND: Field<Opaque> = Field::other("type", Shape::Json, Source::Computed(kind)).doc("comment or system.");
+pub const KIND: Field<Opaque> =
+    Field::other("type", Shape::Json, Source::Computed(kind)).doc("comment or system.");
 /// The viewer may edit it.
 pub const IS_EDITABLE: Field<Opaque> =
-    Field::other("is_editable", Shape::Flag, Source::Computed(is_editable)).doc("Whether the viewer may edit the text.");
+    Field::other("is_editable", Shape::Flag, Source::Computed(is_editable))
+        .doc("Whether the viewer may edit the text.");
 /// It was edited.
 pub const IS_EDITED: Field<bool> = Field::flag("is_edited").doc("Whether the text was edited.");
 /// The viewer likes it.
 pub const LIKED: Field<Opaque> =
-    Field::other("liked", Shape::Flag, Source::HasViewer(rel::STORY_LIKES)).doc("Whether the viewer likes it.");
+    Field::other("liked", Shape::Flag, Source::HasViewer(rel::STORY_LIKES))
+        .doc("Whether the viewer likes it.");
 /// Who likes it.
-pub const LIKES: Field<Many> = Field::items("likes", LIKE_PARTS, rel::STORY_LIKES).doc("Who likes it.");
+pub const LIKES: Field<Many> =
+    Field::items("likes", LIKE_PARTS, rel::STORY_LIKES).doc("Who likes it.");
 /// How many like it.
-pub const NUM_LIKES: Field<Opaque> =
-    Field::other("num_likes", Shape::Int, Source::Count(rel::STORY_LIKES, Dir::Out)).doc("How many users like it.");
+pub const NUM_LIKES: Field<Opaque> = Field::other(
+    "num_likes",
+    Shape::Int,
+    Source::Count(rel::STORY_LIKES, Dir::Out),
+)
+.doc("How many users like it.");
 const HEARTED: Field<Opaque> =
-    Field::other("hearted", Shape::Flag, Source::HasViewer(rel::STORY_LIKES)).doc("Old name of liked.");
-const HEARTS: Field<Many> = Field::items("hearts", LIKE_PARTS, rel::STORY_LIKES).doc("Old name of likes.");
-const NUM_HEARTS: Field<Opaque> =
-    Field::other("num_hearts", Shape::Int, Source::Count(rel::STORY_LIKES, Dir::Out)).doc("Old name of num_likes.");
+    Field::other("hearted", Shape::Flag, Source::HasViewer(rel::STORY_LIKES))
+        .doc("Old name of liked.");
+const HEARTS: Field<Many> =
+    Field::items("hearts", LIKE_PARTS, rel::STORY_LIKES).doc("Old name of likes.");
+const NUM_HEARTS: Field<Opaque> = Field::other(
+    "num_hearts",
+    Shape::Int,
+    Source::Count(rel::STORY_LIKES, Dir::Out),
+)
+.doc("Old name of num_likes.");
 /// Emoji reactions.
 pub const REACTIONS: Field<Opaque> =
     Field::other("reaction_summary", Shape::Json, Source::Always("[]")).doc("Emoji reactions.");
 /// Link previews.
-pub const PREVIEWS: Field<Opaque> =
-    Field::other("previews", Shape::Json, Source::Always("[]")).opt_in().needs(&["attachments:read"]).doc("Link previews.");
+pub const PREVIEWS: Field<Opaque> = Field::other("previews", Shape::Json, Source::Always("[]"))
+    .opt_in()
+    .needs(&["attachments:read"])
+    .doc("Link previews.");
 /// The task it is on.
-pub const TARGET: Field<One> = Field::edge("target", &[Type::Task], rel::STORY_OF).doc("The task it is on.");
+pub const TARGET: Field<One> =
+    Field::edge("target", &[Type::Task], rel::STORY_OF).doc("The task it is on.");
 /// What wrote it.
-pub const SOURCE: Field<str> =
-    Field::word("source", &["web", "email", "mobile", "api", "unknown"], "\"api\"").doc("The client that wrote it.");
+pub const SOURCE: Field<str> = Field::word(
+    "source",
+    &["web", "email", "mobile", "api", "unknown"],
+    "\"api\"",
+)
+.doc("The client that wrote it.");
 /// Name before a rename.
-pub const OLD_NAME: Field<str> = Field::text_or_null("old_name", NAME_MAX).if_set().doc("The name before.");
+pub const OLD_NAME: Field<str> = Field::text_or_null("old_name", NAME_MAX)
+    .if_set()
+    .doc("The name before.");
 /// Name after a rename.
-pub const NEW_NAME: Field<str> = Field::text_or_null("new_name", NAME_MAX).if_set().doc("The name after.");
+pub const NEW_NAME: Field<str> = Field::text_or_null("new_name", NAME_MAX)
+    .if_set()
+    .doc("The name after.");
 /// Dates before.
-pub const OLD_DATES: Field<Opaque> = Field::json("old_dates").if_set().doc("The dates before: start_on, due_at, due_on.");
+pub const OLD_DATES: Field<Opaque> = Field::json("old_dates")
+    .if_set()
+    .doc("The dates before: start_on, due_at, due_on.");
 /// Dates after.
-pub const NEW_DATES: Field<Opaque> = Field::json("new_dates").if_set().doc("The dates after: start_on, due_at, due_on.");
+pub const NEW_DATES: Field<Opaque> = Field::json("new_dates")
+    .if_set()
+    .doc("The dates after: start_on, due_at, due_on.");
 /// Subtype before.
-pub const OLD_SUBTYPE: Field<str> = Field::text_or_null("old_resource_subtype", 64).if_set().doc("The task's subtype before.");
+pub const OLD_SUBTYPE: Field<str> = Field::text_or_null("old_resource_subtype", 64)
+    .if_set()
+    .doc("The task's subtype before.");
 /// Subtype after.
-pub const NEW_SUBTYPE: Field<str> = Field::text_or_null("new_resource_subtype", 64).if_set().doc("The task's subtype after.");
+pub const NEW_SUBTYPE: Field<str> = Field::text_or_null("new_resource_subtype", 64)
+    .if_set()
+    .doc("The task's subtype after.");
 /// The story it is about.
-pub const STORY_LINK: Field<One> = Field::inline("story", &[Type::Story]).if_set().doc("The story acted upon.");
+pub const STORY_LINK: Field<One> = Field::inline("story", &[Type::Story])
+    .if_set()
+    .doc("The story acted upon.");
 /// The user assigned.
-pub const ASSIGNEE: Field<One> = Field::inline("assignee", &[Type::User]).if_set().doc("The user assigned.");
+pub const ASSIGNEE: Field<One> = Field::inline("assignee", &[Type::User])
+    .if_set()
+    .doc("The user assigned.");
 /// The follower added or removed.
-pub const FOLLOWER: Field<One> = Field::inline("follower", &[Type::User]).if_set().doc("The follower added or removed.");
+pub const FOLLOWER: Field<One> = Field::inline("follower", &[Type::User])
+    .if_set()
+    .doc("The follower added or removed.");
 /// Section before.
-pub const OLD_SECTION: Field<One> = Field::inline("old_section", &[Type::Section]).if_set().doc("The section before.");
+pub const OLD_SECTION: Field<One> = Field::inline("old_section", &[Type::Section])
+    .if_set()
+    .doc("The section before.");
 /// Section after.
-pub const NEW_SECTION: Field<One> = Field::inline("new_section", &[Type::Section]).if_set().doc("The section after.");
+pub const NEW_SECTION: Field<One> = Field::inline("new_section", &[Type::Section])
+    .if_set()
+    .doc("The section after.");
 /// The other task.
-pub const TASK: Field<One> = Field::inline("task", &[Type::Task]).if_set().doc("The other task involved.");
+pub const TASK: Field<One> = Field::inline("task", &[Type::Task])
+    .if_set()
+    .doc("The other task involved.");
 /// The project.
-pub const PROJECT: Field<One> = Field::inline("project", &[Type::Project]).if_set().doc("The project involved.");
+pub const PROJECT: Field<One> = Field::inline("project", &[Type::Project])
+    .if_set()
+    .doc("The project involved.");
 /// The tag.
-pub const TAG: Field<One> = Field::inline("tag", &[Type::Tag]).if_set().doc("The tag involved.");
+pub const TAG: Field<One> = Field::inline("tag", &[Type::Tag])
+    .if_set()
+    .doc("The tag involved.");
 /// Approval before.
-pub const OLD_APPROVAL: Field<str> = Field::text_or_null("old_approval_status", 64).if_set().doc("The approval status before.");
+pub const OLD_APPROVAL: Field<str> = Field::text_or_null("old_approval_status", 64)
+    .if_set()
+    .doc("The approval status before.");
 /// Approval after.
-pub const NEW_APPROVAL: Field<str> = Field::text_or_null("new_approval_status", 64).if_set().doc("The approval status after.");
+pub const NEW_APPROVAL: Field<str> = Field::text_or_null("new_approval_status", 64)
+    .if_set()
+    .doc("The approval status after.");
 /// The task this one repeats.
-pub const DUPLICATE_OF: Field<One> = Field::inline("duplicate_of", &[Type::Task]).if_set().doc("The task it was marked a duplicate of.");
+pub const DUPLICATE_OF: Field<One> = Field::inline("duplicate_of", &[Type::Task])
+    .if_set()
+    .doc("The task it was marked a duplicate of.");
 /// The task this one was copied from.
-pub const DUPLICATED_FROM: Field<One> = Field::inline("duplicated_from", &[Type::Task]).if_set().doc("The task it was copied from.");
+pub const DUPLICATED_FROM: Field<One> = Field::inline("duplicated_from", &[Type::Task])
+    .if_set()
+    .doc("The task it was copied from.");
 /// The task waited for.
-pub const DEPENDENCY: Field<One> = Field::inline("dependency", &[Type::Task]).if_set().doc("The task of a dependency change.");
+pub const DEPENDENCY: Field<One> = Field::inline("dependency", &[Type::Task])
+    .if_set()
+    .doc("The task of a dependency change.");
 
 /// The declaration.
 pub static STORY: Resource = Resource {
@@ -107,12 +193,47 @@ pub static STORY: Resource = Resource {
     title: None,
     subtype: true,
     fields: &[
-        GID.def, RESOURCE_TYPE.def, CREATED_AT.def, SUBTYPE.def, TEXT.def, HTML_TEXT.def, IS_PINNED.def, STICKER.def,
-        CREATED_BY.def, KIND.def, IS_EDITABLE.def, IS_EDITED.def, HEARTED.def, HEARTS.def, NUM_HEARTS.def, LIKED.def,
-        LIKES.def, NUM_LIKES.def, REACTIONS.def, PREVIEWS.def, OLD_NAME.def, NEW_NAME.def, OLD_DATES.def,
-        NEW_DATES.def, OLD_SUBTYPE.def, NEW_SUBTYPE.def, STORY_LINK.def, ASSIGNEE.def, FOLLOWER.def, OLD_SECTION.def,
-        NEW_SECTION.def, TASK.def, PROJECT.def, TAG.def, OLD_APPROVAL.def, NEW_APPROVAL.def, DUPLICATE_OF.def,
-        DUPLICATED_FROM.def, DEPENDENCY.def, SOURCE.def, TARGET.def,
+        GID.def,
+        RESOURCE_TYPE.def,
+        CREATED_AT.def,
+        SUBTYPE.def,
+        TEXT.def,
+        HTML_TEXT.def,
+        IS_PINNED.def,
+        STICKER.def,
+        CREATED_BY.def,
+        KIND.def,
+        IS_EDITABLE.def,
+        IS_EDITED.def,
+        HEARTED.def,
+        HEARTS.def,
+        NUM_HEARTS.def,
+        LIKED.def,
+        LIKES.def,
+        NUM_LIKES.def,
+        REACTIONS.def,
+        PREVIEWS.def,
+        OLD_NAME.def,
+        NEW_NAME.def,
+        OLD_DATES.def,
+        NEW_DATES.def,
+        OLD_SUBTYPE.def,
+        NEW_SUBTYPE.def,
+        STORY_LINK.def,
+        ASSIGNEE.def,
+        FOLLOWER.def,
+        OLD_SECTION.def,
+        NEW_SECTION.def,
+        TASK.def,
+        PROJECT.def,
+        TAG.def,
+        OLD_APPROVAL.def,
+        NEW_APPROVAL.def,
+        DUPLICATE_OF.def,
+        DUPLICATED_FROM.def,
+        DEPENDENCY.def,
+        SOURCE.def,
+        TARGET.def,
     ],
 };
 
@@ -126,7 +247,11 @@ pub fn is_comment(node: &Node) -> bool {
 }
 
 fn kind(node: &Node, _scene: &Scene<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(if is_comment(node) { b"\"comment\"" } else { b"\"system\"" });
+    out.extend_from_slice(if is_comment(node) {
+        b"\"comment\""
+    } else {
+        b"\"system\""
+    });
 }
 
 fn is_editable(node: &Node, scene: &Scene<'_>, out: &mut Vec<u8>) {

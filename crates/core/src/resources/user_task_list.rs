@@ -4,11 +4,17 @@ use crate::registry::{Field, NAME_MAX, One, Resource, Type};
 use crate::rich::Flavor;
 
 /// Its display name.
-pub const NAME: Field<str> = Field::text("name", NAME_MAX).compact().doc("The name of the list.");
+pub const NAME: Field<str> = Field::text("name", NAME_MAX)
+    .compact()
+    .doc("The name of the list.");
 /// Whose list it is.
-pub const OWNER: Field<One> = Field::inline("owner", &[Type::User]).compact().doc("The user whose list it is.");
+pub const OWNER: Field<One> = Field::inline("owner", &[Type::User])
+    .compact()
+    .doc("The user whose list it is.");
 /// The workspace it belongs to.
-pub const WORKSPACE: Field<One> = Field::home("workspace").compact().doc("The workspace it belongs to.");
+pub const WORKSPACE: Field<One> = Field::home("workspace")
+    .compact()
+    .doc("The workspace it belongs to.");
 
 /// The declaration.
 pub static USER_TASK_LIST: Resource = Resource {
@@ -20,5 +26,11 @@ pub static USER_TASK_LIST: Resource = Resource {
     flavor: Flavor::Description,
     title: Some("name"),
     subtype: false,
-    fields: &[GID.def, RESOURCE_TYPE.def, NAME.def, OWNER.def, WORKSPACE.def],
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        NAME.def,
+        OWNER.def,
+        WORKSPACE.def,
+    ],
 };

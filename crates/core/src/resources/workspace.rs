@@ -4,7 +4,10 @@ use crate::registry::{Field, NAME_MAX, Opaque, Resource, Type};
 use crate::rich::Flavor;
 
 /// Its display name.
-pub const NAME: Field<str> = Field::text("name", NAME_MAX).compact().writable().doc("The name of the workspace.");
+pub const NAME: Field<str> = Field::text("name", NAME_MAX)
+    .compact()
+    .writable()
+    .doc("The name of the workspace.");
 /// Domains tied to it.
 pub const EMAIL_DOMAINS: Field<Opaque> = {
     let mut f = Field::json("email_domains").doc("E-mail domains tied to the workspace.");
@@ -27,6 +30,11 @@ pub static WORKSPACE: Resource = Resource {
     flavor: Flavor::Description,
     title: Some("name"),
     subtype: false,
-    fields: &[GID.def, RESOURCE_TYPE.def, NAME.def, EMAIL_DOMAINS.def, IS_ORGANIZATION.def],
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        NAME.def,
+        EMAIL_DOMAINS.def,
+        IS_ORGANIZATION.def,
+    ],
 };
-

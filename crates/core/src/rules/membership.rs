@@ -26,12 +26,23 @@ pub fn create_user(work: &mut Work<'_>, name: &str, email: &str) -> Gid {
 }
 
 /// Gives a user a seat in a workspace: the membership, and a task list with its first section.
-pub fn join_workspace(work: &mut Work<'_>, who: Gid, place: Gid, place_name: &str, role: Role) -> Gid {
+pub fn join_workspace(
+    work: &mut Work<'_>,
+    who: Gid,
+    place: Gid,
+    place_name: &str,
+    role: Role,
+) -> Gid {
     let mut list = work.draft(Type::UserTaskList, Some(place));
-    list.set(user_task_list::NAME, format!("My Tasks in {place_name}").as_str());
+    list.set(
+        user_task_list::NAME,
+        format!("My Tasks in {place_name}").as_str(),
+    );
     list.set(user_task_list::OWNER, who);
     let list = work.create(&list, None);
-    work.changes.aliases.push((alias::task_list(who, place), list));
+    work.changes
+        .aliases
+        .push((alias::task_list(who, place), list));
     add_section(work, list, place, "Recently assigned", Place::Last);
 
     let mut seat = work.draft(Type::WorkspaceMembership, Some(place));
@@ -78,8 +89,20 @@ pub fn join_team(work: &mut Work<'_>, who: Gid, place: Gid, home: Gid, admin: bo
     draft.set(membership::TEAM, place);
     draft.set(membership::TEAM_IS_ADMIN, admin);
     let gid = work.create(&draft, Some(place));
-    work.link(place, rel::TEAM_MEMBERS, who, Place::Rank(i64::from(admin)), Some(gid));
-    work.fact(who, Type::User, Action::Added { parent: Some(place) });
+    work.link(
+        place,
+        rel::TEAM_MEMBERS,
+        who,
+        Place::Rank(i64::from(admin)),
+        Some(gid),
+    );
+    work.fact(
+        who,
+        Type::User,
+        Action::Added {
+            parent: Some(place),
+        },
+    );
     gid
 }
 
@@ -90,7 +113,13 @@ pub fn join_project(work: &mut Work<'_>, who: Gid, place: Gid, home: Gid, level:
     draft.set(membership::MEMBER, who);
     draft.set(membership::ACCESS_LEVEL, level.word());
     let gid = work.create(&draft, Some(place));
-    work.link(place, rel::MEMBERS, who, Place::Rank(level as i64), Some(gid));
+    work.link(
+        place,
+        rel::MEMBERS,
+        who,
+        Place::Rank(level as i64),
+        Some(gid),
+    );
     work.gained(place, Type::Project, "members", who);
     gid
 }
@@ -111,7 +140,13 @@ pub fn found_project(work: &mut Work<'_>, mut draft: crate::draft::Draft, creato
 }
 
 /// A new section of a project or task list.
-pub fn add_section(work: &mut Work<'_>, container: Gid, home: Gid, name: &str, place: Place) -> Gid {
+pub fn add_section(
+    work: &mut Work<'_>,
+    container: Gid,
+    home: Gid,
+    name: &str,
+    place: Place,
+) -> Gid {
     let mut draft = work.draft(Type::Section, Some(home));
     draft.set(section::NAME, name);
     draft.set(section::CREATED_AT, work.now);

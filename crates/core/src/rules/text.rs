@@ -1,10 +1,10 @@
 //! The two views of one text: plain and rich.
+use crate::access::Level;
 use crate::check::{Given, Inputs};
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::gid::Gid;
 use crate::graph::View;
-use crate::access::Level;
 use crate::registry::{Field, Resource};
 use crate::resources::resource;
 use crate::rich::{self, LinkTarget};
@@ -13,7 +13,11 @@ use crate::rich::{self, LinkTarget};
 #[must_use]
 pub fn referenced(inputs: &Inputs, html: Field<str>) -> Vec<Gid> {
     match inputs.get(html.def.name) {
-        Some(Given::Html(text)) => rich::links(text).into_iter().filter_map(Gid::new).take(100).collect(),
+        Some(Given::Html(text)) => rich::links(text)
+            .into_iter()
+            .filter_map(Gid::new)
+            .take(100)
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -32,14 +36,24 @@ pub fn write(
     base_url: &str,
 ) -> Result<(), Fault> {
     match (inputs.get(plain.def.name), inputs.get(html.def.name)) {
-        (Some(_), Some(_)) => Err(Fault::invalid(format!("You may only provide one of {} or {}!", plain.def.name, html.def.name))),
+        (Some(_), Some(_)) => Err(Fault::invalid(format!(
+            "You may only provide one of {} or {}!",
+            plain.def.name, html.def.name
+        ))),
         (_, Some(Given::Html(text))) => {
             let target = |gid: u64| {
-                let node = Gid::new(gid).and_then(|g| view.node(g)).filter(|n| view.level(n.gid) > Level::None)?;
+                let node = Gid::new(gid)
+                    .and_then(|g| view.node(g))
+                    .filter(|n| view.level(n.gid) > Level::None)?;
                 let r = resource(node.ty);
-                Some(LinkTarget { kind: r.name.to_owned(), name: node.title(), href: format!("{base_url}/{}/{gid}", r.path) })
+                Some(LinkTarget {
+                    kind: r.name.to_owned(),
+                    name: node.title(),
+                    href: format!("{base_url}/{}/{gid}", r.path),
+                })
             };
-            let rich = rich::normalize(text, of.flavor, &target).map_err(|e| Fault::field(html.def.name, e))?;
+            let rich = rich::normalize(text, of.flavor, &target)
+                .map_err(|e| Fault::field(html.def.name, e))?;
             draft.set(plain, rich.text.as_str());
             draft.set(html, rich.html.as_str());
             Ok(())
@@ -50,7 +64,10 @@ pub fn write(
             Ok(())
         }
         (Some(_), None) => {
-            let text = draft.get(plain).map(std::borrow::Cow::into_owned).unwrap_or_default();
+            let text = draft
+                .get(plain)
+                .map(std::borrow::Cow::into_owned)
+                .unwrap_or_default();
             draft.set(html, rich::from_text(&text).as_str());
             Ok(())
         }
