@@ -1,1 +1,19 @@
-//! The SQLite store.
+//! The crate's front page: its modules, and the names most callers need.
+#![doc = include_str!("../README.md")]
+mod cache;
+mod change;
+mod checkpoint;
+mod connect;
+mod error;
+mod facts;
+mod readers;
+mod schema;
+mod session;
+mod sql;
+mod store;
+mod tokens;
+mod writer;
+
+pub use connect::Options;
+pub use error::OpenError;
+pub use store::{SqliteStore, Stats};

@@ -1,1 +1,11 @@
-//! The test kit.
+//! The crate's front page: its modules, and the names most callers need.
+#![doc = include_str!("../README.md")]
+pub mod clock;
+pub mod fixture;
+pub mod memory;
+pub mod scratch;
+
+pub use clock::{ManualClock, SeededBytes};
+pub use fixture::Fixture;
+pub use memory::MemoryStore;
+pub use scratch::Scratch;

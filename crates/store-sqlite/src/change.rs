@@ -1,0 +1,110 @@
+//! Writing: the primitives that committing uses.
+use crate::error::failed;
+use crate::facts;
+use crate::session::Session;
+use crate::sql::Sql;
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::{Edge, Event, Seq, StoreError};
+use workgraph_core::node::Node;
+use workgraph_core::registry::Rel;
+use workgraph_core::snapshot::{Snapshot, Transaction};
+
+/// Where the highest gid of a third party is kept: some of them (likes) have no node.
+pub(crate) const FLOOR: &str = "floor";
+
+fn whole(number: u64) -> Result<i64, StoreError> {
+    i64::try_from(number)
+        .map_err(|_| StoreError::Failed(format!("{number} is too large to be kept")))
+}
+
+impl Session<'_> {
+    /// Keeps the record of the highest gid of a third party.
+    fn raise_floor(&mut self, aux: Gid) -> rusqlite::Result<()> {
+        let floor = match self.floor {
+            Some(floor) => floor,
+            None => self
+                .one(Sql::GetMeta, [FLOOR], |row| row.get(0))?
+                .unwrap_or(0),
+        };
+        let next = floor.max(aux.as_i64());
+        if next > floor {
+            self.run(Sql::PutMeta, (FLOOR, next))?;
+        }
+        self.floor = Some(next);
+        Ok(())
+    }
+}
+
+impl Transaction for Session<'_> {
+    fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), StoreError> {
+        let home = node.home.map(Gid::as_i64);
+        let (version, seq) = (whole(node.version)?, whole(seq)?);
+        let params = (
+            node.gid.as_i64(),
+            node.ty as u8,
+            home,
+            version,
+            seq,
+            &*node.head,
+            &*node.body,
+        );
+        self.run(Sql::PutNode, params).map(drop).map_err(failed)
+    }
+
+    fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), StoreError> {
+        self.run(Sql::TrashNode, (gid.as_i64(), whole(seq)?))
+            .map(drop)
+            .map_err(failed)
+    }
+
+    fn put_edge(&mut self, edge: &Edge) -> Result<(), StoreError> {
+        let seq = whole(edge.seq)?;
+        let params = (
+            edge.src.as_i64(),
+            edge.rel.0,
+            edge.dst.as_i64(),
+            edge.rank,
+            seq,
+            edge.aux.map(Gid::as_i64),
+        );
+        self.run(Sql::PutEdge, params).map_err(failed)?;
+        edge.aux
+            .map_or(Ok(()), |aux| self.raise_floor(aux))
+            .map_err(failed)
+    }
+
+    fn drop_edge(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<bool, StoreError> {
+        let gone = self
+            .run(Sql::DropEdge, (src.as_i64(), rel.0, dst.as_i64()))
+            .map_err(failed)?;
+        Ok(gone > 0)
+    }
+
+    fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), StoreError> {
+        // A trashed node does not hold its names any more.
+        match self.alias(key)? {
+            Some(holder) if holder != gid => Err(StoreError::Taken(key.to_owned())),
+            Some(_) => Ok(()),
+            None => self
+                .run(Sql::PutAlias, (key, gid.as_i64()))
+                .map(drop)
+                .map_err(failed),
+        }
+    }
+
+    fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+        let facts = facts::write(&event.facts);
+        let params = (
+            whole(event.seq)?,
+            event.at.millis(),
+            event.actor.map(Gid::as_i64),
+            facts,
+        );
+        self.run(Sql::Append, params).map(drop).map_err(failed)
+    }
+
+    fn viewers_changed(&mut self) -> Result<(), StoreError> {
+        self.viewers = true;
+        Ok(())
+    }
+}

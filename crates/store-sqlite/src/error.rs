@@ -1,0 +1,75 @@
+//! Why a store could not be opened, and how failures of SQLite are passed on.
+use std::fmt;
+use std::path::PathBuf;
+use workgraph_core::graph::StoreError;
+
+/// Why a store could not be opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// The linked SQLite is older than the oldest one that keeps its promises.
+    OldSqlite(String),
+    /// Another process has the folder open.
+    Locked(PathBuf),
+    /// The file is of a newer version of this program.
+    Newer {
+        /// The version of the file.
+        found: usize,
+        /// The newest version this program knows.
+        known: usize,
+    },
+    /// The file is an SQLite database of another program.
+    Foreign,
+    /// The file is of an older version, and it was to be opened for reading only.
+    Older,
+    /// The file system cannot hold a write-ahead log; networked ones cannot.
+    NoWal(String),
+    /// A folder or file could not be made or opened.
+    Io(PathBuf, std::io::Error),
+    /// SQLite failed.
+    Sqlite(rusqlite::Error),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OldSqlite(version) => {
+                write!(f, "SQLite {version} is linked, but 3.51.3 or newer is needed: older ones can lose commits")
+            }
+            Self::Locked(path) => {
+                write!(f, "another Workgraph process has {} open", path.display())
+            }
+            Self::Newer { found, known } => write!(
+                f,
+                "the data is of a newer version of Workgraph: its form is {found}, this program knows {known}; \
+                 use the newer program, or restore a backup made before the upgrade"
+            ),
+            Self::Foreign => f.write_str("the file is a database, but not one of Workgraph"),
+            Self::Older => f.write_str(
+                "the data is of an older version of Workgraph; start the server once, which brings it up to date",
+            ),
+            Self::NoWal(mode) => write!(
+                f,
+                "the file system does not support write-ahead logging (SQLite stays in mode {mode}); use a local disk"
+            ),
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Sqlite(error) => write!(f, "SQLite: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<rusqlite::Error> for OpenError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+/// A failure of SQLite as the port's error.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the shape that map_err takes"
+)]
+pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
+    StoreError::Failed(error.to_string())
+}

@@ -1,0 +1,142 @@
+//! Tables, and the steps that bring a file to the newest form of them.
+use crate::error::OpenError;
+use rusqlite::Connection;
+
+/// Marks a file as ours: "WkGr".
+pub(crate) const APPLICATION_ID: i32 = 0x576b_4772;
+
+/// Each entry brings a file one version further; the version is how many were applied. Entries are
+/// never edited, only added.
+pub(crate) const MIGRATIONS: &[&str] = &[
+    // The long columns of a node stand last, so that reading the others never leaves the page.
+    // `seq` is the commit that created the node, `gone` the one that trashed it.
+    "CREATE TABLE node (
+         gid INTEGER PRIMARY KEY, kind INTEGER NOT NULL, home INTEGER, version INTEGER NOT NULL,
+         seq INTEGER NOT NULL, gone INTEGER, head TEXT NOT NULL, body TEXT NOT NULL
+     ) STRICT;
+     CREATE INDEX node_home ON node (home, kind, gid)
+         WHERE gone IS NULL AND home IS NOT NULL AND kind <> 9 AND kind <> 12;
+
+     CREATE TABLE edge (
+         src INTEGER NOT NULL, rel INTEGER NOT NULL, dst INTEGER NOT NULL, rank INTEGER NOT NULL,
+         seq INTEGER NOT NULL, aux INTEGER, PRIMARY KEY (src, rel, dst)
+     ) STRICT, WITHOUT ROWID;
+     CREATE INDEX edge_in ON edge (dst, rel, rank, src, aux, seq);
+
+     CREATE TABLE alias (key TEXT PRIMARY KEY, gid INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+     CREATE TABLE journal (
+         seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, actor INTEGER, facts TEXT NOT NULL
+     ) STRICT;
+
+     CREATE TABLE account (
+         user INTEGER PRIMARY KEY, tier INTEGER NOT NULL, disabled INTEGER NOT NULL
+     ) STRICT;
+     CREATE TABLE login (user INTEGER PRIMARY KEY, email TEXT NOT NULL UNIQUE, hash TEXT NOT NULL) STRICT;
+     CREATE TABLE token (
+         id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, kind TEXT NOT NULL, user INTEGER NOT NULL,
+         app INTEGER, authorization INTEGER, workspace INTEGER, scopes TEXT NOT NULL,
+         description TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER,
+         revoked_at INTEGER, last_used_at INTEGER
+     ) STRICT;
+     CREATE INDEX token_user ON token (user, id);
+
+     CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;",
+];
+
+/// Checks that a file is ours and not newer than this program. True if it is new and empty.
+pub(crate) fn inspect(conn: &Connection) -> Result<bool, OpenError> {
+    let id: i32 = conn.pragma_query_value(None, "application_id", |r| r.get(0))?;
+    let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
+    if id == 0 && tables == 0 {
+        return Ok(true);
+    }
+    if id != APPLICATION_ID {
+        return Err(OpenError::Foreign);
+    }
+    let (found, known) = (version(conn)?, MIGRATIONS.len());
+    if found > known {
+        return Err(OpenError::Newer { found, known });
+    }
+    Ok(false)
+}
+
+/// Brings the file to the newest form, each step in a transaction of its own.
+pub(crate) fn migrate(conn: &Connection) -> Result<(), OpenError> {
+    inspect(conn)?;
+    for (at, step) in MIGRATIONS.iter().enumerate().skip(version(conn)?) {
+        let id = APPLICATION_ID;
+        let script = format!(
+            "BEGIN IMMEDIATE; {step} PRAGMA application_id = {id}; PRAGMA user_version = {}; COMMIT;",
+            at + 1
+        );
+        if let Err(error) = conn.execute_batch(&script) {
+            if !conn.is_autocommit() {
+                conn.execute_batch("ROLLBACK")?;
+            }
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
+fn version(conn: &Connection) -> Result<usize, OpenError> {
+    let version: i64 = conn.pragma_query_value(None, "user_version", |r| r.get(0))?;
+    usize::try_from(version).map_err(|_| OpenError::Foreign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> Connection {
+        Connection::open_in_memory().unwrap()
+    }
+
+    #[test]
+    fn a_new_file_gets_every_table_and_the_newest_version_once() {
+        let conn = memory();
+        assert!(inspect(&conn).unwrap());
+        migrate(&conn).unwrap();
+        migrate(&conn).unwrap();
+        assert_eq!(version(&conn).unwrap(), MIGRATIONS.len());
+        assert!(!inspect(&conn).unwrap());
+    }
+
+    #[test]
+    fn a_newer_file_is_refused_with_both_versions() {
+        let conn = memory();
+        migrate(&conn).unwrap();
+        conn.execute_batch("PRAGMA user_version = 999").unwrap();
+        let message = migrate(&conn).unwrap_err().to_string();
+        assert!(
+            message.contains("999") && message.contains("newer"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_database_of_another_program_is_refused() {
+        let conn = memory();
+        conn.execute_batch("CREATE TABLE theirs (x)").unwrap();
+        assert!(matches!(migrate(&conn), Err(OpenError::Foreign)));
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_nothing_behind() {
+        let conn = memory();
+        // The last table of the step exists already, so everything before it is undone.
+        conn.execute_batch(&format!(
+            "PRAGMA application_id = {APPLICATION_ID}; CREATE TABLE meta (x)"
+        ))
+        .unwrap();
+        assert!(migrate(&conn).is_err());
+        let tables: i64 = conn
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))
+            .unwrap();
+        assert_eq!(
+            (tables, version(&conn).unwrap(), conn.is_autocommit()),
+            (1, 0, true)
+        );
+    }
+}

@@ -1,0 +1,298 @@
+//! A transaction on one connection: the snapshot that loading reads.
+use crate::error::failed;
+use crate::sql::Sql;
+use rusqlite::types::ValueRef;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::{Edge, Seq, StoreError};
+use workgraph_core::node::Node;
+use workgraph_core::registry::{Rel, Type};
+use workgraph_core::snapshot::{Depth, Snapshot};
+
+const STATEMENTS: usize = Sql::ALL.len();
+
+/// A connection inside a transaction, with the statements the transaction has used so far. They go
+/// back to the connection, prepared, when the session ends.
+pub(crate) struct Session<'c> {
+    pub(crate) conn: &'c Connection,
+    held: [Option<CachedStatement<'c>>; STATEMENTS],
+    /// Memberships were changed.
+    pub(crate) viewers: bool,
+    /// Tokens or accounts were changed.
+    pub(crate) tokens: bool,
+    /// The highest gid of a third party that is on record, once it was read.
+    pub(crate) floor: Option<i64>,
+}
+
+impl<'c> Session<'c> {
+    pub(crate) fn new(conn: &'c Connection) -> Self {
+        Self {
+            conn,
+            held: [const { None }; STATEMENTS],
+            viewers: false,
+            tokens: false,
+            floor: None,
+        }
+    }
+
+    fn stmt(&mut self, sql: Sql) -> rusqlite::Result<&mut CachedStatement<'c>> {
+        let slot = self
+            .held
+            .get_mut(sql as usize)
+            .ok_or(rusqlite::Error::InvalidQuery)?;
+        match slot {
+            Some(stmt) => Ok(stmt),
+            None => Ok(slot.insert(self.conn.prepare_cached(sql.text())?)),
+        }
+    }
+
+    /// Runs a statement that gives no rows; says how many it changed.
+    pub(crate) fn run(&mut self, sql: Sql, params: impl Params) -> rusqlite::Result<usize> {
+        self.stmt(sql)?.execute(params)
+    }
+
+    /// Reads at most one row.
+    pub(crate) fn one<T>(
+        &mut self,
+        sql: Sql,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        self.stmt(sql)?.query_row(params, read).optional()
+    }
+
+    /// Reads every row.
+    pub(crate) fn each(
+        &mut self,
+        sql: Sql,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
+        let mut rows = self.stmt(sql)?.query(params)?;
+        while let Some(row) = rows.next()? {
+            read(row)?;
+        }
+        Ok(())
+    }
+
+    fn edges(
+        &mut self,
+        sql: Sql,
+        params: impl Params,
+        depth: Depth,
+        far: impl Fn(&Edge) -> Gid,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError> {
+        let read = |row: &Row<'_>| {
+            let edge = edge(row)?;
+            let node = node(row, 6, far(&edge), depth)?;
+            each(edge, node);
+            Ok(())
+        };
+        self.each(sql, params, read).map_err(failed)
+    }
+}
+
+/// The statement for a depth.
+fn by_depth(depth: Depth, edge: Sql, head: Sql, full: Sql) -> Sql {
+    match depth {
+        Depth::Edge => edge,
+        Depth::Head => head,
+        Depth::Full => full,
+    }
+}
+
+fn limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn unreadable(at: usize, value: i64) -> rusqlite::Error {
+    rusqlite::Error::IntegralValueOutOfRange(at, value)
+}
+
+/// The gid in a column.
+pub(crate) fn gid(row: &Row<'_>, at: usize) -> rusqlite::Result<Gid> {
+    let number = row.get(at)?;
+    Gid::from_i64(number).ok_or_else(|| unreadable(at, number))
+}
+
+/// The gid in a column that may be null.
+pub(crate) fn maybe_gid(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Gid>> {
+    match row.get_ref(at)? {
+        ValueRef::Null => Ok(None),
+        _ => gid(row, at).map(Some),
+    }
+}
+
+/// A sequence number in a column.
+pub(crate) fn seq(row: &Row<'_>, at: usize) -> rusqlite::Result<Seq> {
+    let number: i64 = row.get(at)?;
+    Seq::try_from(number).map_err(|_| unreadable(at, number))
+}
+
+fn edge(row: &Row<'_>) -> rusqlite::Result<Edge> {
+    Ok(Edge {
+        src: gid(row, 0)?,
+        rel: Rel(row.get(1)?),
+        dst: gid(row, 2)?,
+        rank: row.get(3)?,
+        seq: seq(row, 4)?,
+        aux: maybe_gid(row, 5)?,
+    })
+}
+
+/// The node whose columns start at `at`.
+fn node(row: &Row<'_>, at: usize, gid: Gid, depth: Depth) -> rusqlite::Result<Option<Node>> {
+    if depth == Depth::Edge {
+        return Ok(None);
+    }
+    let kind: u8 = row.get(at)?;
+    let ty = Type::from_code(kind).ok_or_else(|| unreadable(at, i64::from(kind)))?;
+    let home = maybe_gid(row, at + 1)?;
+    let head = text(row, at + 2)?;
+    let (version, body) = match depth {
+        Depth::Full => (seq(row, at + 3)?, text(row, at + 4)?),
+        _ => (0, "{}".into()),
+    };
+    Ok(Some(Node {
+        gid,
+        ty,
+        home,
+        version,
+        head,
+        body,
+    }))
+}
+
+fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Box<str>> {
+    let value = row.get_ref(at)?;
+    value
+        .as_str()
+        .map(Into::into)
+        .map_err(|e| rusqlite::Error::FromSqlConversionFailure(at, value.data_type(), Box::new(e)))
+}
+
+impl Snapshot for Session<'_> {
+    fn seq(&mut self) -> Result<Seq, StoreError> {
+        let last = self
+            .one(Sql::LastSeq, [], |row| row.get::<_, Option<i64>>(0))
+            .map_err(failed)?;
+        Ok(last
+            .flatten()
+            .and_then(|n| Seq::try_from(n).ok())
+            .unwrap_or(0))
+    }
+
+    fn alias(&mut self, key: &str) -> Result<Option<Gid>, StoreError> {
+        self.one(Sql::Alias, [key], |row| gid(row, 0))
+            .map_err(failed)
+    }
+
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Node>, StoreError> {
+        let depth = depth.max(Depth::Head);
+        let sql = by_depth(depth, Sql::NodeHead, Sql::NodeHead, Sql::NodeFull);
+        let found = self
+            .one(sql, [gid.as_i64()], |row| node(row, 1, gid, depth))
+            .map_err(failed)?;
+        Ok(found.flatten())
+    }
+
+    fn out(
+        &mut self,
+        src: Gid,
+        lo: Rel,
+        hi: Rel,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError> {
+        let sql = by_depth(depth, Sql::OutEdge, Sql::OutHead, Sql::OutFull);
+        self.edges(sql, (src.as_i64(), lo.0, hi.0), depth, |e| e.dst, each)
+    }
+
+    fn linked(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<Option<Edge>, StoreError> {
+        self.one(Sql::Linked, (src.as_i64(), rel.0, dst.as_i64()), edge)
+            .map_err(failed)
+    }
+
+    fn scan_out(
+        &mut self,
+        src: Gid,
+        rel: Rel,
+        after: i64,
+        most: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError> {
+        let sql = by_depth(depth, Sql::ScanOutEdge, Sql::ScanOutHead, Sql::ScanOutFull);
+        self.edges(
+            sql,
+            (src.as_i64(), rel.0, after, limit(most)),
+            depth,
+            |e| e.dst,
+            each,
+        )
+    }
+
+    fn scan_in(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        after: (i64, i64),
+        most: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError> {
+        let sql = by_depth(depth, Sql::ScanInEdge, Sql::ScanInHead, Sql::ScanInFull);
+        let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
+        self.edges(sql, params, depth, |e| e.src, each)
+    }
+
+    fn before_in(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        before: (i64, i64),
+    ) -> Result<Option<Edge>, StoreError> {
+        self.one(
+            Sql::BeforeIn,
+            (dst.as_i64(), rel.0, before.0, before.1),
+            edge,
+        )
+        .map_err(failed)
+    }
+
+    fn count_in(&mut self, dst: Gid, rel: Rel) -> Result<u64, StoreError> {
+        let count = self
+            .one(Sql::CountIn, (dst.as_i64(), rel.0), |row| seq(row, 0))
+            .map_err(failed)?;
+        Ok(count.unwrap_or(0))
+    }
+
+    fn scan_home(
+        &mut self,
+        workspace: Gid,
+        ty: Type,
+        after: i64,
+        most: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Gid, Seq, Option<Node>),
+    ) -> Result<(), StoreError> {
+        let sql = by_depth(
+            depth,
+            Sql::ScanHomeEdge,
+            Sql::ScanHomeHead,
+            Sql::ScanHomeFull,
+        );
+        let read = |row: &Row<'_>| {
+            let at = gid(row, 0)?;
+            each(at, seq(row, 1)?, node(row, 2, at, depth)?);
+            Ok(())
+        };
+        self.each(
+            sql,
+            (workspace.as_i64(), ty as u8, after, limit(most)),
+            read,
+        )
+        .map_err(failed)
+    }
+}

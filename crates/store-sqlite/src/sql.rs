@@ -1,0 +1,208 @@
+//! Every statement the store runs while it serves. Each is prepared once per connection.
+
+macro_rules! statements {
+    ($($name:ident = $sql:expr;)*) => {
+        /// A statement, by name.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum Sql { $($name),* }
+
+        impl Sql {
+            /// All of them.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$name),*];
+            /// The text.
+            pub(crate) const fn text(self) -> &'static str {
+                match self { $(Self::$name => $sql),* }
+            }
+        }
+    };
+}
+
+/// What is read of a node, by depth: `kind, home, head, version, body`.
+macro_rules! edge_cols {
+    () => {
+        "SELECT e.src, e.rel, e.dst, e.rank, e.seq, e.aux"
+    };
+}
+macro_rules! head_cols {
+    () => {
+        ", n.kind, n.home, n.head"
+    };
+}
+macro_rules! full_cols {
+    () => {
+        ", n.kind, n.home, n.head, n.version, n.body"
+    };
+}
+
+// Edges are read first and joined with the nodes at their other end, in that order.
+macro_rules! out {
+    ($($cols:expr),*) => {
+        concat!(
+            edge_cols!(), $($cols,)*
+            " FROM edge e CROSS JOIN node n ON n.gid = e.dst",
+            " WHERE e.src = ?1 AND e.rel BETWEEN ?2 AND ?3 AND n.gone IS NULL ORDER BY e.rel, e.dst"
+        )
+    };
+}
+macro_rules! scan_out {
+    ($($cols:expr),*) => {
+        concat!(
+            edge_cols!(), $($cols,)*
+            " FROM edge e CROSS JOIN node n ON n.gid = e.dst",
+            " WHERE e.src = ?1 AND e.rel = ?2 AND e.dst > ?3 AND n.gone IS NULL ORDER BY e.dst LIMIT ?4"
+        )
+    };
+}
+macro_rules! scan_in {
+    ($($cols:expr),*) => {
+        concat!(
+            edge_cols!(), $($cols,)*
+            " FROM edge e CROSS JOIN node n ON n.gid = e.src",
+            " WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) > (?3, ?4) AND n.gone IS NULL",
+            " ORDER BY e.rank, e.src LIMIT ?5"
+        )
+    };
+}
+macro_rules! scan_home {
+    ($($cols:expr),*) => {
+        concat!(
+            "SELECT n.gid, n.seq", $($cols,)*
+            " FROM node n WHERE n.home = ?1 AND n.kind = ?2 AND n.gid > ?3",
+            // The terms of the partial index, so that it is used.
+            " AND n.gone IS NULL AND n.kind <> 9 AND n.kind <> 12 ORDER BY n.gid LIMIT ?4"
+        )
+    };
+}
+macro_rules! token {
+    ($rest:expr) => {
+        concat!(
+            "SELECT t.id, t.digest, t.kind, t.user, t.app, t.authorization, t.workspace, t.scopes, t.description,",
+            " t.created_at, t.expires_at, t.revoked_at, t.last_used_at",
+            $rest
+        )
+    };
+}
+
+statements! {
+    Begin = "BEGIN";
+    BeginImmediate = "BEGIN IMMEDIATE";
+    Commit = "COMMIT";
+    Rollback = "ROLLBACK";
+    Savepoint = "SAVEPOINT change";
+    Release = "RELEASE change";
+    RollbackTo = "ROLLBACK TO change";
+
+    LastSeq = "SELECT max(seq) FROM journal";
+    Alias = "SELECT n.gid FROM alias a CROSS JOIN node n ON n.gid = a.gid WHERE a.key = ?1 AND n.gone IS NULL";
+    NodeHead = concat!("SELECT 0", head_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
+    NodeFull = concat!("SELECT 0", full_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
+    OutEdge = out!("");
+    OutHead = out!(head_cols!());
+    OutFull = out!(full_cols!());
+    ScanOutEdge = scan_out!("");
+    ScanOutHead = scan_out!(head_cols!());
+    ScanOutFull = scan_out!(full_cols!());
+    ScanInEdge = scan_in!("");
+    ScanInHead = scan_in!(head_cols!());
+    ScanInFull = scan_in!(full_cols!());
+    ScanHomeEdge = scan_home!("");
+    ScanHomeHead = scan_home!(head_cols!());
+    ScanHomeFull = scan_home!(full_cols!());
+    Linked = concat!(edge_cols!(), " FROM edge e WHERE e.src = ?1 AND e.rel = ?2 AND e.dst = ?3");
+    BeforeIn = concat!(
+        edge_cols!(), " FROM edge e WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) < (?3, ?4)",
+        " ORDER BY e.rank DESC, e.src DESC LIMIT 1"
+    );
+    CountIn = "SELECT count(*) FROM edge e CROSS JOIN node n ON n.gid = e.src \
+        WHERE e.dst = ?1 AND e.rel = ?2 AND n.gone IS NULL";
+    Events = "SELECT seq, at, actor, facts FROM journal WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+
+    // A trashed node stays trashed when it is written again; `seq` stays that of its creation.
+    PutNode = "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+        ON CONFLICT (gid) DO UPDATE SET kind = excluded.kind, home = excluded.home, version = excluded.version, \
+        head = excluded.head, body = excluded.body";
+    TrashNode = "UPDATE node SET gone = ?2 WHERE gid = ?1 AND gone IS NULL";
+    PutEdge = "INSERT INTO edge (src, rel, dst, rank, seq, aux) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+        ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux";
+    DropEdge = "DELETE FROM edge WHERE src = ?1 AND rel = ?2 AND dst = ?3";
+    PutAlias = "INSERT INTO alias (key, gid) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET gid = excluded.gid";
+    Append = "INSERT INTO journal (seq, at, actor, facts) VALUES (?1, ?2, ?3, ?4)";
+    MaxNode = "SELECT max(gid) FROM node";
+    MaxToken = "SELECT max(id) FROM token";
+    GetMeta = "SELECT value FROM meta WHERE key = ?1";
+    PutMeta = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+
+    TokenByDigest = token!(", a.tier, a.disabled FROM token t CROSS JOIN account a ON a.user = t.user WHERE t.digest = ?1");
+    TokensOfUser = token!(" FROM token t WHERE t.user = ?1 ORDER BY t.id");
+    InsertToken = "INSERT INTO token (id, digest, kind, user, app, authorization, workspace, scopes, description, \
+        created_at, expires_at, revoked_at, last_used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    RevokeToken = "UPDATE token SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+    TouchToken = "UPDATE token SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at < ?2, TRUE)";
+    Account = "SELECT tier, disabled FROM account WHERE user = ?1";
+    PutAccount = "INSERT INTO account (user, tier, disabled) VALUES (?1, ?2, ?3) \
+        ON CONFLICT (user) DO UPDATE SET tier = excluded.tier, disabled = excluded.disabled";
+    LoginOwner = "SELECT user FROM login WHERE email = ?1";
+    Login = "SELECT a.user, a.tier, a.disabled, l.hash FROM login l CROSS JOIN account a ON a.user = l.user WHERE l.email = ?1";
+    PutLogin = "INSERT INTO login (user, email, hash) VALUES (?1, ?2, ?3) \
+        ON CONFLICT (user) DO UPDATE SET email = excluded.email, hash = excluded.hash";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::migrate;
+    use rusqlite::Connection;
+
+    fn plan(conn: &Connection, sql: &str) -> Vec<String> {
+        let mut stmt = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let count = stmt.parameter_count();
+        for at in 1..=count {
+            stmt.raw_bind_parameter(at, 1).unwrap();
+        }
+        let mut rows = stmt.raw_query();
+        let mut lines = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            lines.push(row.get::<_, String>(3).unwrap());
+        }
+        lines
+    }
+
+    #[test]
+    fn no_statement_scans_a_table_or_sorts() {
+        let conn = Connection::open_in_memory().unwrap();
+        migrate(&conn).unwrap();
+        for sql in Sql::ALL.iter().skip_while(|s| **s != Sql::LastSeq) {
+            for line in plan(&conn, sql.text()) {
+                assert!(
+                    !line.contains("SCAN") && !line.contains("TEMP B-TREE"),
+                    "{sql:?}: {line}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn keysets_and_homes_are_searched_in_their_indexes() {
+        let conn = Connection::open_in_memory().unwrap();
+        migrate(&conn).unwrap();
+        for (sql, index) in [
+            (
+                Sql::ScanInFull,
+                "edge_in (dst=? AND rel=? AND (rank,src)>(?,?))",
+            ),
+            (
+                Sql::BeforeIn,
+                "edge_in (dst=? AND rel=? AND (rank,src)<(?,?))",
+            ),
+            (Sql::ScanHomeHead, "node_home (home=? AND kind=? AND gid>?)"),
+            (Sql::OutHead, "PRIMARY KEY (src=? AND rel>? AND rel<?)"),
+            (Sql::ScanOutEdge, "PRIMARY KEY (src=? AND rel=? AND dst>?)"),
+        ] {
+            let lines = plan(&conn, sql.text());
+            assert!(
+                lines.iter().any(|l| l.contains(index)),
+                "{sql:?}: {lines:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The store: opening, loading, committing, reading the journal.
+use crate::cache::Cache;
+use crate::change::FLOOR;
+use crate::checkpoint::{Checkpoints, Waker};
+use crate::connect::{self, Files, Options};
+use crate::error::{OpenError, failed};
+use crate::facts;
+use crate::readers::Readers;
+use crate::session::{Session, maybe_gid, seq};
+use crate::sql::Sql;
+use crate::writer::{Caches, Writer};
+use async_trait::async_trait;
+use rusqlite::Row;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use workgraph_core::access::Viewer;
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::{
+    Changes, Committed, Event, GraphStore, Seq, StoreError, View, ViewerKey, Want,
+};
+use workgraph_core::load;
+use workgraph_core::snapshot::Snapshot;
+use workgraph_core::time::Time;
+
+/// The most viewers, and the most tokens, that are remembered.
+const REMEMBERED: usize = 10_000;
+
+/// A graph, its journal and its tokens in one SQLite file that this process alone writes.
+#[derive(Debug)]
+pub struct SqliteStore {
+    // Dropped in this order: what waits is written first, the lock goes last.
+    pub(crate) writer: Writer,
+    _checkpoints: Option<Checkpoints>,
+    pub(crate) readers: Readers,
+    pub(crate) caches: Arc<Caches>,
+    pub(crate) files: Files,
+    pub(crate) options: Options,
+    _lock: File,
+}
+
+/// How a store is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stats {
+    /// The last commit.
+    pub seq: Seq,
+    /// Bytes of the write-ahead log on disk.
+    pub wal_bytes: u64,
+}
+
+impl SqliteStore {
+    /// Opens the store in a folder (or a file that ends in `.db` or `.sqlite`), and makes it if
+    /// there is none. No other process may have it open.
+    ///
+    /// # Errors
+    /// When another process has it open, the file is not ours or of a newer version, or it cannot
+    /// be read or written.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
+        connect::check_version()?;
+        let files = Files::at(path.as_ref());
+        let lock = files.lock()?;
+        // First the connection that makes the tables, if they are new; the writer opens its own.
+        drop(connect::writer(&files, &options)?);
+        let caches = Arc::new(Caches {
+            viewers: Cache::new(REMEMBERED),
+            tokens: Cache::new(REMEMBERED),
+        });
+        let checkpoints = options
+            .checkpoints
+            .then(|| Checkpoints::start(&files, &options))
+            .transpose()?;
+        let waker = Waker::new(checkpoints.as_ref(), &options);
+        let writer = Writer::start(&files, &options, Arc::clone(&caches), waker)?;
+        let readers = Readers::new(files.clone(), options);
+        Ok(Self {
+            writer,
+            _checkpoints: checkpoints,
+            readers,
+            caches,
+            files,
+            options,
+            _lock: lock,
+        })
+    }
+
+    /// The highest gid that is in use anywhere: new ones must be above it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn max_gid(&self) -> Result<Option<Gid>, StoreError> {
+        self.readers.read(|session| {
+            let node = session
+                .one(Sql::MaxNode, [], |row| maybe_gid(row, 0))
+                .map_err(failed)?;
+            let token = session
+                .one(Sql::MaxToken, [], |row| maybe_gid(row, 0))
+                .map_err(failed)?;
+            let aux = session
+                .one(Sql::GetMeta, [FLOOR], |row| maybe_gid(row, 0))
+                .map_err(failed)?;
+            Ok(node.flatten().max(token.flatten()).max(aux.flatten()))
+        })
+    }
+
+    /// How the store is doing.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn stats(&self) -> Result<Stats, StoreError> {
+        let seq = self.readers.read(|session| session.seq())?;
+        Ok(Stats {
+            seq,
+            wal_bytes: self.files.wal_bytes(),
+        })
+    }
+
+    /// The viewer from memory, or worked out from the snapshot and remembered.
+    fn viewer(
+        &self,
+        session: &mut Session<'_>,
+        key: ViewerKey,
+        epoch: u64,
+    ) -> Result<Arc<Viewer>, StoreError> {
+        if let Some(viewer) = self.caches.viewers.get(&key, epoch) {
+            return Ok(viewer);
+        }
+        let viewer = Arc::new(load::viewer(session, key)?);
+        self.caches.viewers.put(key, Arc::clone(&viewer), epoch);
+        Ok(viewer)
+    }
+}
+
+fn event(row: &Row<'_>) -> rusqlite::Result<Option<Event>> {
+    let facts = facts::read(row.get_ref(3)?.as_str()?);
+    let (seq, actor) = (seq(row, 0)?, maybe_gid(row, 2)?);
+    let at = Time::from_millis(row.get(1)?);
+    Ok(facts.map(|facts| Event {
+        seq,
+        at,
+        actor,
+        facts,
+    }))
+}
+
+#[async_trait]
+impl GraphStore for SqliteStore {
+    async fn load(&self, want: &Want) -> Result<View, StoreError> {
+        // The epoch comes before the snapshot; see Cache.
+        let epoch = self.caches.viewers.epoch();
+        self.readers.read(|session| {
+            let viewer = self.viewer(session, want.viewer, epoch)?;
+            load::load(session, want, viewer)
+        })
+    }
+
+    async fn commit(&self, changes: Changes) -> Result<Committed, StoreError> {
+        self.writer.commit(changes).await
+    }
+
+    async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let (Ok(after), limit) = (
+            i64::try_from(after),
+            i64::try_from(limit).unwrap_or(i64::MAX),
+        ) else {
+            return Ok(Vec::new());
+        };
+        let mut events = Vec::new();
+        self.readers.read(|session| {
+            let each = |row: &Row<'_>| event(row).map(|e| events.push(e));
+            session
+                .each(Sql::Events, (after, limit), each)
+                .map_err(failed)
+        })?;
+        let whole: Option<Vec<Event>> = events.into_iter().collect();
+        whole.ok_or_else(|| {
+            StoreError::Failed("the journal has an entry that cannot be read".into())
+        })
+    }
+}

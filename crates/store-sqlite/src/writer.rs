@@ -1,0 +1,259 @@
+//! The one thread that writes: takes whatever waits, commits it at once, answers all.
+use crate::cache::Cache;
+use crate::checkpoint::Waker;
+use crate::connect::{self, Files, Options};
+use crate::error::OpenError;
+use crate::session::Session;
+use crate::sql::Sql;
+use crate::tokens::{Found, TokenChange};
+use rusqlite::Connection;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use tokio::sync::{mpsc, oneshot};
+use workgraph_auth::Digest;
+use workgraph_auth::store::StoreError as TokenError;
+use workgraph_core::access::Viewer;
+use workgraph_core::graph::{Changes, Committed, StoreError, ViewerKey};
+
+/// The most change sets that share one commit.
+const BATCH: usize = 256;
+/// The most change sets that wait; more make their callers wait before they are taken in.
+const QUEUE: usize = 1024;
+
+/// What writing outdates.
+#[derive(Debug)]
+pub(crate) struct Caches {
+    pub(crate) viewers: Cache<ViewerKey, Arc<Viewer>>,
+    pub(crate) tokens: Cache<Digest, Found>,
+}
+
+/// One thing to write.
+pub(crate) enum Job {
+    Graph(Task<Changes, Committed, StoreError>),
+    Token(Task<TokenChange, bool, TokenError>),
+}
+
+/// What to do, what came of it, and who waits for that.
+pub(crate) struct Task<W, T, E> {
+    work: W,
+    outcome: Option<Result<T, E>>,
+    reply: oneshot::Sender<Result<T, E>>,
+}
+
+impl<W, T, E> Task<W, T, E> {
+    fn new(work: W) -> (Self, oneshot::Receiver<Result<T, E>>) {
+        let (reply, answer) = oneshot::channel();
+        (
+            Self {
+                work,
+                outcome: None,
+                reply,
+            },
+            answer,
+        )
+    }
+    fn settle(&mut self, outcome: Result<T, E>) -> bool {
+        self.outcome.insert(outcome).is_ok()
+    }
+    fn answer(self, otherwise: Result<(), E>) {
+        let outcome = match (otherwise, self.outcome) {
+            (Ok(()), Some(outcome)) => outcome,
+            (Err(error), _) => Err(error),
+            (Ok(()), None) => return,
+        };
+        // Whoever asked may be gone; what was written stays.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+impl Job {
+    /// Does the work; true if what it wrote is to be kept. A panic is a failure of this job alone.
+    fn run(&mut self, session: &mut Session<'_>) -> bool {
+        match self {
+            Self::Graph(task) => {
+                let done = attempt(|| workgraph_core::apply::apply(session, &task.work));
+                task.settle(done.unwrap_or_else(|| Err(StoreError::Failed(PANICKED.into()))))
+            }
+            Self::Token(task) => {
+                let done = attempt(|| task.work.apply(session));
+                task.settle(done.unwrap_or_else(|| Err(TokenError::Unavailable(PANICKED.into()))))
+            }
+        }
+    }
+    /// Gives the outcome to whoever waits, or the failure of the whole batch.
+    fn answer(self, failure: Option<&str>) {
+        match self {
+            Self::Graph(task) => {
+                task.answer(failure.map_or(Ok(()), |why| Err(StoreError::Failed(why.into()))))
+            }
+            Self::Token(task) => {
+                task.answer(failure.map_or(Ok(()), |why| Err(TokenError::Unavailable(why.into()))))
+            }
+        }
+    }
+}
+
+const PANICKED: &str = "a change set panicked";
+const CLOSED: &str = "the store is closed";
+
+fn attempt<T>(work: impl FnOnce() -> T) -> Option<T> {
+    // What the work left half done is in a savepoint that is then rolled back.
+    catch_unwind(AssertUnwindSafe(work)).ok()
+}
+
+/// The writer's thread, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    queue: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(crate) fn start(
+        files: &Files,
+        options: &Options,
+        caches: Arc<Caches>,
+        waker: Waker,
+    ) -> Result<Self, OpenError> {
+        let pages = Arc::new(AtomicU64::new(0));
+        let conn = open(files, options, &pages)?;
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        let mut desk = Desk {
+            files: files.clone(),
+            options: *options,
+            conn: Some(conn),
+            caches,
+            waker,
+            pages,
+        };
+        let thread = std::thread::Builder::new()
+            .name("writer".into())
+            .spawn(move || desk.run(jobs))
+            .map_err(|e| OpenError::Io(files.database.clone(), e))?;
+        Ok(Self {
+            queue: Some(queue),
+            thread: Some(thread),
+        })
+    }
+
+    pub(crate) async fn commit(&self, changes: Changes) -> Result<Committed, StoreError> {
+        let (task, answer) = Task::new(changes);
+        let closed = || StoreError::Failed(CLOSED.into());
+        self.send(Job::Graph(task)).await.ok_or_else(closed)?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    pub(crate) async fn change_tokens(&self, change: TokenChange) -> Result<bool, TokenError> {
+        let (task, answer) = Task::new(change);
+        let closed = || TokenError::Unavailable(CLOSED.into());
+        self.send(Job::Token(task)).await.ok_or_else(closed)?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    async fn send(&self, job: Job) -> Option<()> {
+        self.queue.as_ref()?.send(job).await.ok()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the writer thread panicked");
+        }
+    }
+}
+
+/// The writer's connection, which says after each commit how many pages the log has.
+fn open(files: &Files, options: &Options, pages: &Arc<AtomicU64>) -> Result<Connection, OpenError> {
+    let mut conn = connect::writer(files, options)?;
+    let pages = Arc::clone(pages);
+    conn.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
+        pages.store(u64::try_from(count).unwrap_or(0), Ordering::Relaxed);
+        Ok(())
+    }))?;
+    Ok(conn)
+}
+
+/// What the writer's thread works with.
+struct Desk {
+    files: Files,
+    options: Options,
+    /// None after a failure that left the connection in doubt.
+    conn: Option<Connection>,
+    caches: Arc<Caches>,
+    waker: Waker,
+    pages: Arc<AtomicU64>,
+}
+
+impl Desk {
+    fn run(&mut self, mut queue: mpsc::Receiver<Job>) {
+        let mut jobs = Vec::with_capacity(BATCH);
+        while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
+            let failure = self.batch(&mut jobs).err();
+            if let Some(why) = &failure {
+                tracing::error!(%why, jobs = jobs.len(), "a commit failed");
+            }
+            for job in jobs.drain(..) {
+                job.answer(failure.as_deref());
+            }
+            self.waker.written(self.pages.load(Ordering::Relaxed));
+        }
+    }
+
+    /// Writes the jobs and makes them durable; on an error nothing of any of them is kept.
+    fn batch(&mut self, jobs: &mut [Job]) -> Result<(), String> {
+        let conn = match self.conn.take() {
+            Some(conn) => conn,
+            None => open(&self.files, &self.options, &self.pages).map_err(|e| e.to_string())?,
+        };
+        let done = write(&conn, jobs);
+        // A connection that cannot leave its transaction is closed, and opened anew for the next batch.
+        if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
+            self.conn = Some(conn);
+        }
+        let changed = done.map_err(|e| e.to_string())?;
+        if changed.viewers {
+            self.caches.viewers.outdate();
+        }
+        if changed.tokens {
+            self.caches.tokens.outdate();
+        }
+        Ok(())
+    }
+}
+
+/// What a batch changed besides the graph.
+struct Changed {
+    viewers: bool,
+    tokens: bool,
+}
+
+/// One transaction with a savepoint for each job.
+fn write(conn: &Connection, jobs: &mut [Job]) -> rusqlite::Result<Changed> {
+    let mut session = Session::new(conn);
+    session.run(Sql::BeginImmediate, [])?;
+    for job in jobs {
+        let before = (session.viewers, session.tokens);
+        session.run(Sql::Savepoint, [])?;
+        if !job.run(&mut session) {
+            // After some failures SQLite has rolled back everything; then this is an error too.
+            session.run(Sql::RollbackTo, [])?;
+            (session.viewers, session.tokens) = before;
+            session.floor = None;
+        }
+        session.run(Sql::Release, [])?;
+    }
+    session.run(Sql::Commit, [])?;
+    Ok(Changed {
+        viewers: session.viewers,
+        tokens: session.tokens,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! Folders for tests, removed when they are done.
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A new, empty folder among the temporary files; removed with everything in it on drop.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A folder whose name starts with `label`.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    #[must_use]
+    #[expect(clippy::panic, reason = "a test without a folder cannot go on")]
+    pub fn new(label: &str) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("workgraph-{label}-{}-{number}", std::process::id()));
+        // A leftover of an earlier process with the same number is not wanted.
+        let _ = std::fs::remove_dir_all(&path);
+        if let Err(error) = std::fs::create_dir_all(&path) {
+            panic!("{}: {error}", path.display());
+        }
+        Self(path)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A path inside it.
+    #[must_use]
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
