@@ -5,6 +5,7 @@ use crate::node::Node;
 use crate::registry::{Rel, Type, rel};
 use crate::resources::{membership, project, section, task, team, user_task_list};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// What a viewer may do with a node; each level includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -136,7 +137,7 @@ pub trait Facts {
     ///
     /// # Errors
     /// When the store fails.
-    fn fact(&mut self, gid: Gid) -> Result<Option<Node>, StoreError>;
+    fn fact(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, StoreError>;
     /// The edges of one relation that start at the node.
     ///
     /// # Errors

@@ -308,7 +308,7 @@ pub struct View {
     pub found: Vec<(Ref, Option<Gid>)>,
     /// The rows of the page.
     pub rows: Rows,
-    pub(crate) nodes: FxHashMap<Gid, Node>,
+    pub(crate) nodes: FxHashMap<Gid, Arc<Node>>,
     pub(crate) levels: FxHashMap<Gid, Level>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) out: FxHashMap<Gid, Band>,
@@ -355,7 +355,7 @@ impl View {
     /// A live node.
     #[must_use]
     pub fn node(&self, gid: Gid) -> Option<&Node> {
-        self.nodes.get(&gid)
+        self.nodes.get(&gid).map(Arc::as_ref)
     }
     /// What the viewer may do with a node; `None` for what was not loaded.
     #[must_use]
@@ -403,7 +403,7 @@ impl View {
     pub fn with(mut self, node: Node, level: Level) -> Self {
         self.found.push((Ref::Gid(node.gid), Some(node.gid)));
         self.levels.insert(node.gid, level);
-        self.nodes.insert(node.gid, node);
+        self.nodes.insert(node.gid, Arc::new(node));
         self
     }
     /// Adds edges from a node, as tests of rules do by hand.

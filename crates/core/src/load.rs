@@ -200,7 +200,7 @@ impl Loader<'_> {
         match self.view.nodes.get(&node.gid) {
             Some(held) if !held.is_head() || node.is_head() => {}
             _ => {
-                self.view.nodes.insert(node.gid, node);
+                self.view.nodes.insert(node.gid, Arc::new(node));
             }
         }
     }
@@ -424,7 +424,7 @@ impl Loader<'_> {
 pub const LINKS_MAX: usize = 1_000;
 
 impl Facts for Loader<'_> {
-    fn fact(&mut self, gid: Gid) -> Result<Option<Node>, StoreError> {
+    fn fact(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, StoreError> {
         Ok(if self.full(gid)? {
             self.view.nodes.get(&gid).cloned()
         } else {
