@@ -1,7 +1,9 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
+mod backup;
 mod cache;
 mod change;
+mod check;
 mod checkpoint;
 mod connect;
 mod error;
@@ -14,6 +16,7 @@ mod store;
 mod tokens;
 mod writer;
 
+pub use backup::ReadOnly;
 pub use connect::Options;
 pub use error::OpenError;
 pub use store::{SqliteStore, Stats};

@@ -80,6 +80,11 @@ pub(crate) fn migrate(conn: &Connection) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// Whether the file has the newest form.
+pub(crate) fn is_newest(conn: &Connection) -> Result<bool, OpenError> {
+    Ok(version(conn)? == MIGRATIONS.len())
+}
+
 fn version(conn: &Connection) -> Result<usize, OpenError> {
     let version: i64 = conn.pragma_query_value(None, "user_version", |r| r.get(0))?;
     usize::try_from(version).map_err(|_| OpenError::Foreign)

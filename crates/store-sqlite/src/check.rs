@@ -1,0 +1,201 @@
+//! Looking for damage and contradictions.
+use rusqlite::{Connection, Row};
+use workgraph_core::draft::Draft;
+use workgraph_core::gid::Gid;
+use workgraph_core::node::Node;
+use workgraph_core::registry::{Type, rel};
+use workgraph_core::resources::{membership, section};
+
+/// Problems that are named; more are only counted.
+const NAMED: usize = 100;
+
+/// What was found so far.
+#[derive(Default)]
+struct Report {
+    named: Vec<String>,
+    more: usize,
+}
+
+impl Report {
+    fn add(&mut self, problem: String) {
+        if self.named.len() < NAMED {
+            self.named.push(problem);
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// Everything that is wrong with a store, from one snapshot.
+pub(crate) fn problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
+    conn.execute_batch("BEGIN")?;
+    let mut report = Report::default();
+    let done = file(conn, &mut report).and_then(|()| {
+        if report.named.is_empty() {
+            graph(conn, &mut report)?;
+            nodes(conn, &mut report)?;
+        }
+        Ok(())
+    });
+    conn.execute_batch("ROLLBACK")?;
+    done?;
+    if report.more > 0 {
+        report
+            .named
+            .push(format!("and {} more problems", report.more));
+    }
+    Ok(report.named)
+}
+
+/// Whether SQLite finds the file sound.
+fn file(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
+    each(conn, "PRAGMA integrity_check", |row| {
+        let line: String = row.get(0)?;
+        if line != "ok" {
+            report.add(format!("the file is damaged: {line}"));
+        }
+        Ok(())
+    })
+}
+
+/// Each query gives what must not be; the text says why.
+const CONTRADICTIONS: &[(&str, &str)] = &[
+    (
+        "an edge has no node at an end (source, relation, target)",
+        "SELECT src || ' ' || rel || ' ' || dst FROM edge e
+         WHERE NOT EXISTS (SELECT 1 FROM node WHERE gid = e.src)
+            OR NOT EXISTS (SELECT 1 FROM node WHERE gid = e.dst)",
+    ),
+    (
+        "the journal has a gap after",
+        "SELECT seq FROM journal j WHERE seq < (SELECT max(seq) FROM journal)
+            AND NOT EXISTS (SELECT 1 FROM journal n WHERE n.seq = j.seq + 1)",
+    ),
+    (
+        "a node was created by a commit that the journal does not reach",
+        "SELECT gid FROM node WHERE seq > (SELECT coalesce(max(seq), 0) FROM journal)",
+    ),
+    (
+        "an edge was made by a commit that the journal does not reach (source, relation, target)",
+        "SELECT src || ' ' || rel || ' ' || dst FROM edge WHERE seq > (SELECT coalesce(max(seq), 0) FROM journal)",
+    ),
+    (
+        "a name points to no node",
+        "SELECT key FROM alias a WHERE NOT EXISTS (SELECT 1 FROM node WHERE gid = a.gid)",
+    ),
+    (
+        "a token has no account",
+        "SELECT id FROM token t WHERE NOT EXISTS (SELECT 1 FROM account WHERE user = t.user)",
+    ),
+    (
+        "a login has no account",
+        "SELECT user FROM login l WHERE NOT EXISTS (SELECT 1 FROM account WHERE user = l.user)",
+    ),
+];
+
+fn graph(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
+    for (why, sql) in CONTRADICTIONS {
+        each(conn, sql, |row| {
+            report.add(format!("{why}: {}", shown(row)?));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// What a node says of itself against what is stored beside it.
+fn nodes(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
+    let mut linked =
+        conn.prepare("SELECT aux FROM edge WHERE src = ?1 AND rel = ?2 AND dst = ?3")?;
+    let mut link = |src: Gid, rel: u8, dst: Gid| -> rusqlite::Result<Option<Option<i64>>> {
+        let mut rows = linked.query((src.as_i64(), rel, dst.as_i64()))?;
+        rows.next()?.map(|row| row.get(0)).transpose()
+    };
+    each(
+        conn,
+        "SELECT gid, kind, home, version, head, body, gone IS NULL FROM node",
+        |row| {
+            let Some(node) = node(row)? else {
+                report.add(format!(
+                    "a node has a number or a type that is unknown: {}",
+                    shown(row)?
+                ));
+                return Ok(());
+            };
+            if Draft::edit(&node).finish().head != node.head {
+                report.add(format!(
+                    "the head of node {} does not agree with its body",
+                    node.gid
+                ));
+            }
+            let live: bool = row.get(6)?;
+            match node.ty {
+                _ if !live => {}
+                Type::Section => {
+                    let place = node.get(section::PROJECT);
+                    if place
+                        .map(|p| link(node.gid, rel::SECTION_OF.0, p))
+                        .transpose()?
+                        .flatten()
+                        .is_none()
+                    {
+                        report.add(format!("section {} has no edge to its project", node.gid));
+                    }
+                }
+                Type::WorkspaceMembership => {
+                    let ends = node.get(membership::USER).zip(node.home);
+                    let aux = ends
+                        .map(|(user, home)| link(user, rel::WORKSPACES.0, home))
+                        .transpose()?
+                        .flatten();
+                    if aux != Some(Some(node.gid.as_i64())) {
+                        report.add(format!("workspace membership {} has no edge", node.gid));
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        },
+    )
+}
+
+/// The node of a row, unless its number or type is unknown.
+fn node(row: &Row<'_>) -> rusqlite::Result<Option<Node>> {
+    let (gid, home): (i64, Option<i64>) = (row.get(0)?, row.get(2)?);
+    let version: i64 = row.get(3)?;
+    let kind: i64 = row.get(1)?;
+    let ty = u8::try_from(kind).ok().and_then(Type::from_code);
+    let known = Gid::from_i64(gid).zip(ty).zip(u64::try_from(version).ok());
+    Ok(match known {
+        Some(((gid, ty), version)) => Some(Node {
+            gid,
+            ty,
+            home: home.and_then(Gid::from_i64),
+            version,
+            head: row.get::<_, String>(4)?.into(),
+            body: row.get::<_, String>(5)?.into(),
+        }),
+        None => None,
+    })
+}
+
+fn shown(row: &Row<'_>) -> rusqlite::Result<String> {
+    use rusqlite::types::ValueRef;
+    Ok(match row.get_ref(0)? {
+        ValueRef::Integer(n) => n.to_string(),
+        other => other.as_str().map(str::to_owned).unwrap_or_default(),
+    })
+}
+
+fn each(
+    conn: &Connection,
+    sql: &str,
+    mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let mut stmt = conn.prepare(sql)?;
+    let mut rows = stmt.query([])?;
+    while let Some(row) = rows.next()? {
+        read(row)?;
+    }
+    Ok(())
+}

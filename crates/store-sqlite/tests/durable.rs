@@ -1,0 +1,242 @@
+//! What was acknowledged is on disk; copies, checks and locks.
+use std::path::Path;
+use workgraph_auth::conformance::block_on;
+use workgraph_auth::{Account, Tier, TokenStore};
+use workgraph_core::access::Role;
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::{Changes, GraphStore, Link, Place};
+use workgraph_core::registry::rel;
+use workgraph_store_sqlite::{OpenError, Options, SqliteStore};
+use workgraph_testkit::{Fixture, Scratch};
+
+fn open(path: &Path) -> SqliteStore {
+    SqliteStore::open(path, Options::default()).unwrap()
+}
+
+/// A workspace with a project of some tasks, one commit each.
+fn fill(store: &SqliteStore, tasks: usize) -> Fixture {
+    let mut fixture = Fixture::default();
+    let acme = fixture.workspace("Acme");
+    let ann = fixture.member(acme, "Ann", Role::Admin);
+    let project = fixture.project(acme, "Launch", ann);
+    block_on(store.commit(fixture.take())).unwrap();
+    let section = fixture.section_in(project);
+    for n in 1..tasks {
+        fixture.task_in(section, &format!("task {n}"), ann);
+        block_on(store.commit(fixture.take())).unwrap();
+    }
+    fixture
+}
+
+/// The files of a store as a crash would leave them: the shared memory is gone.
+fn crash_image(from: &Path, to: &Path) {
+    for name in ["workgraph.db", "workgraph.db-wal"] {
+        std::fs::copy(from.join(name), to.join(name)).unwrap();
+    }
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_crash() {
+    let (folder, image) = (Scratch::new("live"), Scratch::new("image"));
+    let store = open(folder.path());
+    fill(&store, 40);
+    block_on(store.put_account(Account::new(7, Tier::Paid), None)).unwrap();
+    crash_image(folder.path(), image.path());
+    let again = open(image.path());
+    assert_eq!(again.stats().unwrap().seq, 40);
+    assert_eq!(again.max_gid().unwrap(), store.max_gid().unwrap());
+    assert_eq!(
+        block_on(again.events(0, 100)),
+        block_on(store.events(0, 100))
+    );
+    assert_eq!(
+        block_on(again.account(7)),
+        Ok(Some(Account::new(7, Tier::Paid)))
+    );
+    assert_eq!(again.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_store_that_was_closed_opens_with_everything_and_an_empty_log() {
+    let folder = Scratch::new("closed");
+    let store = open(folder.path());
+    fill(&store, 10);
+    let events = block_on(store.events(0, 100)).unwrap();
+    assert!(store.stats().unwrap().wal_bytes > 0);
+    drop(store);
+    assert!(!folder.join("workgraph.db-wal").exists());
+    let again = open(folder.path());
+    assert_eq!(block_on(again.events(0, 100)).unwrap(), events);
+}
+
+#[test]
+fn a_second_process_is_kept_out_but_may_look() {
+    let folder = Scratch::new("lock");
+    let store = open(folder.path());
+    fill(&store, 3);
+    let second = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
+    assert!(matches!(second, OpenError::Locked(_)));
+    assert!(
+        second.to_string().contains("another Workgraph process"),
+        "{second}"
+    );
+    let onlooker = SqliteStore::open_read_only(folder.path()).unwrap();
+    assert_eq!(onlooker.check().unwrap(), Vec::<String>::new());
+    drop(store);
+    open(folder.path());
+}
+
+#[test]
+fn a_folder_without_a_store_is_not_opened_for_reading() {
+    let folder = Scratch::new("empty");
+    assert!(matches!(
+        SqliteStore::open_read_only(folder.path()),
+        Err(OpenError::Io(..))
+    ));
+}
+
+#[test]
+fn backups_under_load_are_whole_and_a_prefix_of_the_journal() {
+    let (folder, target) = (Scratch::new("busy"), Scratch::new("backup"));
+    let store = open(folder.path());
+    fill(&store, 5);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for n in 0..300 {
+                let changes = Changes {
+                    actor: Gid::new(n + 1),
+                    ..Changes::default()
+                };
+                block_on(store.commit(changes)).unwrap();
+            }
+        });
+        for n in 0.. {
+            let path = target.join(&format!("{n}.db"));
+            store.backup(&path).unwrap();
+            assert!(
+                store.backup(&path).is_err(),
+                "an existing file is not overwritten"
+            );
+            if n >= 4 && writer.is_finished() {
+                break;
+            }
+        }
+    });
+    let all = block_on(store.events(0, 1000)).unwrap();
+    let mut last = 0;
+    for entry in std::fs::read_dir(target.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "db") {
+            continue;
+        }
+        let copy = Scratch::new("restored");
+        std::fs::copy(&path, copy.join("workgraph.db")).unwrap();
+        let restored = open(copy.path());
+        assert_eq!(restored.check().unwrap(), Vec::<String>::new());
+        let events = block_on(restored.events(0, 1000)).unwrap();
+        assert_eq!(events, all[..events.len()]);
+        last = last.max(events.len());
+    }
+    assert_eq!(last, all.len());
+}
+
+#[test]
+fn the_check_names_contradictions() {
+    let folder = Scratch::new("broken");
+    let store = open(folder.path());
+    let mut fixture = fill(&store, 2);
+    let ghost = Gid::new(5).unwrap();
+    fixture.link(ghost, rel::FOLLOWERS, ghost, Place::Rank(0), None);
+    block_on(store.commit(fixture.take())).unwrap();
+    let other = rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
+    let problems = |sql: &str| {
+        other.execute_batch(sql).unwrap();
+        store.check().unwrap().join("\n")
+    };
+    assert!(
+        problems("").contains("an edge has no node at an end (source, relation, target): 5 4 5")
+    );
+    for (sql, part) in [
+        (
+            "DELETE FROM edge WHERE src = 5; DELETE FROM edge WHERE rel = 10",
+            "has no edge to its project",
+        ),
+        ("DELETE FROM edge WHERE rel = 13", "workspace membership"),
+        (
+            "UPDATE node SET head = replace(head, 'task 1', 'task 2')",
+            "does not agree with its body",
+        ),
+        (
+            "DELETE FROM journal WHERE seq = 2",
+            "the journal has a gap after: 1",
+        ),
+        (
+            "UPDATE alias SET gid = 3 WHERE key LIKE 'email:%'",
+            "a name points to no node: email:ann@example.com",
+        ),
+        (
+            "UPDATE node SET kind = 77 WHERE kind = 9",
+            "a type that is unknown",
+        ),
+        (
+            "UPDATE edge SET seq = 99",
+            "that the journal does not reach",
+        ),
+    ] {
+        let found = problems(sql);
+        assert!(found.contains(part), "{sql}: {found}");
+    }
+}
+
+#[test]
+fn gids_of_third_parties_count_for_the_next_gid() {
+    let folder = Scratch::new("floor");
+    let store = open(folder.path());
+    let mut fixture = fill(&store, 2);
+    let task = fixture.task(Gid::new(1001).unwrap(), "liked", Gid::new(1002).unwrap());
+    block_on(store.commit(fixture.take())).unwrap();
+    assert_eq!(store.max_gid().unwrap(), Some(task));
+    let like = Gid::new(1 << 40).unwrap();
+    let link = |aux| Link {
+        src: task,
+        rel: rel::LIKES,
+        dst: task,
+        place: Place::Rank(0),
+        aux: Some(aux),
+    };
+    let changes = |aux| Changes {
+        links: vec![link(aux)],
+        ..Changes::default()
+    };
+    block_on(store.commit(changes(like))).unwrap();
+    block_on(store.commit(changes(task))).unwrap();
+    assert_eq!(store.max_gid().unwrap(), Some(like));
+    drop(store);
+    assert_eq!(open(folder.path()).max_gid().unwrap(), Some(like));
+}
+
+#[test]
+fn the_log_is_kept_short_by_its_own_thread() {
+    let folder = Scratch::new("log");
+    let options = Options {
+        checkpoint_bytes: 64 << 10,
+        wal_limit_bytes: 1 << 20,
+        ..Options::default()
+    };
+    let store = SqliteStore::open(folder.path(), options).unwrap();
+    let mut fixture = Fixture::default();
+    let acme = fixture.workspace("Acme");
+    block_on(store.commit(fixture.take())).unwrap();
+    for n in 0..400 {
+        for _ in 0..20 {
+            fixture.task(acme, &format!("{n} {}", "x".repeat(500)), acme);
+        }
+        block_on(store.commit(fixture.take())).unwrap();
+    }
+    let wal = store.stats().unwrap().wal_bytes;
+    let database = std::fs::metadata(folder.join("workgraph.db"))
+        .unwrap()
+        .len();
+    assert!(wal <= 4 << 20, "{wal} bytes of log");
+    assert!(database > 4 << 20, "{database} bytes were copied");
+}
