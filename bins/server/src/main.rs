@@ -1,2 +1,82 @@
-//! Starts here.
-fn main() {}
+//! The `workgraph` command.
+mod admin;
+mod bootstrap;
+mod cli;
+mod config;
+mod demo;
+mod door;
+mod edge;
+mod folder;
+mod http;
+mod listen;
+mod log;
+mod metrics;
+mod office;
+mod run;
+mod seams;
+mod socket;
+mod storage;
+
+use clap::Parser;
+use cli::{Admin, Cli, Command, ConfigCommand, Serve, UserCommand};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(cli) {
+        Ok(code) => code,
+        Err(why) => {
+            eprintln!("workgraph: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode, String> {
+    // Names and values that are not UTF-8 can't be settings.
+    let environment = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+    let config = config::load(&cli.flags, environment)?;
+    let command = cli.command.unwrap_or_else(|| Command::Serve(Serve { demo: true, ..Serve::default() }));
+    match command {
+        Command::Serve(options) => {
+            log::start(&config.log)?;
+            runtime(true)?.block_on(run::serve(config, &options))?;
+        }
+        Command::Admin { json, what } => {
+            let answer = runtime(false)?.block_on(run::admin(&config, with_password(what)?))?;
+            print!("{}", if json { format!("{answer}\n") } else { admin::text(&answer) });
+        }
+        Command::Backup { file } => {
+            storage::backup(&config.database(), &file)?;
+            println!("{}", file.display());
+        }
+        Command::Check => {
+            let problems = storage::check(&config.database())?;
+            for problem in &problems {
+                println!("{problem}");
+            }
+            if !problems.is_empty() {
+                eprintln!("workgraph: {} problems", problems.len());
+                return Ok(ExitCode::FAILURE);
+            }
+            println!("no problems");
+        }
+        Command::Config { what: ConfigCommand::Print } => print!("{}", config::print(&config)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn runtime(many: bool) -> Result<tokio::runtime::Runtime, String> {
+    let mut builder = if many { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
+    builder.enable_all().build().map_err(|e| format!("the runtime can't start: {e}"))
+}
+
+/// Reads the password where one is to be read.
+fn with_password(mut what: Admin) -> Result<Admin, String> {
+    if let Admin::User(UserCommand::Create { password_stdin: true, password, .. }) = &mut what {
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).map_err(|e| format!("the password can't be read: {e}"))?;
+        *password = Some(line.trim_end_matches(['\r', '\n']).to_owned());
+    }
+    Ok(what)
+}

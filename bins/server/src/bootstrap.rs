@@ -1,0 +1,120 @@
+//! The first start: makes who and what there is to begin with, and writes it into `bootstrap.json`.
+use crate::config::Config;
+use crate::demo;
+use crate::folder::write_private;
+use crate::office::Office;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use workgraph_core::access::Role;
+use workgraph_core::{Gid, Type};
+
+/// What `bootstrap.json` tells. Tests and tools read these keys.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Bootstrap {
+    pub(crate) base_url: String,
+    pub(crate) auth_url: String,
+    pub(crate) users: Vec<UserEntry>,
+    pub(crate) workspaces: Vec<WorkspaceEntry>,
+    pub(crate) teams: Vec<TeamEntry>,
+    pub(crate) personal_access_token: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rate_token: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) free_token: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct UserEntry {
+    pub(crate) gid: String,
+    pub(crate) name: String,
+    pub(crate) email: String,
+    pub(crate) password: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct WorkspaceEntry {
+    pub(crate) gid: String,
+    pub(crate) name: String,
+    pub(crate) plan: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TeamEntry {
+    pub(crate) gid: String,
+    pub(crate) name: String,
+    pub(crate) workspace: String,
+}
+
+impl Bootstrap {
+    /// Makes a workspace and notes it.
+    pub(crate) async fn workspace(&mut self, office: &Office, name: &str, paid: bool, organization: bool) -> Result<Gid, String> {
+        let gid = office.create_workspace(name, paid, organization).await?;
+        let plan = if paid { "paid" } else { "free" };
+        self.workspaces.push(WorkspaceEntry { gid: gid.to_string(), name: name.to_owned(), plan: plan.to_owned() });
+        Ok(gid)
+    }
+
+    /// Makes a user with a seat and notes it.
+    pub(crate) async fn user(&mut self, office: &Office, who: (&str, &str), seat: (Gid, Role), password: &str) -> Result<Gid, String> {
+        let password = if password.is_empty() { office.password()? } else { password.to_owned() };
+        let place = office.node(Type::Workspace, &seat.0.to_string()).await?;
+        let gid = office.create_user(who.0, who.1, Some((&place, seat.1)), &password).await?;
+        self.users.push(UserEntry { gid: gid.to_string(), name: who.0.to_owned(), email: who.1.to_lowercase(), password });
+        Ok(gid)
+    }
+
+    /// Makes a token.
+    pub(crate) async fn token(&self, office: &Office, who: Gid, description: &str) -> Result<String, String> {
+        Ok(office.create_token(who, description, None, None).await?.1.expose().to_owned())
+    }
+}
+
+fn file(folder: &Path) -> PathBuf {
+    folder.join("bootstrap.json")
+}
+
+/// Makes the beginnings if the store is empty; later only keeps the addresses in the file right.
+/// Gives what the file says, if there still is one.
+///
+/// # Errors
+/// When something can't be made or written.
+pub(crate) async fn prepare(office: &Office, config: &Config, demo: bool, root: &str) -> Result<Option<Bootstrap>, String> {
+    let folder = config.folder();
+    let begun = folder.join("bootstrap.begun");
+    if begun.exists() {
+        return Err(format!(
+            "the first start in {} was broken off, so what it holds is incomplete; remove the folder and start again",
+            folder.display()
+        ));
+    }
+    let (base_url, auth_url) = (format!("{root}{}", crate::http::BASE), root.to_owned());
+    if office.workspaces().await?.is_empty() {
+        write_private(&begun, b"")?;
+        let mut boot = Bootstrap { base_url, auth_url, ..Bootstrap::default() };
+        if demo {
+            demo::fill(&mut boot, office).await?;
+        } else {
+            let place = boot.workspace(office, &config.admin.workspace, true, true).await?;
+            let who = (config.admin.name.as_str(), config.admin.email.as_str());
+            let admin = boot.user(office, who, (place, Role::Admin), &config.admin.password).await?;
+            boot.personal_access_token = boot.token(office, admin, "First token").await?;
+        }
+        save(folder, &boot)?;
+        std::fs::remove_file(&begun).map_err(|e| format!("{}: {e}", begun.display()))?;
+        return Ok(Some(boot));
+    }
+    // Operators may remove the file, since it holds secrets; then it is not made again.
+    let Ok(bytes) = std::fs::read(file(folder)) else { return Ok(None) };
+    let mut boot: Bootstrap = serde_json::from_slice(&bytes).map_err(|e| format!("{}: {e}", file(folder).display()))?;
+    if boot.base_url != base_url || boot.auth_url != auth_url {
+        (boot.base_url, boot.auth_url) = (base_url, auth_url);
+        save(folder, &boot)?;
+    }
+    Ok(Some(boot))
+}
+
+fn save(folder: &Path, boot: &Bootstrap) -> Result<(), String> {
+    let mut text = serde_json::to_vec_pretty(boot).map_err(|e| e.to_string())?;
+    text.push(b'\n');
+    write_private(&file(folder), &text)
+}

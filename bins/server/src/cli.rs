@@ -1,0 +1,252 @@
+//! The command line.
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A self-hosted work-management API server. Without a command it serves a demo.
+#[derive(Debug, Parser)]
+#[command(name = "workgraph", version)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// Flags that every command takes. They win over the environment, which wins over the file.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Flags {
+    /// Read settings from this TOML file.
+    #[arg(long, global = true, env = "WORKGRAPH_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The data folder [default: ./workgraph-data].
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data: Option<String>,
+    /// The address to listen on [default: 127.0.0.1:8080]; port 0 takes a free one.
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+    /// The address clients reach the server at, if it is another.
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) public_url: Option<String>,
+    /// Any setting, as in `--set limits.search=120`; `config print` names them all.
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Write no line per request.
+    #[arg(long, global = true)]
+    pub(crate) quiet: bool,
+    /// text, json or auto: text on a terminal.
+    #[arg(long, global = true, value_name = "FORMAT")]
+    pub(crate) log_format: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the server.
+    Serve(Serve),
+    /// Manage users, workspaces, teams, tokens and service accounts, beside a running server or without one.
+    Admin {
+        /// Answer with JSON.
+        #[arg(long, global = true)]
+        json: bool,
+        #[command(subcommand)]
+        what: Admin,
+    },
+    /// Copy the database to a new file while the server runs.
+    Backup {
+        /// The file to write; it must not exist.
+        file: PathBuf,
+    },
+    /// Check the database file and the graph in it; exits with 1 if something is wrong.
+    Check,
+    /// Show the settings.
+    Config {
+        #[command(subcommand)]
+        what: ConfigCommand,
+    },
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Serve {
+    /// Start with two workspaces and a small graph to try things on.
+    #[arg(long)]
+    pub(crate) demo: bool,
+    /// Write the port into this file once requests are served.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) port_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every setting as it is in force, secrets left out.
+    Print,
+}
+
+/// What `workgraph admin` does. Travels as JSON to a running server.
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum Admin {
+    /// Workspaces.
+    #[command(subcommand)]
+    Workspace(WorkspaceCommand),
+    /// Users.
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Teams.
+    #[command(subcommand)]
+    Team(TeamCommand),
+    /// Personal access tokens.
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Service accounts.
+    #[command(subcommand)]
+    ServiceAccount(ServiceCommand),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum WorkspaceCommand {
+    /// Make a workspace.
+    Create {
+        #[arg(long)]
+        name: String,
+        #[arg(long, value_enum, default_value = "paid")]
+        plan: PlanName,
+        /// Organizations have teams.
+        #[arg(long, default_value_t = true, action = clap::ArgAction::Set)]
+        organization: bool,
+    },
+    /// List all workspaces.
+    List,
+    /// Change the plan of a workspace.
+    Plan {
+        gid: String,
+        #[arg(value_enum)]
+        plan: PlanName,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum UserCommand {
+    /// Make a user, with a seat in a workspace.
+    Create {
+        #[arg(long)]
+        name: String,
+        #[arg(long)]
+        email: String,
+        #[arg(long, value_name = "GID")]
+        workspace: Option<String>,
+        #[arg(long, value_enum, default_value = "member")]
+        role: RoleName,
+        /// Read the password from the first line of standard input; without it one is made up.
+        #[arg(long)]
+        password_stdin: bool,
+        #[arg(skip)]
+        password: Option<String>,
+    },
+    /// List the users of a workspace.
+    List {
+        #[arg(long, value_name = "GID")]
+        workspace: String,
+    },
+    /// Switch an account off: its tokens stop working at once.
+    Disable {
+        /// E-mail address or gid.
+        user: String,
+    },
+    /// Switch an account on again.
+    Enable {
+        /// E-mail address or gid.
+        user: String,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum TeamCommand {
+    /// Make a team of an organization.
+    Create {
+        #[arg(long)]
+        name: String,
+        #[arg(long, value_name = "GID")]
+        workspace: String,
+    },
+    /// Put a user into a team.
+    AddUser {
+        #[arg(long, value_name = "GID")]
+        team: String,
+        /// E-mail address or gid.
+        #[arg(long)]
+        user: String,
+        /// The user administers the team.
+        #[arg(long)]
+        admin: bool,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token. It is shown once.
+    Create {
+        /// E-mail address or gid.
+        #[arg(long)]
+        user: String,
+        #[arg(long, default_value = "")]
+        description: String,
+        /// Scopes with spaces between them [default: full permissions].
+        #[arg(long)]
+        scopes: Option<String>,
+        #[arg(long, value_name = "N")]
+        expires_days: Option<u32>,
+    },
+    /// List the tokens of a user.
+    List {
+        /// E-mail address or gid.
+        #[arg(long)]
+        user: String,
+    },
+    /// Revoke a token.
+    Revoke {
+        /// The token's id, as listed.
+        id: u64,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum ServiceCommand {
+    /// Make a service account of a workspace, with a token. It is shown once.
+    Create {
+        #[arg(long, value_name = "GID")]
+        workspace: String,
+        #[arg(long)]
+        name: String,
+    },
+}
+
+/// The plan of a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+pub(crate) enum PlanName {
+    Free,
+    Paid,
+}
+
+/// A user's standing in a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+pub(crate) enum RoleName {
+    Admin,
+    Member,
+    Guest,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound_and_commands_travel_as_json() {
+        Cli::command().debug_assert();
+        let cli = Cli::try_parse_from(["workgraph", "admin", "workspace", "plan", "12", "free", "--json", "--data", "d"]).unwrap();
+        let Some(Command::Admin { json: true, what }) = cli.command else { panic!("not an admin command") };
+        let text = serde_json::to_string(&what).unwrap();
+        let back: Admin = serde_json::from_str(&text).unwrap();
+        assert!(matches!(back, Admin::Workspace(WorkspaceCommand::Plan { gid, plan: PlanName::Free }) if gid == "12"));
+        assert!(Cli::try_parse_from(["workgraph", "serve", "--dmo"]).is_err());
+    }
+}

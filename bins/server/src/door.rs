@@ -1,0 +1,248 @@
+//! Connections: how many there may be, and how long one may do nothing.
+use crate::config::Http;
+use crate::metrics::Metrics;
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::task::AbortHandle;
+
+/// How often connections are looked at; times here are counted in such ticks.
+pub(crate) const TICK_MILLIS: u64 = 250;
+
+/// One connection, as far as its life is concerned.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    /// It speaks HTTP/2, where a started head can't be told from other frames.
+    framed: AtomicBool,
+    requests: AtomicU32,
+    /// The tick in which the head now being read began; 0 if none is.
+    head: AtomicU32,
+    /// The tick in which something last went well.
+    active: AtomicU32,
+    now: Arc<AtomicU32>,
+    task: OnceLock<AbortHandle>,
+}
+
+impl Line {
+    /// A request's head is complete. The answer ends when the guard is dropped.
+    pub(crate) fn request(self: &Arc<Self>) -> Busy {
+        self.head.store(0, Relaxed);
+        self.requests.fetch_add(1, Relaxed);
+        Busy(Arc::clone(self))
+    }
+    /// The task that serves it, to be ended when its time is up.
+    pub(crate) fn served_by(&self, task: AbortHandle) {
+        // Set once, right after the task was started.
+        let _ = self.task.set(task);
+    }
+    fn is_over(&self, now: u32, header: u32, idle: u32) -> bool {
+        let head = self.head.load(Relaxed);
+        let slow = head > 0 && now.saturating_sub(head) > header && !self.framed.load(Relaxed);
+        let still = now.saturating_sub(self.active.load(Relaxed)) > idle;
+        self.requests.load(Relaxed) == 0 && (slow || still)
+    }
+}
+
+/// A request being answered.
+#[derive(Debug)]
+pub(crate) struct Busy(Arc<Line>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Relaxed);
+        self.0.active.store(self.0.now.load(Relaxed), Relaxed);
+    }
+}
+
+/// All connections.
+#[derive(Debug)]
+pub(crate) struct Door {
+    lines: Mutex<Lines>,
+    now: Arc<AtomicU32>,
+    metrics: Arc<Metrics>,
+    most: usize,
+    most_per_ip: usize,
+    header: u32,
+    idle: u32,
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    next: u64,
+    open: HashMap<u64, Arc<Line>>,
+    by_ip: HashMap<IpAddr, usize>,
+}
+
+impl Door {
+    /// A door with these bounds.
+    pub(crate) fn new(http: &Http, metrics: Arc<Metrics>) -> Arc<Self> {
+        let ticks = |d: std::time::Duration| u32::try_from(d.as_millis() / u128::from(TICK_MILLIS)).unwrap_or(u32::MAX);
+        Arc::new(Self {
+            lines: Mutex::default(),
+            now: Arc::new(AtomicU32::new(1)),
+            metrics,
+            most: http.connections,
+            most_per_ip: http.connections_per_ip,
+            header: ticks(http.header_timeout),
+            idle: ticks(http.idle_timeout),
+        })
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        // Maps are changed by single calls, so a poisoned one is whole.
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a connection in, unless there are too many. It counts until the guard is dropped.
+    pub(crate) fn enter(self: &Arc<Self>, ip: IpAddr) -> Option<(Arc<Line>, Inside)> {
+        let ip = ip.to_canonical();
+        let mut lines = self.lines();
+        let here = lines.by_ip.get(&ip).copied().unwrap_or_default();
+        if lines.open.len() >= self.most || here >= self.most_per_ip {
+            self.metrics.refused.fetch_add(1, Relaxed);
+            return None;
+        }
+        lines.next += 1;
+        let number = lines.next;
+        let now = self.now.load(Relaxed);
+        let line = Arc::new(Line { active: AtomicU32::new(now), now: Arc::clone(&self.now), ..Line::default() });
+        lines.open.insert(number, Arc::clone(&line));
+        lines.by_ip.insert(ip, here + 1);
+        self.metrics.connections.fetch_add(1, Relaxed);
+        Some((line, Inside { door: Arc::clone(self), number, ip }))
+    }
+
+    /// Moves time on by a tick and ends the connections whose time is up.
+    pub(crate) fn tick(&self) {
+        let now = self.now.fetch_add(1, Relaxed) + 1;
+        let over = |l: &&Arc<Line>| l.is_over(now, self.header, self.idle);
+        let over: Vec<_> = self.lines().open.values().filter(over).map(Arc::clone).collect();
+        for task in over.iter().filter_map(|l| l.task.get()) {
+            task.abort();
+        }
+    }
+
+    /// How many connections are open.
+    pub(crate) fn open(&self) -> usize {
+        self.lines().open.len()
+    }
+}
+
+/// That a connection is open.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    door: Arc<Door>,
+    number: u64,
+    ip: IpAddr,
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let mut lines = self.door.lines();
+        lines.open.remove(&self.number);
+        if let Some(count) = lines.by_ip.get_mut(&self.ip) {
+            *count -= 1;
+            if *count == 0 {
+                lines.by_ip.remove(&self.ip);
+            }
+        }
+        self.door.metrics.connections.fetch_sub(1, Relaxed);
+    }
+}
+
+/// A socket that notes what passes through it.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    stream: TcpStream,
+    line: Arc<Line>,
+    fresh: bool,
+}
+
+impl Socket {
+    /// Wraps a socket.
+    pub(crate) fn new(stream: TcpStream, line: Arc<Line>) -> Self {
+        Self { stream, line, fresh: true }
+    }
+    fn wrote(&self, outcome: &Poll<io::Result<usize>>) {
+        if matches!(outcome, Poll::Ready(Ok(n)) if *n > 0) {
+            self.line.active.store(self.line.now.load(Relaxed), Relaxed);
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let outcome = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let new = buf.filled().get(before..).unwrap_or_default();
+        if !new.is_empty() {
+            if std::mem::take(&mut self.fresh) {
+                self.line.framed.store(new.starts_with(b"PRI "), Relaxed);
+            }
+            if self.line.requests.load(Relaxed) == 0 && self.line.head.load(Relaxed) == 0 {
+                self.line.head.store(self.line.now.load(Relaxed), Relaxed);
+            }
+        }
+        outcome
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.wrote(&outcome);
+        outcome
+    }
+    fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.wrote(&outcome);
+        outcome
+    }
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_bounded_and_slow_heads_and_idleness_end_them() {
+        let mut http = crate::config::Config::default().http;
+        (http.connections, http.connections_per_ip) = (3, 2);
+        let door = Door::new(&http, Arc::new(Metrics::new()));
+        let (a, b) = (IpAddr::from([1, 1, 1, 1]), IpAddr::from([2, 2, 2, 2]));
+        let first = door.enter(a).unwrap();
+        let second = door.enter(a).unwrap();
+        assert!(door.enter(a).is_none());
+        let third = door.enter(b).unwrap();
+        assert!(door.enter(b).is_none());
+        drop(second);
+        assert!(door.enter(b).is_some());
+        drop(third);
+        assert_eq!((door.open(), door.lines().by_ip.len()), (1, 1));
+
+        let line = &first.0;
+        assert!(!line.is_over(301, 40, 300) && line.is_over(302, 40, 300));
+        line.head.store(1, Relaxed);
+        assert!(!line.is_over(41, 40, 300) && line.is_over(42, 40, 300));
+        let busy = line.request();
+        assert!(!line.is_over(999, 40, 300));
+        door.now.store(500, Relaxed);
+        drop(busy);
+        assert!(!line.is_over(800, 40, 300) && line.is_over(801, 40, 300));
+    }
+}

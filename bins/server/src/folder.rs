@@ -1,0 +1,110 @@
+//! The data folder: its small files, and what is in them.
+use crate::seams::{hex, random};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use workgraph_api::Entropy;
+use workgraph_wire::KeyRing;
+
+/// Makes the folder, for its owner alone, if there is none. The store in it holds the lock.
+///
+/// # Errors
+/// When it can't be made.
+pub(crate) fn make(path: &Path) -> Result<(), String> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Writes a file that only its owner may read: all of it, or none.
+///
+/// # Errors
+/// When it can't be written.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let say = |e: std::io::Error| format!("{}: {e}", path.display());
+    let draft = path.with_extension("new");
+    // A file left over would keep its own mode.
+    if draft.exists() {
+        std::fs::remove_file(&draft).map_err(say)?;
+    }
+    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&draft).map_err(say)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(say)?;
+    std::fs::rename(&draft, path).map_err(say)?;
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder).and_then(|f| f.sync_all()).map_err(say)
+}
+
+/// The keys that seal page tokens, as `keys.json` has them.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    current: u16,
+    /// 64 hexadecimal digits each.
+    keys: BTreeMap<u16, String>,
+    #[serde(default)]
+    retired: Vec<u16>,
+}
+
+/// The keys in the folder; made at the first start.
+///
+/// # Errors
+/// When the file can't be read or written, or is not as it was written.
+pub(crate) fn keys(folder: &Path, entropy: &dyn Entropy) -> Result<KeyRing, String> {
+    let path = folder.join("keys.json");
+    if !path.exists() {
+        let keys = Keys { current: 1, keys: BTreeMap::from([(1, hex(&random::<32>(entropy)?))]), retired: Vec::new() };
+        let text = serde_json::to_vec_pretty(&keys).map_err(|e| e.to_string())?;
+        write_private(&path, &text)?;
+    }
+    let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let wrong = |why: &str| format!("{}: {why}", path.display());
+    let file: Keys = serde_json::from_slice(&bytes).map_err(|e| wrong(&e.to_string()))?;
+    let key = |kid: u16| file.keys.get(&kid).and_then(|t| unhex(t)).ok_or_else(|| wrong("a key is missing or garbled"));
+    let mut ring = KeyRing::new(file.current, key(file.current)?);
+    for kid in file.keys.keys().filter(|k| **k != file.current) {
+        ring.add(*kid, key(*kid)?).map_err(|e| wrong(&e.to_string()))?;
+    }
+    for kid in &file.retired {
+        ring.retire(*kid).map_err(|e| wrong(&e.to_string()))?;
+    }
+    Ok(ring)
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(at * 2..at * 2 + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seams::SystemEntropy;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn keys_are_made_once_and_are_the_owners_alone() {
+        let path = std::env::temp_dir().join(format!("workgraph-folder-{}", std::process::id()));
+        make(&path).unwrap();
+        make(&path).unwrap();
+        let entropy = SystemEntropy::new();
+        assert_eq!(keys(&path, &entropy).unwrap().current(), 1);
+        let before = std::fs::read(path.join("keys.json")).unwrap();
+        keys(&path, &entropy).unwrap();
+        assert_eq!(std::fs::read(path.join("keys.json")).unwrap(), before);
+        let mode = std::fs::metadata(path.join("keys.json")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        std::fs::write(path.join("keys.json"), "{\"current\":2,\"keys\":{}}").unwrap();
+        assert!(keys(&path, &entropy).is_err());
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}

@@ -1,0 +1,121 @@
+//! Listening: accepts connections, ends idle ones, and drains them at the end.
+use crate::door::{Door, Socket, TICK_MILLIS};
+use crate::edge::Edge;
+use crate::http;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval};
+
+/// What hyper itself may read of a head; beyond it the refusal has no body.
+const HARD_HEAD: usize = 64 << 10;
+const HARD_HEADERS: usize = 200;
+
+/// Serves until SIGTERM or SIGINT, then lets what was begun end.
+///
+/// # Errors
+/// When signals can't be watched.
+pub(crate) async fn serve(edge: Arc<Edge>, listener: TcpListener, metrics: Option<TcpListener>) -> Result<(), String> {
+    let door = Door::new(&edge.http, Arc::clone(&edge.metrics));
+    let builder = Arc::new(builder(&edge));
+    let graceful = GracefulShutdown::new();
+    let watch = |kind| signal(kind).map_err(|e| format!("signals can't be watched: {e}"));
+    let (mut term, mut int) = (watch(SignalKind::terminate())?, watch(SignalKind::interrupt())?);
+    if let Some(listener) = metrics {
+        tokio::spawn(serve_metrics(Arc::clone(&edge), listener));
+    }
+    let mut ticks = interval(Duration::from_millis(TICK_MILLIS));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut count = 0u32;
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => connect(&edge, &door, &builder, &graceful, stream),
+                // Out of descriptors, most likely: wait for some to be closed instead of spinning.
+                Err(e) => {
+                    tracing::warn!(why = e.to_string(), "a connection was not accepted");
+                    ticks.tick().await;
+                }
+            },
+            _ = ticks.tick() => {
+                door.tick();
+                count = count.wrapping_add(1);
+                if count.is_multiple_of(240) {
+                    edge.clock.catch_up();
+                    edge.api.limiter().sweep(workgraph_api::Clock::now(&*edge.clock));
+                }
+            }
+            _ = term.recv() => break,
+            _ = int.recv() => break,
+        }
+    }
+    drop(listener);
+    edge.draining.store(true, Relaxed);
+    tracing::info!(connections = door.open(), "draining");
+    let drained = tokio::time::timeout(edge.http.drain_timeout, graceful.shutdown());
+    tokio::select! {
+        outcome = drained => if outcome.is_err() {
+            tracing::warn!(connections = door.open(), "connections were cut off");
+        },
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    Ok(())
+}
+
+fn builder(edge: &Edge) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(edge.http.idle_timeout)
+        .max_headers(HARD_HEADERS)
+        .max_buf_size(HARD_HEAD)
+        .half_close(false);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(edge.http.streams)
+        .max_header_list_size(u32::try_from(HARD_HEAD).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(20);
+    builder
+}
+
+fn connect(edge: &Arc<Edge>, door: &Arc<Door>, builder: &Arc<Builder<TokioExecutor>>, graceful: &GracefulShutdown, stream: TcpStream) {
+    let Some((line, inside)) = stream.peer_addr().ok().and_then(|peer| door.enter(peer.ip())) else { return };
+    // A socket without it is slower, not wrong.
+    let _ = stream.set_nodelay(true);
+    let (edge, builder, watcher) = (Arc::clone(edge), Arc::clone(builder), graceful.watcher());
+    let served = Arc::clone(&line);
+    let task = tokio::spawn(async move {
+        let _inside = inside;
+        let io = TokioIo::new(Socket::new(stream, Arc::clone(&line)));
+        let service = service_fn(move |request| http::serve(Arc::clone(&edge), Arc::clone(&line), request));
+        let connection = builder.serve_connection(io, service).into_owned();
+        if let Err(e) = watcher.watch(connection).await {
+            tracing::debug!(why = e.to_string(), "a connection broke");
+        }
+    });
+    served.served_by(task.abort_handle());
+}
+
+/// A listener for nothing but metrics and health, which may be on another network.
+async fn serve_metrics(edge: Arc<Edge>, listener: TcpListener) {
+    let mut plain = Builder::new(TokioExecutor::new());
+    plain.http1().timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(10));
+    let plain = Arc::new(plain);
+    while let Ok((stream, _)) = listener.accept().await {
+        let (edge, plain) = (Arc::clone(&edge), Arc::clone(&plain));
+        tokio::spawn(async move {
+            let service = service_fn(move |request| http::serve_metrics(Arc::clone(&edge), request));
+            // A scraper that goes away is no matter.
+            let _ = tokio::time::timeout(Duration::from_secs(60), plain.serve_connection(TokioIo::new(stream), service)).await;
+        });
+    }
+}

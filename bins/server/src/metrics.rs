@@ -1,0 +1,161 @@
+//! Counters and their Prometheus text.
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+use workgraph_limits::Limiter;
+
+/// Upper bounds of the latency buckets, in microseconds, with their names in seconds.
+const BUCKETS: [(u64, &str); 8] = [
+    (100, "0.0001"),
+    (500, "0.0005"),
+    (2_500, "0.0025"),
+    (10_000, "0.01"),
+    (50_000, "0.05"),
+    (250_000, "0.25"),
+    (1_000_000, "1"),
+    (5_000_000, "5"),
+];
+
+/// Latencies of one kind of request.
+#[derive(Debug, Default)]
+struct Histogram {
+    counts: [AtomicU64; BUCKETS.len() + 1],
+    micros: AtomicU64,
+}
+
+/// Everything that is counted. No locks: rows are made once, from the table of operations.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    /// By operation: replies with a status of 1xx to 5xx. The empty name is for what matched none.
+    operations: HashMap<&'static str, [AtomicU64; 5]>,
+    reads: Histogram,
+    writes: Histogram,
+    /// Requests being answered.
+    pub(crate) in_flight: AtomicI64,
+    /// Open connections.
+    pub(crate) connections: AtomicI64,
+    /// Connections refused because there were too many.
+    pub(crate) refused: AtomicU64,
+    /// Requests that a deadline or a panic ended.
+    pub(crate) faults: AtomicU64,
+}
+
+impl Metrics {
+    /// All at zero.
+    pub(crate) fn new() -> Self {
+        let names = workgraph_api::operations::all().map(|o| o.id).chain(std::iter::once(""));
+        Self {
+            operations: names.map(|n| (n, Default::default())).collect(),
+            reads: Histogram::default(),
+            writes: Histogram::default(),
+            in_flight: AtomicI64::new(0),
+            connections: AtomicI64::new(0),
+            refused: AtomicU64::new(0),
+            faults: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts a reply.
+    pub(crate) fn count(&self, operation: &'static str, read: bool, status: u16, took: Duration) {
+        let class = usize::from(status / 100).saturating_sub(1);
+        let row = self.operations.get(operation).or_else(|| self.operations.get(""));
+        if let Some(counter) = row.and_then(|r| r.get(class)) {
+            counter.fetch_add(1, Relaxed);
+        }
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let histogram = if read { &self.reads } else { &self.writes };
+        let at = BUCKETS.partition_point(|(bound, _)| *bound < micros);
+        if let Some(counter) = histogram.counts.get(at) {
+            counter.fetch_add(1, Relaxed);
+        }
+        histogram.micros.fetch_add(micros, Relaxed);
+    }
+
+    /// The Prometheus text, format 0.0.4.
+    pub(crate) fn text(&self, limiter: &Limiter, store: &[(&'static str, u64)]) -> String {
+        let mut out = String::with_capacity(8_192);
+        let mut line = |kind: &str, name: &str, rows: &[(String, String)]| {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "# TYPE workgraph_{name} {kind}");
+            for (labels, value) in rows {
+                let _ = writeln!(out, "workgraph_{name}{labels} {value}");
+            }
+        };
+        let one = |value: &dyn ToString| vec![(String::new(), value.to_string())];
+        let version = format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
+        line("gauge", "build_info", &[(version, "1".to_owned())]);
+        let mut names: Vec<_> = self.operations.iter().collect();
+        names.sort_unstable_by_key(|(name, _)| **name);
+        let mut rows = Vec::new();
+        for (name, classes) in names {
+            for (class, count) in classes.iter().enumerate() {
+                let count = count.load(Relaxed);
+                if count > 0 {
+                    rows.push((format!("{{operation=\"{name}\",status=\"{}xx\"}}", class + 1), count.to_string()));
+                }
+            }
+        }
+        line("counter", "requests_total", &rows);
+        let mut rows = Vec::new();
+        for (class, histogram) in [("read", &self.reads), ("write", &self.writes)] {
+            let mut sum = 0;
+            for (at, count) in histogram.counts.iter().enumerate() {
+                sum += count.load(Relaxed);
+                let bound = BUCKETS.get(at).map_or("+Inf", |(_, name)| name);
+                rows.push((format!("_bucket{{class=\"{class}\",le=\"{bound}\"}}"), sum.to_string()));
+            }
+            let seconds = Duration::from_micros(histogram.micros.load(Relaxed)).as_secs_f64();
+            rows.push((format!("_sum{{class=\"{class}\"}}"), seconds.to_string()));
+            rows.push((format!("_count{{class=\"{class}\"}}"), sum.to_string()));
+        }
+        line("histogram", "request_seconds", &rows);
+        line("gauge", "requests_in_flight", &one(&self.in_flight.load(Relaxed)));
+        line("gauge", "connections", &one(&self.connections.load(Relaxed)));
+        line("counter", "connections_refused_total", &one(&self.refused.load(Relaxed)));
+        line("counter", "request_faults_total", &one(&self.faults.load(Relaxed)));
+        let counts = limiter.counts();
+        line("counter", "limiter_admitted_total", &one(&counts.admitted));
+        let refused = [
+            ("standard", counts.standard),
+            ("search", counts.search),
+            ("concurrent_reads", counts.concurrent_reads),
+            ("concurrent_writes", counts.concurrent_writes),
+            ("cost", counts.cost),
+        ];
+        let refused = refused.map(|(name, count)| (format!("{{limit=\"{name}\"}}"), count.to_string()));
+        line("counter", "limiter_refused_total", &refused);
+        line("gauge", "limiter_keys", &one(&limiter.tracked()));
+        for (name, value) in store {
+            line("gauge", name, &one(value));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_are_counted_by_operation_class_and_bucket() {
+        let metrics = Metrics::new();
+        metrics.count("getTask", true, 200, Duration::from_micros(100));
+        metrics.count("getTask", true, 404, Duration::from_micros(101));
+        metrics.count("no such operation", false, 500, Duration::from_secs(9));
+        let limiter = Limiter::new(workgraph_limits::Settings::default());
+        let text = metrics.text(&limiter, &[("store_wal_bytes", 7)]);
+        for line in [
+            "workgraph_requests_total{operation=\"getTask\",status=\"2xx\"} 1",
+            "workgraph_requests_total{operation=\"getTask\",status=\"4xx\"} 1",
+            "workgraph_requests_total{operation=\"\",status=\"5xx\"} 1",
+            "workgraph_request_seconds_bucket{class=\"read\",le=\"0.0001\"} 1",
+            "workgraph_request_seconds_bucket{class=\"read\",le=\"+Inf\"} 2",
+            "workgraph_request_seconds_bucket{class=\"write\",le=\"5\"} 0",
+            "workgraph_request_seconds_count{class=\"write\"} 1",
+            "workgraph_store_wal_bytes 7",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Puts the parts together: the server, and the office beside it or without it.
+use crate::bootstrap;
+use crate::cli::{Admin, Serve};
+use crate::config::Config;
+use crate::edge::Edge;
+use crate::metrics::Metrics;
+use crate::office::Office;
+use crate::seams::{SystemEntropy, WallClock, hex, random};
+use crate::storage::Storage;
+use crate::{admin, demo, folder, listen, socket};
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use tokio::net::TcpListener;
+use workgraph_api::{Api, Entropy, Parts};
+use workgraph_core::Mint;
+
+/// What lasts as long as the process.
+struct Base {
+    storage: Arc<Storage>,
+    clock: Arc<WallClock>,
+    entropy: Arc<SystemEntropy>,
+}
+
+impl Base {
+    fn open(config: &Config) -> Result<Self, String> {
+        folder::make(config.folder())?;
+        let storage = Arc::new(Storage::open(config.folder())?);
+        Ok(Self { storage, clock: Arc::new(WallClock::start()), entropy: Arc::new(SystemEntropy::new()) })
+    }
+
+    /// An API that gives gids above all in the store. Only one may give gids at a time.
+    fn api(&self, config: &Config, limits: workgraph_limits::Settings) -> Result<Arc<Api>, String> {
+        let mint = Mint::new(u8::try_from(config.node).unwrap_or_default(), self.storage.floor()?);
+        Ok(Arc::new(Api::new(Parts {
+            graph: Arc::clone(&self.storage.graph),
+            tokens: Arc::clone(&self.storage.tokens),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            settings: config.api.clone(),
+            limits,
+            keys: folder::keys(config.folder(), &*self.entropy)?,
+            mint,
+        })))
+    }
+
+    fn office(&self, api: Arc<Api>) -> Office {
+        Office { api, storage: Arc::clone(&self.storage), clock: self.clock.clone(), entropy: self.entropy.clone() }
+    }
+}
+
+/// Runs the server until it is told to stop.
+///
+/// # Errors
+/// When it can't start.
+pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), String> {
+    let base = Base::open(&config)?;
+    let bind = async |address: &str| TcpListener::bind(address).await.map_err(|e| format!("can't listen on {address}: {e}"));
+    let listener = bind(&config.listen).await?;
+    let address = listener.local_addr().map_err(|e| e.to_string())?;
+    let own_metrics = config.metrics_listen.is_empty();
+    let metrics_listener = if own_metrics { None } else { Some(bind(&config.metrics_listen).await?) };
+    let root = if config.public_url.is_empty() { format!("http://{}", reachable(address)) } else { config.public_url.clone() };
+    config.api.base_url = format!("{root}{}", crate::http::BASE);
+
+    // The first start calls the API often; those calls are nobody's and count against no limit.
+    let office = base.office(base.api(&config, unlimited(&config))?);
+    let boot = bootstrap::prepare(&office, &config, options.demo, &root).await?;
+    let banner = match &boot {
+        Some(boot) if options.demo => Some(demo::banner(boot, &office).await),
+        _ => None,
+    };
+    drop(office);
+
+    let api = base.api(&config, config.limits)?;
+    let office = Arc::new(base.office(Arc::clone(&api)));
+    if let Err(e) = socket::listen(config.folder(), office) {
+        tracing::warn!(why = e.to_string(), "there is no admin socket, so `workgraph admin` works only while the server does not run");
+    }
+    let edge = Arc::new(Edge {
+        api,
+        storage: Arc::clone(&base.storage),
+        clock: Arc::clone(&base.clock),
+        entropy: base.entropy.clone() as Arc<dyn Entropy>,
+        metrics: Arc::new(Metrics::new()),
+        http: config.http.clone(),
+        log_requests: config.log.requests,
+        own_metrics,
+        draining: AtomicBool::new(false),
+        prefix: hex(&random::<6>(&*base.entropy)?),
+        number: AtomicU64::new(1),
+    });
+    tracing::info!(address = address.to_string(), base_url = config.api.base_url, data = config.data, demo = options.demo, "serving");
+    if let Some(path) = &options.port_file {
+        write_port(path, address.port())?;
+    }
+    if let Some(text) = banner {
+        println!("{text}");
+    }
+    let outcome = listen::serve(edge, listener, metrics_listener).await;
+    socket::remove(config.folder());
+    tracing::info!("stopped");
+    outcome
+}
+
+/// Carries out an admin command: in the running server if there is one, else here.
+///
+/// # Errors
+/// Says what is wrong with the command, or that the store can't be opened.
+pub(crate) async fn admin(config: &Config, what: Admin) -> Result<Value, String> {
+    if let Some(outcome) = socket::send(config.folder(), &what) {
+        return outcome;
+    }
+    if !config.folder().is_dir() {
+        return Err(format!("{}: there is no such data folder; start the server once, or name another with --data", config.data));
+    }
+    let base = Base::open(config)?;
+    let office = base.office(base.api(config, config.limits)?);
+    admin::run(&office, what).await
+}
+
+/// Limits that the start itself never meets.
+fn unlimited(config: &Config) -> workgraph_limits::Settings {
+    let mut limits = config.limits;
+    limits.standard.free = 1_000_000;
+    limits.standard.paid = 1_000_000;
+    limits.concurrent_reads = 1_000;
+    limits.concurrent_writes = 1_000;
+    limits.cost_per_minute = None;
+    limits
+}
+
+/// The address a client on this machine can use.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address {
+        SocketAddr::V4(a) if a.ip().is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
+        SocketAddr::V6(a) if a.ip().is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
+        other => other.ip(),
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// Writes the port so that whoever waits for the file never sees half of it.
+fn write_port(path: &Path, port: u16) -> Result<(), String> {
+    let say = |e: std::io::Error| format!("{}: {e}", path.display());
+    let draft = path.with_extension("new");
+    std::fs::write(&draft, format!("{port}\n")).map_err(say)?;
+    std::fs::rename(&draft, path).map_err(say)
+}

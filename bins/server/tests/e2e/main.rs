@@ -1,0 +1,16 @@
+//! End-to-end tests: each starts the real `workgraph` binary and talks to it over real sockets.
+//!
+//! They are one test binary, so that the helpers are compiled and linked once. A part of it runs with
+//! `cargo test -p workgraph-server --test e2e -- crash::` and the like.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that meets what it did not expect must end there"
+)]
+
+mod bad_inputs;
+mod common;
+mod crash;
+mod edge;
+mod sdk;
