@@ -1,0 +1,15 @@
+//! Integration tests of the API without a transport: one binary, a module for each kind of test.
+//!
+//! Nothing here knows a network, the real clock or a sleep. Golden files are in `fixtures/` and
+//! `docs/COVERAGE.md`; `BLESS=1` rewrites them, and a diff of them is to be read, not waved through.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+mod golden;
+mod world;
+
+mod probes;
