@@ -241,7 +241,8 @@ impl<'a> Call<'a> {
         let found = view
             .resolve(&self.path(name)?)
             .and_then(|g| view.node(g))
-            .filter(fits);
+            .filter(fits)
+            .filter(|n| self.shows(view, n));
         let node = found.ok_or_else(|| Fault::unknown(noun, clip(self.parameter(name))))?;
         allowed(view, node, least)?;
         match (self.operation.premium, node.home) {
@@ -253,6 +254,13 @@ impl<'a> Call<'a> {
             }
             _ => Ok(node),
         }
+    }
+
+    /// Whether a node may be spoken of: when forbidden objects are hidden, one that the caller has
+    /// no access to is answered for like one that does not exist.
+    #[must_use]
+    pub fn shows(&self, view: &View, node: &Node) -> bool {
+        !self.settings.hide_forbidden || view.level(node.gid) > Level::None
     }
 
     /// A node that query or body name, with the level the operation needs.
@@ -270,7 +278,7 @@ impl<'a> Call<'a> {
         let found = view
             .resolve(name)
             .and_then(|g| view.node(g))
-            .filter(|n| types.contains(&n.ty));
+            .filter(|n| types.contains(&n.ty) && self.shows(view, n));
         let node = found.ok_or_else(|| Fault::unknown_ref(field, show(name)))?;
         allowed(view, node, least)?;
         Ok(node)

@@ -373,7 +373,7 @@ fn anchored(
     let node = view
         .resolve(anchor)
         .and_then(|g| view.node(g))
-        .filter(|n| n.ty == ty);
+        .filter(|n| n.ty == ty && call.shows(view, n));
     let node = node.ok_or_else(|| Fault::unknown_ref(name, crate::call::show(anchor)))?;
     allowed(view, node, Level::Viewer)
 }

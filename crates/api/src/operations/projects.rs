@@ -233,10 +233,16 @@ fn refer(call: &Call<'_>, mut want: Want, creating: bool) -> Result<Want, Fault>
 fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let (workspace, team) = places(call)?;
     let shared = match &team {
+        Some(_) if !call.parameter("team_gid").is_empty() => {
+            Some(call.target(view, "team_gid", Level::Viewer)?)
+        }
         Some(team) => Some(call.named(view, "team", team, &[Type::Team], Level::Viewer)?),
         None => None,
     };
     let home = match (&workspace, shared) {
+        (Some(_), _) if !call.parameter("workspace_gid").is_empty() => {
+            call.target(view, "workspace_gid", Level::Viewer)?.gid
+        }
         (Some(workspace), _) => {
             call.named(
                 view,

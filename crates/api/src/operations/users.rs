@@ -238,7 +238,8 @@ fn list_of(call: &Call<'_>, view: &View) -> Result<Gid, Fault> {
         Level::Viewer,
     )?;
     let list = list_ref(call)?;
-    match view.resolve(&list).and_then(|g| view.node(g)) {
+    let found = view.resolve(&list).and_then(|g| view.node(g));
+    match found.filter(|n| call.shows(view, n)) {
         Some(node) => crate::call::allowed(view, node, Level::Viewer).map(|()| node.gid),
         None => Err(Fault::unknown("user_task_list", show(&list))),
     }

@@ -168,6 +168,10 @@ fn add_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             if view.link(node.gid, rel::WORKSPACES, place.gid).is_some() {
                 return Ok(Decision::about(work.changes, node.gid));
             }
+            if matches!(who, Ref::Gid(_)) {
+                // An address is known to whoever gives it; a gid may be a guess at anyone.
+                call.named(view, "user", &who, &[Type::User], Level::Viewer)?;
+            }
             (
                 node.gid,
                 node.get(user::EMAIL).unwrap_or_default().into_owned(),
