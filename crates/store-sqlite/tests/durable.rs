@@ -122,6 +122,7 @@ fn backups_under_load_are_whole_and_a_prefix_of_the_journal() {
             }
         }
     });
+    store.backup(target.join("last.db")).unwrap();
     let all = block_on(store.events(0, 1000)).unwrap();
     let mut last = 0;
     for entry in std::fs::read_dir(target.path()).unwrap() {

@@ -1,6 +1,7 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
 pub mod clock;
+pub mod conformance;
 pub mod fixture;
 pub mod memory;
 pub mod scratch;

@@ -1,0 +1,156 @@
+//! The cases about who the viewer is.
+use super::{Failure, Scene, same};
+use workgraph_core::access::{Level, Role};
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::{GraphStore, Place, ViewerKey, Want};
+use workgraph_core::registry::{Type, rel};
+use workgraph_core::resources::membership;
+
+impl Scene<'_> {
+    async fn level(&self, user: Gid, gid: Gid) -> Result<Level, Failure> {
+        Ok(self.load(self.want_of(user).node(gid)).await?.level(gid))
+    }
+}
+
+pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), Failure> {
+    let mut scene = Scene::new(store).await?;
+    let bob = scene.fixture.user("Bob", "bob@example.com");
+    let team = scene.fixture.team(scene.acme, "Team", scene.ann);
+    let project = scene
+        .fixture
+        .private_project(scene.acme, "Secret", scene.ann);
+    let section = scene.fixture.section_in(project);
+    let task = scene.fixture.task_in(section, "task", scene.ann);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, scene.acme).await?,
+        &Level::None,
+        "who has no seat sees nothing",
+    )?;
+
+    let seat = scene.fixture.seat(bob, scene.acme, Role::Member);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, scene.acme).await?,
+        &Level::Editor,
+        "a seat counts from the next load on",
+    )?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::None,
+        "a private project stays private",
+    )?;
+
+    let view = scene.load(scene.want().node(seat)).await?;
+    if let Some(node) = view.node(seat) {
+        scene.fixture.edit(node, membership::IS_ADMIN, true);
+    }
+    scene.commit().await?;
+    same(
+        &scene.level(bob, scene.acme).await?,
+        &Level::Admin,
+        "a new version of a seat counts",
+    )?;
+
+    scene
+        .fixture
+        .share(project, scene.acme, bob, Level::Commenter);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::Commenter,
+        "a shared project counts",
+    )?;
+    scene.fixture.link(
+        project,
+        rel::MEMBERS,
+        bob,
+        Place::Rank(Level::Editor as i64),
+        None,
+    );
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::Editor,
+        "another level counts",
+    )?;
+    scene
+        .fixture
+        .with(|work| work.unlink(project, rel::MEMBERS, bob));
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::None,
+        "a project that is not shared any more counts",
+    )?;
+
+    scene
+        .fixture
+        .share(project, scene.acme, team, Level::Viewer);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::None,
+        "a team's project is not for those outside",
+    )?;
+    scene.fixture.join_team(bob, team, scene.acme);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::Viewer,
+        "a joined team counts",
+    )?;
+    scene
+        .fixture
+        .with(|work| work.unlink(team, rel::TEAM_MEMBERS, bob));
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::None,
+        "a team that was left counts",
+    )?;
+
+    scene.fixture.with(|work| {
+        work.unlink(bob, rel::WORKSPACES, scene.acme);
+        work.trash(seat, Type::WorkspaceMembership);
+    });
+    scene.commit().await?;
+    same(
+        &scene.level(bob, scene.acme).await?,
+        &Level::None,
+        "a seat that was taken away counts",
+    )?;
+    same(
+        &scene.level(scene.ann, scene.acme).await?,
+        &Level::Admin,
+        "others keep theirs",
+    )
+}
+
+pub(super) async fn service(store: &dyn GraphStore) -> Result<(), Failure> {
+    let mut scene = Scene::new(store).await?;
+    let task = scene.fixture.task(scene.acme, "task", scene.ann);
+    let other = scene.fixture.workspace("Other");
+    let bot = scene.fixture.user("Bot", "bot@example.com");
+    scene.commit().await?;
+    for (service, on_task, on_other) in [
+        (Some(scene.acme), Level::Admin, Level::None),
+        (Some(other), Level::None, Level::Admin),
+        (None, Level::None, Level::None),
+    ] {
+        let view = scene
+            .load(
+                Want::of(ViewerKey { user: bot, service })
+                    .node(task)
+                    .node(other),
+            )
+            .await?;
+        same(
+            &view.level(task),
+            &on_task,
+            "a service account does everything in its workspace",
+        )?;
+        same(&view.level(other), &on_other, "and nothing elsewhere")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,314 @@
+//! The graph in memory, and how a change to it is undone.
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Included};
+use workgraph_core::gid::{GID_END, Gid};
+use workgraph_core::graph::{Edge, Event, Seq, StoreError};
+use workgraph_core::node::Node;
+use workgraph_core::registry::{Rel, Type};
+use workgraph_core::snapshot::{Depth, Snapshot, Transaction};
+
+#[derive(Debug)]
+pub(super) struct Held {
+    node: Node,
+    created: Seq,
+    trashed: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) nodes: BTreeMap<Gid, Held>,
+    edges: BTreeMap<(Gid, Rel, Gid), Edge>,
+    /// (target, relation, rank, source) of every edge.
+    ins: BTreeSet<(Gid, Rel, i64, i64)>,
+    aliases: BTreeMap<String, Gid>,
+    pub(super) journal: Vec<Event>,
+    /// How to undo what the transaction has done so far, last step last.
+    pub(super) undo: Vec<Undo>,
+}
+
+#[derive(Debug)]
+pub(super) enum Undo {
+    Node(Gid, Option<Held>),
+    Trash(Gid),
+    Edge((Gid, Rel, Gid), Option<Edge>),
+    Alias(String, Option<Gid>),
+    Append,
+}
+
+impl State {
+    /// Takes back what the transaction has done.
+    pub(super) fn roll_back(&mut self) {
+        while let Some(step) = self.undo.pop() {
+            match step {
+                Undo::Node(gid, Some(held)) => drop(self.nodes.insert(gid, held)),
+                Undo::Node(gid, None) => drop(self.nodes.remove(&gid)),
+                Undo::Trash(gid) => {
+                    if let Some(held) = self.nodes.get_mut(&gid) {
+                        held.trashed = false;
+                    }
+                }
+                Undo::Edge(key, edge) => drop(self.swap_edge(key, edge)),
+                Undo::Alias(key, Some(gid)) => drop(self.aliases.insert(key, gid)),
+                Undo::Alias(key, None) => drop(self.aliases.remove(&key)),
+                Undo::Append => drop(self.journal.pop()),
+            }
+        }
+    }
+
+    /// Puts an edge where another may be, or takes it away; gives the one before.
+    fn swap_edge(&mut self, key: (Gid, Rel, Gid), edge: Option<Edge>) -> Option<Edge> {
+        let old = match edge {
+            Some(edge) => self.edges.insert(key, edge),
+            None => self.edges.remove(&key),
+        };
+        if let Some(old) = &old {
+            self.ins.remove(&in_key(old));
+        }
+        if let Some(edge) = &edge {
+            self.ins.insert(in_key(edge));
+        }
+        old
+    }
+
+    fn live(&self, gid: Gid) -> Option<&Held> {
+        self.nodes.get(&gid).filter(|held| !held.trashed)
+    }
+
+    fn give(
+        &self,
+        edge: &Edge,
+        far: Gid,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> bool {
+        let Some(held) = self.live(far) else {
+            return false;
+        };
+        each(*edge, cut(&held.node, depth));
+        true
+    }
+
+    fn entering(&self, dst: Gid, rel: Rel) -> impl DoubleEndedIterator<Item = &Edge> {
+        let all = (dst, rel, i64::MIN, i64::MIN)..=(dst, rel, i64::MAX, i64::MAX);
+        self.ins.range(all).filter_map(|key| self.at(key))
+    }
+
+    fn at(&self, &(dst, rel, _, src): &(Gid, Rel, i64, i64)) -> Option<&Edge> {
+        self.edges.get(&(Gid::from_i64(src)?, rel, dst))
+    }
+
+    fn leaving(&self, src: Gid, lo: Rel, hi: Rel) -> impl Iterator<Item = &Edge> {
+        let (first, last) = (
+            Gid::new(1).unwrap_or(src),
+            Gid::new(GID_END - 1).unwrap_or(src),
+        );
+        let band = (lo <= hi).then(|| self.edges.range((src, lo, first)..=(src, hi, last)));
+        band.into_iter().flatten().map(|(_, edge)| edge)
+    }
+}
+
+fn in_key(edge: &Edge) -> (Gid, Rel, i64, i64) {
+    (edge.dst, edge.rel, edge.rank, edge.src.as_i64())
+}
+
+/// As much of a node as is asked for.
+fn cut(node: &Node, depth: Depth) -> Option<Node> {
+    match depth {
+        Depth::Edge => None,
+        Depth::Head => Some(Node {
+            version: 0,
+            body: "{}".into(),
+            ..node.clone()
+        }),
+        Depth::Full => Some(node.clone()),
+    }
+}
+
+impl Snapshot for State {
+    fn seq(&mut self) -> Result<Seq, StoreError> {
+        Ok(self.journal.last().map_or(0, |event| event.seq))
+    }
+
+    fn alias(&mut self, key: &str) -> Result<Option<Gid>, StoreError> {
+        Ok(self
+            .aliases
+            .get(key)
+            .copied()
+            .filter(|gid| self.live(*gid).is_some()))
+    }
+
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Node>, StoreError> {
+        Ok(self
+            .live(gid)
+            .and_then(|held| cut(&held.node, depth.max(Depth::Head))))
+    }
+
+    fn out(
+        &mut self,
+        src: Gid,
+        lo: Rel,
+        hi: Rel,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError> {
+        for edge in self.leaving(src, lo, hi) {
+            self.give(edge, edge.dst, depth, each);
+        }
+        Ok(())
+    }
+
+    fn linked(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<Option<Edge>, StoreError> {
+        Ok(self.edges.get(&(src, rel, dst)).copied())
+    }
+
+    fn scan_out(
+        &mut self,
+        src: Gid,
+        rel: Rel,
+        after: i64,
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError> {
+        let rest = self
+            .leaving(src, rel, rel)
+            .filter(|e| e.dst.as_i64() > after);
+        let live = rest.filter(|e| self.live(e.dst).is_some());
+        for edge in live.take(limit) {
+            self.give(edge, edge.dst, depth, each);
+        }
+        Ok(())
+    }
+
+    fn scan_in(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        after: (i64, i64),
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError> {
+        let rest = (
+            Excluded((dst, rel, after.0, after.1)),
+            Included((dst, rel, i64::MAX, i64::MAX)),
+        );
+        let edges = self.ins.range(rest).filter_map(|key| self.at(key));
+        for edge in edges.filter(|e| self.live(e.src).is_some()).take(limit) {
+            self.give(edge, edge.src, depth, each);
+        }
+        Ok(())
+    }
+
+    fn before_in(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        before: (i64, i64),
+    ) -> Result<Option<Edge>, StoreError> {
+        let rest = (
+            Included((dst, rel, i64::MIN, i64::MIN)),
+            Excluded((dst, rel, before.0, before.1)),
+        );
+        Ok(self
+            .ins
+            .range(rest)
+            .next_back()
+            .and_then(|key| self.at(key))
+            .copied())
+    }
+
+    fn count_in(&mut self, dst: Gid, rel: Rel) -> Result<u64, StoreError> {
+        Ok(self
+            .entering(dst, rel)
+            .filter(|e| self.live(e.src).is_some())
+            .count() as u64)
+    }
+
+    fn scan_home(
+        &mut self,
+        workspace: Gid,
+        ty: Type,
+        after: i64,
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Gid, Seq, Option<Node>),
+    ) -> Result<(), StoreError> {
+        let listed = |held: &&Held| {
+            let node = &held.node;
+            !held.trashed
+                && node.ty == ty
+                && node.home == Some(workspace)
+                && node.gid.as_i64() > after
+        };
+        if matches!(ty, Type::Task | Type::Story) {
+            return Ok(());
+        }
+        for held in self.nodes.values().filter(listed).take(limit) {
+            each(held.node.gid, held.created, cut(&held.node, depth));
+        }
+        Ok(())
+    }
+}
+
+impl Transaction for State {
+    fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), StoreError> {
+        let old = self.nodes.remove(&node.gid);
+        // The next version of a trashed node is trashed too.
+        let (created, trashed) = old
+            .as_ref()
+            .map_or((seq, false), |held| (held.created, held.trashed));
+        self.nodes.insert(
+            node.gid,
+            Held {
+                node: node.clone(),
+                created,
+                trashed,
+            },
+        );
+        self.undo.push(Undo::Node(node.gid, old));
+        Ok(())
+    }
+
+    fn trash_node(&mut self, gid: Gid, _seq: Seq) -> Result<(), StoreError> {
+        if let Some(held) = self.nodes.get_mut(&gid).filter(|held| !held.trashed) {
+            held.trashed = true;
+            self.undo.push(Undo::Trash(gid));
+        }
+        Ok(())
+    }
+
+    fn put_edge(&mut self, edge: &Edge) -> Result<(), StoreError> {
+        let key = (edge.src, edge.rel, edge.dst);
+        let old = self.swap_edge(key, Some(*edge));
+        self.undo.push(Undo::Edge(key, old));
+        Ok(())
+    }
+
+    fn drop_edge(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<bool, StoreError> {
+        let old = self.swap_edge((src, rel, dst), None);
+        let was_there = old.is_some();
+        self.undo.push(Undo::Edge((src, rel, dst), old));
+        Ok(was_there)
+    }
+
+    fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), StoreError> {
+        // A trashed node does not hold its names any more.
+        if self.alias(key)?.is_some_and(|holder| holder != gid) {
+            return Err(StoreError::Taken(key.to_owned()));
+        }
+        let old = self.aliases.insert(key.to_owned(), gid);
+        self.undo.push(Undo::Alias(key.to_owned(), old));
+        Ok(())
+    }
+
+    fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.journal.push(event.clone());
+        self.undo.push(Undo::Append);
+        Ok(())
+    }
+
+    fn viewers_changed(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
