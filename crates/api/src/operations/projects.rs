@@ -11,7 +11,7 @@ use workgraph_core::check::{Given, Inputs};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Filter, Give, Listing, Place, Ref, View, Want};
-use workgraph_core::registry::{Dir, Type, rel};
+use workgraph_core::registry::{Dir, Rel, Type, rel};
 use workgraph_core::resources::{project, team, workspace};
 use workgraph_core::rules::{membership, text};
 use workgraph_core::schedule::{Change, Days, DaysChange, project_schedule};
@@ -298,6 +298,23 @@ fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     Ok(Decision::about(work.changes, gid))
 }
 
+/// A user to be taken out of a list: one who is in it, or else one whom the caller may see.
+pub(crate) fn leaver(
+    call: &Call<'_>,
+    view: &View,
+    field: &str,
+    name: &Ref,
+    place: Gid,
+    rel: Rel,
+) -> Result<Gid, Fault> {
+    match view.resolve(name) {
+        Some(who) if view.link(place, rel, who).is_some() => Ok(who),
+        _ => call
+            .named(view, field, name, &[Type::User], Level::Viewer)
+            .map(|n| n.gid),
+    }
+}
+
 /// A user who belongs to the workspace.
 pub(crate) fn member_of(
     call: &Call<'_>,
@@ -465,8 +482,7 @@ fn each(
         let who = if joining {
             member_of(call, view, field, &name, home)?
         } else {
-            view.resolve(&name)
-                .ok_or_else(|| Fault::unknown_ref(field, crate::call::show(&name)))?
+            leaver(call, view, field, &name, node.gid, rel::MEMBERS)?
         };
         if who != call.me() && view.level(node.gid) < Level::Editor {
             return Err(Fault::forbidden(

@@ -1,6 +1,6 @@
 //! What connects a task: projects, sections, tags, followers, dependencies, its parent.
 use super::placing::Anchor;
-use super::projects::member_of;
+use super::projects::{leaver, member_of};
 use super::tasks::{DEPTH_MAX, PROJECTS_MAX, shallow};
 use crate::call::{Call, allowed};
 use crate::operation::{Decision, Lists, Operation, act, page as list};
@@ -518,7 +518,8 @@ fn add_followers(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     work.needs_live(on.gid);
     for name in call.users("followers")? {
         let who = member_of(call, view, "followers", &name, on.home.unwrap_or(on.gid))?;
-        if view.link(on.gid, rel::FOLLOWERS, who).is_some() {
+        let joining = work.changes.links.iter().any(|l| l.dst == who);
+        if joining || view.link(on.gid, rel::FOLLOWERS, who).is_some() {
             continue;
         }
         work.link(on.gid, rel::FOLLOWERS, who, Place::Rank(0), None);
@@ -540,9 +541,7 @@ fn remove_followers(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let on = call.target(view, "task_gid", Level::Viewer)?;
     let mut work = call.work();
     for name in call.users("followers")? {
-        let who = view
-            .resolve(&name)
-            .ok_or_else(|| Fault::unknown_ref("followers", crate::call::show(&name)))?;
+        let who = leaver(call, view, "followers", &name, on.gid, rel::FOLLOWERS)?;
         if who != call.me() {
             allowed(view, on, Level::Commenter)?;
         }
