@@ -231,7 +231,9 @@ impl World {
             .split_once('[')
             .unwrap_or_else(|| panic!("no token {name}"));
         let (scopes, app) = rest.split_once(']').unwrap();
-        let app = app.strip_prefix('@').map_or(900, |n| 900 + n.parse::<u64>().unwrap());
+        let app = app
+            .strip_prefix('@')
+            .map_or(900, |n| 900 + n.parse::<u64>().unwrap());
         let scopes = ScopeSet::parse(&scopes.replace(',', " ")).unwrap();
         let now = self.clock.now();
         self.token(&format!("{user}[{rest}"), |id, digest, user| TokenRecord {
@@ -336,13 +338,23 @@ pub(crate) fn all_scopes_but(left_out: &str) -> String {
 
 /// Builds both tenants.
 fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
-    let mut put = |name: &str, gid: Gid| assert!(names.insert(name.to_owned(), gid).is_none(), "{name}");
+    let mut put =
+        |name: &str, gid: Gid| assert!(names.insert(name.to_owned(), gid).is_none(), "{name}");
 
     let orchid = f.workspace("Orchid");
     put("orchid", orchid);
     let seat = |f: &mut Fixture, name: &str, home: Gid, role: Role| {
         let shown = name[..1].to_uppercase() + &name[1..];
-        let user = f.user(&format!("{shown} of {}", if home == orchid { "Orchid" } else { "Basalt" }), &format!("{name}@{}.test", if home == orchid { "orchid" } else { "basalt" }));
+        let user = f.user(
+            &format!(
+                "{shown} of {}",
+                if home == orchid { "Orchid" } else { "Basalt" }
+            ),
+            &format!(
+                "{name}@{}.test",
+                if home == orchid { "orchid" } else { "basalt" }
+            ),
+        );
         let seat = f.seat(user, home, role);
         (user, seat)
     };
@@ -394,7 +406,10 @@ fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     // An open project, one for a team, one for its members.
     let garden = f.project(orchid, "Garden", ada);
     put("garden", garden);
-    put("gus_in_garden", f.share(garden, orchid, gus, Level::Commenter));
+    put(
+        "gus_in_garden",
+        f.share(garden, orchid, gus, Level::Commenter),
+    );
     let herbs = f.with(|work| {
         let mut draft = work.draft(Type::Project, Some(orchid));
         draft.set(project::NAME, "Herbs");
@@ -418,7 +433,10 @@ fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     put("rake", f.task_in(paths, "Rake the gravel", mel));
     put("water_buds", f.subtask(water, "Count the buds", ada));
     put("mint", f.task_in(f.section_in(herbs), "Cut the mint", ada));
-    put("lichen", f.task_in(f.section_in(moss), "Scrape the lichen", ada));
+    put(
+        "lichen",
+        f.task_in(f.section_in(moss), "Scrape the lichen", ada),
+    );
     put("loose", f.task(orchid, "Loose leaf", ada));
     for (task, who) in [(water, ada), (water, mel)] {
         f.link(task, rel::FOLLOWERS, who, Place::Rank(0), None);
@@ -426,13 +444,23 @@ fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     let urgent = f.tag(orchid, "Thirsty");
     put("thirsty", urgent);
     f.link(water, rel::TAGS, urgent, Place::Rank(0), None);
-    put("water_note", comment(f, orchid, water, mel, "The roses are dry"));
-    f.link(water, rel::DEPENDS, names_of(names, "rake"), Place::Rank(0), None);
+    put(
+        "water_note",
+        comment(f, orchid, water, mel, "The roses are dry"),
+    );
+    f.link(
+        water,
+        rel::DEPENDS,
+        names_of(names, "rake"),
+        Place::Rank(0),
+        None,
+    );
     f.link(ada, rel::FAVORITES, garden, Place::Rank(0), None);
     f.link(moe, rel::FAVORITES, garden, Place::Rank(0), None);
     garden_member(f, names, garden, ada);
 
-    let mut put = |name: &str, gid: Gid| assert!(names.insert(name.to_owned(), gid).is_none(), "{name}");
+    let mut put =
+        |name: &str, gid: Gid| assert!(names.insert(name.to_owned(), gid).is_none(), "{name}");
     let basalt = f.with(|work| membership::found_workspace(work, "Basalt", false, false));
     put("basalt", basalt);
     for (name, role) in [("bob", Role::Admin), ("ben", Role::Member)] {
@@ -461,7 +489,10 @@ fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     let hard = f.tag(basalt, "Brittle");
     put("brittle", hard);
     f.link(blast, rel::TAGS, hard, Place::Rank(0), None);
-    put("blast_note", comment(f, basalt, blast, ben, "The schist crumbles"));
+    put(
+        "blast_note",
+        comment(f, basalt, blast, ben, "The schist crumbles"),
+    );
     f.link(bob, rel::FAVORITES, quarry, Place::Rank(0), None);
 }
 
@@ -474,7 +505,10 @@ fn garden_member(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, project: Gi
     f.with(|work| {
         let mut links = work.changes.links.iter();
         let link = links.find(|l| l.src == project && l.rel == rel::MEMBERS && l.dst == who);
-        names.insert("ada_in_garden".to_owned(), link.and_then(|l| l.aux).unwrap());
+        names.insert(
+            "ada_in_garden".to_owned(),
+            link.and_then(|l| l.aux).unwrap(),
+        );
     });
 }
 
@@ -493,18 +527,55 @@ fn comment(f: &mut Fixture, home: Gid, on: Gid, by: Gid, text: &str) -> Gid {
 pub(crate) fn is_orchid(name: &str) -> bool {
     !matches!(
         name,
-        "basalt" | "bob" | "ben" | "bob_seat" | "ben_seat" | "bob_list" | "ben_list" | "miners"
-            | "ben_in_miners" | "quarry" | "ben_in_quarry" | "pit" | "ramp" | "blast" | "haul"
-            | "blast_fuse" | "brittle" | "blast_note"
+        "basalt"
+            | "bob"
+            | "ben"
+            | "bob_seat"
+            | "ben_seat"
+            | "bob_list"
+            | "ben_list"
+            | "miners"
+            | "ben_in_miners"
+            | "quarry"
+            | "ben_in_quarry"
+            | "pit"
+            | "ramp"
+            | "blast"
+            | "haul"
+            | "blast_fuse"
+            | "brittle"
+            | "blast_note"
     )
 }
 
 /// Names that must never reach the other tenant.
 pub(crate) const ORCHID_WORDS: &[&str] = &[
-    "Orchid", "orchid.test", "Gardeners", "Commons", "Garden", "Herbs", "Moss", "Paths", "roses", "gravel",
-    "buds", "mint", "lichen", "Loose leaf", "Thirsty",
+    "Orchid",
+    "orchid.test",
+    "Gardeners",
+    "Commons",
+    "Garden",
+    "Herbs",
+    "Moss",
+    "Paths",
+    "roses",
+    "gravel",
+    "buds",
+    "mint",
+    "lichen",
+    "Loose leaf",
+    "Thirsty",
 ];
 /// Names that must never reach the other tenant.
 pub(crate) const BASALT_WORDS: &[&str] = &[
-    "Basalt", "basalt.test", "Miners", "Quarry", "Ramp", "granite", "gneiss", "fuse wire", "Brittle", "schist",
+    "Basalt",
+    "basalt.test",
+    "Miners",
+    "Quarry",
+    "Ramp",
+    "granite",
+    "gneiss",
+    "fuse wire",
+    "Brittle",
+    "schist",
 ];
