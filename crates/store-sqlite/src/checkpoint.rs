@@ -1,54 +1,72 @@
 //! Copying the write-ahead log into the database, on a thread of its own.
 //!
 //! A checkpoint syncs twice and copies megabytes; on the writer's thread it would be what every
-//! slow commit waits for.
+//! slow commit waits for. But while commits never pause, a checkpoint beside them never finds the
+//! log copied as a whole, so it cannot start over. When it has become very large, the writer waits
+//! once and makes it start over.
 use crate::connect::{self, Files, Options, PAGE};
 use crate::error::OpenError;
 use rusqlite::Connection;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The thread, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
-    wake: Option<SyncSender<u64>>,
+    wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The writer's end: says how long the log is.
+/// The writer's end: knows how long the log is, and what is to be done about it.
 #[derive(Debug)]
-pub(crate) struct Waker {
-    wake: Option<SyncSender<u64>>,
+pub(crate) struct Watch {
+    wake: Option<SyncSender<()>>,
     every: u64,
+    limit: u64,
     last: u64,
     next: u64,
+    next_restart: u64,
 }
 
-impl Waker {
+impl Watch {
     pub(crate) fn new(checkpoints: Option<&Checkpoints>, options: &Options) -> Self {
-        let every = (options.checkpoint_bytes / PAGE).max(1);
+        let pages = |bytes: u64| (bytes / PAGE).max(1);
+        let (every, limit) = (
+            pages(options.checkpoint_bytes),
+            pages(options.wal_limit_bytes),
+        );
+        let wake = checkpoints.and_then(|c| c.wake.clone());
         Self {
-            wake: checkpoints.and_then(|c| c.wake.clone()),
+            wake,
             every,
+            limit,
             last: 0,
             next: every,
+            next_restart: limit,
         }
     }
 
-    /// After a commit that left the log with so many pages.
-    pub(crate) fn written(&mut self, pages: u64) {
+    /// After a commit that left the log with so many pages. True if the writer is to wait and make
+    /// the log start over.
+    pub(crate) fn written(&mut self, pages: u64) -> bool {
         if pages < self.last {
             // The log started over.
-            self.next = self.every;
+            (self.next, self.next_restart) = (self.every, self.limit);
         }
         self.last = pages;
+        let Some(wake) = &self.wake else { return false };
         if pages >= self.next {
             self.next = pages + self.every;
-            if let Some(wake) = &self.wake {
-                // A full channel means that the thread is about to look anyway.
-                let _ = wake.try_send(pages);
-            }
+            // A full channel means that the thread is about to look anyway.
+            let _ = wake.try_send(());
         }
+        let restart = pages >= self.next_restart;
+        if restart {
+            // If a reader that stays prevents it, the next attempt is a while away.
+            self.next_restart = pages + self.limit;
+        }
+        restart
     }
 }
 
@@ -56,10 +74,9 @@ impl Checkpoints {
     pub(crate) fn start(files: &Files, options: &Options) -> Result<Self, OpenError> {
         let conn = connect::checkpointer(files, options)?;
         let (wake, woken) = sync_channel(1);
-        let limit = options.wal_limit_bytes / PAGE;
         let thread = std::thread::Builder::new()
             .name("checkpoint".into())
-            .spawn(move || run(&conn, &woken, limit))
+            .spawn(move || run(&conn, &woken))
             .map_err(|e| OpenError::Io(files.database.clone(), e))?;
         Ok(Self {
             wake: Some(wake),
@@ -79,60 +96,70 @@ impl Drop for Checkpoints {
     }
 }
 
-fn run(conn: &Connection, woken: &Receiver<u64>, limit: u64) {
-    while let Ok(pages) = woken.recv() {
-        // A passive one waits for nobody. If readers or the writer have kept the log from starting
-        // over for so long that it is very large, they are held up until it is empty.
-        let mode = if pages < limit { "PASSIVE" } else { "TRUNCATE" };
-        match checkpoint(conn, mode) {
-            Ok(done) => tracing::debug!(
-                mode,
-                pages,
-                busy = done.busy,
-                copied = done.copied,
-                "checkpoint"
-            ),
-            Err(error) => {
-                tracing::warn!(%error, pages, "a checkpoint failed; the next one tries again")
-            }
-        }
+/// Copies what can be copied without waiting for anyone, each time it is woken.
+fn run(conn: &Connection, woken: &Receiver<()>) {
+    while woken.recv().is_ok() {
+        report("PASSIVE", checkpoint(conn, "PASSIVE"));
     }
 }
 
-/// How a checkpoint went.
-pub(crate) struct Done {
-    /// It could not finish because of others.
-    pub(crate) busy: bool,
-    /// Pages copied of the present log.
-    pub(crate) copied: i64,
+/// Waits for readers, within bounds, and makes the log start over.
+pub(crate) fn restart(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(Duration::from_secs(1))?;
+    report("RESTART", checkpoint(conn, "RESTART"));
+    conn.busy_timeout(connect::WRITER_WAITS)
 }
 
-pub(crate) fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<Done> {
+fn report(mode: &str, done: rusqlite::Result<(i64, i64, i64)>) {
+    match done {
+        Ok((busy, pages, copied)) => tracing::debug!(mode, busy, pages, copied, "checkpoint"),
+        Err(error) => tracing::warn!(mode, %error, "a checkpoint failed; a later one tries again"),
+    }
+}
+
+/// Whether others were in the way, the pages of the log, and how many of them are copied.
+fn checkpoint(conn: &Connection, mode: &str) -> rusqlite::Result<(i64, i64, i64)> {
     let sql = format!("PRAGMA wal_checkpoint({mode})");
-    conn.query_row(&sql, [], |row| {
-        Ok(Done {
-            busy: row.get::<_, i64>(0)? != 0,
-            copied: row.get(2)?,
-        })
-    })
+    conn.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_thread_is_woken_at_every_step_of_growth_and_again_after_the_log_starts_over() {
-        let (wake, woken) = sync_channel(8);
-        let mut waker = Waker {
+    fn watch(wake: SyncSender<()>) -> Watch {
+        Watch {
             wake: Some(wake),
             every: 10,
+            limit: 40,
             last: 0,
             next: 10,
-        };
-        for pages in [3, 9, 10, 12, 19, 20, 4, 9, 11] {
-            waker.written(pages);
+            next_restart: 40,
         }
-        assert_eq!(woken.try_iter().collect::<Vec<_>>(), [10, 20, 11]);
+    }
+
+    #[test]
+    fn the_thread_is_woken_at_every_step_of_growth_and_again_after_the_log_starts_over() {
+        let (wake, woken) = sync_channel(1);
+        let mut watch = watch(wake);
+        let woken_at = [3, 9, 10, 12, 19, 20, 4, 9, 11].map(|pages| {
+            watch.written(pages);
+            woken.try_recv().is_ok()
+        });
+        assert_eq!(
+            woken_at,
+            [false, false, true, false, false, true, false, false, true]
+        );
+    }
+
+    #[test]
+    fn the_writer_waits_when_the_log_is_very_large_and_not_at_once_again() {
+        let (wake, _woken) = sync_channel(1);
+        let mut watch = watch(wake);
+        let waits = [39, 40, 41, 79, 80, 120, 5, 39, 41].map(|pages| watch.written(pages));
+        assert_eq!(
+            waits,
+            [false, true, false, false, true, true, false, false, true]
+        );
     }
 }

@@ -14,6 +14,9 @@ const OLDEST: i32 = 3_051_003;
 /// The size of a page of the file.
 pub(crate) const PAGE: u64 = 4096;
 
+/// How long the writer waits for a lock: longer than a checkpoint holds one.
+pub(crate) const WRITER_WAITS: Duration = Duration::from_secs(10);
+
 /// How a store runs. Commits are always synced to disk before they are acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -25,7 +28,8 @@ pub struct Options {
     pub checkpoints: bool,
     /// Bytes of write-ahead log after which it is copied.
     pub checkpoint_bytes: u64,
-    /// Bytes of write-ahead log after which readers and the writer are held up until it is empty.
+    /// Bytes of write-ahead log after which the writer waits until all of it is copied, so that it
+    /// starts over.
     pub wal_limit_bytes: u64,
     /// Bytes of the file that are mapped into memory, per connection.
     pub mmap_bytes: u64,
@@ -135,7 +139,7 @@ pub(crate) fn writer(files: &Files, options: &Options) -> Result<Connection, Ope
     if new {
         conn.pragma_update(None, "page_size", signed(PAGE))?;
     }
-    conn.busy_timeout(Duration::from_secs(10))?;
+    conn.busy_timeout(WRITER_WAITS)?;
     let mode: String = conn.pragma_update_and_check(None, "journal_mode", "WAL", |r| r.get(0))?;
     if !mode.eq_ignore_ascii_case("wal") {
         return Err(OpenError::NoWal(mode));

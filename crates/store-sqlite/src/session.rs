@@ -205,7 +205,23 @@ impl Snapshot for Session<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Node>),
     ) -> Result<(), StoreError> {
-        let sql = by_depth(depth, Sql::OutEdge, Sql::OutHead, Sql::OutFull);
+        if depth == Depth::Edge {
+            let read = |row: &Row<'_>| {
+                let edge = Edge {
+                    src,
+                    rel: Rel(row.get(0)?),
+                    dst: gid(row, 1)?,
+                    rank: row.get(2)?,
+                    seq: 0,
+                    aux: maybe_gid(row, 3)?,
+                };
+                each(edge, None);
+                Ok(())
+            };
+            let params = (src.as_i64(), lo.0, hi.0);
+            return self.each(Sql::OutEdge, params, read).map_err(failed);
+        }
+        let sql = by_depth(depth, Sql::OutHead, Sql::OutHead, Sql::OutFull);
         self.edges(sql, (src.as_i64(), lo.0, hi.0), depth, |e| e.dst, each)
     }
 

@@ -96,7 +96,9 @@ statements! {
     Alias = "SELECT n.gid FROM alias a CROSS JOIN node n ON n.gid = a.gid WHERE a.key = ?1 AND n.gone IS NULL";
     NodeHead = concat!("SELECT 0", head_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
     NodeFull = concat!("SELECT 0", full_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
-    OutEdge = out!("");
+    // Just what loading reads of an edge; whether the target is live shows when it is read.
+    OutEdge = "SELECT e.rel, e.dst, e.rank, e.aux FROM edge e \
+        WHERE e.src = ?1 AND e.rel BETWEEN ?2 AND ?3 ORDER BY e.rel, e.dst";
     OutHead = out!(head_cols!());
     OutFull = out!(full_cols!());
     ScanOutEdge = scan_out!("");

@@ -1,7 +1,7 @@
 //! The store: opening, loading, committing, reading the journal.
 use crate::cache::Cache;
 use crate::change::FLOOR;
-use crate::checkpoint::{Checkpoints, Waker};
+use crate::checkpoint::{Checkpoints, Watch};
 use crate::connect::{self, Files, Options};
 use crate::error::{OpenError, failed};
 use crate::facts;
@@ -69,8 +69,8 @@ impl SqliteStore {
             .checkpoints
             .then(|| Checkpoints::start(&files, &options))
             .transpose()?;
-        let waker = Waker::new(checkpoints.as_ref(), &options);
-        let writer = Writer::start(&files, &options, Arc::clone(&caches), waker)?;
+        let watch = Watch::new(checkpoints.as_ref(), &options);
+        let writer = Writer::start(&files, &options, Arc::clone(&caches), watch)?;
         let readers = Readers::new(files.clone(), options);
         Ok(Self {
             writer,

@@ -1,6 +1,6 @@
 //! The one thread that writes: takes whatever waits, commits it at once, answers all.
 use crate::cache::Cache;
-use crate::checkpoint::Waker;
+use crate::checkpoint::{self, Watch};
 use crate::connect::{self, Files, Options};
 use crate::error::OpenError;
 use crate::session::Session;
@@ -57,6 +57,12 @@ impl<W, T, E> Task<W, T, E> {
     fn settle(&mut self, outcome: Result<T, E>) -> bool {
         self.outcome.insert(outcome).is_ok()
     }
+    fn failure(&self) -> Option<String>
+    where
+        E: std::fmt::Display,
+    {
+        self.outcome.as_ref()?.as_ref().err().map(E::to_string)
+    }
     fn answer(self, otherwise: Result<(), E>) {
         let outcome = match (otherwise, self.outcome) {
             (Ok(()), Some(outcome)) => outcome,
@@ -81,6 +87,14 @@ impl Job {
                 task.settle(done.unwrap_or_else(|| Err(TokenError::Unavailable(PANICKED.into()))))
             }
         }
+    }
+    /// Why it failed.
+    fn failure(&self) -> String {
+        let why = match self {
+            Self::Graph(task) => task.failure(),
+            Self::Token(task) => task.failure(),
+        };
+        why.unwrap_or_default()
     }
     /// Gives the outcome to whoever waits, or the failure of the whole batch.
     fn answer(self, failure: Option<&str>) {
@@ -115,7 +129,7 @@ impl Writer {
         files: &Files,
         options: &Options,
         caches: Arc<Caches>,
-        waker: Waker,
+        watch: Watch,
     ) -> Result<Self, OpenError> {
         let pages = Arc::new(AtomicU64::new(0));
         let conn = open(files, options, &pages)?;
@@ -125,7 +139,7 @@ impl Writer {
             options: *options,
             conn: Some(conn),
             caches,
-            waker,
+            watch,
             pages,
         };
         let thread = std::thread::Builder::new()
@@ -186,7 +200,7 @@ struct Desk {
     /// None after a failure that left the connection in doubt.
     conn: Option<Connection>,
     caches: Arc<Caches>,
-    waker: Waker,
+    watch: Watch,
     pages: Arc<AtomicU64>,
 }
 
@@ -201,7 +215,12 @@ impl Desk {
             for job in jobs.drain(..) {
                 job.answer(failure.as_deref());
             }
-            self.waker.written(self.pages.load(Ordering::Relaxed));
+            if self.watch.written(self.pages.load(Ordering::Relaxed))
+                && let Some(conn) = &self.conn
+                && checkpoint::restart(conn).is_err()
+            {
+                self.conn = None;
+            }
         }
     }
 
@@ -216,14 +235,14 @@ impl Desk {
         if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
             self.conn = Some(conn);
         }
-        let changed = done.map_err(|e| e.to_string())?;
-        if changed.viewers {
+        // Nobody knows what a failed commit left behind, so it outdates everything.
+        if done.as_ref().map_or(true, |changed| changed.viewers) {
             self.caches.viewers.outdate();
         }
-        if changed.tokens {
+        if done.as_ref().map_or(true, |changed| changed.tokens) {
             self.caches.tokens.outdate();
         }
-        Ok(())
+        done.map(drop)
     }
 }
 
@@ -234,21 +253,25 @@ struct Changed {
 }
 
 /// One transaction with a savepoint for each job.
-fn write(conn: &Connection, jobs: &mut [Job]) -> rusqlite::Result<Changed> {
+fn write(conn: &Connection, jobs: &mut [Job]) -> Result<Changed, String> {
+    let run = |session: &mut Session<'_>, sql| session.run(sql, []).map_err(|e| e.to_string());
     let mut session = Session::new(conn);
-    session.run(Sql::BeginImmediate, [])?;
+    run(&mut session, Sql::BeginImmediate)?;
     for job in jobs {
         let before = (session.viewers, session.tokens);
-        session.run(Sql::Savepoint, [])?;
+        run(&mut session, Sql::Savepoint)?;
         if !job.run(&mut session) {
-            // After some failures SQLite has rolled back everything; then this is an error too.
-            session.run(Sql::RollbackTo, [])?;
+            if conn.is_autocommit() {
+                // After some failures, such as a full disk, SQLite has rolled back everything.
+                return Err(job.failure());
+            }
+            run(&mut session, Sql::RollbackTo)?;
             (session.viewers, session.tokens) = before;
             session.floor = None;
         }
-        session.run(Sql::Release, [])?;
+        run(&mut session, Sql::Release)?;
     }
-    session.run(Sql::Commit, [])?;
+    run(&mut session, Sql::Commit)?;
     Ok(Changed {
         viewers: session.viewers,
         tokens: session.tokens,

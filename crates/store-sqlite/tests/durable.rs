@@ -238,6 +238,6 @@ fn the_log_is_kept_short_by_its_own_thread() {
     let database = std::fs::metadata(folder.join("workgraph.db"))
         .unwrap()
         .len();
-    assert!(wal <= 4 << 20, "{wal} bytes of log");
+    assert!(wal <= 2 << 20, "{wal} bytes of log");
     assert!(database > 4 << 20, "{database} bytes were copied");
 }

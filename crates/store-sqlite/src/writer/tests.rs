@@ -1,1 +1,156 @@
-//! Batches of the writer.
+//! Batches: one that fails fails as a whole, and the next one works.
+use super::*;
+use crate::schema::migrate;
+use std::time::SystemTime;
+use workgraph_auth::{Account, Tier, TokenRecord};
+use workgraph_core::draft::Draft;
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::{Guard, Put};
+use workgraph_core::registry::Type;
+use workgraph_core::resources::task;
+
+type Answer<T, E> = oneshot::Receiver<Result<T, E>>;
+
+fn graph(changes: Changes) -> (Job, Answer<Committed, StoreError>) {
+    let (task, answer) = Task::new(changes);
+    (Job::Graph(task), answer)
+}
+
+fn token(change: TokenChange) -> (Job, Answer<bool, TokenError>) {
+    let (task, answer) = Task::new(change);
+    (Job::Token(task), answer)
+}
+
+/// A task of this many bytes.
+fn large(gid: u64, bytes: usize) -> Changes {
+    let mut draft = Draft::new(Type::Task, Gid::new(gid).unwrap(), None);
+    draft.set(task::NOTES, "x".repeat(bytes).as_str());
+    Changes {
+        puts: vec![Put {
+            node: draft.finish(),
+        }],
+        ..Changes::default()
+    }
+}
+
+fn memory() -> Connection {
+    let conn = Connection::open_in_memory().unwrap();
+    migrate(&conn).unwrap();
+    conn
+}
+
+fn finish(conn: &Connection, jobs: Vec<Job>) -> Result<Changed, String> {
+    let mut jobs = jobs;
+    let done = write(conn, &mut jobs);
+    let failure = done.as_ref().err().cloned();
+    if !conn.is_autocommit() {
+        conn.execute_batch("ROLLBACK").unwrap();
+    }
+    for job in jobs {
+        job.answer(failure.as_deref());
+    }
+    done
+}
+
+#[test]
+fn one_change_set_that_fails_leaves_the_others_of_its_batch() {
+    let conn = memory();
+    let stray = Guard::Live(Gid::new(99).unwrap());
+    let (first, mut a) = graph(large(1, 10));
+    let (second, mut b) = graph(Changes {
+        guards: vec![stray],
+        ..large(2, 10)
+    });
+    let (third, mut c) = graph(large(3, 10));
+    finish(&conn, vec![first, second, third]).unwrap();
+    assert_eq!(a.try_recv().unwrap(), Ok(Committed { seq: 1 }));
+    assert_eq!(b.try_recv().unwrap(), Err(StoreError::Conflict));
+    assert_eq!(c.try_recv().unwrap(), Ok(Committed { seq: 2 }));
+    let nodes: i64 = conn
+        .query_row("SELECT sum(gid) FROM node", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(nodes, 4);
+}
+
+#[test]
+fn a_full_disk_fails_the_whole_batch_and_service_goes_on_when_there_is_room() {
+    let conn = memory();
+    let pages: i64 = conn
+        .pragma_query_value(None, "page_count", |r| r.get(0))
+        .unwrap();
+    let room = |pages: i64| {
+        conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+            .unwrap()
+    };
+    room(pages + 8);
+    let (small, mut a) = graph(large(1, 10));
+    let (huge, mut b) = graph(large(2, 60_000));
+    assert!(finish(&conn, vec![small, huge]).is_ok() || conn.is_autocommit());
+    let (small_answer, huge_answer) = (a.try_recv().unwrap(), b.try_recv().unwrap());
+    assert!(
+        matches!(&huge_answer, Err(StoreError::Failed(why)) if why.contains("full")),
+        "{huge_answer:?}"
+    );
+    // The small one either shared the failure or was committed; it says which.
+    let kept: i64 = conn
+        .query_row("SELECT count(*) FROM node", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(kept, i64::from(small_answer.is_ok()));
+    let journal: i64 = conn
+        .query_row("SELECT count(*) FROM journal", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(journal, kept);
+
+    room(pages + 1000);
+    let (again, mut c) = graph(large(2, 60_000));
+    finish(&conn, vec![again]).unwrap();
+    assert_eq!(
+        c.try_recv().unwrap(),
+        Ok(Committed {
+            seq: u64::try_from(kept).unwrap() + 1
+        })
+    );
+}
+
+#[test]
+fn a_batch_that_cannot_begin_fails_every_job_and_the_next_one_works() {
+    let conn = memory();
+    // A transaction is open already, so another one cannot begin.
+    conn.execute_batch("BEGIN").unwrap();
+    let (first, mut a) = graph(large(1, 10));
+    let (second, mut b) = token(TokenChange::PutAccount(Account::new(1, Tier::Free), None));
+    assert!(finish(&conn, vec![first, second]).is_err());
+    assert!(matches!(a.try_recv().unwrap(), Err(StoreError::Failed(_))));
+    assert!(matches!(
+        b.try_recv().unwrap(),
+        Err(TokenError::Unavailable(_))
+    ));
+    let (again, mut c) = graph(large(1, 10));
+    finish(&conn, vec![again]).unwrap();
+    assert_eq!(c.try_recv().unwrap(), Ok(Committed { seq: 1 }));
+}
+
+#[test]
+fn only_what_was_kept_outdates_the_caches() {
+    let conn = memory();
+    let record = TokenRecord::personal(1, Digest([1; 32]), 7, SystemTime::UNIX_EPOCH);
+    let (refused, mut a) = token(TokenChange::Insert(record.clone()));
+    let changed = finish(&conn, vec![refused]).unwrap();
+    assert_eq!(a.try_recv().unwrap(), Err(TokenError::NoAccount));
+    assert!(!changed.tokens && !changed.viewers);
+    let (account, _a) = token(TokenChange::PutAccount(Account::new(7, Tier::Free), None));
+    let (insert, mut b) = token(TokenChange::Insert(record));
+    let (unknown, mut c) = token(TokenChange::Revoke(2, SystemTime::UNIX_EPOCH));
+    let changed = finish(&conn, vec![account, insert, unknown]).unwrap();
+    assert_eq!(
+        (b.try_recv().unwrap(), c.try_recv().unwrap()),
+        (Ok(true), Ok(false))
+    );
+    assert!(changed.tokens && !changed.viewers);
+}
+
+#[test]
+fn a_panic_fails_only_the_work_it_is_in() {
+    assert_eq!(attempt(|| 1), Some(1));
+    assert_eq!(attempt(|| panic!("a mistake in a rule")), None::<()>);
+}
