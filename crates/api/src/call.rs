@@ -33,7 +33,7 @@ pub struct Call<'a> {
     /// When the request is decided.
     pub now: Time,
     /// Gives fresh gids.
-    pub mint: &'a dyn Fn() -> Gid,
+    pub mint: &'a (dyn Fn() -> Gid + Sync),
     /// The settings.
     pub settings: &'a Settings,
 }
