@@ -326,6 +326,9 @@ fn of_task(
     if node.get(task::ASSIGNEE) == me || node.get(task::CREATED_BY) == me {
         best = Level::Editor;
     }
+    if best >= Level::Editor {
+        return Ok(best);
+    }
     for edge in facts.edges_of(node.gid, rel::SECTION)? {
         best = best.max(of_link(viewer, edge.aux, facts, depth)?);
     }

@@ -324,6 +324,8 @@ pub(crate) struct Band {
     pub(crate) hi: Rel,
     pub(crate) start: u32,
     pub(crate) end: u32,
+    /// The heads of the targets were read along.
+    pub(crate) heads: bool,
 }
 
 impl View {
@@ -426,6 +428,7 @@ impl View {
                 hi: Rel(u8::MAX),
                 start,
                 end: self.edges.len() as u32,
+                heads: true,
             },
         );
         self

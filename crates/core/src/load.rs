@@ -20,14 +20,20 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
     let mut loader = Loader {
         snap,
         view: View::new(viewer, seq),
+        many: false,
     };
-    for r in &want.refs {
+    for (at, r) in want.refs.iter().enumerate() {
         let gid = loader.named(r)?;
         let found = match gid {
             Some(gid) => loader.full(gid)?.then_some(gid),
             None => None,
         };
         if let Some(gid) = found {
+            // The edges the reply needs first: the level can then be worked out from them.
+            let plan = want.plans.iter().find(|(of, _)| *of == at);
+            if let Some((lo, hi)) = plan.and_then(|(_, plan)| plan.band) {
+                loader.band(gid, lo, hi, Depth::Head)?;
+            }
             loader.level(gid)?;
         }
         loader.view.found.push((r.clone(), found));
@@ -41,6 +47,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
     if let Some(page) = &want.page {
         crate::page::read(&mut loader, page, want.page_plan.as_deref())?;
         if let Some(plan) = &want.page_plan {
+            loader.many = true;
             for gid in loader.view.rows.gids.clone() {
                 loader.follow(gid, plan)?;
             }
@@ -132,6 +139,8 @@ pub(crate) fn all_in(
 pub(crate) struct Loader<'a> {
     pub(crate) snap: &'a mut dyn Snapshot,
     pub(crate) view: View,
+    /// Rows of a page are being followed.
+    many: bool,
 }
 
 impl Loader<'_> {
@@ -269,7 +278,8 @@ impl Loader<'_> {
     /// Has the edges from a node with relations in `lo..=hi`.
     fn band(&mut self, gid: Gid, lo: Rel, hi: Rel, depth: Depth) -> Result<(), StoreError> {
         let held = self.view.out.get(&gid).copied();
-        if held.is_some_and(|b| b.lo <= lo && b.hi >= hi) {
+        let heads = depth > Depth::Edge;
+        if held.is_some_and(|b| b.lo <= lo && b.hi >= hi && b.heads >= heads) {
             return Ok(());
         }
         let (lo, hi) = held.map_or((lo, hi), |b| (lo.min(b.lo), hi.max(b.hi)));
@@ -284,7 +294,14 @@ impl Loader<'_> {
         let start = self.view.edges.len() as u32;
         self.view.edges.append(&mut edges);
         let end = self.view.edges.len() as u32;
-        self.view.out.insert(gid, Band { lo, hi, start, end });
+        let band = Band {
+            lo,
+            hi,
+            start,
+            end,
+            heads,
+        };
+        self.view.out.insert(gid, band);
         Ok(())
     }
 
@@ -322,7 +339,10 @@ impl Loader<'_> {
             return Ok(());
         }
         if let Some((lo, hi)) = plan.band {
-            self.band(gid, lo, hi, Depth::Head)?;
+            // Rows of a page mostly lead to the same nodes, which are then read once; a single
+            // record gets its neighbours along with the edges.
+            let depth = if self.many { Depth::Edge } else { Depth::Head };
+            self.band(gid, lo, hi, depth)?;
         }
         for step in &plan.steps {
             self.step(gid, step)?;
@@ -432,7 +452,7 @@ impl Facts for Loader<'_> {
         })
     }
     fn edges_of(&mut self, gid: Gid, rel: Rel) -> Result<Vec<Edge>, StoreError> {
-        self.band(gid, rel, rel, Depth::Head)?;
+        self.band(gid, rel, rel, Depth::Edge)?;
         Ok(self.view.links(gid, rel).to_vec())
     }
     fn is_linked(&mut self, source: Gid, rel: Rel, target: Gid) -> Result<bool, StoreError> {

@@ -20,7 +20,7 @@ pub struct Node {
     pub version: u64,
     /// The compact JSON object sent where the node is nested.
     pub head: Box<str>,
-    /// The JSON object with all stored fields; `{}` when only the head was read.
+    /// The JSON object with all stored fields; empty when only the head was read.
     pub body: Box<str>,
 }
 
@@ -106,7 +106,11 @@ impl Readable for One {
 pub fn entries(object: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = object.strip_prefix('{').unwrap_or("");
     std::iter::from_fn(move || {
-        let (key, after) = rest.strip_prefix('"')?.split_once("\":")?;
+        // Keys are plain names: the next quote ends one, and a colon follows.
+        let text = rest.strip_prefix('"')?;
+        let quote = memchr::memchr(b'"', text.as_bytes())?;
+        let key = text.get(..quote)?;
+        let after = text.get(quote + 2..)?;
         let end = value_end(after);
         let value = after.get(..end)?;
         rest = after.get(end..)?.strip_prefix(',').unwrap_or("");

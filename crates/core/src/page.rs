@@ -16,10 +16,38 @@ use crate::time::Time;
 /// One row of a list before anything is decided about it.
 struct Row {
     gid: Gid,
-    key: Vec<i64>,
+    key: Key,
     seq: Seq,
     edge: Option<Edge>,
     node: Option<Node>,
+}
+
+/// The keyset of a row: as many numbers as its list has sort keys.
+#[derive(Clone, Copy)]
+struct Key {
+    parts: [i64; 4],
+    len: usize,
+}
+
+impl Key {
+    fn one(a: i64) -> Self {
+        Self {
+            parts: [a, 0, 0, 0],
+            len: 1,
+        }
+    }
+    fn two(a: i64, b: i64) -> Self {
+        Self {
+            parts: [a, b, 0, 0],
+            len: 2,
+        }
+    }
+    fn of(parts: [i64; 4]) -> Self {
+        Self { parts, len: 4 }
+    }
+    fn as_slice(&self) -> &[i64] {
+        self.parts.get(..self.len).unwrap_or(&self.parts)
+    }
 }
 
 const START: i64 = i64::MIN;
@@ -52,6 +80,7 @@ pub(crate) fn read(
     let needs_body = !page.filters.is_empty() || !page.open || plan.is_some_and(|p| p.reads_body);
     let depth = if needs_body { Depth::Full } else { Depth::Head };
     let mut after = page.after.clone();
+    let mut last = None;
     // The first chunk is what an open list needs; where rows are passed over, chunks grow.
     let mut wanted = page.limit.saturating_add(1).min(CHUNK_MAX);
     'reading: loop {
@@ -64,9 +93,10 @@ pub(crate) fn read(
             depth,
         )?;
         let ended = chunk.ended;
+        let mut read = None;
         wanted = (wanted * 2).min(CHUNK_MAX);
         for row in chunk.rows {
-            after = Some(row.key.clone());
+            read = Some(row.key);
             if row.seq > upto {
                 continue;
             }
@@ -84,16 +114,18 @@ pub(crate) fn read(
             }
             rows.seen = rows.seen.saturating_add(1);
             rows.gids.push(row.gid);
-            rows.next = Some(row.key);
+            last = Some(row.key);
             if let Some(node) = row.node {
                 loader.keep(node);
             }
         }
         if ended {
-            rows.next = None;
+            last = None;
             break;
         }
+        after = read.map(|key: Key| key.as_slice().to_vec()).or(after);
     }
+    rows.next = last.map(|key| key.as_slice().to_vec());
     loader.view.rows = rows;
     Ok(())
 }
@@ -182,7 +214,13 @@ fn chunk(
                 Depth::Edge
             };
             snap.scan_out(anchor, rel, key(0), limit, far, &mut |edge, node| {
-                rows.extend(given(edge, edge.dst, give, vec![edge.dst.as_i64()], node));
+                rows.extend(given(
+                    edge,
+                    edge.dst,
+                    give,
+                    Key::one(edge.dst.as_i64()),
+                    node,
+                ));
             })?;
         }
         Listing::Edges {
@@ -207,7 +245,7 @@ fn chunk(
                         edge,
                         edge.src,
                         give,
-                        vec![edge.rank, edge.src.as_i64()],
+                        Key::two(edge.rank, edge.src.as_i64()),
                         node,
                     ));
                 },
@@ -217,7 +255,7 @@ fn chunk(
             snap.scan_home(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
                 rows.push(Row {
                     gid,
-                    key: vec![gid.as_i64()],
+                    key: Key::one(gid.as_i64()),
                     seq,
                     edge: None,
                     node,
@@ -235,7 +273,7 @@ fn chunk(
     Ok(Chunk { rows, ended })
 }
 
-fn given(edge: Edge, far: Gid, give: Give, key: Vec<i64>, node: Option<Node>) -> Option<Row> {
+fn given(edge: Edge, far: Gid, give: Give, key: Key, node: Option<Node>) -> Option<Row> {
     let gid = if give == Give::Far { far } else { edge.aux? };
     Some(Row {
         gid,
@@ -269,7 +307,7 @@ fn through(
         if let Some((rank, gid, from)) = part.take() {
             let room = limit - rows.len();
             snap.scan_in(gid, inner, from, room, depth, &mut |edge, node| {
-                let key = vec![rank, gid.as_i64(), edge.rank, edge.src.as_i64()];
+                let key = Key::of([rank, gid.as_i64(), edge.rank, edge.src.as_i64()]);
                 rows.push(Row {
                     gid: edge.src,
                     key,
@@ -340,7 +378,7 @@ fn alphabetical(
         .take(limit)
         .map(|(_, gid, edge, node)| Row {
             gid,
-            key: vec![gid.as_i64()],
+            key: Key::one(gid.as_i64()),
             seq: edge.seq,
             edge: Some(edge),
             node,

@@ -38,7 +38,8 @@ pub trait Snapshot {
     /// When the store fails.
     fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Node>, StoreError>;
     /// Edges from `src` with relations in `lo..=hi` to live nodes, in the order of (rel, dst),
-    /// each with its target as deep as asked.
+    /// each with its target as deep as asked. At depth [`Depth::Edge`] the targets are not looked
+    /// at: edges to nodes that are not live may be among them, and `seq` may be 0.
     ///
     /// # Errors
     /// When the store fails.

@@ -75,6 +75,33 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
+    /// Reads edges of one list: `far end, rank, seq, aux`, and the node at the far end.
+    fn scan(
+        &mut self,
+        sql: Sql,
+        params: impl Params,
+        depth: Depth,
+        ends: impl Fn(Gid) -> (Gid, Rel, Gid),
+        each: &mut dyn FnMut(Edge, Option<Node>),
+    ) -> Result<(), StoreError> {
+        let read = |row: &Row<'_>| {
+            let far = gid(row, 0)?;
+            let (src, rel, dst) = ends(far);
+            let edge = Edge {
+                src,
+                rel,
+                dst,
+                rank: row.get(1)?,
+                seq: seq(row, 2)?,
+                aux: maybe_gid(row, 3)?,
+            };
+            let node = node(row, 4, far, depth)?;
+            each(edge, node);
+            Ok(())
+        };
+        self.each(sql, params, read).map_err(failed)
+    }
+
     fn edges(
         &mut self,
         sql: Sql,
@@ -152,7 +179,7 @@ fn node(row: &Row<'_>, at: usize, gid: Gid, depth: Depth) -> rusqlite::Result<Op
     let head = text(row, at + 2)?;
     let (version, body) = match depth {
         Depth::Full => (seq(row, at + 3)?, text(row, at + 4)?),
-        _ => (0, "{}".into()),
+        _ => (0, Box::default()),
     };
     Ok(Some(Node {
         gid,
@@ -240,13 +267,8 @@ impl Snapshot for Session<'_> {
         each: &mut dyn FnMut(Edge, Option<Node>),
     ) -> Result<(), StoreError> {
         let sql = by_depth(depth, Sql::ScanOutEdge, Sql::ScanOutHead, Sql::ScanOutFull);
-        self.edges(
-            sql,
-            (src.as_i64(), rel.0, after, limit(most)),
-            depth,
-            |e| e.dst,
-            each,
-        )
+        let params = (src.as_i64(), rel.0, after, limit(most));
+        self.scan(sql, params, depth, |far| (src, rel, far), each)
     }
 
     fn scan_in(
@@ -260,7 +282,7 @@ impl Snapshot for Session<'_> {
     ) -> Result<(), StoreError> {
         let sql = by_depth(depth, Sql::ScanInEdge, Sql::ScanInHead, Sql::ScanInFull);
         let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
-        self.edges(sql, params, depth, |e| e.src, each)
+        self.scan(sql, params, depth, |far| (far, rel, dst), each)
     }
 
     fn before_in(

@@ -47,7 +47,7 @@ macro_rules! out {
 macro_rules! scan_out {
     ($($cols:expr),*) => {
         concat!(
-            edge_cols!(), $($cols,)*
+            "SELECT e.dst, e.rank, e.seq, e.aux", $($cols,)*
             " FROM edge e CROSS JOIN node n ON n.gid = e.dst",
             " WHERE e.src = ?1 AND e.rel = ?2 AND e.dst > ?3 AND n.gone IS NULL ORDER BY e.dst LIMIT ?4"
         )
@@ -56,7 +56,7 @@ macro_rules! scan_out {
 macro_rules! scan_in {
     ($($cols:expr),*) => {
         concat!(
-            edge_cols!(), $($cols,)*
+            "SELECT e.src, e.rank, e.seq, e.aux", $($cols,)*
             " FROM edge e CROSS JOIN node n ON n.gid = e.src",
             " WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) > (?3, ?4) AND n.gone IS NULL",
             " ORDER BY e.rank, e.src LIMIT ?5"
