@@ -177,7 +177,7 @@ check("marked_complete" in kinds and "marked_incomplete" in kinds and "due_date_
 step("done and not done")
 
 # My tasks.
-mine = lists.get_user_task_list_for_user("me", {"workspace": workspace})
+mine = lists.get_user_task_list_for_user("me", workspace, {})
 check(talk in gids(tasks.get_tasks_for_user_task_list(mine["gid"], {"limit": 100})), "my list has the task")
 check(talk in gids(tasks.get_tasks({"assignee": "me", "workspace": workspace, "limit": 100})), "GET /tasks has the task")
 step("my tasks")

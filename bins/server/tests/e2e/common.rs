@@ -2,7 +2,7 @@
 use serde_json::Value;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -154,11 +154,12 @@ impl Server {
             pause(1);
         }
         let port: u16 = port.unwrap_or_else(|| panic!("no port after 30 s: {}", folder.log()));
-        let server = Self { child, port, demo: Value::Null };
+        let mut server = Self { child, port, demo: Value::Null };
         let ready = server.line().ask(b"GET /-/readyz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         assert_eq!(ready.status, 200, "{}", ready.text());
         let demo = std::fs::read(folder.data().join("bootstrap.json")).unwrap();
-        Self { demo: serde_json::from_slice(&demo).unwrap(), ..server }
+        server.demo = serde_json::from_slice(&demo).unwrap();
+        server
     }
 
     /// A new connection.
@@ -312,12 +313,6 @@ impl Line {
         let sent = self.send(bytes);
         // The server may have answered before it read all of a body it refuses.
         self.read().map_err(|e| if let Err(first) = sent { format!("{first}, then {e}") } else { e })
-    }
-
-    /// No more is sent.
-    pub(crate) fn finish(&self) {
-        // Fails only when the other end is gone already.
-        let _gone = self.stream.shutdown(Shutdown::Write);
     }
 
     fn more(&mut self) -> Result<usize, String> {
