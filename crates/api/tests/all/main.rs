@@ -13,3 +13,4 @@ mod golden;
 mod world;
 
 mod probes;
+mod transcripts;

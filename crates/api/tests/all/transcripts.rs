@@ -1,0 +1,317 @@
+//! Golden transcripts: `fixtures/transcripts/*.http`, replayed on both stores.
+//!
+//! The format is explained in the first transcript. `BLESS=1` rewrites the replies.
+use crate::golden;
+use crate::world::{KINDS, Kind, World};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// Every transcript; a file that is not named here fails, and so does a name without a file.
+const FILES: &[&str] = &[
+    "01-workspaces",
+    "02-users",
+    "03-teams",
+    "04-memberships",
+    "05-projects",
+    "06-sections",
+    "07-tasks",
+    "08-task-dates-and-kinds",
+    "09-task-links",
+    "10-tags",
+    "11-stories",
+    "12-pages",
+    "13-fields",
+    "14-bodies",
+    "15-errors",
+];
+
+/// A part of a transcript.
+enum Part {
+    /// Text that is kept as it is: comments and blank lines.
+    Text(String),
+    /// The clock is turned by so many seconds.
+    Step(u64),
+    Exchange(Exchange),
+}
+
+#[derive(Default)]
+struct Exchange {
+    token: String,
+    method: String,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Vec<String>,
+    captures: Vec<(String, String)>,
+}
+
+fn parse(name: &str, text: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        if let Some(seconds) = line.strip_prefix("@ +") {
+            let seconds = seconds.strip_suffix('s').and_then(|s| s.parse().ok());
+            parts.push(Part::Step(seconds.unwrap_or_else(|| panic!("{name}: {line}"))));
+            continue;
+        }
+        let Some(request) = line.strip_prefix("> ") else {
+            assert!(line.is_empty() || line.starts_with('#'), "{name}: {line}");
+            parts.push(Part::Text(line.to_owned()));
+            continue;
+        };
+        let mut words = request.splitn(3, ' ').map(str::to_owned);
+        let mut exchange = Exchange {
+            token: words.next().unwrap_or_default(),
+            method: words.next().unwrap_or_default(),
+            target: words.next().unwrap_or_default(),
+            ..Exchange::default()
+        };
+        while let Some(line) = lines.next_if(|l| !l.is_empty()) {
+            if line.starts_with("< ") {
+                // The old reply, to the next blank line.
+                while lines.next_if(|l| !l.is_empty()).is_some() {}
+                break;
+            } else if let Some(capture) = line.strip_prefix("= ") {
+                let (name, pointer) = capture.split_once(' ').unwrap();
+                exchange.captures.push((name.to_owned(), pointer.to_owned()));
+            } else if let (true, Some((name, value))) = (exchange.body.is_empty(), header(line)) {
+                exchange.headers.push((name.to_owned(), value.to_owned()));
+            } else {
+                exchange.body.push(line.to_owned());
+            }
+        }
+        parts.push(Part::Exchange(exchange));
+    }
+    parts
+}
+
+fn header(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once(": ")?;
+    let plain = name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-');
+    (plain && name.starts_with(|c: char| c.is_ascii_uppercase())).then_some((name, value))
+}
+
+/// A replay: the world, and the names its captures gave.
+struct Replay {
+    world: World,
+    names: BTreeMap<String, String>,
+    back: BTreeMap<String, String>,
+    unnamed: usize,
+}
+
+impl Replay {
+    fn new(kind: Kind) -> Self {
+        let world = World::new(kind);
+        let names: BTreeMap<String, String> = world
+            .names
+            .iter()
+            .map(|(n, g)| (n.clone(), g.to_string()))
+            .collect();
+        let back = names.iter().map(|(n, g)| (g.clone(), n.clone())).collect();
+        Self {
+            world,
+            names,
+            back,
+            unnamed: 0,
+        }
+    }
+
+    /// Puts values where names are.
+    fn fill(&self, text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("{{") {
+            let (name, after) = after.split_once("}}").unwrap();
+            let value = self.names.get(name);
+            out.push_str(before);
+            out.push_str(value.unwrap_or_else(|| panic!("nothing is called {name}")));
+            rest = after;
+        }
+        out + rest
+    }
+
+    /// Puts names where values are.
+    fn hide(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (value, name) in &self.back {
+            if !value.bytes().all(|b| b.is_ascii_digit()) {
+                text = text.replace(value.as_str(), &format!("{{{{{name}}}}}"));
+            }
+        }
+        let bytes = text.as_bytes();
+        let mut out = String::new();
+        let mut at = 0;
+        while at < bytes.len() {
+            let run = bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+            if run == 0 {
+                let len = text[at..].chars().next().unwrap().len_utf8();
+                out.push_str(&text[at..at + len]);
+                at += len;
+                continue;
+            }
+            let digits = &text[at..at + run];
+            let before = at.checked_sub(1).map_or(b'"', |i| bytes[i]);
+            let after = bytes.get(at + run).copied().unwrap_or(b'"');
+            let alone = b"\"/ =,>".contains(&before) && b"\"/?,&<]\\".contains(&after);
+            match self.back.get(digits) {
+                Some(name) if alone => write!(out, "{{{{{name}}}}}").unwrap(),
+                None if run >= 14 && alone => {
+                    self.unnamed += 1;
+                    let name = format!("?{}", self.unnamed);
+                    write!(out, "{{{{{name}}}}}").unwrap();
+                    self.back.insert(digits.to_owned(), name);
+                }
+                _ => out.push_str(digits),
+            }
+            at += run;
+        }
+        out
+    }
+
+    /// Replays one exchange and writes it with the reply it got.
+    fn exchange(&mut self, e: &Exchange, out: &mut String, covered: &mut BTreeSet<&'static str>) {
+        let mut request = self.world.request(
+            &e.token,
+            &e.method,
+            &self.fill(&e.target),
+            self.fill(&e.body.join("\n")),
+        );
+        for (name, value) in &e.headers {
+            match name.as_str() {
+                "Content-Type" => request.content_type = Some(value.clone()),
+                "Authorization" => request.authorization.push(self.fill(value)),
+                other => panic!("no use for the header {other}"),
+            }
+        }
+        let answer = self.world.send(request);
+        if answer.status < 300 {
+            covered.insert(answer.operation);
+        }
+        for (name, pointer) in &e.captures {
+            let value = answer.json.pointer(pointer).and_then(Value::as_str);
+            let value = value.unwrap_or_else(|| panic!("no {pointer} in {} {}", answer.status, answer.text));
+            self.names.insert(name.clone(), value.to_owned());
+            self.back.insert(value.to_owned(), name.clone());
+        }
+        writeln!(out, "> {} {} {}", e.token, e.method, e.target).unwrap();
+        for (name, value) in &e.headers {
+            writeln!(out, "{name}: {value}").unwrap();
+        }
+        for line in &e.body {
+            writeln!(out, "{line}").unwrap();
+        }
+        for (name, pointer) in &e.captures {
+            writeln!(out, "= {name} {pointer}").unwrap();
+        }
+        writeln!(out, "< {}", answer.status).unwrap();
+        for (name, value) in &answer.headers {
+            let line = self.hide(&format!("< {name}: {value}"));
+            writeln!(out, "{line}").unwrap();
+        }
+        let shown = if answer.text.contains('\n') {
+            answer.text.trim_end().to_owned()
+        } else {
+            let mut shown = String::new();
+            show(&without_help(answer.json), 0, &mut shown);
+            shown
+        };
+        let shown = self.hide(&shown);
+        writeln!(out, "{shown}").unwrap();
+    }
+}
+
+/// Every error has the same help; it is left out of transcripts, and checked elsewhere.
+fn without_help(mut json: Value) -> Value {
+    if let Some(errors) = json.get_mut("errors").and_then(Value::as_array_mut) {
+        for error in errors {
+            error.as_object_mut().unwrap().remove("help");
+        }
+    }
+    json
+}
+
+/// JSON on few lines: what fits a line stays on one.
+fn show(value: &Value, indent: usize, out: &mut String) {
+    let flat = value.to_string();
+    let pad = "  ".repeat(indent + 1);
+    let end = "  ".repeat(indent);
+    match value {
+        Value::Object(map) if flat.len() + indent * 2 > 110 => {
+            out.push_str("{\n");
+            for (i, (name, item)) in map.iter().enumerate() {
+                write!(out, "{pad}\"{name}\": ").unwrap();
+                show(item, indent + 1, out);
+                out.push_str(if i + 1 < map.len() { ",\n" } else { "\n" });
+            }
+            write!(out, "{end}}}").unwrap();
+        }
+        Value::Array(items) if flat.len() + indent * 2 > 110 => {
+            out.push_str("[\n");
+            for (i, item) in items.iter().enumerate() {
+                out.push_str(&pad);
+                show(item, indent + 1, out);
+                out.push_str(if i + 1 < items.len() { ",\n" } else { "\n" });
+            }
+            write!(out, "{end}]").unwrap();
+        }
+        _ => out.push_str(&flat),
+    }
+}
+
+/// Replays a transcript and gives it as it is now.
+fn replay(name: &str, text: &str, kind: Kind, covered: &mut BTreeSet<&'static str>) -> String {
+    let mut replay = Replay::new(kind);
+    let mut out = String::new();
+    for part in parse(name, text) {
+        match part {
+            Part::Text(line) => writeln!(out, "{line}").unwrap(),
+            Part::Step(seconds) => {
+                replay.world.advance(seconds);
+                writeln!(out, "@ +{seconds}s").unwrap();
+            }
+            Part::Exchange(exchange) => replay.exchange(&exchange, &mut out, covered),
+        }
+    }
+    out
+}
+
+#[test]
+fn transcripts_are_what_the_api_says_on_both_stores() {
+    let folder = golden::root("fixtures/transcripts");
+    let found: BTreeSet<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let named: BTreeSet<String> = FILES.iter().map(|n| format!("{n}.http")).collect();
+    assert_eq!(found, named, "files in fixtures/transcripts, and names in FILES");
+
+    let mut covered = BTreeSet::new();
+    for name in FILES {
+        let path = folder.join(format!("{name}.http"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let [memory, sqlite] = KINDS.map(|kind| replay(name, &text, kind, &mut covered));
+        assert_eq!(memory, sqlite, "{name}: the stores differ");
+        golden::check(&path, &memory);
+    }
+    every_row_is_covered(&covered);
+}
+
+/// Rows without a successful exchange must be listed, and the list may only shrink.
+fn every_row_is_covered(covered: &BTreeSet<&'static str>) {
+    let path = golden::root("fixtures/uncovered.txt");
+    let listed = std::fs::read_to_string(&path).unwrap_or_default();
+    let listed: BTreeSet<&str> = listed.lines().filter(|l| !l.starts_with('#')).collect();
+    let rows: BTreeSet<&str> = workgraph_api::operations::all().map(|r| r.id).collect();
+    let missing: BTreeSet<&str> = rows
+        .iter()
+        .copied()
+        .filter(|id| !covered.contains(id))
+        .collect();
+    let new: Vec<_> = missing.difference(&listed).collect();
+    assert!(new.is_empty(), "no transcript shows these to work: {new:?}");
+    let mut text = String::from("# Operations that no transcript shows to work. This list may only shrink.\n");
+    for id in &missing {
+        writeln!(text, "{id}").unwrap();
+    }
+    golden::check(&path, &text);
+}
