@@ -25,10 +25,11 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     let mut viewers = false;
     for put in &changes.puts {
         txn.put_node(&put.node, seq)?;
-        viewers |= matches!(put.node.ty, Type::WorkspaceMembership | Type::Workspace)
-            && put.node.version > 1;
+        viewers |= matches!(put.node.ty, Type::WorkspaceMembership | Type::Workspace);
     }
     for gid in &changes.trash {
+        let ty = txn.node(*gid, Depth::Head)?.map(|n| n.ty);
+        viewers |= ty.is_some_and(says_who_belongs);
         trash(txn, *gid, seq, &mut facts, 0)?;
     }
     for (src, rel, dst) in &changes.unlinks {
@@ -60,6 +61,14 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
         facts,
     })?;
     Ok(Committed { seq })
+}
+
+/// Whether viewers are worked out from nodes of this type.
+fn says_who_belongs(ty: Type) -> bool {
+    matches!(
+        ty,
+        Type::Workspace | Type::WorkspaceMembership | Type::Team | Type::Project
+    )
 }
 
 /// Whether an edge says who belongs to what.

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod conformance;
 pub mod fixture;
 pub mod memory;
+pub mod model;
 pub mod scratch;
 
 pub use clock::{ManualClock, SeededBytes};

@@ -117,7 +117,7 @@ fn cut(node: &Node, depth: Depth) -> Option<Node> {
         Depth::Edge => None,
         Depth::Head => Some(Node {
             version: 0,
-            body: "{}".into(),
+            body: Box::default(),
             ..node.clone()
         }),
         Depth::Full => Some(node.clone()),
@@ -152,7 +152,12 @@ impl Snapshot for State {
         each: &mut dyn FnMut(Edge, Option<Node>),
     ) -> Result<(), StoreError> {
         for edge in self.leaving(src, lo, hi) {
-            self.give(edge, edge.dst, depth, each);
+            if depth == Depth::Edge {
+                // The targets are not looked at.
+                each(*edge, None);
+            } else {
+                self.give(edge, edge.dst, depth, each);
+            }
         }
         Ok(())
     }

@@ -1,0 +1,258 @@
+//! Looking at two stores from every side.
+use super::world::{World, name, relation};
+use proptest::prelude::*;
+use std::fmt::Debug;
+use workgraph_auth::conformance::block_on;
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::{
+    Edge, Filter, Give, GraphStore, Listing, Page, Ref, Rows, View, ViewerKey, Want,
+};
+use workgraph_core::plan;
+use workgraph_core::registry::{Dir, Rel, Type, rel};
+use workgraph_core::time::Time;
+
+/// What is looked at after a change set. Numbers are taken modulo what there is.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    viewer: u8,
+    nodes: Vec<(u8, u8)>,
+    listing: u8,
+    filter: u8,
+    limit: u8,
+    open: bool,
+    back: u8,
+}
+
+pub(super) fn looks() -> impl Strategy<Value = Look> {
+    let n = any::<u8>;
+    let nodes = prop::collection::vec((n(), n()), 1..6);
+    (n(), nodes, n(), n(), 1..12u8, any::<bool>(), n()).prop_map(
+        |(viewer, nodes, listing, filter, limit, open, back)| Look {
+            viewer,
+            nodes,
+            listing,
+            filter,
+            limit,
+            open,
+            back,
+        },
+    )
+}
+
+fn key(world: &World, number: u8) -> ViewerKey {
+    let user = world
+        .users
+        .get(usize::from(number) % world.users.len())
+        .copied()
+        .unwrap_or(world.workspace);
+    ViewerKey {
+        user,
+        service: (number % 5 == 4).then_some(world.workspace),
+    }
+}
+
+fn listing(anchor: usize, number: u8) -> Listing {
+    let (rel, dir) = (
+        relation(number),
+        if number % 3 == 0 { Dir::Out } else { Dir::In },
+    );
+    match number % 7 {
+        0 => Listing::Home {
+            anchor,
+            ty: *Type::ALL
+                .get(usize::from(number / 7) % 12)
+                .unwrap_or(&Type::Tag),
+        },
+        1 => workgraph_core::tasks_of_container(anchor, number % 2 == 0),
+        2 => Listing::Alphabetical { anchor, rel, dir },
+        3 => Listing::Edges {
+            anchor,
+            rel,
+            dir,
+            give: Give::Aux,
+        },
+        4 => Listing::Edges {
+            anchor,
+            rel: rel::PARENT,
+            dir: Dir::In,
+            give: Give::Far,
+        },
+        _ => Listing::Edges {
+            anchor,
+            rel,
+            dir,
+            give: Give::Far,
+        },
+    }
+}
+
+fn filters(world: &World, number: u8) -> Vec<Filter> {
+    let at = Time::from_millis(i64::from(number));
+    match number % 8 {
+        0 => vec![Filter::Is(Type::Task)],
+        1 => vec![Filter::Home(world.workspace)],
+        2 => vec![Filter::ModifiedSince(at)],
+        3 => vec![
+            Filter::Flag("completed", number % 16 < 8),
+            Filter::CompletedSince(at),
+        ],
+        4 => vec![Filter::Far(world.pick(number).gid)],
+        5 => vec![Filter::Linked(relation(number), world.pick(number / 3).gid)],
+        _ => Vec::new(),
+    }
+}
+
+fn want(world: &World, look: &Look) -> Want {
+    let mut want = Want::of(key(world, look.viewer)).node(Ref::Alias(name(look.filter)));
+    let mut all = Vec::new();
+    for (node, with) in &look.nodes {
+        let node = world.pick(*node);
+        want = want.edges(node.gid, relation(*with)).into(
+            node.gid,
+            relation(*with),
+            usize::from(with % 6),
+        );
+        let at = want.add(node.gid);
+        want.plans.push((at, plan::full(node.ty)));
+        if with % 2 == 0 {
+            want.ancestors.push(at);
+        }
+        if let Some(last) = all.last() {
+            want.linked.push((*last, relation(*with), at));
+        }
+        all.push(at);
+    }
+    let anchor = all.first().copied().unwrap_or(0);
+    want.page = Some(Page {
+        from: listing(anchor, look.listing),
+        filters: filters(world, look.filter),
+        after: None,
+        limit: usize::from(look.limit),
+        upto: None,
+        open: look.open,
+        seen: 0,
+        cap: if look.back % 4 == 0 { 5 } else { u32::MAX },
+    });
+    want.page_plan = (look.back % 3 == 0).then(|| plan::compact(Type::Task));
+    want
+}
+
+fn equal<T: PartialEq + Debug>(what: &str, left: &T, right: &T) -> Result<(), String> {
+    if left == right {
+        Ok(())
+    } else {
+        Err(format!("{what} differ: {left:?} and {right:?}"))
+    }
+}
+
+/// What is always read of the edges from a node.
+fn parts<'a>(edges: impl IntoIterator<Item = &'a Edge>) -> Vec<(Gid, i64, Option<Gid>)> {
+    edges.into_iter().map(|e| (e.dst, e.rank, e.aux)).collect()
+}
+
+/// Whether two views show the same of everything there may be.
+fn equal_views(world: &World, left: &View, right: &View) -> Result<(), String> {
+    equal("viewers", &left.viewer, &right.viewer)?;
+    equal("commits", &left.seq, &right.seq)?;
+    equal("found nodes", &left.found, &right.found)?;
+    equal("rows", &left.rows, &right.rows)?;
+    for gid in world.nodes.iter().map(|n| n.gid) {
+        equal("nodes", &left.node(gid), &right.node(gid))?;
+        equal("levels", &left.level(gid), &right.level(gid))?;
+        for rel in (1..=16).map(Rel) {
+            equal(
+                "edges from a node",
+                &parts(left.links(gid, rel)),
+                &parts(right.links(gid, rel)),
+            )?;
+            equal(
+                "edges into a node",
+                &left.sources(gid, rel),
+                &right.sources(gid, rel),
+            )?;
+            equal("counts", &left.count(gid, rel), &right.count(gid, rel))?;
+            for other in world.nodes.iter().map(|n| n.gid) {
+                equal(
+                    "single edges",
+                    &parts(left.link(gid, rel, other)),
+                    &parts(right.link(gid, rel, other)),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Loads the same from both, and the pages that follow.
+pub(super) fn compare(
+    left: &dyn GraphStore,
+    right: &dyn GraphStore,
+    world: &World,
+    look: &Look,
+) -> Result<(), String> {
+    let mut want = want(world, look);
+    for _ in 0..4 {
+        let views = (block_on(left.load(&want)), block_on(right.load(&want)));
+        let (Ok(a), Ok(b)) = (&views.0, &views.1) else {
+            return Err(format!("a load failed: {views:?}"));
+        };
+        equal_views(world, a, b)?;
+        let Some(page) = &mut want.page else { break };
+        if a.rows.next.is_none() || a.rows.cut {
+            break;
+        }
+        advance(page, &a.rows);
+    }
+    Ok(())
+}
+
+fn advance(page: &mut Page, rows: &Rows) {
+    page.after.clone_from(&rows.next);
+    page.upto = Some(rows.upto);
+    page.seen = rows.seen;
+}
+
+/// Every container's tasks as each user sees them, in small pages.
+pub(super) fn walks(
+    left: &dyn GraphStore,
+    right: &dyn GraphStore,
+    world: &World,
+) -> Result<(), String> {
+    let places = world
+        .nodes
+        .iter()
+        .filter(|n| matches!(n.ty, Type::Project | Type::UserTaskList));
+    for (at, node) in places.enumerate() {
+        for viewer in 0..5 {
+            let listing = if node.ty == Type::Project { 1 } else { 8 };
+            let nodes = vec![(0, 0)];
+            let look = Look {
+                viewer,
+                nodes,
+                listing,
+                filter: 6,
+                limit: 2,
+                open: at % 2 == 0,
+                back: 1,
+            };
+            let mut want = want(world, &look);
+            let anchor = want.add(node.gid);
+            if let Some(page) = &mut want.page {
+                page.from =
+                    workgraph_core::tasks_of_container(anchor, node.ty == Type::UserTaskList);
+            }
+            for _ in 0..50 {
+                let views = (block_on(left.load(&want)), block_on(right.load(&want)));
+                let (Ok(a), Ok(b)) = (&views.0, &views.1) else {
+                    return Err(format!("a load failed: {views:?}"));
+                };
+                equal("pages", &a.rows, &b.rows)?;
+                match &mut want.page {
+                    Some(page) if a.rows.next.is_some() => advance(page, &a.rows),
+                    _ => break,
+                }
+            }
+        }
+    }
+    Ok(())
+}
