@@ -1,5 +1,8 @@
 //! `workgraph admin`: what its commands do, and how their answers read.
-use crate::cli::{Admin, PlanName, RoleName, ServiceCommand, TeamCommand, TokenCommand, UserCommand, WorkspaceCommand};
+use crate::cli::{
+    Admin, PlanName, RoleName, ServiceCommand, TeamCommand, TokenCommand, UserCommand,
+    WorkspaceCommand,
+};
 use crate::office::Office;
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
@@ -23,7 +26,9 @@ pub(crate) async fn run(office: &Office, what: Admin) -> Result<Value, String> {
         Admin::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
             let place = office.node(Type::Workspace, &workspace).await?;
             let (gid, id, secret) = office.create_service(&name, &place).await?;
-            Ok(json!({"gid": gid.to_string(), "name": name, "workspace": workspace, "token_id": id, "token": secret.expose()}))
+            Ok(
+                json!({"gid": gid.to_string(), "name": name, "workspace": workspace, "token_id": id, "token": secret.expose()}),
+            )
         }
     }
 }
@@ -39,11 +44,24 @@ fn show_workspace(node: &Node) -> Value {
 
 async fn of_workspaces(office: &Office, what: WorkspaceCommand) -> Result<Value, String> {
     match what {
-        WorkspaceCommand::Create { name, plan, organization } => {
-            let gid = office.create_workspace(&name, plan == PlanName::Paid, organization).await?;
-            Ok(show_workspace(&office.node(Type::Workspace, &gid.to_string()).await?))
+        WorkspaceCommand::Create {
+            name,
+            plan,
+            organization,
+        } => {
+            let gid = office
+                .create_workspace(&name, plan == PlanName::Paid, organization)
+                .await?;
+            Ok(show_workspace(
+                &office.node(Type::Workspace, &gid.to_string()).await?,
+            ))
         }
-        WorkspaceCommand::List => Ok(office.workspaces().await?.iter().map(show_workspace).collect()),
+        WorkspaceCommand::List => Ok(office
+            .workspaces()
+            .await?
+            .iter()
+            .map(show_workspace)
+            .collect()),
         WorkspaceCommand::Plan { gid, plan } => {
             let place = office.node(Type::Workspace, &gid).await?;
             office.set_plan(&place, plan == PlanName::Paid).await?;
@@ -54,7 +72,14 @@ async fn of_workspaces(office: &Office, what: WorkspaceCommand) -> Result<Value,
 
 async fn of_users(office: &Office, what: UserCommand) -> Result<Value, String> {
     match what {
-        UserCommand::Create { name, email, workspace, role, password, .. } => {
+        UserCommand::Create {
+            name,
+            email,
+            workspace,
+            role,
+            password,
+            ..
+        } => {
             let place = match &workspace {
                 Some(gid) => Some(office.node(Type::Workspace, gid).await?),
                 None => None,
@@ -64,10 +89,17 @@ async fn of_users(office: &Office, what: UserCommand) -> Result<Value, String> {
                 RoleName::Member => Role::Member,
                 RoleName::Guest => Role::Guest,
             };
-            let made_up = if password.is_none() { Some(office.password()?) } else { None };
+            let made_up = if password.is_none() {
+                Some(office.password()?)
+            } else {
+                None
+            };
             let secret = password.or_else(|| made_up.clone()).unwrap_or_default();
-            let gid = office.create_user(&name, &email, place.as_ref().map(|p| (p, rank)), &secret).await?;
-            let mut shown = json!({"gid": gid.to_string(), "name": name, "email": email.trim().to_lowercase()});
+            let gid = office
+                .create_user(&name, &email, place.as_ref().map(|p| (p, rank)), &secret)
+                .await?;
+            let mut shown =
+                json!({"gid": gid.to_string(), "name": name, "email": email.trim().to_lowercase()});
             if let (Some(place), Some(map)) = (workspace, shown.as_object_mut()) {
                 map.insert("workspace".to_owned(), place.into());
                 map.insert("role".to_owned(), json!(format!("{rank:?}").to_lowercase()));
@@ -85,12 +117,20 @@ async fn of_users(office: &Office, what: UserCommand) -> Result<Value, String> {
             });
             let view = view.await?;
             let edges = view.sources(place, rel::WORKSPACES);
-            let users = office.nodes(&edges.iter().map(|e| e.src).collect::<Vec<_>>()).await?;
-            let seats = office.nodes(&edges.iter().filter_map(|e| e.aux).collect::<Vec<_>>()).await?;
+            let users = office
+                .nodes(&edges.iter().map(|e| e.src).collect::<Vec<_>>())
+                .await?;
+            let seats = office
+                .nodes(&edges.iter().filter_map(|e| e.aux).collect::<Vec<_>>())
+                .await?;
             let mut rows = Vec::with_capacity(users.len());
             for node in &users {
-                let seat = seats.iter().find(|s| s.get(membership::USER) == Some(node.gid));
-                let role = match seat.map(|s| (s.get(membership::IS_ADMIN), s.get(membership::IS_GUEST))) {
+                let seat = seats
+                    .iter()
+                    .find(|s| s.get(membership::USER) == Some(node.gid));
+                let role = match seat
+                    .map(|s| (s.get(membership::IS_ADMIN), s.get(membership::IS_GUEST)))
+                {
                     Some((true, _)) => "admin",
                     Some((_, true)) => "guest",
                     _ => "member",
@@ -115,7 +155,12 @@ async fn switch(office: &Office, name: &str, disabled: bool) -> Result<Value, St
 }
 
 async fn show_user(office: &Office, node: &Node) -> Result<Value, String> {
-    let account = office.storage.tokens.account(node.gid.get()).await.map_err(|e| e.to_string())?;
+    let account = office
+        .storage
+        .tokens
+        .account(node.gid.get())
+        .await
+        .map_err(|e| e.to_string())?;
     Ok(json!({
         "gid": node.gid.to_string(),
         "name": node.title(),
@@ -128,34 +173,56 @@ async fn of_teams(office: &Office, what: TeamCommand) -> Result<Value, String> {
     match what {
         TeamCommand::Create { name, workspace } => {
             let place = office.node(Type::Workspace, &workspace).await?;
-            let gid = office.create_team(&name, &place, None, "request_to_join").await?;
+            let gid = office
+                .create_team(&name, &place, None, "request_to_join")
+                .await?;
             Ok(json!({"gid": gid.to_string(), "name": name, "workspace": workspace}))
         }
         TeamCommand::AddUser { team, user, admin } => {
             let place = office.node(Type::Team, &team).await?;
             let who = office.user(&user).await?.gid;
             let gid = office.join_team(who, &place, admin).await?;
-            Ok(json!({"gid": gid.to_string(), "team": team, "user": who.to_string(), "admin": admin}))
+            Ok(
+                json!({"gid": gid.to_string(), "team": team, "user": who.to_string(), "admin": admin}),
+            )
         }
     }
 }
 
 async fn of_tokens(office: &Office, what: TokenCommand) -> Result<Value, String> {
     match what {
-        TokenCommand::Create { user, description, scopes, expires_days } => {
+        TokenCommand::Create {
+            user,
+            description,
+            scopes,
+            expires_days,
+        } => {
             let who = office.user(&user).await?.gid;
-            let scopes = scopes.map(|s| ScopeSet::parse(&s)).transpose().map_err(|e| e.to_string())?;
+            let scopes = scopes
+                .map(|s| ScopeSet::parse(&s))
+                .transpose()
+                .map_err(|e| e.to_string())?;
             let lifetime = expires_days.map(|d| Duration::from_secs(u64::from(d) * 86_400));
-            let (id, secret) = office.create_token(who, &description, scopes, lifetime).await?;
+            let (id, secret) = office
+                .create_token(who, &description, scopes, lifetime)
+                .await?;
             let mut shown = json!({"id": id, "token": secret.expose(), "user": who.to_string()});
             if let (Some(lifetime), Some(map)) = (lifetime, shown.as_object_mut()) {
-                map.insert("expires_at".to_owned(), time(office.clock.now().checked_add(lifetime)));
+                map.insert(
+                    "expires_at".to_owned(),
+                    time(office.clock.now().checked_add(lifetime)),
+                );
             }
             Ok(shown)
         }
         TokenCommand::List { user } => {
             let who = office.user(&user).await?.gid;
-            let records = office.storage.tokens.list(who.get()).await.map_err(|e| e.to_string())?;
+            let records = office
+                .storage
+                .tokens
+                .list(who.get())
+                .await
+                .map_err(|e| e.to_string())?;
             let show = |r: &workgraph_auth::TokenRecord| {
                 json!({
                     "id": r.id,
@@ -170,11 +237,13 @@ async fn of_tokens(office: &Office, what: TokenCommand) -> Result<Value, String>
             };
             Ok(records.iter().map(show).collect())
         }
-        TokenCommand::Revoke { id } => match office.storage.tokens.revoke(id, office.clock.now()).await {
-            Ok(true) => Ok(json!({"id": id, "revoked": true})),
-            Ok(false) => Err(format!("{id}: there is no live token with this id")),
-            Err(e) => Err(e.to_string()),
-        },
+        TokenCommand::Revoke { id } => {
+            match office.storage.tokens.revoke(id, office.clock.now()).await {
+                Ok(true) => Ok(json!({"id": id, "revoked": true})),
+                Ok(false) => Err(format!("{id}: there is no live token with this id")),
+                Err(e) => Err(e.to_string()),
+            }
+        }
     }
 }
 
@@ -184,12 +253,29 @@ fn time(time: Option<SystemTime>) -> Value {
 
 /// An answer for people: a line for each row of a list, else one for each field.
 pub(crate) fn text(value: &Value) -> String {
-    let cell = |v: &Value| v.as_str().map_or_else(|| if v.is_null() { "-".to_owned() } else { v.to_string() }, str::to_owned);
+    let cell = |v: &Value| {
+        v.as_str().map_or_else(
+            || {
+                if v.is_null() {
+                    "-".to_owned()
+                } else {
+                    v.to_string()
+                }
+            },
+            str::to_owned,
+        )
+    };
     let mut out = String::new();
     match value {
         Value::Array(rows) => {
             if let Some(Value::Object(first)) = rows.first() {
-                out.push_str(&first.keys().map(String::as_str).collect::<Vec<_>>().join("\t"));
+                out.push_str(
+                    &first
+                        .keys()
+                        .map(String::as_str)
+                        .collect::<Vec<_>>()
+                        .join("\t"),
+                );
                 out.push('\n');
             }
             for row in rows.iter().filter_map(Value::as_object) {
@@ -213,8 +299,14 @@ mod tests {
 
     #[test]
     fn answers_for_people_are_lines() {
-        assert_eq!(text(&json!({"gid": "1", "revoked": true, "at": null})), "gid: 1\nrevoked: true\nat: -\n");
-        assert_eq!(text(&json!([{"a": "x", "b": 2}, {"a": "y", "b": 3}])), "a\tb\nx\t2\ny\t3\n");
+        assert_eq!(
+            text(&json!({"gid": "1", "revoked": true, "at": null})),
+            "gid: 1\nrevoked: true\nat: -\n"
+        );
+        assert_eq!(
+            text(&json!([{"a": "x", "b": 2}, {"a": "y", "b": 3}])),
+            "a\tb\nx\t2\ny\t3\n"
+        );
         assert_eq!(text(&json!([])), "");
     }
 }

@@ -47,25 +47,62 @@ pub(crate) struct TeamEntry {
 
 impl Bootstrap {
     /// Makes a workspace and notes it.
-    pub(crate) async fn workspace(&mut self, office: &Office, name: &str, paid: bool, organization: bool) -> Result<Gid, String> {
+    pub(crate) async fn workspace(
+        &mut self,
+        office: &Office,
+        name: &str,
+        paid: bool,
+        organization: bool,
+    ) -> Result<Gid, String> {
         let gid = office.create_workspace(name, paid, organization).await?;
         let plan = if paid { "paid" } else { "free" };
-        self.workspaces.push(WorkspaceEntry { gid: gid.to_string(), name: name.to_owned(), plan: plan.to_owned() });
+        self.workspaces.push(WorkspaceEntry {
+            gid: gid.to_string(),
+            name: name.to_owned(),
+            plan: plan.to_owned(),
+        });
         Ok(gid)
     }
 
     /// Makes a user with a seat and notes it.
-    pub(crate) async fn user(&mut self, office: &Office, who: (&str, &str), seat: (Gid, Role), password: &str) -> Result<Gid, String> {
-        let password = if password.is_empty() { office.password()? } else { password.to_owned() };
+    pub(crate) async fn user(
+        &mut self,
+        office: &Office,
+        who: (&str, &str),
+        seat: (Gid, Role),
+        password: &str,
+    ) -> Result<Gid, String> {
+        let password = if password.is_empty() {
+            office.password()?
+        } else {
+            password.to_owned()
+        };
         let place = office.node(Type::Workspace, &seat.0.to_string()).await?;
-        let gid = office.create_user(who.0, who.1, Some((&place, seat.1)), &password).await?;
-        self.users.push(UserEntry { gid: gid.to_string(), name: who.0.to_owned(), email: who.1.to_lowercase(), password });
+        let gid = office
+            .create_user(who.0, who.1, Some((&place, seat.1)), &password)
+            .await?;
+        self.users.push(UserEntry {
+            gid: gid.to_string(),
+            name: who.0.to_owned(),
+            email: who.1.to_lowercase(),
+            password,
+        });
         Ok(gid)
     }
 
     /// Makes a token.
-    pub(crate) async fn token(&self, office: &Office, who: Gid, description: &str) -> Result<String, String> {
-        Ok(office.create_token(who, description, None, None).await?.1.expose().to_owned())
+    pub(crate) async fn token(
+        &self,
+        office: &Office,
+        who: Gid,
+        description: &str,
+    ) -> Result<String, String> {
+        Ok(office
+            .create_token(who, description, None, None)
+            .await?
+            .1
+            .expose()
+            .to_owned())
     }
 }
 
@@ -78,7 +115,12 @@ fn file(folder: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When something can't be made or written.
-pub(crate) async fn prepare(office: &Office, config: &Config, demo: bool, root: &str) -> Result<Option<Bootstrap>, String> {
+pub(crate) async fn prepare(
+    office: &Office,
+    config: &Config,
+    demo: bool,
+    root: &str,
+) -> Result<Option<Bootstrap>, String> {
     let folder = config.folder();
     let begun = folder.join("bootstrap.begun");
     if begun.exists() {
@@ -90,13 +132,21 @@ pub(crate) async fn prepare(office: &Office, config: &Config, demo: bool, root: 
     let (base_url, auth_url) = (format!("{root}{}", crate::http::BASE), root.to_owned());
     if office.workspaces().await?.is_empty() {
         write_private(&begun, b"")?;
-        let mut boot = Bootstrap { base_url, auth_url, ..Bootstrap::default() };
+        let mut boot = Bootstrap {
+            base_url,
+            auth_url,
+            ..Bootstrap::default()
+        };
         if demo {
             demo::fill(&mut boot, office).await?;
         } else {
-            let place = boot.workspace(office, &config.admin.workspace, true, true).await?;
+            let place = boot
+                .workspace(office, &config.admin.workspace, true, true)
+                .await?;
             let who = (config.admin.name.as_str(), config.admin.email.as_str());
-            let admin = boot.user(office, who, (place, Role::Admin), &config.admin.password).await?;
+            let admin = boot
+                .user(office, who, (place, Role::Admin), &config.admin.password)
+                .await?;
             boot.personal_access_token = boot.token(office, admin, "First token").await?;
         }
         save(folder, &boot)?;
@@ -104,8 +154,11 @@ pub(crate) async fn prepare(office: &Office, config: &Config, demo: bool, root: 
         return Ok(Some(boot));
     }
     // Operators may remove the file, since it holds secrets; then it is not made again.
-    let Ok(bytes) = std::fs::read(file(folder)) else { return Ok(None) };
-    let mut boot: Bootstrap = serde_json::from_slice(&bytes).map_err(|e| format!("{}: {e}", file(folder).display()))?;
+    let Ok(bytes) = std::fs::read(file(folder)) else {
+        return Ok(None);
+    };
+    let mut boot: Bootstrap =
+        serde_json::from_slice(&bytes).map_err(|e| format!("{}: {e}", file(folder).display()))?;
     if boot.base_url != base_url || boot.auth_url != auth_url {
         (boot.base_url, boot.auth_url) = (base_url, auth_url);
         save(folder, &boot)?;

@@ -242,11 +242,26 @@ mod tests {
     #[test]
     fn the_command_line_is_sound_and_commands_travel_as_json() {
         Cli::command().debug_assert();
-        let cli = Cli::try_parse_from(["workgraph", "admin", "workspace", "plan", "12", "free", "--json", "--data", "d"]).unwrap();
-        let Some(Command::Admin { json: true, what }) = cli.command else { panic!("not an admin command") };
+        let cli = Cli::try_parse_from([
+            "workgraph",
+            "admin",
+            "workspace",
+            "plan",
+            "12",
+            "free",
+            "--json",
+            "--data",
+            "d",
+        ])
+        .unwrap();
+        let Some(Command::Admin { json: true, what }) = cli.command else {
+            panic!("not an admin command")
+        };
         let text = serde_json::to_string(&what).unwrap();
         let back: Admin = serde_json::from_str(&text).unwrap();
-        assert!(matches!(back, Admin::Workspace(WorkspaceCommand::Plan { gid, plan: PlanName::Free }) if gid == "12"));
+        assert!(
+            matches!(back, Admin::Workspace(WorkspaceCommand::Plan { gid, plan: PlanName::Free }) if gid == "12")
+        );
         assert!(Cli::try_parse_from(["workgraph", "serve", "--dmo"]).is_err());
     }
 }

@@ -1,67 +1,45 @@
 //! The demo: two workspaces and a small believable graph, made through the API itself.
 use crate::bootstrap::{Bootstrap, TeamEntry};
 use crate::office::Office;
+use serde::Deserialize;
 use serde_json::{Value, json};
+use workgraph_core::Type;
 use workgraph_core::access::Role;
 use workgraph_core::time::{Date, Time};
-use workgraph_core::Type;
 
-/// A task: name, section, assignee (index of the user), due in so many days, done, tag (index), subtasks.
-type Row = (&'static str, usize, Option<usize>, Option<i32>, bool, Option<usize>, &'static [&'static str]);
+/// The content: who does what is an index into the users, a tag one into the tags, and due dates
+/// count in days from today.
+const CONTENT: &str = include_str!("demo.json");
 
-const TAGS: &[&str] = &["urgent", "customer request", "research"];
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    tags: Vec<String>,
+    acme: Vec<Project>,
+    side: Vec<Project>,
+}
 
-/// A project: name, notes, sections, tasks.
-type Plan = (&'static str, &'static str, &'static [&'static str], &'static [Row]);
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Project {
+    name: String,
+    notes: String,
+    sections: serde_json::Map<String, Value>,
+}
 
-const LAUNCH: Plan = (
-    "Spring launch",
-    "Everything that has to happen before the new version is announced.",
-    &["To do", "In progress", "Done"],
-    &[
-        ("Write the announcement", 0, Some(0), Some(6), false, None, &["Draft", "Ask legal to read it", "Translate"]),
-        ("Record a three-minute demo video", 0, Some(2), Some(8), false, None, &["Script", "Recording", "Subtitles"]),
-        ("Prepare the pricing page", 0, Some(2), Some(4), false, Some(0), &[]),
-        ("Tell the beta customers", 0, None, Some(9), false, Some(1), &[]),
-        ("Book the webinar host", 0, None, None, false, None, &[]),
-        ("Update the screenshots in the docs", 1, Some(1), Some(2), false, None, &["Dark theme", "Light theme"]),
-        ("Fix the slow start on large files", 1, Some(1), Some(1), false, Some(0), &[]),
-        ("Load test with 10,000 users", 1, Some(1), Some(3), false, None, &[]),
-        ("Choose a launch date", 2, Some(0), Some(-5), true, None, &[]),
-        ("Agree on the three main messages", 2, Some(0), Some(-9), true, None, &[]),
-        ("Design the logo for the new version", 2, Some(2), Some(-3), true, None, &[]),
-    ],
-);
-
-const REQUESTS: Plan = (
-    "Customer requests",
-    "What customers ask for, and what becomes of it.",
-    &["New", "Planned", "Shipped"],
-    &[
-        ("Export a board as a spreadsheet", 0, None, None, false, Some(1), &[]),
-        ("Keyboard shortcut for the search", 0, None, None, false, Some(1), &[]),
-        ("Sort tasks by who created them", 0, None, None, false, None, &[]),
-        ("Dates in the calendar start on Monday", 0, Some(1), Some(12), false, None, &[]),
-        ("Mobile: upload several photos at once", 0, None, None, false, Some(2), &[]),
-        ("Single sign-on for small teams", 1, Some(1), Some(20), false, Some(1), &["Talk to three customers", "Write the proposal"]),
-        ("Archive projects in bulk", 1, Some(2), Some(15), false, None, &[]),
-        ("Dark theme for printed reports", 1, Some(2), Some(30), false, Some(2), &[]),
-        ("Mention a whole team in a comment", 2, Some(1), Some(-14), true, None, &[]),
-        ("Show the time zone beside due times", 2, Some(1), Some(-21), true, None, &[]),
-    ],
-);
-
-const OWN: Plan = (
-    "Bicycle restoration",
-    "",
-    &["Next", "Someday"],
-    &[
-        ("Order new brake pads", 0, Some(3), Some(5), false, None, &[]),
-        ("Sand the frame", 0, Some(3), None, false, None, &["Remove the old decals"]),
-        ("True the rear wheel", 0, Some(3), Some(11), false, None, &[]),
-        ("Find a matching saddle", 1, None, None, false, None, &[]),
-    ],
-);
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Task {
+    name: String,
+    assignee: Option<usize>,
+    due: Option<i32>,
+    #[serde(default)]
+    done: bool,
+    tag: Option<usize>,
+    #[serde(default)]
+    subtasks: Vec<String>,
+    comment: Option<String>,
+}
 
 /// Makes the demo and notes who and what is in it.
 ///
@@ -70,33 +48,89 @@ const OWN: Plan = (
 pub(crate) async fn fill(boot: &mut Bootstrap, office: &Office) -> Result<(), String> {
     let acme = boot.workspace(office, "Acme", true, true).await?;
     let side = boot.workspace(office, "Side Project", false, false).await?;
-    let ann = boot.user(office, ("Ann Admin", "ann@example.com"), (acme, Role::Admin), "").await?;
-    let ben = boot.user(office, ("Ben Builder", "ben@example.com"), (acme, Role::Member), "").await?;
-    let cleo = boot.user(office, ("Cleo Copywriter", "cleo@example.com"), (acme, Role::Member), "").await?;
-    let fay = boot.user(office, ("Fay Free", "fay@example.com"), (side, Role::Admin), "").await?;
+    let ann = boot
+        .user(
+            office,
+            ("Ann Admin", "ann@example.com"),
+            (acme, Role::Admin),
+            "",
+        )
+        .await?;
+    let ben = boot
+        .user(
+            office,
+            ("Ben Builder", "ben@example.com"),
+            (acme, Role::Member),
+            "",
+        )
+        .await?;
+    let cleo = boot
+        .user(
+            office,
+            ("Cleo Copywriter", "cleo@example.com"),
+            (acme, Role::Member),
+            "",
+        )
+        .await?;
+    let fay = boot
+        .user(
+            office,
+            ("Fay Free", "fay@example.com"),
+            (side, Role::Admin),
+            "",
+        )
+        .await?;
     let place = office.node(Type::Workspace, &acme.to_string()).await?;
-    let team = office.create_team("Product", &place, Some(ann), "public").await?;
-    boot.teams.push(TeamEntry { gid: team.to_string(), name: "Product".to_owned(), workspace: acme.to_string() });
+    let team = office
+        .create_team("Product", &place, Some(ann), "public")
+        .await?;
+    boot.teams.push(TeamEntry {
+        gid: team.to_string(),
+        name: "Product".to_owned(),
+        workspace: acme.to_string(),
+    });
     let node = office.node(Type::Team, &team.to_string()).await?;
     for who in [ben, cleo] {
         office.join_team(who, &node, false).await?;
     }
     boot.personal_access_token = boot.token(office, ann, "Demo").await?;
-    boot.rate_token = Some(boot.token(office, ben, "Demo, for trying out rate limits").await?);
+    boot.rate_token = Some(
+        boot.token(office, ben, "Demo, for trying out rate limits")
+            .await?,
+    );
     boot.free_token = Some(boot.token(office, fay, "Demo, free plan").await?);
 
+    let content: Content = serde_json::from_str(CONTENT).map_err(|e| e.to_string())?;
     let users: Vec<String> = boot.users.iter().map(|u| u.gid.clone()).collect();
-    let caller = Caller { office, token: &boot.personal_access_token, users: &users };
-    let mut tags = Vec::new();
-    for name in TAGS {
-        tags.push(caller.made("/tags", json!({"name": name, "workspace": acme.to_string()})).await?);
+    let token = &boot.personal_access_token;
+    let mut caller = Caller {
+        office,
+        token,
+        users: &users,
+        tags: Vec::new(),
+    };
+    for name in &content.tags {
+        let tag = json!({"name": name, "workspace": acme.to_string()});
+        let tag = caller.made("/tags", tag).await?;
+        caller.tags.push(tag);
     }
-    for plan in [&LAUNCH, &REQUESTS] {
-        caller.project(plan, json!({"team": team.to_string(), "workspace": acme.to_string()}), &tags).await?;
+    for project in content.acme {
+        let home = json!({"team": team.to_string(), "workspace": acme.to_string()});
+        caller.project(project, home).await?;
     }
-    let free = boot.free_token.as_deref().unwrap_or_default();
-    let caller = Caller { office, token: free, users: &users };
-    caller.project(&OWN, json!({"workspace": side.to_string()}), &[]).await
+    let token = boot.free_token.as_deref().unwrap_or_default();
+    let caller = Caller {
+        office,
+        token,
+        users: &users,
+        tags: Vec::new(),
+    };
+    for project in content.side {
+        caller
+            .project(project, json!({"workspace": side.to_string()}))
+            .await?;
+    }
+    Ok(())
 }
 
 /// Calls the API as a user.
@@ -104,40 +138,53 @@ struct Caller<'a> {
     office: &'a Office,
     token: &'a str,
     users: &'a [String],
+    tags: Vec<String>,
 }
 
 impl Caller<'_> {
-    async fn project(&self, plan: &Plan, mut data: Value, tags: &[String]) -> Result<(), String> {
-        let (name, notes, sections, rows) = plan;
+    async fn project(&self, project: Project, mut data: Value) -> Result<(), String> {
         if let Some(map) = data.as_object_mut() {
-            map.insert("name".to_owned(), (*name).into());
-            map.insert("notes".to_owned(), (*notes).into());
+            map.insert("name".to_owned(), project.name.into());
+            map.insert("notes".to_owned(), project.notes.into());
         }
-        let project = self.made("/projects", data).await?;
-        let mut places = Vec::new();
-        for section in *sections {
-            places.push(self.made(&format!("/projects/{project}/sections"), json!({"name": section})).await?);
+        let gid = self.made("/projects", data).await?;
+        for (name, tasks) in project.sections {
+            let path = format!("/projects/{gid}/sections");
+            let section = self.made(&path, json!({"name": name})).await?;
+            let tasks: Vec<Task> = serde_json::from_value(tasks).map_err(|e| e.to_string())?;
+            for task in tasks {
+                self.task(task, &gid, &section).await?;
+            }
         }
+        Ok(())
+    }
+
+    async fn task(&self, task: Task, project: &str, section: &str) -> Result<(), String> {
         let today = Date::of(Time::from_system(self.office.clock.now()));
-        for (at, (name, section, assignee, due, done, tag, subtasks)) in rows.iter().enumerate() {
-            let due = due.and_then(|days| today.add_days(days)).map(|d| d.to_string());
-            let assignee = assignee.and_then(|i| self.users.get(i));
-            let membership = json!([{"project": project, "section": places.get(*section)}]);
-            let data = json!({"name": name, "assignee": assignee, "due_on": due, "memberships": membership, "projects": [project]});
-            let task = self.made("/tasks", data).await?;
-            for subtask in *subtasks {
-                self.made(&format!("/tasks/{task}/subtasks"), json!({"name": subtask})).await?;
-            }
-            if let Some(tag) = tag.and_then(|i| tags.get(i)) {
-                self.call("POST", &format!("/tasks/{task}/addTag"), json!({"tag": tag})).await?;
-            }
-            if at == 0 {
-                self.made(&format!("/tasks/{task}/stories"), json!({"text": "I start on this tomorrow."})).await?;
-            }
-            if *done {
-                self.call("PUT", &format!("/tasks/{task}"), json!({"completed": true})).await?;
-                self.made(&format!("/tasks/{task}/stories"), json!({"text": "Done, thanks everyone!"})).await?;
-            }
+        let due = task.due.and_then(|days| today.add_days(days));
+        let data = json!({
+            "name": task.name,
+            "assignee": task.assignee.and_then(|i| self.users.get(i)),
+            "due_on": due.map(|d| d.to_string()),
+            "projects": [project],
+            "memberships": [{"project": project, "section": section}],
+        });
+        let gid = self.made("/tasks", data).await?;
+        for name in task.subtasks {
+            let path = format!("/tasks/{gid}/subtasks");
+            self.made(&path, json!({"name": name})).await?;
+        }
+        if let Some(tag) = task.tag.and_then(|i| self.tags.get(i)) {
+            let path = format!("/tasks/{gid}/addTag");
+            self.call("POST", &path, json!({"tag": tag})).await?;
+        }
+        if let Some(text) = task.comment {
+            let path = format!("/tasks/{gid}/stories");
+            self.made(&path, json!({"text": text})).await?;
+        }
+        if task.done {
+            let path = format!("/tasks/{gid}");
+            self.call("PUT", &path, json!({"completed": true})).await?;
         }
         Ok(())
     }
@@ -146,7 +193,8 @@ impl Caller<'_> {
     async fn made(&self, path: &str, data: Value) -> Result<String, String> {
         let reply = self.call("POST", path, data).await?;
         let gid = reply.pointer("/data/gid").and_then(Value::as_str);
-        gid.map(str::to_owned).ok_or_else(|| format!("POST {path}: the reply has no gid"))
+        gid.map(str::to_owned)
+            .ok_or_else(|| format!("POST {path}: the reply has no gid"))
     }
 
     async fn call(&self, method: &str, path: &str, data: Value) -> Result<Value, String> {
@@ -155,7 +203,13 @@ impl Caller<'_> {
 }
 
 /// Calls the API with a token.
-pub(crate) async fn call(api: &workgraph_api::Api, token: &str, method: &str, path: &str, data: Option<Value>) -> Result<Value, String> {
+pub(crate) async fn call(
+    api: &workgraph_api::Api,
+    token: &str,
+    method: &str,
+    path: &str,
+    data: Option<Value>,
+) -> Result<Value, String> {
     let (route, query) = path.split_once('?').unwrap_or((path, ""));
     let request = workgraph_api::Request {
         method: method.to_owned(),
@@ -163,7 +217,9 @@ pub(crate) async fn call(api: &workgraph_api::Api, token: &str, method: &str, pa
         query: query.to_owned(),
         authorization: vec![format!("Bearer {token}")],
         content_type: data.is_some().then(|| "application/json".to_owned()),
-        body: data.map(|data| json!({"data": data}).to_string().into()).unwrap_or_default(),
+        body: data
+            .map(|data| json!({"data": data}).to_string().into())
+            .unwrap_or_default(),
     };
     let reply = api.handle(request).await;
     let text = String::from_utf8_lossy(&reply.body);
@@ -176,15 +232,34 @@ pub(crate) async fn call(api: &workgraph_api::Api, token: &str, method: &str, pa
 /// What to try first, with lines that work as they are.
 pub(crate) async fn banner(boot: &Bootstrap, office: &Office) -> String {
     let (base, token) = (&boot.base_url, &boot.personal_access_token);
-    let mut out = format!("\nWorkgraph serves {base}\n\nThe token of {}:\n  {token}\n", boot.users.first().map_or("the admin", |u| &u.name));
-    let Some(workspace) = boot.workspaces.first().map(|w| &w.gid) else { return out };
+    let mut out = format!(
+        "\nWorkgraph serves {base}\n\nThe token of {}:\n  {token}\n",
+        boot.users.first().map_or("the admin", |u| &u.name)
+    );
+    let Some(workspace) = boot.workspaces.first().map(|w| &w.gid) else {
+        return out;
+    };
     let auth = format!("-H 'Authorization: Bearer {token}'");
     out.push_str(&format!("\nTry:\n  curl -s {auth} {base}/workspaces\n"));
-    let projects = call(&office.api, token, "GET", &format!("/workspaces/{workspace}/projects?limit=1"), None).await;
-    if let Some(project) = projects.ok().as_ref().and_then(|p| p.pointer("/data/0/gid")).and_then(Value::as_str) {
+    let projects = call(
+        &office.api,
+        token,
+        "GET",
+        &format!("/workspaces/{workspace}/projects?limit=1"),
+        None,
+    )
+    .await;
+    if let Some(project) = projects
+        .ok()
+        .as_ref()
+        .and_then(|p| p.pointer("/data/0/gid"))
+        .and_then(Value::as_str)
+    {
         let body = json!({"data": {"name": "Try Workgraph", "projects": [project]}});
         out.push_str(&format!("  curl -s {auth} '{base}/projects/{project}/tasks?opt_fields=name,assignee.name,due_on'\n"));
-        out.push_str(&format!("  curl -s {auth} -H 'Content-Type: application/json' -d '{body}' {base}/tasks\n"));
+        out.push_str(&format!(
+            "  curl -s {auth} -H 'Content-Type: application/json' -d '{body}' {base}/tasks\n"
+        ));
     }
     out
 }

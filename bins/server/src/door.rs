@@ -82,7 +82,9 @@ struct Lines {
 impl Door {
     /// A door with these bounds.
     pub(crate) fn new(http: &Http, metrics: Arc<Metrics>) -> Arc<Self> {
-        let ticks = |d: std::time::Duration| u32::try_from(d.as_millis() / u128::from(TICK_MILLIS)).unwrap_or(u32::MAX);
+        let ticks = |d: std::time::Duration| {
+            u32::try_from(d.as_millis() / u128::from(TICK_MILLIS)).unwrap_or(u32::MAX)
+        };
         Arc::new(Self {
             lines: Mutex::default(),
             now: Arc::new(AtomicU32::new(1)),
@@ -111,18 +113,35 @@ impl Door {
         lines.next += 1;
         let number = lines.next;
         let now = self.now.load(Relaxed);
-        let line = Arc::new(Line { active: AtomicU32::new(now), now: Arc::clone(&self.now), ..Line::default() });
+        let line = Arc::new(Line {
+            active: AtomicU32::new(now),
+            now: Arc::clone(&self.now),
+            ..Line::default()
+        });
         lines.open.insert(number, Arc::clone(&line));
         lines.by_ip.insert(ip, here + 1);
         self.metrics.connections.fetch_add(1, Relaxed);
-        Some((line, Inside { door: Arc::clone(self), number, ip }))
+        Some((
+            line,
+            Inside {
+                door: Arc::clone(self),
+                number,
+                ip,
+            },
+        ))
     }
 
     /// Moves time on by a tick and ends the connections whose time is up.
     pub(crate) fn tick(&self) {
         let now = self.now.fetch_add(1, Relaxed) + 1;
         let over = |l: &&Arc<Line>| l.is_over(now, self.header, self.idle);
-        let over: Vec<_> = self.lines().open.values().filter(over).map(Arc::clone).collect();
+        let over: Vec<_> = self
+            .lines()
+            .open
+            .values()
+            .filter(over)
+            .map(Arc::clone)
+            .collect();
         for task in over.iter().filter_map(|l| l.task.get()) {
             task.abort();
         }
@@ -167,7 +186,11 @@ pub(crate) struct Socket {
 impl Socket {
     /// Wraps a socket.
     pub(crate) fn new(stream: TcpStream, line: Arc<Line>) -> Self {
-        Self { stream, line, fresh: true }
+        Self {
+            stream,
+            line,
+            fresh: true,
+        }
     }
     fn wrote(&self, outcome: &Poll<io::Result<usize>>) {
         if matches!(outcome, Poll::Ready(Ok(n)) if *n > 0) {
@@ -177,7 +200,11 @@ impl Socket {
 }
 
 impl AsyncRead for Socket {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(cx, buf);
         let new = buf.filled().get(before..).unwrap_or_default();
@@ -194,12 +221,20 @@ impl AsyncRead for Socket {
 }
 
 impl AsyncWrite for Socket {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.wrote(&outcome);
         outcome
     }
-    fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
         self.wrote(&outcome);
         outcome

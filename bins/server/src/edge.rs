@@ -48,11 +48,15 @@ impl Edge {
         let limit = self.http.request_timeout;
         let outcome = if request.method == "GET" {
             let call = Caught(Box::pin(self.api.handle(request)));
-            tokio::time::timeout(limit, call).await.map(|r| r.ok_or("a handler panicked".to_owned()))
+            tokio::time::timeout(limit, call)
+                .await
+                .map(|r| r.ok_or("a handler panicked".to_owned()))
         } else {
             let api = Arc::clone(&self.api);
             let task = tokio::spawn(async move { api.handle(request).await });
-            tokio::time::timeout(limit, task).await.map(|r| r.map_err(|_| "a handler panicked".to_owned()))
+            tokio::time::timeout(limit, task)
+                .await
+                .map(|r| r.map_err(|_| "a handler panicked".to_owned()))
         };
         match outcome {
             Ok(Ok(reply)) => Ran::Replied(reply),

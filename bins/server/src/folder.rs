@@ -17,7 +17,11 @@ pub(crate) fn make(path: &Path) -> Result<(), String> {
     if path.is_dir() {
         return Ok(());
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|e| format!("{}: {e}", path.display()))
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Writes a file that only its owner may read: all of it, or none.
@@ -31,10 +35,20 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
     if draft.exists() {
         std::fs::remove_file(&draft).map_err(say)?;
     }
-    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&draft).map_err(say)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(say)?;
+    let mut file = OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(&draft)
+        .map_err(say)?;
+    file.write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .map_err(say)?;
     std::fs::rename(&draft, path).map_err(say)?;
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     File::open(folder).and_then(|f| f.sync_all()).map_err(say)
 }
 
@@ -56,17 +70,27 @@ struct Keys {
 pub(crate) fn keys(folder: &Path, entropy: &dyn Entropy) -> Result<KeyRing, String> {
     let path = folder.join("keys.json");
     if !path.exists() {
-        let keys = Keys { current: 1, keys: BTreeMap::from([(1, hex(&random::<32>(entropy)?))]), retired: Vec::new() };
+        let keys = Keys {
+            current: 1,
+            keys: BTreeMap::from([(1, hex(&random::<32>(entropy)?))]),
+            retired: Vec::new(),
+        };
         let text = serde_json::to_vec_pretty(&keys).map_err(|e| e.to_string())?;
         write_private(&path, &text)?;
     }
     let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let wrong = |why: &str| format!("{}: {why}", path.display());
     let file: Keys = serde_json::from_slice(&bytes).map_err(|e| wrong(&e.to_string()))?;
-    let key = |kid: u16| file.keys.get(&kid).and_then(|t| unhex(t)).ok_or_else(|| wrong("a key is missing or garbled"));
+    let key = |kid: u16| {
+        file.keys
+            .get(&kid)
+            .and_then(|t| unhex(t))
+            .ok_or_else(|| wrong("a key is missing or garbled"))
+    };
     let mut ring = KeyRing::new(file.current, key(file.current)?);
     for kid in file.keys.keys().filter(|k| **k != file.current) {
-        ring.add(*kid, key(*kid)?).map_err(|e| wrong(&e.to_string()))?;
+        ring.add(*kid, key(*kid)?)
+            .map_err(|e| wrong(&e.to_string()))?;
     }
     for kid in &file.retired {
         ring.retire(*kid).map_err(|e| wrong(&e.to_string()))?;
@@ -101,7 +125,10 @@ mod tests {
         let before = std::fs::read(path.join("keys.json")).unwrap();
         keys(&path, &entropy).unwrap();
         assert_eq!(std::fs::read(path.join("keys.json")).unwrap(), before);
-        let mode = std::fs::metadata(path.join("keys.json")).unwrap().permissions().mode();
+        let mode = std::fs::metadata(path.join("keys.json"))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
         std::fs::write(path.join("keys.json"), "{\"current\":2,\"keys\":{}}").unwrap();
         assert!(keys(&path, &entropy).is_err());

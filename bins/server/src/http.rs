@@ -1,4 +1,5 @@
 //! HTTP: from a request of hyper's to one of the API's, and back.
+use crate::body::{self, Refusal};
 use crate::door::{Busy, Line};
 use crate::edge::{Edge, Ran};
 use bytes::Bytes;
@@ -10,7 +11,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
-use std::time::Duration;
 use workgraph_api::Reply;
 use workgraph_limits::Permit;
 use workgraph_wire::{error::error, message};
@@ -20,9 +20,6 @@ pub(crate) const BASE: &str = "/api/1.0";
 const HEAD_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 100;
 const URI_MAX: usize = 8 << 10;
-/// How much of a body that is too large is read on, so that the client gets to read the answer.
-const SPILL_MAX: usize = 8 << 20;
-const SPILL_TIME: Duration = Duration::from_secs(2);
 
 /// A body with what must live until it is sent.
 #[derive(Debug)]
@@ -35,7 +32,10 @@ pub(crate) struct Outgoing {
 impl Body for Outgoing {
     type Data = Bytes;
     type Error = Infallible;
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Poll::Ready(self.bytes.take().map(|b| Ok(Frame::data(b))))
     }
     fn is_end_stream(&self) -> bool {
@@ -55,10 +55,18 @@ struct Answer {
 
 impl Answer {
     fn refuse(status: u16, text: &str) -> Self {
-        Self { reply: Reply::json(status, error(text)), close: status != 404, kind: JSON }
+        Self {
+            reply: Reply::json(status, error(text)),
+            close: status != 404,
+            kind: JSON,
+        }
     }
     fn text(status: u16, text: String) -> Self {
-        Self { reply: Reply::json(status, text.into_bytes()), close: false, kind: TEXT }
+        Self {
+            reply: Reply::json(status, text.into_bytes()),
+            close: false,
+            kind: TEXT,
+        }
     }
 }
 
@@ -66,7 +74,11 @@ const JSON: &str = "application/json; charset=UTF-8";
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Answers a request.
-pub(crate) async fn serve(edge: Arc<Edge>, line: Arc<Line>, request: Request<Incoming>) -> Result<Response<Outgoing>, Infallible> {
+pub(crate) async fn serve(
+    edge: Arc<Edge>,
+    line: Arc<Line>,
+    request: Request<Incoming>,
+) -> Result<Response<Outgoing>, Infallible> {
     let busy = line.request();
     let began = edge.clock.uptime();
     let counted = Gauge::up(&edge);
@@ -81,30 +93,56 @@ pub(crate) async fn serve(edge: Arc<Edge>, line: Arc<Line>, request: Request<Inc
         Some(refusal) => refusal,
         None => route(&edge, request).await,
     };
-    let Answer { mut reply, close, kind } = answer;
+    let Answer {
+        mut reply,
+        close,
+        kind,
+    } = answer;
     let took = edge.clock.uptime().saturating_sub(began);
-    edge.metrics.count(reply.operation, read, reply.status, took);
+    edge.metrics
+        .count(reply.operation, read, reply.status, took);
     if edge.log_requests {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        tracing::info!(id, method = method.as_str(), operation = reply.operation, status = reply.status, micros, "request");
+        tracing::info!(
+            id,
+            method = method.as_str(),
+            operation = reply.operation,
+            status = reply.status,
+            micros,
+            "request"
+        );
     }
     drop(counted);
     let body = Bytes::from(std::mem::take(&mut reply.body));
     let empty = reply.status == 204;
-    let outgoing = Outgoing { bytes: (!empty).then_some(body), _permit: reply.permit.take(), _busy: Some(busy) };
+    let outgoing = Outgoing {
+        bytes: (!empty).then_some(body),
+        _permit: reply.permit.take(),
+        _busy: Some(busy),
+    };
     let mut response = Response::new(outgoing);
-    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.reserve(12);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("private, no-store"),
+    );
     if let Ok(id) = HeaderValue::try_from(id) {
         headers.insert(HeaderName::from_static("x-request-id"), id);
     }
     for (name, value) in &reply.headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+        if let (Ok(name), Ok(value)) = (
+            HeaderName::from_bytes(name.as_bytes()),
+            HeaderValue::from_str(value),
+        ) {
             headers.append(name, value);
         }
     }
@@ -119,23 +157,44 @@ pub(crate) async fn serve(edge: Arc<Edge>, line: Arc<Line>, request: Request<Inc
 }
 
 /// Answers on the listener of the metrics, which has nothing of the API.
-pub(crate) async fn serve_metrics(edge: Arc<Edge>, request: Request<Incoming>) -> Result<Response<Outgoing>, Infallible> {
-    let answer = if request.uri().path().starts_with("/-/") { own(&edge, &request, true).await } else { None };
-    let Answer { reply, kind, .. } = answer.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE));
-    let mut response = Response::new(Outgoing { bytes: Some(reply.body.into()), _permit: None, _busy: None });
-    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+pub(crate) async fn serve_metrics(
+    edge: Arc<Edge>,
+    request: Request<Incoming>,
+) -> Result<Response<Outgoing>, Infallible> {
+    let answer = if request.uri().path().starts_with("/-/") {
+        own(&edge, &request, true).await
+    } else {
+        None
+    };
+    let Answer { reply, kind, .. } =
+        answer.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE));
+    let mut response = Response::new(Outgoing {
+        bytes: Some(reply.body.into()),
+        _permit: None,
+        _busy: None,
+    });
+    *response.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     Ok(response)
 }
 
 /// What is wrong with a request before anything looks at what it asks for.
 fn check(request: &Request<Incoming>) -> Option<Answer> {
     let headers = request.headers();
-    let path = request.uri().path_and_query().map_or(0, |p| p.as_str().len());
+    let path = request
+        .uri()
+        .path_and_query()
+        .map_or(0, |p| p.as_str().len());
     if path > URI_MAX {
         return Some(Answer::refuse(414, "The request address is too long"));
     }
-    let size: usize = headers.iter().map(|(n, v)| n.as_str().len() + v.len() + 4).sum();
+    let size: usize = headers
+        .iter()
+        .map(|(n, v)| n.as_str().len() + v.len() + 4)
+        .sum();
     if headers.len() > HEADERS_MAX || size + path > HEAD_MAX {
         return Some(Answer::refuse(431, "The request headers are too large"));
     }
@@ -143,23 +202,29 @@ fn check(request: &Request<Incoming>) -> Option<Answer> {
     let host_is_wrong = match (hosts.next(), hosts.next()) {
         (Some(_), Some(_)) => true,
         (Some(host), None) => host.to_str().is_err(),
-        (None, _) => request.version() != Version::HTTP_10 && (request.version() != Version::HTTP_2 || request.uri().authority().is_none()),
+        (None, _) => {
+            request.version() != Version::HTTP_10
+                && (request.version() != Version::HTTP_2 || request.uri().authority().is_none())
+        }
     };
     if host_is_wrong {
         return Some(Answer::refuse(400, "Host: one such header is needed"));
-    }
-    if headers.contains_key(header::TRANSFER_ENCODING) && headers.contains_key(header::CONTENT_LENGTH) {
-        return Some(Answer::refuse(400, "Content-Length and Transfer-Encoding can't both be given"));
     }
     None
 }
 
 async fn route(edge: &Arc<Edge>, request: Request<Incoming>) -> Answer {
     let path = request.uri().path();
-    let below = path.strip_prefix(BASE).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let below = path
+        .strip_prefix(BASE)
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
     if let Some(below) = below {
         if request.method() == hyper::Method::OPTIONS && edge.http.cors {
-            return Answer { reply: Reply::json(204, Vec::new()), close: false, kind: JSON };
+            return Answer {
+                reply: Reply::json(204, Vec::new()),
+                close: false,
+                kind: JSON,
+            };
         }
         let start = path.len() - below.len();
         return api(edge, request, start).await;
@@ -188,16 +253,24 @@ async fn own(edge: &Edge, request: &Request<Incoming>, metrics: bool) -> Option<
 async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answer {
     let (head, body) = request.into_parts();
     let awaits = head.headers.contains_key(header::EXPECT);
-    let bytes = match tokio::time::timeout(edge.http.body_timeout, collect(body, edge.api.settings().body_max, awaits)).await {
+    let bytes = match tokio::time::timeout(
+        edge.http.body_timeout,
+        body::collect(body, edge.api.settings().body_max, awaits),
+    )
+    .await
+    {
         Ok(Ok(bytes)) => bytes,
-        Ok(Err(refusal)) => return refusal,
+        Ok(Err(Refusal(status, text))) => return Answer::refuse(status, text),
         Err(_) => return Answer::refuse(408, "The request body did not arrive in time"),
     };
     let mut authorization = Vec::new();
     for value in head.headers.get_all(header::AUTHORIZATION) {
         authorization.push(String::from_utf8_lossy(value.as_bytes()).into_owned());
     }
-    let content_type = head.headers.get(header::CONTENT_TYPE).map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
+    let content_type = head
+        .headers
+        .get(header::CONTENT_TYPE)
+        .map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
     let request = workgraph_api::Request {
         method: head.method.as_str().to_owned(),
         path: head.uri.path().get(start..).unwrap_or_default().to_owned(),
@@ -207,72 +280,43 @@ async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answ
         body: bytes,
     };
     match edge.run(request).await {
-        Ran::Replied(reply) => Answer { reply, close: false, kind: JSON },
-        Ran::Late => Answer::refuse(504, "The request took too long. A change it makes may still be made"),
-    }
-}
-
-/// The whole body, or a refusal if it is too large or breaks off.
-async fn collect(mut body: Incoming, most: usize, awaits: bool) -> Result<Bytes, Answer> {
-    let too_large = || Answer::refuse(413, message::BODY_TOO_LARGE);
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > most && (awaits || announced > SPILL_MAX) {
-        return Err(too_large());
-    }
-    let mut whole: Vec<u8> = Vec::new();
-    let mut first = Bytes::new();
-    while let Some(data) = next(&mut body).await? {
-        if announced > most || first.len() + whole.len() + data.len() > most {
-            let mut spilt = 0;
-            let spill = async {
-                while let Ok(Some(data)) = next(&mut body).await {
-                    spilt += data.len();
-                    if spilt > SPILL_MAX {
-                        break;
-                    }
-                }
-            };
-            // Whether it all came or not, the answer is the same.
-            let _ = tokio::time::timeout(SPILL_TIME, spill).await;
-            return Err(too_large());
-        }
-        if first.is_empty() && whole.is_empty() {
-            first = data;
-        } else {
-            if whole.is_empty() {
-                whole.reserve(announced.min(most).max(first.len() + data.len()));
-                whole.extend_from_slice(&std::mem::take(&mut first));
-            }
-            whole.extend_from_slice(&data);
-        }
-    }
-    Ok(if whole.is_empty() { first } else { whole.into() })
-}
-
-/// The next piece of a body.
-async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Answer> {
-    loop {
-        match std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
-            None => return Ok(None),
-            Some(Err(_)) => return Err(Answer::refuse(400, "The request body is broken")),
-            Some(Ok(frame)) => {
-                if let Ok(data) = frame.into_data() {
-                    return Ok(Some(data));
-                }
-            }
-        }
+        Ran::Replied(reply) => Answer {
+            reply,
+            close: false,
+            kind: JSON,
+        },
+        Ran::Late => Answer::refuse(
+            504,
+            "The request took too long. A change it makes may still be made",
+        ),
     }
 }
 
 /// Lets scripts of any page call the API with a token of their own; cookies play no part.
 fn cors(headers: &mut HeaderMap, preflight: bool) {
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("Location, Retry-After, X-Request-Id"));
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_ORIGIN,
+        HeaderValue::from_static("*"),
+    );
+    headers.insert(
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static("Location, Retry-After, X-Request-Id"),
+    );
     if preflight {
-        let allowed = "Authorization, Content-Type, X-Asana-Client-Lib, Asana-Enable, Asana-Disable";
-        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
-        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, PUT, DELETE, OPTIONS"));
-        headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        let allowed =
+            "Authorization, Content-Type, X-Asana-Client-Lib, Asana-Enable, Asana-Disable";
+        headers.insert(
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            HeaderValue::from_static(allowed),
+        );
+        headers.insert(
+            header::ACCESS_CONTROL_ALLOW_METHODS,
+            HeaderValue::from_static("GET, POST, PUT, DELETE, OPTIONS"),
+        );
+        headers.insert(
+            header::ACCESS_CONTROL_MAX_AGE,
+            HeaderValue::from_static("600"),
+        );
     }
 }
 

@@ -21,12 +21,19 @@ const HARD_HEADERS: usize = 200;
 ///
 /// # Errors
 /// When signals can't be watched.
-pub(crate) async fn serve(edge: Arc<Edge>, listener: TcpListener, metrics: Option<TcpListener>) -> Result<(), String> {
+pub(crate) async fn serve(
+    edge: Arc<Edge>,
+    listener: TcpListener,
+    metrics: Option<TcpListener>,
+) -> Result<(), String> {
     let door = Door::new(&edge.http, Arc::clone(&edge.metrics));
     let builder = Arc::new(builder(&edge));
     let graceful = GracefulShutdown::new();
     let watch = |kind| signal(kind).map_err(|e| format!("signals can't be watched: {e}"));
-    let (mut term, mut int) = (watch(SignalKind::terminate())?, watch(SignalKind::interrupt())?);
+    let (mut term, mut int) = (
+        watch(SignalKind::terminate())?,
+        watch(SignalKind::interrupt())?,
+    );
     if let Some(listener) = metrics {
         tokio::spawn(serve_metrics(Arc::clone(&edge), listener));
     }
@@ -87,8 +94,20 @@ fn builder(edge: &Edge) -> Builder<TokioExecutor> {
     builder
 }
 
-fn connect(edge: &Arc<Edge>, door: &Arc<Door>, builder: &Arc<Builder<TokioExecutor>>, graceful: &GracefulShutdown, stream: TcpStream) {
-    let Some((line, inside)) = stream.peer_addr().ok().and_then(|peer| door.enter(peer.ip())) else { return };
+fn connect(
+    edge: &Arc<Edge>,
+    door: &Arc<Door>,
+    builder: &Arc<Builder<TokioExecutor>>,
+    graceful: &GracefulShutdown,
+    stream: TcpStream,
+) {
+    let Some((line, inside)) = stream
+        .peer_addr()
+        .ok()
+        .and_then(|peer| door.enter(peer.ip()))
+    else {
+        return;
+    };
     // A socket without it is slower, not wrong.
     let _ = stream.set_nodelay(true);
     let (edge, builder, watcher) = (Arc::clone(edge), Arc::clone(builder), graceful.watcher());
@@ -96,7 +115,8 @@ fn connect(edge: &Arc<Edge>, door: &Arc<Door>, builder: &Arc<Builder<TokioExecut
     let task = tokio::spawn(async move {
         let _inside = inside;
         let io = TokioIo::new(Socket::new(stream, Arc::clone(&line)));
-        let service = service_fn(move |request| http::serve(Arc::clone(&edge), Arc::clone(&line), request));
+        let service =
+            service_fn(move |request| http::serve(Arc::clone(&edge), Arc::clone(&line), request));
         let connection = builder.serve_connection(io, service).into_owned();
         if let Err(e) = watcher.watch(connection).await {
             tracing::debug!(why = e.to_string(), "a connection broke");
@@ -108,14 +128,22 @@ fn connect(edge: &Arc<Edge>, door: &Arc<Door>, builder: &Arc<Builder<TokioExecut
 /// A listener for nothing but metrics and health, which may be on another network.
 async fn serve_metrics(edge: Arc<Edge>, listener: TcpListener) {
     let mut plain = Builder::new(TokioExecutor::new());
-    plain.http1().timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(10));
+    plain
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(10));
     let plain = Arc::new(plain);
     while let Ok((stream, _)) = listener.accept().await {
         let (edge, plain) = (Arc::clone(&edge), Arc::clone(&plain));
         tokio::spawn(async move {
-            let service = service_fn(move |request| http::serve_metrics(Arc::clone(&edge), request));
+            let service =
+                service_fn(move |request| http::serve_metrics(Arc::clone(&edge), request));
             // A scraper that goes away is no matter.
-            let _ = tokio::time::timeout(Duration::from_secs(60), plain.serve_connection(TokioIo::new(stream), service)).await;
+            let _ = tokio::time::timeout(
+                Duration::from_secs(60),
+                plain.serve_connection(TokioIo::new(stream), service),
+            )
+            .await;
         });
     }
 }

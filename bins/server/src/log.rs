@@ -9,9 +9,14 @@ use tracing_subscriber::fmt;
 /// # Errors
 /// When the level is not a level.
 pub(crate) fn start(log: &Log) -> Result<(), String> {
-    let filter = EnvFilter::builder().parse(&log.level).map_err(|e| format!("log.level: {e}"))?;
+    let filter = EnvFilter::builder()
+        .parse(&log.level)
+        .map_err(|e| format!("log.level: {e}"))?;
     let terminal = std::io::stderr().is_terminal();
-    let builder = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let builder = fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false);
     let started = match log.format.as_str() {
         "json" => builder.json().flatten_event(true).try_init(),
         "auto" if !terminal => builder.json().flatten_event(true).try_init(),
@@ -20,7 +25,10 @@ pub(crate) fn start(log: &Log) -> Result<(), String> {
     started.map_err(|e| format!("logging can't start: {e}"))?;
     std::panic::set_hook(Box::new(|panic| {
         // The message may hold a client's data, so only the place is logged.
-        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let place = panic
+            .location()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         tracing::error!(place, "a thread panicked");
     }));
     Ok(())

@@ -1,5 +1,7 @@
 //! The `workgraph` command.
+mod accounts;
 mod admin;
+mod body;
 mod bootstrap;
 mod cli;
 mod config;
@@ -12,8 +14,10 @@ mod listen;
 mod log;
 mod metrics;
 mod office;
+mod password;
 mod run;
 mod seams;
+mod setting;
 mod socket;
 mod storage;
 
@@ -34,9 +38,15 @@ fn main() -> ExitCode {
 
 fn dispatch(cli: Cli) -> Result<ExitCode, String> {
     // Names and values that are not UTF-8 can't be settings.
-    let environment = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+    let environment = std::env::vars_os()
+        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
     let config = config::load(&cli.flags, environment)?;
-    let command = cli.command.unwrap_or_else(|| Command::Serve(Serve { demo: true, ..Serve::default() }));
+    let command = cli.command.unwrap_or_else(|| {
+        Command::Serve(Serve {
+            demo: true,
+            ..Serve::default()
+        })
+    });
     match command {
         Command::Serve(options) => {
             log::start(&config.log)?;
@@ -44,14 +54,21 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
         }
         Command::Admin { json, what } => {
             let answer = runtime(false)?.block_on(run::admin(&config, with_password(what)?))?;
-            print!("{}", if json { format!("{answer}\n") } else { admin::text(&answer) });
+            print!(
+                "{}",
+                if json {
+                    format!("{answer}\n")
+                } else {
+                    admin::text(&answer)
+                }
+            );
         }
         Command::Backup { file } => {
-            storage::backup(&config.database(), &file)?;
+            storage::backup(config.folder(), &file)?;
             println!("{}", file.display());
         }
         Command::Check => {
-            let problems = storage::check(&config.database())?;
+            let problems = storage::check(config.folder())?;
             for problem in &problems {
                 println!("{problem}");
             }
@@ -61,21 +78,37 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
             }
             println!("no problems");
         }
-        Command::Config { what: ConfigCommand::Print } => print!("{}", config::print(&config)),
+        Command::Config {
+            what: ConfigCommand::Print,
+        } => print!("{}", config::print(&config)),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn runtime(many: bool) -> Result<tokio::runtime::Runtime, String> {
-    let mut builder = if many { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
-    builder.enable_all().build().map_err(|e| format!("the runtime can't start: {e}"))
+    let mut builder = if many {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+    };
+    builder
+        .enable_all()
+        .build()
+        .map_err(|e| format!("the runtime can't start: {e}"))
 }
 
 /// Reads the password where one is to be read.
 fn with_password(mut what: Admin) -> Result<Admin, String> {
-    if let Admin::User(UserCommand::Create { password_stdin: true, password, .. }) = &mut what {
+    if let Admin::User(UserCommand::Create {
+        password_stdin: true,
+        password,
+        ..
+    }) = &mut what
+    {
         let mut line = String::new();
-        std::io::stdin().read_line(&mut line).map_err(|e| format!("the password can't be read: {e}"))?;
+        std::io::stdin()
+            .read_line(&mut line)
+            .map_err(|e| format!("the password can't be read: {e}"))?;
         *password = Some(line.trim_end_matches(['\r', '\n']).to_owned());
     }
     Ok(what)

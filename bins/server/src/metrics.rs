@@ -44,7 +44,9 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// All at zero.
     pub(crate) fn new() -> Self {
-        let names = workgraph_api::operations::all().map(|o| o.id).chain(std::iter::once(""));
+        let names = workgraph_api::operations::all()
+            .map(|o| o.id)
+            .chain(std::iter::once(""));
         Self {
             operations: names.map(|n| (n, Default::default())).collect(),
             reads: Histogram::default(),
@@ -59,7 +61,10 @@ impl Metrics {
     /// Counts a reply.
     pub(crate) fn count(&self, operation: &'static str, read: bool, status: u16, took: Duration) {
         let class = usize::from(status / 100).saturating_sub(1);
-        let row = self.operations.get(operation).or_else(|| self.operations.get(""));
+        let row = self
+            .operations
+            .get(operation)
+            .or_else(|| self.operations.get(""));
         if let Some(counter) = row.and_then(|r| r.get(class)) {
             counter.fetch_add(1, Relaxed);
         }
@@ -92,7 +97,10 @@ impl Metrics {
             for (class, count) in classes.iter().enumerate() {
                 let count = count.load(Relaxed);
                 if count > 0 {
-                    rows.push((format!("{{operation=\"{name}\",status=\"{}xx\"}}", class + 1), count.to_string()));
+                    rows.push((
+                        format!("{{operation=\"{name}\",status=\"{}xx\"}}", class + 1),
+                        count.to_string(),
+                    ));
                 }
             }
         }
@@ -103,17 +111,36 @@ impl Metrics {
             for (at, count) in histogram.counts.iter().enumerate() {
                 sum += count.load(Relaxed);
                 let bound = BUCKETS.get(at).map_or("+Inf", |(_, name)| name);
-                rows.push((format!("_bucket{{class=\"{class}\",le=\"{bound}\"}}"), sum.to_string()));
+                rows.push((
+                    format!("_bucket{{class=\"{class}\",le=\"{bound}\"}}"),
+                    sum.to_string(),
+                ));
             }
             let seconds = Duration::from_micros(histogram.micros.load(Relaxed)).as_secs_f64();
             rows.push((format!("_sum{{class=\"{class}\"}}"), seconds.to_string()));
             rows.push((format!("_count{{class=\"{class}\"}}"), sum.to_string()));
         }
         line("histogram", "request_seconds", &rows);
-        line("gauge", "requests_in_flight", &one(&self.in_flight.load(Relaxed)));
-        line("gauge", "connections", &one(&self.connections.load(Relaxed)));
-        line("counter", "connections_refused_total", &one(&self.refused.load(Relaxed)));
-        line("counter", "request_faults_total", &one(&self.faults.load(Relaxed)));
+        line(
+            "gauge",
+            "requests_in_flight",
+            &one(&self.in_flight.load(Relaxed)),
+        );
+        line(
+            "gauge",
+            "connections",
+            &one(&self.connections.load(Relaxed)),
+        );
+        line(
+            "counter",
+            "connections_refused_total",
+            &one(&self.refused.load(Relaxed)),
+        );
+        line(
+            "counter",
+            "request_faults_total",
+            &one(&self.faults.load(Relaxed)),
+        );
         let counts = limiter.counts();
         line("counter", "limiter_admitted_total", &one(&counts.admitted));
         let refused = [
@@ -123,7 +150,8 @@ impl Metrics {
             ("concurrent_writes", counts.concurrent_writes),
             ("cost", counts.cost),
         ];
-        let refused = refused.map(|(name, count)| (format!("{{limit=\"{name}\"}}"), count.to_string()));
+        let refused =
+            refused.map(|(name, count)| (format!("{{limit=\"{name}\"}}"), count.to_string()));
         line("counter", "limiter_refused_total", &refused);
         line("gauge", "limiter_keys", &one(&limiter.tracked()));
         for (name, value) in store {

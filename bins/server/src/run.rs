@@ -28,12 +28,19 @@ impl Base {
     fn open(config: &Config) -> Result<Self, String> {
         folder::make(config.folder())?;
         let storage = Arc::new(Storage::open(config.folder())?);
-        Ok(Self { storage, clock: Arc::new(WallClock::start()), entropy: Arc::new(SystemEntropy::new()) })
+        Ok(Self {
+            storage,
+            clock: Arc::new(WallClock::start()),
+            entropy: Arc::new(SystemEntropy::new()),
+        })
     }
 
     /// An API that gives gids above all in the store. Only one may give gids at a time.
     fn api(&self, config: &Config, limits: workgraph_limits::Settings) -> Result<Arc<Api>, String> {
-        let mint = Mint::new(u8::try_from(config.node).unwrap_or_default(), self.storage.floor()?);
+        let mint = Mint::new(
+            u8::try_from(config.node).unwrap_or_default(),
+            self.storage.floor()?,
+        );
         Ok(Arc::new(Api::new(Parts {
             graph: Arc::clone(&self.storage.graph),
             tokens: Arc::clone(&self.storage.tokens),
@@ -47,7 +54,12 @@ impl Base {
     }
 
     fn office(&self, api: Arc<Api>) -> Office {
-        Office { api, storage: Arc::clone(&self.storage), clock: self.clock.clone(), entropy: self.entropy.clone() }
+        Office {
+            api,
+            storage: Arc::clone(&self.storage),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+        }
     }
 }
 
@@ -57,12 +69,24 @@ impl Base {
 /// When it can't start.
 pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), String> {
     let base = Base::open(&config)?;
-    let bind = async |address: &str| TcpListener::bind(address).await.map_err(|e| format!("can't listen on {address}: {e}"));
+    let bind = async |address: &str| {
+        TcpListener::bind(address)
+            .await
+            .map_err(|e| format!("can't listen on {address}: {e}"))
+    };
     let listener = bind(&config.listen).await?;
     let address = listener.local_addr().map_err(|e| e.to_string())?;
     let own_metrics = config.metrics_listen.is_empty();
-    let metrics_listener = if own_metrics { None } else { Some(bind(&config.metrics_listen).await?) };
-    let root = if config.public_url.is_empty() { format!("http://{}", reachable(address)) } else { config.public_url.clone() };
+    let metrics_listener = if own_metrics {
+        None
+    } else {
+        Some(bind(&config.metrics_listen).await?)
+    };
+    let root = if config.public_url.is_empty() {
+        format!("http://{}", reachable(address))
+    } else {
+        config.public_url.clone()
+    };
     config.api.base_url = format!("{root}{}", crate::http::BASE);
 
     // The first start calls the API often; those calls are nobody's and count against no limit.
@@ -77,7 +101,10 @@ pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), Str
     let api = base.api(&config, config.limits)?;
     let office = Arc::new(base.office(Arc::clone(&api)));
     if let Err(e) = socket::listen(config.folder(), office) {
-        tracing::warn!(why = e.to_string(), "there is no admin socket, so `workgraph admin` works only while the server does not run");
+        tracing::warn!(
+            why = e.to_string(),
+            "there is no admin socket, so `workgraph admin` works only while the server does not run"
+        );
     }
     let edge = Arc::new(Edge {
         api,
@@ -92,7 +119,13 @@ pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), Str
         prefix: hex(&random::<6>(&*base.entropy)?),
         number: AtomicU64::new(1),
     });
-    tracing::info!(address = address.to_string(), base_url = config.api.base_url, data = config.data, demo = options.demo, "serving");
+    tracing::info!(
+        address = address.to_string(),
+        base_url = config.api.base_url,
+        data = config.data,
+        demo = options.demo,
+        "serving"
+    );
     if let Some(path) = &options.port_file {
         write_port(path, address.port())?;
     }
@@ -114,7 +147,10 @@ pub(crate) async fn admin(config: &Config, what: Admin) -> Result<Value, String>
         return outcome;
     }
     if !config.folder().is_dir() {
-        return Err(format!("{}: there is no such data folder; start the server once, or name another with --data", config.data));
+        return Err(format!(
+            "{}: there is no such data folder; start the server once, or name another with --data",
+            config.data
+        ));
     }
     let base = Base::open(config)?;
     let office = base.office(base.api(config, config.limits)?);

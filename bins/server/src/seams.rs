@@ -16,20 +16,33 @@ pub(crate) struct WallClock {
 
 impl WallClock {
     /// A clock that starts now.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place where time is read")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place where time is read"
+    )]
     pub(crate) fn start() -> Self {
-        Self { start: SystemTime::now(), since: Instant::now(), ahead: AtomicU64::new(0) }
+        Self {
+            start: SystemTime::now(),
+            since: Instant::now(),
+            ahead: AtomicU64::new(0),
+        }
     }
     /// Time since the start, for measuring.
     pub(crate) fn uptime(&self) -> Duration {
         self.since.elapsed()
     }
     /// Catches up if the machine's clock is more than two seconds ahead. Never goes back.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place where time is read")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place where time is read"
+    )]
     pub(crate) fn catch_up(&self) {
-        let gap = SystemTime::now().duration_since(self.now()).unwrap_or_default();
+        let gap = SystemTime::now()
+            .duration_since(self.now())
+            .unwrap_or_default();
         if gap > Duration::from_secs(2) {
-            self.ahead.fetch_add(u64::try_from(gap.as_millis()).unwrap_or_default(), Relaxed);
+            self.ahead
+                .fetch_add(u64::try_from(gap.as_millis()).unwrap_or_default(), Relaxed);
         }
     }
 }
@@ -46,7 +59,10 @@ pub(crate) struct SystemEntropy(SystemRandom);
 
 impl SystemEntropy {
     /// The generator.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place where randomness comes from")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place where randomness comes from"
+    )]
     pub(crate) fn new() -> Self {
         Self(SystemRandom::new())
     }
@@ -68,11 +84,13 @@ pub(crate) fn random<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], S
 /// Lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, b| {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{b:02x}");
-        out
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut out, b| {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "{b:02x}");
+            out
+        })
 }
 
 #[cfg(test)]

@@ -24,7 +24,10 @@ fn address(folder: &Path) -> io::Result<(PathBuf, Option<std::fs::File>)> {
         return Ok((path, None));
     }
     let open = std::fs::File::open(folder)?;
-    Ok((PathBuf::from(format!("/proc/self/fd/{}/admin.sock", open.as_raw_fd())), Some(open)))
+    Ok((
+        PathBuf::from(format!("/proc/self/fd/{}/admin.sock", open.as_raw_fd())),
+        Some(open),
+    ))
 }
 
 /// Listens in the data folder, which this process holds, and answers commands from then on.
@@ -59,7 +62,9 @@ async fn answer(office: &Office, mut stream: tokio::net::UnixStream) -> io::Resu
     tokio::time::timeout(WAIT, reader.read_line(&mut line)).await??;
     let outcome = match serde_json::from_str::<Admin>(&line) {
         Ok(what) => admin::run(office, what).await,
-        Err(e) => Err(format!("the command was not understood; is the server of the same version? ({e})")),
+        Err(e) => Err(format!(
+            "the command was not understood; is the server of the same version? ({e})"
+        )),
     };
     let reply = match outcome {
         Ok(value) => json!({"ok": value}),
@@ -81,7 +86,10 @@ pub(crate) fn send(folder: &Path, what: &Admin) -> Option<Result<Value, String>>
     Some(exchange(&stream, what).unwrap_or_else(|e| Err(format!("the server did not answer: {e}"))))
 }
 
-fn exchange(mut stream: &std::os::unix::net::UnixStream, what: &Admin) -> io::Result<Result<Value, String>> {
+fn exchange(
+    mut stream: &std::os::unix::net::UnixStream,
+    what: &Admin,
+) -> io::Result<Result<Value, String>> {
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     let mut line = serde_json::to_vec(what)?;
     line.push(b'\n');

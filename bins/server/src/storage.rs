@@ -1,4 +1,6 @@
 //! The store behind its ports, and what only the store itself can do.
+use std::fs::OpenOptions;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use workgraph_auth::TokenStore;
@@ -19,8 +21,21 @@ impl Storage {
     /// # Errors
     /// When another process has it open, or it can't be read or written.
     pub(crate) fn open(folder: &Path) -> Result<Self, String> {
-        let sqlite = Arc::new(SqliteStore::open(folder, Options::default()).map_err(|e| e.to_string())?);
-        Ok(Self { graph: sqlite.clone(), tokens: sqlite.clone(), sqlite })
+        // SQLite gives the files beside it the mode of the database, so that is made first.
+        let made = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(folder.join("workgraph.db"));
+        made.map_err(|e| format!("{}: {e}", folder.display()))?;
+        let sqlite =
+            Arc::new(SqliteStore::open(folder, Options::default()).map_err(|e| e.to_string())?);
+        Ok(Self {
+            graph: sqlite.clone(),
+            tokens: sqlite.clone(),
+            sqlite,
+        })
     }
 
     /// The highest gid in use.
@@ -34,6 +49,29 @@ impl Storage {
     /// Figures for the metrics; none if the store can't be read.
     pub(crate) fn stats(&self) -> Vec<(&'static str, u64)> {
         let stats = self.sqlite.stats().ok();
-        stats.map_or_else(Vec::new, |s| vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)])
+        stats.map_or_else(Vec::new, |s| {
+            vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)]
+        })
     }
+}
+
+/// Copies the store to a new file; a server may be running.
+///
+/// # Errors
+/// When there is such a file, or one can't be read or written.
+pub(crate) fn backup(folder: &Path, to: &Path) -> Result<(), String> {
+    let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
+    store.backup(to).map_err(|e| e.to_string())?;
+    // Hashes of passwords and tokens are in it.
+    std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o600))
+        .map_err(|e| format!("{}: {e}", to.display()))
+}
+
+/// What is wrong with the file and the graph in it; a server may be running.
+///
+/// # Errors
+/// When it can't be read at all.
+pub(crate) fn check(folder: &Path) -> Result<Vec<String>, String> {
+    let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
+    store.check().map_err(|e| e.to_string())
 }

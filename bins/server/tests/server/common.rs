@@ -1,5 +1,4 @@
 //! Starts the built server, and speaks HTTP to it byte by byte.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -7,21 +6,21 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-pub const BINARY: &str = env!("CARGO_BIN_EXE_workgraph");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_workgraph");
 
 /// A folder that is removed at the end.
-pub struct Folder(pub PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("workgraph-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
-    pub fn data(&self) -> String {
+    pub(crate) fn data(&self) -> String {
         self.0.join("data").to_str().unwrap().to_owned()
     }
-    pub fn bootstrap(&self) -> Value {
+    pub(crate) fn bootstrap(&self) -> Value {
         serde_json::from_slice(&std::fs::read(self.0.join("data/bootstrap.json")).unwrap()).unwrap()
     }
 }
@@ -33,55 +32,77 @@ impl Drop for Folder {
 }
 
 /// A running server.
-pub struct Server {
-    pub child: Child,
-    pub port: u16,
-    pub log: PathBuf,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) port: u16,
+    pub(crate) log: PathBuf,
 }
 
 impl Server {
     /// Starts it and waits until it serves.
-    pub fn start(folder: &Folder, demo: bool, more: &[&str], env: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(folder: &Folder, demo: bool, more: &[&str], env: &[(&str, &str)]) -> Self {
         let (port_file, log) = (folder.0.join("port"), folder.0.join("log"));
         let _ = std::fs::remove_file(&port_file);
         let mut command = Command::new(BINARY);
-        command.arg("serve").args(["--data", &folder.data(), "--listen", "127.0.0.1:0", "--port-file"]).arg(&port_file).args(more);
+        command
+            .arg("serve")
+            .args([
+                "--data",
+                &folder.data(),
+                "--listen",
+                "127.0.0.1:0",
+                "--port-file",
+            ])
+            .arg(&port_file)
+            .args(more);
         if demo {
             command.arg("--demo");
         }
-        command.envs(env.iter().copied()).stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
+        command
+            .envs(env.iter().copied())
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
         for _ in 0..600 {
             if let Ok(text) = std::fs::read_to_string(&port_file) {
-                return Self { child, port: text.trim().parse().unwrap(), log };
+                return Self {
+                    child,
+                    port: text.trim().parse().unwrap(),
+                    log,
+                };
             }
             if let Some(status) = child.try_wait().unwrap() {
-                panic!("the server ended with {status}: {}", std::fs::read_to_string(&log).unwrap());
+                panic!(
+                    "the server ended with {status}: {}",
+                    std::fs::read_to_string(&log).unwrap()
+                );
             }
             pause(50);
         }
         panic!("the server does not start");
     }
 
-    pub fn demo(folder: &Folder, more: &[&str]) -> Self {
+    pub(crate) fn demo(folder: &Folder, more: &[&str]) -> Self {
         Self::start(folder, true, more, &[])
     }
 
-    pub fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
         stream
     }
 
     /// Sends bytes and reads until the server closes.
-    pub fn raw(&self, bytes: &[u8]) -> String {
+    pub(crate) fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
         stream.write_all(bytes).unwrap();
         rest(&mut stream)
     }
 
     /// A request on a connection of its own: the status and the whole reply.
-    pub fn request(&self, line: &str, token: &str, body: &str) -> (u16, String) {
+    pub(crate) fn request(&self, line: &str, token: &str, body: &str) -> (u16, String) {
         let text = format!(
             "{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
@@ -90,13 +111,16 @@ impl Server {
         (status(&reply), reply)
     }
 
-    pub fn terminate(&self) {
-        let done = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+    pub(crate) fn terminate(&self) {
+        let done = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status()
+            .unwrap();
         assert!(done.success());
     }
 
     /// Ends it gently and gives its log.
-    pub fn stop(mut self) -> String {
+    pub(crate) fn stop(mut self) -> String {
         self.terminate();
         assert!(self.child.wait().unwrap().success());
         std::fs::read_to_string(&self.log).unwrap()
@@ -110,7 +134,7 @@ impl Drop for Server {
     }
 }
 
-pub fn rest(stream: &mut TcpStream) -> String {
+pub(crate) fn rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     // A reset after the reply leaves what was read.
     let _ = stream.read_to_end(&mut bytes);
@@ -118,23 +142,34 @@ pub fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-pub fn status(reply: &str) -> u16 {
-    reply.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0)
+pub(crate) fn status(reply: &str) -> u16 {
+    reply
+        .split(' ')
+        .nth(1)
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(0)
 }
 
 /// The JSON after the head.
-pub fn json(reply: &str) -> Value {
+pub(crate) fn json(reply: &str) -> Value {
     serde_json::from_str(reply.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a child process is waited for, which no clock drives")]
-pub fn pause(millis: u64) {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a child process is waited for, which no clock drives"
+)]
+pub(crate) fn pause(millis: u64) {
     std::thread::sleep(Duration::from_millis(millis));
 }
 
 /// Runs a command to its end: whether it succeeded, and what it printed.
-pub fn run(args: &[&str]) -> (bool, String) {
+pub(crate) fn run(args: &[&str]) -> (bool, String) {
     let out = Command::new(BINARY).args(args).output().unwrap();
-    let text = if out.status.success() { out.stdout } else { out.stderr };
+    let text = if out.status.success() {
+        out.stdout
+    } else {
+        out.stderr
+    };
     (out.status.success(), String::from_utf8(text).unwrap())
 }

@@ -1,0 +1,160 @@
+//! The office's people: users and service accounts, their passwords and tokens.
+use crate::office::{Office, named, service_prefix, tier};
+use crate::password;
+use crate::seams::{hex, random};
+use std::time::Duration;
+use workgraph_auth::{Account, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, mint};
+use workgraph_core::access::Role;
+use workgraph_core::graph::StoreError;
+use workgraph_core::resources::{user, workspace};
+use workgraph_core::rules::membership;
+use workgraph_core::{Gid, Node, Type};
+
+impl Office {
+    /// Makes a user with an account, and a seat if a workspace is given.
+    pub(crate) async fn create_user(
+        &self,
+        name: &str,
+        email: &str,
+        seat: Option<(&Node, Role)>,
+        password: &str,
+    ) -> Result<Gid, String> {
+        named(name)?;
+        let email = email.trim();
+        let sound = email.len() <= 320 && !email.contains(char::is_whitespace);
+        if !sound
+            || !email
+                .split_once('@')
+                .is_some_and(|(a, b)| !a.is_empty() && !b.is_empty())
+        {
+            return Err(format!("{email}: this is not an e-mail address"));
+        }
+        let hash = self.hash(password).await?;
+        let made = self.commit(|work, _| {
+            let gid = membership::create_user(work, name, email);
+            if let Some((place, role)) = seat {
+                membership::join_workspace(work, gid, place.gid, &place.title(), role);
+            }
+            gid
+        });
+        let gid = made.await.map_err(|e| match e {
+            StoreError::Taken(_) => format!("{email}: another user has this address"),
+            other => other.to_string(),
+        })?;
+        self.put(
+            Account::new(gid.get(), Tier::Free),
+            Some(Login::new(email, hash)),
+        )
+        .await?;
+        if seat.is_some() {
+            self.api.refresh_account(gid).await?;
+        }
+        Ok(gid)
+    }
+
+    /// Makes a personal access token.
+    pub(crate) async fn create_token(
+        &self,
+        who: Gid,
+        description: &str,
+        scopes: Option<ScopeSet>,
+        lifetime: Option<Duration>,
+    ) -> Result<(u64, Secret), String> {
+        let (secret, digest) = mint(TokenKind::Personal, &random(&*self.entropy)?);
+        let now = self.clock.now();
+        let mut record = TokenRecord::personal(self.api.fresh().get(), digest, who.get(), now);
+        description.clone_into(&mut record.description);
+        record.scopes = scopes.unwrap_or_else(ScopeSet::full);
+        record.expires_at = lifetime.and_then(|l| now.checked_add(l));
+        self.insert(record, secret).await
+    }
+
+    /// Makes a service account of a workspace: a user without a seat or a password, and its token.
+    pub(crate) async fn create_service(
+        &self,
+        name: &str,
+        place: &Node,
+    ) -> Result<(Gid, u64, Secret), String> {
+        named(name)?;
+        let prefix = service_prefix(place.gid);
+        let mut number = self.numbered(&prefix).await?.len();
+        let gid = loop {
+            number += 1;
+            let made = self.commit(|work, _| {
+                let mut draft = work.draft(Type::User, None);
+                draft.set(user::NAME, name);
+                let gid = work.create(&draft, None);
+                work.changes
+                    .aliases
+                    .push((format!("{prefix}:{number}"), gid));
+                gid
+            });
+            match made.await {
+                Err(StoreError::Taken(_)) if number < 1_000_000 => {}
+                outcome => break outcome.map_err(|e| e.to_string())?,
+            }
+        };
+        let paid = place.get(workspace::PLAN).as_deref() == Some("paid");
+        self.put(Account::new(gid.get(), tier(paid)), None).await?;
+        let (secret, digest) = mint(TokenKind::Service, &random(&*self.entropy)?);
+        let mut record = TokenRecord::service(
+            self.api.fresh().get(),
+            digest,
+            gid.get(),
+            place.gid.get(),
+            self.clock.now(),
+        );
+        name.clone_into(&mut record.description);
+        let (id, secret) = self.insert(record, secret).await?;
+        Ok((gid, id, secret))
+    }
+
+    /// Switches an account off or on.
+    pub(crate) async fn set_disabled(&self, who: Gid, disabled: bool) -> Result<(), String> {
+        let found = self
+            .storage
+            .tokens
+            .account(who.get())
+            .await
+            .map_err(|e| e.to_string())?;
+        let account = found.unwrap_or_else(|| Account::new(who.get(), Tier::Free));
+        self.put(
+            Account {
+                disabled,
+                ..account
+            },
+            None,
+        )
+        .await
+    }
+
+    async fn insert(&self, record: TokenRecord, secret: Secret) -> Result<(u64, Secret), String> {
+        let id = record.id;
+        self.storage
+            .tokens
+            .insert(record)
+            .await
+            .map_err(|e| e.to_string())?;
+        Ok((id, secret))
+    }
+
+    pub(crate) async fn put(&self, account: Account, login: Option<Login>) -> Result<(), String> {
+        self.storage
+            .tokens
+            .put_account(account, login)
+            .await
+            .map_err(|e| e.to_string())
+    }
+
+    /// A password nobody can guess.
+    pub(crate) fn password(&self) -> Result<String, String> {
+        random::<12>(&*self.entropy).map(|b| hex(&b))
+    }
+
+    async fn hash(&self, password: &str) -> Result<Secret, String> {
+        let (password, salt) = (password.to_owned(), random(&*self.entropy)?);
+        tokio::task::spawn_blocking(move || password::hash(&password, &salt))
+            .await
+            .map_err(|e| e.to_string())?
+    }
+}

@@ -1,0 +1,140 @@
+//! The table of settings: keys, and how values of each type are read and shown.
+use crate::config::Config;
+use std::time::Duration;
+
+/// A setting: its key, whether it is a secret, and where it is kept.
+pub(crate) struct Setting(
+    pub(crate) &'static str,
+    pub(crate) bool,
+    pub(crate) fn(&mut Config) -> &mut dyn Value,
+);
+
+/// Every setting. Those without a dot come first, as TOML wants it.
+pub(crate) static SETTINGS: &[Setting] = &[
+    Setting("data", false, |c| &mut c.data),
+    Setting("listen", false, |c| &mut c.listen),
+    Setting("public_url", false, |c| &mut c.public_url),
+    Setting("metrics_listen", false, |c| &mut c.metrics_listen),
+    Setting("node", false, |c| &mut c.node),
+    Setting("unpaginated_max", false, |c| &mut c.api.unpaginated_max),
+    Setting("walk_cap", false, |c| &mut c.api.walk_cap),
+    Setting("set_cap", false, |c| &mut c.api.set_cap),
+    Setting("offset_lifetime", false, |c| &mut c.api.offset_lifetime),
+    Setting("hide_forbidden", false, |c| &mut c.api.hide_forbidden),
+    Setting("body_max", false, |c| &mut c.api.body_max),
+    Setting("depth_max", false, |c| &mut c.api.depth_max),
+    Setting("limits.standard_free", false, |c| {
+        &mut c.limits.standard.free
+    }),
+    Setting("limits.standard_paid", false, |c| {
+        &mut c.limits.standard.paid
+    }),
+    Setting("limits.standard_floor_percent", false, |c| {
+        &mut c.limits.standard.floor_percent
+    }),
+    Setting("limits.search", false, |c| &mut c.limits.search_per_minute),
+    Setting("limits.concurrent_reads", false, |c| {
+        &mut c.limits.concurrent_reads
+    }),
+    Setting("limits.concurrent_writes", false, |c| {
+        &mut c.limits.concurrent_writes
+    }),
+    Setting("limits.jobs", false, |c| &mut c.jobs),
+    Setting("limits.cost", false, |c| &mut c.limits.cost_per_minute),
+    Setting("limits.cost_ceiling", false, |c| &mut c.limits.cost_ceiling),
+    Setting("http.header_timeout", false, |c| &mut c.http.header_timeout),
+    Setting("http.body_timeout", false, |c| &mut c.http.body_timeout),
+    Setting("http.idle_timeout", false, |c| &mut c.http.idle_timeout),
+    Setting("http.request_timeout", false, |c| {
+        &mut c.http.request_timeout
+    }),
+    Setting("http.drain_timeout", false, |c| &mut c.http.drain_timeout),
+    Setting("http.connections", false, |c| &mut c.http.connections),
+    Setting("http.connections_per_ip", false, |c| {
+        &mut c.http.connections_per_ip
+    }),
+    Setting("http.streams", false, |c| &mut c.http.streams),
+    Setting("http.cors", false, |c| &mut c.http.cors),
+    Setting("log.format", false, |c| &mut c.log.format),
+    Setting("log.level", false, |c| &mut c.log.level),
+    Setting("log.requests", false, |c| &mut c.log.requests),
+    Setting("admin.name", false, |c| &mut c.admin.name),
+    Setting("admin.email", false, |c| &mut c.admin.email),
+    Setting("admin.password", true, |c| &mut c.admin.password),
+    Setting("admin.workspace", false, |c| &mut c.admin.workspace),
+];
+
+/// What a setting can be.
+pub(crate) trait Value {
+    /// Takes the value that a text means.
+    fn set(&mut self, text: &str) -> Result<(), String>;
+    /// The value in TOML.
+    fn show(&self) -> String;
+}
+
+macro_rules! plain {
+    ($($ty:ty: $what:literal),*) => {$(
+        impl Value for $ty {
+            fn set(&mut self, text: &str) -> Result<(), String> {
+                *self = text.parse().map_err(|_| format!(concat!("must be ", $what, ", not `{}`"), text))?;
+                Ok(())
+            }
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+plain!(u8: "a small number", u32: "a number", usize: "a number", bool: "true or false");
+
+impl Value for String {
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        text.clone_into(self);
+        Ok(())
+    }
+    fn show(&self) -> String {
+        toml::Value::String(self.clone()).to_string()
+    }
+}
+
+/// A limit that `off` switches off.
+impl Value for Option<u32> {
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        *self = match text {
+            "off" => None,
+            _ => Some(
+                text.parse()
+                    .map_err(|_| format!("must be a number or off, not `{text}`"))?,
+            ),
+        };
+        Ok(())
+    }
+    fn show(&self) -> String {
+        self.map_or_else(|| "\"off\"".to_owned(), |n| n.to_string())
+    }
+}
+
+impl Value for Duration {
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        let wrong = || format!("must be a time such as 30s, 10m, 24h or 7d, not `{text}`");
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let number: u64 = digits.parse().map_err(|_| wrong())?;
+        let unit = match text.get(digits.len()..) {
+            Some("" | "s") => 1,
+            Some("m") => 60,
+            Some("h") => 3_600,
+            Some("d") => 86_400,
+            _ => return Err(wrong()),
+        };
+        *self = Self::from_secs(
+            number
+                .checked_mul(unit)
+                .filter(|s| *s <= 100 * 365 * 86_400)
+                .ok_or_else(wrong)?,
+        );
+        Ok(())
+    }
+    fn show(&self) -> String {
+        format!("\"{}s\"", self.as_secs())
+    }
+}

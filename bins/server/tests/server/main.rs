@@ -1,0 +1,9 @@
+//! Tests of the server as a program: each starts the built binary and speaks to it over sockets.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that meets what it did not expect must end there"
+)]
+mod common;
+mod edge;
+mod start;
