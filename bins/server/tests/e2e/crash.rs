@@ -111,10 +111,10 @@ impl Scene {
         request(method, &path, &self.token, data.map(|d| json!({"data": d})).as_ref())
     }
 
-    /// Writes until the connection breaks.
-    fn write(&self, mut diary: Diary, mut random: Seeded, label: &str, acks: &Sender<()>) -> Diary {
+    /// Writes until the connection breaks, or so often.
+    fn write(&self, mut diary: Diary, mut random: Seeded, label: &str, most: usize, acks: &Sender<()>) -> Diary {
         let Ok(mut line) = Line::open(self.port) else { return diary };
-        for number in 0.. {
+        for number in 0..most {
             let write = diary.next(self, &mut random, &format!("{label}-{number}"));
             let bytes = self.request(&diary, &write);
             diary.open = Some(write);
@@ -367,7 +367,7 @@ fn strike(server: &mut Server, scene: &Scene, diaries: &mut [Diary], random: &mu
     let hands: Vec<_> = diaries.iter_mut().enumerate().map(|(number, diary)| {
         let (scene, diary, acks) = (scene.clone(), std::mem::take(diary), acks.clone());
         let (random, label) = (Seeded(random.next()), format!("{label}-{number}"));
-        thread::spawn(move || scene.write(diary, random, &label, &acks))
+        thread::spawn(move || scene.write(diary, random, &label, usize::MAX, &acks))
     }).collect();
     drop(acks);
     // Ends early only if every writer met something unexpected, which join tells.
@@ -458,4 +458,46 @@ fn acknowledged_writes_survive_sigkill_and_no_change_is_half_applied() {
         );
     }
     assert!(sum.acknowledged >= points, "{sum:?}");
+}
+
+#[test]
+fn the_comparison_notices_whatever_is_lost_or_half_applied() {
+    let folder = Folder::new("twin");
+    let server = Server::start(&folder, WIDE);
+    let scene = Scene::new(&server, "Twin");
+    let (acks, _heard) = mpsc::channel();
+    let diary = scene.write(Diary::default(), Seeded(3), "twin", 60, &acks);
+    assert_eq!(diary.acknowledged, 60);
+    let complaints = |diary: Diary| {
+        let mut rest = Rest::read(&scene);
+        rest.compare_all(&[diary]);
+        rest.complaints.len()
+    };
+    assert_eq!(complaints(diary.clone()), 0, "what was written is there");
+    let at = diary.tasks.iter().position(|t| !t.deleted && !t.comments.is_empty()).unwrap();
+    let gone = diary.tasks.iter().position(|t| t.deleted).unwrap();
+    let flaws: &[(&str, usize, fn(&mut Task))] = &[
+        ("a lost task", at, |t| t.gid.push('1')),
+        ("a lost name", at, |t| t.name.push('x')),
+        ("lost notes", at, |t| t.notes.push('x')),
+        ("a lost date", at, |t| t.due_on.push('x')),
+        ("a lost completion", at, |t| t.completed = !t.completed),
+        ("a lost move", at, |t| t.section.push('1')),
+        ("a lost comment", at, |t| t.comments.push("lost".to_owned())),
+        ("half a comment", at, |t| t.comments.clear()),
+        ("a name without its story", at, |t| t.stories.renamed += 1),
+        ("notes without their story", at, |t| t.stories.described += 1),
+        ("a date without its story", at, |t| t.stories.dated += 1),
+        ("a completion without its story", at, |t| t.stories.marked += 1),
+        ("a lost deletion", at, |t| t.deleted = true),
+        ("a deletion too many", gone, |t| t.deleted = false),
+    ];
+    for (flaw, at, change) in flaws {
+        let mut flawed = diary.clone();
+        change(&mut flawed.tasks[*at]);
+        assert!(complaints(flawed) > 0, "{flaw} is not noticed");
+    }
+    let mut flawed = diary;
+    flawed.tasks.remove(at);
+    assert!(complaints(flawed) > 0, "a task that nobody made is not noticed");
 }

@@ -1,0 +1,44 @@
+# Recipes for those who work on Workgraph. `cargo install just`, then `just` lists them.
+
+_list:
+    @just --list --unsorted
+
+# Everything that must hold before a change is merged
+check:
+    cargo fmt --all -- --check
+    cargo clippy --workspace --all-targets --all-features -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
+    just test
+
+# All tests; `clients/install.sh` is needed once
+test:
+    clients/install.sh
+    cargo test --workspace --all-features
+
+# A demo on http://127.0.0.1:8080, with its data in ./workgraph-data
+serve *flags:
+    cargo run --release -- serve --demo {{flags}}
+
+# Accept the recorded answers of the API tests as they are now
+bless:
+    BLESS=1 cargo test -p workgraph-api
+
+# Measure throughput and latency
+bench *flags:
+    cargo run --release -p workgraph-bench -- run {{flags}}
+
+# The documentation of all packages
+doc:
+    cargo doc --workspace --no-deps --all-features --open
+
+# The laws of the limiter over 100 million operations
+laws:
+    WORKGRAPH_LAW_OPS=100000000 cargo test --release -p workgraph-limits laws
+
+# Kill the server 1,000 times under write load; the seed decides when
+kill points="1000" seed="1":
+    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- crash::acknowledged
+
+# Licences, duplicates and sources of what we depend on. Once: cargo install cargo-deny --locked
+deny:
+    cargo deny --all-features check licenses bans sources
