@@ -129,14 +129,14 @@ impl<'a> Call<'a> {
             .transpose()
     }
 
-    /// An instant in a query parameter; `now` is one.
+    /// An instant in a query parameter; `now` is the first instant at which nothing has happened yet.
     ///
     /// # Errors
     /// When it is given twice, or not an instant.
     pub fn query_time(&self, name: &str) -> Result<Option<Time>, Fault> {
         match self.query(name)? {
             None => Ok(None),
-            Some("now") => Ok(Some(self.now)),
+            Some("now") => Ok(Some(Time::from_millis(self.now.millis() + 1))),
             Some(text) => Time::parse(text, true)
                 .map(Some)
                 .map_err(|e| Fault::field(name, e)),

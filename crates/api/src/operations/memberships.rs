@@ -65,6 +65,9 @@ fn list(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
     let member = call.query_user("member")?;
     if let Some(parent) = call.query_gid("parent")? {
+        if let Some(name @ Ref::Alias(_)) = member {
+            return Ok(of_user(want, name, parent, "member"));
+        }
         let anchor = want.add(parent);
         let mut page = page(
             Listing::Edges {
@@ -117,9 +120,34 @@ fn list(call: &Call<'_>) -> Result<Listed, Fault> {
     })
 }
 
+/// The membership of a user, named by address, in one project.
+fn of_user(mut want: Want, name: Ref, project: workgraph_core::Gid, field: &'static str) -> Listed {
+    want.add(project);
+    let anchor = want.add(name);
+    let from = Listing::Edges {
+        anchor,
+        rel: rel::MEMBERS,
+        dir: Dir::In,
+        give: Give::Aux,
+    };
+    let mut page = page(from, false);
+    page.filters.push(Filter::Far(project));
+    Listed {
+        want,
+        page,
+        computed: false,
+        anchor: field,
+        anchor_type: Type::User,
+    }
+}
+
 fn of_project(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
-    let anchor = want.add(call.path("project_gid")?);
+    let place = call.path("project_gid")?;
+    if let (Some(name @ Ref::Alias(_)), Ref::Gid(project)) = (call.query_user("user")?, &place) {
+        return Ok(of_user(want, name, *project, "user"));
+    }
+    let anchor = want.add(place);
     let mut page = page(
         Listing::Edges {
             anchor,

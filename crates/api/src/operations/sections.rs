@@ -53,11 +53,12 @@ pub static SECTIONS: &[Operation] = &[
     .by(Method::Delete),
 ];
 
+// Not open: whoever may see a task list does not see its sections, which are its owner's alone.
 const OF_PROJECT: Lists = Lists::Edges {
     rel: rel::SECTION_OF,
     dir: Dir::In,
     give: Give::Far,
-    open: true,
+    open: false,
 };
 
 fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {

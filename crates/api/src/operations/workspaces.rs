@@ -137,6 +137,12 @@ fn rename(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let mut draft = Draft::edit(node);
     call.inputs(Type::Workspace, false)?
         .fill(&workspace::WORKSPACE, &mut draft);
+    if draft
+        .get(workspace::NAME)
+        .is_none_or(|n| n.trim().is_empty())
+    {
+        return Err(Fault::field("name", "Cannot be empty"));
+    }
     let mut work = call.work();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
