@@ -152,7 +152,7 @@ impl Replay {
             let digits = &text[at..at + run];
             let before = at.checked_sub(1).map_or(b'"', |i| bytes[i]);
             let after = bytes.get(at + run).copied().unwrap_or(b'"');
-            let alone = b"\"/ =,>".contains(&before) && b"\"/?,&<]\\".contains(&after);
+            let alone = b"\"/ =,>".contains(&before) && b"\"/?,&<];\\".contains(&after);
             match self.back.get(digits) {
                 Some(name) if alone => write!(out, "{{{{{name}}}}}").unwrap(),
                 None if run >= 14 && alone => {
