@@ -118,7 +118,7 @@ pub(crate) fn load(
         };
         // The first is a flag's; the next two are set by Kubernetes for a service of this name; the last are a test's own.
         if rest == "CONFIG"
-            || ["PORT", "SERVICE_", "BIN", "TEST_"]
+            || ["PORT", "SERVICE_", "BIN", "TEST_", "SKIP_"]
                 .iter()
                 .any(|p| rest.starts_with(p))
         {

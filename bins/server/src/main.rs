@@ -54,35 +54,38 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
         }
         Command::Admin { json, what } => {
             let answer = runtime(false)?.block_on(run::admin(&config, with_password(what)?))?;
-            print!(
-                "{}",
-                if json {
-                    format!("{answer}\n")
-                } else {
-                    admin::text(&answer)
-                }
-            );
+            say(&if json {
+                answer.to_string()
+            } else {
+                admin::text(&answer)
+            });
         }
         Command::Backup { file } => {
             storage::backup(config.folder(), &file)?;
-            println!("{}", file.display());
+            say(&file.display().to_string());
         }
         Command::Check => {
             let problems = storage::check(config.folder())?;
             for problem in &problems {
-                println!("{problem}");
+                say(problem);
             }
             if !problems.is_empty() {
                 eprintln!("workgraph: {} problems", problems.len());
                 return Ok(ExitCode::FAILURE);
             }
-            println!("no problems");
+            say("no problems");
         }
         Command::Config {
             what: ConfigCommand::Print,
-        } => print!("{}", config::print(&config)),
+        } => say(&config::print(&config)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a line. Whoever should read it may be gone, which is no error.
+fn say(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
 }
 
 fn runtime(many: bool) -> Result<tokio::runtime::Runtime, String> {

@@ -167,16 +167,26 @@ impl Office {
         let saved = self.commit(|work, _| work.save(&draft));
         saved.await.map_err(|e| e.to_string())?;
         for gid in self.members(place.gid).await? {
-            self.api.refresh_account(gid).await?;
+            let key = ViewerKey {
+                user: gid,
+                service: None,
+            };
+            let view = self.storage.graph.load(&Want::of(key)).await;
+            let view = view.map_err(|e| e.to_string())?;
+            self.set_tier(gid, view.viewer.seats.iter().any(|s| s.paid))
+                .await?;
         }
         for gid in self.numbered(&service_prefix(place.gid)).await? {
-            if let Some(account) = self
-                .storage
-                .tokens
-                .account(gid.get())
-                .await
-                .map_err(|e| e.to_string())?
-            {
+            self.set_tier(gid, paid).await?;
+        }
+        Ok(())
+    }
+
+    /// Changes the quota of an account and nothing else about it.
+    async fn set_tier(&self, who: Gid, paid: bool) -> Result<(), String> {
+        let found = self.storage.tokens.account(who.get()).await;
+        match found.map_err(|e| e.to_string())? {
+            Some(account) => {
                 self.put(
                     Account {
                         tier: tier(paid),
@@ -184,10 +194,10 @@ impl Office {
                     },
                     None,
                 )
-                .await?;
+                .await
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Makes a team of an organization.

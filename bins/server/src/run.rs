@@ -93,8 +93,12 @@ pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), Str
     let office = base.office(base.api(&config, unlimited(&config))?);
     let boot = bootstrap::prepare(&office, &config, options.demo, &root).await?;
     let banner = match &boot {
-        Some(boot) if options.demo => Some(demo::banner(boot, &office).await),
-        _ => None,
+        Some(boot) if options.demo => demo::banner(boot, &office).await,
+        Some(_) => format!(
+            "Workgraph serves {}; who may use it stands in {}/bootstrap.json",
+            config.api.base_url, config.data
+        ),
+        None => format!("Workgraph serves {}", config.api.base_url),
     };
     drop(office);
 
@@ -129,9 +133,7 @@ pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), Str
     if let Some(path) = &options.port_file {
         write_port(path, address.port())?;
     }
-    if let Some(text) = banner {
-        println!("{text}");
-    }
+    crate::say(&banner);
     let outcome = listen::serve(edge, listener, metrics_listener).await;
     socket::remove(config.folder());
     tracing::info!("stopped");

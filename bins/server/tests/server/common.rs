@@ -8,6 +8,15 @@ use std::time::Duration;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_workgraph");
 
+/// The binary, without settings from this process's environment.
+fn command() -> Command {
+    let mut command = Command::new(BINARY);
+    for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("WORKGRAPH_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// A folder that is removed at the end.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
@@ -43,7 +52,7 @@ impl Server {
     pub(crate) fn start(folder: &Folder, demo: bool, more: &[&str], env: &[(&str, &str)]) -> Self {
         let (port_file, log) = (folder.0.join("port"), folder.0.join("log"));
         let _ = std::fs::remove_file(&port_file);
-        let mut command = Command::new(BINARY);
+        let mut command = command();
         command
             .arg("serve")
             .args([
@@ -165,7 +174,7 @@ pub(crate) fn pause(millis: u64) {
 
 /// Runs a command to its end: whether it succeeded, and what it printed.
 pub(crate) fn run(args: &[&str]) -> (bool, String) {
-    let out = Command::new(BINARY).args(args).output().unwrap();
+    let out = command().args(args).output().unwrap();
     let text = if out.status.success() {
         out.stdout
     } else {

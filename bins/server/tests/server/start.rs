@@ -270,9 +270,15 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         (users.0, json(&users.1)["data"][0]["name"].as_str()),
         (200, Some("Dan"))
     );
+    admin(&["user", "disable", "dan@example.com"]).unwrap();
     assert_eq!(
         admin(&["workspace", "plan", &place, "paid"]).unwrap()["plan"],
         "paid"
+    );
+    assert_eq!(
+        me(),
+        401,
+        "a change of plan leaves a disabled account disabled"
     );
     let copy = folder.0.join("copy.db").to_str().unwrap().to_owned();
     assert!(run(&["backup", &copy, "--data", &data]).0);
