@@ -9,8 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// The binary under test.
-pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_workgraph");
+/// The binary under test; `WORKGRAPH_BIN` names another.
+pub(crate) fn binary() -> String {
+    std::env::var("WORKGRAPH_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_workgraph").to_owned())
+}
+
 /// How long a test waits for an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -21,7 +24,10 @@ pub(crate) fn pause(millis: u64) {
 }
 
 /// The time, for measuring.
-#[expect(clippy::disallowed_methods, reason = "the tests measure a real process from outside")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tests measure a real process from outside"
+)]
 pub(crate) fn clock() -> Instant {
     Instant::now()
 }
@@ -52,7 +58,8 @@ impl Folder {
     pub(crate) fn new(name: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("workgraph-{name}-{}-{number}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("workgraph-{name}-{}-{number}", std::process::id()));
         // A leftover of an earlier process of the same number.
         let _absent = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
@@ -92,13 +99,21 @@ pub(crate) fn command(program: &str) -> Command {
 
 /// Runs a command of the binary on a folder to its end.
 pub(crate) fn run(folder: &Folder, arguments: &[&str]) -> Output {
-    command(BINARY).args(arguments).arg("--data").arg(folder.data()).output().unwrap()
+    command(&binary())
+        .args(arguments)
+        .arg("--data")
+        .arg(folder.data())
+        .output()
+        .unwrap()
 }
 
 /// Runs an admin command and reads its JSON.
 pub(crate) fn admin(folder: &Folder, arguments: &[&str]) -> Value {
     let output = run(folder, &[&["admin", "--json"], arguments].concat());
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
     assert!(output.status.success(), "admin {arguments:?}: {out} {err}");
     serde_json::from_str(&out).unwrap_or_else(|e| panic!("admin {arguments:?}: {e}: {out}"))
 }
@@ -125,17 +140,34 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a demo on this folder, which may hold one already.
     pub(crate) fn start(folder: &Folder, settings: &[(&str, &str)]) -> Self {
-        Self::start_by(command(BINARY), folder, settings)
+        Self::start_by(command(&binary()), folder, settings)
     }
 
     /// The same through a command that ends in running the binary.
-    pub(crate) fn start_by(mut program: Command, folder: &Folder, settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_by(
+        mut program: Command,
+        folder: &Folder,
+        settings: &[(&str, &str)],
+    ) -> Self {
         let port_file = folder.path().join("port");
         if port_file.exists() {
             std::fs::remove_file(&port_file).unwrap();
         }
-        let log = File::options().create(true).append(true).open(folder.path().join("log")).unwrap();
-        program.args(["serve", "--demo", "--listen", "127.0.0.1:0", "--quiet", "--port-file"]).arg(&port_file);
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(folder.path().join("log"))
+            .unwrap();
+        program
+            .args([
+                "serve",
+                "--demo",
+                "--listen",
+                "127.0.0.1:0",
+                "--quiet",
+                "--port-file",
+            ])
+            .arg(&port_file);
         program.arg("--data").arg(folder.data());
         for (key, value) in settings {
             program.arg("--set").arg(format!("{key}={value}"));
@@ -144,7 +176,9 @@ impl Server {
         let mut port = None;
         for _ in 0..30_000 {
             let text = std::fs::read_to_string(&port_file).unwrap_or_default();
-            port = text.ends_with('\n').then(|| text.trim().rsplit(':').next().unwrap().parse().unwrap());
+            port = text
+                .ends_with('\n')
+                .then(|| text.trim().rsplit(':').next().unwrap().parse().unwrap());
             if port.is_some() {
                 break;
             }
@@ -154,8 +188,15 @@ impl Server {
             pause(1);
         }
         let port: u16 = port.unwrap_or_else(|| panic!("no port after 30 s: {}", folder.log()));
-        let mut server = Self { child, port, demo: Value::Null };
-        let ready = server.line().ask(b"GET /-/readyz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut server = Self {
+            child,
+            port,
+            demo: Value::Null,
+        };
+        let ready = server
+            .line()
+            .ask(b"GET /-/readyz HTTP/1.1\r\nHost: x\r\n\r\n")
+            .unwrap();
         assert_eq!(ready.status, 200, "{}", ready.text());
         let demo = std::fs::read(folder.data().join("bootstrap.json")).unwrap();
         server.demo = serde_json::from_slice(&demo).unwrap();
@@ -175,32 +216,49 @@ impl Server {
     /// Something of the demo, by JSON pointer.
     pub(crate) fn demo(&self, pointer: &str) -> String {
         let value = self.demo.pointer(pointer).and_then(Value::as_str);
-        value.unwrap_or_else(|| panic!("bootstrap.json has no {pointer}: {}", self.demo)).to_owned()
+        value
+            .unwrap_or_else(|| panic!("bootstrap.json has no {pointer}: {}", self.demo))
+            .to_owned()
     }
 
     /// The first workspace of a plan.
     pub(crate) fn workspace(&self, plan: &str) -> String {
         let all = self.demo["workspaces"].as_array().unwrap();
-        let found = all.iter().find(|w| w["plan"] == plan).unwrap_or_else(|| panic!("no {plan} workspace: {}", self.demo));
+        let found = all
+            .iter()
+            .find(|w| w["plan"] == plan)
+            .unwrap_or_else(|| panic!("no {plan} workspace: {}", self.demo));
         found["gid"].as_str().unwrap().to_owned()
     }
 
     /// A team of a workspace.
     pub(crate) fn team(&self, workspace: &str) -> String {
         let all = self.demo["teams"].as_array().unwrap();
-        let found = all.iter().find(|t| t["workspace"] == workspace || t["workspace"]["gid"] == workspace);
-        found.unwrap_or_else(|| panic!("no team: {}", self.demo))["gid"].as_str().unwrap().to_owned()
+        let found = all
+            .iter()
+            .find(|t| t["workspace"] == workspace || t["workspace"]["gid"] == workspace);
+        found.unwrap_or_else(|| panic!("no team: {}", self.demo))["gid"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// One request on a connection of its own.
     pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Reply {
-        self.line().ask(&request(method, path, self.token(), body)).unwrap()
+        self.line()
+            .ask(&request(method, path, self.token(), body))
+            .unwrap()
     }
 
     /// A request that must succeed; its `data`.
     pub(crate) fn data(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let reply = self.ask(method, path, body);
-        assert!(reply.status < 300, "{method} {path}: {} {}", reply.status, reply.text());
+        assert!(
+            reply.status < 300,
+            "{method} {path}: {} {}",
+            reply.status,
+            reply.text()
+        );
         reply.json()["data"].clone()
     }
 
@@ -208,12 +266,20 @@ impl Server {
     pub(crate) fn project(&self, name: &str) -> String {
         let workspace = self.workspace("paid");
         let data = serde_json::json!({"data": {"name": name, "workspace": workspace, "team": self.team(&workspace)}});
-        self.data("POST", "/projects", Some(&data))["gid"].as_str().unwrap().to_owned()
+        self.data("POST", "/projects", Some(&data))["gid"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// Whether the process is alive.
     pub(crate) fn lives(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
+    }
+
+    /// The process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Ends the process with SIGKILL and waits for that.
@@ -225,7 +291,10 @@ impl Server {
 
     /// Asks the process to end with SIGTERM; its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
-        let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        let sent = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status()
+            .unwrap();
         assert!(sent.success());
         self.child.wait().unwrap().code()
     }
@@ -240,15 +309,35 @@ impl Drop for Server {
 /// The bytes of an API request.
 pub(crate) fn request(method: &str, path: &str, token: &str, body: Option<&Value>) -> Vec<u8> {
     match body {
-        None => plain(method, path, &[("Authorization", &format!("Bearer {token}"))], b""),
-        Some(body) => post(method, path, token, "application/json", body.to_string().as_bytes()),
+        None => plain(
+            method,
+            path,
+            &[("Authorization", &format!("Bearer {token}"))],
+            b"",
+        ),
+        Some(body) => post(
+            method,
+            path,
+            token,
+            "application/json",
+            body.to_string().as_bytes(),
+        ),
     }
 }
 
 /// The bytes of a request with a body.
 pub(crate) fn post(method: &str, path: &str, token: &str, kind: &str, body: &[u8]) -> Vec<u8> {
     let (bearer, length) = (format!("Bearer {token}"), body.len().to_string());
-    plain(method, path, &[("Authorization", &bearer), ("Content-Type", kind), ("Content-Length", &length)], body)
+    plain(
+        method,
+        path,
+        &[
+            ("Authorization", &bearer),
+            ("Content-Type", kind),
+            ("Content-Length", &length),
+        ],
+        body,
+    )
 }
 
 /// The bytes of a request below the API's base with just these headers and a Host.
@@ -272,18 +361,25 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+        self.headers
+            .iter()
+            .find(|(n, _)| n.eq_ignore_ascii_case(name))
+            .map(|(_, v)| v.as_str())
     }
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {} {}", self.status, self.text()))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|e| panic!("{e}: {} {}", self.status, self.text()))
     }
     /// The message of the first error.
     pub(crate) fn message(&self) -> String {
         let json: Value = serde_json::from_slice(&self.body).unwrap_or_default();
-        json["errors"][0]["message"].as_str().unwrap_or_default().to_owned()
+        json["errors"][0]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     }
 }
 
@@ -300,7 +396,10 @@ impl Line {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, ahead: Vec::new() })
+        Ok(Self {
+            stream,
+            ahead: Vec::new(),
+        })
     }
 
     /// Sends bytes. A server that has closed its end may be met here already.
@@ -312,7 +411,13 @@ impl Line {
     pub(crate) fn ask(&mut self, bytes: &[u8]) -> Result<Reply, String> {
         let sent = self.send(bytes);
         // The server may have answered before it read all of a body it refuses.
-        self.read().map_err(|e| if let Err(first) = sent { format!("{first}, then {e}") } else { e })
+        self.read().map_err(|e| {
+            if let Err(first) = sent {
+                format!("{first}, then {e}")
+            } else {
+                e
+            }
+        })
     }
 
     fn more(&mut self) -> Result<usize, String> {
@@ -337,14 +442,24 @@ impl Line {
             let mut lines = head.trim_end().split("\r\n");
             let first = lines.next().unwrap_or_default();
             let status = first.split(' ').nth(1).and_then(|s| s.parse().ok());
-            let status: u16 = status.filter(|_| first.starts_with("HTTP/1.")).ok_or_else(|| format!("not a reply: {first}"))?;
+            let status: u16 = status
+                .filter(|_| first.starts_with("HTTP/1."))
+                .ok_or_else(|| format!("not a reply: {first}"))?;
             let pairs = lines.filter_map(|l| l.split_once(':'));
-            let headers: Vec<_> = pairs.map(|(n, v)| (n.to_owned(), v.trim().to_owned())).collect();
-            let mut reply = Reply { status, headers, body: Vec::new() };
+            let headers: Vec<_> = pairs
+                .map(|(n, v)| (n.to_owned(), v.trim().to_owned()))
+                .collect();
+            let mut reply = Reply {
+                status,
+                headers,
+                body: Vec::new(),
+            };
             if (100..200).contains(&status) {
                 continue;
             }
-            let length = reply.header("content-length").and_then(|v| v.parse::<usize>().ok());
+            let length = reply
+                .header("content-length")
+                .and_then(|v| v.parse::<usize>().ok());
             let Some(length) = length else {
                 if status != 204 && reply.header("connection") != Some("close") {
                     return Err(format!("a reply without a length: {head}"));
@@ -377,7 +492,13 @@ impl Line {
     pub(crate) fn drain(&mut self, patience: Duration) -> Vec<Reply> {
         let mut replies = Vec::new();
         loop {
-            self.stream.set_read_timeout(Some(if replies.is_empty() { PATIENCE } else { patience })).unwrap();
+            self.stream
+                .set_read_timeout(Some(if replies.is_empty() {
+                    PATIENCE
+                } else {
+                    patience
+                }))
+                .unwrap();
             match self.read() {
                 Ok(reply) => replies.push(reply),
                 Err(_) => return replies,

@@ -29,27 +29,118 @@ fn a_request_whose_end_is_in_doubt_is_answered_once_and_ends_the_connection() {
     let (_folder, server) = server("framing", &[]);
     let project = server.project("Framing");
     let body = json!({"data": {"name": "smuggled", "projects": [project]}}).to_string();
-    let head = format!("POST /api/1.0/tasks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n", server.token());
-    let (length, chunk) = (body.len(), format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()));
+    let head = format!(
+        "POST /api/1.0/tasks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n",
+        server.token()
+    );
+    let (length, chunk) = (
+        body.len(),
+        format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()),
+    );
     let doubtful = [
-        ("93a", "a length and chunks", format!("{head}Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}{SECOND}")),
-        ("93b", "chunks and a length", format!("{head}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n{chunk}{SECOND}")),
-        ("93c", "two lengths", format!("{head}Content-Length: {length}\r\nContent-Length: 0\r\n\r\n{body}{SECOND}")),
-        ("93d", "two lengths in one line", format!("{head}Content-Length: {length}, 0\r\n\r\n{body}{SECOND}")),
-        ("93e", "xchunked", format!("{head}Transfer-Encoding: xchunked\r\n\r\n{chunk}{SECOND}")),
-        ("93f", "chunked, identity", format!("{head}Transfer-Encoding: chunked, identity\r\n\r\n{chunk}{SECOND}")),
-        ("93g", "two encodings", format!("{head}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n{chunk}{SECOND}")),
-        ("93h", "a folded header", format!("{head}X-Fold: a\r\n b\r\nContent-Length: {length}\r\n\r\n{body}{SECOND}")),
-        ("93i", "a folded encoding", format!("{head}Transfer-Encoding:\r\n chunked\r\nContent-Length: {length}\r\n\r\n{body}{SECOND}")),
-        ("93j", "a blank before the colon", format!("{head}Content-Length : {length}\r\n\r\n{body}{SECOND}")),
-        ("93k", "a length with a sign", format!("{head}Content-Length: +{length}\r\n\r\n{body}{SECOND}")),
-        ("93l", "a length in hexadecimal", format!("{head}Content-Length: 0x{length:x}\r\n\r\n{body}{SECOND}")),
-        ("93m", "a carriage return alone", format!("{head}X-A: b\rContent-Length: {length}\r\n\r\n{body}{SECOND}")),
-        ("93n", "a NUL in a header", format!("{head}X-A: b\0c\r\nContent-Length: {length}\r\n\r\n{body}{SECOND}")),
-        ("93o", "a chunk size past 64 bits", format!("{head}Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff1\r\n{body}\r\n0\r\n\r\n{SECOND}")),
-        ("93p", "a chunk size that is no number", format!("{head}Transfer-Encoding: chunked\r\n\r\n{length:x}z\r\n{body}\r\n0\r\n\r\n{SECOND}")),
-        ("93q", "a chunk longer than its size", format!("{head}Transfer-Encoding: chunked\r\n\r\n2\r\n{body}\r\n0\r\n\r\n{SECOND}")),
-        ("93r", "an encoding under HTTP/1.0", format!("{}Transfer-Encoding: chunked\r\n\r\n{chunk}{SECOND}", head.replace("HTTP/1.1", "HTTP/1.0"))),
+        (
+            "93a",
+            "a length and chunks",
+            format!(
+                "{head}Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}{SECOND}"
+            ),
+        ),
+        (
+            "93b",
+            "chunks and a length",
+            format!("{head}Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n{chunk}{SECOND}"),
+        ),
+        (
+            "93c",
+            "two lengths",
+            format!("{head}Content-Length: {length}\r\nContent-Length: 0\r\n\r\n{body}{SECOND}"),
+        ),
+        (
+            "93d",
+            "two lengths in one line",
+            format!("{head}Content-Length: {length}, 0\r\n\r\n{body}{SECOND}"),
+        ),
+        (
+            "93e",
+            "xchunked",
+            format!("{head}Transfer-Encoding: xchunked\r\n\r\n{chunk}{SECOND}"),
+        ),
+        (
+            "93f",
+            "chunked, identity",
+            format!("{head}Transfer-Encoding: chunked, identity\r\n\r\n{chunk}{SECOND}"),
+        ),
+        (
+            "93g",
+            "two encodings",
+            format!(
+                "{head}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n{chunk}{SECOND}"
+            ),
+        ),
+        (
+            "93h",
+            "a folded header",
+            format!("{head}X-Fold: a\r\n b\r\nContent-Length: {length}\r\n\r\n{body}{SECOND}"),
+        ),
+        (
+            "93i",
+            "a folded encoding",
+            format!(
+                "{head}Transfer-Encoding:\r\n chunked\r\nContent-Length: {length}\r\n\r\n{body}{SECOND}"
+            ),
+        ),
+        (
+            "93j",
+            "a blank before the colon",
+            format!("{head}Content-Length : {length}\r\n\r\n{body}{SECOND}"),
+        ),
+        (
+            "93k",
+            "a length with a sign",
+            format!("{head}Content-Length: +{length}\r\n\r\n{body}{SECOND}"),
+        ),
+        (
+            "93l",
+            "a length in hexadecimal",
+            format!("{head}Content-Length: 0x{length:x}\r\n\r\n{body}{SECOND}"),
+        ),
+        (
+            "93m",
+            "a carriage return alone",
+            format!("{head}X-A: b\rContent-Length: {length}\r\n\r\n{body}{SECOND}"),
+        ),
+        (
+            "93n",
+            "a NUL in a header",
+            format!("{head}X-A: b\0c\r\nContent-Length: {length}\r\n\r\n{body}{SECOND}"),
+        ),
+        (
+            "93o",
+            "a chunk size past 64 bits",
+            format!(
+                "{head}Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff1\r\n{body}\r\n0\r\n\r\n{SECOND}"
+            ),
+        ),
+        (
+            "93p",
+            "a chunk size that is no number",
+            format!(
+                "{head}Transfer-Encoding: chunked\r\n\r\n{length:x}z\r\n{body}\r\n0\r\n\r\n{SECOND}"
+            ),
+        ),
+        (
+            "93q",
+            "a chunk longer than its size",
+            format!("{head}Transfer-Encoding: chunked\r\n\r\n2\r\n{body}\r\n0\r\n\r\n{SECOND}"),
+        ),
+        (
+            "93r",
+            "an encoding under HTTP/1.0",
+            format!(
+                "{}Transfer-Encoding: chunked\r\n\r\n{chunk}{SECOND}",
+                head.replace("HTTP/1.1", "HTTP/1.0")
+            ),
+        ),
     ];
     let mut complaints = Vec::new();
     for (number, rule, bytes) in &doubtful {
@@ -64,22 +155,59 @@ fn a_request_whose_end_is_in_doubt_is_answered_once_and_ends_the_connection() {
     let about = format!("Host: x\r\nContent-Length: {}\r\n", SECOND.len());
     let bearer = format!("Authorization: Bearer {}\r\n", server.token());
     let whole = [
-        ("93s", "a GET with a body", format!("GET /api/1.0/users/me HTTP/1.1\r\n{about}{bearer}\r\n{SECOND}"), 200),
-        ("93t", "a body for no route", format!("POST /api/1.0/nothing HTTP/1.1\r\n{about}\r\n{SECOND}"), 404),
-        ("93u", "a body without a token", format!("POST /api/1.0/tasks HTTP/1.1\r\n{about}\r\n{SECOND}"), 401),
-        ("93v", "a body for a DELETE", format!("DELETE /api/1.0/tasks/999 HTTP/1.1\r\n{about}{bearer}\r\n{SECOND}"), 404),
+        (
+            "93s",
+            "a GET with a body",
+            format!("GET /api/1.0/users/me HTTP/1.1\r\n{about}{bearer}\r\n{SECOND}"),
+            200,
+        ),
+        (
+            "93t",
+            "a body for no route",
+            format!("POST /api/1.0/nothing HTTP/1.1\r\n{about}\r\n{SECOND}"),
+            404,
+        ),
+        (
+            "93u",
+            "a body without a token",
+            format!("POST /api/1.0/tasks HTTP/1.1\r\n{about}\r\n{SECOND}"),
+            401,
+        ),
+        (
+            "93v",
+            "a body for a DELETE",
+            format!("DELETE /api/1.0/tasks/999 HTTP/1.1\r\n{about}{bearer}\r\n{SECOND}"),
+            404,
+        ),
         // RFC 9112 section 2.2 lets a line feed alone end a line, so this is one request like any other.
-        ("93w", "line feeds alone", format!("{}{body}", format!("{head}Content-Length: {length}\r\n\r\n").replace("\r\n", "\n")), 201),
+        (
+            "93w",
+            "line feeds alone",
+            format!(
+                "{}{body}",
+                format!("{head}Content-Length: {length}\r\n\r\n").replace("\r\n", "\n")
+            ),
+            201,
+        ),
     ];
     for (number, rule, bytes, status) in &whole {
-        let statuses: Vec<_> = replies(&server, bytes.as_bytes()).0.iter().map(|r| r.status).collect();
+        let statuses: Vec<_> = replies(&server, bytes.as_bytes())
+            .0
+            .iter()
+            .map(|r| r.status)
+            .collect();
         if statuses != [*status] {
-            complaints.push(format!("{number} ({rule}): {statuses:?} instead of {status}"));
+            complaints.push(format!(
+                "{number} ({rule}): {statuses:?} instead of {status}"
+            ));
         }
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
     let made = server.data("GET", &format!("/projects/{project}/tasks"), None);
-    assert!(made.as_array().unwrap().len() <= doubtful.len() + 1, "none was processed twice");
+    assert!(
+        made.as_array().unwrap().len() <= doubtful.len() + 1,
+        "none was processed twice"
+    );
 }
 
 #[test]
@@ -88,12 +216,22 @@ fn requests_on_one_connection_are_answered_in_order() {
     let me = request("GET", "/users/me", server.token(), None);
     let bytes = [&me[..], SECOND.as_bytes(), &me[..]].concat();
     let (replies, _) = replies(&server, &bytes);
-    assert_eq!(replies.iter().map(|r| r.status).collect::<Vec<_>>(), [200, 404, 200]);
+    assert_eq!(
+        replies.iter().map(|r| r.status).collect::<Vec<_>>(),
+        [200, 404, 200]
+    );
 }
 
 #[test]
 fn a_slow_head_ends_its_connection_and_an_idle_one_too() {
-    let (_folder, server) = server("slow", &[("http.header_timeout", "1s"), ("http.idle_timeout", "2s"), ("http.body_timeout", "1s")]);
+    let (_folder, server) = server(
+        "slow",
+        &[
+            ("http.header_timeout", "1s"),
+            ("http.idle_timeout", "2s"),
+            ("http.body_timeout", "1s"),
+        ],
+    );
     // 94: a byte now and then does not keep a connection.
     let mut line = server.line();
     let began = clock();
@@ -105,21 +243,36 @@ fn a_slow_head_ends_its_connection_and_an_idle_one_too() {
         }
     }
     let took = began.elapsed();
-    assert!(!alive && took > Duration::from_millis(700) && took < Duration::from_secs(4), "94: alive: {alive} after {took:?}");
+    assert!(
+        !alive && took > Duration::from_millis(700) && took < Duration::from_secs(4),
+        "94: alive: {alive} after {took:?}"
+    );
 
     // 94: nor does silence, before or after a request.
     let began = clock();
     let mut fresh = server.line();
     let mut used = server.line();
     assert_eq!(used.ask(SECOND.as_bytes()).unwrap().status, 404);
-    assert!(fresh.closes_within(Duration::from_secs(8)) && used.closes_within(Duration::from_secs(8)), "94: idle connections stay");
-    assert!(began.elapsed() > Duration::from_millis(1500), "94: an idle connection ends too early");
+    assert!(
+        fresh.closes_within(Duration::from_secs(8)) && used.closes_within(Duration::from_secs(8)),
+        "94: idle connections stay"
+    );
+    assert!(
+        began.elapsed() > Duration::from_millis(1500),
+        "94: an idle connection ends too early"
+    );
 
     // A body that does not come is given up.
     let mut line = server.line();
     let bearer = format!("Bearer {}", server.token());
-    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json"), ("Content-Length", "100")];
-    let reply = line.ask(&plain("POST", "/tasks", &headers, b"{\"data\":")).unwrap();
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+        ("Content-Length", "100"),
+    ];
+    let reply = line
+        .ask(&plain("POST", "/tasks", &headers, b"{\"data\":"))
+        .unwrap();
     assert_eq!(reply.status, 408, "94: {}", reply.text());
     assert!(line.closes_within(Duration::from_secs(5)));
 }
@@ -127,31 +280,66 @@ fn a_slow_head_ends_its_connection_and_an_idle_one_too() {
 #[test]
 fn heads_have_bounds() {
     let (_folder, server) = server("heads", &[]);
-    let get = |path: &str, more: &str| format!("GET /api/1.0{path} HTTP/1.1\r\nHost: x\r\n{more}\r\n").into_bytes();
-    let many = |count: usize| (0..count).map(|i| format!("X-{i}: 1\r\n")).collect::<String>();
+    let get = |path: &str, more: &str| {
+        format!("GET /api/1.0{path} HTTP/1.1\r\nHost: x\r\n{more}\r\n").into_bytes()
+    };
+    let many = |count: usize| {
+        (0..count)
+            .map(|i| format!("X-{i}: 1\r\n"))
+            .collect::<String>()
+    };
     let rows = [
         ("95a", "100 headers", get("/nothing", &many(99)), 404),
         ("95b", "101 headers", get("/nothing", &many(100)), 431),
         ("95c", "1,000 headers", get("/nothing", &many(1000)), 431),
-        ("95d", "a head of 17 KiB", get("/nothing", &format!("X-Long: {}\r\n", "a".repeat(17 << 10))), 431),
-        ("95e", "a head of 15 KiB", get("/nothing", &format!("X-Long: {}\r\n", "a".repeat(15 << 10))), 404),
-        ("95f", "an address over 8 KiB", get(&format!("/nothing?{}", "a".repeat(8 << 10)), ""), 414),
-        ("95g", "an address under 8 KiB", get(&format!("/nothing?{}", "a".repeat(8000)), ""), 404),
-        ("95h", "an address of 60 KiB", get(&format!("/nothing?{}", "a".repeat(60 << 10)), ""), 414),
+        (
+            "95d",
+            "a head of 17 KiB",
+            get("/nothing", &format!("X-Long: {}\r\n", "a".repeat(17 << 10))),
+            431,
+        ),
+        (
+            "95e",
+            "a head of 15 KiB",
+            get("/nothing", &format!("X-Long: {}\r\n", "a".repeat(15 << 10))),
+            404,
+        ),
+        (
+            "95f",
+            "an address over 8 KiB",
+            get(&format!("/nothing?{}", "a".repeat(8 << 10)), ""),
+            414,
+        ),
+        (
+            "95g",
+            "an address under 8 KiB",
+            get(&format!("/nothing?{}", "a".repeat(8000)), ""),
+            404,
+        ),
+        (
+            "95h",
+            "an address of 60 KiB",
+            get(&format!("/nothing?{}", "a".repeat(60 << 10)), ""),
+            414,
+        ),
     ];
     let mut complaints = Vec::new();
     for (number, rule, bytes, status) in rows {
         let (replies, _) = replies(&server, &bytes);
         let statuses: Vec<_> = replies.iter().map(|r| r.status).collect();
         if statuses != [status] {
-            complaints.push(format!("{number} ({rule}): {statuses:?} instead of {status}"));
+            complaints.push(format!(
+                "{number} ({rule}): {statuses:?} instead of {status}"
+            ));
         }
     }
     // A head without end is cut off, whatever it is told.
     let endless = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}", "a".repeat(4 << 20));
     let (endless, closed) = replies(&server, endless.as_bytes());
     if endless.len() > 1 || !closed {
-        complaints.push(format!("95i (a head without end): {endless:?}, closed: {closed}"));
+        complaints.push(format!(
+            "95i (a head without end): {endless:?}, closed: {closed}"
+        ));
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
@@ -165,27 +353,68 @@ fn links_come_from_the_configuration_and_never_from_the_request() {
         server.data("POST", "/tasks", Some(&make(name)));
     }
     let bearer = format!("Authorization: Bearer {}\r\n", server.token());
-    let get = |hosts: &str| format!("GET /api/1.0/projects/{project}/tasks?limit=1 HTTP/1.1\r\n{hosts}{bearer}\r\n").into_bytes();
-    let status = |hosts: &str| replies(&server, &get(hosts)).0.iter().map(|r| r.status).collect::<Vec<_>>();
+    let get = |hosts: &str| {
+        format!("GET /api/1.0/projects/{project}/tasks?limit=1 HTTP/1.1\r\n{hosts}{bearer}\r\n")
+            .into_bytes()
+    };
+    let status = |hosts: &str| {
+        replies(&server, &get(hosts))
+            .0
+            .iter()
+            .map(|r| r.status)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(status(""), [400], "96: no Host");
     assert_eq!(status("Host: a\r\nHost: b\r\n"), [400], "96: two Hosts");
-    assert_eq!(status("Host: a\r\nHost: a\r\n"), [400], "96: two equal Hosts");
+    assert_eq!(
+        status("Host: a\r\nHost: a\r\n"),
+        [400],
+        "96: two equal Hosts"
+    );
     let base = server.demo("/base_url");
     let more = "Host: evil.example\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nForwarded: host=evil.example\r\n";
     let reply = server.line().ask(&get(more)).unwrap();
     let next = reply.json()["next_page"].clone();
-    assert!(next["uri"].as_str().unwrap().starts_with(&format!("{base}/projects/{project}/tasks?")), "96: {next}");
-    assert!(next["path"].as_str().unwrap().starts_with(&format!("/projects/{project}/tasks?")), "96: {next}");
+    assert!(
+        next["uri"]
+            .as_str()
+            .unwrap()
+            .starts_with(&format!("{base}/projects/{project}/tasks?")),
+        "96: {next}"
+    );
+    assert!(
+        next["path"]
+            .as_str()
+            .unwrap()
+            .starts_with(&format!("/projects/{project}/tasks?")),
+        "96: {next}"
+    );
     let body = make("Three").to_string();
-    let head = format!("POST /api/1.0/tasks HTTP/1.1\r\n{more}{bearer}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let head = format!(
+        "POST /api/1.0/tasks HTTP/1.1\r\n{more}{bearer}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
     let made = server.line().ask(head.as_bytes()).unwrap();
     let gid = made.json()["data"]["gid"].as_str().unwrap().to_owned();
     let location = made.header("location").unwrap().to_owned();
     assert_eq!(made.status, 201);
-    assert!(location.ends_with(&format!("/tasks/{gid}")) && !location.contains("evil"), "96: {location}");
-    assert!(!made.text().contains("evil") && !reply.text().contains("evil"), "96");
+    assert!(
+        location.ends_with(&format!("/tasks/{gid}")) && !location.contains("evil"),
+        "96: {location}"
+    );
+    assert!(
+        !made.text().contains("evil") && !reply.text().contains("evil"),
+        "96"
+    );
     // A target in absolute form names the same operations.
-    let absolute = format!("GET http://evil.example/api/1.0/tasks/{gid} HTTP/1.1\r\nHost: evil.example\r\n{bearer}\r\n");
+    let absolute = format!(
+        "GET http://evil.example/api/1.0/tasks/{gid} HTTP/1.1\r\nHost: evil.example\r\n{bearer}\r\n"
+    );
     let reply = server.line().ask(absolute.as_bytes()).unwrap();
-    assert!([200, 400, 404].contains(&reply.status) && !reply.text().contains("evil"), "96: {} {}", reply.status, reply.text());
+    assert!(
+        [200, 400, 404].contains(&reply.status) && !reply.text().contains("evil"),
+        "96: {} {}",
+        reply.status,
+        reply.text()
+    );
 }
