@@ -96,6 +96,12 @@ impl Config {
     }
 }
 
+/// How names in the environment begin that are no settings: that of a flag; those that Kubernetes sets
+/// for a service of this name; and those of this project's own tests.
+const NOT_SETTINGS: &[&str] = &[
+    "CONFIG", "PORT", "SERVICE_", "TEST_", "BIN", "SKIP_", "CASES", "CLIENTS", "KILL_", "LAW_",
+];
+
 /// The settings that file, environment and flags lead to.
 ///
 /// # Errors
@@ -116,12 +122,7 @@ pub(crate) fn load(
         let Some(rest) = name.strip_prefix("WORKGRAPH_") else {
             continue;
         };
-        // The first is a flag's; the next two are set by Kubernetes for a service of this name; the last are a test's own.
-        if rest == "CONFIG"
-            || ["PORT", "SERVICE_", "BIN", "TEST_", "SKIP_"]
-                .iter()
-                .any(|p| rest.starts_with(p))
-        {
+        if NOT_SETTINGS.iter().any(|start| rest.starts_with(start)) {
             continue;
         }
         let row = SETTINGS
