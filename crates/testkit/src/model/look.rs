@@ -54,7 +54,11 @@ fn key(world: &World, number: u8) -> ViewerKey {
 fn listing(anchor: usize, number: u8) -> Listing {
     let (rel, dir) = (
         relation(number),
-        if number % 3 == 0 { Dir::Out } else { Dir::In },
+        if number.is_multiple_of(3) {
+            Dir::Out
+        } else {
+            Dir::In
+        },
     );
     match number % 7 {
         0 => Listing::Home {
@@ -63,7 +67,7 @@ fn listing(anchor: usize, number: u8) -> Listing {
                 .get(usize::from(number / 7) % 12)
                 .unwrap_or(&Type::Tag),
         },
-        1 => workgraph_core::tasks_of_container(anchor, number % 2 == 0),
+        1 => workgraph_core::tasks_of_container(anchor, number.is_multiple_of(2)),
         2 => Listing::Alphabetical { anchor, rel, dir },
         3 => Listing::Edges {
             anchor,
@@ -131,9 +135,16 @@ fn want(world: &World, look: &Look) -> Want {
         upto: None,
         open: look.open,
         seen: 0,
-        cap: if look.back % 4 == 0 { 5 } else { u32::MAX },
+        cap: if look.back.is_multiple_of(4) {
+            5
+        } else {
+            u32::MAX
+        },
     });
-    want.page_plan = (look.back % 3 == 0).then(|| plan::compact(Type::Task));
+    want.page_plan = look
+        .back
+        .is_multiple_of(3)
+        .then(|| plan::compact(Type::Task));
     want
 }
 

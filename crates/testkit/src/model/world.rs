@@ -185,7 +185,7 @@ pub(super) fn relation(number: u8) -> Rel {
 /// A version of a node with some of its values changed.
 fn written(node: &Node, version: u8, values: u8) -> Node {
     let mut draft = Draft::edit(node);
-    let (flag, title) = (values % 2 == 0, format!("title {}", values % 7));
+    let (flag, title) = (values.is_multiple_of(2), format!("title {}", values % 7));
     match node.ty {
         Type::Task => {
             draft.set(task::NAME, title.as_str());
