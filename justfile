@@ -41,4 +41,4 @@ kill points="1000" seed="1":
 
 # Licences, duplicates and sources of what we depend on. Once: cargo install cargo-deny --locked
 deny:
-    cargo deny --all-features check licenses bans sources
+    cargo deny check licenses bans sources

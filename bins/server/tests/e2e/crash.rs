@@ -224,7 +224,11 @@ impl Diary {
                 Write::Change(at, task)
             }
             8 | 9 => Write::Comment(at, format!("said {label}")),
-            10 => Write::Move(at, scene.sections[random.below(2)].clone()),
+            10 => {
+                let from = &self.tasks[at].section;
+                let to = scene.sections.iter().find(|s| *s != from);
+                Write::Move(at, to.unwrap().clone())
+            }
             _ => Write::Delete(at),
         }
     }
