@@ -20,8 +20,6 @@ pub(crate) struct Session<'c> {
     pub(crate) viewers: bool,
     /// Tokens or accounts were changed.
     pub(crate) tokens: bool,
-    /// The last commit that a snapshot shows, once it was read. A writer does not keep it.
-    pub(crate) last: Option<Seq>,
     /// The highest gid of a third party that is on record, once it was read.
     pub(crate) floor: Option<i64>,
 }
@@ -33,7 +31,6 @@ impl<'c> Session<'c> {
             held: [const { None }; STATEMENTS],
             viewers: false,
             tokens: false,
-            last: None,
             floor: None,
         }
     }
@@ -204,20 +201,13 @@ fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Box<str>> {
 
 impl Snapshot for Session<'_> {
     fn seq(&mut self) -> Result<Seq, StoreError> {
-        if let Some(known) = self.last {
-            return Ok(known);
-        }
         let last = self
             .one(Sql::LastSeq, [], |row| row.get::<_, Option<i64>>(0))
             .map_err(failed)?;
-        let last = last
+        Ok(last
             .flatten()
             .and_then(|n| Seq::try_from(n).ok())
-            .unwrap_or(0);
-        if self.reading {
-            self.last = Some(last);
-        }
-        Ok(last)
+            .unwrap_or(0))
     }
 
     fn alias(&mut self, key: &str) -> Result<Option<Gid>, StoreError> {
