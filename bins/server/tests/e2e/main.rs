@@ -13,4 +13,5 @@ mod bad_inputs;
 mod common;
 mod crash;
 mod edge;
+mod junk;
 mod sdk;

@@ -1,0 +1,454 @@
+//! Values of every wrong kind in every field of every writing operation: whatever comes, the answer is
+//! no server error, and the graph stays sound. `WORKGRAPH_JUNK` sets how many requests are sent.
+use crate::common::{Folder, Line, Seeded, Server, WIDE, request, run};
+use serde_json::{Value, json};
+
+/// Writing operations; `{x}` stands for an object of the scene. Then the fields of their bodies.
+const WRITES: &[(&str, &str, &[&str])] = &[
+    ("POST", "/tasks", TASK),
+    ("PUT", "/tasks/{task}", TASK),
+    ("POST", "/tasks/{task}/subtasks", TASK),
+    ("POST", "/tasks/{task}/stories", STORY),
+    ("PUT", "/stories/{story}", STORY),
+    ("POST", "/tasks/{task}/addProject", PLACE),
+    ("POST", "/tasks/{task}/removeProject", PLACE),
+    ("POST", "/tasks/{task}/addTag", &["tag"]),
+    ("POST", "/tasks/{task}/removeTag", &["tag"]),
+    ("POST", "/tasks/{task}/addFollowers", &["followers"]),
+    ("POST", "/tasks/{task}/removeFollowers", &["followers"]),
+    ("POST", "/tasks/{task}/addDependencies", &["dependencies"]),
+    (
+        "POST",
+        "/tasks/{task}/removeDependencies",
+        &["dependencies"],
+    ),
+    ("POST", "/tasks/{task}/addDependents", &["dependents"]),
+    ("POST", "/tasks/{task}/removeDependents", &["dependents"]),
+    (
+        "POST",
+        "/tasks/{task}/setParent",
+        &["parent", "insert_before", "insert_after"],
+    ),
+    ("POST", "/projects", PROJECT),
+    ("PUT", "/projects/{project}", PROJECT),
+    ("POST", "/teams/{team}/projects", PROJECT),
+    ("POST", "/workspaces/{workspace}/projects", PROJECT),
+    ("POST", "/projects/{project}/addMembers", &["members"]),
+    ("POST", "/projects/{project}/removeMembers", &["members"]),
+    ("POST", "/projects/{project}/addFollowers", &["followers"]),
+    (
+        "POST",
+        "/projects/{project}/removeFollowers",
+        &["followers"],
+    ),
+    (
+        "POST",
+        "/projects/{project}/sections",
+        &["name", "insert_before", "insert_after"],
+    ),
+    (
+        "POST",
+        "/projects/{project}/sections/insert",
+        &["section", "before_section", "after_section"],
+    ),
+    (
+        "PUT",
+        "/sections/{section}",
+        &["name", "project", "insert_before", "insert_after"],
+    ),
+    (
+        "POST",
+        "/sections/{section}/addTask",
+        &["task", "insert_before", "insert_after"],
+    ),
+    ("POST", "/tags", TAG),
+    ("POST", "/workspaces/{workspace}/tags", TAG),
+    ("PUT", "/tags/{tag}", TAG),
+    ("POST", "/teams", TEAM),
+    ("PUT", "/teams/{team}", TEAM),
+    ("POST", "/teams/{team}/addUser", &["user"]),
+    ("POST", "/workspaces/{workspace}/addUser", &["user"]),
+    (
+        "PUT",
+        "/workspaces/{workspace}",
+        &["name", "is_organization", "email_domains"],
+    ),
+    (
+        "POST",
+        "/memberships",
+        &["parent", "member", "access_level", "role"],
+    ),
+    ("PUT", "/users/me", &["name", "email", "photo"]),
+];
+const TASK: &[&str] = &[
+    "name",
+    "notes",
+    "html_notes",
+    "assignee",
+    "assignee_section",
+    "assignee_status",
+    "followers",
+    "projects",
+    "memberships",
+    "tags",
+    "parent",
+    "workspace",
+    "due_on",
+    "due_at",
+    "start_on",
+    "start_at",
+    "completed",
+    "liked",
+    "resource_subtype",
+    "approval_status",
+    "external",
+    "custom_fields",
+    "gid",
+    "created_at",
+    "num_likes",
+    "dependencies",
+    "custom_type",
+];
+const STORY: &[&str] = &[
+    "text",
+    "html_text",
+    "is_pinned",
+    "is_edited",
+    "sticker_name",
+    "resource_subtype",
+    "created_by",
+];
+const PLACE: &[&str] = &["project", "section", "insert_before", "insert_after"];
+const PROJECT: &[&str] = &[
+    "name",
+    "notes",
+    "html_notes",
+    "color",
+    "icon",
+    "team",
+    "workspace",
+    "owner",
+    "followers",
+    "due_on",
+    "due_date",
+    "start_on",
+    "archived",
+    "public",
+    "privacy_setting",
+    "default_view",
+    "default_access_level",
+    "completed",
+    "current_status",
+    "custom_fields",
+    "members",
+    "minimum_access_level_for_sharing",
+];
+const TAG: &[&str] = &["name", "color", "notes", "followers", "workspace"];
+const TEAM: &[&str] = &[
+    "name",
+    "description",
+    "html_description",
+    "organization",
+    "visibility",
+    "edit_team_name_or_description_access_level",
+];
+
+/// Reading operations and query parameters they may get.
+const READS: &[&str] = &[
+    "/tasks",
+    "/tasks/{task}",
+    "/tasks/{task}/stories",
+    "/tasks/{task}/subtasks",
+    "/tasks/{task}/projects",
+    "/tasks/{task}/tags",
+    "/tasks/{task}/dependencies",
+    "/projects",
+    "/projects/{project}",
+    "/projects/{project}/tasks",
+    "/projects/{project}/sections",
+    "/projects/{project}/task_counts",
+    "/projects/{project}/project_memberships",
+    "/sections/{section}/tasks",
+    "/tags",
+    "/tags/{tag}/tasks",
+    "/users",
+    "/users/{user}",
+    "/users/{user}/teams",
+    "/users/{user}/favorites",
+    "/users/{user}/user_task_list",
+    "/workspaces",
+    "/workspaces/{workspace}/users",
+    "/workspaces/{workspace}/projects",
+    "/workspaces/{workspace}/teams",
+    "/workspaces/{workspace}/workspace_memberships",
+    "/teams/{team}/users",
+    "/teams/{team}/projects",
+    "/memberships",
+    "/team_memberships",
+];
+const PARAMETERS: &[&str] = &[
+    "limit",
+    "offset",
+    "opt_fields",
+    "opt_pretty",
+    "opt_expand",
+    "project",
+    "section",
+    "tag",
+    "user_task_list",
+    "assignee",
+    "workspace",
+    "team",
+    "user",
+    "completed_since",
+    "modified_since",
+    "archived",
+    "parent",
+    "member",
+    "resource_type",
+    "organization",
+    "is_archived",
+];
+
+struct Scene {
+    server: Server,
+    line: Line,
+    known: Vec<(&'static str, String)>,
+    random: Seeded,
+}
+
+impl Scene {
+    fn new(folder: &Folder, seed: u64) -> Self {
+        let server = Server::start(folder, WIDE);
+        let workspace = server.workspace("paid");
+        let team = server.team(&workspace);
+        let project = server.project("Junk");
+        let make = |path: &str, data: Value| {
+            server.data("POST", path, Some(&json!({"data": data})))["gid"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
+        let section = make(
+            &format!("/projects/{project}/sections"),
+            json!({"name": "Junk"}),
+        );
+        let task = make(
+            "/tasks",
+            json!({"name": "Junk", "projects": [project], "assignee": "me"}),
+        );
+        let story = make(&format!("/tasks/{task}/stories"), json!({"text": "Junk"}));
+        let tag = make("/tags", json!({"name": "Junk", "workspace": workspace}));
+        let known = vec![
+            ("task", task),
+            ("project", project),
+            ("section", section),
+            ("story", story),
+            ("tag", tag),
+            ("team", team),
+            ("workspace", workspace),
+            ("user", server.demo("/users/1/gid")),
+            ("other", server.demo("/users/3/gid")),
+        ];
+        Self {
+            line: server.line(),
+            server,
+            known,
+            random: Seeded(seed),
+        }
+    }
+
+    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.random.below(list.len())]
+    }
+
+    fn path(&self, path: &str) -> String {
+        self.known
+            .iter()
+            .fold(path.to_owned(), |path, (name, gid)| {
+                path.replace(&format!("{{{name}}}"), gid)
+            })
+    }
+
+    fn gid(&mut self) -> String {
+        let at = self.random.below(self.known.len());
+        self.known[at].1.clone()
+    }
+
+    /// A value of any kind; often one that nearly fits.
+    fn value(&mut self, depth: usize) -> Value {
+        match self.random.below(if depth > 2 { 25 } else { 32 }) {
+            0 => Value::Null,
+            1 => true.into(),
+            2 => false.into(),
+            3 => 0.into(),
+            4 => (-1).into(),
+            5 => json!(1.5e300),
+            6 => u64::MAX.into(),
+            7 => "".into(),
+            8 => "x".into(),
+            9 => "me".into(),
+            10 => "999".into(),
+            11 => "99999999999999999999999".into(),
+            12 => "a\u{0}b".into(),
+            13 => "\u{202e}\u{feff}\u{10ffff}".into(),
+            14 => "n".repeat(5000).into(),
+            15 => "2031-02-30".into(),
+            16 => "2031-02-03".into(),
+            17 => "2031-02-03T04:05:06.789Z".into(),
+            18 => "0000-01-01".into(),
+            19 => "<body>a<b>c</body>".into(),
+            20 => format!(
+                "<body><a data-asana-gid=\"{}\"/> &amp; <ul><li>x</li></ul></body>",
+                self.gid()
+            )
+            .into(),
+            21 => (*self.pick(&[
+                "approval",
+                "milestone",
+                "private",
+                "public",
+                "editor",
+                "list",
+                "light-green",
+                "approved",
+            ]))
+            .into(),
+            22..=24 => self.gid().into(),
+            25 => json!([]),
+            26 => json!({}),
+            27 | 28 => json!([self.value(depth + 1)]),
+            29 => json!([self.gid(), self.gid()]),
+            30 => json!([{"project": self.gid(), "section": self.gid()}]),
+            _ => json!({"gid": self.value(depth + 1), "data": self.value(depth + 1)}),
+        }
+    }
+
+    fn write(&mut self) -> (&'static str, String, Option<Value>) {
+        let (method, path, fields) = *self.pick(WRITES);
+        let mut data = serde_json::Map::new();
+        // Half of the creates get what they need, so that the rest is looked at.
+        if method == "POST" && fields.contains(&"name") && self.random.below(2) == 0 {
+            data.insert("name".to_owned(), "Junk".into());
+            for name in ["workspace", "team"]
+                .into_iter()
+                .filter(|n| fields.contains(n))
+            {
+                data.insert(name.to_owned(), self.path(&format!("{{{name}}}")).into());
+            }
+        }
+        for _ in 0..=self.random.below(3) {
+            data.insert((*self.pick(fields)).to_owned(), self.value(0));
+        }
+        let path = if self.random.below(10) == 0 {
+            path.replace("{task}", "{other}")
+        } else {
+            path.to_owned()
+        };
+        (method, self.path(&path), Some(json!({"data": data})))
+    }
+
+    fn read(&mut self) -> (&'static str, String, Option<Value>) {
+        let path = *self.pick(READS);
+        let mut query = String::new();
+        for _ in 0..=self.random.below(3) {
+            let name = *self.pick(PARAMETERS);
+            let value = match (name, self.random.below(3)) {
+                ("opt_fields" | "opt_expand", 0 | 1) => {
+                    let names = [
+                        "name",
+                        "this",
+                        "assignee.name",
+                        "memberships.section.name",
+                        "followers",
+                        "parent.parent",
+                        "projects.team.name",
+                        "(name|notes)",
+                    ];
+                    format!("{},{}", self.pick(&names), self.pick(&names))
+                }
+                ("limit", 0 | 1) => self.random.below(120).to_string(),
+                (_, 2) => self.gid(),
+                _ => match self.value(3) {
+                    Value::String(text) => text,
+                    other => other.to_string(),
+                },
+            };
+            let encoded: String = value
+                .bytes()
+                .take(3000)
+                .map(|b| format!("%{b:02x}"))
+                .collect();
+            query.push_str(&format!("{name}={encoded}&"));
+        }
+        ("GET", format!("{}?{query}", self.path(path)), None)
+    }
+}
+
+#[test]
+fn no_value_in_any_field_is_a_server_error_or_harms_the_graph() {
+    let count = std::env::var("WORKGRAPH_JUNK").map_or(2000, |v| v.parse().unwrap());
+    let seed = std::env::var("WORKGRAPH_JUNK_SEED").map_or(1, |v| v.parse().unwrap());
+    let folder = Folder::new("junk");
+    let mut scene = Scene::new(&folder, seed);
+    let (mut complaints, mut accepted) = (Vec::new(), 0);
+    for _ in 0..count {
+        let (method, path, body) = if scene.random.below(4) == 0 {
+            scene.read()
+        } else {
+            scene.write()
+        };
+        let sent = || {
+            format!(
+                "{method} {path} {:.600}",
+                body.as_ref().map(Value::to_string).unwrap_or_default()
+            )
+        };
+        let bytes = request(method, &path, scene.server.token(), body.as_ref());
+        let reply = match scene.line.ask(&bytes) {
+            Ok(reply) => reply,
+            Err(e) => {
+                complaints.push(format!("{}: no answer: {e}", sent()));
+                scene.line = scene.server.line();
+                continue;
+            }
+        };
+        if reply.header("connection") == Some("close") {
+            scene.line = scene.server.line();
+        }
+        let json: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        accepted += usize::from(reply.status < 300);
+        let fits = match reply.status {
+            200 | 201 => json["data"].is_object() || json["data"].is_array(),
+            400..=499 => json["errors"][0]["message"]
+                .as_str()
+                .is_some_and(|m| !m.is_empty() && m.len() < 1000),
+            _ => false,
+        };
+        if !fits {
+            complaints.push(format!(
+                "{}: {} {:.300}",
+                sent(),
+                reply.status,
+                reply.text()
+            ));
+        }
+    }
+    let check = run(&folder, &["check"]);
+    if !check.status.success() {
+        complaints.push(format!("check: {}", String::from_utf8_lossy(&check.stdout)));
+    }
+    if folder.log().contains("panicked") {
+        complaints.push(format!("a thread panicked: {:.2000}", folder.log()));
+    }
+    assert!(
+        complaints.is_empty(),
+        "seed {seed}: {} of {count}:\n{}",
+        complaints.len(),
+        complaints.join("\n")
+    );
+    assert!(
+        accepted * 10 > count,
+        "only {accepted} of {count} were accepted, so little was tried"
+    );
+}
