@@ -12,5 +12,6 @@
 mod golden;
 mod world;
 
+mod pagination;
 mod probes;
 mod transcripts;

@@ -51,7 +51,9 @@ fn parse(name: &str, text: &str) -> Vec<Part> {
     while let Some(line) = lines.next() {
         if let Some(seconds) = line.strip_prefix("@ +") {
             let seconds = seconds.strip_suffix('s').and_then(|s| s.parse().ok());
-            parts.push(Part::Step(seconds.unwrap_or_else(|| panic!("{name}: {line}"))));
+            parts.push(Part::Step(
+                seconds.unwrap_or_else(|| panic!("{name}: {line}")),
+            ));
             continue;
         }
         let Some(request) = line.strip_prefix("> ") else {
@@ -73,7 +75,9 @@ fn parse(name: &str, text: &str) -> Vec<Part> {
                 break;
             } else if let Some(capture) = line.strip_prefix("= ") {
                 let (name, pointer) = capture.split_once(' ').unwrap();
-                exchange.captures.push((name.to_owned(), pointer.to_owned()));
+                exchange
+                    .captures
+                    .push((name.to_owned(), pointer.to_owned()));
             } else if let (true, Some((name, value))) = (exchange.body.is_empty(), header(line)) {
                 exchange.headers.push((name.to_owned(), value.to_owned()));
             } else {
@@ -142,7 +146,10 @@ impl Replay {
         let mut out = String::new();
         let mut at = 0;
         while at < bytes.len() {
-            let run = bytes[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+            let run = bytes[at..]
+                .iter()
+                .take_while(|b| b.is_ascii_digit())
+                .count();
             if run == 0 {
                 let len = text[at..].chars().next().unwrap().len_utf8();
                 out.push_str(&text[at..at + len]);
@@ -189,7 +196,8 @@ impl Replay {
         }
         for (name, pointer) in &e.captures {
             let value = answer.json.pointer(pointer).and_then(Value::as_str);
-            let value = value.unwrap_or_else(|| panic!("no {pointer} in {} {}", answer.status, answer.text));
+            let value = value
+                .unwrap_or_else(|| panic!("no {pointer} in {} {}", answer.status, answer.text));
             self.names.insert(name.clone(), value.to_owned());
             self.back.insert(value.to_owned(), name.clone());
         }
@@ -283,7 +291,10 @@ fn transcripts_are_what_the_api_says_on_both_stores() {
         .map(|e| e.unwrap().file_name().into_string().unwrap())
         .collect();
     let named: BTreeSet<String> = FILES.iter().map(|n| format!("{n}.http")).collect();
-    assert_eq!(found, named, "files in fixtures/transcripts, and names in FILES");
+    assert_eq!(
+        found, named,
+        "files in fixtures/transcripts, and names in FILES"
+    );
 
     let mut covered = BTreeSet::new();
     for name in FILES {
@@ -309,7 +320,8 @@ fn every_row_is_covered(covered: &BTreeSet<&'static str>) {
         .collect();
     let new: Vec<_> = missing.difference(&listed).collect();
     assert!(new.is_empty(), "no transcript shows these to work: {new:?}");
-    let mut text = String::from("# Operations that no transcript shows to work. This list may only shrink.\n");
+    let mut text =
+        String::from("# Operations that no transcript shows to work. This list may only shrink.\n");
     for id in &missing {
         writeln!(text, "{id}").unwrap();
     }

@@ -12,11 +12,13 @@ use workgraph_api::seams::NoEntropy;
 use workgraph_api::{Api, Clock, Entropy, Parts, Request, Settings};
 use workgraph_auth::{Account, ScopeSet, Tier, TokenKind, TokenRecord, TokenStore, mint};
 use workgraph_core::access::{Level, Role};
-use workgraph_core::graph::{Event, GraphStore, Place};
+use workgraph_core::draft::Draft;
+use workgraph_core::graph::{Event, GraphStore, Place, ViewerKey, Want};
 use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::{project, story, team};
+use workgraph_core::resources::{project, story, team, user};
 use workgraph_core::rules::membership;
 use workgraph_core::time::Time;
+use workgraph_core::work::Work;
 use workgraph_core::{Gid, Mint};
 use workgraph_store_sqlite::{Options, SqliteStore};
 use workgraph_testkit::{Fixture, ManualClock, MemoryStore, Scratch, SeededBytes};
@@ -159,20 +161,7 @@ impl World {
         };
         runtime.block_on(graph.commit(changes)).unwrap();
 
-        let mut limits = workgraph_limits::Settings::default();
-        limits.standard.free = 1_000_000;
-        limits.standard.paid = 1_000_000;
-        limits.cost_per_minute = None;
-        let api = Api::new(Parts {
-            graph: graph.clone(),
-            tokens: tokens.clone(),
-            clock: clock.clone(),
-            entropy: Arc::new(Seeded(SeededBytes::new(7))),
-            settings,
-            limits,
-            keys: KeyRing::new(1, [7; 32]),
-            mint: Mint::new(0, None),
-        });
+        let api = api(&graph, &tokens, &clock, settings, KeyRing::new(1, [7; 32]), 0);
         let world = Self {
             api,
             clock,
@@ -196,6 +185,13 @@ impl World {
             TokenRecord::service(id, digest, user, orchid, now)
         });
         world
+    }
+
+    /// Starts the API anew over the same stores, with other keys for page tokens. `node` tells its
+    /// gids and random bytes from those of the API before it.
+    pub(crate) fn restart(&mut self, keys: KeyRing, node: u8) {
+        let settings = self.api.settings().clone();
+        self.api = api(&self.graph, &self.tokens, &self.clock, settings, keys, node);
     }
 
     fn account(&self, name: &str, tier: Tier) {
@@ -268,6 +264,22 @@ impl World {
         self.run(self.graph.events(after, 100_000)).unwrap()
     }
 
+    /// Renames a user, as they would themselves.
+    pub(crate) fn rename_user(&self, who: &str, name: &str) {
+        let gid = Gid::parse(who).unwrap();
+        let key = ViewerKey {
+            user: gid,
+            service: None,
+        };
+        let view = self.run(self.graph.load(&Want::of(key).node(gid))).unwrap();
+        let mut draft = Draft::edit(view.node(gid).unwrap());
+        draft.set(user::NAME, name);
+        let mint = || self.api.fresh();
+        let mut work = Work::new(Some(gid), Time::from_system(self.clock.now()), &mint);
+        work.save(&draft);
+        self.run(self.graph.commit(work.changes)).unwrap();
+    }
+
     /// Sends a request.
     pub(crate) fn send(&self, request: Request) -> Answer {
         let reply = self.run(self.api.handle(request));
@@ -320,6 +332,30 @@ impl World {
     pub(crate) fn post(&self, token: &str, target: &str, data: Value) -> Answer {
         self.call(token, "POST", target, &data)
     }
+}
+
+fn api(
+    graph: &Arc<dyn GraphStore>,
+    tokens: &Arc<dyn TokenStore>,
+    clock: &Arc<Hand>,
+    settings: Settings,
+    keys: KeyRing,
+    node: u8,
+) -> Api {
+    let mut limits = workgraph_limits::Settings::default();
+    limits.standard.free = 1_000_000;
+    limits.standard.paid = 1_000_000;
+    limits.cost_per_minute = None;
+    Api::new(Parts {
+        graph: graph.clone(),
+        tokens: tokens.clone(),
+        clock: clock.clone(),
+        entropy: Arc::new(Seeded(SeededBytes::new(7 + u64::from(node)))),
+        settings,
+        limits,
+        keys,
+        mint: Mint::new(node, None),
+    })
 }
 
 fn base_url(settings: &mut Settings) {
