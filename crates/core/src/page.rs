@@ -330,7 +330,20 @@ fn through(
     }
 }
 
-/// Rows by title. The keyset is the gid of the last row: its title is read again.
+/// The start of a title as numbers that sort like it: its case-folded bytes, as many as a keyset
+/// holds beside the gid. Titles that agree so far are in the order of their gids, so that a walk goes
+/// on at the same place whatever became of the row it stopped at.
+fn folded(title: &str) -> [i64; 3] {
+    let title = title.to_lowercase();
+    let mut bytes = title.bytes();
+    [(); 3].map(|()| {
+        let word = [(); 8].map(|()| bytes.next().unwrap_or(0));
+        // With the sign bit turned, signed numbers sort as the bytes do.
+        (u64::from_be_bytes(word) ^ (1 << 63)).cast_signed()
+    })
+}
+
+/// Rows by title, then gid.
 fn alphabetical(
     snap: &mut dyn Snapshot,
     anchor: Gid,
@@ -339,10 +352,17 @@ fn alphabetical(
     after: Option<&[i64]>,
     limit: usize,
 ) -> Result<Chunk, StoreError> {
-    let mut all: Vec<(String, Gid, Edge, Option<Node>)> = Vec::new();
+    let mut all: Vec<Row> = Vec::new();
     let mut take = |edge: Edge, node: Option<Node>| {
-        if let Some(n) = &node {
-            all.push((n.title().to_lowercase(), n.gid, edge, node));
+        if let Some(n) = node {
+            let [a, b, c] = folded(&n.title());
+            all.push(Row {
+                gid: n.gid,
+                key: Key::of([a, b, c, n.gid.as_i64()]),
+                seq: edge.seq,
+                edge: Some(edge),
+                node: Some(n),
+            });
         }
     };
     match dir {
@@ -356,34 +376,12 @@ fn alphabetical(
             &mut take,
         )?,
     }
-    all.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-    let last = after
-        .and_then(|k| k.first())
-        .copied()
-        .and_then(Gid::from_i64);
-    let from = match last {
-        None => 0,
-        Some(gid) => {
-            let title = snap
-                .node(gid, Depth::Head)?
-                .map(|n| n.title().to_lowercase())
-                .unwrap_or_default();
-            all.partition_point(|row| (&row.0, row.1) <= (&title, gid))
-        }
-    };
+    all.sort_by(|a, b| a.key.as_slice().cmp(b.key.as_slice()));
+    let from = after.map_or(0, |key| {
+        all.partition_point(|row| row.key.as_slice() <= key)
+    });
     let total = all.len();
-    let rows: Vec<Row> = all
-        .into_iter()
-        .skip(from)
-        .take(limit)
-        .map(|(_, gid, edge, node)| Row {
-            gid,
-            key: Key::one(gid.as_i64()),
-            seq: edge.seq,
-            edge: Some(edge),
-            node,
-        })
-        .collect();
+    let rows: Vec<Row> = all.into_iter().skip(from).take(limit).collect();
     let ended = from + rows.len() >= total;
     Ok(Chunk { rows, ended })
 }
