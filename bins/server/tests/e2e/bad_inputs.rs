@@ -132,7 +132,11 @@ impl World {
             rows.len(),
             complaints.join("\n")
         );
-        assert!(!self.folder.log().contains("panicked"), "{}", self.folder.log());
+        assert!(
+            !self.folder.log().contains("panicked"),
+            "{}",
+            self.folder.log()
+        );
     }
 
     fn complaint(&self, row: &Row) -> Option<String> {

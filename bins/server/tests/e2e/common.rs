@@ -2,9 +2,9 @@
 use serde_json::Value;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -144,11 +144,14 @@ impl Server {
     }
 
     /// The same through a command that ends in running the binary.
-    pub(crate) fn start_by(
-        mut program: Command,
-        folder: &Folder,
-        settings: &[(&str, &str)],
-    ) -> Self {
+    pub(crate) fn start_by(program: Command, folder: &Folder, settings: &[(&str, &str)]) -> Self {
+        let child = Self::spawn(program, folder, settings);
+        Self::wait(child, folder)
+            .unwrap_or_else(|status| panic!("the server ended with {status}: {}", folder.log()))
+    }
+
+    /// Starts the process, which will write its port.
+    pub(crate) fn spawn(mut program: Command, folder: &Folder, settings: &[(&str, &str)]) -> Child {
         let port_file = folder.path().join("port");
         if port_file.exists() {
             std::fs::remove_file(&port_file).unwrap();
@@ -167,23 +170,26 @@ impl Server {
                 "--quiet",
                 "--port-file",
             ])
-            .arg(&port_file);
+            .arg(port_file);
         program.arg("--data").arg(folder.data());
         for (key, value) in settings {
             program.arg("--set").arg(format!("{key}={value}"));
         }
-        let mut child = program.stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        program.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    /// Waits until it serves, or gives the status it ended with.
+    pub(crate) fn wait(mut child: Child, folder: &Folder) -> Result<Self, ExitStatus> {
+        let port_file = folder.path().join("port");
         let mut port = None;
         for _ in 0..30_000 {
             let text = std::fs::read_to_string(&port_file).unwrap_or_default();
-            port = text
-                .ends_with('\n')
-                .then(|| text.trim().rsplit(':').next().unwrap().parse().unwrap());
+            port = text.trim().parse().ok();
             if port.is_some() {
                 break;
             }
             if let Some(status) = child.try_wait().unwrap() {
-                panic!("the server ended with {status}: {}", folder.log());
+                return Err(status);
             }
             pause(1);
         }
@@ -200,7 +206,7 @@ impl Server {
         assert_eq!(ready.status, 200, "{}", ready.text());
         let demo = std::fs::read(folder.data().join("bootstrap.json")).unwrap();
         server.demo = serde_json::from_slice(&demo).unwrap();
-        server
+        Ok(server)
     }
 
     /// A new connection.
@@ -474,6 +480,12 @@ impl Line {
             reply.body = self.ahead.drain(..length).collect();
             return Ok(reply);
         }
+    }
+
+    /// No more is sent.
+    pub(crate) fn finish(&self) {
+        // Fails only when the other end is gone already.
+        let _gone = self.stream.shutdown(Shutdown::Write);
     }
 
     /// Whether the server closes the connection within the given time, without sending anything more.

@@ -3,7 +3,9 @@
 //! The promise: a write that was acknowledged is there, and a write that was not is there as a whole
 //! or not at all. `WORKGRAPH_KILL_POINTS` sets how often it is killed, `WORKGRAPH_KILL_SEED` what else
 //! happens.
-use crate::common::{Folder, Line, Seeded, Server, WIDE, clock, request, run};
+use crate::common::{
+    Folder, Line, Seeded, Server, WIDE, binary, clock, command, pause, request, run,
+};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -693,6 +695,50 @@ fn a_stop_answers_what_was_begun() {
 }
 
 #[test]
+fn a_first_start_that_was_killed_is_whole_or_refused() {
+    let (mut whole, mut refused) = (0, 0);
+    for round in 0..8u64 {
+        let folder = Folder::new("first");
+        let mut child = Server::spawn(command(&binary()), &folder, WIDE);
+        pause(Seeded(round).next() % 150);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let second = Server::spawn(command(&binary()), &folder, WIDE);
+        match Server::wait(second, &folder) {
+            Ok(mut server) => {
+                let path = format!("/projects?workspace={}", server.workspace("paid"));
+                assert_eq!(
+                    server.data("GET", &path, None).as_array().unwrap().len(),
+                    2,
+                    "round {round}"
+                );
+                assert!(
+                    server.token().len() > 20 && server.demo("/free_token").len() > 20,
+                    "round {round}"
+                );
+                assert_eq!(server.stop(), Some(0));
+                let check = run(&folder, &["check"]);
+                assert!(check.status.success(), "round {round}: {check:?}");
+                whole += 1;
+            }
+            Err(status) => {
+                assert_eq!(status.code(), Some(1), "round {round}: {}", folder.log());
+                assert!(
+                    folder.log().contains("broken off"),
+                    "round {round}: {}",
+                    folder.log()
+                );
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!(whole + refused, 8);
+}
+
+/// What is wrong, with which task, and how it comes about.
+type Flaw = (&'static str, usize, fn(&mut Task));
+
+#[test]
 fn the_comparison_notices_whatever_is_lost_or_half_applied() {
     let folder = Folder::new("twin");
     let server = Server::start(&folder, WIDE);
@@ -712,7 +758,7 @@ fn the_comparison_notices_whatever_is_lost_or_half_applied() {
         .position(|t| !t.deleted && !t.comments.is_empty())
         .unwrap();
     let gone = diary.tasks.iter().position(|t| t.deleted).unwrap();
-    let flaws: &[(&str, usize, fn(&mut Task))] = &[
+    let flaws: &[Flaw] = &[
         ("a lost task", at, |t| t.gid.push('1')),
         ("a lost name", at, |t| t.name.push('x')),
         ("lost notes", at, |t| t.notes.push('x')),

@@ -1,5 +1,5 @@
 //! The HTTP edge over raw sockets: framing, sizes, hosts and slow clients.
-use crate::common::{Folder, Reply, Server, WIDE, clock, plain, request};
+use crate::common::{Folder, Reply, Seeded, Server, WIDE, clock, plain, request};
 use serde_json::json;
 use std::time::Duration;
 
@@ -417,4 +417,57 @@ fn links_come_from_the_configuration_and_never_from_the_request() {
         reply.status,
         reply.text()
     );
+}
+
+#[test]
+fn bytes_changed_at_random_bring_nothing_down() {
+    let (folder, mut server) = server("bytes", &[]);
+    let seeds = [
+        request("GET", "/users/me?opt_fields=name,(email|photo)", server.token(), None),
+        request("POST", "/tags", server.token(), Some(&json!({"data": {"name": "x", "workspace": server.workspace("paid")}}))),
+        plain("POST", "/tasks", &[("Transfer-Encoding", "chunked"), ("Expect", "100-continue")], b"5\r\n{\"dat\r\n0\r\n\r\n"),
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x80\0\x04\0\x01\0\0\0\x05\0\0@\0\0\0\x04\x01\x05\0\0\0\x01\x82\x84\x86A".to_vec(),
+    ];
+    let pieces: [&[u8]; 10] = [
+        b"\r\n",
+        b"\r\n\r\n",
+        b"\n",
+        b"\0",
+        b": ",
+        b"%",
+        b"Content-Length: 5\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"\xff\xfe",
+        b" HTTP/1.1",
+    ];
+    let mut random = Seeded(9);
+    for number in 0..600 {
+        let mut bytes = seeds[random.below(seeds.len())].clone();
+        for _ in 0..=random.below(4) {
+            let at = random.below(bytes.len() + 1);
+            match random.below(5) {
+                0 => bytes.truncate(at),
+                1 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+                2 => drop(bytes.splice(at..at, pieces[random.below(pieces.len())].iter().copied())),
+                3 => drop(bytes.splice(at..(at + random.below(20)).min(bytes.len()), [])),
+                _ => bytes.extend_from_within(at..),
+            }
+        }
+        let mut line = server.line();
+        // The server may have closed by then.
+        let _cut = line.send(&bytes);
+        line.finish();
+        let statuses: Vec<_> = line.drain(SILENCE).iter().map(|r| r.status).collect();
+        assert!(
+            statuses.iter().all(|s| *s < 500),
+            "{number}: {statuses:?}: {}",
+            String::from_utf8_lossy(&bytes)
+        );
+    }
+    assert!(
+        server.lives() && !folder.log().contains("panicked"),
+        "{}",
+        folder.log()
+    );
+    assert_eq!(server.ask("GET", "/users/me", None).status, 200);
 }
