@@ -9,6 +9,9 @@
     clippy::indexing_slicing,
     reason = "a test that cannot go on fails"
 )]
+mod access_matrix;
+mod coverage;
+mod dependencies;
 mod golden;
 mod world;
 

@@ -1,0 +1,313 @@
+//! Who may do what: a golden table of viewer × object × action, written to
+//! `fixtures/access-matrix.txt`. A change of the rules shows there as a diff to be read.
+use crate::golden;
+use crate::world::{Kind, World};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use workgraph_api::Settings;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::graph::Place;
+use workgraph_core::registry::{Type, rel};
+use workgraph_core::resources::{project, story, task, team};
+use workgraph_core::rules::membership;
+use workgraph_testkit::Fixture;
+
+/// Who asks, and what makes them who they are.
+const VIEWERS: &[(&str, &str)] = &[
+    ("ada", "admin"),
+    ("mel", "in team"),
+    ("moe", "member"),
+    ("gus", "guest"),
+    ("vic", "view-only"),
+    ("bob", "outsider"),
+    ("robot", "service"),
+];
+
+const ACTIONS: [&str; 6] = ["list", "get", "edit", "comment", "delete", "share"];
+
+/// An object of the table.
+struct Object {
+    title: &'static str,
+    name: &'static str,
+    ty: Type,
+    /// A list that would have it.
+    list: &'static str,
+}
+
+const fn object(title: &'static str, name: &'static str, ty: Type, list: &'static str) -> Object {
+    Object {
+        title,
+        name,
+        ty,
+        list,
+    }
+}
+
+/// Everything is owned by `owner`, whom nobody here is, so that only the rules decide.
+const OBJECTS: &[Object] = &[
+    object("workspace", "orchid", Type::Workspace, "/workspaces"),
+    object("workspace membership of moe", "moe_seat", Type::WorkspaceMembership, "/workspaces/{orchid}/workspace_memberships"),
+    object("user moe", "moe", Type::User, "/workspaces/{orchid}/users"),
+    object("user of another workspace", "ben", Type::User, "/workspaces/{basalt}/users"),
+    object("team, secret", "t_secret", Type::Team, "/workspaces/{orchid}/teams"),
+    object("team, request to join", "t_request", Type::Team, "/workspaces/{orchid}/teams"),
+    object("team, public", "t_public", Type::Team, "/workspaces/{orchid}/teams"),
+    object("team membership, secret team", "t_secret_seat", Type::TeamMembership, "/teams/{t_secret}/team_memberships"),
+    object("project, open", "p_open", Type::Project, "/workspaces/{orchid}/projects"),
+    object("project, for a team", "p_team", Type::Project, "/workspaces/{orchid}/projects"),
+    object("project, private", "p_private", Type::Project, "/workspaces/{orchid}/projects"),
+    object("project, private, viewer here", "p_viewer", Type::Project, "/workspaces/{orchid}/projects"),
+    object("project, private, commenter here", "p_commenter", Type::Project, "/workspaces/{orchid}/projects"),
+    object("project, private, editor here", "p_editor", Type::Project, "/workspaces/{orchid}/projects"),
+    object("project, private, admin here", "p_admin", Type::Project, "/workspaces/{orchid}/projects"),
+    object("project, open, admins share", "p_reserved", Type::Project, "/workspaces/{orchid}/projects"),
+    object("project membership, open project", "p_open_seat", Type::ProjectMembership, "/projects/{p_open}/project_memberships"),
+    object("section, open project", "p_open_section", Type::Section, "/projects/{p_open}/sections"),
+    object("section, private project", "p_private_section", Type::Section, "/projects/{p_private}/sections"),
+    object("section of moe's task list", "moe_section", Type::Section, "/projects/{moe_list}/sections"),
+    object("task list of moe", "moe_list", Type::UserTaskList, "/user_task_lists/{moe_list}"),
+    object("task, open project", "k_open", Type::Task, "/projects/{p_open}/tasks"),
+    object("task, project for a team", "k_team", Type::Task, "/projects/{p_team}/tasks"),
+    object("task, private project", "k_private", Type::Task, "/projects/{p_private}/tasks"),
+    object("task, private, viewer here", "k_viewer", Type::Task, "/projects/{p_viewer}/tasks"),
+    object("task, private, commenter here", "k_commenter", Type::Task, "/projects/{p_commenter}/tasks"),
+    object("task, no project", "k_loose", Type::Task, "/tags/{g_tag}/tasks"),
+    object("task, no project, assigned here", "k_mine", Type::Task, "/tags/{g_tag}/tasks"),
+    object("task, no project, followed here", "k_followed", Type::Task, "/tags/{g_tag}/tasks"),
+    object("subtask of the open task", "k_sub", Type::Task, "/tasks/{k_open}/subtasks"),
+    object("subtask of the private task", "k_private_sub", Type::Task, "/tasks/{k_private}/subtasks"),
+    object("tag", "g_tag", Type::Tag, "/workspaces/{orchid}/tags"),
+    object("comment of another, open task", "c_open", Type::Story, "/tasks/{k_open}/stories"),
+    object("comment of one's own, open task", "c_own", Type::Story, "/tasks/{k_open}/stories"),
+    object("comment of another, private task", "c_private", Type::Story, "/tasks/{k_private}/stories"),
+];
+
+/// A world around one viewer: "here" is wherever the viewer was let in.
+fn world(viewer: &str) -> World {
+    World::build(Kind::Memory, Settings::default(), |f, names| build(f, names, viewer))
+}
+
+fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
+    let orchid = names["orchid"];
+    let home_of_viewer = if viewer == "bob" { "basalt" } else { "orchid" };
+    let inside = home_of_viewer == "orchid" && viewer != "robot";
+    let who = names[viewer];
+    let owner = f.member(orchid, "Owner", workgraph_core::access::Role::Member);
+    for (name, visibility) in [("t_secret", "secret"), ("t_request", "request_to_join"), ("t_public", "public")] {
+        let gid = f.with(|work| {
+            let mut draft = work.draft(Type::Team, Some(orchid));
+            draft.set(team::NAME, name);
+            draft.set(team::VISIBILITY, visibility);
+            membership::found_team(work, draft, Some(owner))
+        });
+        names.insert(name.to_owned(), gid);
+        if viewer == "mel" {
+            f.join_team(who, gid, orchid);
+        }
+    }
+    let secret_seat = f.join_team(names["moe"], names["t_secret"], orchid);
+    // Moe is a plain member in the table, so the membership is that of another.
+    if viewer == "moe" {
+        f.with(|work| work.changes.links.retain(|l| !(l.rel == rel::TEAM_MEMBERS && l.dst == who)));
+    }
+    names.insert("t_secret_seat".to_owned(), secret_seat);
+
+    for (name, privacy, level, share) in [
+        ("p_open", "public_to_workspace", None, "editor"),
+        ("p_team", "private_to_team", None, "editor"),
+        ("p_private", "private", None, "editor"),
+        ("p_viewer", "private", Some(Level::Viewer), "editor"),
+        ("p_commenter", "private", Some(Level::Commenter), "editor"),
+        ("p_editor", "private", Some(Level::Editor), "editor"),
+        ("p_admin", "private", Some(Level::Admin), "editor"),
+        ("p_reserved", "public_to_workspace", None, "admin"),
+    ] {
+        let gid = f.with(|work| {
+            let mut draft = work.draft(Type::Project, Some(orchid));
+            draft.set(project::NAME, name);
+            draft.set(project::PRIVACY, privacy);
+            draft.set(project::SHARE_ACCESS, share);
+            draft.set(project::OWNER, owner);
+            membership::found_project(work, draft, owner)
+        });
+        names.insert(name.to_owned(), gid);
+        names.insert(format!("{name}_section"), f.section_in(gid));
+        if let Some(level) = level.filter(|_| inside) {
+            f.share(gid, orchid, who, level);
+        }
+        if name == "p_team" {
+            f.link(gid, rel::TEAM, names["t_secret"], Place::Rank(0), None);
+        }
+    }
+    let shared = f.share(names["p_open"], orchid, names["gardeners"], Level::Editor);
+    names.insert("p_open_seat".to_owned(), shared);
+    names.insert("moe_section".to_owned(), f.section_in(names["moe_list"]));
+
+    let tag = f.tag(orchid, "Matrix");
+    names.insert("g_tag".to_owned(), tag);
+    for (name, place) in [
+        ("k_open", Some("p_open")),
+        ("k_team", Some("p_team")),
+        ("k_private", Some("p_private")),
+        ("k_viewer", Some("p_viewer")),
+        ("k_commenter", Some("p_commenter")),
+        ("k_loose", None),
+        ("k_mine", None),
+        ("k_followed", None),
+    ] {
+        let gid = match place {
+            Some(place) => f.task_in(names[&format!("{place}_section")], name, owner),
+            None if name == "k_mine" && inside => f.node(Type::Task, Some(orchid), |draft, now| {
+                draft.set(task::NAME, name);
+                draft.set(task::CREATED_AT, now);
+                draft.set(task::CREATED_BY, owner);
+                draft.set(task::ASSIGNEE, who);
+            }),
+            None => f.task(orchid, name, owner),
+        };
+        names.insert(name.to_owned(), gid);
+        f.link(gid, rel::TAGS, tag, Place::Rank(0), None);
+        if name == "k_followed" && inside {
+            f.link(gid, rel::FOLLOWERS, who, Place::Rank(0), None);
+        }
+    }
+    for (name, parent) in [("k_sub", "k_open"), ("k_private_sub", "k_private")] {
+        let gid = f.subtask(names[parent], name, owner);
+        names.insert(name.to_owned(), gid);
+    }
+    for (name, on, by) in [("c_open", "k_open", owner), ("c_own", "k_open", who), ("c_private", "k_private", owner)] {
+        let gid = f.node(Type::Story, Some(orchid), |draft, now| {
+            draft.set(story::CREATED_AT, now);
+            draft.set(story::SUBTYPE, story::COMMENT);
+            draft.set(story::CREATED_BY, by);
+            draft.set(story::TEXT, "Matrix");
+        });
+        f.link(gid, rel::STORY_OF, names[on], Place::Rank(0), None);
+        names.insert(name.to_owned(), gid);
+    }
+}
+
+fn fill(world: &World, text: &str) -> String {
+    let mut text = text.to_owned();
+    while let Some((before, rest)) = text.split_once('{') {
+        let (name, after) = rest.split_once('}').unwrap();
+        text = format!("{before}{}{after}", world.gid(name));
+    }
+    text
+}
+
+/// What an action on an object is: method, path, body. None where there is no such action.
+fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str, String, Value)> {
+    let gid = world.gid(object.name);
+    let path = match object.ty {
+        Type::Workspace => "workspaces",
+        Type::User => "users",
+        Type::Team => "teams",
+        Type::WorkspaceMembership => "workspace_memberships",
+        Type::TeamMembership => "team_memberships",
+        Type::Project => "projects",
+        Type::ProjectMembership => "memberships",
+        Type::Section => "sections",
+        Type::Task => "tasks",
+        Type::Tag => "tags",
+        Type::UserTaskList => "user_task_lists",
+        Type::Story => "stories",
+    };
+    let at = format!("/{path}/{gid}");
+    let moe = world.gid("moe").to_string();
+    Some(match (action, object.ty) {
+        ("get", _) => ("GET", at, Value::Null),
+        ("edit", Type::Story) => ("PUT", at, json!({"text": "Edited"})),
+        ("edit", Type::ProjectMembership) => ("PUT", at, json!({"access_level": "commenter"})),
+        (
+            "edit",
+            Type::Workspace | Type::User | Type::Team | Type::Project | Type::Section | Type::Task | Type::Tag,
+        ) => ("PUT", at, json!({"name": "Edited"})),
+        ("comment", Type::Task) => ("POST", format!("{at}/stories"), json!({"text": "Said"})),
+        (
+            "delete",
+            Type::Project | Type::ProjectMembership | Type::Section | Type::Task | Type::Tag | Type::Story,
+        ) => ("DELETE", at, Value::Null),
+        ("share", Type::Project) => (
+            "POST",
+            "/memberships".to_owned(),
+            json!({"parent": gid.to_string(), "member": world.gid("gus").to_string()}),
+        ),
+        ("share", Type::Workspace) => ("POST", format!("{at}/addUser"), json!({"user": "x@orchid.test"})),
+        ("share", Type::Team) => ("POST", format!("{at}/addUser"), json!({"user": world.gid("vic").to_string()})),
+        ("share", Type::Task) => ("POST", format!("{at}/addFollowers"), json!({"followers": [moe]})),
+        _ => return None,
+    })
+}
+
+/// One cell: what the viewer is answered.
+fn cell(viewer: &str, object: &Object, action: &str, world: &World) -> (String, bool) {
+    let gid = world.gid(object.name).to_string();
+    if action == "list" {
+        let answer = world.get(viewer, &fill(world, object.list));
+        let there = match answer.json["data"].as_array() {
+            _ if answer.status != 200 => return (answer.status.to_string(), false),
+            None => true,
+            Some(items) => items.iter().any(|i| i["gid"] == gid.as_str()),
+        };
+        return (if there { "yes" } else { "-" }.to_owned(), false);
+    }
+    let Some((method, path, body)) = request(world, object, action) else {
+        return (String::new(), false);
+    };
+    let answer = world.call(viewer, method, &path, &body);
+    let text = match answer.status {
+        200 | 201 => "yes".to_owned(),
+        // What the viewer may do, but not as things are.
+        400 => "yes*".to_owned(),
+        other => other.to_string(),
+    };
+    (text, method != "GET" && answer.status < 300)
+}
+
+#[test]
+fn the_access_matrix_is_as_it_was_agreed() {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut worlds: BTreeMap<&str, World> = VIEWERS.iter().map(|(v, _)| (*v, world(v))).collect();
+    for object in OBJECTS {
+        for action in ACTIONS {
+            let mut row = vec![object.title.to_owned(), action.to_owned()];
+            for (viewer, _) in VIEWERS {
+                let (text, changed) = cell(viewer, object, action, &worlds[viewer]);
+                if changed {
+                    worlds.insert(viewer, world(viewer));
+                }
+                row.push(text);
+            }
+            if row.iter().skip(2).any(|c| !c.is_empty()) {
+                rows.push(row);
+            }
+        }
+    }
+    let mut head = vec!["object".to_owned(), "action".to_owned()];
+    head.extend(VIEWERS.iter().map(|(_, what)| (*what).to_owned()));
+    rows.insert(0, head);
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|at| rows.iter().map(|r| r[at].chars().count()).max().unwrap())
+        .collect();
+    let mut out = String::from(
+        "# Who may do what; written by crates/api/tests, BLESS=1 rewrites it.\n\
+         # Everything belongs to a user who is none of these; \"here\" is wherever the viewer was let in.\n\
+         # yes: allowed, listed. -: the list is given without it. yes*: allowed, but 400 as things are.\n\
+         # admin: of the workspace. in team: member of every team. guest: of the workspace, in no team.\n\
+         # view-only: a member who may only view. outsider: of another workspace. service: its account.\n\n",
+    );
+    let mut before = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let shown = if at == 0 && *cell == before { "" } else { cell };
+            write!(line, "{shown:<width$}  ", width = widths[at]).unwrap();
+        }
+        before.clone_from(&row[0]);
+        writeln!(out, "{}", line.trim_end()).unwrap();
+    }
+    golden::check(&golden::root("fixtures/access-matrix.txt"), &out);
+}

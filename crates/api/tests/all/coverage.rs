@@ -1,0 +1,95 @@
+//! The public catalogue: what of it is implemented, written to `docs/COVERAGE.md`.
+//!
+//! `fixtures/catalogue.tsv` holds the facts: tag, method, path, operation id, scopes (or `-`).
+use crate::golden;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use workgraph_api::operations::all;
+
+struct Entry<'a> {
+    tag: &'a str,
+    method: &'a str,
+    path: &'a str,
+    id: &'a str,
+    scopes: &'a str,
+}
+
+fn entries(text: &str) -> Vec<Entry<'_>> {
+    text.lines()
+        .filter(|l| !l.starts_with('#'))
+        .map(|line| {
+            let mut cells = line.split('\t');
+            let mut cell = || cells.next().unwrap_or_else(|| panic!("too few cells: {line}"));
+            Entry {
+                tag: cell(),
+                method: cell(),
+                path: cell(),
+                id: cell(),
+                scopes: cell(),
+            }
+        })
+        .collect()
+}
+
+fn catalogue() -> String {
+    std::fs::read_to_string(golden::root("fixtures/catalogue.tsv")).unwrap()
+}
+
+#[test]
+fn the_catalogue_is_whole() {
+    let text = catalogue();
+    let entries = entries(&text);
+    assert_eq!(entries.len(), 247);
+    let ids: BTreeSet<_> = entries.iter().map(|e| e.id).collect();
+    assert_eq!(ids.len(), entries.len(), "an id is there twice");
+    let routes: BTreeSet<_> = entries.iter().map(|e| (e.method, e.path)).collect();
+    assert_eq!(routes.len(), entries.len(), "a route is there twice");
+    for entry in &entries {
+        for scope in entry.scopes.split(',').filter(|s| *s != "-") {
+            let known = workgraph_auth::scope::SCOPES.iter().any(|s| s.name == scope);
+            assert!(known, "{}: no such scope: {scope}", entry.id);
+        }
+    }
+}
+
+#[test]
+fn every_row_is_in_the_catalogue_as_it_is_there() {
+    let text = catalogue();
+    let by_id: BTreeMap<_, _> = entries(&text).into_iter().map(|e| (e.id, e)).collect();
+    for row in all() {
+        let entry = by_id.get(row.id);
+        let entry = entry.unwrap_or_else(|| panic!("{} is not in the catalogue", row.id));
+        assert_eq!((row.method.name(), row.path), (entry.method, entry.path), "{}", row.id);
+        assert_eq!(row.scope.unwrap_or("-"), entry.scopes, "{}: scope", row.id);
+    }
+}
+
+#[test]
+fn the_coverage_document_is_fresh() {
+    let text = catalogue();
+    let entries = entries(&text);
+    let done: BTreeSet<&str> = all().map(|r| r.id).collect();
+    let count = |tag: Option<&str>| {
+        let of_tag = entries.iter().filter(|e| tag.is_none_or(|t| t == e.tag));
+        let done = of_tag.clone().filter(|e| done.contains(e.id)).count();
+        (done, of_tag.count())
+    };
+    let (have, total) = count(None);
+    let mut out = format!(
+        "# Coverage of the public API\n\n\
+         This file is generated: `BLESS=1 cargo test -p workgraph-api coverage` rewrites it from the operation table\n\
+         and `fixtures/catalogue.tsv`.\n\n\
+         **{have} of {total}** operations are implemented.\n"
+    );
+    let tags: BTreeSet<&str> = entries.iter().map(|e| e.tag).collect();
+    for tag in tags {
+        let (have, total) = count(Some(tag));
+        write!(out, "\n## {tag}: {have} of {total}\n\n").unwrap();
+        out.push_str("| | Method | Path | Operation |\n|---|---|---|---|\n");
+        for e in entries.iter().filter(|e| e.tag == tag) {
+            let mark = if done.contains(e.id) { "yes" } else { "" };
+            writeln!(out, "| {mark} | {} | `{}` | {} |", e.method, e.path, e.id).unwrap();
+        }
+    }
+    golden::check(&golden::root("docs/COVERAGE.md"), &out);
+}

@@ -1,0 +1,140 @@
+//! The dependency picture: read from every `Cargo.toml` of the workspace.
+use crate::golden;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// A package: its name, whether it is a binary, its dependencies and its dev-dependencies.
+struct Package {
+    name: String,
+    binary: bool,
+    dependencies: BTreeSet<String>,
+    dev: BTreeSet<String>,
+}
+
+/// Reads the sections of a manifest that say what it depends on. Manifests here are plain: one
+/// dependency a line, or a table of its own.
+fn read(folder: &Path, binary: bool) -> Package {
+    let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let mut package = Package {
+        name: String::new(),
+        binary,
+        dependencies: BTreeSet::new(),
+        dev: BTreeSet::new(),
+    };
+    let mut section = String::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']').to_owned();
+            for (table, set) in [
+                ("dev-dependencies.", &mut package.dev),
+                ("dependencies.", &mut package.dependencies),
+            ] {
+                if let Some((before, name)) = section.split_once(table) {
+                    if before.is_empty() || before.ends_with('.') {
+                        set.insert(name.to_owned());
+                        break;
+                    }
+                }
+            }
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) else {
+            continue;
+        };
+        let name = key.trim().split('.').next().unwrap_or("").to_owned();
+        match section.rsplit('.').next().unwrap_or("") {
+            "package" if name == "name" => package.name = value.trim().trim_matches('"').to_owned(),
+            "dependencies" | "build-dependencies" => drop(package.dependencies.insert(name)),
+            "dev-dependencies" => drop(package.dev.insert(name)),
+            _ => {}
+        }
+    }
+    package
+}
+
+fn packages() -> BTreeMap<String, Package> {
+    let mut packages = BTreeMap::new();
+    for (folder, binary) in [("crates", false), ("bins", true)] {
+        for entry in std::fs::read_dir(golden::root(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.join("Cargo.toml").exists() {
+                let package = read(&path, binary);
+                packages.insert(package.name.clone(), package);
+            }
+        }
+    }
+    packages
+}
+
+const LEAVES: [&str; 4] = ["workgraph-core", "workgraph-auth", "workgraph-wire", "workgraph-limits"];
+
+/// What a library may depend on in this workspace; none for one that nobody drew into the picture.
+fn allowed(name: &str) -> Option<Vec<&'static str>> {
+    Some(match name {
+        name if LEAVES.contains(&name) => vec![],
+        "workgraph-api" => LEAVES.to_vec(),
+        "workgraph-store-sqlite" => vec!["workgraph-core", "workgraph-auth"],
+        "workgraph-testkit" => LEAVES
+            .into_iter()
+            .chain(["workgraph-api", "workgraph-store-sqlite"])
+            .collect(),
+        _ => return None,
+    })
+}
+
+#[test]
+fn libraries_depend_only_on_what_the_picture_shows() {
+    for package in packages().values().filter(|p| !p.binary) {
+        let inside: BTreeSet<&str> = package
+            .dependencies
+            .iter()
+            .map(String::as_str)
+            .filter(|d| d.starts_with("workgraph-"))
+            .collect();
+        let allowed = allowed(&package.name);
+        let allowed = allowed.unwrap_or_else(|| panic!("{} is not in the picture", package.name));
+        for name in inside {
+            assert!(allowed.contains(&name), "{} depends on {name}", package.name);
+        }
+    }
+}
+
+#[test]
+fn leaves_need_at_most_the_testkit_for_their_tests() {
+    let packages = packages();
+    for leaf in LEAVES {
+        let package = &packages[leaf];
+        for name in package.dev.iter().filter(|d| d.starts_with("workgraph-")) {
+            assert_eq!(name, "workgraph-testkit", "{leaf} tests with {name}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_built_on_the_testkit_but_tests() {
+    for package in packages().values().filter(|p| !p.binary) {
+        assert!(
+            !package.dependencies.contains("workgraph-testkit"),
+            "{} depends on the testkit",
+            package.name
+        );
+    }
+}
+
+#[test]
+fn only_binaries_know_hyper() {
+    for package in packages().values().filter(|p| !p.binary) {
+        for name in package.dependencies.iter().chain(&package.dev) {
+            assert!(!name.starts_with("hyper"), "{} knows {name}", package.name);
+        }
+    }
+}
+
+#[test]
+fn the_reader_of_manifests_reads() {
+    let packages = packages();
+    let api = &packages["workgraph-api"];
+    assert!(api.dependencies.contains("workgraph-wire"));
+    assert!(api.dev.contains("workgraph-testkit") && !api.dependencies.contains("workgraph-testkit"));
+    assert!(packages["workgraph-server"].dependencies.contains("hyper"));
+}
