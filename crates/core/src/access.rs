@@ -313,8 +313,8 @@ fn of_section(
     })
 }
 
-/// A task is open to its creator, assignee and followers, to whoever may see one of its projects,
-/// and to whoever may see its parent.
+/// A task is open to its creator and assignee, to whoever may see one of its projects or its parent,
+/// and to its followers; those edit it only where no project or parent gives them less.
 fn of_task(
     viewer: &Viewer,
     node: &Node,
@@ -332,13 +332,17 @@ fn of_task(
     for edge in facts.edges_of(node.gid, rel::SECTION)? {
         best = best.max(of_link(viewer, edge.aux, facts, depth)?);
     }
-    if best < Level::Editor && facts.is_linked(node.gid, rel::FOLLOWERS, viewer.user)? {
-        best = Level::Editor;
-    }
     if best < Level::Editor
         && let Some(parent) = facts.edges_of(node.gid, rel::PARENT)?.first()
     {
         best = best.max(of_link(viewer, Some(parent.dst), facts, depth)?);
+    }
+    if best < Level::Editor && facts.is_linked(node.gid, rel::FOLLOWERS, viewer.user)? {
+        // Whoever may comment can follow, so following must not lift what a project leaves them.
+        best = match best {
+            Level::None => Level::Editor,
+            left => left.max(Level::Commenter),
+        };
     }
     Ok(best)
 }

@@ -175,6 +175,23 @@ fn by_gid(name: Ref) -> Option<workgraph_core::Gid> {
     }
 }
 
+/// Whether the caller may give, change or take this level: nobody's reach goes above their own.
+fn reaches(view: &View, place: &Node, level: Level) -> Result<(), Fault> {
+    if view.level(place.gid) < level {
+        return Err(Fault::forbidden(
+            "You do not have permission to manage memberships above your own access level.",
+        ));
+    }
+    Ok(())
+}
+
+/// The level a membership gives.
+fn given(node: &Node) -> Level {
+    node.get(membership::ACCESS_LEVEL)
+        .and_then(|word| Level::parse(&word))
+        .unwrap_or_default()
+}
+
 /// Whether the caller may share the project.
 fn may_share(view: &View, place: &Node) -> Result<(), Fault> {
     let least = if place.get(project::SHARE_ACCESS).as_deref() == Some("admin") {
@@ -231,6 +248,7 @@ fn share(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         Level::Viewer,
     )?;
     let level = level(call, place)?;
+    reaches(view, place, level)?;
     let home = place.home.unwrap_or(place.gid);
     let belongs = if who.ty == Type::Team {
         who.home == Some(home)
@@ -287,6 +305,7 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let (node, place, member) = parties(call, view)?;
     may_share(view, place)?;
     let level = level(call, place)?;
+    reaches(view, place, level.max(given(node)))?;
     let mut draft = Draft::edit(node);
     draft.set(membership::ACCESS_LEVEL, level.word());
     let mut work = call.work();
@@ -306,6 +325,7 @@ fn unshare(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let (node, place, member) = parties(call, view)?;
     if member != call.me() {
         may_share(view, place)?;
+        reaches(view, place, given(node))?;
     }
     let mut work = call.work();
     work.trash(node.gid, Type::ProjectMembership);

@@ -10,7 +10,7 @@ use workgraph_core::access::Level;
 use workgraph_core::check::{Given, Inputs};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Filter, Give, Listing, Place, Ref, View, Want};
+use workgraph_core::graph::{Edge, Filter, Give, Listing, Place, Ref, View, Want};
 use workgraph_core::registry::{Dir, Rel, Type, rel};
 use workgraph_core::resources::{project, team, workspace};
 use workgraph_core::rules::{membership, text};
@@ -411,7 +411,9 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let sharing = draft.changed(project::PRIVACY)
         || draft.changed(project::OWNER)
         || draft.changed(project::SHARE_ACCESS);
-    let least = if node.get(project::SHARE_ACCESS).as_deref() == Some("admin") {
+    // The owner has all access, so only who has it may name another.
+    let owner = draft.changed(project::OWNER) || draft.changed(project::SHARE_ACCESS);
+    let least = if owner || node.get(project::SHARE_ACCESS).as_deref() == Some("admin") {
         Level::Admin
     } else {
         Level::Editor
@@ -534,6 +536,18 @@ fn add_members(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 }
 
 fn remove_members(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let place = call.target(view, "project_gid", Level::Commenter)?.gid;
+    for name in call.users(people_field(call))? {
+        let held = view
+            .resolve(&name)
+            .and_then(|who| view.link(place, rel::MEMBERS, who));
+        let above = |e: &Edge| e.dst != call.me() && Level::from_rank(e.rank) > view.level(place);
+        if held.is_some_and(above) {
+            return Err(Fault::forbidden(
+                "You do not have permission to remove members above your own access level.",
+            ));
+        }
+    }
     each(call, view, false, |work, place, _, who| {
         if let Some(edge) = view.link(place, rel::MEMBERS, who) {
             work.unlink(place, rel::MEMBERS, who);
