@@ -1,11 +1,17 @@
 //! The connections that read, and reading one snapshot with one of them.
+//!
+//! A connection keeps its snapshot when it is given back, for as long as nothing is committed: this
+//! process alone writes the file, so a count of its commits says whether a snapshot is the newest.
+//! That saves the begin, the end and the file locks of most reads. What a kept snapshot would be in
+//! the way of ends it: a commit, and a log that is to start over.
 use crate::connect::{self, Files, Options};
 use crate::error::failed;
 use crate::session::Session;
 use crate::sql::Sql;
 use rusqlite::Connection;
-use std::sync::{Condvar, Mutex, PoisonError};
-use workgraph_core::graph::StoreError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use workgraph_core::graph::{Seq, StoreError};
 
 /// Read connections. One is used by one thread at a time, from the first statement of a snapshot to
 /// the last, so a thread waits for one only while as many others are reading.
@@ -16,31 +22,58 @@ pub(crate) struct Readers {
     most: usize,
     state: Mutex<State>,
     freed: Condvar,
+    /// How many commits were made; see [`Readers::committed`].
+    commits: AtomicU64,
+    /// Snapshots may be kept.
+    keeping: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    idle: Vec<Connection>,
+    idle: Vec<Reader>,
     open: usize,
+}
+
+/// A connection, perhaps with a snapshot.
+#[derive(Debug)]
+struct Reader {
+    conn: Connection,
+    snapshot: Option<Kept>,
+}
+
+/// A snapshot that is held open.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    /// The commits it is known to show.
+    commits: u64,
+    /// The last commit it shows, once that was read.
+    seq: Option<Seq>,
+}
+
+impl Reader {
+    /// Ends the snapshot, if one is held open.
+    fn rest(&mut self) -> Result<(), StoreError> {
+        if self.snapshot.take().is_some() {
+            Session::new(&self.conn)
+                .run(Sql::Commit, [])
+                .map_err(failed)?;
+        }
+        Ok(())
+    }
 }
 
 /// A connection on loan.
 struct Loan<'r> {
     readers: &'r Readers,
-    conn: Option<Connection>,
+    /// None if it is not to be given back: after a panic or a failure it is closed instead.
+    reader: Option<Reader>,
 }
 
 impl Drop for Loan<'_> {
     fn drop(&mut self) {
-        // One that is still in a transaction (after a panic or a failure) is closed instead.
-        let conn = self.conn.take().filter(Connection::is_autocommit);
-        let mut state = self
-            .readers
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        match conn {
-            Some(conn) => state.idle.push(conn),
+        let mut state = self.readers.lock();
+        match self.reader.take() {
+            Some(reader) => state.idle.push(reader),
             None => state.open -= 1,
         }
         drop(state);
@@ -62,17 +95,24 @@ impl Readers {
             most,
             state: Mutex::default(),
             freed: Condvar::new(),
+            commits: AtomicU64::new(0),
+            keeping: AtomicBool::new(true),
         }
     }
 
-    fn loan(&self) -> Result<Loan<'_>, StoreError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn loan(&self) -> Result<(Loan<'_>, Reader), StoreError> {
+        let mut state = self.lock();
+        let loan = |reader| Loan {
+            readers: self,
+            reader,
+        };
         loop {
-            if let Some(conn) = state.idle.pop() {
-                return Ok(Loan {
-                    readers: self,
-                    conn: Some(conn),
-                });
+            if let Some(reader) = state.idle.pop() {
+                return Ok((loan(None), reader));
             }
             if state.open < self.most {
                 break;
@@ -84,38 +124,131 @@ impl Readers {
         }
         state.open += 1;
         drop(state);
-        let mut loan = Loan {
-            readers: self,
-            conn: None,
-        };
-        let conn = connect::reader(&self.files, &self.options);
-        loan.conn = Some(conn.map_err(|e| StoreError::Failed(e.to_string()))?);
-        Ok(loan)
+        let loan = loan(None);
+        let conn = connect::reader(&self.files, &self.options)
+            .map_err(|e| StoreError::Failed(e.to_string()))?;
+        let snapshot = None;
+        Ok((loan, Reader { conn, snapshot }))
     }
 
-    /// Reads one snapshot, on this thread.
+    /// Reads the newest snapshot, on this thread.
     pub(crate) fn read<T>(
         &self,
         read: impl FnOnce(&mut Session<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let loan = self.loan()?;
-        let Some(conn) = &loan.conn else {
-            return Err(StoreError::Failed("no connection".into()));
+        // Counted before the snapshot is taken: it shows these commits, and perhaps more.
+        let commits = self.commits.load(Ordering::Acquire);
+        let (mut loan, mut reader) = self.loan()?;
+        let kept = match reader.snapshot {
+            Some(kept) if kept.commits == commits => kept,
+            _ => {
+                reader.rest()?;
+                Session::new(&reader.conn)
+                    .run(Sql::Begin, [])
+                    .map_err(failed)?;
+                Kept { commits, seq: None }
+            }
         };
-        let mut session = Session::new(conn);
-        session.run(Sql::Begin, []).map_err(failed)?;
-        let found = read(&mut session);
-        let ended = session.run(
-            if found.is_ok() {
-                Sql::Commit
-            } else {
-                Sql::Rollback
-            },
-            [],
-        );
-        if let Err(error) = ended {
-            tracing::warn!(%error, "a read transaction did not end");
+        let mut session = Session::new(&reader.conn);
+        (session.reading, session.last) = (true, kept.seq);
+        let found = read(&mut session)?;
+        let seq = session.last;
+        drop(session);
+        reader.snapshot = Some(Kept { commits, seq });
+        let newest = self.commits.load(Ordering::Acquire) == commits;
+        if !newest || !self.keeping.load(Ordering::Acquire) {
+            reader.rest()?;
         }
-        found
+        loan.reader = Some(reader);
+        Ok(found)
+    }
+
+    /// Says that something was committed. It must be called before anything else that follows from
+    /// the commit: caches outdated, callers answered.
+    pub(crate) fn committed(&self) {
+        self.commits.fetch_add(1, Ordering::AcqRel);
+        self.rest();
+    }
+
+    /// Does something that no snapshot may be in the way of.
+    pub(crate) fn without_snapshots<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.keeping.store(false, Ordering::Release);
+        self.rest();
+        let done = work();
+        self.keeping.store(true, Ordering::Release);
+        done
+    }
+
+    /// Ends the snapshots of connections nobody uses.
+    fn rest(&self) {
+        let mut state = self.lock();
+        let before = state.idle.len();
+        state.idle.retain_mut(|reader| reader.rest().is_ok());
+        state.open -= before - state.idle.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::migrate;
+    use workgraph_core::snapshot::Snapshot;
+
+    fn readers() -> (Readers, Connection, std::path::PathBuf) {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("readers-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (files, options) = (Files::at(&folder), Options::default());
+        let writer = connect::writer(&files, &options).unwrap();
+        migrate(&writer).unwrap();
+        (Readers::new(files, options), writer, folder)
+    }
+
+    fn append(writer: &Connection, seq: i64) {
+        writer
+            .execute("INSERT INTO journal VALUES (?1, 0, NULL, '[]')", [seq])
+            .unwrap();
+    }
+
+    #[test]
+    fn a_snapshot_is_kept_until_a_commit_and_then_renewed() {
+        let (readers, writer, folder) = readers();
+        let seq = || readers.read(|session| session.seq()).unwrap();
+        assert_eq!(seq(), 0);
+        assert!(readers.lock().idle.iter().all(|r| r.snapshot.is_some()));
+        append(&writer, 1);
+        readers.committed();
+        assert!(readers.lock().idle.iter().all(|r| r.snapshot.is_none()));
+        assert_eq!(seq(), 1);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_in_the_way_of_a_log_that_starts_over() {
+        let (readers, writer, folder) = readers();
+        append(&writer, 1);
+        readers.committed();
+        readers.read(|session| session.seq()).unwrap();
+        let busy = |writer: &Connection| -> i64 {
+            writer
+                .query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get(0))
+                .unwrap()
+        };
+        writer.busy_timeout(std::time::Duration::ZERO).unwrap();
+        assert_eq!(busy(&writer), 1, "a kept snapshot is in the way");
+        assert_eq!(readers.without_snapshots(|| busy(&writer)), 0);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_connection_that_failed_is_closed() {
+        let (readers, _writer, folder) = readers();
+        let failed = readers.read(|_| Err::<(), _>(StoreError::Failed("no".into())));
+        assert!(failed.is_err());
+        let state = readers.lock();
+        assert_eq!((state.idle.len(), state.open), (0, 0));
+        drop(state);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -20,6 +20,10 @@ pub(crate) struct Session<'c> {
     pub(crate) viewers: bool,
     /// Tokens or accounts were changed.
     pub(crate) tokens: bool,
+    /// What is read does not change while the session lasts.
+    pub(crate) reading: bool,
+    /// The last commit that a reading session shows, once it was read.
+    pub(crate) last: Option<Seq>,
     /// The highest gid of a third party that is on record, once it was read.
     pub(crate) floor: Option<i64>,
 }
@@ -31,6 +35,8 @@ impl<'c> Session<'c> {
             held: [const { None }; STATEMENTS],
             viewers: false,
             tokens: false,
+            reading: false,
+            last: None,
             floor: None,
         }
     }
@@ -201,13 +207,20 @@ fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Box<str>> {
 
 impl Snapshot for Session<'_> {
     fn seq(&mut self) -> Result<Seq, StoreError> {
+        if let Some(known) = self.last {
+            return Ok(known);
+        }
         let last = self
             .one(Sql::LastSeq, [], |row| row.get::<_, Option<i64>>(0))
             .map_err(failed)?;
-        Ok(last
+        let last = last
             .flatten()
             .and_then(|n| Seq::try_from(n).ok())
-            .unwrap_or(0))
+            .unwrap_or(0);
+        if self.reading {
+            self.last = Some(last);
+        }
+        Ok(last)
     }
 
     fn alias(&mut self, key: &str) -> Result<Option<Gid>, StoreError> {

@@ -32,7 +32,7 @@ pub struct SqliteStore {
     // Dropped in this order: what waits is written first, the lock goes last.
     pub(crate) writer: Writer,
     _checkpoints: Option<Checkpoints>,
-    pub(crate) readers: Readers,
+    pub(crate) readers: Arc<Readers>,
     pub(crate) caches: Arc<Caches>,
     pub(crate) files: Files,
     pub(crate) options: Options,
@@ -70,8 +70,14 @@ impl SqliteStore {
             .then(|| Checkpoints::start(&files, &options))
             .transpose()?;
         let watch = Watch::new(checkpoints.as_ref(), &options);
-        let writer = Writer::start(&files, &options, Arc::clone(&caches), watch)?;
-        let readers = Readers::new(files.clone(), options);
+        let readers = Arc::new(Readers::new(files.clone(), options));
+        let writer = Writer::start(
+            &files,
+            &options,
+            Arc::clone(&caches),
+            Arc::clone(&readers),
+            watch,
+        )?;
         Ok(Self {
             writer,
             _checkpoints: checkpoints,

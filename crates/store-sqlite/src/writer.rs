@@ -3,6 +3,7 @@ use crate::cache::Cache;
 use crate::checkpoint::{self, Watch};
 use crate::connect::{self, Files, Options};
 use crate::error::OpenError;
+use crate::readers::Readers;
 use crate::session::Session;
 use crate::sql::Sql;
 use crate::tokens::{Found, TokenChange};
@@ -129,6 +130,7 @@ impl Writer {
         files: &Files,
         options: &Options,
         caches: Arc<Caches>,
+        readers: Arc<Readers>,
         watch: Watch,
     ) -> Result<Self, OpenError> {
         let pages = Arc::new(AtomicU64::new(0));
@@ -139,6 +141,7 @@ impl Writer {
             options: *options,
             conn: Some(conn),
             caches,
+            readers,
             watch,
             pages,
         };
@@ -200,6 +203,7 @@ struct Desk {
     /// None after a failure that left the connection in doubt.
     conn: Option<Connection>,
     caches: Arc<Caches>,
+    readers: Arc<Readers>,
     watch: Watch,
     pages: Arc<AtomicU64>,
 }
@@ -217,7 +221,10 @@ impl Desk {
             }
             if self.watch.written(self.pages.load(Ordering::Relaxed))
                 && let Some(conn) = &self.conn
-                && checkpoint::restart(conn).is_err()
+                && self
+                    .readers
+                    .without_snapshots(|| checkpoint::restart(conn))
+                    .is_err()
             {
                 self.conn = None;
             }
@@ -235,6 +242,8 @@ impl Desk {
         if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
             self.conn = Some(conn);
         }
+        // Snapshots first: what a cache holds from now on must come from one that shows the commit.
+        self.readers.committed();
         // Nobody knows what a failed commit left behind, so it outdates everything.
         if done.as_ref().map_or(true, |changed| changed.viewers) {
             self.caches.viewers.outdate();
