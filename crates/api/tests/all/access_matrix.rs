@@ -48,45 +48,213 @@ const fn object(title: &'static str, name: &'static str, ty: Type, list: &'stati
 /// Everything is owned by `owner`, whom nobody here is, so that only the rules decide.
 const OBJECTS: &[Object] = &[
     object("workspace", "orchid", Type::Workspace, "/workspaces"),
-    object("workspace membership of moe", "moe_seat", Type::WorkspaceMembership, "/workspaces/{orchid}/workspace_memberships"),
+    object(
+        "workspace membership of moe",
+        "moe_seat",
+        Type::WorkspaceMembership,
+        "/workspaces/{orchid}/workspace_memberships",
+    ),
     object("user moe", "moe", Type::User, "/workspaces/{orchid}/users"),
-    object("user of another workspace", "ben", Type::User, "/workspaces/{basalt}/users"),
-    object("team, secret", "t_secret", Type::Team, "/workspaces/{orchid}/teams"),
-    object("team, request to join", "t_request", Type::Team, "/workspaces/{orchid}/teams"),
-    object("team, public", "t_public", Type::Team, "/workspaces/{orchid}/teams"),
-    object("team membership, secret team", "t_secret_seat", Type::TeamMembership, "/teams/{t_secret}/team_memberships"),
-    object("project, open", "p_open", Type::Project, "/workspaces/{orchid}/projects"),
-    object("project, for a team", "p_team", Type::Project, "/workspaces/{orchid}/projects"),
-    object("project, private", "p_private", Type::Project, "/workspaces/{orchid}/projects"),
-    object("project, private, viewer here", "p_viewer", Type::Project, "/workspaces/{orchid}/projects"),
-    object("project, private, commenter here", "p_commenter", Type::Project, "/workspaces/{orchid}/projects"),
-    object("project, private, editor here", "p_editor", Type::Project, "/workspaces/{orchid}/projects"),
-    object("project, private, admin here", "p_admin", Type::Project, "/workspaces/{orchid}/projects"),
-    object("project, open, admins share", "p_reserved", Type::Project, "/workspaces/{orchid}/projects"),
-    object("project membership, open project", "p_open_seat", Type::ProjectMembership, "/projects/{p_open}/project_memberships"),
-    object("section, open project", "p_open_section", Type::Section, "/projects/{p_open}/sections"),
-    object("section, private project", "p_private_section", Type::Section, "/projects/{p_private}/sections"),
-    object("section of moe's task list", "moe_section", Type::Section, "/projects/{moe_list}/sections"),
-    object("task list of moe", "moe_list", Type::UserTaskList, "/user_task_lists/{moe_list}"),
-    object("task, open project", "k_open", Type::Task, "/projects/{p_open}/tasks"),
-    object("task, project for a team", "k_team", Type::Task, "/projects/{p_team}/tasks"),
-    object("task, private project", "k_private", Type::Task, "/projects/{p_private}/tasks"),
-    object("task, private, viewer here", "k_viewer", Type::Task, "/projects/{p_viewer}/tasks"),
-    object("task, private, commenter here", "k_commenter", Type::Task, "/projects/{p_commenter}/tasks"),
-    object("task, no project", "k_loose", Type::Task, "/tags/{g_tag}/tasks"),
-    object("task, no project, assigned here", "k_mine", Type::Task, "/tags/{g_tag}/tasks"),
-    object("task, no project, followed here", "k_followed", Type::Task, "/tags/{g_tag}/tasks"),
-    object("subtask of the open task", "k_sub", Type::Task, "/tasks/{k_open}/subtasks"),
-    object("subtask of the private task", "k_private_sub", Type::Task, "/tasks/{k_private}/subtasks"),
+    object(
+        "user of another workspace",
+        "ben",
+        Type::User,
+        "/workspaces/{basalt}/users",
+    ),
+    object(
+        "team, secret",
+        "t_secret",
+        Type::Team,
+        "/workspaces/{orchid}/teams",
+    ),
+    object(
+        "team, request to join",
+        "t_request",
+        Type::Team,
+        "/workspaces/{orchid}/teams",
+    ),
+    object(
+        "team, public",
+        "t_public",
+        Type::Team,
+        "/workspaces/{orchid}/teams",
+    ),
+    object(
+        "team membership, secret team",
+        "t_secret_seat",
+        Type::TeamMembership,
+        "/teams/{t_secret}/team_memberships",
+    ),
+    object(
+        "project, open",
+        "p_open",
+        Type::Project,
+        "/workspaces/{orchid}/projects",
+    ),
+    object(
+        "project, for a team",
+        "p_team",
+        Type::Project,
+        "/workspaces/{orchid}/projects",
+    ),
+    object(
+        "project, private",
+        "p_private",
+        Type::Project,
+        "/workspaces/{orchid}/projects",
+    ),
+    object(
+        "project, private, viewer here",
+        "p_viewer",
+        Type::Project,
+        "/workspaces/{orchid}/projects",
+    ),
+    object(
+        "project, private, commenter here",
+        "p_commenter",
+        Type::Project,
+        "/workspaces/{orchid}/projects",
+    ),
+    object(
+        "project, private, editor here",
+        "p_editor",
+        Type::Project,
+        "/workspaces/{orchid}/projects",
+    ),
+    object(
+        "project, private, admin here",
+        "p_admin",
+        Type::Project,
+        "/workspaces/{orchid}/projects",
+    ),
+    object(
+        "project, open, admins share",
+        "p_reserved",
+        Type::Project,
+        "/workspaces/{orchid}/projects",
+    ),
+    object(
+        "project membership, open project",
+        "p_open_seat",
+        Type::ProjectMembership,
+        "/projects/{p_open}/project_memberships",
+    ),
+    object(
+        "section, open project",
+        "p_open_section",
+        Type::Section,
+        "/projects/{p_open}/sections",
+    ),
+    object(
+        "section, private project",
+        "p_private_section",
+        Type::Section,
+        "/projects/{p_private}/sections",
+    ),
+    object(
+        "section of moe's task list",
+        "moe_section",
+        Type::Section,
+        "/projects/{moe_list}/sections",
+    ),
+    object(
+        "task list of moe",
+        "moe_list",
+        Type::UserTaskList,
+        "/user_task_lists/{moe_list}",
+    ),
+    object(
+        "task, open project",
+        "k_open",
+        Type::Task,
+        "/projects/{p_open}/tasks",
+    ),
+    object(
+        "task, project for a team",
+        "k_team",
+        Type::Task,
+        "/projects/{p_team}/tasks",
+    ),
+    object(
+        "task, private project",
+        "k_private",
+        Type::Task,
+        "/projects/{p_private}/tasks",
+    ),
+    object(
+        "task, private, viewer here",
+        "k_viewer",
+        Type::Task,
+        "/projects/{p_viewer}/tasks",
+    ),
+    object(
+        "task, private, commenter here",
+        "k_commenter",
+        Type::Task,
+        "/projects/{p_commenter}/tasks",
+    ),
+    object(
+        "task, private, commenter here, followed",
+        "k_commenter_followed",
+        Type::Task,
+        "/projects/{p_commenter}/tasks",
+    ),
+    object(
+        "task, no project",
+        "k_loose",
+        Type::Task,
+        "/tags/{g_tag}/tasks",
+    ),
+    object(
+        "task, no project, assigned here",
+        "k_mine",
+        Type::Task,
+        "/tags/{g_tag}/tasks",
+    ),
+    object(
+        "task, no project, followed here",
+        "k_followed",
+        Type::Task,
+        "/tags/{g_tag}/tasks",
+    ),
+    object(
+        "subtask of the open task",
+        "k_sub",
+        Type::Task,
+        "/tasks/{k_open}/subtasks",
+    ),
+    object(
+        "subtask of the private task",
+        "k_private_sub",
+        Type::Task,
+        "/tasks/{k_private}/subtasks",
+    ),
     object("tag", "g_tag", Type::Tag, "/workspaces/{orchid}/tags"),
-    object("comment of another, open task", "c_open", Type::Story, "/tasks/{k_open}/stories"),
-    object("comment of one's own, open task", "c_own", Type::Story, "/tasks/{k_open}/stories"),
-    object("comment of another, private task", "c_private", Type::Story, "/tasks/{k_private}/stories"),
+    object(
+        "comment of another, open task",
+        "c_open",
+        Type::Story,
+        "/tasks/{k_open}/stories",
+    ),
+    object(
+        "comment of one's own, open task",
+        "c_own",
+        Type::Story,
+        "/tasks/{k_open}/stories",
+    ),
+    object(
+        "comment of another, private task",
+        "c_private",
+        Type::Story,
+        "/tasks/{k_private}/stories",
+    ),
 ];
 
 /// A world around one viewer: "here" is wherever the viewer was let in.
 fn world(viewer: &str) -> World {
-    World::build(Kind::Memory, Settings::default(), |f, names| build(f, names, viewer))
+    World::build(Kind::Memory, Settings::default(), |f, names| {
+        build(f, names, viewer)
+    })
 }
 
 fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
@@ -95,7 +263,11 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
     let inside = home_of_viewer == "orchid" && viewer != "robot";
     let who = names[viewer];
     let owner = f.member(orchid, "Owner", workgraph_core::access::Role::Member);
-    for (name, visibility) in [("t_secret", "secret"), ("t_request", "request_to_join"), ("t_public", "public")] {
+    for (name, visibility) in [
+        ("t_secret", "secret"),
+        ("t_request", "request_to_join"),
+        ("t_public", "public"),
+    ] {
         let gid = f.with(|work| {
             let mut draft = work.draft(Type::Team, Some(orchid));
             draft.set(team::NAME, name);
@@ -110,7 +282,11 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
     let secret_seat = f.join_team(names["moe"], names["t_secret"], orchid);
     // Moe is a plain member in the table, so the membership is that of another.
     if viewer == "moe" {
-        f.with(|work| work.changes.links.retain(|l| !(l.rel == rel::TEAM_MEMBERS && l.dst == who)));
+        f.with(|work| {
+            work.changes
+                .links
+                .retain(|l| !(l.rel == rel::TEAM_MEMBERS && l.dst == who))
+        });
     }
     names.insert("t_secret_seat".to_owned(), secret_seat);
 
@@ -153,6 +329,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         ("k_private", Some("p_private")),
         ("k_viewer", Some("p_viewer")),
         ("k_commenter", Some("p_commenter")),
+        ("k_commenter_followed", Some("p_commenter")),
         ("k_loose", None),
         ("k_mine", None),
         ("k_followed", None),
@@ -169,7 +346,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         };
         names.insert(name.to_owned(), gid);
         f.link(gid, rel::TAGS, tag, Place::Rank(0), None);
-        if name == "k_followed" && inside {
+        if name.ends_with("_followed") && inside {
             f.link(gid, rel::FOLLOWERS, who, Place::Rank(0), None);
         }
     }
@@ -177,7 +354,11 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         let gid = f.subtask(names[parent], name, owner);
         names.insert(name.to_owned(), gid);
     }
-    for (name, on, by) in [("c_open", "k_open", owner), ("c_own", "k_open", who), ("c_private", "k_private", owner)] {
+    for (name, on, by) in [
+        ("c_open", "k_open", owner),
+        ("c_own", "k_open", who),
+        ("c_private", "k_private", owner),
+    ] {
         let gid = f.node(Type::Story, Some(orchid), |draft, now| {
             draft.set(story::CREATED_AT, now);
             draft.set(story::SUBTYPE, story::COMMENT);
@@ -223,21 +404,44 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
         ("edit", Type::ProjectMembership) => ("PUT", at, json!({"access_level": "commenter"})),
         (
             "edit",
-            Type::Workspace | Type::User | Type::Team | Type::Project | Type::Section | Type::Task | Type::Tag,
+            Type::Workspace
+            | Type::User
+            | Type::Team
+            | Type::Project
+            | Type::Section
+            | Type::Task
+            | Type::Tag,
         ) => ("PUT", at, json!({"name": "Edited"})),
         ("comment", Type::Task) => ("POST", format!("{at}/stories"), json!({"text": "Said"})),
         (
             "delete",
-            Type::Project | Type::ProjectMembership | Type::Section | Type::Task | Type::Tag | Type::Story,
+            Type::Project
+            | Type::ProjectMembership
+            | Type::Section
+            | Type::Task
+            | Type::Tag
+            | Type::Story,
         ) => ("DELETE", at, Value::Null),
         ("share", Type::Project) => (
             "POST",
             "/memberships".to_owned(),
             json!({"parent": gid.to_string(), "member": world.gid("gus").to_string()}),
         ),
-        ("share", Type::Workspace) => ("POST", format!("{at}/addUser"), json!({"user": "x@orchid.test"})),
-        ("share", Type::Team) => ("POST", format!("{at}/addUser"), json!({"user": world.gid("vic").to_string()})),
-        ("share", Type::Task) => ("POST", format!("{at}/addFollowers"), json!({"followers": [moe]})),
+        ("share", Type::Workspace) => (
+            "POST",
+            format!("{at}/addUser"),
+            json!({"user": "x@orchid.test"}),
+        ),
+        ("share", Type::Team) => (
+            "POST",
+            format!("{at}/addUser"),
+            json!({"user": world.gid("vic").to_string()}),
+        ),
+        ("share", Type::Task) => (
+            "POST",
+            format!("{at}/addFollowers"),
+            json!({"followers": [moe]}),
+        ),
         _ => return None,
     })
 }

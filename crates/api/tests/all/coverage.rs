@@ -19,7 +19,11 @@ fn entries(text: &str) -> Vec<Entry<'_>> {
         .filter(|l| !l.starts_with('#'))
         .map(|line| {
             let mut cells = line.split('\t');
-            let mut cell = || cells.next().unwrap_or_else(|| panic!("too few cells: {line}"));
+            let mut cell = || {
+                cells
+                    .next()
+                    .unwrap_or_else(|| panic!("too few cells: {line}"))
+            };
             Entry {
                 tag: cell(),
                 method: cell(),
@@ -46,7 +50,9 @@ fn the_catalogue_is_whole() {
     assert_eq!(routes.len(), entries.len(), "a route is there twice");
     for entry in &entries {
         for scope in entry.scopes.split(',').filter(|s| *s != "-") {
-            let known = workgraph_auth::scope::SCOPES.iter().any(|s| s.name == scope);
+            let known = workgraph_auth::scope::SCOPES
+                .iter()
+                .any(|s| s.name == scope);
             assert!(known, "{}: no such scope: {scope}", entry.id);
         }
     }
@@ -59,7 +65,12 @@ fn every_row_is_in_the_catalogue_as_it_is_there() {
     for row in all() {
         let entry = by_id.get(row.id);
         let entry = entry.unwrap_or_else(|| panic!("{} is not in the catalogue", row.id));
-        assert_eq!((row.method.name(), row.path), (entry.method, entry.path), "{}", row.id);
+        assert_eq!(
+            (row.method.name(), row.path),
+            (entry.method, entry.path),
+            "{}",
+            row.id
+        );
         assert_eq!(row.scope.unwrap_or("-"), entry.scopes, "{}: scope", row.id);
     }
 }

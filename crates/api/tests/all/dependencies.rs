@@ -29,11 +29,11 @@ fn read(folder: &Path, binary: bool) -> Package {
                 ("dev-dependencies.", &mut package.dev),
                 ("dependencies.", &mut package.dependencies),
             ] {
-                if let Some((before, name)) = section.split_once(table) {
-                    if before.is_empty() || before.ends_with('.') {
-                        set.insert(name.to_owned());
-                        break;
-                    }
+                if let Some((before, name)) = section.split_once(table)
+                    && (before.is_empty() || before.ends_with('.'))
+                {
+                    set.insert(name.to_owned());
+                    break;
                 }
             }
             continue;
@@ -66,7 +66,12 @@ fn packages() -> BTreeMap<String, Package> {
     packages
 }
 
-const LEAVES: [&str; 4] = ["workgraph-core", "workgraph-auth", "workgraph-wire", "workgraph-limits"];
+const LEAVES: [&str; 4] = [
+    "workgraph-core",
+    "workgraph-auth",
+    "workgraph-wire",
+    "workgraph-limits",
+];
 
 /// What a library may depend on in this workspace; none for one that nobody drew into the picture.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
@@ -94,7 +99,11 @@ fn libraries_depend_only_on_what_the_picture_shows() {
         let allowed = allowed(&package.name);
         let allowed = allowed.unwrap_or_else(|| panic!("{} is not in the picture", package.name));
         for name in inside {
-            assert!(allowed.contains(&name), "{} depends on {name}", package.name);
+            assert!(
+                allowed.contains(&name),
+                "{} depends on {name}",
+                package.name
+            );
         }
     }
 }
@@ -135,6 +144,8 @@ fn the_reader_of_manifests_reads() {
     let packages = packages();
     let api = &packages["workgraph-api"];
     assert!(api.dependencies.contains("workgraph-wire"));
-    assert!(api.dev.contains("workgraph-testkit") && !api.dependencies.contains("workgraph-testkit"));
+    assert!(
+        api.dev.contains("workgraph-testkit") && !api.dependencies.contains("workgraph-testkit")
+    );
     assert!(packages["workgraph-server"].dependencies.contains("hyper"));
 }

@@ -12,6 +12,7 @@
 mod access_matrix;
 mod coverage;
 mod dependencies;
+mod escalation;
 mod golden;
 mod world;
 

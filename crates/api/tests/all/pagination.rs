@@ -93,20 +93,35 @@ fn walks(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> Ver
     let smallest = limits.iter().min().copied().unwrap_or(1);
     let most = start.len().div_ceil(smallest) + 1;
     for page in 0.. {
-        hold!(page < most, "P6: still going after {page} pages of {} rows", start.len());
+        hold!(
+            page < most,
+            "P6: still going after {page} pages of {} rows",
+            start.len()
+        );
         let ask = Ask {
             limit: limits[page % limits.len()],
             offset: offset.as_deref(),
             ..Ask::default()
         };
         let (gids, next) = list.page(&ask).map_err(|e| format!("P4: {e}"))?;
-        hold!(gids.len() <= ask.limit, "P3: {} rows for limit {}", gids.len(), ask.limit);
-        hold!(next.is_none() || gids.len() == ask.limit, "P3: a short page in the middle");
+        hold!(
+            gids.len() <= ask.limit,
+            "P3: {} rows for limit {}",
+            gids.len(),
+            ask.limit
+        );
+        hold!(
+            next.is_none() || gids.len() == ask.limit,
+            "P3: a short page in the middle"
+        );
         seen.extend(gids);
         let Some(next) = next else { break };
         offset = Some(next);
         let now = list.whole();
-        let pick = |seed: u64| now.get(usize::try_from(seed).unwrap_or(0) % now.len().max(1)).cloned();
+        let pick = |seed: u64| {
+            now.get(usize::try_from(seed).unwrap_or(0) % now.len().max(1))
+                .cloned()
+        };
         for change in between.get(page).into_iter().flatten() {
             match change {
                 Change::Insert(seed) => list.insert(*seed),
@@ -116,17 +131,17 @@ fn walks(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> Ver
                     }
                 }
                 Change::Edit(seed) => {
-                    if let Some(gid) = pick(*seed).filter(|g| !touched.contains(g)) {
-                        if list.edit(&gid) {
-                            touched.insert(gid);
-                        }
+                    if let Some(gid) = pick(*seed).filter(|g| !touched.contains(g))
+                        && list.edit(&gid)
+                    {
+                        touched.insert(gid);
                     }
                 }
                 Change::Shift(seed, to) => {
-                    if let Some(gid) = pick(*seed).filter(|g| !touched.contains(g)) {
-                        if list.shift(&gid, *to) {
-                            touched.insert(gid);
-                        }
+                    if let Some(gid) = pick(*seed).filter(|g| !touched.contains(g))
+                        && list.shift(&gid, *to)
+                    {
+                        touched.insert(gid);
                     }
                 }
                 Change::RemoveBoundary => {
@@ -135,10 +150,10 @@ fn walks(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> Ver
                     }
                 }
                 Change::EditBoundary => {
-                    if let Some(gid) = seen.last().filter(|g| !touched.contains(*g)) {
-                        if list.edit(gid) {
-                            touched.insert(gid.clone());
-                        }
+                    if let Some(gid) = seen.last().filter(|g| !touched.contains(*g))
+                        && list.edit(gid)
+                    {
+                        touched.insert(gid.clone());
                     }
                 }
             }
@@ -148,10 +163,16 @@ fn walks(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> Ver
     let distinct: BTreeSet<&&String> = steady.iter().collect();
     hold!(distinct.len() == steady.len(), "P1: twice in {seen:?}");
     for gid in start.iter().filter(|g| !touched.contains(*g)) {
-        hold!(seen.contains(gid), "P2: {gid} of {start:?} is not in {seen:?}");
+        hold!(
+            seen.contains(gid),
+            "P2: {gid} of {start:?} is not in {seen:?}"
+        );
     }
     for gid in &seen {
-        hold!(start.contains(gid), "P6: {gid} came later and is in {seen:?}");
+        hold!(
+            start.contains(gid),
+            "P6: {gid} came later and is in {seen:?}"
+        );
     }
     Ok(())
 }
@@ -170,12 +191,20 @@ fn stands_still(list: &mut dyn Pager, limits: &[usize]) -> Verdict {
         };
         let first = list.page(&ask)?;
         let again = list.page(&ask)?;
-        hold!(first.0 == again.0, "P11: {:?} and then {:?}", first.0, again.0);
+        hold!(
+            first.0 == again.0,
+            "P11: {:?} and then {:?}",
+            first.0,
+            again.0
+        );
         if let (Some(a), Some(b)) = (&first.1, &again.1) {
             hold!(a != b, "P12: the same token twice");
             hold!(a.len() == b.len(), "P12: lengths differ");
         }
-        hold!(first.1.is_some() == again.1.is_some(), "P11: an end and no end");
+        hold!(
+            first.1.is_some() == again.1.is_some(),
+            "P11: an end and no end"
+        );
         seen.extend(first.0);
         let Some(next) = first.1 else { break };
         offset = Some(next);
@@ -192,7 +221,9 @@ fn second(list: &mut dyn Pager) -> Result<String, String> {
         limit: 2,
         ..Ask::default()
     };
-    list.page(&first)?.1.ok_or_else(|| "the list is too short".to_owned())
+    list.page(&first)?
+        .1
+        .ok_or_else(|| "the list is too short".to_owned())
 }
 
 /// P7: every single-bit change, cut and extension of a token.
@@ -233,17 +264,50 @@ fn bound(list: &mut dyn Pager) -> Verdict {
     };
     let own = list.page(&ask)?;
     for (what, ask) in [
-        ("user", Ask { other_user: true, ..ask }),
-        ("app", Ask { other_app: true, ..ask }),
-        ("list", Ask { other_list: true, ..ask }),
-        ("filter", Ask { other_filter: true, ..ask }),
+        (
+            "user",
+            Ask {
+                other_user: true,
+                ..ask
+            },
+        ),
+        (
+            "app",
+            Ask {
+                other_app: true,
+                ..ask
+            },
+        ),
+        (
+            "list",
+            Ask {
+                other_list: true,
+                ..ask
+            },
+        ),
+        (
+            "filter",
+            Ask {
+                other_filter: true,
+                ..ask
+            },
+        ),
     ] {
         let got = list.page(&ask);
-        hold!(got == Err(INVALID.to_owned()), "P8: another {what} gives {got:?}");
+        hold!(
+            got == Err(INVALID.to_owned()),
+            "P8: another {what} gives {got:?}"
+        );
     }
     let more = list.page(&Ask { limit: 3, ..ask })?;
-    hold!(more.0.starts_with(&own.0), "P8: another limit changes the walk");
-    let fields = list.page(&Ask { other_fields: true, ..ask })?;
+    hold!(
+        more.0.starts_with(&own.0),
+        "P8: another limit changes the walk"
+    );
+    let fields = list.page(&Ask {
+        other_fields: true,
+        ..ask
+    })?;
     hold!(fields.0 == own.0, "P8: other fields change the walk");
     Ok(())
 }
@@ -278,7 +342,10 @@ fn rotates(list: &mut dyn Pager) -> Verdict {
     hold!(before.0 == after.0, "P10: another page after the rotation");
     list.rotate(true);
     let got = list.page(&ask);
-    hold!(got == Err(EXPIRED.to_owned()), "P10: with a retired key {got:?}");
+    hold!(
+        got == Err(EXPIRED.to_owned()),
+        "P10: with a retired key {got:?}"
+    );
     Ok(())
 }
 
@@ -308,7 +375,11 @@ fn fresh(kind: crate::world::Kind, shape: &'static Shape, size: usize) -> Listed
 fn p1_p2_p4_p5_p6_walks_among_changes() {
     for kind in KINDS {
         for shape in LISTS {
-            let cases = if kind == crate::world::Kind::Memory { 40 } else { 4 };
+            let cases = if kind == crate::world::Kind::Memory {
+                40
+            } else {
+                4
+            };
             let input = (0usize..12, limits(), prop::collection::vec(changes(), 0..8));
             let done = runner(cases).run(&input, |(size, limits, between)| {
                 let mut list = fresh(kind, shape, size);
@@ -324,7 +395,11 @@ fn p1_p2_p4_p5_p6_walks_among_changes() {
 fn p3_p11_p12_the_pages_are_the_list() {
     for kind in KINDS {
         for shape in LISTS {
-            let cases = if kind == crate::world::Kind::Memory { 20 } else { 3 };
+            let cases = if kind == crate::world::Kind::Memory {
+                20
+            } else {
+                3
+            };
             let done = runner(cases).run(&(0usize..15, limits()), |(size, limits)| {
                 let mut list = fresh(kind, shape, size);
                 stands_still(&mut list, &limits)
@@ -381,7 +456,8 @@ fn p13_ties_keep_their_order() {
             // All have one name, so alphabetical lists are all ties.
             let mut list = Listed::new(kind, shape, 9, true, Settings::default());
             for limits in [&[1][..], &[2], &[3, 1]] {
-                stands_still(&mut list, limits).unwrap_or_else(|why| panic!("{}: {why}", shape.name));
+                stands_still(&mut list, limits)
+                    .unwrap_or_else(|why| panic!("{}: {why}", shape.name));
             }
         }
     }
@@ -389,7 +465,11 @@ fn p13_ties_keep_their_order() {
 
 #[test]
 fn p14_both_stores_give_the_same_pages() {
-    let input = ((0..LISTS.len()).prop_map(|at| &LISTS[at]), limits(), prop::collection::vec(changes(), 1..6));
+    let input = (
+        (0..LISTS.len()).prop_map(|at| &LISTS[at]),
+        limits(),
+        prop::collection::vec(changes(), 1..6),
+    );
     let done = runner(10).run(&input, |(shape, limits, between)| {
         let pages = KINDS.map(|kind| {
             let mut list = Listed::new(kind, shape, 8, false, Settings::default());
@@ -431,14 +511,29 @@ fn d1_unpaginated_lists_end_in_an_error_above_the_cap() {
         ..Settings::default()
     };
     for shape in LISTS.iter().filter(|s| !s.silent) {
-        let mut list = Listed::new(crate::world::Kind::Memory, shape, 10, false, settings.clone());
+        let mut list = Listed::new(
+            crate::world::Kind::Memory,
+            shape,
+            10,
+            false,
+            settings.clone(),
+        );
         let answer = list.ask_whole();
-        assert_eq!((answer.status, answer.gids().len()), (200, 10), "{}", shape.name);
+        assert_eq!(
+            (answer.status, answer.gids().len()),
+            (200, 10),
+            "{}",
+            shape.name
+        );
         assert!(answer.json.get("next_page").is_none());
         list.insert(1);
         let answer = list.ask_whole();
         assert_eq!(answer.status, 400, "{}", shape.name);
-        assert!(answer.message().starts_with("The result is too large."), "{}", answer.text);
+        assert!(
+            answer.message().starts_with("The result is too large."),
+            "{}",
+            answer.text
+        );
         // With a limit it can be walked.
         stands_still_without_whole(&mut list, 11);
     }
@@ -464,7 +559,13 @@ fn stands_still_without_whole(list: &mut Listed, size: usize) {
 #[test]
 fn d1_the_default_cap_is_1000() {
     let shape = LISTS.iter().find(|s| s.name == "subtasks").unwrap();
-    let mut list = Listed::new(crate::world::Kind::Memory, shape, 1000, false, Settings::default());
+    let mut list = Listed::new(
+        crate::world::Kind::Memory,
+        shape,
+        1000,
+        false,
+        Settings::default(),
+    );
     assert_eq!(list.ask_whole().gids().len(), 1000);
     list.insert(1);
     assert_eq!(list.ask_whole().status, 400);
@@ -570,7 +671,10 @@ fn each_flawed_twin_is_noticed_by_its_property() {
     for (flaw, property, rule) in TWINS {
         let verdict = property(&mut Model::new(*flaw));
         let why = verdict.expect_err(&format!("{flaw:?} is not noticed"));
-        assert!(rule.split('/').any(|r| why.starts_with(r)), "{flaw:?}: {why}");
+        assert!(
+            rule.split('/').any(|r| why.starts_with(r)),
+            "{flaw:?}: {why}"
+        );
     }
 }
 
@@ -579,7 +683,11 @@ fn frozen(list: &mut dyn Pager) -> Verdict {
 }
 
 fn boundary_goes(list: &mut dyn Pager) -> Verdict {
-    walks(list, &[2], &[vec![Change::RemoveBoundary], vec![Change::RemoveBoundary]])
+    walks(
+        list,
+        &[2],
+        &[vec![Change::RemoveBoundary], vec![Change::RemoveBoundary]],
+    )
 }
 
 fn boundary_changes(list: &mut dyn Pager) -> Verdict {
@@ -587,7 +695,11 @@ fn boundary_changes(list: &mut dyn Pager) -> Verdict {
 }
 
 fn others_go(list: &mut dyn Pager) -> Verdict {
-    walks(list, &[2], &[vec![Change::Remove(0)], vec![Change::Remove(0)]])
+    walks(
+        list,
+        &[2],
+        &[vec![Change::Remove(0)], vec![Change::Remove(0)]],
+    )
 }
 
 fn others_come(list: &mut dyn Pager) -> Verdict {

@@ -509,10 +509,10 @@ fn premium_rows_are_402_in_a_free_workspace_and_only_those() {
             assert_eq!(answer.status, 400, "{}", answer.text);
             continue;
         }
-        if row.premium.is_some() {
+        if let Some(message) = row.premium {
             assert_eq!(
                 (answer.status, answer.message()),
-                (402, row.premium.unwrap()),
+                (402, message),
                 "{}",
                 row.id
             );

@@ -161,7 +161,14 @@ impl World {
         };
         runtime.block_on(graph.commit(changes)).unwrap();
 
-        let api = api(&graph, &tokens, &clock, settings, KeyRing::new(1, [7; 32]), 0);
+        let api = api(
+            &graph,
+            &tokens,
+            &clock,
+            settings,
+            KeyRing::new(1, [7; 32]),
+            0,
+        );
         let world = Self {
             api,
             clock,

@@ -122,7 +122,11 @@ impl Listed {
             // What is always there counts: ada in the crew.
             let there = usize::from(shape.clear);
             for n in 0..size.saturating_sub(there) {
-                let name = if tie { "Same".to_owned() } else { word(n as u64) };
+                let name = if tie {
+                    "Same".to_owned()
+                } else {
+                    word(n as u64)
+                };
                 match shape.name {
                     "tasks" => {
                         f.task_in(if n % 3 == 0 { upper } else { lower }, &name, ada);
@@ -195,12 +199,23 @@ impl Listed {
 /// A name from a number: in no order, sometimes the same in another case.
 fn word(n: u64) -> String {
     let stem = ["Ash", "beech", "Cedar", "ash", "Ümlaut", "", "elm"][(n % 7) as usize];
-    format!("{stem}{}", if n.is_multiple_of(2) { String::new() } else { n.to_string() })
+    format!(
+        "{stem}{}",
+        if n.is_multiple_of(2) {
+            String::new()
+        } else {
+            n.to_string()
+        }
+    )
 }
 
 impl Pager for Listed {
     fn page(&mut self, ask: &Ask<'_>) -> Result<Page, String> {
-        let path = if ask.other_list { self.shape.other } else { self.shape.path };
+        let path = if ask.other_list {
+            self.shape.other
+        } else {
+            self.shape.path
+        };
         let mut target = format!("{}limit={}", self.fill(path), ask.limit);
         if let Some(offset) = ask.offset {
             target.push_str(&format!("&offset={offset}"));
@@ -234,18 +249,34 @@ impl Pager for Listed {
 
     fn insert(&mut self, seed: u64) {
         self.made += 1;
-        let name = if self.tie { "Same".to_owned() } else { word(seed) };
-        let shown = if name.is_empty() { "x".to_owned() } else { name };
+        let name = if self.tie {
+            "Same".to_owned()
+        } else {
+            word(seed)
+        };
+        let shown = if name.is_empty() {
+            "x".to_owned()
+        } else {
+            name
+        };
         match self.shape.name {
             "tasks" => {
-                let section = self.fill(if seed.is_multiple_of(2) { "{upper}" } else { "{lower}" });
+                let section = self.fill(if seed.is_multiple_of(2) {
+                    "{upper}"
+                } else {
+                    "{lower}"
+                });
                 let made = self.act(
                     "POST",
                     "/tasks",
                     json!({"name": shown, "memberships": [{"project": self.fill("{shelf}"), "section": section}]}),
                 );
                 if seed.is_multiple_of(3) {
-                    self.act("POST", &format!("/sections/{section}/addTask"), json!({"task": made.gid()}));
+                    self.act(
+                        "POST",
+                        &format!("/sections/{section}/addTask"),
+                        json!({"task": made.gid()}),
+                    );
                 }
             }
             "subtasks" => {
@@ -261,11 +292,23 @@ impl Pager for Listed {
                 }
             }
             "projects" => {
-                self.act("POST", "/workspaces/{attic}/projects", json!({"name": shown}));
+                self.act(
+                    "POST",
+                    "/workspaces/{attic}/projects",
+                    json!({"name": shown}),
+                );
             }
             "team users" | "alphabetical users" => {
-                let email = format!("{}{}@new.test", shown.to_lowercase().replace('ü', "u"), self.made);
-                let made = self.act("POST", "/workspaces/{orchid}/addUser", json!({"user": email}));
+                let email = format!(
+                    "{}{}@new.test",
+                    shown.to_lowercase().replace('ü', "u"),
+                    self.made
+                );
+                let made = self.act(
+                    "POST",
+                    "/workspaces/{orchid}/addUser",
+                    json!({"user": email}),
+                );
                 self.act("POST", "/teams/{crew}/addUser", json!({"user": made.gid()}));
             }
             "tags" => {
@@ -313,7 +356,11 @@ impl Pager for Listed {
             "projects" => "projects",
             "tags" => "tags",
             "stories" => {
-                self.act("PUT", &format!("/stories/{gid}"), json!({"text": "Other words"}));
+                self.act(
+                    "PUT",
+                    &format!("/stories/{gid}"),
+                    json!({"text": "Other words"}),
+                );
                 return false;
             }
             // Users rename themselves: through the store, as they would.
@@ -329,14 +376,30 @@ impl Pager for Listed {
     fn shift(&mut self, gid: &str, seed: u64) -> bool {
         match self.shape.name {
             "tasks" => {
-                let section = if seed.is_multiple_of(2) { "{upper}" } else { "{lower}" };
-                self.act("POST", &format!("/sections/{section}/addTask"), json!({"task": gid}));
+                let section = if seed.is_multiple_of(2) {
+                    "{upper}"
+                } else {
+                    "{lower}"
+                };
+                self.act(
+                    "POST",
+                    &format!("/sections/{section}/addTask"),
+                    json!({"task": gid}),
+                );
                 true
             }
             "subtasks" => {
                 let parent = self.fill("{loose}");
-                let end = if seed.is_multiple_of(2) { "insert_after" } else { "insert_before" };
-                self.act("POST", &format!("/tasks/{gid}/setParent"), json!({"parent": parent, end: null}));
+                let end = if seed.is_multiple_of(2) {
+                    "insert_after"
+                } else {
+                    "insert_before"
+                };
+                self.act(
+                    "POST",
+                    &format!("/tasks/{gid}/setParent"),
+                    json!({"parent": parent, end: null}),
+                );
                 true
             }
             _ => false,
@@ -360,6 +423,7 @@ impl Pager for Listed {
         } else {
             ring.add(old, key(old)).unwrap();
         }
-        self.world.restart(ring, u8::try_from(self.keys).unwrap() + u8::from(retire));
+        self.world
+            .restart(ring, u8::try_from(self.keys).unwrap() + u8::from(retire));
     }
 }

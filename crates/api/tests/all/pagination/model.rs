@@ -86,9 +86,18 @@ impl Model {
         if self.flaw == Flaw::UnboundToken {
             return 0;
         }
-        let parts = [ask.other_user, ask.other_app, ask.other_list, ask.other_filter];
+        let parts = [
+            ask.other_user,
+            ask.other_app,
+            ask.other_list,
+            ask.other_filter,
+        ];
         let bits = parts.iter().fold(0, |bits, on| bits * 2 + u64::from(*on));
-        bits + if self.flaw == Flaw::BoundToLimit { ask.limit as u64 * 100 } else { 0 }
+        bits + if self.flaw == Flaw::BoundToLimit {
+            ask.limit as u64 * 100
+        } else {
+            0
+        }
     }
 
     fn seal(&self, fields: &[u64; 8]) -> String {
@@ -107,10 +116,8 @@ impl Model {
             let cut = token.len().checked_sub(20)?;
             (token.get(..cut)?, Some(token.get(cut..)?))
         };
-        if let Some(sum) = sum {
-            if *sum != format!("{:020}", checksum(text)) {
-                return None;
-            }
+        if sum.is_some_and(|sum| *sum != format!("{:020}", checksum(text))) {
+            return None;
         }
         let numbers: Vec<u64> = text.split('-').filter_map(|t| t.parse().ok()).collect();
         numbers.try_into().ok()
@@ -156,8 +163,13 @@ impl Pager for Model {
         }
         let mut rest: Vec<&Item> = match (self.flaw, from) {
             (_, None) => items.iter().collect(),
-            (Flaw::CountsRows, _) => items.iter().skip(usize::try_from(sent).unwrap_or(0)).collect(),
-            (Flaw::DropsTieBreaker, Some((key, _))) => items.iter().filter(|i| i.key > key).collect(),
+            (Flaw::CountsRows, _) => items
+                .iter()
+                .skip(usize::try_from(sent).unwrap_or(0))
+                .collect(),
+            (Flaw::DropsTieBreaker, Some((key, _))) => {
+                items.iter().filter(|i| i.key > key).collect()
+            }
             (Flaw::FindsBoundaryAgain, Some((_, gid))) => {
                 let at = items.iter().position(|i| i.gid == gid);
                 items.iter().skip(at.map_or(0, |at| at + 1)).collect()
@@ -168,14 +180,19 @@ impl Pager for Model {
             rest.retain(|i| i.seq <= upto);
         }
         let page: Vec<&Item> = rest.iter().take(ask.limit).copied().collect();
-        let more = rest.len() > ask.limit && !(self.flaw == Flaw::EndsOnFullPage && page.len() == ask.limit);
+        let more = rest.len() > ask.limit
+            && !(self.flaw == Flaw::EndsOnFullPage && page.len() == ask.limit);
         let last = match self.flaw {
             Flaw::CutsOneLate => rest.get(ask.limit).copied(),
             Flaw::CutsOneEarly if page.len() > 1 => page.get(page.len() - 2).copied(),
             _ => page.last().copied(),
         };
         let next = last.filter(|_| more).map(|last| {
-            let nonce = if self.flaw == Flaw::SameTokenTwice { 0 } else { self.nonce };
+            let nonce = if self.flaw == Flaw::SameTokenTwice {
+                0
+            } else {
+                self.nonce
+            };
             self.seal(&[
                 binding,
                 last.key,

@@ -151,15 +151,24 @@ pub(super) fn check(reading: Reading) -> Result<(), String> {
             want.page = Some(Page {
                 from: tasks_of_container(anchor, false),
                 filters: Vec::new(),
-                after: Some(vec![section, 10 + section, rank, FIRST_TASK + section * EACH + rank]),
+                after: Some(vec![
+                    section,
+                    10 + section,
+                    rank,
+                    FIRST_TASK + section * EACH + rank,
+                ]),
                 limit,
                 upto: None,
                 open: true,
                 seen: 0,
                 cap: u32::MAX,
             });
-            let mut snap = Deep { reading, stepped: 0 };
-            let view = load::load(&mut snap, &want, Arc::clone(&viewer)).map_err(|e| e.to_string())?;
+            let mut snap = Deep {
+                reading,
+                stepped: 0,
+            };
+            let view =
+                load::load(&mut snap, &want, Arc::clone(&viewer)).map_err(|e| e.to_string())?;
             assert_eq!(view.rows.gids.len(), limit, "at {depth}");
             let first = view.rows.gids.first().map(|g| g.as_i64());
             assert_eq!(first, Some(FIRST_TASK + depth + 1), "at {depth}");
