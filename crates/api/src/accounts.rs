@@ -1,12 +1,11 @@
-//! Accounts follow seats: the quota of the best plan, and no access without a seat.
+//! Accounts follow seats: the quota of a token is that of the best plan among its user's workspaces.
 use crate::pipeline::Api;
 use workgraph_auth::{Account, Tier};
 use workgraph_core::Gid;
 use workgraph_core::graph::{ViewerKey, Want};
 
 impl Api {
-    /// Works out a user's account anew from their seats. A user without any seat is disabled, so
-    /// their tokens stop working.
+    /// Works out a user's tier anew from their seats. Whether the account is disabled stays.
     ///
     /// # Errors
     /// When a store fails; the text is for the log.
@@ -20,10 +19,15 @@ impl Api {
             .await
             .map_err(|e| e.to_string())?;
         let paid = view.viewer.seats.iter().any(|s| s.paid);
+        let held = self
+            .tokens
+            .account(user.get())
+            .await
+            .map_err(|e| e.to_string())?;
         let account = Account {
             user: user.get(),
             tier: if paid { Tier::Paid } else { Tier::Free },
-            disabled: view.viewer.seats.is_empty(),
+            disabled: held.is_some_and(|account| account.disabled),
         };
         self.tokens
             .put_account(account, None)

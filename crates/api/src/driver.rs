@@ -15,7 +15,7 @@ use workgraph_core::project::Projector;
 use workgraph_core::registry::Type;
 use workgraph_core::resources::resource;
 use workgraph_core::{Gid, tasks_of_container};
-use workgraph_wire::envelope;
+use workgraph_wire::{envelope, message};
 
 /// A reply and what it cost.
 pub(crate) struct Answered {
@@ -114,10 +114,16 @@ fn ask(call: &Call<'_>, grant: &Grant) -> Result<Asked, Failure> {
 }
 
 pub(crate) async fn load(api: &Api, want: &Want) -> Result<View, Failure> {
-    api.graph
-        .load(want)
-        .await
-        .map_err(|e| Failure::Server(e.to_string()))
+    let found = api.graph.load(want).await;
+    let view = found.map_err(|e| Failure::Server(e.to_string()))?;
+    if view.viewer.seats.is_empty() && view.viewer.service.is_none() {
+        // Who was removed everywhere has no use for a token.
+        return Err(Failure::Unauthorized(
+            message::NOT_AUTHORIZED,
+            Some("invalid_token"),
+        ));
+    }
+    Ok(view)
 }
 
 type NeedsFn<'f> = &'f (dyn Fn(&Call<'_>) -> Result<Want, Fault> + Sync);
