@@ -221,6 +221,12 @@ fn spots(call: &Call<'_>) -> Result<Vec<Spot>, Fault> {
                     format_args!("[{i}]: project: Missing required field"),
                 )
             })?;
+            if spots.iter().any(|s| s.project == project) {
+                return Err(Fault::field(
+                    "memberships",
+                    format_args!("[{i}]: project: given twice"),
+                ));
+            }
             spots.push(Spot {
                 project,
                 section: part("section")?,

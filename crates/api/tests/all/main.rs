@@ -18,4 +18,5 @@ mod world;
 
 mod pagination;
 mod probes;
+mod rules;
 mod transcripts;
