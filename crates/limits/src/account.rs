@@ -1,28 +1,43 @@
 //! What is remembered of one key, and the decision about one request.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use crate::concurrency::Slots;
+use crate::concurrency::{Flights, Others};
 use crate::cost::Balance;
-use crate::settings::{Class, Limit, Rate, Refusal, Request, Settings};
-use crate::window::Window;
+use crate::settings::{Bits, Class, Figures, Key, Limit, Rate, Refusal, Request};
+use crate::state::State;
+use crate::window::{Attempt, Log};
 
-/// The state of every limiter for one key.
-#[derive(Debug, Default)]
+/// The state of every limiter for one key, on two cache lines.
+#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Account {
+    pub(crate) key: Key,
+    /// The latest time the account has seen.
     last: u64,
-    standard: Window,
-    /// Most keys never search.
-    search: Option<Box<Window>>,
-    reads: Slots,
-    writes: Slots,
+    rare: Option<Box<Rare>>,
     balance: Balance,
+    flights: Flights,
+    standard: Log,
+}
+
+/// What most keys never need: most never search, and have one request of a kind in flight.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    search: Log,
+    others: Others,
+}
+
+/// The answer to a request, and the limits that would have refused it if they were not in shadow mode.
+pub(crate) struct Decision {
+    /// The deadline until which the request is admitted.
+    pub(crate) answer: Result<u64, Refusal>,
+    pub(crate) shadowed: Bits,
 }
 
 impl Account {
     /// A new account whose time is not before `floor`.
-    pub(crate) fn new(floor: u64) -> Self {
+    pub(crate) fn new(key: Key, floor: u64) -> Self {
         Self {
+            key,
             last: floor,
             ..Self::default()
         }
@@ -31,87 +46,125 @@ impl Account {
     /// Admits a request until the returned deadline, or refuses it. Either way its attempt is counted once.
     pub(crate) fn decide(
         &mut self,
-        settings: &Settings,
+        figures: &Figures,
         request: &Request,
+        label: u16,
         now: u64,
-    ) -> Result<u64, Refusal> {
-        let now = self.clamp(now);
+    ) -> Decision {
+        let now = self.advance(now);
         let (quota, weight, searches) = match request.rate {
             Rate::Standard { quota } => (quota, request.weight, 0),
             Rate::Search => (0, 0, request.weight),
             Rate::Mixed { quota, searches } => (quota, request.weight, searches),
         };
-        let terms = settings.standard.terms(quota);
-        let cap = settings.slots(request.class);
+        let class = request.class;
+        let terms = figures.standard(quota);
+        let cap = figures.slots(class);
+        let concurrent = Limit::concurrent(class);
+        let attempt = |weight| Attempt {
+            weight,
+            label,
+            write: class == Class::Write,
+        };
 
-        let standard = self.standard.charge(terms, weight, now);
-        let search = searches == 0
-            || self
-                .search
-                .get_or_insert_default()
-                .charge(settings.search(), searches, now);
-        let paid = settings
-            .cost_per_minute
-            .is_none_or(|per_minute| self.balance.admits(per_minute, now));
-        let slots = self.slots(request.class);
-        let limit = if !standard {
-            Limit::Standard
-        } else if !search {
-            Limit::Search
-        } else if !slots.has_room(cap) {
-            match request.class {
-                Class::Read => Limit::ConcurrentReads,
-                Class::Write => Limit::ConcurrentWrites,
+        let mut over = Bits::default();
+        if !self.standard.charge(terms, attempt(weight), now) {
+            over.add(Limit::Standard);
+        }
+        if searches > 0 {
+            let search = &mut self.rare.get_or_insert_default().search;
+            if !search.charge(figures.search, attempt(searches), now) {
+                over.add(Limit::Search);
             }
-        } else if !paid {
-            Limit::Cost
-        } else {
-            let deadline = now.saturating_add(settings.deadline_ms());
-            slots.take(deadline);
-            return Ok(deadline);
+        }
+        if self.flights.running(class) >= cap {
+            over.add(concurrent);
+        }
+        if let Some(per_minute) = figures.cost
+            && !self.balance.admits(per_minute)
+        {
+            over.add(Limit::Cost);
+        }
+
+        let shadowed = over.both(figures.shadow);
+        let Some(limit) = over.without(figures.shadow).first() else {
+            let deadline = now.saturating_add(figures.deadline_ms);
+            let rare = &mut self.rare;
+            self.flights
+                .take(class, deadline, || &mut rare.get_or_insert_default().others);
+            return Decision {
+                answer: Ok(deadline),
+                shadowed,
+            };
         };
 
         // The wait of the same request after this one was counted, which every limiter may add to.
-        let wait = slots.wait(cap, now, settings.deadline_ms());
-        let wait = wait.max(self.standard.wait(terms, weight));
-        let wait = wait.max(
-            self.search
-                .as_ref()
-                .map_or(0, |search| search.wait(settings.search(), searches)),
-        );
-        let wait = wait.max(
-            settings
-                .cost_per_minute
-                .map_or(0, |per_minute| self.balance.wait(per_minute)),
-        );
-        Err(Refusal::new(limit, wait))
+        let waits = [
+            (Limit::Standard, self.standard.wait(terms, weight, now)),
+            (Limit::Search, self.wait_to_search(figures, searches)),
+            (
+                concurrent,
+                self.flights.wait(class, cap, now, figures.deadline_ms),
+            ),
+            (
+                Limit::Cost,
+                figures.cost.map_or(0, |rate| self.balance.wait(rate)),
+            ),
+        ];
+        let enforced = waits
+            .iter()
+            .filter(|(limit, _)| !figures.shadow.has(*limit));
+        let wait = enforced.map(|(_, wait)| *wait).max().unwrap_or(0);
+        Decision {
+            answer: Err(Refusal::new(limit, wait)),
+            shadowed,
+        }
     }
 
     /// Takes the cost of an answer.
     pub(crate) fn settle(&mut self, cost: u32, now: u64) {
-        let now = self.clamp(now);
-        self.balance.take(cost, now);
+        self.advance(now);
+        self.balance.take(cost);
     }
 
     /// Frees the slot of a request that was admitted until `deadline`.
     pub(crate) fn release(&mut self, class: Class, deadline: u64) {
-        self.slots(class).release(deadline);
+        let others = self.rare.as_mut().map(|rare| &mut rare.others);
+        self.flights.release(class, deadline, others);
     }
 
     /// Moves the account to `now`, gives back memory, and says whether a new account would behave the same from now on.
-    /// The caller has made sure that no permit is out.
     pub(crate) fn is_neutral(&mut self, now: u64) -> bool {
-        let now = self.clamp(now);
-        self.standard.advance(now);
-        self.standard.shrink();
-        if let Some(search) = &mut self.search {
-            search.advance(now);
-            if search.is_empty() {
-                self.search = None;
-            }
+        let now = self.advance(now);
+        self.standard.shrink(now);
+        let idle =
+            self.flights.running(Class::Read) == 0 && self.flights.running(Class::Write) == 0;
+        let mut searched = false;
+        if let Some(rare) = &mut self.rare {
+            rare.search.shrink(now);
+            searched = !rare.search.is_empty();
         }
-        self.balance.advance(now);
-        self.standard.is_empty() && self.search.is_none() && self.balance.is_full()
+        if idle && !searched {
+            self.rare = None;
+        }
+        idle && !searched && self.standard.is_empty() && self.balance.spent() == 0
+    }
+
+    /// What every limiter has counted at `now`. The account stays as it is.
+    pub(crate) fn state(&self, figures: &Figures, quota: u32, now: u64) -> State {
+        let mut then = self.clone();
+        let now = then.advance(now);
+        let none = Log::default();
+        let search = then.rare.as_ref().map_or(&none, |rare| &rare.search);
+        State::new(
+            figures,
+            quota,
+            &then.standard,
+            search,
+            &then.flights,
+            &then.balance,
+            now,
+        )
     }
 
     /// The latest time the account has seen.
@@ -119,21 +172,46 @@ impl Account {
         self.last
     }
 
-    /// The time of an event: never before the last one.
-    fn clamp(&mut self, now: u64) -> u64 {
+    /// Moves the account to the time of an event, which is never before the last one.
+    fn advance(&mut self, now: u64) -> u64 {
+        let silence = now.saturating_sub(self.last);
         self.last = self.last.max(now);
+        if silence > 0 {
+            self.standard.expire(silence, self.last);
+            if let Some(rare) = &mut self.rare {
+                rare.search.expire(silence, self.last);
+            }
+            self.balance.regain(silence);
+        }
         self.last
     }
 
-    fn slots(&mut self, class: Class) -> &mut Slots {
-        match class {
-            Class::Read => &mut self.reads,
-            Class::Write => &mut self.writes,
-        }
+    fn wait_to_search(&self, figures: &Figures, searches: u32) -> u64 {
+        let rare = self.rare.as_ref();
+        rare.map_or(0, |rare| {
+            rare.search.wait(figures.search, searches, self.last)
+        })
     }
 }
 
-/// Locks, whatever happened to other threads: no state here is ever left half changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+#[cfg(test)]
+mod tests {
+    use super::Account;
+
+    #[test]
+    fn an_account_is_two_cache_lines() {
+        assert_eq!(size_of::<Account>(), 128);
+    }
+
+    #[test]
+    fn time_is_not_regained_twice_when_the_clock_steps_back() {
+        let mut account = Account::default();
+        account.advance(100_000);
+        assert!(account.balance.admits(60));
+        account.settle(61, 100_000);
+        assert_eq!(account.balance.wait(60), 1_001);
+        account.advance(50_000);
+        account.advance(100_000);
+        assert_eq!(account.balance.wait(60), 1_001);
+    }
 }

@@ -1,56 +1,95 @@
 //! Concurrency: the deadlines of the requests in flight, and the permit that frees a slot when it is dropped.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use crate::account::{Account, lock};
+use crate::ledger::Shard;
 use crate::limiter::millis;
 use crate::settings::Class;
+use crate::sync::{Arc, lock};
 
-/// The requests of one class in flight, each by its deadline in milliseconds, in order.
+/// The requests of a key in flight: how many of each class, and the latest deadline of each, in milliseconds.
 #[derive(Clone, Debug, Default)]
-pub struct Slots {
-    deadlines: Vec<u64>,
+pub(crate) struct Flights {
+    latest: [u64; 2],
+    running: [u32; 2],
 }
 
-impl Slots {
-    /// Whether fewer than `cap` requests are in flight.
-    #[must_use]
-    pub fn has_room(&self, cap: u32) -> bool {
-        self.deadlines.len() < cap as usize
+/// The deadlines of the other requests in flight, in order; most keys have no others.
+pub(crate) type Others = [Vec<u64>; 2];
+
+impl Flights {
+    /// How many requests of a class are in flight.
+    pub(crate) fn running(&self, class: Class) -> u32 {
+        let [reads, writes] = self.running;
+        of(class, reads, writes)
     }
 
-    /// Takes a slot until it is released, at the latest at `deadline`. The caller has asked [`Slots::has_room`].
-    pub fn take(&mut self, deadline: u64) {
-        let at = match self.deadlines.last() {
-            Some(&latest) if latest > deadline => {
-                self.deadlines.partition_point(|&other| other <= deadline)
-            }
-            _ => self.deadlines.len(),
-        };
-        self.deadlines.insert(at, deadline);
+    /// The latest deadline of the requests of a class in flight, if there are any.
+    pub(crate) fn latest(&self, class: Class) -> Option<u64> {
+        let [read, write] = self.latest;
+        (self.running(class) > 0).then_some(of(class, read, write))
+    }
+
+    /// Takes a slot until it is released, at the latest at `deadline`.
+    pub(crate) fn take<'a>(
+        &mut self,
+        class: Class,
+        deadline: u64,
+        others: impl FnOnce() -> &'a mut Others,
+    ) {
+        let (latest, running) = self.class(class);
+        if *running > 0 {
+            let earlier = deadline.min(*latest);
+            let others = list(others(), class);
+            others.insert(others.partition_point(|other| *other <= earlier), earlier);
+        }
+        *latest = deadline.max(if *running > 0 { *latest } else { 0 });
+        *running += 1;
     }
 
     /// Gives back a slot that was taken until `deadline`.
-    pub fn release(&mut self, deadline: u64) {
-        if let Ok(at) = self.deadlines.binary_search(&deadline) {
-            self.deadlines.remove(at);
+    pub(crate) fn release(&mut self, class: Class, deadline: u64, others: Option<&mut Others>) {
+        let (latest, running) = self.class(class);
+        *running = running.saturating_sub(1);
+        let Some(others) = others.map(|others| list(others, class)) else {
+            return;
+        };
+        if deadline == *latest {
+            *latest = others.pop().unwrap_or(0);
+        } else if let Ok(at) = others.binary_search(&deadline) {
+            others.remove(at);
         }
     }
 
-    /// How long until every request in flight has ended, in milliseconds; 0 if there is room now.
+    /// How long until every request of a class in flight has ended, in milliseconds; 0 if there is room now.
     ///
     /// A cap of 0 never has room; the wait is then as long as a request may take, `otherwise`.
-    #[must_use]
-    pub fn wait(&self, cap: u32, now: u64, otherwise: u64) -> u64 {
-        if self.has_room(cap) {
+    pub(crate) fn wait(&self, class: Class, cap: u32, now: u64, otherwise: u64) -> u64 {
+        if self.running(class) < cap {
             return 0;
         }
-        self.deadlines
-            .last()
+        self.latest(class)
             .map_or(otherwise, |latest| latest.saturating_sub(now))
             .max(1)
+    }
+
+    fn class(&mut self, class: Class) -> (&mut u64, &mut u32) {
+        let ([read, write], [reads, writes]) = (&mut self.latest, &mut self.running);
+        (of(class, read, write), of(class, reads, writes))
+    }
+}
+
+fn list(others: &mut Others, class: Class) -> &mut Vec<u64> {
+    let [reads, writes] = others;
+    of(class, reads, writes)
+}
+
+/// What belongs to a class.
+pub(crate) fn of<T>(class: Class, read: T, write: T) -> T {
+    match class {
+        Class::Read => read,
+        Class::Write => write,
     }
 }
 
@@ -60,7 +99,9 @@ impl Slots {
 /// goes on after the client has left. It stays valid when the limiter is gone.
 #[must_use = "the slot is free again as soon as the permit is dropped"]
 pub struct Permit {
-    account: Arc<Mutex<Account>>,
+    shard: Arc<Shard>,
+    /// The place of the account in its shard, which keeps it as long as there is a permit.
+    place: u32,
     class: Class,
     deadline: u64,
     /// The most a settlement takes; `None` if the cost limit was off at admission.
@@ -70,13 +111,15 @@ pub struct Permit {
 impl Permit {
     /// A permit for a slot that has been taken.
     pub(crate) fn new(
-        account: Arc<Mutex<Account>>,
+        shard: Arc<Shard>,
+        place: u32,
         class: Class,
         deadline: u64,
         ceiling: Option<u32>,
     ) -> Self {
         Self {
-            account,
+            shard,
+            place,
             class,
             deadline,
             ceiling,
@@ -88,7 +131,9 @@ impl Permit {
     /// Nothing happens if the cost limit was off when the request was admitted.
     pub fn settle(&mut self, cost: u32, now: SystemTime) {
         if let Some(ceiling) = self.ceiling {
-            lock(&self.account).settle(cost.min(ceiling), millis(now));
+            lock(&self.shard.accounts)
+                .at(self.place)
+                .settle(cost.min(ceiling), millis(now));
         }
     }
 
@@ -101,7 +146,9 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        lock(&self.account).release(self.class, self.deadline);
+        lock(&self.shard.accounts)
+            .at(self.place)
+            .release(self.class, self.deadline);
     }
 }
 
@@ -116,23 +163,27 @@ impl fmt::Debug for Permit {
 
 #[cfg(test)]
 mod tests {
-    use super::Slots;
+    use super::{Class::Read, Flights, Others};
 
     #[test]
     fn the_wait_is_that_of_the_latest_deadline_in_flight() {
-        let mut slots = Slots::default();
+        let (mut flights, mut others) = (Flights::default(), Others::default());
         for deadline in [50, 30, 70, 30] {
-            slots.take(deadline);
+            flights.take(Read, deadline, || &mut others);
         }
-        assert_eq!((slots.wait(5, 10, 9), slots.wait(4, 10, 9)), (0, 60));
-        slots.release(70);
-        assert_eq!((slots.wait(3, 10, 9), slots.wait(4, 10, 9)), (40, 0));
+        let wait = |flights: &Flights, cap, now| flights.wait(Read, cap, now, 9);
+        assert_eq!((wait(&flights, 5, 10), wait(&flights, 4, 10)), (0, 60));
+        flights.release(Read, 70, Some(&mut others));
+        assert_eq!((wait(&flights, 3, 10), wait(&flights, 4, 10)), (40, 0));
         // A request that outlives its deadline still has its slot: 0 would mean that there is room.
-        assert_eq!(slots.wait(3, 50, 9), 1);
+        assert_eq!(wait(&flights, 3, 50), 1);
+        flights.release(Read, 30, Some(&mut others));
+        flights.release(Read, 50, Some(&mut others));
+        assert_eq!((flights.running(Read), flights.latest(Read)), (1, Some(30)));
     }
 
     #[test]
     fn a_cap_of_zero_waits_as_long_as_a_request_may_take() {
-        assert_eq!(Slots::default().wait(0, 10, 9), 9);
+        assert_eq!(Flights::default().wait(Read, 0, 10, 9), 9);
     }
 }

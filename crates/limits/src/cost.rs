@@ -1,39 +1,35 @@
 //! The cost quota: credits that come back with time and are taken after the answer is built.
 
 /// A credit in the units of the balance: a quota of one credit per minute regains one unit per millisecond.
-const CREDIT: u64 = 60_000;
+pub(crate) const CREDIT: u64 = 60_000;
 
-/// What a key has spent and not yet regained.
+/// What a key has spent and not yet regained. The owner tells how much time has passed.
 ///
 /// The spending is kept rather than the rest, so that a new balance is 0 whatever the quota is, and a change of the
 /// quota leaves what was spent. Time is regained at the quota that was in force when it began to pass.
 #[derive(Clone, Debug, Default)]
-pub struct Balance {
+pub(crate) struct Balance {
     spent: u64,
-    last: u64,
     rate: u32,
 }
 
 impl Balance {
-    /// Regains what `now` (milliseconds) brings. An earlier `now` than the last brings nothing.
-    pub fn advance(&mut self, now: u64) {
-        let regained = now
-            .saturating_sub(self.last)
-            .saturating_mul(self.rate.into());
-        self.spent = self.spent.saturating_sub(regained);
-        self.last = self.last.max(now);
+    /// Regains what a time in milliseconds brings.
+    pub(crate) fn regain(&mut self, elapsed: u64) {
+        if self.spent > 0 {
+            let regained = elapsed.saturating_mul(self.rate.into());
+            self.spent = self.spent.saturating_sub(regained);
+        }
     }
 
-    /// Whether a quota of `per_minute` credits has anything left, now that time is `now`.
-    pub fn admits(&mut self, per_minute: u32, now: u64) -> bool {
-        self.advance(now);
+    /// Whether a quota of `per_minute` credits, which is in force from now on, has anything left.
+    pub(crate) fn admits(&mut self, per_minute: u32) -> bool {
         self.rate = per_minute.max(1);
-        self.wait(per_minute) == 0
+        self.spent < u64::from(self.rate) * CREDIT
     }
 
     /// How long until something is left, in milliseconds, if nothing else is taken; 0 if it is so now.
-    #[must_use]
-    pub fn wait(&self, per_minute: u32) -> u64 {
+    pub(crate) fn wait(&self, per_minute: u32) -> u64 {
         let rate = u64::from(per_minute.max(1));
         match self.spent.checked_sub(rate * CREDIT) {
             None => 0,
@@ -42,15 +38,13 @@ impl Balance {
     }
 
     /// Takes `cost` credits, below zero if need be.
-    pub fn take(&mut self, cost: u32, now: u64) {
-        self.advance(now);
+    pub(crate) fn take(&mut self, cost: u32) {
         self.spent = self.spent.saturating_add(u64::from(cost) * CREDIT);
     }
 
-    /// Whether everything has been regained, as of the last [`Balance::advance`]; such a balance equals a new one.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.spent == 0
+    /// What is spent and not regained, in 60,000ths of a credit.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent
     }
 }
 
@@ -79,18 +73,7 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use super::{Balance, Work};
-
-    #[test]
-    fn time_is_not_regained_twice_when_the_clock_steps_back() {
-        let mut balance = Balance::default();
-        assert!(balance.admits(60, 100_000));
-        balance.take(61, 100_000);
-        assert_eq!(balance.wait(60), 1_001);
-        balance.advance(50_000);
-        balance.advance(100_000);
-        assert_eq!(balance.wait(60), 1_001);
-    }
+    use super::Work;
 
     #[test]
     fn every_part_of_the_work_only_adds_to_its_cost() {

@@ -1,136 +1,288 @@
 //! The accounts of all keys, in shards; accounts that equal a new one are dropped.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Arc, Mutex};
-
-use crate::account::{Account, lock};
-use crate::settings::Key;
-
-/// The number of shards, a power of two.
-const SHARDS: usize = 64;
+use crate::account::Account;
+use crate::settings::{Each, Key, Limit};
+use crate::sync::{Arc, Mutex, SHARDS, lock};
 
 /// A shard sweeps itself when it would grow beyond twice what the last sweep left, and not below this.
 const SMALLEST: usize = 64;
 
-type Accounts = HashMap<Key, Arc<Mutex<Account>>, BuildHasherDefault<KeyHasher>>;
+/// Accounts are allocated by so many, and stay where they are.
+const CHUNK: usize = 32;
 
 /// The accounts by key.
 ///
-/// An account is dropped only when nobody holds it and it is neutral, and both are looked at under the shard's lock,
-/// which is needed to hold an account. So nobody can be left with an account that is no longer in the ledger.
+/// An account is dropped only when it is neutral, and one with a permit out is not: so a permit may keep the place of
+/// its account.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    shards: Box<[Aligned]>,
+    shards: Box<[Arc<Shard>]>,
 }
 
-/// A shard on cache lines of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Aligned(Mutex<Shard>);
+#[derive(Debug)]
+pub(crate) struct Shard {
+    pub(crate) accounts: Mutex<Accounts>,
+    /// Keeps the next shard off these cache lines.
+    _apart: [u64; 8],
+}
 
+/// The accounts of a shard: a table of places, probed in line, and the accounts in chunks.
 #[derive(Debug, Default)]
-struct Shard {
-    accounts: Accounts,
+pub(crate) struct Accounts {
+    /// 0 for none, else a place plus 1 in the low bits and a part of the hash in the others. The length is a power of
+    /// two and exceeds the number of places by a third, which the low bits therefore hold.
+    index: Vec<u32>,
+    /// A chunk that nobody needs is given back.
+    chunks: Vec<Option<Box<[Account]>>>,
+    /// The places without an account, the lowest last.
+    free: Vec<u32>,
     /// The latest time of any account dropped, so that a clock set back finds no more room than it would have had.
     floor: u64,
     /// The number of accounts at which to sweep.
     full: usize,
+    /// Requests admitted.
+    pub(crate) admitted: u64,
+    /// Requests refused, by the limit that did.
+    pub(crate) refused: Each<u64>,
+    /// Requests that a limit in shadow mode would have refused.
+    pub(crate) shadowed: Each<u64>,
 }
 
 impl Ledger {
     /// An empty ledger.
     pub(crate) fn new() -> Self {
+        let shard = |_| {
+            Arc::new(Shard {
+                accounts: Mutex::new(Accounts::default()),
+                _apart: [0; 8],
+            })
+        };
         Self {
-            shards: (0..SHARDS).map(|_| Aligned::default()).collect(),
+            shards: (0..SHARDS).map(shard).collect(),
         }
     }
 
-    /// The account of a key, which is kept at least as long as the returned handle.
-    pub(crate) fn account(&self, key: &Key, now: u64) -> Arc<Mutex<Account>> {
-        let Some(Aligned(shard)) = self.shards.get(shard_of(key)) else {
-            return Arc::default(); // the number of shards is the range of `shard_of`
-        };
-        let mut shard = lock(shard);
-        if let Some(account) = shard.accounts.get(key) {
-            return Arc::clone(account);
-        }
-        if shard.accounts.len() >= shard.full.max(SMALLEST) {
-            shard.sweep(now);
-        }
-        let account = Arc::new(Mutex::new(Account::new(shard.floor)));
-        shard.accounts.insert(*key, Arc::clone(&account));
-        account
+    /// The shard of a key.
+    pub(crate) fn shard(&self, key: &Key) -> &Arc<Shard> {
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "the remainder is below the number of shards"
+        )]
+        &self.shards[usize::try_from(hash(key) >> 56).unwrap_or(0) % SHARDS]
     }
 
     /// Drops every account that equals a new one at `now` (milliseconds), one shard after the other.
     pub(crate) fn sweep(&self, now: u64) {
-        for Aligned(shard) in &self.shards {
-            lock(shard).sweep(now);
+        for shard in &self.shards {
+            lock(&shard.accounts).sweep(now);
         }
+    }
+
+    /// Folds something over the shards.
+    pub(crate) fn fold<T>(&self, start: T, mut add: impl FnMut(&mut T, &Accounts)) -> T {
+        let mut sum = start;
+        for shard in &self.shards {
+            add(&mut sum, &lock(&shard.accounts));
+        }
+        sum
+    }
+}
+
+impl Accounts {
+    /// The place of a key's account, which is made if there is none.
+    pub(crate) fn open(&mut self, key: &Key, now: u64) -> u32 {
+        let hash = hash(key);
+        if let Some(place) = self.find(key, hash) {
+            return place;
+        }
+        if self.len() >= self.full.max(SMALLEST) {
+            self.sweep(now);
+        }
+        let place = self.vacancy();
+        *self.at(place) = Account::new(*key, self.floor);
+        self.enter(place, hash);
+        place
+    }
+
+    /// A key's account, if there is one.
+    pub(crate) fn get(&self, key: &Key) -> Option<&Account> {
+        let place = self.find(key, hash(key))?;
+        self.peek(place)
+    }
+
+    /// The account at a place that was found or opened, and not swept since.
+    pub(crate) fn at(&mut self, place: u32) -> &mut Account {
+        #[expect(
+            clippy::indexing_slicing,
+            clippy::expect_used,
+            reason = "a place in use is in its chunk"
+        )]
+        &mut self.chunks[place as usize / CHUNK]
+            .as_mut()
+            .expect("a place in use has a chunk")[place as usize % CHUNK]
     }
 
     /// The number of accounts.
     pub(crate) fn len(&self) -> usize {
-        self.shards
-            .iter()
-            .map(|Aligned(shard)| lock(shard).accounts.len())
-            .sum()
+        self.places() - self.free.len()
     }
-}
 
-impl Shard {
-    fn sweep(&mut self, now: u64) {
-        let floor = &mut self.floor;
-        self.accounts.retain(|_, account| {
-            let Some(account) = Arc::get_mut(account) else {
-                return true;
-            };
-            let account = account
-                .get_mut()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            let neutral = account.is_neutral(now);
-            if neutral {
-                *floor = account.last().max(*floor);
-            }
-            !neutral
-        });
-        self.full = self.accounts.len() * 2;
-        if self.accounts.capacity() / 4 > self.accounts.len() {
-            self.accounts.shrink_to(self.accounts.len() * 2);
+    /// The time a new account would start from.
+    pub(crate) fn floor(&self) -> u64 {
+        self.floor
+    }
+
+    /// Counts an answer.
+    pub(crate) fn count(&mut self, refused: Option<Limit>) {
+        match refused {
+            None => self.admitted += 1,
+            Some(limit) => *self.refused.of_mut(limit) += 1,
         }
     }
+
+    fn places(&self) -> usize {
+        self.chunks.len() * CHUNK
+    }
+
+    fn peek(&self, place: u32) -> Option<&Account> {
+        let chunk = self.chunks.get(place as usize / CHUNK)?.as_ref()?;
+        chunk.get(place as usize % CHUNK)
+    }
+
+    fn find(&self, key: &Key, hash: u64) -> Option<u32> {
+        let mask = self.index.len().checked_sub(1)?;
+        let wanted = tag(hash, mask);
+        let mut at = start(hash, mask);
+        loop {
+            let entry = *self.index.get(at)?;
+            if entry == 0 {
+                return None;
+            }
+            let place = entry & narrow(mask);
+            if entry ^ place == wanted
+                && let Some(account) = self.peek(place - 1)
+                && account.key == *key
+            {
+                return Some(place - 1);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Enters a place into the index, which has room.
+    fn enter(&mut self, place: u32, hash: u64) {
+        let Some(mask) = self.index.len().checked_sub(1) else {
+            return;
+        };
+        let mut at = start(hash, mask);
+        while let Some(entry) = self.index.get_mut(at) {
+            if *entry == 0 {
+                *entry = tag(hash, mask) | (place + 1);
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// A place without an account, with its chunk.
+    fn vacancy(&mut self) -> u32 {
+        if self.free.is_empty() {
+            let first = self.places();
+            self.chunks.push(None);
+            self.free.extend((first..first + CHUNK).rev().map(narrow));
+            if self.places() * 4 > self.index.len() * 3 {
+                self.rebuild(first);
+            }
+        }
+        let place = self.free.pop().unwrap_or(0);
+        if let Some(chunk @ None) = self.chunks.get_mut(place as usize / CHUNK) {
+            *chunk = Some((0..CHUNK).map(|_| Account::default()).collect());
+        }
+        place
+    }
+
+    /// Makes the index anew, for all the places there are; those from `vacant` on, and those free, have no account.
+    fn rebuild(&mut self, vacant: usize) {
+        let mut used = vec![true; vacant];
+        for place in &self.free {
+            if let Some(used) = used.get_mut(*place as usize) {
+                *used = false;
+            }
+        }
+        let length = (self.places() * 4).div_ceil(3).next_power_of_two();
+        self.index.clear();
+        self.index.resize(length, 0);
+        self.index.shrink_to_fit();
+        for (place, _) in used.iter().enumerate().filter(|(_, used)| **used) {
+            let place = narrow(place);
+            if let Some(hash) = self.peek(place).map(|account| hash(&account.key)) {
+                self.enter(place, hash);
+            }
+        }
+    }
+
+    pub(crate) fn sweep(&mut self, now: u64) {
+        let mut used = vec![true; self.places()];
+        for place in self.free.drain(..) {
+            if let Some(used) = used.get_mut(place as usize) {
+                *used = false;
+            }
+        }
+        for (chunk, used) in self.chunks.iter_mut().zip(used.chunks_mut(CHUNK)) {
+            let Some(accounts) = chunk else { continue };
+            for (account, used) in accounts.iter_mut().zip(used.iter_mut()) {
+                if *used && account.is_neutral(now) {
+                    self.floor = self.floor.max(account.last());
+                    *account = Account::default();
+                    *used = false;
+                }
+            }
+            if used.iter().all(|used| !used) {
+                *chunk = None;
+            }
+        }
+        while let Some(None) = self.chunks.last() {
+            self.chunks.pop();
+        }
+        let places = self.places();
+        let vacant = used.iter().enumerate().take(places).rev();
+        self.free
+            .extend(vacant.filter(|(_, used)| !**used).map(|(at, _)| narrow(at)));
+        self.free.shrink_to_fit();
+        self.chunks.shrink_to_fit();
+        self.rebuild(places);
+        self.full = self.len() * 2;
+    }
 }
 
-/// The shard of a key, by bits of its hash that the map of a shard hardly uses.
-fn shard_of(key: &Key) -> usize {
-    let mut hasher = KeyHasher::default();
-    hasher.write(key);
-    usize::try_from(hasher.finish() >> 40).unwrap_or(0) % SHARDS
+/// Where in the index to look first.
+fn start(hash: u64, mask: usize) -> usize {
+    usize::try_from(hash & u64::from(u32::MAX)).unwrap_or(0) & mask
+}
+
+/// The part of a hash that an entry of the index holds.
+fn tag(hash: u64, mask: usize) -> u32 {
+    u32::try_from(hash >> 32).unwrap_or(0) & !narrow(mask)
+}
+
+/// A place as the index holds it.
+fn narrow(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
 }
 
 /// Mixes the bytes of a key. Keys are halves of digests and need no secret to spread well; the multiplication helps
 /// those that are not.
-#[derive(Default)]
-struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let (words, _) = bytes.as_chunks::<8>();
-        for word in words {
-            let product = u128::from(self.0 ^ u64::from_le_bytes(*word)) * 0x9e37_79b9_7f4a_7c15;
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "both halves are folded into one"
-            )]
-            let folded = (product >> 64) as u64 ^ product as u64;
-            self.0 = folded;
-        }
-    }
-
-    fn write_usize(&mut self, _length: usize) {} // every key has the same
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
+fn hash(key: &Key) -> u64 {
+    let key = u128::from_le_bytes(*key);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the halves of the key, then of the product"
+    )]
+    let folded = {
+        let (low, high) = (key as u64, (key >> 64) as u64);
+        let product =
+            u128::from(low ^ 0x9e37_79b9_7f4a_7c15) * u128::from(high ^ 0xf39c_c060_5ced_c835);
+        (product >> 64) as u64 ^ product as u64
+    };
+    folded
 }

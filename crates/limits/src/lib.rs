@@ -11,8 +11,17 @@ pub mod window;
 
 mod account;
 mod ledger;
+mod state;
+#[expect(
+    unexpected_cfgs,
+    reason = "the model checker loom is asked for by `--cfg loom`"
+)]
+mod sync;
 
 pub use concurrency::Permit;
 pub use cost::Work;
 pub use limiter::Limiter;
-pub use settings::{Class, Counts, Key, Limit, Quota, Rate, Refusal, Request, Settings};
+pub use settings::{
+    Class, Counts, Custom, Each, Key, Limit, Quota, Rate, Refusal, Request, Settings,
+};
+pub use state::{CostState, RateState, Recent, SlotState, State};

@@ -1,12 +1,13 @@
 //! The facade: one call per request.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::account::lock;
+use crate::account::Account;
 use crate::concurrency::Permit;
 use crate::ledger::Ledger;
-use crate::settings::{Counts, Limit, Refusal, Request, Settings, Shared};
+use crate::settings::{Counts, Custom, Each, Key, Limit, Refusal, Request, Settings, Shared};
+use crate::state::State;
+use crate::sync::{Arc, lock};
 
 /// All limiters for all keys. Shared by reference between threads; it never reads a clock and never waits for anything
 /// but a short lock.
@@ -18,7 +19,6 @@ use crate::settings::{Counts, Limit, Refusal, Request, Settings, Shared};
 pub struct Limiter {
     ledger: Ledger,
     settings: Shared,
-    counts: [AtomicU64; 6],
 }
 
 impl Limiter {
@@ -28,7 +28,6 @@ impl Limiter {
         Self {
             ledger: Ledger::new(),
             settings: Shared::new(&settings),
-            counts: Default::default(),
         }
     }
 
@@ -39,18 +38,57 @@ impl Limiter {
     /// # Errors
     /// A [`Refusal`] when any limit is used up, with the wait after which all of them have room.
     pub fn admit(&self, request: &Request, now: SystemTime) -> Result<Permit, Refusal> {
+        self.admit_with(request, &Custom::default(), now)
+    }
+
+    /// The same for a request with a label or with figures of its own.
+    ///
+    /// # Errors
+    /// A [`Refusal`] when any limit is used up, with the wait after which all of them have room.
+    pub fn admit_with(
+        &self,
+        request: &Request,
+        custom: &Custom,
+        now: SystemTime,
+    ) -> Result<Permit, Refusal> {
         let now = millis(now);
-        let settings = self.settings.load();
-        let account = self.ledger.account(&request.key, now);
-        let decision = lock(&account).decide(&settings, request, now);
-        let count = decision
-            .as_ref()
-            .map_or_else(|refusal| 1 + place(refusal.limit), |_| 0);
-        if let Some(count) = self.counts.get(count) {
-            count.fetch_add(1, Relaxed);
+        let figures = self.settings.figures().with(custom);
+        let shard = self.ledger.shard(&request.key);
+        let mut accounts = lock(&shard.accounts);
+        let place = accounts.open(&request.key, now);
+        let account = accounts.at(place);
+        let decision = account.decide(&figures, request, custom.label, now);
+        accounts.count(decision.answer.as_ref().err().map(|refusal| refusal.limit));
+        if let Some(first) = decision.shadowed.first() {
+            for limit in Limit::ALL.into_iter().skip_while(|limit| *limit != first) {
+                *accounts.shadowed.of_mut(limit) += u64::from(decision.shadowed.has(limit));
+            }
         }
-        let ceiling = settings.cost_per_minute.map(|_| settings.cost_ceiling);
-        decision.map(|deadline| Permit::new(account, request.class, deadline, ceiling))
+        drop(accounts);
+        let ceiling = figures.cost.map(|_| figures.ceiling);
+        let permit =
+            |deadline| Permit::new(Arc::clone(shard), place, request.class, deadline, ceiling);
+        decision.answer.map(permit)
+    }
+
+    /// What every limiter has counted for a key that is counted against the standard quota `quota`.
+    ///
+    /// It explains answers and changes nothing: nothing is charged and nothing is kept.
+    #[must_use]
+    pub fn state(&self, key: &Key, quota: u32, now: SystemTime) -> State {
+        self.state_with(key, quota, &Custom::default(), now)
+    }
+
+    /// The same for a key with figures of its own.
+    #[must_use]
+    pub fn state_with(&self, key: &Key, quota: u32, custom: &Custom, now: SystemTime) -> State {
+        let now = millis(now);
+        let figures = self.settings.figures().with(custom);
+        let accounts = lock(&self.ledger.shard(key).accounts);
+        match accounts.get(key) {
+            Some(account) => account.state(&figures, quota, now),
+            None => Account::new(*key, accounts.floor()).state(&figures, quota, now),
+        }
     }
 
     /// Replaces the settings, from the next request on. What was counted stays counted: nothing is forgotten early,
@@ -74,44 +112,39 @@ impl Limiter {
     /// The number of keys something is remembered of.
     #[must_use]
     pub fn tracked(&self) -> usize {
-        self.ledger.len()
+        self.ledger.fold(0, |sum, shard| *sum += shard.len())
     }
 
     /// The number of admissions and refusals so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let [
-            admitted,
-            standard,
-            search,
-            concurrent_reads,
-            concurrent_writes,
-            cost,
-        ] = self.counts.each_ref().map(|count| count.load(Relaxed));
+        let (admitted, refused, shadowed) = self.ledger.fold(
+            (0, Each::<u64>::default(), Each::<u64>::default()),
+            |(admitted, refused, shadowed), shard| {
+                *admitted += shard.admitted;
+                for limit in Limit::ALL {
+                    *refused.of_mut(limit) += shard.refused.of(limit);
+                    *shadowed.of_mut(limit) += shard.shadowed.of(limit);
+                }
+            },
+        );
         Counts {
             admitted,
-            standard,
-            search,
-            concurrent_reads,
-            concurrent_writes,
-            cost,
+            standard: refused.standard,
+            search: refused.search,
+            concurrent_reads: refused.concurrent_reads,
+            concurrent_writes: refused.concurrent_writes,
+            cost: refused.cost,
+            shadowed,
         }
-    }
-}
-
-/// The place of a limit among the counts of refusals.
-fn place(limit: Limit) -> usize {
-    match limit {
-        Limit::Standard => 0,
-        Limit::Search => 1,
-        Limit::ConcurrentReads => 2,
-        Limit::ConcurrentWrites => 3,
-        Limit::Cost => 4,
     }
 }
 
 /// A time in milliseconds since 1970; times before are 1970.
 pub(crate) fn millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    since
+        .as_secs()
+        .saturating_mul(1_000)
+        .saturating_add(since.subsec_millis().into())
 }

@@ -1,8 +1,10 @@
 //! The figures of the limiters, and the words for a request and a refusal.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
+
+use crate::concurrency::of;
 
 use crate::window::Terms;
 
@@ -32,10 +34,53 @@ impl Quota {
 
     /// The terms of a window that allows `quota` a minute.
     pub(crate) fn terms(&self, quota: u32) -> Terms {
-        let kept = u64::from(quota) * u64::from(self.floor_percent) / 100;
-        Terms {
-            quota,
-            remembered: quota.saturating_sub(u32::try_from(kept).unwrap_or(u32::MAX)),
+        terms(quota, self.floor_percent.into())
+    }
+}
+
+fn terms(quota: u32, floor_percent: u32) -> Terms {
+    let kept = u64::from(quota) * u64::from(floor_percent) / 100;
+    Terms {
+        quota,
+        remembered: quota.saturating_sub(u32::try_from(kept).unwrap_or(u32::MAX)),
+    }
+}
+
+/// One value for each limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Each<T> {
+    /// For the standard quota.
+    pub standard: T,
+    /// For the search quota.
+    pub search: T,
+    /// For the number of concurrent reads.
+    pub concurrent_reads: T,
+    /// For the number of concurrent writes.
+    pub concurrent_writes: T,
+    /// For the cost quota.
+    pub cost: T,
+}
+
+impl<T> Each<T> {
+    /// The value of a limit.
+    pub fn of(&self, limit: Limit) -> &T {
+        match limit {
+            Limit::Standard => &self.standard,
+            Limit::Search => &self.search,
+            Limit::ConcurrentReads => &self.concurrent_reads,
+            Limit::ConcurrentWrites => &self.concurrent_writes,
+            Limit::Cost => &self.cost,
+        }
+    }
+
+    /// The value of a limit, to be changed.
+    pub fn of_mut(&mut self, limit: Limit) -> &mut T {
+        match limit {
+            Limit::Standard => &mut self.standard,
+            Limit::Search => &mut self.search,
+            Limit::ConcurrentReads => &mut self.concurrent_reads,
+            Limit::ConcurrentWrites => &mut self.concurrent_writes,
+            Limit::Cost => &mut self.cost,
         }
     }
 }
@@ -59,6 +104,9 @@ pub struct Settings {
     pub cost_ceiling: u32,
     /// The time by which every admitted request has ended, since the server stops it then.
     pub deadline: Duration,
+    /// The limits that only count: they refuse nothing and add nothing to a wait, and what they would have refused is
+    /// in [`Counts::shadowed`]. They go on counting as if they refused, so that leaving the mode starts from the truth.
+    pub shadow: Each<bool>,
 }
 
 impl Default for Settings {
@@ -75,30 +123,109 @@ impl Default for Settings {
             cost_per_minute: Some(600_000),
             cost_ceiling: 60_000,
             deadline: Duration::from_secs(30),
+            shadow: Each::default(),
         }
     }
 }
 
-impl Settings {
-    /// The terms of the search window.
-    pub(crate) fn search(&self) -> Terms {
-        Terms {
-            quota: self.search_per_minute,
-            remembered: 0,
-        }
+/// What is particular to a request: a label, and figures of its own instead of those of the [`Settings`].
+///
+/// Whoever has figures of its own, an app or a token, gives them with every request; what was counted before them stays.
+/// The standard quota is no part of it, because every request says that itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Custom {
+    /// What the request is, for [`State::recent`](crate::State::recent); the limiter does not read it.
+    pub label: u16,
+    /// Instead of [`Settings::search_per_minute`].
+    pub search_per_minute: Option<u32>,
+    /// Instead of [`Settings::concurrent_reads`].
+    pub concurrent_reads: Option<u32>,
+    /// Instead of [`Settings::concurrent_writes`].
+    pub concurrent_writes: Option<u32>,
+    /// Instead of [`Settings::cost_per_minute`], also if that is off.
+    pub cost_per_minute: Option<u32>,
+}
+
+/// The settings as an account reads them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figures {
+    floor_percent: u32,
+    pub(crate) search: Terms,
+    reads: u32,
+    writes: u32,
+    pub(crate) cost: Option<u32>,
+    pub(crate) ceiling: u32,
+    pub(crate) deadline_ms: u64,
+    pub(crate) shadow: Bits,
+}
+
+impl Figures {
+    /// The terms of a standard window that allows `quota` a minute.
+    pub(crate) fn standard(&self, quota: u32) -> Terms {
+        terms(quota, self.floor_percent)
     }
 
     /// The number of requests of a class that may run at once.
     pub(crate) fn slots(&self, class: Class) -> u32 {
-        match class {
-            Class::Read => self.concurrent_reads,
-            Class::Write => self.concurrent_writes,
-        }
+        of(class, self.reads, self.writes)
     }
 
-    /// The deadline in milliseconds.
-    pub(crate) fn deadline_ms(&self) -> u64 {
-        u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX)
+    /// The figures for a request that has some of its own.
+    pub(crate) fn with(mut self, custom: &Custom) -> Self {
+        self.search.quota = custom.search_per_minute.unwrap_or(self.search.quota);
+        self.reads = custom.concurrent_reads.unwrap_or(self.reads);
+        self.writes = custom.concurrent_writes.unwrap_or(self.writes);
+        self.cost = custom.cost_per_minute.or(self.cost);
+        self
+    }
+}
+
+/// A set of limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bits(u8);
+
+impl Bits {
+    /// Those for which `each` is true.
+    fn new(each: &Each<bool>) -> Self {
+        let mut bits = Self::default();
+        for limit in Limit::ALL {
+            if *each.of(limit) {
+                bits.add(limit);
+            }
+        }
+        bits
+    }
+
+    fn each(self) -> Each<bool> {
+        let mut each = Each::default();
+        for limit in Limit::ALL {
+            *each.of_mut(limit) = self.has(limit);
+        }
+        each
+    }
+
+    pub(crate) fn add(&mut self, limit: Limit) {
+        self.0 |= 1 << limit as u8;
+    }
+
+    pub(crate) fn has(self, limit: Limit) -> bool {
+        self.0 & (1 << limit as u8) != 0
+    }
+
+    pub(crate) fn both(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(crate) fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The first in the order of [`Limit`].
+    pub(crate) fn first(self) -> Option<Limit> {
+        if self.0 == 0 {
+            return None;
+        }
+        Limit::ALL.into_iter().find(|limit| self.has(*limit))
     }
 }
 
@@ -157,6 +284,23 @@ pub enum Limit {
     ConcurrentWrites,
     /// The cost quota.
     Cost,
+}
+
+impl Limit {
+    /// Every limit, in order.
+    pub const ALL: [Self; 5] = [
+        Self::Standard,
+        Self::Search,
+        Self::ConcurrentReads,
+        Self::ConcurrentWrites,
+        Self::Cost,
+    ];
+
+    /// The limit of concurrent requests of a class.
+    #[must_use]
+    pub fn concurrent(class: Class) -> Self {
+        of(class, Self::ConcurrentReads, Self::ConcurrentWrites)
+    }
 }
 
 impl fmt::Display for Limit {
@@ -222,6 +366,8 @@ pub struct Counts {
     pub concurrent_writes: u64,
     /// Requests the cost quota refused.
     pub cost: u64,
+    /// Requests that each limit in shadow mode would have refused; another limit may have.
+    pub shadowed: Each<u64>,
 }
 
 /// The settings in a form that many threads read without a lock; a change of several figures may be seen one by one.
@@ -236,6 +382,7 @@ pub(crate) struct Shared {
     cost: AtomicU64,
     ceiling: AtomicU32,
     deadline_ms: AtomicU64,
+    shadow: AtomicU8,
 }
 
 impl Shared {
@@ -251,6 +398,7 @@ impl Shared {
             cost: AtomicU64::new(0),
             ceiling: AtomicU32::new(0),
             deadline_ms: AtomicU64::new(0),
+            shadow: AtomicU8::new(0),
         };
         shared.store(settings);
         shared
@@ -270,7 +418,26 @@ impl Shared {
             Relaxed,
         );
         self.ceiling.store(settings.cost_ceiling, Relaxed);
-        self.deadline_ms.store(settings.deadline_ms(), Relaxed);
+        let deadline = u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX);
+        self.deadline_ms.store(deadline, Relaxed);
+        self.shadow.store(Bits::new(&settings.shadow).0, Relaxed);
+    }
+
+    /// The figures now in force, as an account reads them.
+    pub(crate) fn figures(&self) -> Figures {
+        Figures {
+            floor_percent: self.floor_percent.load(Relaxed),
+            search: Terms {
+                quota: self.search.load(Relaxed),
+                remembered: 0,
+            },
+            reads: self.reads.load(Relaxed),
+            writes: self.writes.load(Relaxed),
+            cost: u32::try_from(self.cost.load(Relaxed)).ok(),
+            ceiling: self.ceiling.load(Relaxed),
+            deadline_ms: self.deadline_ms.load(Relaxed),
+            shadow: Bits(self.shadow.load(Relaxed)),
+        }
     }
 
     /// The figures now in force.
@@ -287,6 +454,7 @@ impl Shared {
             cost_per_minute: u32::try_from(self.cost.load(Relaxed)).ok(),
             cost_ceiling: self.ceiling.load(Relaxed),
             deadline: Duration::from_millis(self.deadline_ms.load(Relaxed)),
+            shadow: Bits(self.shadow.load(Relaxed)).each(),
         }
     }
 }

@@ -8,6 +8,12 @@ pub const WINDOW_MS: u64 = 60_000;
 /// The largest weight a request can be admitted with; what is heavier is refused whatever the quota.
 pub const MAX_WEIGHT: u32 = 1_024;
 
+/// How many admitted requests of the last minute fit into a log without memory of their own.
+const FEW: usize = 6;
+
+/// How many admitted requests a log with memory of its own can still tell about.
+pub(crate) const RECENT: usize = 16;
+
 /// What a window allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
@@ -17,18 +23,11 @@ pub struct Terms {
     pub remembered: u32,
 }
 
-/// The attempts of the last minute: one stamp per unit of weight, admitted and refused ones apart.
-///
-/// Stamps are the low 32 bits of a time in milliseconds. Their age is the wrapping difference from `last`, which is
-/// unambiguous because [`Window::advance`] drops what is older than the window, all of it after a long silence.
+/// A [`Log`] with its own clock: the standard limiter alone, for a caller that holds one per key.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    admitted: VecDeque<u32>,
-    refused: VecDeque<u32>,
+    log: Log,
     last: u64,
-    held_since: u64,
-    held: u32,
-    remembered: u32,
 }
 
 impl Window {
@@ -36,14 +35,7 @@ impl Window {
     pub fn advance(&mut self, now: u64) {
         let silence = now.saturating_sub(self.last);
         self.last = self.last.max(now);
-        if silence >= WINDOW_MS {
-            self.admitted.clear();
-            self.refused.clear();
-            return;
-        }
-        let last = low(self.last);
-        expire(&mut self.admitted, last);
-        expire(&mut self.refused, last);
+        self.log.expire(silence, self.last);
     }
 
     /// Counts an attempt and says whether it is admitted. A weight of 0 is free.
@@ -51,56 +43,228 @@ impl Window {
     /// What does not fit is remembered as refused. When the terms have become stricter, refused stamps that the old
     /// terms remembered stay for their minute.
     pub fn charge(&mut self, terms: Terms, weight: u32, now: u64) -> bool {
-        if weight == 0 {
-            return true;
-        }
         self.advance(now);
-        if terms.remembered < self.remembered {
-            self.held = count(&self.refused);
-            self.held_since = self.last;
-        }
-        self.remembered = terms.remembered;
-        let stamp = low(self.last);
-        if self.over(terms, weight) == 0 {
-            push(&mut self.admitted, stamp, weight, terms.quota);
-            return true;
-        }
-        let held = if self.last - self.held_since < WINDOW_MS {
-            self.held
-        } else {
-            0
+        let attempt = Attempt {
+            weight,
+            label: 0,
+            write: false,
         };
-        let room = terms.remembered.max(held);
-        let weight = weight.min(MAX_WEIGHT).min(room);
-        let surplus = (self.refused.len() + weight as usize).saturating_sub(room as usize);
-        self.refused.drain(..surplus.min(self.refused.len()));
-        push(&mut self.refused, stamp, weight, room);
-        false
+        self.log.charge(terms, attempt, self.last)
     }
 
     /// How long a request of this weight would have to wait as things stand, in milliseconds; 0 if it would be admitted.
     /// A weight that can never be admitted waits for the whole window.
     #[must_use]
     pub fn wait(&self, terms: Terms, weight: u32) -> u64 {
-        match self.over(terms, weight) {
-            0 => 0,
-            over => self.expiry(over).unwrap_or(WINDOW_MS),
-        }
+        self.log.wait(terms, weight, self.last)
     }
 
     /// Whether nothing is remembered, as of the last [`Window::advance`]; such a window equals a new one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.admitted.is_empty() && self.refused.is_empty()
+        self.log.is_empty()
+    }
+}
+
+/// A request as a log counts it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    pub(crate) weight: u32,
+    pub(crate) label: u16,
+    pub(crate) write: bool,
+}
+
+/// An admitted request: its time, and twice its weight, plus one if it writes. A weight of 0 is a free place.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Entry {
+    stamp: u32,
+    pub(crate) label: u16,
+    load: u16,
+}
+
+impl Entry {
+    fn new(attempt: Attempt, stamp: u32) -> Self {
+        let weight = u16::try_from(attempt.weight).unwrap_or(u16::MAX / 2);
+        Self {
+            stamp,
+            label: attempt.label,
+            load: weight * 2 + u16::from(attempt.write),
+        }
     }
 
-    /// Gives back memory after a burst has passed.
-    pub fn shrink(&mut self) {
-        for stamps in [&mut self.admitted, &mut self.refused] {
+    pub(crate) fn weight(self) -> u32 {
+        u32::from(self.load / 2)
+    }
+
+    pub(crate) fn writes(self) -> bool {
+        self.load % 2 == 1
+    }
+
+    fn is_free(self) -> bool {
+        self.load < 2
+    }
+}
+
+/// The attempts of the last minute, admitted and refused ones apart. The owner tells the time.
+///
+/// Stamps are the low 32 bits of a time in milliseconds. Their age is the wrapping difference from the owner's last
+/// time, which is unambiguous because [`Log::expire`] drops what is older than the window, all of it after a silence.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    /// The admitted requests, the oldest first, while there are few; else none.
+    few: [Entry; FEW],
+    /// What most keys never need.
+    more: Option<Box<More>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct More {
+    /// Whether `admitted` is used instead of the few places.
+    spilled: bool,
+    /// One stamp for each unit of weight admitted.
+    admitted: VecDeque<u32>,
+    /// One stamp for each unit of weight refused.
+    refused: VecDeque<u32>,
+    held_since: u64,
+    held: u32,
+    remembered: u32,
+    /// The last requests admitted, in a ring, while `spilled`.
+    recent: [Entry; RECENT],
+    next: usize,
+}
+
+impl Log {
+    /// Drops what has expired at `last`, which is `silence` after the time of the call before.
+    pub(crate) fn expire(&mut self, silence: u64, last: u64) {
+        if silence >= WINDOW_MS {
+            if !self.is_untouched() {
+                *self = Self::default();
+            }
+            return;
+        }
+        let last = low(last);
+        let old = |entry: &Entry| !entry.is_free() && is_old(entry.stamp, last);
+        let [first, ..] = &self.few;
+        if old(first) {
+            let gone = self.few.iter().take_while(|entry| old(entry)).count();
+            self.few.rotate_left(gone);
+            for entry in self.few.iter_mut().rev().take(gone) {
+                *entry = Entry::default();
+            }
+        }
+        if let Some(more) = &mut self.more {
+            expire(&mut more.admitted, last);
+            expire(&mut more.refused, last);
+            more.spilled &= !more.admitted.is_empty();
+        }
+    }
+
+    /// Counts an attempt at `last`, up to which the log has been expired, and says whether it is admitted.
+    #[inline]
+    pub(crate) fn charge(&mut self, terms: Terms, attempt: Attempt, last: u64) -> bool {
+        if attempt.weight == 0 {
+            return true;
+        }
+        if let Some(more) = &mut self.more {
+            more.come_to(terms, last);
+        }
+        let fits = self.over(terms, attempt.weight) == 0;
+        if fits {
+            self.admit(attempt, low(last), terms.quota);
+        } else {
+            self.refuse(attempt.weight, terms, last);
+        }
+        fits
+    }
+
+    /// See [`Window::wait`].
+    pub(crate) fn wait(&self, terms: Terms, weight: u32, last: u64) -> u64 {
+        match self.over(terms, weight) {
+            0 => 0,
+            over => self.expiry(over, low(last)).unwrap_or(WINDOW_MS),
+        }
+    }
+
+    /// Whether nothing is remembered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.admitted() + self.refused() == 0
+    }
+
+    /// Gives back memory after a burst has passed; the log has been expired up to `last`.
+    pub(crate) fn shrink(&mut self, last: u64) {
+        let Some(more) = &mut self.more else { return };
+        if !more.spilled && more.refused.is_empty() && more.held(last) == 0 {
+            self.more = None;
+            return;
+        }
+        for stamps in [&mut more.admitted, &mut more.refused] {
             if stamps.capacity() / 4 > stamps.len() {
                 stamps.shrink_to(stamps.len() * 2);
             }
         }
+    }
+
+    /// The weight admitted in the last minute.
+    pub(crate) fn admitted(&self) -> usize {
+        let few: u32 = self.few.iter().map(|entry| entry.weight()).sum();
+        few as usize + self.more.as_ref().map_or(0, |more| more.admitted.len())
+    }
+
+    /// The weight refused in the last minute, as far as it is remembered.
+    pub(crate) fn refused(&self) -> usize {
+        self.more.as_ref().map_or(0, |more| more.refused.len())
+    }
+
+    /// In how many milliseconds the `n`-th oldest stamp (from 1) expires.
+    pub(crate) fn frees(&self, n: usize, last: u64) -> Option<u64> {
+        self.expiry(n, low(last))
+    }
+
+    /// The requests admitted lately, in no order, each with its age in milliseconds.
+    pub(crate) fn recent(&self, last: u64) -> impl Iterator<Item = (u64, Entry)> {
+        let last = low(last);
+        let ring = self.more.iter().filter(|more| more.spilled);
+        self.few
+            .iter()
+            .chain(ring.flat_map(|more| &more.recent))
+            .filter(|entry| !entry.is_free())
+            .map(move |entry| (u64::from(last.wrapping_sub(entry.stamp)), *entry))
+            .filter(|(age, _)| *age < WINDOW_MS)
+    }
+
+    fn is_untouched(&self) -> bool {
+        let [first, ..] = &self.few;
+        first.is_free() && self.more.is_none()
+    }
+
+    fn admit(&mut self, attempt: Attempt, stamp: u32, quota: u32) {
+        let entry = Entry::new(attempt, stamp);
+        if let Some(more) = &mut self.more
+            && more.spilled
+        {
+            more.admit(entry, quota);
+        } else if let Some(free) = self.few.iter_mut().find(|entry| entry.is_free()) {
+            *free = entry;
+        } else {
+            let more = self.more.get_or_insert_default();
+            more.recent = [Entry::default(); RECENT];
+            more.spilled = true;
+            for entry in std::mem::take(&mut self.few) {
+                more.admit(entry, quota);
+            }
+            more.admit(entry, quota);
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, weight: u32, terms: Terms, last: u64) {
+        let more = self.more.get_or_insert_default();
+        more.remembered = terms.remembered;
+        let room = terms.remembered.max(more.held(last));
+        let weight = weight.min(MAX_WEIGHT).min(room);
+        let surplus = (more.refused.len() + weight as usize).saturating_sub(room as usize);
+        more.refused.drain(..surplus.min(more.refused.len()));
+        push(&mut more.refused, low(last), weight, room);
     }
 
     /// How many of the oldest stamps must expire before this weight fits; more than there are if it never does.
@@ -110,7 +274,7 @@ impl Window {
         } else if weight > MAX_WEIGHT || weight > terms.quota {
             usize::MAX
         } else {
-            let wanted = self.admitted.len() + self.refused.len() + weight as usize;
+            let wanted = self.admitted() + self.refused() + weight as usize;
             wanted.saturating_sub(terms.quota as usize)
         }
     }
@@ -118,14 +282,18 @@ impl Window {
     /// When the `n`-th oldest stamp (from 1) of both queues expires, in milliseconds from `last`.
     ///
     /// The queues are sorted, so a binary search finds how many of the `n` oldest are admitted ones.
-    fn expiry(&self, n: usize) -> Option<u64> {
-        if n > self.admitted.len() + self.refused.len() {
+    fn expiry(&self, n: usize, last: u32) -> Option<u64> {
+        let (all_admitted, all_refused) = (self.admitted(), self.refused());
+        if n > all_admitted + all_refused {
             return None;
         }
-        let admitted = |i: usize| self.left(&self.admitted, i);
-        let refused = |i: usize| self.left(&self.refused, i);
-        let mut low = n.saturating_sub(self.refused.len());
-        let mut high = n.min(self.admitted.len());
+        let admitted = |i: usize| self.admitted_at(i).map(|stamp| left(stamp, last));
+        let refused = |i: usize| {
+            let stamps = &self.more.as_ref()?.refused;
+            stamps.get(i).map(|stamp| left(*stamp, last))
+        };
+        let mut low = n.saturating_sub(all_refused);
+        let mut high = n.min(all_admitted);
         while low < high {
             let taken = low + (high - low) / 2;
             // One more admitted stamp belongs among the oldest if it goes before the last refused one taken.
@@ -140,10 +308,46 @@ impl Window {
         last_of(low, &admitted).max(last_of(n - low, &refused))
     }
 
-    /// How long the `i`-th stamp of a queue still counts.
-    fn left(&self, stamps: &VecDeque<u32>, i: usize) -> Option<u64> {
-        let age = u64::from(low(self.last).wrapping_sub(*stamps.get(i)?));
-        Some(WINDOW_MS.saturating_sub(age))
+    /// The stamp of the `i`-th unit of weight admitted.
+    fn admitted_at(&self, i: usize) -> Option<u32> {
+        if let Some(more) = &self.more
+            && more.spilled
+        {
+            return more.admitted.get(i).copied();
+        }
+        let mut passed = 0;
+        let entry = self.few.iter().find(|entry| {
+            passed += entry.weight() as usize;
+            passed > i
+        });
+        entry.map(|entry| entry.stamp)
+    }
+}
+
+impl More {
+    /// Takes note of the terms; what stricter ones than before would forget is held for its minute.
+    fn come_to(&mut self, terms: Terms, last: u64) {
+        if terms.remembered < self.remembered {
+            self.held = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);
+            self.held_since = last;
+        }
+        self.remembered = terms.remembered;
+    }
+
+    fn held(&self, last: u64) -> u32 {
+        if last.saturating_sub(self.held_since) < WINDOW_MS {
+            self.held
+        } else {
+            0
+        }
+    }
+
+    fn admit(&mut self, entry: Entry, quota: u32) {
+        push(&mut self.admitted, entry.stamp, entry.weight(), quota);
+        if let Some(place) = self.recent.get_mut(self.next % RECENT) {
+            *place = entry;
+        }
+        self.next = (self.next + 1) % RECENT;
     }
 }
 
@@ -157,15 +361,20 @@ fn low(now: u64) -> u32 {
     low
 }
 
-/// The length of a queue, as a figure of the terms.
-fn count(stamps: &VecDeque<u32>) -> u32 {
-    u32::try_from(stamps.len()).unwrap_or(u32::MAX)
+/// Whether a stamp is as old as the window.
+fn is_old(stamp: u32, last: u32) -> bool {
+    u64::from(last.wrapping_sub(stamp)) >= WINDOW_MS
+}
+
+/// How long a stamp still counts.
+fn left(stamp: u32, last: u32) -> u64 {
+    WINDOW_MS.saturating_sub(last.wrapping_sub(stamp).into())
 }
 
 /// Drops the stamps that are as old as the window.
 fn expire(stamps: &mut VecDeque<u32>, last: u32) {
     while let Some(&stamp) = stamps.front() {
-        if u64::from(last.wrapping_sub(stamp)) < WINDOW_MS {
+        if !is_old(stamp, last) {
             break;
         }
         stamps.pop_front();
@@ -182,12 +391,16 @@ fn push(stamps: &mut VecDeque<u32>, stamp: u32, weight: u32, most: u32) {
             .max(wanted);
         stamps.reserve_exact(target - stamps.len());
     }
-    stamps.extend(std::iter::repeat_n(stamp, weight as usize));
+    if weight == 1 {
+        stamps.push_back(stamp);
+    } else {
+        stamps.extend(std::iter::repeat_n(stamp, weight as usize));
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Terms, WINDOW_MS, Window};
+    use super::{Log, Terms, WINDOW_MS, Window};
 
     const TERMS: Terms = Terms {
         quota: 100,
@@ -209,11 +422,15 @@ mod tests {
         let mut window = Window::default();
         for now in 0..10_000 {
             window.charge(TERMS, 1, now);
-            assert!(window.admitted.capacity() <= 100 && window.refused.capacity() <= 90);
+            if let Some(more) = &window.log.more {
+                assert!(more.admitted.capacity() <= 100 && more.refused.capacity() <= 90);
+            }
         }
-        window.advance(2 * WINDOW_MS);
-        window.shrink();
-        assert!(window.is_empty() && window.admitted.capacity() + window.refused.capacity() == 0);
+        assert!(window.log.more.is_some());
+        window.advance(10_000 + WINDOW_MS - 1);
+        window.advance(10_000 + WINDOW_MS);
+        window.log.shrink(window.last);
+        assert!(window.is_empty() && window.log.more.is_none());
     }
 
     #[test]
@@ -225,5 +442,15 @@ mod tests {
         assert_eq!(window.wait(TERMS, 1), 1);
         // The same low half, 49 days later.
         assert!(window.charge(TERMS, 100, 2 * overflow - 1));
+    }
+
+    #[test]
+    fn a_log_takes_56_bytes_and_a_few_requests_no_more() {
+        assert_eq!(size_of::<Log>(), 56);
+        let mut window = Window::default();
+        for n in 0..6 {
+            assert!(window.charge(TERMS, 10, n));
+        }
+        assert!(window.log.more.is_none());
     }
 }

@@ -28,6 +28,8 @@ pub use twins::Twin;
 
 use std::fmt;
 
+use crate::{Class, Settings};
+
 /// One law.
 #[derive(Clone, Copy)]
 pub struct Law {
@@ -188,3 +190,16 @@ pub static LAWS: &[Law] = &[
         round: side::change,
     },
 ];
+
+/// The number of requests of a class that may run at once.
+fn slots(settings: &Settings, class: Class) -> u32 {
+    match class {
+        Class::Read => settings.concurrent_reads,
+        Class::Write => settings.concurrent_writes,
+    }
+}
+
+/// The deadline in milliseconds.
+fn deadline_ms(settings: &Settings) -> u64 {
+    u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX)
+}

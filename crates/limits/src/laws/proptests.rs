@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Desk, Make, Real, Reference, Ticket, Twin};
-use crate::settings::{Class, Quota, Rate};
+use crate::settings::{Class, Each, Quota, Rate};
 use crate::{Request, Settings};
 use std::time::Duration;
 
@@ -19,14 +19,18 @@ enum Step {
 
 fn settings() -> impl Strategy<Value = Settings> {
     let limits = (0..12_u32, 0..4_u32, 0..4_u32, prop::option::of(0..300_u32));
+    let shadow = prop_oneof![
+        3 => Just([false; 5]),
+        1 => prop::array::uniform5(prop::bool::weighted(0.3)),
+    ];
     (
-        limits,
+        (limits, shadow),
         prop::sample::select(vec![0, 10, 50, 100]),
         0..40_000_u64,
     )
         .prop_map(
             |(
-                (search_per_minute, concurrent_reads, concurrent_writes, cost_per_minute),
+                ((search_per_minute, concurrent_reads, concurrent_writes, cost_per_minute), shadow),
                 floor_percent,
                 deadline,
             )| {
@@ -44,9 +48,20 @@ fn settings() -> impl Strategy<Value = Settings> {
                     cost_per_minute,
                     cost_ceiling: 500,
                     deadline,
+                    shadow: each(shadow),
                 }
             },
         )
+}
+
+fn each([standard, search, concurrent_reads, concurrent_writes, cost]: [bool; 5]) -> Each<bool> {
+    Each {
+        standard,
+        search,
+        concurrent_reads,
+        concurrent_writes,
+        cost,
+    }
 }
 
 fn request() -> impl Strategy<Value = Request> {

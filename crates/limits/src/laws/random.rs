@@ -1,6 +1,6 @@
 //! Reproducible randomness for made-up traffic (splitmix64).
 
-use crate::settings::{Class, Quota, Rate, Request, Settings};
+use crate::settings::{Class, Each, Limit, Quota, Rate, Request, Settings};
 use crate::window::WINDOW_MS;
 use std::time::Duration;
 
@@ -85,7 +85,17 @@ impl Random {
             },
             cost_ceiling: 1_000,
             deadline: Duration::from_millis(self.within(1, 40_000)),
+            shadow: Each::default(),
         }
+    }
+
+    /// Some limits in shadow mode.
+    pub fn shadow(&mut self) -> Each<bool> {
+        let mut shadow = Each::default();
+        for limit in Limit::ALL {
+            *shadow.of_mut(limit) = self.chance(40);
+        }
+        shadow
     }
 
     /// Settings with only the quotas, the standard one being in `standard.free`.

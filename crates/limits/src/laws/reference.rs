@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Subject, Ticket};
+use super::{Subject, Ticket, deadline_ms, slots};
 use crate::settings::{Class, Key, Limit, Rate};
 use crate::window::{MAX_WEIGHT, Terms, WINDOW_MS};
 use crate::{Refusal, Request, Settings};
@@ -134,7 +134,7 @@ impl Reference {
         let latest = flights
             .iter()
             .max()
-            .map_or(settings.deadline_ms(), |at| at.saturating_sub(now));
+            .map_or(deadline_ms(&settings), |at| at.saturating_sub(now));
         let cost = settings.cost_per_minute.map_or(0, |per_minute| {
             let per_minute = i128::from(per_minute.max(1));
             let left = per_minute * 60_000 - past.spent;
@@ -170,10 +170,14 @@ impl Reference {
             Class::Write => Limit::ConcurrentWrites,
         };
         let settings = &self.settings;
-        let slots = settings.slots(request.class);
+        let slots = slots(settings, request.class);
+        let search = Terms {
+            quota: settings.search_per_minute,
+            remembered: 0,
+        };
         (
             (settings.standard.terms(quota), weight),
-            (settings.search(), searches),
+            (search, searches),
             (limit, slots),
         )
     }
@@ -211,7 +215,13 @@ impl Subject for Reference {
             past.regain(now);
             past.regained_per_ms = per_minute.max(1);
         }
-        let waits = self.waits(request, now);
+        let mut waits = self.waits(request, now);
+        let shadow = self.settings.shadow;
+        waits.iter_mut().for_each(|(limit, wait)| {
+            if *shadow.of(*limit) {
+                *wait = 0;
+            }
+        });
         refused.extend(
             waits
                 .iter()
@@ -219,6 +229,7 @@ impl Subject for Reference {
                 .filter(|(_, wait)| *wait > 0)
                 .map(|(limit, _)| *limit),
         );
+        refused.retain(|limit| !shadow.of(*limit));
         if let Some(&limit) = refused.first() {
             return Err(Refusal::new(
                 limit,
@@ -232,7 +243,7 @@ impl Subject for Reference {
             cost_ceiling,
             ..
         } = self.settings;
-        let deadline = now.saturating_add(self.settings.deadline_ms());
+        let deadline = now.saturating_add(deadline_ms(&self.settings));
         let ceiling = cost_per_minute.map(|_| cost_ceiling);
         self.flights.insert(
             ticket,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::desk::{Desk, key, plain};
 use super::pair::{Pair, cost as some_cost, pick};
-use super::{Make, Random, Reference, Ticket};
+use super::{Make, Random, Reference, Ticket, deadline_ms, slots};
 use crate::settings::{Class, Limit};
 use crate::{Request, Settings};
 
@@ -23,6 +23,9 @@ pub(super) fn model(make: Make<'_>, random: &mut Random) -> Round {
         pair.stir(random);
         if random.chance(2) {
             settings = random.tight();
+            if random.chance(30) {
+                settings.shadow = random.shadow();
+            }
             pair.set(settings);
         }
         if random.chance(3) {
@@ -74,10 +77,10 @@ pub(super) fn permits(make: Make<'_>, random: &mut Random) -> Round {
         };
         let count = running.entry(slot(&request)).or_default();
         match desk.ask(&request) {
-            Ok(_) if *count >= settings.slots(class) => {
+            Ok(_) if *count >= slots(&settings, class) => {
                 return Err(desk.story("more in flight than the cap"));
             }
-            Err(_) if *count < settings.slots(class) => {
+            Err(_) if *count < slots(&settings, class) => {
                 return Err(desk.story("refused although a slot is free"));
             }
             Ok(ticket) => {
@@ -179,7 +182,7 @@ pub(super) fn cost(make: Make<'_>, random: &mut Random) -> Round {
 
 pub(super) fn combined(make: Make<'_>, random: &mut Random) -> Round {
     let settings = random.tight();
-    let deadline = settings.deadline_ms();
+    let deadline = deadline_ms(&settings);
     let mut desk = Desk::new(make, settings, random.start());
     let mut open: Vec<(Ticket, u64)> = Vec::new();
     for _ in 0..random.within(10, 200) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::desk::{Desk, plain};
 use super::pair::{Pair, cost, pick};
 use super::{Make, Random, Reference};
-use crate::settings::{Class, Quota, Rate};
+use crate::settings::{Class, Each, Quota, Rate};
 use crate::window::{MAX_WEIGHT, WINDOW_MS};
 use crate::{Request, Settings};
 
@@ -196,6 +196,7 @@ fn extremes(make: Make<'_>, random: &mut Random) -> Round {
             random,
             &[Duration::ZERO, Duration::from_secs(30), Duration::MAX],
         ),
+        shadow: Each::default(),
     };
     let first = settings(random);
     let reference = |settings| Box::new(Reference::new(settings)) as _;

@@ -1,0 +1,16 @@
+//! The lock and the shared pointer: those of `std`, or those of loom when its model checker runs (`--cfg loom`).
+
+#[cfg(loom)]
+pub(crate) use loom::sync::{Arc, Mutex, MutexGuard};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The number of shards, a power of two. Loom tries every order of a few threads, so that one is enough there.
+pub(crate) const SHARDS: usize = if cfg!(loom) { 1 } else { 128 };
+
+/// Locks, whatever happened to other threads: no state here is ever left half changed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
