@@ -33,9 +33,6 @@ impl Quota {
     }
 
     /// The terms of a window that allows `quota` a minute.
-    pub(crate) fn terms(&self, quota: u32) -> Terms {
-        terms(quota, self.floor_percent.into())
-    }
 }
 
 fn terms(quota: u32, floor_percent: u32) -> Terms {
