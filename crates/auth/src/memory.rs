@@ -1,15 +1,21 @@
-//! A token store in memory: the reference for what the port means, and handy in tests.
+//! A store in memory: the reference for what the ports mean, and handy in tests.
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
 
+use crate::authorization::{Authorization, Lineage, as_left};
+use crate::client::App;
+use crate::code::Code;
 use crate::record::{Account, Login, TokenRecord, fold_email};
+use crate::session::{Session, Strikes};
 use crate::store::{StoreError, TokenStore};
 use crate::token::{Digest, Secret};
 
-/// Tokens and accounts in memory, gone with the value.
+mod oauth;
+
+/// Everything in memory, gone with the value.
 #[derive(Debug, Default)]
 pub struct MemoryTokenStore(Mutex<State>);
 
@@ -20,6 +26,45 @@ struct State {
     tokens: BTreeMap<u64, TokenRecord>,
     by_digest: HashMap<Digest, u64>,
     by_email: HashMap<String, u64>,
+    apps: BTreeMap<u64, App>,
+    authorizations: BTreeMap<u64, Authorization>,
+    /// The live authorization of each user and app.
+    standing: HashMap<(u64, u64), u64>,
+    codes: HashMap<Digest, Code>,
+    /// The refresh token that each access token hangs on.
+    refresh_of: HashMap<u64, u64>,
+    tickets: HashMap<Digest, SystemTime>,
+    sessions: HashMap<Digest, Session>,
+    strikes: HashMap<Digest, Strikes>,
+}
+
+impl State {
+    /// A token as its lineage leaves it now.
+    fn left(&self, record: &TokenRecord) -> TokenRecord {
+        let refresh = self.refresh_of.get(&record.id);
+        let lineage = Lineage {
+            authorization: record.grant.and_then(|id| self.authorizations.get(&id)),
+            app: record.app.and_then(|id| self.apps.get(&id)),
+            refresh: refresh.and_then(|id| self.tokens.get(id)),
+        };
+        as_left(record, lineage)
+    }
+
+    /// Whether a new token's id or digest is taken.
+    fn takes(&self, record: &TokenRecord) -> bool {
+        self.tokens.contains_key(&record.id) || self.by_digest.contains_key(&record.digest)
+    }
+
+    /// Marks a token revoked, if it is not yet.
+    fn revoke(&mut self, id: u64, now: SystemTime) -> bool {
+        let live = self.tokens.get_mut(&id).filter(|t| t.revoked_at.is_none());
+        live.map(|record| record.revoked_at = Some(now)).is_some()
+    }
+
+    fn keep(&mut self, record: TokenRecord) {
+        self.by_digest.insert(record.digest, record.id);
+        self.tokens.insert(record.id, record);
+    }
 }
 
 impl MemoryTokenStore {
@@ -43,7 +88,10 @@ impl TokenStore for MemoryTokenStore {
             .by_digest
             .get(digest)
             .and_then(|id| state.tokens.get(id));
-        Ok(record.and_then(|record| Some((record.clone(), *state.accounts.get(&record.user)?))))
+        Ok(
+            record
+                .and_then(|record| Some((state.left(record), *state.accounts.get(&record.user)?))),
+        )
     }
 
     async fn insert(&self, record: TokenRecord) -> Result<(), StoreError> {
@@ -51,21 +99,15 @@ impl TokenStore for MemoryTokenStore {
         if !state.accounts.contains_key(&record.user) {
             return Err(StoreError::NoAccount);
         }
-        if state.tokens.contains_key(&record.id) || state.by_digest.contains_key(&record.digest) {
+        if state.takes(&record) {
             return Err(StoreError::Conflict);
         }
-        state.by_digest.insert(record.digest, record.id);
-        state.tokens.insert(record.id, record);
+        state.keep(record);
         Ok(())
     }
 
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, StoreError> {
-        let mut state = self.state();
-        let live = state
-            .tokens
-            .get_mut(&id)
-            .filter(|record| record.revoked_at.is_none());
-        Ok(live.map(|record| record.revoked_at = Some(now)).is_some())
+        Ok(self.state().revoke(id, now))
     }
 
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError> {
@@ -74,7 +116,7 @@ impl TokenStore for MemoryTokenStore {
             .tokens
             .values()
             .filter(|record| record.user == user)
-            .cloned()
+            .map(|record| state.left(record))
             .collect())
     }
 

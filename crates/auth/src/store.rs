@@ -37,7 +37,9 @@ impl std::error::Error for StoreError {}
 #[async_trait]
 pub trait TokenStore: Send + Sync {
     /// The token with exactly this digest, and the account it acts as. Dead tokens are found too:
-    /// [`check`](crate::grant::check) decides.
+    /// [`check`](crate::grant::check) decides. A store that is an [`OAuthStore`](crate::OAuthStore)
+    /// returns tokens of the OAuth kinds [as their lineage leaves
+    /// them](crate::authorization::as_left).
     async fn find(&self, digest: &Digest) -> Result<Option<(TokenRecord, Account)>, StoreError>;
 
     /// Keeps a new token. `Conflict` if its id or digest is taken, `NoAccount` if its user is
@@ -45,10 +47,10 @@ pub trait TokenStore: Send + Sync {
     async fn insert(&self, record: TokenRecord) -> Result<(), StoreError>;
 
     /// Revokes a token; `true` if this call did it. Of many calls for one token, one returns
-    /// `true`, and its `now` stays.
+    /// `true`, and its `now` stays. Access tokens that hang on a refresh token die with it.
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, StoreError>;
 
-    /// All tokens of a user, dead or alive, in order of id.
+    /// All tokens of a user, dead or alive, in order of id, each as [`find`](Self::find) has it.
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError>;
 
     /// Notes when tokens were last used, many at once. Times never move back; unknown ids are

@@ -109,6 +109,17 @@ impl Digest {
         Self(bytes)
     }
 
+    /// Whether two digests are the same, in a time that does not depend on where they differ.
+    #[must_use]
+    pub fn matches(&self, other: &Self) -> bool {
+        let differ = self
+            .0
+            .iter()
+            .zip(other.0)
+            .fold(0, |acc, (a, b)| acc | (a ^ b));
+        std::hint::black_box(differ) == 0
+    }
+
     /// The key under which limits are counted for this token: the digest's first half.
     #[must_use]
     pub fn key(&self) -> [u8; 16] {
@@ -135,8 +146,13 @@ impl fmt::Debug for Digest {
 /// `random` must come from the operating system's generator, fresh for each token.
 #[must_use]
 pub fn mint(kind: TokenKind, random: &[u8; 32]) -> (Secret, Digest) {
+    mint_text(kind.prefix(), random)
+}
+
+/// A secret of 256 random bits that is no token: an authorization code, a client secret, a session.
+pub(crate) fn mint_text(prefix: &str, random: &[u8; 32]) -> (Secret, Digest) {
     let mut text = String::with_capacity(TOKEN_CHARS);
-    text.push_str(kind.prefix());
+    text.push_str(prefix);
     URL_SAFE_NO_PAD.encode_string(random, &mut text);
     let sum = checksum(&text);
     URL_SAFE_NO_PAD.encode_string(sum, &mut text);
