@@ -33,6 +33,10 @@ impl Quota {
     }
 
     /// The terms of a window that allows `quota` a minute.
+    #[cfg(any(test, feature = "laws"))]
+    pub(crate) fn terms(&self, quota: u32) -> Terms {
+        terms(quota, self.floor_percent.into())
+    }
 }
 
 fn terms(quota: u32, floor_percent: u32) -> Terms {
