@@ -137,7 +137,7 @@ async fn commit(
     needs: NeedsFn<'_>,
     decide: DecideFn<'_>,
 ) -> Result<Option<Gid>, Failure> {
-    for _ in 0..ATTEMPTS {
+    for attempt in 0..ATTEMPTS {
         let want = needs(call)?;
         let view = load(api, &want).await?;
         let decision = decide(call, &view)?;
@@ -152,6 +152,8 @@ async fn commit(
                 return Ok(decision.subject);
             }
             Err(StoreError::Conflict) => {}
+            // Taken a moment ago, perhaps: whoever has the name now is seen when deciding again.
+            Err(StoreError::Taken(_)) if attempt == 0 => {}
             Err(StoreError::Taken(name)) => {
                 let (kind, value) = name.split_once(':').unwrap_or(("name", &name));
                 return Err(Fault::field(kind, format_args!("Already taken: {value}")).into());

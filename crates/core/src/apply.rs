@@ -1,7 +1,7 @@
 //! Committing: applies [`Changes`] to a [`Transaction`].
 use crate::gid::Gid;
 use crate::graph::{
-    Action, Changes, Committed, Edge, Event, Fact, Guard, Link, Place, Seq, StoreError,
+    Action, Changes, Committed, Edge, Event, Fact, Guard, Link, Place, Seq, StoreError, fingerprint,
 };
 use crate::registry::{Rel, Type, rel};
 use crate::snapshot::{Depth, Transaction};
@@ -84,6 +84,14 @@ fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, StoreError> {
         Guard::Live(gid) => txn.node(gid, Depth::Head)?.is_some(),
         Guard::Empty(gid, rel) => txn.count_in(gid, rel)? == 0,
         Guard::AtLeast(gid, rel, least) => txn.count_in(gid, rel)? >= least,
+        Guard::Links(gid, rel, seen) => {
+            let mut targets = Vec::new();
+            txn.out(gid, rel, rel, Depth::Edge, &mut |edge, _| {
+                targets.push(edge.dst)
+            })?;
+            fingerprint(targets.into_iter()) == seen
+        }
+        Guard::Unlinked(src, rel, dst) => txn.linked(src, rel, dst)?.is_none(),
     })
 }
 

@@ -492,6 +492,20 @@ pub enum Guard {
     Empty(Gid, Rel),
     /// At least this many live nodes have such an edge into this one.
     AtLeast(Gid, Rel, u64),
+    /// The edges of this relation from the node lead where they led: [`fingerprint`] of their targets.
+    Links(Gid, Rel, u64),
+    /// There is no edge of this relation from the first node to the second.
+    Unlinked(Gid, Rel, Gid),
+}
+
+/// A number that tells a list of targets from every other.
+pub fn fingerprint(targets: impl Iterator<Item = Gid>) -> u64 {
+    // FNV-1a over the numbers; nobody chooses gids.
+    targets.fold(0xcbf2_9ce4_8422_2325, |sum, gid| {
+        (sum ^ gid.get())
+            .wrapping_mul(0x0100_0000_01b3)
+            .rotate_left(29)
+    })
 }
 
 /// What happened to a node, for webhooks, the events API and the audit log.

@@ -1,7 +1,7 @@
 //! Work: the changes of one request as rules put them together.
 use crate::draft::Draft;
 use crate::gid::Gid;
-use crate::graph::{Action, Changes, Fact, Guard, Link, Place, Put};
+use crate::graph::{Action, Changes, Fact, Guard, Link, Place, Put, View, fingerprint};
 use crate::registry::{Rel, Type};
 use crate::time::Time;
 
@@ -127,6 +127,18 @@ impl<'a> Work<'a> {
                 removed: Some(removed),
             },
         );
+    }
+
+    /// Requires that a node's edges of a relation, which the view has, are still the same when the
+    /// changes are applied.
+    pub fn needs_links(&mut self, view: &View, gid: Gid, rel: Rel) {
+        let seen = fingerprint(view.links(gid, rel).iter().map(|e| e.dst));
+        self.changes.guards.push(Guard::Links(gid, rel, seen));
+    }
+
+    /// Requires that there is no such edge when the changes are applied.
+    pub fn needs_unlinked(&mut self, src: Gid, rel: Rel, dst: Gid) {
+        self.changes.guards.push(Guard::Unlinked(src, rel, dst));
     }
 
     /// Requires that a node is still there when the changes are applied.

@@ -200,6 +200,7 @@ fn add_to_section(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             ));
         }
         beside(view, rel::MY_TASKS, place.gid, anchor, on.gid)?;
+        work.needs_links(view, on.gid, rel::MY_TASKS);
         for edge in view
             .links(on.gid, rel::MY_TASKS)
             .iter()
@@ -277,6 +278,8 @@ fn put(
         ));
     }
     work.needs_live(place);
+    // Two moves at once must not leave the task in two sections of one project.
+    work.needs_links(view, on.gid, rel::SECTION);
     if let Some(edge) = before.filter(|e| e.dst != place) {
         work.unlink(on.gid, rel::SECTION, edge.dst);
     }
@@ -630,6 +633,7 @@ fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             ));
         }
         work.needs_live(other.gid);
+        work.needs_unlinked(for_it, rel::DEPENDS, waits);
         work.link(waits, rel::DEPENDS, for_it, Place::Rank(0), None);
         work.gained(on.gid, Type::Task, side(call), other.gid);
         let kind = if forward {
@@ -691,6 +695,7 @@ fn set_parent(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let anchor = Anchor::read(call, "insert_before", "insert_after")?;
     let mut work = call.work();
     let held = view.links(on.gid, rel::PARENT).first().map(|e| e.dst);
+    work.needs_links(view, on.gid, rel::PARENT);
     let Some(parent) = call.body_gid("parent")? else {
         if let Some(old) = held {
             work.unlink(on.gid, rel::PARENT, old);
@@ -715,6 +720,10 @@ fn set_parent(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
                 "parent",
                 "A task cannot be a subtask of itself or of its own subtasks",
             ));
+        }
+        if let Some(gid) = up {
+            // Nor may it become one while this request is decided.
+            work.needs_links(view, gid, rel::PARENT);
         }
         up = up
             .and_then(|g| view.links(g, rel::PARENT).first())

@@ -52,6 +52,7 @@ pub fn join_workspace(
     seat.set(membership::IS_GUEST, role == Role::Guest);
     seat.set(membership::CREATED_AT, work.now);
     let seat = work.create(&seat, Some(place));
+    work.needs_unlinked(who, rel::WORKSPACES, place);
     work.link(who, rel::WORKSPACES, place, Place::Rank(0), Some(seat));
     seat
 }
@@ -65,6 +66,7 @@ pub fn rejoin_workspace(work: &mut Work<'_>, who: Gid, place: Gid, list: Gid, ro
     seat.set(membership::IS_GUEST, role == Role::Guest);
     seat.set(membership::CREATED_AT, work.now);
     let seat = work.create(&seat, Some(place));
+    work.needs_unlinked(who, rel::WORKSPACES, place);
     work.link(who, rel::WORKSPACES, place, Place::Rank(0), Some(seat));
     seat
 }
@@ -89,6 +91,7 @@ pub fn join_team(work: &mut Work<'_>, who: Gid, place: Gid, home: Gid, admin: bo
     draft.set(membership::TEAM, place);
     draft.set(membership::TEAM_IS_ADMIN, admin);
     let gid = work.create(&draft, Some(place));
+    work.needs_unlinked(place, rel::TEAM_MEMBERS, who);
     work.link(
         place,
         rel::TEAM_MEMBERS,
@@ -113,6 +116,7 @@ pub fn join_project(work: &mut Work<'_>, who: Gid, place: Gid, home: Gid, level:
     draft.set(membership::MEMBER, who);
     draft.set(membership::ACCESS_LEVEL, level.word());
     let gid = work.create(&draft, Some(place));
+    work.needs_unlinked(place, rel::MEMBERS, who);
     work.link(
         place,
         rel::MEMBERS,
