@@ -18,5 +18,6 @@ mod world;
 
 mod pagination;
 mod probes;
+mod races;
 mod rules;
 mod transcripts;

@@ -2,10 +2,12 @@
 //!
 //! Organization `orchid` is paid, workspace `basalt` is free. Everything of the one is called after
 //! plants and everything of the other after rocks, so that foreign bytes are easy to find.
+use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Runtime;
 use workgraph_api::seams::NoEntropy;
@@ -13,7 +15,9 @@ use workgraph_api::{Api, Clock, Entropy, Parts, Request, Settings};
 use workgraph_auth::{Account, ScopeSet, Tier, TokenKind, TokenRecord, TokenStore, mint};
 use workgraph_core::access::{Level, Role};
 use workgraph_core::draft::Draft;
-use workgraph_core::graph::{Event, GraphStore, Place, ViewerKey, Want};
+use workgraph_core::graph::{
+    Changes, Committed, Event, GraphStore, Place, Seq, StoreError, View, ViewerKey, Want,
+};
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{project, story, team, user};
 use workgraph_core::rules::membership;
@@ -52,6 +56,28 @@ impl Entropy for Seeded {
     fn fill(&self, buffer: &mut [u8]) -> Result<(), NoEntropy> {
         self.0.fill(buffer);
         Ok(())
+    }
+}
+
+/// A store that lets others run before it commits, when it is told to.
+struct Hesitant {
+    store: Arc<dyn GraphStore>,
+    on: AtomicBool,
+}
+
+#[async_trait]
+impl GraphStore for Hesitant {
+    async fn load(&self, want: &Want) -> Result<View, StoreError> {
+        self.store.load(want).await
+    }
+    async fn commit(&self, changes: Changes) -> Result<Committed, StoreError> {
+        if self.on.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+        self.store.commit(changes).await
+    }
+    async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.store.events(after, limit).await
     }
 }
 
@@ -96,6 +122,7 @@ pub(crate) struct World {
     pub(crate) api: Api,
     pub(crate) clock: Arc<Hand>,
     pub(crate) graph: Arc<dyn GraphStore>,
+    hesitant: Arc<Hesitant>,
     tokens: Arc<dyn TokenStore>,
     runtime: Runtime,
     /// What was built, by name.
@@ -160,6 +187,11 @@ impl World {
             }
         };
         runtime.block_on(graph.commit(changes)).unwrap();
+        let hesitant = Arc::new(Hesitant {
+            store: graph,
+            on: AtomicBool::new(false),
+        });
+        let graph: Arc<dyn GraphStore> = hesitant.clone();
 
         let api = api(
             &graph,
@@ -173,6 +205,7 @@ impl World {
             api,
             clock,
             graph,
+            hesitant,
             tokens,
             runtime,
             names,
@@ -254,6 +287,11 @@ impl World {
     pub(crate) fn gid(&self, name: &str) -> Gid {
         let gid = self.names.get(name);
         *gid.unwrap_or_else(|| panic!("nothing is called {name}"))
+    }
+
+    /// Whether commits let other requests run first.
+    pub(crate) fn hesitate(&self, on: bool) {
+        self.hesitant.on.store(on, Ordering::Relaxed);
     }
 
     /// Turns the clock.

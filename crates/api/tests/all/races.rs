@@ -1,0 +1,243 @@
+//! Two requests at once: both decide from the same state, and their commits follow one another.
+use crate::world::{Kind, World};
+use serde_json::{Value, json};
+
+/// A request for a race: who, what, with what.
+type Racer<'a> = (&'a str, &'a str, String, Value);
+
+/// Runs two requests against each other; gives their statuses.
+fn race(world: &World, a: Racer<'_>, b: Racer<'_>) -> [u16; 2] {
+    let request = |(token, method, target, data): Racer<'_>| {
+        let body = json!({ "data": data }).to_string();
+        world.request(token, method, &target, body)
+    };
+    let (a, b) = (request(a), request(b));
+    world.hesitate(true);
+    let (a, b) = world.run(async {
+        let mut a = std::pin::pin!(world.api.handle(a));
+        let mut b = std::pin::pin!(world.api.handle(b));
+        tokio::join!(a.as_mut(), b.as_mut())
+    });
+    world.hesitate(false);
+    for reply in [&a, &b] {
+        let text = String::from_utf8_lossy(&reply.body);
+        assert!(reply.status < 500, "{}: {text}", reply.operation);
+    }
+    [a.status, b.status]
+}
+
+fn post<'a>(target: String, data: Value) -> Racer<'a> {
+    ("ada", "POST", target, data)
+}
+
+#[test]
+fn two_edits_of_different_fields_are_both_kept() {
+    let world = World::new(Kind::Memory);
+    let at = format!("/tasks/{}", world.gid("water"));
+    let done = race(
+        &world,
+        ("ada", "PUT", at.clone(), json!({"name": "First"})),
+        ("mel", "PUT", at.clone(), json!({"notes": "Second"})),
+    );
+    assert_eq!(done, [200, 200]);
+    let read = world
+        .get("ada", &format!("{at}?opt_fields=name,notes"))
+        .json;
+    assert_eq!(
+        (&read["data"]["name"], &read["data"]["notes"]),
+        (&json!("First"), &json!("Second"))
+    );
+}
+
+#[test]
+fn two_tasks_do_not_become_each_others_subtask() {
+    let world = World::new(Kind::Memory);
+    let (a, b) = (
+        world.gid("water").to_string(),
+        world.gid("rake").to_string(),
+    );
+    race(
+        &world,
+        post(format!("/tasks/{a}/setParent"), json!({"parent": b})),
+        post(format!("/tasks/{b}/setParent"), json!({"parent": a})),
+    );
+    let parent = |task: &str| {
+        world
+            .get("ada", &format!("/tasks/{task}?opt_fields=parent"))
+            .json["data"]["parent"]
+            .clone()
+    };
+    assert!(parent(&a).is_null() || parent(&b).is_null(), "a circle");
+}
+
+#[test]
+fn two_moves_into_one_project_leave_a_task_in_one_section() {
+    let world = World::new(Kind::Memory);
+    let (on, garden) = (
+        world.gid("loose").to_string(),
+        world.gid("garden").to_string(),
+    );
+    let put = |section: &str| {
+        let data = json!({"project": garden, "section": world.gid(section).to_string()});
+        post(format!("/tasks/{on}/addProject"), data)
+    };
+    assert_eq!(race(&world, put("beds"), put("paths")), [200, 200]);
+    let listed = world
+        .get("ada", &format!("/projects/{garden}/tasks"))
+        .gids();
+    assert_eq!(
+        listed.iter().filter(|g| **g == on).count(),
+        1,
+        "twice in the project"
+    );
+}
+
+#[test]
+fn the_last_two_sections_are_not_both_deleted() {
+    let world = World::new(Kind::Memory);
+    let garden = world.gid("garden").to_string();
+    for task in ["water", "rake"] {
+        let at = format!("/tasks/{}/removeProject", world.gid(task));
+        assert_eq!(
+            world.post("ada", &at, json!({"project": garden})).status,
+            200
+        );
+    }
+    let gone = |section: &str| {
+        (
+            "ada",
+            "DELETE",
+            format!("/sections/{}", world.gid(section)),
+            json!({}),
+        )
+    };
+    let mut done = race(&world, gone("beds"), gone("paths"));
+    done.sort_unstable();
+    assert_eq!(done, [200, 400]);
+}
+
+#[test]
+fn a_section_is_not_deleted_under_a_task_that_goes_into_it() {
+    let world = World::new(Kind::Memory);
+    let made = world.post(
+        "ada",
+        &format!("/projects/{}/sections", world.gid("garden")),
+        json!({"name": "New"}),
+    );
+    let section = made.gid();
+    let rake = world.gid("rake").to_string();
+    race(
+        &world,
+        ("ada", "DELETE", format!("/sections/{section}"), json!({})),
+        post(
+            format!("/sections/{section}/addTask"),
+            json!({"task": rake}),
+        ),
+    );
+    let listed = world
+        .get("ada", &format!("/projects/{}/tasks", world.gid("garden")))
+        .gids();
+    assert!(listed.contains(&rake), "the task is lost to its project");
+}
+
+#[test]
+fn two_tasks_do_not_wait_for_each_other() {
+    let world = World::new(Kind::Memory);
+    let (a, b) = (
+        world.gid("loose").to_string(),
+        world.gid("rake").to_string(),
+    );
+    race(
+        &world,
+        post(
+            format!("/tasks/{a}/addDependencies"),
+            json!({"dependencies": [b]}),
+        ),
+        post(
+            format!("/tasks/{b}/addDependencies"),
+            json!({"dependencies": [a]}),
+        ),
+    );
+    let count = |task: &str| {
+        world
+            .get("ada", &format!("/tasks/{task}/dependencies"))
+            .gids()
+            .len()
+    };
+    assert_eq!(count(&a) + count(&b), 1);
+}
+
+#[test]
+fn joining_twice_at_once_makes_one_membership() {
+    let world = World::new(Kind::Memory);
+    let moe = world.gid("moe").to_string();
+    let team = world.gid("gardeners").to_string();
+    let moss = world.gid("moss").to_string();
+    for (target, data, list) in [
+        (
+            format!("/teams/{team}/addUser"),
+            json!({"user": moe}),
+            format!("/teams/{team}/team_memberships"),
+        ),
+        (
+            "/memberships".to_owned(),
+            json!({"parent": moss, "member": moe}),
+            format!("/memberships?parent={moss}"),
+        ),
+        (
+            format!("/workspaces/{}/addUser", world.gid("orchid")),
+            json!({"user": "twin@orchid.test"}),
+            format!("/workspaces/{}/workspace_memberships", world.gid("orchid")),
+        ),
+    ] {
+        let before = world.get("ada", &list).gids().len();
+        let events = world.events(0).len();
+        let done = race(
+            &world,
+            post(target.clone(), data.clone()),
+            post(target.clone(), data),
+        );
+        assert!(done.iter().all(|s| *s < 300), "{target}: {done:?}");
+        assert_eq!(world.get("ada", &list).gids().len(), before + 1, "{target}");
+        assert_eq!(
+            world.events(0).len(),
+            events + 1,
+            "{target}: a second one was made"
+        );
+    }
+}
+
+#[test]
+fn a_subtask_does_not_outlive_its_parent() {
+    let world = World::new(Kind::Memory);
+    let water = world.gid("water");
+    let done = race(
+        &world,
+        post(format!("/tasks/{water}/subtasks"), json!({"name": "Late"})),
+        ("ada", "DELETE", format!("/tasks/{water}"), json!({})),
+    );
+    assert_eq!(done[1], 200);
+    let late = world.events(0).iter().any(|e| {
+        e.facts
+            .iter()
+            .any(|f| f.gid > world.gid("blast_note") && f.ty == workgraph_core::Type::Task)
+    });
+    if done[0] == 201 {
+        assert!(late);
+    }
+    let listed = world.get("ada", &format!("/tasks/{water}/subtasks"));
+    assert_eq!(listed.status, 404);
+}
+
+#[test]
+fn likes_of_two_users_are_both_kept() {
+    let world = World::new(Kind::Memory);
+    let at = format!("/tasks/{}", world.gid("water"));
+    race(
+        &world,
+        ("ada", "PUT", at.clone(), json!({"liked": true})),
+        ("mel", "PUT", at.clone(), json!({"liked": true})),
+    );
+    let read = world.get("ada", &format!("{at}?opt_fields=num_likes")).json;
+    assert_eq!(read["data"]["num_likes"], 2);
+}
