@@ -77,7 +77,7 @@ impl Default for Config {
             log: Log {
                 format: "auto".to_owned(),
                 level: "info".to_owned(),
-                requests: true,
+                requests: false,
             },
             admin: Admin {
                 name: "Admin".to_owned(),

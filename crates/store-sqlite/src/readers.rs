@@ -32,6 +32,8 @@ pub(crate) struct Readers {
 struct State {
     idle: Vec<Reader>,
     open: usize,
+    /// Threads that wait for one: waking nobody is a system call too.
+    waiting: usize,
 }
 
 /// A connection, perhaps with a snapshot.
@@ -76,8 +78,11 @@ impl Drop for Loan<'_> {
             Some(reader) => state.idle.push(reader),
             None => state.open -= 1,
         }
+        let waited_for = state.waiting > 0;
         drop(state);
-        self.readers.freed.notify_one();
+        if waited_for {
+            self.readers.freed.notify_one();
+        }
     }
 }
 
@@ -117,10 +122,12 @@ impl Readers {
             if state.open < self.most {
                 break;
             }
+            state.waiting += 1;
             state = self
                 .freed
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
         state.open += 1;
         drop(state);
