@@ -6,13 +6,15 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Runtime;
 use workgraph_api::seams::NoEntropy;
 use workgraph_api::{Api, Clock, Entropy, Parts, Request, Settings};
-use workgraph_auth::{Account, ScopeSet, Tier, TokenKind, TokenRecord, TokenStore, mint};
+use workgraph_auth::{
+    Account, Digest, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, TokenStore, mint,
+};
 use workgraph_core::access::{Level, Role};
 use workgraph_core::draft::Draft;
 use workgraph_core::graph::{
@@ -81,6 +83,51 @@ impl GraphStore for Hesitant {
     }
 }
 
+/// The token store, with tokens of apps beside it: how an app gets one is not the API's concern.
+struct Tokens {
+    store: Arc<dyn TokenStore>,
+    apps: Mutex<BTreeMap<Digest, TokenRecord>>,
+}
+
+type Kept<T> = Result<T, workgraph_auth::StoreError>;
+
+#[async_trait]
+impl TokenStore for Tokens {
+    async fn find(&self, digest: &Digest) -> Kept<Option<(TokenRecord, Account)>> {
+        let held = self.apps.lock().unwrap().get(digest).cloned();
+        let Some(record) = held else {
+            return self.store.find(digest).await;
+        };
+        let account = self.store.account(record.user).await?;
+        Ok(account.map(|account| (record, account)))
+    }
+    async fn insert(&self, record: TokenRecord) -> Kept<()> {
+        if record.app.is_none() {
+            return self.store.insert(record).await;
+        }
+        self.apps.lock().unwrap().insert(record.digest, record);
+        Ok(())
+    }
+    async fn revoke(&self, id: u64, now: SystemTime) -> Kept<bool> {
+        self.store.revoke(id, now).await
+    }
+    async fn list(&self, user: u64) -> Kept<Vec<TokenRecord>> {
+        self.store.list(user).await
+    }
+    async fn touch(&self, used: &[(u64, SystemTime)]) -> Kept<()> {
+        self.store.touch(used).await
+    }
+    async fn put_account(&self, account: Account, login: Option<Login>) -> Kept<()> {
+        self.store.put_account(account, login).await
+    }
+    async fn account(&self, user: u64) -> Kept<Option<Account>> {
+        self.store.account(user).await
+    }
+    async fn login(&self, email: &str) -> Kept<Option<(Account, Secret)>> {
+        self.store.login(email).await
+    }
+}
+
 /// A reply, read.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
@@ -128,7 +175,7 @@ pub(crate) struct World {
     /// What was built, by name.
     pub(crate) names: BTreeMap<String, Gid>,
     /// Token texts by name: a user's name, or `name[scope,scope]`.
-    texts: std::sync::Mutex<BTreeMap<String, String>>,
+    texts: Mutex<BTreeMap<String, String>>,
     _scratch: Option<Scratch>,
 }
 
@@ -192,6 +239,10 @@ impl World {
             on: AtomicBool::new(false),
         });
         let graph: Arc<dyn GraphStore> = hesitant.clone();
+        let tokens: Arc<dyn TokenStore> = Arc::new(Tokens {
+            store: tokens,
+            apps: Mutex::default(),
+        });
 
         let api = api(
             &graph,
@@ -209,7 +260,7 @@ impl World {
             tokens,
             runtime,
             names,
-            texts: std::sync::Mutex::default(),
+            texts: Mutex::default(),
             _scratch: scratch,
         };
         for (name, paid) in PEOPLE {
@@ -241,11 +292,7 @@ impl World {
             .unwrap();
     }
 
-    fn token(
-        &self,
-        name: &str,
-        record: impl FnOnce(u64, workgraph_auth::Digest, u64) -> TokenRecord,
-    ) {
+    fn token(&self, name: &str, record: impl FnOnce(u64, Digest, u64) -> TokenRecord) {
         let user = name.split('[').next().unwrap();
         let mut texts = self.texts.lock().unwrap();
         let id = texts.len() as u64 + 1;
