@@ -6,15 +6,15 @@
 )]
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use criterion::{Bencher, Criterion, Throughput};
+use criterion::{Bencher, Criterion};
 use governor::clock::{Clock, DefaultClock};
+use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::keyed::DefaultKeyedStateStore;
 use governor::{Quota, RateLimiter};
@@ -90,165 +90,146 @@ fn run(threads: u64, first: u64, count: u64, step: &(impl Fn(u64) + Sync)) -> Du
     start.elapsed()
 }
 
-/// Nanoseconds per operation of every sample, by benchmark.
-#[derive(Default)]
-struct Times(RefCell<BTreeMap<&'static str, Vec<f64>>>);
+/// Something to measure: it goes on from step to step, and needs a warm-up that makes all its records.
+struct Subject<'a> {
+    name: &'static str,
+    warm_up: u64,
+    next: u64,
+    step: Box<dyn Fn(u64, u64) -> Duration + 'a>,
+}
 
-impl Times {
-    fn bench(
-        &self,
-        criterion: &mut Criterion,
-        name: &'static str,
-        threads: u64,
-        step: impl Fn(u64) + Sync,
-    ) {
-        let mut next = 0;
-        run(1, next, 2 * KEYS, &step); // every key has a record, and no table grows any more
-        next += 2 * KEYS;
-        let body = |bencher: &mut Bencher<'_>| {
-            bencher.iter_custom(|count| {
-                let time = run(threads, next, count, &step);
-                next += count;
-                #[expect(clippy::cast_precision_loss, reason = "it is a measurement")]
-                let each = time.as_nanos() as f64 / count as f64;
-                self.0.borrow_mut().entry(name).or_default().push(each);
-                time
-            });
-        };
-        let mut group = criterion.benchmark_group("admission");
-        group.throughput(Throughput::Elements(threads));
-        group.bench_function(name, body);
-        group.finish();
+impl<'a> Subject<'a> {
+    fn new(name: &'static str, threads: u64, warm_up: u64, step: impl Fn(u64) + Sync + 'a) -> Self {
+        let step = move |first, count| run(threads, first, count, &step);
+        Self {
+            name,
+            warm_up,
+            next: 0,
+            step: Box::new(step),
+        }
     }
 
-    /// The median.
-    fn of(&self, name: &str) -> f64 {
-        let mut times = self.0.borrow().get(name).cloned().unwrap_or_default();
-        times.sort_by(f64::total_cmp);
-        times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+    fn time(&mut self, count: u64) -> Duration {
+        if self.next == 0 {
+            self.next = self.warm_up;
+            (self.step)(0, self.warm_up);
+        }
+        let time = (self.step)(self.next, count);
+        self.next += count;
+        time
     }
 }
 
-fn all(criterion: &mut Criterion, times: &Times) {
+/// Ours first, then those beside it. Criterion measures each; then all take turns in small slices, so that what else the
+/// machine does meets all of them, and the ratio of the medians is printed.
+fn beside(criterion: &mut Criterion, group: &str, slice: u64, mut subjects: Vec<Subject<'_>>) {
+    let mut measured = criterion.benchmark_group(group);
+    for subject in &mut subjects {
+        let name = subject.name;
+        let body = |bencher: &mut Bencher<'_>| bencher.iter_custom(|count| subject.time(count));
+        measured.bench_function(name, body);
+    }
+    measured.finish();
+    let mut times = vec![Vec::new(); subjects.len()];
+    for _ in 0..60 {
+        for (subject, times) in subjects.iter_mut().zip(&mut times) {
+            #[expect(clippy::cast_precision_loss, reason = "it is a measurement")]
+            times.push(subject.time(slice).as_nanos() as f64 / slice as f64);
+        }
+    }
+    let medians: Vec<f64> = times
+        .iter_mut()
+        .map(|times| {
+            times.sort_by(f64::total_cmp);
+            times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+        })
+        .collect();
+    for (subject, median) in subjects.iter().zip(&medians) {
+        let other = medians.last().copied().unwrap_or(f64::NAN);
+        println!(
+            "{group}: {:<34} {median:>7.1} ns, {:.2} of the last",
+            subject.name,
+            median / other
+        );
+    }
+}
+
+fn keyed(criterion: &mut Criterion, threads: u64) {
     let keys = &keys();
     let key = |n: u64| {
         let at = usize::try_from(n % KEYS).unwrap_or(0);
         keys.get(at).copied().unwrap_or_default()
     };
-    for threads in [1, 2] {
-        let name = |one, two| if threads == 1 { one } else { two };
-        let limiter = Limiter::new(Settings::default());
-        times.bench(
-            criterion,
-            name("ours: all limits, 1 thread", "ours: all limits, 2 threads"),
-            threads,
-            |n| drop(black_box(limiter.admit(&request(key(n)), at(pace(n))))),
-        );
-        let limiter = Limiter::new(Settings::default());
-        times.bench(
-            criterion,
-            name(
-                "ours: all limits, settled, 1 thread",
-                "ours: all limits, settled, 2 threads",
-            ),
-            threads,
-            |n| {
-                let now = at(pace(n));
-                if let Ok(mut permit) = limiter.admit(&request(key(n)), now) {
-                    permit.settle(12, now);
-                }
-            },
-        );
-        drop(limiter);
-        let clock = Told::default();
-        let store = DefaultKeyedStateStore::<Key>::default();
-        let governor = RateLimiter::<Key, _, _>::new(quota(), store, clock.clone());
-        times.bench(
-            criterion,
-            name(
-                "governor: keyed, told the time, 1 thread",
-                "governor: keyed, told the time, 2 threads",
-            ),
-            threads,
-            |n| {
-                let now = pace(n) * 1_000_000;
-                if clock.0.load(Relaxed) != now {
-                    clock.0.store(now, Relaxed);
-                }
-                let _ = black_box(governor.check_key(&key(n)));
-            },
-        );
-        let governor = RateLimiter::<Key, _, DefaultClock>::keyed(quota());
-        times.bench(
-            criterion,
-            name(
-                "governor: keyed, own clock, 1 thread",
-                "governor: keyed, own clock, 2 threads",
-            ),
-            threads,
-            |n| {
-                let _ = black_box(governor.check_key(&key(n)));
-            },
-        );
-    }
+    let admitted = Limiter::new(Settings::default());
+    let settled = Limiter::new(Settings::default());
+    let clock = Told::default();
+    let store = DefaultKeyedStateStore::<Key>::default();
+    let told = RateLimiter::<Key, _, _, NoOpMiddleware<Nanos>>::new(quota(), store, clock.clone());
+    let own = RateLimiter::<Key, _, DefaultClock>::keyed(quota());
+    // A minute and more, so that the oldest stamps leave while the newest come.
+    let warm_up = KEYS * (ROUNDS + 1);
+    let subjects = vec![
+        Subject::new("ours, admitted and ended", threads, warm_up, |n| {
+            drop(black_box(admitted.admit(&request(key(n)), at(pace(n)))));
+        }),
+        Subject::new("ours, admitted, settled and ended", threads, warm_up, |n| {
+            let now = at(pace(n));
+            if let Ok(mut permit) = settled.admit(&request(key(n)), now) {
+                permit.settle(12, now);
+            }
+        }),
+        Subject::new("governor with its own clock", threads, warm_up, |n| {
+            let _ = black_box(own.check_key(&key(n)));
+        }),
+        Subject::new("governor, told the time", threads, warm_up, |n| {
+            let now = pace(n) * 1_000_000;
+            if clock.0.load(Relaxed) != now {
+                clock.0.store(now, Relaxed);
+            }
+            let _ = black_box(told.check_key(&key(n)));
+        }),
+    ];
+    let group = format!("a million keys, {threads} thread(s)");
+    beside(criterion, &group, 200_000, subjects);
 }
 
-fn in_hand(criterion: &mut Criterion, times: &Times) {
+fn in_hand(criterion: &mut Criterion) {
     let terms = Terms {
         quota: 1_500,
         remembered: 1_350,
     };
-    let window = std::sync::Mutex::new(Window::default());
-    // Single-threaded, so the lock around the whole run is taken once; a request every 40 ms is the full quota.
-    let mut next = 0;
-    let mut group = criterion.benchmark_group("in hand");
-    let note = |name, count: u64, time: Duration| {
-        #[expect(clippy::cast_precision_loss, reason = "it is a measurement")]
-        let each = time.as_nanos() as f64 / count as f64;
-        times.0.borrow_mut().entry(name).or_default().push(each);
-        time
-    };
-    for (name, every) in [("ours: busy", 40), ("ours: quiet", 20_000)] {
-        group.bench_function(name, |bencher| {
-            bencher.iter_custom(|count| {
-                let Ok(mut window) = window.lock() else {
-                    return Duration::ZERO;
-                };
-                let time = timed(|| {
+    let window = |name, every: u64| {
+        let window = RefCell::new((Window::default(), 0));
+        Subject {
+            name,
+            warm_up: 10_000,
+            next: 0,
+            step: Box::new(move |_, count| {
+                let (window, now) = &mut *window.borrow_mut();
+                timed(|| {
                     for _ in 0..count {
-                        next += every;
-                        black_box(window.charge(terms, 1, next));
+                        *now += every;
+                        black_box(window.charge(terms, 1, *now));
                     }
-                });
-                note(name, count, time)
-            });
-        });
-    }
+                })
+            }),
+        }
+    };
     let clock = Told::default();
-    let governor = RateLimiter::direct_with_clock(quota(), clock.clone());
-    group.bench_function("governor: told the time", |bencher| {
-        bencher.iter_custom(|count| {
-            let time = timed(|| {
-                for _ in 0..count {
-                    clock.0.store(clock.0.load(Relaxed) + 40_000_000, Relaxed);
-                    let _ = black_box(governor.check());
-                }
-            });
-            note("governor: told the time", count, time)
-        });
-    });
-    let governor = RateLimiter::direct(quota());
-    group.bench_function("governor: own clock", |bencher| {
-        bencher.iter_custom(|count| {
-            let time = timed(|| {
-                for _ in 0..count {
-                    let _ = black_box(governor.check());
-                }
-            });
-            note("governor: own clock", count, time)
-        });
-    });
-    group.finish();
+    let told = RateLimiter::direct_with_clock(quota(), clock.clone());
+    let own = RateLimiter::direct(quota());
+    let subjects = vec![
+        window("ours at the full quota", 40),
+        window("ours at three a minute", 20_000),
+        Subject::new("governor with its own clock", 1, 1, |_| {
+            let _ = black_box(own.check());
+        }),
+        Subject::new("governor, told the time", 1, 1, |n| {
+            clock.0.store(n * 40_000_000, Relaxed);
+            let _ = black_box(told.check());
+        }),
+    ];
+    beside(criterion, "a record in hand", 1_000_000, subjects);
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
@@ -260,46 +241,11 @@ fn timed(work: impl FnOnce()) -> Duration {
 
 fn main() {
     let mut criterion = Criterion::default()
-        .sample_size(30)
+        .sample_size(20)
         .warm_up_time(Duration::from_secs(1))
-        .measurement_time(Duration::from_secs(4))
+        .measurement_time(Duration::from_secs(3))
         .configure_from_args();
-    let times = Times::default();
-    in_hand(&mut criterion, &times);
-    all(&mut criterion, &times);
-    for (ours, governor) in [
-        (
-            "ours: all limits, 1 thread",
-            "governor: keyed, told the time, 1 thread",
-        ),
-        (
-            "ours: all limits, 1 thread",
-            "governor: keyed, own clock, 1 thread",
-        ),
-        (
-            "ours: all limits, settled, 1 thread",
-            "governor: keyed, told the time, 1 thread",
-        ),
-        (
-            "ours: all limits, 2 threads",
-            "governor: keyed, told the time, 2 threads",
-        ),
-        (
-            "ours: all limits, 2 threads",
-            "governor: keyed, own clock, 2 threads",
-        ),
-        (
-            "ours: all limits, settled, 2 threads",
-            "governor: keyed, told the time, 2 threads",
-        ),
-        ("ours: busy", "governor: told the time"),
-        ("ours: busy", "governor: own clock"),
-        ("ours: quiet", "governor: told the time"),
-    ] {
-        let (one, other) = (times.of(ours), times.of(governor));
-        println!(
-            "{:.2} = {one:.1} ns ({ours}) / {other:.1} ns ({governor})",
-            one / other
-        );
-    }
+    in_hand(&mut criterion);
+    keyed(&mut criterion, 1);
+    keyed(&mut criterion, 2);
 }

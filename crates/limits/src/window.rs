@@ -146,10 +146,12 @@ impl Log {
         let old = |entry: &Entry| !entry.is_free() && is_old(entry.stamp, last);
         let [first, ..] = &self.few;
         if old(first) {
-            let gone = self.few.iter().take_while(|entry| old(entry)).count();
-            self.few.rotate_left(gone);
-            for entry in self.few.iter_mut().rev().take(gone) {
-                *entry = Entry::default();
+            // Mostly it is one at a time.
+            while old(self.few.first().unwrap_or(&Entry::default())) {
+                self.few.copy_within(1.., 0);
+                if let Some(last) = self.few.last_mut() {
+                    *last = Entry::default();
+                }
             }
         }
         if let Some(more) = &mut self.more {
@@ -206,8 +208,13 @@ impl Log {
 
     /// The weight admitted in the last minute.
     pub(crate) fn admitted(&self) -> usize {
-        let few: u32 = self.few.iter().map(|entry| entry.weight()).sum();
-        few as usize + self.more.as_ref().map_or(0, |more| more.admitted.len())
+        match &self.more {
+            Some(more) if more.spilled => more.admitted.len(),
+            _ => {
+                let few = self.few.iter().map(|entry| entry.weight()).sum::<u32>();
+                few as usize
+            }
+        }
     }
 
     /// The weight refused in the last minute, as far as it is remembered.
