@@ -42,6 +42,7 @@ impl Window {
     ///
     /// What does not fit is remembered as refused. When the terms have become stricter, refused stamps that the old
     /// terms remembered stay for their minute.
+    #[inline]
     pub fn charge(&mut self, terms: Terms, weight: u32, now: u64) -> bool {
         self.advance(now);
         let attempt = Attempt {
@@ -135,6 +136,7 @@ struct More {
 
 impl Log {
     /// Drops what has expired at `last`, which is `silence` after the time of the call before.
+    #[inline]
     pub(crate) fn expire(&mut self, silence: u64, last: u64) {
         if silence >= WINDOW_MS {
             if !self.is_untouched() {
@@ -169,6 +171,12 @@ impl Log {
         }
         if let Some(more) = &mut self.more {
             more.come_to(terms, last);
+            // The way of a busy key that has room, without detours.
+            let used = more.admitted.len() + more.refused.len() + attempt.weight as usize;
+            if more.spilled && used <= terms.quota as usize && attempt.weight <= MAX_WEIGHT {
+                more.admit(Entry::new(attempt, low(last)), terms.quota);
+                return true;
+            }
         }
         let fits = self.over(terms, attempt.weight) == 0;
         if fits {
@@ -244,13 +252,10 @@ impl Log {
         first.is_free() && self.more.is_none()
     }
 
+    /// Notes an attempt that is admitted, while there are few.
     fn admit(&mut self, attempt: Attempt, stamp: u32, quota: u32) {
         let entry = Entry::new(attempt, stamp);
-        if let Some(more) = &mut self.more
-            && more.spilled
-        {
-            more.admit(entry, quota);
-        } else if let Some(free) = self.few.iter_mut().find(|entry| entry.is_free()) {
+        if let Some(free) = self.few.iter_mut().find(|entry| entry.is_free()) {
             *free = entry;
         } else {
             let more = self.more.get_or_insert_default();
@@ -349,6 +354,7 @@ impl More {
         }
     }
 
+    #[inline]
     fn admit(&mut self, entry: Entry, quota: u32) {
         push(&mut self.admitted, entry.stamp, entry.weight(), quota);
         if let Some(place) = self.recent.get_mut(self.next % RECENT) {
@@ -389,20 +395,25 @@ fn expire(stamps: &mut VecDeque<u32>, last: u32) {
 }
 
 /// Appends a stamp `weight` times. The queue doubles as it grows, but not beyond `most`, which it never outgrows.
+#[inline]
 fn push(stamps: &mut VecDeque<u32>, stamp: u32, weight: u32, most: u32) {
-    let wanted = stamps.len() + weight as usize;
-    if wanted > stamps.capacity() {
-        let target = (stamps.capacity() * 2)
-            .max(4)
-            .min(most as usize)
-            .max(wanted);
-        stamps.reserve_exact(target - stamps.len());
+    if stamps.len() + weight as usize > stamps.capacity() {
+        grow(stamps, weight, most);
     }
     if weight == 1 {
         stamps.push_back(stamp);
     } else {
         stamps.extend(std::iter::repeat_n(stamp, weight as usize));
     }
+}
+
+#[cold]
+fn grow(stamps: &mut VecDeque<u32>, weight: u32, most: u32) {
+    let target = (stamps.capacity() * 2)
+        .max(4)
+        .min(most as usize)
+        .max(stamps.len() + weight as usize);
+    stamps.reserve_exact(target - stamps.len());
 }
 
 #[cfg(test)]
