@@ -31,7 +31,8 @@ struct State {
     /// The live authorization of each user and app.
     standing: HashMap<(u64, u64), u64>,
     codes: HashMap<Digest, Code>,
-    /// The refresh token that each access token hangs on.
+    /// The refresh token that each issued token hangs on: its own for a refresh token. Tokens that
+    /// are not in here stand alone.
     refresh_of: HashMap<u64, u64>,
     tickets: HashMap<Digest, SystemTime>,
     sessions: HashMap<Digest, Session>,
@@ -41,11 +42,13 @@ struct State {
 impl State {
     /// A token as its lineage leaves it now.
     fn left(&self, record: &TokenRecord) -> TokenRecord {
-        let refresh = self.refresh_of.get(&record.id);
+        let Some(refresh) = self.refresh_of.get(&record.id) else {
+            return record.clone();
+        };
         let lineage = Lineage {
             authorization: record.grant.and_then(|id| self.authorizations.get(&id)),
             app: record.app.and_then(|id| self.apps.get(&id)),
-            refresh: refresh.and_then(|id| self.tokens.get(id)),
+            refresh: self.tokens.get(refresh),
         };
         as_left(record, lineage)
     }

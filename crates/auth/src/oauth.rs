@@ -51,11 +51,14 @@ pub enum Redeemed {
 /// that decides something decides it in the transaction that writes it, so that of any number of
 /// calls at once only one wins.
 ///
-/// A store of this kind returns tokens of the OAuth kinds from [`TokenStore::find`] and
-/// [`TokenStore::list`] as their lineage leaves them: it reads the token with its authorization,
-/// its app and, for an access token, the refresh token it keeps beside it, and hands all to
-/// [`as_left`](crate::authorization::as_left). [`TokenStore::revoke`] of a refresh token is
-/// therefore one write to one row.
+/// A store of this kind returns the tokens that it issued from [`TokenStore::find`] and
+/// [`TokenStore::list`] as their lineage leaves them. Beside each such token it keeps the id of the
+/// refresh token it hangs on: for an access token the one it came with or was bought with, for a
+/// refresh token its own; none marks a token that was inserted and stands alone. It reads an issued
+/// token with its authorization, its app and that refresh token, and hands all to
+/// [`as_left`](crate::authorization::as_left). [`TokenStore::revoke`] of a refresh token is therefore
+/// one write to one row. A cache of tokens must be emptied, or of those concerned, by every method
+/// here that changes an app, an authorization or a token.
 ///
 /// [`conformance::OAUTH_CASES`](crate::conformance::OAUTH_CASES) says in code what each method
 /// promises.

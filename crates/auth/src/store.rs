@@ -38,16 +38,18 @@ impl std::error::Error for StoreError {}
 pub trait TokenStore: Send + Sync {
     /// The token with exactly this digest, and the account it acts as. Dead tokens are found too:
     /// [`check`](crate::grant::check) decides. A store that is an [`OAuthStore`](crate::OAuthStore)
-    /// returns tokens of the OAuth kinds [as their lineage leaves
+    /// returns tokens that it issued [as their lineage leaves
     /// them](crate::authorization::as_left).
     async fn find(&self, digest: &Digest) -> Result<Option<(TokenRecord, Account)>, StoreError>;
 
-    /// Keeps a new token. `Conflict` if its id or digest is taken, `NoAccount` if its user is
+    /// Keeps a new token, which stands alone, whatever grant it names: nothing but its own
+    /// revocation ends it. (Tokens of apps come from [`OAuthStore`](crate::OAuthStore) and have a
+    /// lineage.) `Conflict` if its id or digest is taken, `NoAccount` if its user is
     /// unknown.
     async fn insert(&self, record: TokenRecord) -> Result<(), StoreError>;
 
     /// Revokes a token; `true` if this call did it. Of many calls for one token, one returns
-    /// `true`, and its `now` stays. Access tokens that hang on a refresh token die with it.
+    /// `true`, and its `now` stays. Access tokens that were issued with a refresh token die with it.
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, StoreError>;
 
     /// All tokens of a user, dead or alive, in order of id, each as [`find`](Self::find) has it.

@@ -1,7 +1,10 @@
-//! What every token store must do, as cases that any of them can run.
+//! What every store must do, as cases that any of them can run, and as laws that hold over long
+//! random runs.
 //!
 //! Each case takes an empty store. A failure says what was promised and not kept.
 mod accounts;
+pub mod laws;
+mod oauth;
 mod tokens;
 
 use std::fmt;
@@ -12,6 +15,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::oauth::OAuthStore;
 use crate::record::TokenRecord;
 use crate::store::{StoreError, TokenStore};
 use crate::token::{Digest, TokenKind, mint};
@@ -82,6 +86,69 @@ pub static CASES: &[(&str, Case)] = &[
     }),
     ("a login is kept until replaced", |s| {
         Box::pin(accounts::login_is_kept(s))
+    }),
+];
+
+/// One case about the OAuth half: runs against an empty store.
+pub type OAuthCase = for<'a> fn(
+    &'a dyn OAuthStore,
+) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
+
+/// Every case about the OAuth half, with the rule it holds a store to.
+pub static OAUTH_CASES: &[(&str, OAuthCase)] = &[
+    ("an app comes back as it was", |s| {
+        Box::pin(oauth::apps::app_comes_back(s))
+    }),
+    ("an app is changed from what it was", |s| {
+        Box::pin(oauth::apps::app_expected(s))
+    }),
+    ("a user has one authorization of an app", |s| {
+        Box::pin(oauth::apps::one_authorization(s))
+    }),
+    ("a consent is given once", |s| {
+        Box::pin(oauth::apps::allowed_once(s))
+    }),
+    ("a code comes back as it was", |s| {
+        Box::pin(oauth::apps::code_comes_back(s))
+    }),
+    ("a code is redeemed once", |s| {
+        Box::pin(oauth::codes::redeemed_once(s))
+    }),
+    ("a replayed code kills what came from it", |s| {
+        Box::pin(oauth::codes::replay_kills(s))
+    }),
+    ("a code can be burned", |s| {
+        Box::pin(oauth::codes::burned(s))
+    }),
+    ("a refused redemption leaves the code", |s| {
+        Box::pin(oauth::codes::redeem_conflict(s))
+    }),
+    ("a code is worth its authorization", |s| {
+        Box::pin(oauth::codes::redeem_needs_grant(s))
+    }),
+    ("a later authorization replaces the scopes", |s| {
+        Box::pin(oauth::lineage::later_scopes_cut(s))
+    }),
+    ("an app's registration reaches its tokens at once", |s| {
+        Box::pin(oauth::lineage::registration_cuts(s))
+    }),
+    ("deauthorizing an app kills its tokens", |s| {
+        Box::pin(oauth::lineage::deauthorized(s))
+    }),
+    ("a refresh token buys access tokens", |s| {
+        Box::pin(oauth::lineage::refresh_buys(s))
+    }),
+    ("a refresh token takes its access tokens along", |s| {
+        Box::pin(oauth::lineage::family_dies(s))
+    }),
+    ("a session is kept until it ends", |s| {
+        Box::pin(oauth::sessions::sessions(s))
+    }),
+    ("logins back off", |s| {
+        Box::pin(oauth::sessions::logins_back_off(s))
+    }),
+    ("a sweep takes what is over", |s| {
+        Box::pin(oauth::lineage::swept(s))
     }),
 ];
 

@@ -3,7 +3,7 @@ use super::{Failure, at, digest_of, ensure, personal};
 use crate::record::{Account, Tier, TokenRecord};
 use crate::scope::{SCOPES, ScopeSet};
 use crate::store::{StoreError, TokenStore};
-use crate::token::Digest;
+use crate::token::{Digest, TokenKind};
 
 /// The largest identifier that the service hands out.
 const LARGEST: u64 = (1 << 53) - 1;
@@ -25,18 +25,23 @@ pub(super) async fn record_comes_back(store: &dyn TokenStore) -> Result<(), Fail
         ..personal(1, 1)
     };
     let service = TokenRecord::service(LARGEST, digest_of(2), LARGEST, LARGEST - 1, at(7));
-    let listed = TokenRecord {
+    let access = TokenRecord {
+        kind: TokenKind::Access,
+        app: Some(8),
+        grant: Some(9),
         scopes: every,
         expires_at: Some(at(3_600_000)),
         revoked_at: Some(at(11)),
         ..personal(3, 1)
     };
-    let bare = TokenRecord {
+    let refresh = TokenRecord {
+        kind: TokenKind::Refresh,
+        app: Some(8),
+        grant: Some(9),
         scopes: ScopeSet::empty(),
         ..personal(4, 1)
     };
-    // Tokens of the OAuth kinds come back as their lineage leaves them: see the OAuth cases.
-    for record in [full, service, listed, bare] {
+    for record in [full, service, access, refresh] {
         store.insert(record.clone()).await?;
         let found = store.find(&record.digest).await?;
         let account = Account::new(record.user, Tier::Free);

@@ -150,6 +150,7 @@ impl OAuthStore for MemoryTokenStore {
             return Ok(Redeemed::Spent);
         };
         state.refresh_of.insert(access.id, refresh.id);
+        state.refresh_of.insert(refresh.id, refresh.id);
         state.keep(refresh);
         state.keep(access.clone());
         Ok(Redeemed::Issued(Box::new(state.left(&access))))

@@ -3,8 +3,12 @@
 #![cfg(test)]
 
 mod bearer;
+mod flawed;
 mod grants;
 mod introspection;
+mod laws;
+mod oauth;
+mod redirects;
 mod scopes;
 mod stores;
 mod tokens;

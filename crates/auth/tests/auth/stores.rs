@@ -3,7 +3,7 @@ use std::sync::Barrier;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use workgraph_auth::conformance::{CASES, Case, block_on};
+use workgraph_auth::conformance::{CASES, Case, OAUTH_CASES, block_on};
 use workgraph_auth::{
     Account, Digest, Login, MemoryTokenStore, Secret, StoreError, Tier, TokenKind, TokenRecord,
     TokenStore,
@@ -16,14 +16,18 @@ fn the_memory_store_keeps_every_promise() {
     for (rule, case) in CASES {
         assert_eq!(block_on(case(&MemoryTokenStore::new())), Ok(()), "{rule}");
     }
+    for (rule, case) in OAUTH_CASES {
+        assert_eq!(block_on(case(&MemoryTokenStore::new())), Ok(()), "{rule}");
+    }
 }
 
 #[test]
 fn rules_have_names_of_their_own() {
-    let mut rules: Vec<&str> = CASES.iter().map(|(rule, _)| *rule).collect();
+    let oauth = OAUTH_CASES.iter().map(|(rule, _)| *rule);
+    let mut rules: Vec<&str> = CASES.iter().map(|(rule, _)| *rule).chain(oauth).collect();
     rules.sort_unstable();
     rules.dedup();
-    assert_eq!(rules.len(), CASES.len());
+    assert_eq!(rules.len(), CASES.len() + OAUTH_CASES.len());
 }
 
 #[test]

@@ -1,0 +1,698 @@
+//! The laws of the token lifecycle, over long random runs: everything that apps, users, owners and
+//! time do to tokens, through the endpoints, against a model that is small enough to be believed.
+//!
+//! The model kills eagerly what the store leaves to lineage: where the store writes one row and
+//! looks up the rest, the model walks all tokens and marks them. So the two share no reasoning.
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+
+use super::{Failure, at, ensure};
+use crate::authorization::Authorization;
+use crate::authorize::{AuthorizationRequest, Verified};
+use crate::client::{App, Registered, mint_secret};
+use crate::code::Code;
+use crate::endpoint::{Endpoints, Form, Fresh, People, Reply};
+use crate::grant::check;
+use crate::id_token::Person;
+use crate::introspect::introspect;
+use crate::oauth::{Allow, OAuthStore};
+use crate::params::Pair;
+use crate::pkce::Challenge;
+use crate::record::{Account, Tier};
+use crate::redirect::{Loopback, RedirectUri};
+use crate::scope::ScopeSet;
+use crate::store::StoreError;
+use crate::token::{Digest, digest};
+
+const USERS: [u64; 3] = [1, 2, 3];
+const APPS: [u64; 3] = [40, 41, 42];
+const REDIRECT: &str = "https://app.example/cb";
+const NAMES: [&str; 4] = ["tasks:read", "tasks:write", "users:read", "openid"];
+/// How many codes, refresh tokens and access tokens are watched; older ones are let go.
+const WATCHED: usize = 24;
+
+/// What a run did: a run that never did something shows nothing about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Steps.
+    pub steps: u64,
+    /// Codes made.
+    pub allowed: u64,
+    /// Codes redeemed.
+    pub redeemed: u64,
+    /// Redemptions that had to fail, and did.
+    pub refused: u64,
+    /// Codes replayed by their own app.
+    pub replayed: u64,
+    /// Tokens bought with refresh tokens.
+    pub refreshed: u64,
+    /// Refreshes that had to fail, and did.
+    pub not_refreshed: u64,
+    /// Refresh tokens revoked by apps.
+    pub revoked: u64,
+    /// Apps deauthorized by users.
+    pub deauthorized: u64,
+    /// Tokens looked at that had to work, and did.
+    pub alive: u64,
+    /// Tokens looked at that had to be dead, and were.
+    pub dead: u64,
+    /// Tokens whose scopes were cut when they were looked at.
+    pub cut: u64,
+}
+
+/// Runs `steps` random steps on an empty store; the same `seed` does the same again.
+///
+/// # Errors
+/// The first difference between store and model, with the step.
+pub async fn run(store: &dyn OAuthStore, seed: u64, steps: u64) -> Result<Tally, Failure> {
+    let mut world = World::new(store, seed).await?;
+    for step in 0..steps {
+        let told = |Failure(why)| Failure(format!("seed {seed}, step {step}: {why}"));
+        world.step().await.map_err(told)?;
+    }
+    world.tally.steps = steps;
+    Ok(world.tally)
+}
+
+struct Everybody;
+
+#[async_trait]
+impl People for Everybody {
+    async fn person(&self, user: u64) -> Result<Option<Person>, StoreError> {
+        Ok(Some(Person {
+            id: user,
+            name: "Ada".to_owned(),
+            email: "ada@example.com".to_owned(),
+            picture: None,
+        }))
+    }
+}
+
+/// SplitMix64: all that a test needs of randomness.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next() % n.max(1) as u64).unwrap_or(0)
+    }
+
+    /// Below `n`, and rather at its end: what is new is of most interest.
+    fn late(&mut self, n: usize) -> usize {
+        self.below(n).max(self.below(n))
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+        from.get(self.below(from.len()))
+    }
+
+    fn scopes(&mut self) -> String {
+        let bits = 1 + self.below(15);
+        let chosen = NAMES
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| bits >> at & 1 == 1);
+        chosen.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A code in the model.
+#[derive(Clone, Debug)]
+struct ModelCode {
+    text: String,
+    verifier: Option<String>,
+    user: u64,
+    app: u64,
+    scopes: ScopeSet,
+    end: SystemTime,
+    used: bool,
+    /// Its authorization was withdrawn.
+    withdrawn: bool,
+    family: Option<u64>,
+}
+
+/// A token in the model.
+#[derive(Clone, Debug)]
+struct ModelToken {
+    text: String,
+    user: u64,
+    app: u64,
+    scopes: ScopeSet,
+    /// The refresh token it hangs on: its own number for one of those.
+    family: u64,
+    refresh: bool,
+    end: Option<SystemTime>,
+    dead: bool,
+}
+
+struct World<'a> {
+    store: &'a dyn OAuthStore,
+    dice: Dice,
+    tally: Tally,
+    now: SystemTime,
+    next_id: u64,
+    apps: Vec<App>,
+    secrets: Vec<String>,
+    disabled: Vec<u64>,
+    /// What each user lets each app do.
+    granted: Vec<((u64, u64), ScopeSet)>,
+    codes: Vec<ModelCode>,
+    tokens: Vec<ModelToken>,
+}
+
+fn text_of(body: &str, member: &str) -> Option<String> {
+    let (_, rest) = body.split_once(&format!("\"{member}\":\""))?;
+    Some(rest.split_once('"')?.0.to_owned())
+}
+
+fn pairs(list: &[(&str, &str)]) -> Vec<Pair> {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    list.iter().map(own).collect()
+}
+
+impl<'a> World<'a> {
+    async fn new(store: &'a dyn OAuthStore, seed: u64) -> Result<Self, Failure> {
+        let mut world = Self {
+            store,
+            dice: Dice(seed),
+            tally: Tally::default(),
+            now: at(0),
+            next_id: 1000,
+            apps: Vec::new(),
+            secrets: Vec::new(),
+            disabled: Vec::new(),
+            granted: Vec::new(),
+            codes: Vec::new(),
+            tokens: Vec::new(),
+        };
+        for user in USERS {
+            store
+                .put_account(Account::new(user, Tier::Paid), None)
+                .await?;
+        }
+        for id in APPS {
+            let (secret, digest) = mint_secret(&Digest::of(&format!("secret {id}")).0);
+            let uri = RedirectUri::register(REDIRECT, Loopback::Refused);
+            let app = App {
+                id,
+                name: "App".to_owned(),
+                secret: Some(digest),
+                redirects: uri.into_iter().collect(),
+                scopes: Registered::Full,
+                distribution: vec![7],
+                disabled_in: Vec::new(),
+                owner: 1,
+                created_at: at(0),
+                disabled_at: None,
+            };
+            store.put_app(app.clone(), None).await?;
+            world.apps.push(app);
+            world.secrets.push(secret.expose().to_owned());
+        }
+        Ok(world)
+    }
+
+    fn endpoints(&self) -> Endpoints<'a> {
+        Endpoints {
+            store: self.store,
+            people: &Everybody,
+            issuer: "https://wg.example/api/1.0",
+            signer: None,
+        }
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    fn random(&mut self) -> [u8; 32] {
+        Digest::of(&self.dice.next().to_string()).0
+    }
+
+    fn fresh(&mut self) -> Fresh {
+        Fresh {
+            access_id: self.id(),
+            access: self.random(),
+            refresh_id: self.id(),
+            refresh: self.random(),
+        }
+    }
+
+    fn app(&self, id: u64) -> Result<(&App, &str), Failure> {
+        let mut both = self.apps.iter().zip(&self.secrets);
+        let found = both.find(|(app, _)| app.id == id);
+        let (app, secret) = found.ok_or_else(|| Failure("no such app".to_owned()))?;
+        Ok((app, secret))
+    }
+
+    fn grant(&self, user: u64, app: u64) -> Option<ScopeSet> {
+        let found = self.granted.iter().find(|(pair, _)| *pair == (user, app));
+        found.map(|(_, scopes)| *scopes)
+    }
+
+    /// What the model lets a token do now.
+    fn expected(&self, token: &ModelToken) -> Option<ScopeSet> {
+        let (app, _) = self.app(token.app).ok()?;
+        let over = token.end.is_some_and(|end| self.now >= end);
+        if token.dead || over || app.disabled_at.is_some() || self.disabled.contains(&token.user) {
+            return None;
+        }
+        let granted = self.grant(token.user, token.app)?;
+        Some(token.scopes.intersect(granted).intersect(app.scopes.set()))
+    }
+
+    async fn step(&mut self) -> Result<(), Failure> {
+        match self.dice.below(200) {
+            0..=29 => self.authorize().await?,
+            30..=74 => self.redeem().await?,
+            75..=119 => self.refresh().await?,
+            120..=124 => self.revoke().await?,
+            125..=126 => self.deauthorize().await?,
+            127..=128 => self.register().await?,
+            129..=131 => self.switch_app().await?,
+            132..=134 => self.switch_user().await?,
+            135..=149 => self.pass(),
+            _ => {}
+        }
+        if let Some(at) = self.dice.below(self.tokens.len() + 1).checked_sub(1) {
+            self.look(at).await?;
+        }
+        for kept in [false, true] {
+            let count = self.tokens.iter().filter(|t| t.refresh == kept).count();
+            let oldest = self.tokens.iter().position(|t| t.refresh == kept);
+            if let Some(oldest) = oldest.filter(|_| count > WATCHED) {
+                self.tokens.remove(oldest);
+            }
+        }
+        if self.codes.len() > WATCHED {
+            self.codes.remove(0);
+        }
+        Ok(())
+    }
+
+    /// A user authorizes an app, and so replaces what it may do.
+    async fn authorize(&mut self) -> Result<(), Failure> {
+        let user = *self.dice.pick(&USERS).unwrap_or(&1);
+        let id = *self.dice.pick(&APPS).unwrap_or(&40);
+        let app = self.app(id)?.0.clone();
+        let asked = match (self.dice.below(6), app.scopes) {
+            (0, _) => self.dice.scopes(),
+            (1, _) | (_, Registered::Full) => "default".to_owned(),
+            (_, Registered::Only(only)) => {
+                let some = self.dice.scopes();
+                let some = ScopeSet::parse(&some).unwrap_or(only).intersect(only);
+                if some.is_empty() { only } else { some }.to_string()
+            }
+        };
+        let verifier = (!self.dice.one_in(4)).then(|| format!("{:064}", self.dice.next()));
+        let challenge = verifier.as_deref().map(Challenge::of);
+        let mut list = pairs(&[
+            ("client_id", &id.to_string()),
+            ("redirect_uri", REDIRECT),
+            ("response_type", "code"),
+            ("state", "s"),
+            ("scope", &asked),
+        ]);
+        if let Some(challenge) = challenge {
+            let challenge = challenge.to_string();
+            list.extend(pairs(&[
+                ("code_challenge", &challenge),
+                ("code_challenge_method", "S256"),
+            ]));
+        }
+        let verified = Verified::check(&list, Some(app.clone()));
+        ensure(
+            verified.is_ok() == app.disabled_at.is_none(),
+            "an app that is on can ask",
+        )?;
+        let Ok(verified) = verified else {
+            return Ok(());
+        };
+        let set = ScopeSet::parse(&asked).map_err(|e| Failure(e.to_string()))?;
+        let may = match app.scopes {
+            Registered::Full => set.is_full(),
+            Registered::Only(only) => !set.is_full() && only.covers(set),
+        };
+        let request = AuthorizationRequest::read(verified, &list);
+        ensure(request.is_ok() == may, "an app asks for what it may")?;
+        let Ok(request) = request else {
+            return Ok(());
+        };
+        let (secret, code) = Code::mint(&request, user, self.now, &self.random(), self.now);
+        let allow = Allow {
+            ticket: Digest(self.random()),
+            at: self.now,
+            authorization: Authorization {
+                id: self.id(),
+                user,
+                app: id,
+                scopes: set,
+                created_at: self.now,
+                revoked_at: None,
+            },
+            code: Some(code),
+        };
+        let outcome = self.store.allow(allow).await;
+        if self.disabled.contains(&user) {
+            return ensure(
+                outcome == Err(StoreError::NoAccount),
+                "a disabled user allows nothing",
+            );
+        }
+        let kept = outcome?;
+        ensure(
+            kept.scopes == set && kept.revoked_at.is_none(),
+            "a yes stands as given",
+        )?;
+        self.granted.retain(|(pair, _)| *pair != (user, id));
+        self.granted.push(((user, id), set));
+        self.codes.push(ModelCode {
+            text: secret.expose().to_owned(),
+            verifier,
+            user,
+            app: id,
+            scopes: set,
+            end: self.now + Duration::from_secs(60),
+            used: false,
+            withdrawn: false,
+            family: None,
+        });
+        self.tally.allowed += 1;
+        Ok(())
+    }
+
+    /// Somebody redeems a code: its app or another, with the right verifier or a wrong one.
+    async fn redeem(&mut self) -> Result<(), Failure> {
+        let at = self.dice.late(self.codes.len());
+        let Some(code) = self.codes.get(at).cloned() else {
+            return Ok(());
+        };
+        let stranger = self.dice.one_in(8);
+        let app = if stranger {
+            *self.dice.pick(&APPS).unwrap_or(&40)
+        } else {
+            code.app
+        };
+        let (client, secret) = self.app(app)?;
+        let on = client.disabled_at.is_none();
+        let mut list = pairs(&[
+            ("grant_type", "authorization_code"),
+            ("client_id", &app.to_string()),
+            ("client_secret", secret),
+            ("redirect_uri", REDIRECT),
+            ("code", &code.text),
+        ]);
+        let mut verifier = code.verifier.clone();
+        if self.dice.one_in(8) {
+            verifier = verifier.is_none().then(|| "v".repeat(64));
+        }
+        if let Some(verifier) = &verifier {
+            list.extend(pairs(&[("code_verifier", verifier)]));
+        }
+        let fresh = self.fresh();
+        let reply = self.send(&list, &fresh).await?;
+        let own = on && app == code.app;
+        let spends = own && (code.used || self.now < code.end);
+        let stands = !code.withdrawn && !self.disabled.contains(&code.user);
+        let good = own && !code.used && self.now < code.end && verifier == code.verifier && stands;
+        if own && code.used {
+            self.tally.replayed += 1;
+            self.kill(|token| Some(token.family) == code.family);
+        }
+        if own && code.used {
+            self.codes.remove(at);
+        } else if let Some(kept) = self.codes.get_mut(at) {
+            kept.used |= spends;
+            kept.family = kept.family.or(good.then_some(fresh.refresh_id));
+        }
+        if !good {
+            self.tally.refused += 1;
+            return ensure(
+                reply.status == if on { 400 } else { 401 },
+                "a redemption that must fail fails",
+            );
+        }
+        ensure(reply.status == 200, "a good redemption succeeds")?;
+        self.tally.redeemed += 1;
+        for (member, refresh) in [("access_token", false), ("refresh_token", true)] {
+            let text = text_of(&reply.body, member);
+            let text = text.ok_or_else(|| Failure(format!("no {member}")))?;
+            self.tokens.push(ModelToken {
+                text,
+                user: code.user,
+                app: code.app,
+                scopes: code.scopes,
+                family: fresh.refresh_id,
+                refresh,
+                end: (!refresh).then_some(self.now + Duration::from_secs(3600)),
+                dead: false,
+            });
+        }
+        Ok(())
+    }
+
+    async fn send(&self, list: &[Pair], fresh: &Fresh) -> Result<Reply, Failure> {
+        let form = Form {
+            pairs: list,
+            authorization: &[],
+        };
+        Ok(self.endpoints().token(&form, fresh, self.now).await?)
+    }
+
+    /// Somebody buys an access token: with a refresh token or not, for the same scopes or others.
+    async fn refresh(&mut self) -> Result<(), Failure> {
+        let at = self.dice.late(self.tokens.len());
+        let refresh_tokens = !self.dice.one_in(6);
+        let mut like = self.tokens.iter().skip(at).chain(&self.tokens);
+        let found = like.find(|token| token.refresh == refresh_tokens).cloned();
+        let Some(with) = found else {
+            return Ok(());
+        };
+        let app = if self.dice.one_in(8) {
+            *self.dice.pick(&APPS).unwrap_or(&40)
+        } else {
+            with.app
+        };
+        let (_, secret) = self.app(app)?;
+        let mut list = pairs(&[
+            ("grant_type", "refresh_token"),
+            ("client_id", &app.to_string()),
+            ("client_secret", secret),
+            ("refresh_token", &with.text),
+        ]);
+        let asked = self.dice.one_in(3).then(|| self.dice.scopes());
+        if let Some(asked) = &asked {
+            list.extend(pairs(&[("scope", asked)]));
+        }
+        let fresh = self.fresh();
+        let reply = self.send(&list, &fresh).await?;
+        let scopes = self
+            .expected(&with)
+            .filter(|_| with.refresh && app == with.app);
+        let asked = asked.map(|text| ScopeSet::parse(&text));
+        let bought = scopes.and_then(|has| match asked {
+            None => Some(has),
+            Some(asked) => asked.ok().filter(|asked| has.covers(*asked)),
+        });
+        ensure(
+            (reply.status == 200) == bought.is_some(),
+            "a refresh succeeds if it may",
+        )?;
+        let Some(scopes) = bought else {
+            self.tally.not_refreshed += 1;
+            return Ok(());
+        };
+        ensure(
+            text_of(&reply.body, "refresh_token").is_none(),
+            "refresh tokens are not rotated",
+        )?;
+        let text = text_of(&reply.body, "access_token");
+        self.tokens.push(ModelToken {
+            text: text.ok_or_else(|| Failure("no access_token".to_owned()))?,
+            scopes,
+            refresh: false,
+            end: Some(self.now + Duration::from_secs(3600)),
+            ..with
+        });
+        self.tally.refreshed += 1;
+        Ok(())
+    }
+
+    /// An app revokes a token: a refresh token of its own, or something that it cannot revoke.
+    async fn revoke(&mut self) -> Result<(), Failure> {
+        let Some(token) = self.dice.pick(&self.tokens).cloned() else {
+            return Ok(());
+        };
+        let app = if self.dice.one_in(4) {
+            *self.dice.pick(&APPS).unwrap_or(&40)
+        } else {
+            token.app
+        };
+        let (client, secret) = self.app(app)?;
+        let on = client.disabled_at.is_none();
+        let list = pairs(&[
+            ("client_id", &app.to_string()),
+            ("client_secret", secret),
+            ("token", &token.text),
+        ]);
+        let form = Form {
+            pairs: &list,
+            authorization: &[],
+        };
+        let reply = self.endpoints().revoke(&form, self.now).await?;
+        let status = match (on, token.refresh && app == token.app) {
+            (false, _) => 401,
+            (true, false) => 400,
+            (true, true) => 200,
+        };
+        ensure(reply.status == status, "revocation answers as it should")?;
+        if status == 200 {
+            self.tally.revoked += 1;
+            self.kill(|other| other.family == token.family);
+        }
+        Ok(())
+    }
+
+    /// A user withdraws what an app may do.
+    async fn deauthorize(&mut self) -> Result<(), Failure> {
+        let user = *self.dice.pick(&USERS).unwrap_or(&1);
+        let app = *self.dice.pick(&APPS).unwrap_or(&40);
+        let stands = self.store.authorization(user, app).await?;
+        ensure(
+            stands.as_ref().map(|a| a.scopes) == self.grant(user, app),
+            "what stands is what was granted last",
+        )?;
+        let Some(stands) = stands else {
+            return Ok(());
+        };
+        ensure(
+            self.store.deauthorize(stands.id, user, self.now).await?,
+            "what stands can be withdrawn",
+        )?;
+        self.tally.deauthorized += 1;
+        self.granted.retain(|(pair, _)| *pair != (user, app));
+        self.kill(|token| (token.user, token.app) == (user, app));
+        let codes = self.codes.iter_mut();
+        for code in codes.filter(|code| (code.user, code.app) == (user, app)) {
+            code.withdrawn = true;
+        }
+        Ok(())
+    }
+
+    async fn change(&mut self, at: usize, change: impl FnOnce(&mut App)) -> Result<(), Failure> {
+        if let Some(app) = self.apps.get_mut(at) {
+            let was = app.clone();
+            change(app);
+            self.store.put_app(app.clone(), Some(&was)).await?;
+        }
+        Ok(())
+    }
+
+    /// An owner changes what an app may ask for.
+    async fn register(&mut self) -> Result<(), Failure> {
+        let full = self.dice.one_in(3);
+        let set = ScopeSet::parse(&self.dice.scopes()).map_err(|e| Failure(e.to_string()))?;
+        let scopes = if full {
+            Registered::Full
+        } else {
+            Registered::Only(set)
+        };
+        let at = self.dice.below(self.apps.len());
+        self.change(at, |app| app.scopes = scopes).await
+    }
+
+    async fn switch_app(&mut self) -> Result<(), Failure> {
+        let all_on = self.apps.iter().all(|app| app.disabled_at.is_none());
+        let off = all_on.then_some(self.now);
+        for at in 0..self.apps.len() {
+            if !all_on || at == self.dice.below(self.apps.len()) {
+                self.change(at, |app| app.disabled_at = off).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn switch_user(&mut self) -> Result<(), Failure> {
+        let user = *self.dice.pick(&USERS).unwrap_or(&1);
+        let back = self.disabled.pop();
+        let (user, disabled) = (back.unwrap_or(user), back.is_none());
+        self.disabled.extend(disabled.then_some(user));
+        let account = Account::new(user, Tier::Paid);
+        let account = Account {
+            disabled,
+            ..account
+        };
+        self.store.put_account(account, None).await?;
+        Ok(())
+    }
+
+    /// Time passes: a moment, or up to the very end of something.
+    fn pass(&mut self) {
+        let ends = self.codes.iter().map(|code| code.end);
+        let ends = ends.chain(self.tokens.iter().filter_map(|token| token.end));
+        let next = ends.filter(|end| *end > self.now).min();
+        self.now = match (self.dice.below(6), next) {
+            (0, Some(end)) => end,
+            (1, Some(end)) => (end - Duration::from_millis(1)).max(self.now),
+            (2, _) => self.now + Duration::from_secs(900),
+            _ => self.now + Duration::from_secs(5),
+        };
+    }
+
+    fn kill(&mut self, doomed: impl Fn(&ModelToken) -> bool) {
+        for token in self.tokens.iter_mut().filter(|token| doomed(token)) {
+            token.dead = true;
+        }
+    }
+
+    /// Looks at a token as an API request and an introspection would.
+    async fn look(&mut self, at: usize) -> Result<(), Failure> {
+        let Some(token) = self.tokens.get(at).cloned() else {
+            return Ok(());
+        };
+        let digest = digest(&token.text).ok_or_else(|| Failure("a garbled token".to_owned()))?;
+        let found = self.store.find(&digest).await?;
+        let (record, account) =
+            found.ok_or_else(|| Failure("a token is found, dead or alive".to_owned()))?;
+        let expected = self.expected(&token);
+        let bearer = check(&record, &account, self.now).map(|grant| grant.scopes);
+        ensure(
+            bearer.ok() == expected.filter(|_| !token.refresh),
+            "a request may do what the model says",
+        )?;
+        let told = introspect(Some((&record, &account)), self.now).to_json();
+        ensure(
+            told.contains("\"active\":true") == expected.is_some(),
+            "introspection tells what is so",
+        )?;
+        match expected {
+            Some(scopes) => {
+                ensure(
+                    told.contains(&format!("\"scope\":\"{scopes}\"")),
+                    "introspection tells the scopes that are left",
+                )?;
+                self.tally.alive += 1;
+                self.tally.cut += u64::from(scopes != token.scopes);
+            }
+            None => {
+                self.tally.dead += 1;
+                if token.dead && self.dice.one_in(4) {
+                    self.tokens.remove(at);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! The memory store with one flaw of its OAuth half.
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use workgraph_auth::{
+    Account, Allow, App, Authorization, Code, Digest, Login, MemoryTokenStore, OAuthStore,
+    Redeemed, ScopeSet, Secret, Session, StoreError, TokenRecord, TokenStore, Tokens,
+};
+
+/// One way for a store to be wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Flaw {
+    CodeTwice,
+    ReplayHarmless,
+    BurnForgets,
+    ScopesAdd,
+    ScopesUncut,
+    GrantOutlived,
+    AnyRefresh,
+    FamilyLives,
+    TicketTwice,
+    BlindPut,
+}
+
+impl Flaw {
+    /// Those that a long run must notice.
+    pub(crate) const LAWLESS: [Self; 7] = [
+        Self::CodeTwice,
+        Self::ReplayHarmless,
+        Self::BurnForgets,
+        Self::ScopesAdd,
+        Self::ScopesUncut,
+        Self::GrantOutlived,
+        Self::FamilyLives,
+    ];
+}
+
+pub(crate) struct Flawed(pub(crate) Flaw, pub(crate) MemoryTokenStore);
+
+impl Flawed {
+    fn is(&self, flaw: Flaw) -> bool {
+        self.0 == flaw
+    }
+
+    /// A token as this store returns it.
+    fn show(&self, mut record: TokenRecord) -> TokenRecord {
+        if record.grant.is_some() && self.is(Flaw::ScopesUncut) {
+            record.scopes = ScopeSet::full();
+        }
+        let bearer = record.expires_at.is_some();
+        if self.is(Flaw::GrantOutlived) || bearer && self.is(Flaw::FamilyLives) {
+            record.revoked_at = None;
+        }
+        record
+    }
+}
+
+type Answer<T> = Result<T, StoreError>;
+
+#[async_trait]
+impl TokenStore for Flawed {
+    async fn find(&self, digest: &Digest) -> Answer<Option<(TokenRecord, Account)>> {
+        let found = self.1.find(digest).await?;
+        Ok(found.map(|(record, account)| (self.show(record), account)))
+    }
+    async fn insert(&self, record: TokenRecord) -> Answer<()> {
+        self.1.insert(record).await
+    }
+    async fn revoke(&self, id: u64, now: SystemTime) -> Answer<bool> {
+        self.1.revoke(id, now).await
+    }
+    async fn list(&self, user: u64) -> Answer<Vec<TokenRecord>> {
+        self.1.list(user).await
+    }
+    async fn touch(&self, used: &[(u64, SystemTime)]) -> Answer<()> {
+        self.1.touch(used).await
+    }
+    async fn put_account(&self, account: Account, login: Option<Login>) -> Answer<()> {
+        self.1.put_account(account, login).await
+    }
+    async fn account(&self, user: u64) -> Answer<Option<Account>> {
+        self.1.account(user).await
+    }
+    async fn login(&self, email: &str) -> Answer<Option<(Account, Secret)>> {
+        self.1.login(email).await
+    }
+}
+
+#[async_trait]
+impl OAuthStore for Flawed {
+    async fn put_app(&self, app: App, was: Option<&App>) -> Answer<()> {
+        if self.is(Flaw::BlindPut) {
+            let now = self.1.app(app.id).await?;
+            return self.1.put_app(app, now.as_ref()).await;
+        }
+        self.1.put_app(app, was).await
+    }
+    async fn app(&self, id: u64) -> Answer<Option<App>> {
+        self.1.app(id).await
+    }
+    async fn apps(&self, owner: Option<u64>) -> Answer<Vec<App>> {
+        self.1.apps(owner).await
+    }
+    async fn allow(&self, mut allow: Allow) -> Answer<Authorization> {
+        let (user, app) = (allow.authorization.user, allow.authorization.app);
+        if self.is(Flaw::ScopesAdd)
+            && let Some(before) = self.1.authorization(user, app).await?
+        {
+            let both = format!("{} {}", before.scopes, allow.authorization.scopes);
+            allow.authorization.scopes = both.parse().unwrap_or(ScopeSet::full());
+        }
+        if self.is(Flaw::TicketTwice) {
+            allow.ticket.0[0] ^= allow.authorization.scopes.to_string().len() as u8;
+        }
+        self.1.allow(allow).await
+    }
+    async fn authorization(&self, user: u64, app: u64) -> Answer<Option<Authorization>> {
+        self.1.authorization(user, app).await
+    }
+    async fn authorizations(&self, user: u64) -> Answer<Vec<Authorization>> {
+        self.1.authorizations(user).await
+    }
+    async fn deauthorize(&self, id: u64, user: u64, now: SystemTime) -> Answer<bool> {
+        self.1.deauthorize(id, user, now).await
+    }
+    async fn code(&self, digest: &Digest) -> Answer<Option<Code>> {
+        let mut code = self.1.code(digest).await?;
+        if self.is(Flaw::CodeTwice)
+            && let Some(code) = &mut code
+        {
+            code.used_at = None;
+        }
+        Ok(code)
+    }
+    async fn redeem(
+        &self,
+        code: &Digest,
+        tokens: Option<Tokens>,
+        now: SystemTime,
+    ) -> Answer<Redeemed> {
+        let spent = self
+            .1
+            .code(code)
+            .await?
+            .is_some_and(|c| c.used_at.is_some());
+        match (self.0, tokens) {
+            (Flaw::CodeTwice, Some(tokens)) if spent => {
+                self.1.insert(tokens.refresh).await?;
+                self.1.insert(tokens.access.clone()).await?;
+                Ok(Redeemed::Issued(Box::new(tokens.access)))
+            }
+            (Flaw::ReplayHarmless, _) if spent => Ok(Redeemed::Replayed),
+            (Flaw::BurnForgets, None) if !spent => Ok(Redeemed::Spent),
+            (_, tokens) => self.1.redeem(code, tokens, now).await,
+        }
+    }
+    async fn refresh(
+        &self,
+        refresh: u64,
+        access: TokenRecord,
+        now: SystemTime,
+    ) -> Answer<Option<TokenRecord>> {
+        let kept = self.1.refresh(refresh, access.clone(), now).await?;
+        if self.is(Flaw::AnyRefresh) && kept.is_none() {
+            self.1.insert(access.clone()).await?;
+            return Ok(Some(access));
+        }
+        Ok(kept)
+    }
+    async fn start_session(&self, session: Session) -> Answer<()> {
+        self.1.start_session(session).await
+    }
+    async fn session(&self, digest: &Digest) -> Answer<Option<(Session, Account)>> {
+        self.1.session(digest).await
+    }
+    async fn end_session(&self, digest: &Digest) -> Answer<()> {
+        self.1.end_session(digest).await
+    }
+    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Answer<()> {
+        self.1.end_sessions(user, but).await
+    }
+    async fn attempt_login(&self, key: &Digest, now: SystemTime) -> Answer<Option<Duration>> {
+        self.1.attempt_login(key, now).await
+    }
+    async fn forgive_login(&self, key: &Digest) -> Answer<()> {
+        self.1.forgive_login(key).await
+    }
+    async fn sweep(&self, before: SystemTime) -> Answer<u64> {
+        self.1.sweep(before).await
+    }
+}

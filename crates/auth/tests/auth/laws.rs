@@ -1,0 +1,74 @@
+//! The laws of the token lifecycle, and stores that break one of them or of the cases.
+use workgraph_auth::MemoryTokenStore;
+use workgraph_auth::conformance::{OAUTH_CASES, block_on, laws};
+
+use crate::flawed::{Flaw, Flawed};
+
+#[test]
+fn the_token_lifecycle_keeps_its_laws() {
+    let runs = 8;
+    for seed in 0..runs {
+        let tally = block_on(laws::run(&MemoryTokenStore::new(), seed, 100_000 / runs)).unwrap();
+        let counts = [
+            tally.allowed,
+            tally.redeemed,
+            tally.refused,
+            tally.replayed,
+            tally.refreshed,
+            tally.not_refreshed,
+            tally.revoked,
+            tally.deauthorized,
+            tally.alive,
+            tally.dead,
+            tally.cut,
+        ];
+        assert!(counts.iter().all(|count| *count >= 20), "{tally:?}");
+    }
+}
+
+#[test]
+fn the_laws_notice_what_breaks_them() {
+    for flaw in Flaw::LAWLESS {
+        let broken = Flawed(flaw, MemoryTokenStore::new());
+        let outcome = block_on(laws::run(&broken, 1, 20_000));
+        assert!(outcome.is_err(), "{flaw:?} keeps the laws");
+    }
+}
+
+#[test]
+fn the_cases_notice_what_breaks_them() {
+    let table = [
+        (Flaw::CodeTwice, "a code is redeemed once"),
+        (
+            Flaw::ReplayHarmless,
+            "a replayed code kills what came from it",
+        ),
+        (Flaw::BurnForgets, "a code can be burned"),
+        (Flaw::ScopesAdd, "a later authorization replaces the scopes"),
+        (
+            Flaw::ScopesUncut,
+            "a later authorization replaces the scopes",
+        ),
+        (
+            Flaw::ScopesUncut,
+            "an app's registration reaches its tokens at once",
+        ),
+        (Flaw::GrantOutlived, "deauthorizing an app kills its tokens"),
+        (Flaw::AnyRefresh, "a refresh token buys access tokens"),
+        (
+            Flaw::FamilyLives,
+            "a refresh token takes its access tokens along",
+        ),
+        (Flaw::TicketTwice, "a consent is given once"),
+        (Flaw::BlindPut, "an app is changed from what it was"),
+    ];
+    for (flaw, rule) in table {
+        let case = OAUTH_CASES
+            .iter()
+            .find(|(name, _)| *name == rule)
+            .unwrap()
+            .1;
+        let outcome = block_on(case(&Flawed(flaw, MemoryTokenStore::new())));
+        assert!(outcome.is_err(), "{flaw:?} passes `{rule}`");
+    }
+}
