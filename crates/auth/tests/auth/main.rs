@@ -2,14 +2,18 @@
 //! it on purpose, and has to notice.
 #![cfg(test)]
 
+mod authorize;
 mod bearer;
+mod endpoints;
 mod flawed;
 mod grants;
+mod id_tokens;
 mod introspection;
 mod laws;
 mod oauth;
 mod redirects;
 mod scopes;
+mod sessions;
 mod stores;
 mod tokens;
 

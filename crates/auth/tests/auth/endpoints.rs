@@ -1,0 +1,643 @@
+//! The token, revocation and introspection endpoints.
+use std::sync::Barrier;
+use std::time::SystemTime;
+
+use workgraph_auth::conformance::block_on;
+use workgraph_auth::endpoint::{CHALLENGE, HEADERS};
+use workgraph_auth::pkce::{Challenge, is_verifier};
+use workgraph_auth::{App, Form, OAuthStore, Pair, TokenKind, TokenRecord, TokenStore, mint};
+
+use crate::oauth::{
+    OOB, REDIRECT, Service, VERIFIER, app, asks, error, exchange, member, pairs, refreshing,
+    secret_of, with,
+};
+use crate::{at, random};
+
+const NO_GRANT: &str =
+    r#"{"error":"invalid_grant","error_description":"The `code` provided was invalid."}"#;
+
+fn bad(code: &str) -> (u16, String) {
+    (400, code.to_owned())
+}
+
+#[test]
+fn b39_the_reply_of_an_exchange() {
+    let service = Service::new();
+    let reply = service.token(&exchange(&service.allow(&asks(), at(0))), at(1));
+    let (access, refresh) = (
+        member(&reply, "access_token"),
+        member(&reply, "refresh_token"),
+    );
+    let data = r#"{"id":12,"gid":"12","name":"Ada \"L\" é","email":"ada@example.com"}"#;
+    assert_eq!(
+        reply.body,
+        format!(
+            r#"{{"access_token":"{access}","expires_in":3600,"token_type":"bearer","refresh_token":"{refresh}","data":{data}}}"#
+        )
+    );
+    assert_eq!(reply.headers().collect::<Vec<_>>(), HEADERS);
+    assert!(
+        HEADERS.contains(&("Cache-Control", "no-store"))
+            && HEADERS.contains(&("Pragma", "no-cache"))
+    );
+    let reply = service.token(&refreshing(&refresh), at(2));
+    let access = member(&reply, "access_token");
+    assert_eq!(
+        reply.body,
+        format!(
+            r#"{{"access_token":"{access}","expires_in":3600,"token_type":"bearer","data":{data}}}"#
+        )
+    );
+}
+
+#[test]
+fn b26_a_code_lives_for_a_minute() {
+    for (millis, status) in [(0, 200), (59_999, 200), (60_000, 400), (600_000, 400)] {
+        let service = Service::new();
+        let code = service.allow(&asks(), at(0));
+        assert_eq!(
+            service.token(&exchange(&code), at(millis)).status,
+            status,
+            "{millis}"
+        );
+        assert!(code.len() >= 43 && !format!("{:?}", service.store).contains(&code));
+    }
+}
+
+/// Whether a service holds a redemption to everything that the code is bound to.
+fn is_bound(judge: impl Fn(&Service, &[Pair], SystemTime) -> u16) -> bool {
+    let other = |name, value| move |form: &[Pair]| with(form, name, Some(value));
+    let no_verifier = |form: &[Pair]| with(form, "code_verifier", None);
+    let wrong = "b".repeat(64);
+    let redirect = other("redirect_uri", "https://app.example/cb2");
+    let oob = other("redirect_uri", OOB);
+    let verifier = other("code_verifier", &wrong);
+    let other_app = |form: &[Pair]| {
+        let form = with(form, "client_id", Some("41"));
+        with(&form, "client_secret", Some(secret_of(41).expose()))
+    };
+    let swaps: [&dyn Fn(&[Pair]) -> Vec<Pair>; 5] =
+        [&redirect, &oob, &verifier, &no_verifier, &other_app];
+    swaps.iter().all(|swap| {
+        let service = Service::new();
+        let form = exchange(&service.allow(&asks(), at(0)));
+        judge(&service, &swap(&form), at(1)) == 400
+    }) && {
+        let service = Service::new();
+        judge(&service, &exchange(&service.allow(&asks(), at(0))), at(1)) == 200
+    }
+}
+
+#[test]
+fn b27_a_code_is_bound_to_its_request() {
+    assert!(is_bound(|service, form, now| service
+        .token(form, now)
+        .status));
+}
+
+#[test]
+fn b27_a_service_that_binds_less_is_noticed() {
+    for (ignored, right) in [("redirect_uri", REDIRECT), ("code_verifier", VERIFIER)] {
+        assert!(
+            !is_bound(|service, form, now| service
+                .token(&with(form, ignored, Some(right)), now)
+                .status),
+            "{ignored}"
+        );
+    }
+}
+
+#[test]
+fn b28_a_code_is_redeemed_once_of_many_at_once() {
+    for round in 0..40 {
+        let service = Service::new();
+        let form = exchange(&service.allow(&asks(), at(0)));
+        let barrier = Barrier::new(16);
+        let redeem = || {
+            barrier.wait();
+            service.token(&form, at(1)).status
+        };
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(redeem)).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        let wins = statuses.iter().filter(|status| **status == 200).count();
+        assert_eq!(wins, 1, "round {round}: {statuses:?}");
+        assert!(statuses.iter().all(|status| [200, 400].contains(status)));
+    }
+}
+
+#[test]
+fn b29_a_replay_kills_what_came_from_the_code() {
+    let service = Service::new();
+    let code = service.allow(&asks(), at(0));
+    let first = service.token(&exchange(&code), at(1));
+    let (access, refresh) = (
+        member(&first, "access_token"),
+        member(&first, "refresh_token"),
+    );
+    let bought = member(&service.token(&refreshing(&refresh), at(2)), "access_token");
+    let stranger = with(&exchange(&code), "client_id", Some("41"));
+    let stranger = with(&stranger, "client_secret", Some(secret_of(41).expose()));
+    assert_eq!(service.token(&stranger, at(3)).body, NO_GRANT);
+    assert!(
+        [&access, &refresh, &bought]
+            .iter()
+            .all(|token| service.works(token, at(4)))
+    );
+    // A late replay is a replay, too.
+    assert_eq!(service.token(&exchange(&code), at(90_000)).body, NO_GRANT);
+    assert!(
+        ![&access, &refresh, &bought]
+            .iter()
+            .any(|token| service.works(token, at(90_001)))
+    );
+}
+
+#[test]
+fn b30_verifier_and_challenge_go_together() {
+    let bare = with(
+        &with(&asks(), "code_challenge", None),
+        "code_challenge_method",
+        None,
+    );
+    for (challenge, verifier, status) in [
+        (true, true, 200),
+        (true, false, 400),
+        (false, true, 400),
+        (false, false, 200),
+    ] {
+        let service = Service::new();
+        let form = exchange(&service.allow(
+            if challenge { asks() } else { bare.clone() }.as_slice(),
+            at(0),
+        ));
+        let form = with(&form, "code_verifier", verifier.then_some(VERIFIER));
+        assert_eq!(
+            service.token(&form, at(1)).status,
+            status,
+            "{challenge} {verifier}"
+        );
+    }
+    for (length, fits) in [
+        (0, false),
+        (42, false),
+        (43, true),
+        (128, true),
+        (129, false),
+    ] {
+        let verifier = "v".repeat(length);
+        assert_eq!(is_verifier(&verifier), fits, "{length}");
+        assert_eq!(
+            Challenge::of(&verifier).is_met_by(&verifier),
+            fits,
+            "{length}"
+        );
+    }
+    for odd in ["+", "/", "=", " ", "é", "\0", "%"] {
+        assert!(!is_verifier(&format!("{}{odd}", "v".repeat(50))), "{odd}");
+    }
+}
+
+#[test]
+fn b11_a_challenge_is_a_sha_256() {
+    let good = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"; // RFC 7636 appendix B
+    let challenge = Challenge::parse(good).unwrap();
+    assert!(challenge.is_met_by("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
+    assert_eq!(challenge.to_string(), good);
+    let short = &good[..42];
+    for text in [
+        short,
+        &format!("{good}A"),
+        &format!("{good}="),
+        &format!("{short}N"),
+        &format!("{short}+"),
+        &format!("{short} "),
+        &"é".repeat(21),
+    ] {
+        assert_eq!(Challenge::parse(text), None, "{text}");
+    }
+}
+
+#[test]
+fn b31_a_wrong_verifier_burns_the_code() {
+    for wrong in [
+        Some("b".repeat(64)),
+        Some("b".repeat(42)),
+        Some("b".repeat(129)),
+        None,
+    ] {
+        let service = Service::new();
+        let form = exchange(&service.allow(&asks(), at(0)));
+        assert_eq!(
+            service
+                .token(&with(&form, "code_verifier", wrong.as_deref()), at(1))
+                .body,
+            NO_GRANT
+        );
+        assert_eq!(service.token(&form, at(2)).body, NO_GRANT);
+    }
+}
+
+#[test]
+fn b33_a_repeated_parameter_or_two_ways_to_authenticate() {
+    let service = Service::new();
+    let (_, refresh) = service.tokens(at(0));
+    for form in [
+        exchange(&service.allow(&asks(), at(0))),
+        with(&refreshing(&refresh), "scope", Some("tasks:read")),
+    ] {
+        for twin in form.clone() {
+            let mut form = form.clone();
+            form.push(twin);
+            assert_eq!(
+                error(&service.token(&form, at(1))),
+                bad("invalid_request"),
+                "{form:?}"
+            );
+        }
+    }
+    let form = with(&refreshing(&refresh), "client_secret", None);
+    let basic = |text: &str| format!("Basic {}", base64(text));
+    let good = basic(&format!("40:{}", secret_of(40).expose()));
+    let bare = with(&form, "client_id", None);
+    for form in [&form, &bare] {
+        assert_eq!(service.token_by(form, &[&good], at(1)).status, 200);
+        assert_eq!(
+            service
+                .token_by(form, &[&good.replacen("Basic", "bAsIc ", 1)], at(1))
+                .status,
+            200
+        );
+        assert_eq!(
+            error(&service.token_by(form, &[&good, &good], at(1))),
+            bad("invalid_request")
+        );
+    }
+    let escaped = basic(&format!(
+        "%34%30:{}",
+        secret_of(40).expose().replace('_', "%5f")
+    ));
+    assert_eq!(service.token_by(&form, &[&escaped], at(1)).status, 200);
+    assert_eq!(
+        error(&service.token_by(&refreshing(&refresh), &[&good], at(1))),
+        bad("invalid_request")
+    );
+    assert_eq!(
+        error(&service.token_by(&with(&form, "client_id", Some("41")), &[&good], at(1))),
+        bad("invalid_request")
+    );
+    for wrong in [
+        "Basic",
+        "Basic !",
+        "Basic NDA=",
+        &basic("40:x"),
+        &basic("40:%zz"),
+        &basic(":"),
+    ] {
+        assert_eq!(
+            error(&service.token_by(&bare, &[wrong], at(1))),
+            (401, "invalid_client".to_owned()),
+            "{wrong}"
+        );
+    }
+    assert_eq!(
+        service
+            .token_by(&refreshing(&refresh), &["Bearer x"], at(1))
+            .status,
+        200
+    );
+}
+
+fn base64(text: &str) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+#[test]
+fn b34_b35_a_client_is_known_before_anything_is_looked_up() {
+    let service = Service::new();
+    let off = App {
+        disabled_at: Some(at(0)),
+        ..app(42, "default")
+    };
+    block_on(service.store.put_app(off, None)).unwrap();
+    let none = App {
+        secret: None,
+        ..app(43, "default")
+    };
+    block_on(service.store.put_app(none, None)).unwrap();
+    let (access, refresh) = service.tokens(at(0));
+    let code = service.allow(&asks(), at(0));
+    let claims = [
+        (Some("40"), Some("wrong")),
+        (Some("40"), None),
+        (
+            Some("40"),
+            Some(secret_of(41).expose().to_owned().leak() as &str),
+        ),
+        (Some("99"), Some("wrong")),
+        (Some("x"), Some("wrong")),
+        (Some("040"), Some(secret_of(40).expose().to_owned().leak())),
+        (Some("42"), Some(secret_of(42).expose().to_owned().leak())),
+        (Some("43"), Some("")),
+        (None, Some("wrong")),
+        (None, None),
+    ];
+    let mut replies = Vec::new();
+    for form in [
+        exchange(&code),
+        refreshing(&refresh),
+        refreshing("garbage"),
+        exchange("garbage"),
+    ] {
+        for (id, secret) in &claims {
+            let form = with(&with(&form, "client_id", *id), "client_secret", *secret);
+            replies.push(service.token(&form, at(1)));
+        }
+    }
+    for reply in &replies {
+        assert_eq!((reply.status, &reply.body), (401, &replies[0].body));
+        assert!(reply.headers().any(|header| header == CHALLENGE));
+    }
+    assert!(service.works(&access, at(1)) && service.works(&refresh, at(1)));
+    assert_eq!(service.token(&exchange(&code), at(1)).status, 200);
+}
+
+#[test]
+fn b36_a_refresh_token_is_used_again_and_again() {
+    let service = Service::new();
+    let (first, refresh) = service.tokens(at(0));
+    let mut seen = vec![first];
+    for _ in 0..1000 {
+        let reply = service.token(&refreshing(&refresh), at(1));
+        assert!(reply.status == 200 && !reply.body.contains("refresh_token"));
+        seen.push(member(&reply, "access_token"));
+    }
+    let many: Vec<_> = std::thread::scope(|scope| {
+        let buy = || service.token(&refreshing(&refresh), at(2));
+        let threads: Vec<_> = (0..64).map(|_| scope.spawn(buy)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    seen.extend(many.iter().map(|reply| member(reply, "access_token")));
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 1065);
+    // v1 clients send the redirect URL here, too: it is ignored.
+    assert_eq!(
+        service
+            .token(
+                &with(&refreshing(&refresh), "redirect_uri", Some("x")),
+                at(3)
+            )
+            .status,
+        200
+    );
+}
+
+#[test]
+fn b37_a_refresh_token_is_its_apps_and_its_grants() {
+    let service = Service::new();
+    let (access, refresh) = service.tokens(at(0));
+    let wrong =
+        |form: &[Pair]| assert_eq!(error(&service.token(form, at(1))), bad("invalid_grant"));
+    let stranger = with(&refreshing(&refresh), "client_id", Some("41"));
+    wrong(&with(
+        &stranger,
+        "client_secret",
+        Some(secret_of(41).expose()),
+    ));
+    wrong(&refreshing(&access));
+    wrong(&refreshing("garbage"));
+    let personal = mint(TokenKind::Personal, &random(7));
+    block_on(
+        service
+            .store
+            .insert(TokenRecord::personal(7, personal.1, 12, at(0))),
+    )
+    .unwrap();
+    wrong(&refreshing(personal.0.expose()));
+    assert_eq!(service.token(&refreshing(&refresh), at(1)).status, 200);
+    let stands = block_on(service.store.authorization(12, 40))
+        .unwrap()
+        .unwrap();
+    assert!(block_on(service.store.deauthorize(stands.id, 12, at(1))).unwrap());
+    wrong(&refreshing(&refresh));
+    assert!(!service.works(&access, at(1)));
+}
+
+#[test]
+fn b38_a_refresh_narrows_and_never_widens() {
+    let service = Service::new();
+    let both = with(&asks(), "scope", Some("tasks:read tasks:write"));
+    let refresh = member(
+        &service.token(&exchange(&service.allow(&both, at(0))), at(0)),
+        "refresh_token",
+    );
+    let ask =
+        |scope: &str| service.token(&with(&refreshing(&refresh), "scope", Some(scope)), at(1));
+    for scope in [
+        "tasks:read",
+        "tasks:write tasks:read",
+        "tasks:read tasks:read",
+    ] {
+        let reply = ask(scope);
+        let info = service.info(&member(&reply, "access_token"), at(1));
+        let set: workgraph_auth::ScopeSet = scope.parse().unwrap();
+        assert!(info.contains(&format!("\"scope\":\"{set}\"")), "{info}");
+    }
+    for scope in [
+        "openid",
+        "tasks:read openid",
+        "default",
+        "tasks:read default",
+        "nope",
+        " ",
+        "Tasks:read",
+    ] {
+        assert_eq!(error(&ask(scope)), bad("invalid_scope"), "{scope}");
+    }
+    // A later authorization narrows what the old refresh token buys, and the reply says so.
+    service.allow(&asks(), at(1));
+    assert_eq!(error(&ask("tasks:write")), bad("invalid_scope"));
+    let reply = service.token(&refreshing(&refresh), at(1));
+    assert!(
+        service
+            .info(&member(&reply, "access_token"), at(1))
+            .contains("\"scope\":\"tasks:read\"")
+    );
+}
+
+#[test]
+fn b15_scope_is_returned_if_it_differs() {
+    let service = Service::new();
+    let both = with(&asks(), "scope", Some("tasks:read tasks:write"));
+    let code = service.allow(&both, at(0));
+    service.allow(&asks(), at(0));
+    assert_eq!(
+        member(&service.token(&exchange(&code), at(1)), "scope"),
+        "tasks:read"
+    );
+}
+
+#[test]
+fn b40_an_access_token_is_dead_at_its_3600th_second() {
+    let service = Service::new();
+    let (access, refresh) = service.tokens(at(0));
+    assert!(service.works(&access, at(3_599_999)) && !service.works(&access, at(3_600_000)));
+    assert_eq!(
+        service.token(&refreshing(&refresh), at(3_600_000)).status,
+        200
+    );
+}
+
+#[test]
+fn malformed_forms_are_invalid_requests() {
+    let service = Service::new();
+    let code = service.allow(&asks(), at(0));
+    let form = exchange(&code);
+    for missing in ["grant_type", "redirect_uri", "code"] {
+        for value in [None, Some("")] {
+            assert_eq!(
+                error(&service.token(&with(&form, missing, value), at(1))),
+                bad("invalid_request"),
+                "{missing}"
+            );
+        }
+    }
+    assert_eq!(
+        error(&service.token(&with(&refreshing("x"), "refresh_token", None), at(1))),
+        bad("invalid_request")
+    );
+    for grant in [
+        "password",
+        "client_credentials",
+        "Authorization_code",
+        "code",
+    ] {
+        assert_eq!(
+            error(&service.token(&with(&form, "grant_type", Some(grant)), at(1))),
+            bad("unsupported_grant_type")
+        );
+    }
+    assert_eq!(
+        error(&service.token(&with(&form, "x", Some("\0")), at(1))),
+        bad("invalid_request")
+    );
+    assert_eq!(error(&service.token(&[], at(1))), bad("invalid_request"));
+    assert_eq!(service.token(&form, at(1)).status, 200);
+}
+
+fn revoking(token: &str) -> Vec<Pair> {
+    pairs(&[
+        ("client_id", "40"),
+        ("client_secret", secret_of(40).expose()),
+        ("token", token),
+    ])
+}
+
+#[test]
+fn b41_revoking_a_refresh_token_kills_what_hangs_on_it() {
+    let service = Service::new();
+    let (access, refresh) = service.tokens(at(0));
+    let bought = member(&service.token(&refreshing(&refresh), at(0)), "access_token");
+    let (other, other_refresh) = service.tokens(at(0));
+    for _ in 0..2 {
+        let reply = service.revoke(&revoking(&refresh), at(1));
+        assert_eq!((reply.status, reply.body.as_str()), (200, "{}"));
+        assert!(
+            ![&access, &refresh, &bought]
+                .iter()
+                .any(|token| service.works(token, at(1)))
+        );
+    }
+    assert!(service.works(&other, at(1)) && service.works(&other_refresh, at(1)));
+    assert_eq!(
+        error(&service.token(&refreshing(&refresh), at(1))),
+        bad("invalid_grant")
+    );
+}
+
+#[test]
+fn b42_b43_b44_what_revocation_answers() {
+    let service = Service::new();
+    let (access, refresh) = service.tokens(at(0));
+    let never = mint(TokenKind::Refresh, &random(5)).0;
+    for unknown in [never.expose(), "garbage", &"x".repeat(4096), "é"] {
+        assert_eq!(service.revoke(&revoking(unknown), at(1)).status, 200);
+    }
+    let mut others = vec![access.clone()];
+    for (id, kind) in [(7, TokenKind::Personal), (8, TokenKind::Service)] {
+        let (text, digest) = mint(kind, &random(id));
+        let mut record = TokenRecord::personal(id, digest, 12, at(0));
+        if kind == TokenKind::Service {
+            record = TokenRecord::service(id, digest, 12, 7, at(0));
+        }
+        block_on(service.store.insert(record)).unwrap();
+        others.push(text.expose().to_owned());
+    }
+    for token in &others {
+        assert_eq!(
+            error(&service.revoke(&revoking(token), at(1))),
+            bad("unsupported_token_type")
+        );
+        assert!(service.works(token, at(1)));
+    }
+    let form = revoking(&refresh);
+    for missing in ["client_id", "client_secret", "token"] {
+        assert_eq!(
+            error(&service.revoke(&with(&form, missing, None), at(1))),
+            bad("invalid_request"),
+            "{missing}"
+        );
+    }
+    for (name, value) in [("client_secret", "wrong"), ("client_id", "99")] {
+        let reply = service.revoke(&with(&form, name, Some(value)), at(1));
+        assert_eq!(error(&reply), (401, "invalid_client".to_owned()));
+    }
+    let stranger = with(
+        &with(&form, "client_id", Some("41")),
+        "client_secret",
+        Some(secret_of(41).expose()),
+    );
+    assert_eq!(service.revoke(&stranger, at(1)).status, 400);
+    assert!(service.works(&refresh, at(1)));
+}
+
+#[test]
+fn b46_b47_what_introspection_answers() {
+    let service = Service::new();
+    let (access, refresh) = service.tokens(at(0));
+    assert_eq!(
+        service.info(&access, at(1000)),
+        r#"{"token_type":"bearer","expires_in":3600,"exp":1800003600,"scope":"tasks:read","active":true,"client_id":"40"}"#
+    );
+    assert!(
+        service
+            .info(&refresh, at(0))
+            .starts_with(r#"{"token_type":"refresh","#)
+    );
+    service.revoke(&revoking(&refresh), at(1));
+    let never = mint(TokenKind::Access, &random(5)).0;
+    for dead in [&access, &refresh, never.expose(), "garbage", "\u{fffd}"] {
+        assert_eq!(service.info(dead, at(2)), r#"{"active":false}"#);
+    }
+    for form in [
+        vec![],
+        pairs(&[("token", "")]),
+        pairs(&[("token", "a"), ("token", "a")]),
+    ] {
+        let form = Form {
+            pairs: &form,
+            authorization: &[],
+        };
+        let reply = block_on(service.endpoints().token_info(&form, at(0))).unwrap();
+        assert_eq!(error(&reply), bad("invalid_request"));
+    }
+}
