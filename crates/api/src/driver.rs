@@ -15,7 +15,7 @@ use workgraph_core::project::Projector;
 use workgraph_core::registry::Type;
 use workgraph_core::resources::resource;
 use workgraph_core::{Gid, tasks_of_container};
-use workgraph_wire::{envelope, message};
+use workgraph_wire::{Next, envelope, message};
 
 /// A reply and what it cost.
 pub(crate) struct Answered {
@@ -193,15 +193,22 @@ async fn written(
 }
 
 fn record(api: &Api, call: &Call<'_>, view: &View, gid: Gid, asked: &Asked) -> Answered {
-    let mut projector = Projector::new(view, &api.settings.base_url);
+    let mut projector = Projector::onto(open(1024), view, &api.settings.base_url);
     projector.record(gid, &asked.plan);
     let (json, objects) = projector.finish();
     done(
         call,
         200,
-        envelope::data(&json),
+        envelope::close(json, Next::Absent),
         cost(objects, asked.named, 1),
     )
+}
+
+/// The start of a reply, with room for the rest.
+fn open(room: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(room);
+    out.extend_from_slice(envelope::OPEN);
+    out
 }
 
 fn cost(objects: u64, named: u32, rows: usize) -> u32 {
@@ -342,7 +349,8 @@ async fn list(
         None => None,
     };
     anchored(call, &view, anchor, listed.anchor, listed.anchor_type)?;
-    let mut projector = Projector::new(&view, &api.settings.base_url);
+    let room = 64 + view.rows.gids.len() * 256;
+    let mut projector = Projector::onto(open(room), &view, &api.settings.base_url);
     projector.list(&view.rows.gids, &asked.plan);
     let (json, objects) = projector.finish();
     let body = paging::finish(
@@ -351,7 +359,7 @@ async fn list(
         &bounds,
         &position,
         &view.rows,
-        &json,
+        json,
         listed.computed,
         silent,
     )?;

@@ -9,6 +9,7 @@ pub mod operation;
 pub mod operations;
 mod paging;
 mod pipeline;
+mod replies;
 pub mod request;
 pub mod route;
 pub mod seams;

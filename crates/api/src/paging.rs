@@ -140,7 +140,7 @@ pub(crate) fn finish(
     bounds: &Paging,
     position: &Position,
     rows: &Rows,
-    json: &[u8],
+    json: Vec<u8>,
     computed: bool,
     silent: bool,
 ) -> Result<Vec<u8>, Failure> {
@@ -152,11 +152,11 @@ pub(crate) fn finish(
         if rows.next.is_some() && !silent && !computed {
             return Err(Fault::invalid(message::TOO_LARGE_UNPAGINATED).into());
         }
-        return Ok(envelope::page(json, Next::Absent));
+        return Ok(envelope::close(json, Next::Absent));
     }
     let walked = computed && settings.walk_cap > 0 && rows.seen >= settings.walk_cap;
     let Some(after) = rows.next.as_ref().filter(|_| !walked) else {
-        return Ok(envelope::page(json, Next::Null));
+        return Ok(envelope::close(json, Next::Null));
     };
     let cursor = Cursor {
         listing: bounds.listing,
@@ -176,7 +176,7 @@ pub(crate) fn finish(
         .rewrite(u16::try_from(position.limit).unwrap_or(100), &offset);
     let path = format!("{}?{query}", bounds.path);
     let uri = format!("{}{path}", settings.base_url);
-    Ok(envelope::page(
+    Ok(envelope::close(
         json,
         Next::Page {
             offset: &offset,

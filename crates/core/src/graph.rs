@@ -367,16 +367,19 @@ impl View {
     /// The edges of a relation from a node, in the order of their targets' gids.
     #[must_use]
     pub fn links(&self, gid: Gid, rel: Rel) -> &[Edge] {
+        self.edges.get(self.span(gid, rel)).unwrap_or_default()
+    }
+    /// Where those edges are; edges that are loaded later come after them.
+    pub(crate) fn span(&self, gid: Gid, rel: Rel) -> std::ops::Range<usize> {
         let Some(band) = self.out.get(&gid) else {
-            return &[];
+            return 0..0;
         };
-        let run = self
-            .edges
-            .get(band.start as usize..band.end as usize)
-            .unwrap_or_default();
-        let from = run.partition_point(|e| e.rel < rel);
-        let to = run.partition_point(|e| e.rel <= rel);
-        run.get(from..to).unwrap_or_default()
+        let start = band.start as usize;
+        let run = self.edges.get(start..band.end as usize).unwrap_or_default();
+        // Runs are short and sorted by relation.
+        let from = run.iter().take_while(|e| e.rel < rel).count();
+        let len = run.iter().skip(from).take_while(|e| e.rel == rel).count();
+        start + from..start + from + len
     }
     /// The edges of a relation into a node, in list order.
     #[must_use]
@@ -631,6 +634,12 @@ pub trait GraphStore: Send + Sync {
 
     /// Applies all of `changes`, or none. When it returns, the commit is durable.
     async fn commit(&self, changes: Changes) -> Result<Committed, StoreError>;
+
+    /// A number that changes with every commit, before the commit is answered, if the store knows
+    /// it without a trip: equal numbers before two loads mean that the same was there to load.
+    fn version(&self) -> Option<u64> {
+        None
+    }
 
     /// At most `limit` commits after `seq`, in commit order.
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError>;

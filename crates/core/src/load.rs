@@ -392,9 +392,8 @@ impl Loader<'_> {
     }
 
     fn each_link(&mut self, gid: Gid, rel: Rel, then: &Then) -> Result<(), StoreError> {
-        let count = self.view.links(gid, rel).len();
-        for at in 0..count {
-            let Some(edge) = self.view.links(gid, rel).get(at).copied() else {
+        for at in self.view.span(gid, rel) {
+            let Some(edge) = self.view.edges.get(at).copied() else {
                 break;
             };
             let Then::Items(parts) = then else {

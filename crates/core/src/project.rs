@@ -32,9 +32,15 @@ impl<'a> Projector<'a> {
     /// A projector over a view.
     #[must_use]
     pub fn new(view: &'a View, base_url: &'a str) -> Self {
+        Self::onto(Vec::with_capacity(1024), view, base_url)
+    }
+
+    /// A projector that writes behind what a buffer holds already, such as the start of an envelope.
+    #[must_use]
+    pub fn onto(out: Vec<u8>, view: &'a View, base_url: &'a str) -> Self {
         Self {
             scene: Scene { view, base_url },
-            out: Vec::with_capacity(1024),
+            out,
             written: FxHashMap::default(),
             objects: 0,
         }

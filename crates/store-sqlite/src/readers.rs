@@ -177,6 +177,11 @@ impl Readers {
         self.rest();
     }
 
+    /// How many commits were made through this process.
+    pub(crate) fn version(&self) -> u64 {
+        self.commits.load(Ordering::Acquire)
+    }
+
     /// Does something that no snapshot may be in the way of.
     pub(crate) fn without_snapshots<T>(&self, work: impl FnOnce() -> T) -> T {
         self.keeping.store(false, Ordering::Release);

@@ -163,6 +163,10 @@ impl GraphStore for SqliteStore {
         self.writer.commit(changes).await
     }
 
+    fn version(&self) -> Option<u64> {
+        Some(self.readers.version())
+    }
+
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
         let (Ok(after), limit) = (
             i64::try_from(after),

@@ -34,8 +34,17 @@ pub fn empty() -> Vec<u8> {
 #[must_use]
 pub fn page(items: &[u8], next: Next<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(items.len() + room(next));
-    out.extend_from_slice(br#"{"data":"#);
+    out.extend_from_slice(OPEN);
     out.extend_from_slice(items);
+    close(out, next)
+}
+
+/// How every envelope of data begins: for writers that put the value right behind it.
+pub const OPEN: &[u8] = br#"{"data":"#;
+
+/// Ends an envelope that began with [`OPEN`] and holds its value.
+#[must_use]
+pub fn close(mut out: Vec<u8>, next: Next<'_>) -> Vec<u8> {
     match next {
         Next::Absent => {}
         Next::Null => out.extend_from_slice(br#","next_page":null"#),
