@@ -1,23 +1,23 @@
 //! The authorization request and the answers to it.
 use proptest::prelude::*;
-use workgraph_auth::authorize::{MAX_ECHO_BYTES, client, is_openid};
+use workgraph_auth::authorize::{MAX_ECHO_BYTES, client};
 use workgraph_auth::scope::SCOPES;
 use workgraph_auth::{
-    App, Authorization, AuthorizationRequest, AuthorizeError, Delivery, Loopback, Next, Pair,
-    PlainError, RedirectUri, ResponseType, ScopeSet, Secret, Session, Verified,
+    App, AuthorizeError, Delivery, Loopback, Pair, PlainError, RedirectUri, ScopeSet, Secret,
+    Verified,
 };
 
-use crate::oauth::{ISSUER, OOB, REDIRECT, app, asks, pairs, read, with};
+use crate::oauth::{ISSUER, REDIRECT, app, asks, pairs, read, with};
 use crate::{at, random};
 
-const SCOPES_40: &str = "tasks:read tasks:write openid";
+pub(crate) const SCOPES_40: &str = "tasks:read tasks:write openid";
 
-fn code() -> Secret {
+pub(crate) fn code() -> Secret {
     Secret::new("wgc_code".to_owned())
 }
 
 /// The error that a request gets, with the URL it is sent to.
-fn refused(app: App, params: &[Pair]) -> (String, String) {
+pub(crate) fn refused(app: App, params: &[Pair]) -> (String, String) {
     let refused = read(app, params).map(|_| ()).unwrap_err();
     let Delivery::Redirect(url) = refused.deliver(ISSUER) else {
         panic!("no redirect");
@@ -25,11 +25,11 @@ fn refused(app: App, params: &[Pair]) -> (String, String) {
     (refused.error().code().to_owned(), url)
 }
 
-fn code_of(params: &[Pair]) -> String {
+pub(crate) fn code_of(params: &[Pair]) -> String {
     refused(app(40, SCOPES_40), params).0
 }
 
-fn sent_to(delivery: Delivery) -> String {
+pub(crate) fn sent_to(delivery: Delivery) -> String {
     match delivery {
         Delivery::Redirect(url) => url,
         other => panic!("no redirect but {other:?}"),
@@ -37,7 +37,7 @@ fn sent_to(delivery: Delivery) -> String {
 }
 
 /// Decodes the fields of a query or fragment.
-fn fields(text: &str) -> Vec<Pair> {
+pub(crate) fn fields(text: &str) -> Vec<Pair> {
     let decode = |text: &str| {
         let mut bytes = Vec::new();
         let mut rest = text.as_bytes();
@@ -308,202 +308,6 @@ fn b08_state_is_required_and_has_a_limit() {
 }
 
 #[test]
-fn b09_the_response_type_is_a_set() {
-    let both = Some(ResponseType {
-        code: true,
-        id_token: true,
-    });
-    let table = [
-        (
-            "code",
-            Some(ResponseType {
-                code: true,
-                id_token: false,
-            }),
-        ),
-        (
-            "id_token",
-            Some(ResponseType {
-                code: false,
-                id_token: true,
-            }),
-        ),
-        ("code id_token", both),
-        ("id_token code", both),
-        ("", None),
-        ("token", None),
-        ("none", None),
-        ("Code", None),
-        ("code code", None),
-        ("code  id_token", None),
-        ("code,id_token", None),
-        (" code", None),
-        ("code token", None),
-        ("code id_token token", None),
-        ("id_token token", None),
-    ];
-    for (text, expected) in table {
-        assert_eq!(ResponseType::parse(text), expected, "{text:?}");
-    }
-}
-
-#[test]
-fn b10_an_id_token_never_travels_in_a_query() {
-    let base = with(&with(&asks(), "scope", Some("openid")), "nonce", Some("n"));
-    let deliver = |kind, mode| {
-        let params = with(
-            &with(&base, "response_type", Some(kind)),
-            "response_mode",
-            mode,
-        );
-        read(app(40, SCOPES_40), &params)
-            .map(|request| request.deliver(ISSUER, Some(&code()), Some("a.b.c")))
-    };
-    let iss = "iss=https%3A%2F%2Fwg.example%2Fapi%2F1.0";
-    let table = [
-        ("code", None, format!("?code=wgc_code&state=xyz&{iss}")),
-        (
-            "code",
-            Some("query"),
-            format!("?code=wgc_code&state=xyz&{iss}"),
-        ),
-        (
-            "code",
-            Some("fragment"),
-            format!("#code=wgc_code&state=xyz&{iss}"),
-        ),
-        (
-            "id_token",
-            None,
-            format!("?state=xyz&{iss}#id_token=a.b.c&state=xyz&{iss}"),
-        ),
-        (
-            "code id_token",
-            None,
-            format!("?code=wgc_code&state=xyz&{iss}#id_token=a.b.c&state=xyz&{iss}"),
-        ),
-        (
-            "code id_token",
-            Some("fragment"),
-            format!("#code=wgc_code&id_token=a.b.c&state=xyz&{iss}"),
-        ),
-        (
-            "id_token",
-            Some("fragment"),
-            format!("#id_token=a.b.c&state=xyz&{iss}"),
-        ),
-    ];
-    for (kind, mode, tail) in table {
-        assert_eq!(
-            sent_to(deliver(kind, mode).unwrap()),
-            format!("{REDIRECT}{tail}"),
-            "{kind} {mode:?}"
-        );
-    }
-    for kind in ["id_token", "code id_token"] {
-        assert_eq!(
-            deliver(kind, Some("query")).unwrap_err().error().code(),
-            "invalid_request"
-        );
-    }
-    let form = deliver("code id_token", Some("form_post")).unwrap();
-    let fields = vec![
-        ("code", "wgc_code".to_owned()),
-        ("id_token", "a.b.c".to_owned()),
-        ("state", "xyz".to_owned()),
-        ("iss", ISSUER.to_owned()),
-    ];
-    assert_eq!(
-        form,
-        Delivery::Form {
-            action: REDIRECT.to_owned(),
-            fields
-        }
-    );
-}
-
-#[test]
-fn an_error_of_an_id_token_request_is_where_both_kinds_of_client_look() {
-    let params = with(&asks(), "response_type", Some("id_token"));
-    let (_, url) = refused(app(40, SCOPES_40), &params);
-    let (query, fragment) = url.split_once('?').unwrap().1.split_once('#').unwrap();
-    assert_eq!(fields(query), fields(fragment));
-    let params = with(&params, "response_mode", Some("fragment"));
-    assert!(
-        refused(app(40, SCOPES_40), &params)
-            .1
-            .starts_with("https://app.example/cb#error=")
-    );
-}
-
-#[test]
-fn a_registered_query_stays() {
-    for (registered, start) in [
-        (
-            "https://app.example/cb?a=b",
-            "https://app.example/cb?a=b&code=",
-        ),
-        ("https://app.example/cb?", "https://app.example/cb?code="),
-        (
-            "https://app.example/cb?a=b&",
-            "https://app.example/cb?a=b&code=",
-        ),
-        ("https://app.example", "https://app.example?code="),
-    ] {
-        let app = App {
-            redirects: vec![RedirectUri::register(registered, Loopback::Refused).unwrap()],
-            ..app(40, SCOPES_40)
-        };
-        let request = read(app, &with(&asks(), "redirect_uri", Some(registered))).unwrap();
-        let url = sent_to(request.deliver(ISSUER, Some(&code()), None));
-        assert!(url.starts_with(start), "{url}");
-    }
-}
-
-#[test]
-fn b12_a_native_app_gets_a_page_and_must_have_a_challenge() {
-    let params = with(&asks(), "redirect_uri", Some(OOB));
-    let request = read(app(40, SCOPES_40), &params).unwrap();
-    let Delivery::Page(fields) = request.deliver(ISSUER, Some(&code()), None) else {
-        panic!("no page");
-    };
-    assert_eq!(fields[0], ("code", "wgc_code".to_owned()));
-    let bare = with(
-        &with(&params, "code_challenge", None),
-        "code_challenge_method",
-        None,
-    );
-    let hybrid = with(
-        &with(
-            &with(&params, "response_type", Some("code id_token")),
-            "scope",
-            Some("openid"),
-        ),
-        "nonce",
-        Some("n"),
-    );
-    for (params, expected) in [
-        (bare.clone(), "invalid_request"),
-        (hybrid, "unsupported_response_type"),
-    ] {
-        for mode in [None, Some("fragment"), Some("form_post")] {
-            let refused =
-                read(app(40, SCOPES_40), &with(&params, "response_mode", mode)).unwrap_err();
-            assert_eq!(refused.error().code(), expected);
-            assert!(matches!(refused.deliver(ISSUER), Delivery::Page(_)));
-        }
-    }
-    // With a server behind it, an app proves itself by its secret.
-    assert!(
-        read(
-            app(40, SCOPES_40),
-            &with(&bare, "redirect_uri", Some(REDIRECT))
-        )
-        .is_ok()
-    );
-}
-
-#[test]
 fn b13_b14_scopes_by_kind_of_app() {
     let (scoped, full) = (app(40, SCOPES_40), app(40, "default"));
     let table = [
@@ -545,112 +349,4 @@ fn b19_a_user_of_another_workspace_is_sent_back() {
         let refused = request.admit(elsewhere).unwrap_err();
         assert!(sent_to(refused.deliver(ISSUER)).contains("?error=access_denied&"));
     }
-}
-
-#[test]
-fn what_comes_next() {
-    let (_, session) = Session::start(12, &random(1), at(0));
-    let standing = |scopes: &str, user| Authorization {
-        id: 1,
-        user,
-        app: 40,
-        scopes: scopes.parse().unwrap(),
-        created_at: at(0),
-        revoked_at: None,
-    };
-    let next = |extra: &[(&str, &str)],
-                session: Option<&Session>,
-                fresh,
-                standing: Option<&Authorization>| {
-        let mut params = asks();
-        params.extend(pairs(extra));
-        let request = read(app(40, SCOPES_40), &params).unwrap();
-        request
-            .next(session, fresh, standing, at(100_000))
-            .map_err(|refused| refused.error().code().to_owned())
-    };
-    let has = Some(&session);
-    let agreed = standing("tasks:read openid", 12);
-    assert_eq!(next(&[], None, false, None), Ok(Next::SignIn));
-    assert_eq!(next(&[], has, false, None), Ok(Next::Consent));
-    assert_eq!(next(&[], has, false, Some(&agreed)), Ok(Next::Consent));
-    assert_eq!(
-        next(&[("prompt", "login")], has, false, None),
-        Ok(Next::SignIn)
-    );
-    assert_eq!(
-        next(&[("prompt", "login")], has, true, None),
-        Ok(Next::Consent)
-    );
-    assert_eq!(
-        next(&[("prompt", "consent other")], has, false, None),
-        Ok(Next::Consent)
-    );
-    assert_eq!(
-        next(&[("max_age", "100")], has, false, None),
-        Ok(Next::Consent)
-    );
-    assert_eq!(
-        next(&[("max_age", "99")], has, false, None),
-        Ok(Next::SignIn)
-    );
-    let none = [("prompt", "none")];
-    let consent = Err("consent_required".to_owned());
-    assert_eq!(
-        next(&none, None, false, Some(&agreed)),
-        Err("login_required".to_owned())
-    );
-    assert_eq!(next(&none, has, false, None), consent);
-    assert_eq!(next(&none, has, false, Some(&agreed)), Ok(Next::Silent));
-    assert_eq!(
-        next(&none, has, false, Some(&standing("openid", 12))),
-        consent
-    );
-    assert_eq!(
-        next(&none, has, false, Some(&standing("tasks:read", 13))),
-        consent
-    );
-    let gone = Authorization {
-        revoked_at: Some(at(1)),
-        ..agreed
-    };
-    assert_eq!(next(&none, has, false, Some(&gone)), consent);
-    let over = Session {
-        expires_at: at(100_000),
-        ..session
-    };
-    assert_eq!(next(&[], Some(&over), true, None), Ok(Next::SignIn));
-}
-
-#[test]
-fn the_consent_page_knows_what_is_new() {
-    let request: AuthorizationRequest =
-        read(app(40, SCOPES_40), &with(&asks(), "scope", Some(SCOPES_40))).unwrap();
-    let names = |standing| {
-        request
-            .added(standing)
-            .iter()
-            .map(|scope| scope.name)
-            .collect::<Vec<_>>()
-    };
-    let before = Authorization {
-        id: 1,
-        user: 12,
-        app: 40,
-        scopes: "tasks:read".parse().unwrap(),
-        created_at: at(0),
-        revoked_at: None,
-    };
-    assert_eq!(names(None), ["openid", "tasks:read", "tasks:write"]);
-    assert_eq!(names(Some(&before)), ["openid", "tasks:write"]);
-}
-
-#[test]
-fn an_openid_request_says_so() {
-    let set = |text: &str| ScopeSet::parse(text).unwrap();
-    assert!(is_openid(set("openid"), None) && is_openid(ScopeSet::full(), Some("n")));
-    assert!(!is_openid(set("tasks:read"), Some("n")) && !is_openid(ScopeSet::full(), None));
-    let mut params = with(&with(&asks(), "scope", None), "nonce", Some("n"));
-    params = with(&params, "response_type", Some("id_token"));
-    assert!(read(app(40, "default"), &params).is_ok());
 }

@@ -1,24 +1,20 @@
-//! The token, revocation and introspection endpoints.
+//! The token endpoint.
 use std::sync::Barrier;
 use std::time::SystemTime;
 
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::endpoint::{CHALLENGE, HEADERS};
 use workgraph_auth::pkce::{Challenge, is_verifier};
-use workgraph_auth::{App, Form, OAuthStore, Pair, TokenKind, TokenRecord, TokenStore, mint};
+use workgraph_auth::{App, OAuthStore, Pair, TokenKind, TokenRecord, TokenStore, mint};
 
 use crate::oauth::{
-    OOB, REDIRECT, Service, VERIFIER, app, asks, error, exchange, member, pairs, refreshing,
+    OOB, REDIRECT, Service, VERIFIER, app, asks, bad, error, exchange, member, refreshing,
     secret_of, with,
 };
 use crate::{at, random};
 
 const NO_GRANT: &str =
     r#"{"error":"invalid_grant","error_description":"The `code` provided was invalid."}"#;
-
-fn bad(code: &str) -> (u16, String) {
-    (400, code.to_owned())
-}
 
 #[test]
 fn b39_the_reply_of_an_exchange() {
@@ -64,6 +60,9 @@ fn b26_a_code_lives_for_a_minute() {
     }
 }
 
+/// A form, changed.
+type Swap<'a> = &'a dyn Fn(&[Pair]) -> Vec<Pair>;
+
 /// Whether a service holds a redemption to everything that the code is bound to.
 fn is_bound(judge: impl Fn(&Service, &[Pair], SystemTime) -> u16) -> bool {
     let other = |name, value| move |form: &[Pair]| with(form, name, Some(value));
@@ -76,8 +75,7 @@ fn is_bound(judge: impl Fn(&Service, &[Pair], SystemTime) -> u16) -> bool {
         let form = with(form, "client_id", Some("41"));
         with(&form, "client_secret", Some(secret_of(41).expose()))
     };
-    let swaps: [&dyn Fn(&[Pair]) -> Vec<Pair>; 5] =
-        [&redirect, &oob, &verifier, &no_verifier, &other_app];
+    let swaps: [Swap<'_>; 5] = [&redirect, &oob, &verifier, &no_verifier, &other_app];
     swaps.iter().all(|swap| {
         let service = Service::new();
         let form = exchange(&service.allow(&asks(), at(0)));
@@ -532,112 +530,4 @@ fn malformed_forms_are_invalid_requests() {
     );
     assert_eq!(error(&service.token(&[], at(1))), bad("invalid_request"));
     assert_eq!(service.token(&form, at(1)).status, 200);
-}
-
-fn revoking(token: &str) -> Vec<Pair> {
-    pairs(&[
-        ("client_id", "40"),
-        ("client_secret", secret_of(40).expose()),
-        ("token", token),
-    ])
-}
-
-#[test]
-fn b41_revoking_a_refresh_token_kills_what_hangs_on_it() {
-    let service = Service::new();
-    let (access, refresh) = service.tokens(at(0));
-    let bought = member(&service.token(&refreshing(&refresh), at(0)), "access_token");
-    let (other, other_refresh) = service.tokens(at(0));
-    for _ in 0..2 {
-        let reply = service.revoke(&revoking(&refresh), at(1));
-        assert_eq!((reply.status, reply.body.as_str()), (200, "{}"));
-        assert!(
-            ![&access, &refresh, &bought]
-                .iter()
-                .any(|token| service.works(token, at(1)))
-        );
-    }
-    assert!(service.works(&other, at(1)) && service.works(&other_refresh, at(1)));
-    assert_eq!(
-        error(&service.token(&refreshing(&refresh), at(1))),
-        bad("invalid_grant")
-    );
-}
-
-#[test]
-fn b42_b43_b44_what_revocation_answers() {
-    let service = Service::new();
-    let (access, refresh) = service.tokens(at(0));
-    let never = mint(TokenKind::Refresh, &random(5)).0;
-    for unknown in [never.expose(), "garbage", &"x".repeat(4096), "é"] {
-        assert_eq!(service.revoke(&revoking(unknown), at(1)).status, 200);
-    }
-    let mut others = vec![access.clone()];
-    for (id, kind) in [(7, TokenKind::Personal), (8, TokenKind::Service)] {
-        let (text, digest) = mint(kind, &random(id));
-        let mut record = TokenRecord::personal(id, digest, 12, at(0));
-        if kind == TokenKind::Service {
-            record = TokenRecord::service(id, digest, 12, 7, at(0));
-        }
-        block_on(service.store.insert(record)).unwrap();
-        others.push(text.expose().to_owned());
-    }
-    for token in &others {
-        assert_eq!(
-            error(&service.revoke(&revoking(token), at(1))),
-            bad("unsupported_token_type")
-        );
-        assert!(service.works(token, at(1)));
-    }
-    let form = revoking(&refresh);
-    for missing in ["client_id", "client_secret", "token"] {
-        assert_eq!(
-            error(&service.revoke(&with(&form, missing, None), at(1))),
-            bad("invalid_request"),
-            "{missing}"
-        );
-    }
-    for (name, value) in [("client_secret", "wrong"), ("client_id", "99")] {
-        let reply = service.revoke(&with(&form, name, Some(value)), at(1));
-        assert_eq!(error(&reply), (401, "invalid_client".to_owned()));
-    }
-    let stranger = with(
-        &with(&form, "client_id", Some("41")),
-        "client_secret",
-        Some(secret_of(41).expose()),
-    );
-    assert_eq!(service.revoke(&stranger, at(1)).status, 400);
-    assert!(service.works(&refresh, at(1)));
-}
-
-#[test]
-fn b46_b47_what_introspection_answers() {
-    let service = Service::new();
-    let (access, refresh) = service.tokens(at(0));
-    assert_eq!(
-        service.info(&access, at(1000)),
-        r#"{"token_type":"bearer","expires_in":3600,"exp":1800003600,"scope":"tasks:read","active":true,"client_id":"40"}"#
-    );
-    assert!(
-        service
-            .info(&refresh, at(0))
-            .starts_with(r#"{"token_type":"refresh","#)
-    );
-    service.revoke(&revoking(&refresh), at(1));
-    let never = mint(TokenKind::Access, &random(5)).0;
-    for dead in [&access, &refresh, never.expose(), "garbage", "\u{fffd}"] {
-        assert_eq!(service.info(dead, at(2)), r#"{"active":false}"#);
-    }
-    for form in [
-        vec![],
-        pairs(&[("token", "")]),
-        pairs(&[("token", "a"), ("token", "a")]),
-    ] {
-        let form = Form {
-            pairs: &form,
-            authorization: &[],
-        };
-        let reply = block_on(service.endpoints().token_info(&form, at(0))).unwrap();
-        assert_eq!(error(&reply), bad("invalid_request"));
-    }
 }

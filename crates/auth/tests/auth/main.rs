@@ -2,6 +2,7 @@
 //! it on purpose, and has to notice.
 #![cfg(test)]
 
+mod answers;
 mod authorize;
 mod bearer;
 mod endpoints;
@@ -12,6 +13,7 @@ mod introspection;
 mod laws;
 mod oauth;
 mod redirects;
+mod revocation;
 mod scopes;
 mod sessions;
 mod stores;

@@ -247,3 +247,8 @@ pub(crate) fn member(reply: &Reply, name: &str) -> String {
 pub(crate) fn error(reply: &Reply) -> (u16, String) {
     (reply.status, member(reply, "error"))
 }
+
+/// What `error` gives for a status of 400.
+pub(crate) fn bad(code: &str) -> (u16, String) {
+    (400, code.to_owned())
+}

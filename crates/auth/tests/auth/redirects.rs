@@ -89,6 +89,9 @@ fn variants() -> Vec<String> {
     all
 }
 
+/// A way of matching.
+type Matches<'a> = &'a dyn Fn(&str) -> bool;
+
 /// Whether a way of matching lets through what was registered and none of the variants.
 fn is_exact(matches: impl Fn(&str) -> bool) -> bool {
     matches(REGISTERED) && !variants().iter().any(|variant| matches(variant))
@@ -125,7 +128,7 @@ fn matching_that_went_wrong_elsewhere_is_noticed() {
     let trimmed = |sent: &str| sent.trim() == REGISTERED;
     let decoded = |sent: &str| sent.replace("%69", "i") == REGISTERED;
     let port = |sent: &str| sent.replace(":443", "") == REGISTERED;
-    let broken: [(&str, &dyn Fn(&str) -> bool); 6] = [
+    let broken: [(&str, Matches<'_>); 6] = [
         ("prefix", &prefix),
         ("extended", &extended),
         ("case", &case),
