@@ -1,12 +1,13 @@
 //! Concurrency: the deadlines of the requests in flight, and the permit that frees a slot when it is dropped.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::ledger::Shard;
 use crate::limiter::millis;
 use crate::settings::Class;
-use crate::sync::{Arc, lock};
+use crate::sync::lock;
 
 /// The requests of a key in flight: how many of each class, and the latest deadline of each, in milliseconds.
 #[derive(Clone, Debug, Default)]

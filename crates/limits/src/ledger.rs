@@ -1,8 +1,10 @@
 //! The accounts of all keys, in shards; accounts that equal a new one are dropped.
 
+use std::sync::Arc;
+
 use crate::account::Account;
 use crate::settings::{Each, Key, Limit};
-use crate::sync::{Arc, Mutex, SHARDS, lock};
+use crate::sync::{Mutex, SHARDS, lock};
 
 /// A shard sweeps itself when it would grow beyond twice what the last sweep left, and not below this.
 const SMALLEST: usize = 64;

@@ -1,5 +1,6 @@
 //! The facade: one call per request.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::account::Account;
@@ -7,7 +8,7 @@ use crate::concurrency::Permit;
 use crate::ledger::Ledger;
 use crate::settings::{Counts, Custom, Each, Key, Limit, Refusal, Request, Settings, Shared};
 use crate::state::State;
-use crate::sync::{Arc, lock};
+use crate::sync::lock;
 
 /// All limiters for all keys. Shared by reference between threads; it never reads a clock and never waits for anything
 /// but a short lock.

@@ -1,9 +1,9 @@
-//! The lock and the shared pointer: those of `std`, or those of loom when its model checker runs (`--cfg loom`).
+//! The lock: that of `std`, or that of loom when its model checker runs (`--cfg loom`).
 
 #[cfg(loom)]
-pub(crate) use loom::sync::{Arc, Mutex, MutexGuard};
+pub(crate) use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
-pub(crate) use std::sync::{Arc, Mutex, MutexGuard};
+pub(crate) use std::sync::{Mutex, MutexGuard};
 
 /// The number of shards, a power of two. Loom tries every order of a few threads, so that one is enough there.
 pub(crate) const SHARDS: usize = if cfg!(loom) { 1 } else { 128 };
