@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::authorization::Authorization;
 use crate::client::{App, Registered};
+use crate::id_token::{IdToken, Person};
 use crate::params::{Pair, Params, Repeated, number};
 use crate::pkce::Challenge;
 use crate::redirect::RedirectUri;
@@ -357,6 +358,28 @@ impl AuthorizationRequest {
         Box::new(Refused {
             way: self.way.clone(),
             error,
+        })
+    }
+
+    /// The id_token to sign for the answer, if the request asks for one there.
+    #[must_use]
+    pub fn id_token<'a>(
+        &'a self,
+        issuer: &'a str,
+        person: &'a Person,
+        auth_time: SystemTime,
+        code: Option<&'a Secret>,
+    ) -> Option<IdToken<'a>> {
+        let kind = self.way.kind;
+        kind.id_token.then(|| IdToken {
+            issuer,
+            person,
+            app: self.app.id,
+            scopes: self.scopes,
+            nonce: self.nonce(),
+            auth_time,
+            access: None,
+            code: code.filter(|_| kind.code),
         })
     }
 

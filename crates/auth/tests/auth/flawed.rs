@@ -20,6 +20,7 @@ pub(crate) enum Flaw {
     FamilyLives,
     TicketTwice,
     BlindPut,
+    CannotRevoke,
 }
 
 impl Flaw {
@@ -67,6 +68,9 @@ impl TokenStore for Flawed {
         self.1.insert(record).await
     }
     async fn revoke(&self, id: u64, now: SystemTime) -> Answer<bool> {
+        if self.is(Flaw::CannotRevoke) {
+            return Err(StoreError::Unavailable("the disk is full".to_owned()));
+        }
         self.1.revoke(id, now).await
     }
     async fn list(&self, user: u64) -> Answer<Vec<TokenRecord>> {

@@ -9,11 +9,11 @@ use workgraph_auth::conformance::block_on;
 use workgraph_auth::id_token::{ID_TOKEN_LIFETIME, user_info};
 use workgraph_auth::keys::{KEY_SET_LIFETIME, SignError};
 use workgraph_auth::{
-    Endpoints, Form, IdToken, KeyRing, Person, Rs256, ScopeSet, Secret, Signer, discovery,
+    Digest, Endpoints, Form, IdToken, KeyRing, Person, Rs256, ScopeSet, Secret, Signer, discovery,
 };
 
 use crate::at;
-use crate::oauth::{ISSUER, Service, Town, ada, asks, exchange, member, with};
+use crate::oauth::{ISSUER, Service, Town, ada, app, asks, exchange, member, read, with};
 
 fn der(text: &str) -> Vec<u8> {
     STANDARD.decode(text.replace('\n', "")).unwrap()
@@ -313,4 +313,31 @@ fn b58_the_discovery_document() {
     ] {
         assert!(text.contains(line), "{line} in {text}");
     }
+}
+
+#[test]
+fn b57_the_id_token_of_an_answer_is_bound_to_its_code() {
+    let (person, code) = (ada(), Secret::new("wgc_code".to_owned()));
+    let claims = |kind| {
+        let params = with(&with(&asks(), "scope", Some("openid")), "nonce", Some("n"));
+        let request = read(
+            app(40, "openid"),
+            &with(&params, "response_type", Some(kind)),
+        )
+        .unwrap();
+        let token = request.id_token(ISSUER, &person, at(1000), Some(&code));
+        token.map(|token| token.claims(at(2000)))
+    };
+    assert_eq!(claims("code"), None);
+    let alone = claims("id_token").unwrap();
+    assert!(
+        alone.contains(r#""nonce":"n""#) && !alone.contains("_hash"),
+        "{alone}"
+    );
+    let both = claims("code id_token").unwrap();
+    let hash = URL_SAFE_NO_PAD.encode(Digest::of("wgc_code").key());
+    assert!(
+        both.contains(&format!(r#""c_hash":"{hash}""#)) && !both.contains("at_hash"),
+        "{both}"
+    );
 }

@@ -5,6 +5,7 @@
 mod answers;
 mod authorize;
 mod bearer;
+mod codes;
 mod endpoints;
 mod flawed;
 mod grants;

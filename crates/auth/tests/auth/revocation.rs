@@ -1,8 +1,11 @@
 //! The revocation and introspection endpoints.
-use workgraph_auth::conformance::block_on;
-use workgraph_auth::{Form, Pair, TokenKind, TokenRecord, TokenStore, mint};
+use std::sync::Arc;
 
-use crate::oauth::{Service, bad, error, member, pairs, refreshing, secret_of, with};
+use workgraph_auth::conformance::block_on;
+use workgraph_auth::{Endpoints, Form, Pair, TokenKind, TokenRecord, TokenStore, mint};
+
+use crate::flawed::{Flaw, Flawed};
+use crate::oauth::{ISSUER, Service, Town, bad, error, member, pairs, refreshing, secret_of, with};
 use crate::{at, random};
 
 fn revoking(token: &str) -> Vec<Pair> {
@@ -111,4 +114,32 @@ fn b46_b47_what_introspection_answers() {
         let reply = block_on(service.endpoints().token_info(&form, at(0))).unwrap();
         assert_eq!(error(&reply), bad("invalid_request"));
     }
+}
+
+#[test]
+fn b45_a_failing_store_is_never_a_success() {
+    let service = Service::new();
+    let (access, refresh) = service.tokens(at(0));
+    let broken = Flawed(Flaw::CannotRevoke, Arc::into_inner(service.store).unwrap());
+    let endpoints = Endpoints {
+        store: &broken,
+        people: &Town,
+        issuer: ISSUER,
+        signer: None,
+    };
+    let pairs = revoking(&refresh);
+    let form = Form {
+        pairs: &pairs,
+        authorization: &[],
+    };
+    assert!(block_on(endpoints.revoke(&form, at(1))).is_err());
+    let pairs = with(&pairs, "token", Some(&access));
+    let form = Form {
+        pairs: &pairs,
+        authorization: &[],
+    };
+    assert_eq!(
+        block_on(endpoints.revoke(&form, at(1))).unwrap().status,
+        400
+    );
 }
