@@ -228,6 +228,8 @@ pub struct Want {
     pub linked: Vec<(usize, Rel, usize)>,
     /// For rules: the chain of parents of these refs, and their levels.
     pub ancestors: Vec<usize>,
+    /// For rules: how many levels of subtasks these refs have below them.
+    pub heights: Vec<usize>,
     /// A page of a list.
     pub page: Option<Page>,
     /// What to follow from the rows of the page.
@@ -247,6 +249,7 @@ impl Want {
             into: Vec::new(),
             linked: Vec::new(),
             ancestors: Vec::new(),
+            heights: Vec::new(),
             page: None,
             page_plan: None,
             plans: Vec::new(),
@@ -315,6 +318,7 @@ pub struct View {
     pub(crate) ins: FxHashMap<(Gid, Rel), (u32, u32)>,
     pub(crate) counts: FxHashMap<(Gid, Rel), u64>,
     pub(crate) singles: Vec<Edge>,
+    pub(crate) heights: FxHashMap<Gid, usize>,
 }
 
 /// A run of edges from one node, all with relations in `lo..=hi`.
@@ -344,6 +348,7 @@ impl View {
             ins: FxHashMap::default(),
             counts: FxHashMap::default(),
             singles: Vec::new(),
+            heights: FxHashMap::default(),
         }
     }
     /// The live node that a wanted ref names.
@@ -402,6 +407,11 @@ impl View {
     #[must_use]
     pub fn count(&self, gid: Gid, rel: Rel) -> u64 {
         self.counts.get(&(gid, rel)).copied().unwrap_or_default()
+    }
+    /// How many levels of subtasks a node has below it, if that was loaded.
+    #[must_use]
+    pub fn height(&self, gid: Gid) -> usize {
+        self.heights.get(&gid).copied().unwrap_or_default()
     }
     /// Adds a node with its level, as tests of rules do by hand.
     #[must_use]

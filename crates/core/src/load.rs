@@ -263,6 +263,12 @@ impl Loader<'_> {
                 self.view.singles.push(edge);
             }
         }
+        for at in &want.heights {
+            if let Some(gid) = self.found(*at) {
+                let height = self.height(gid)?;
+                self.view.heights.insert(gid, height);
+            }
+        }
         for at in &want.ancestors {
             let mut next = self.found(*at);
             for _ in 0..8 {
@@ -273,6 +279,22 @@ impl Loader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// How many levels of subtasks are below a node.
+    fn height(&mut self, gid: Gid) -> Result<usize, StoreError> {
+        let mut level = vec![gid];
+        for height in 0..8 {
+            let mut below = Vec::new();
+            for gid in level {
+                all_in(self.snap, gid, rel::PARENT, &mut |e| below.push(e.src))?;
+            }
+            if below.is_empty() {
+                return Ok(height);
+            }
+            level = below;
+        }
+        Ok(8)
     }
 
     /// Has the edges from a node with relations in `lo..=hi`.

@@ -8,8 +8,8 @@ use crate::graph::{ALPHABETICAL_CAP, Edge, Filter, Give, Listing, Page, Rows, Se
 use crate::load::Loader;
 use crate::node::{Node, Readable};
 use crate::plan::Plan;
-use crate::registry::{Dir, Rel, rel};
-use crate::resources::task;
+use crate::registry::{Dir, Rel, Type, rel};
+use crate::resources::{section, task};
 use crate::snapshot::{Depth, Snapshot};
 use crate::time::Time;
 
@@ -77,6 +77,7 @@ pub(crate) fn read(
         loader.view.rows = rows;
         return Ok(());
     };
+    let from = of_task_list(loader, &page.from, anchor);
     let needs_body = !page.filters.is_empty() || !page.open || plan.is_some_and(|p| p.reads_body);
     let depth = if needs_body { Depth::Full } else { Depth::Head };
     let mut after = page.after.clone();
@@ -84,14 +85,7 @@ pub(crate) fn read(
     // The first chunk is what an open list needs; where rows are passed over, chunks grow.
     let mut wanted = page.limit.saturating_add(1).min(CHUNK_MAX);
     'reading: loop {
-        let chunk = chunk(
-            loader.snap,
-            &page.from,
-            anchor,
-            after.as_deref(),
-            wanted,
-            depth,
-        )?;
+        let chunk = chunk(loader.snap, &from, anchor, after.as_deref(), wanted, depth)?;
         let ended = chunk.ended;
         let mut read = None;
         wanted = (wanted * 2).min(CHUNK_MAX);
@@ -128,6 +122,28 @@ pub(crate) fn read(
     rows.next = last.map(|key| key.as_slice().to_vec());
     loader.view.rows = rows;
     Ok(())
+}
+
+/// A section of a task list holds its tasks by another relation than one of a project.
+fn of_task_list(loader: &Loader<'_>, from: &Listing, anchor: Gid) -> Listing {
+    let container = || {
+        let section = loader.view.node(anchor)?;
+        loader.view.node(section.get(section::PROJECT)?)
+    };
+    match from {
+        Listing::Edges {
+            anchor,
+            rel: rel::SECTION,
+            dir: Dir::In,
+            give,
+        } if container().is_some_and(|c| c.ty == Type::UserTaskList) => Listing::Edges {
+            anchor: *anchor,
+            rel: rel::MY_TASKS,
+            dir: Dir::In,
+            give: *give,
+        },
+        other => other.clone(),
+    }
 }
 
 /// Whether the row belongs to the page: it passes the filters and the viewer may see it.

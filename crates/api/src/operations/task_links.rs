@@ -683,6 +683,8 @@ fn parent_needs(call: &Call<'_>) -> Result<Want, Fault> {
     if let Some(parent) = call.body_gid("parent")? {
         let at = want.add(parent);
         want.ancestors.push(at);
+        let moved = want.add(call.path("task_gid")?);
+        want.heights.push(moved);
         if let Some(neighbour) = Anchor::read(call, "insert_before", "insert_after")?.neighbour() {
             want = want.edge(neighbour, rel::PARENT, parent);
         }
@@ -729,7 +731,7 @@ fn set_parent(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             .and_then(|g| view.links(g, rel::PARENT).first())
             .map(|e| e.dst);
     }
-    shallow(view, parent.gid)?;
+    shallow(view, parent.gid, view.height(on.gid))?;
     if let Some(gid) = anchor.neighbour()
         && (gid == on.gid || view.link(gid, rel::PARENT, parent.gid).is_none())
     {

@@ -360,7 +360,7 @@ fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         ));
     }
     if let Some(parent) = parent {
-        shallow(view, parent.gid)?;
+        shallow(view, parent.gid, 0)?;
     }
 
     let mut work = call.work();
@@ -434,10 +434,10 @@ fn enter(view: &View, work: &mut Work<'_>, on: Gid, home: Gid, spot: &Spot) -> R
     Ok(())
 }
 
-/// Whether a task may have subtasks: it must not be on the deepest level.
-pub(crate) fn shallow(view: &View, parent: Gid) -> Result<(), Fault> {
+/// Whether a task may have a subtask with so many levels below it.
+pub(crate) fn shallow(view: &View, parent: Gid, height: usize) -> Result<(), Fault> {
     let mut at = parent;
-    for _ in 0..DEPTH_MAX {
+    for _ in height..DEPTH_MAX {
         match view.links(at, rel::PARENT).first() {
             Some(edge) => at = edge.dst,
             None => return Ok(()),

@@ -234,6 +234,12 @@ fn remove_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     if who != call.me() {
         allowed(view, place, Level::Admin)?;
     }
+    if who == call.me() && view.viewer.is_admin(place.gid) {
+        // Otherwise a workspace could be left with nobody to administer it.
+        return Err(Fault::forbidden(
+            "Admins cannot remove themselves; another admin can.",
+        ));
+    }
     let Some(seat) = view.link(who, rel::WORKSPACES, place.gid) else {
         return Err(Fault::field(
             "user",

@@ -161,3 +161,48 @@ fn a_request_that_changes_nothing_commits_nothing() {
     }
     assert_eq!(world.events(0).len(), before);
 }
+
+#[test]
+fn what_is_moved_under_a_task_brings_its_own_levels() {
+    let world = world();
+    let orchid = world.gid("orchid").to_string();
+    let top = task(&world, json!({"name": "Top", "workspace": orchid}));
+    let mut at = top.clone();
+    for _ in 0..4 {
+        at = world
+            .post(
+                "ada",
+                &format!("/tasks/{at}/subtasks"),
+                json!({"name": "Sub"}),
+            )
+            .gid();
+    }
+    let under = |levels: u32| {
+        let mut at = task(&world, json!({"name": "Other", "workspace": orchid}));
+        for _ in 0..levels {
+            let made = world.post(
+                "ada",
+                &format!("/tasks/{at}/subtasks"),
+                json!({"name": "S"}),
+            );
+            at = made.gid();
+        }
+        let body = json!({"parent": at});
+        world
+            .post("ada", &format!("/tasks/{top}/setParent"), body)
+            .status
+    };
+    assert_eq!(
+        (under(1), under(0)),
+        (400, 200),
+        "four levels fit under one, not under two"
+    );
+}
+
+#[test]
+fn the_admin_of_a_workspace_cannot_remove_themselves() {
+    let world = world();
+    let path = format!("/workspaces/{}/removeUser", world.gid("orchid"));
+    let gone = world.post("ada", &path, json!({"user": "me"}));
+    assert_eq!(gone.status, 403, "{}", gone.text);
+}
