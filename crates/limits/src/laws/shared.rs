@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::desk::{Desk, key, plain};
 use super::pair::{Pair, cost as some_cost, pick};
+use super::side::extremes;
 use super::{Make, Random, Reference, Ticket, deadline_ms, slots};
 use crate::settings::{Class, Limit};
 use crate::{Request, Settings};
@@ -11,6 +12,9 @@ use crate::{Request, Settings};
 type Round = Result<u64, String>;
 
 pub(super) fn model(make: Make<'_>, random: &mut Random) -> Round {
+    if random.chance(20) {
+        return extremes(make, random);
+    }
     let mut settings = random.tight();
     let start = random.start();
     let reference = |settings| Box::new(Reference::new(settings)) as _;

@@ -108,16 +108,8 @@ pub(super) fn eviction(make: Make<'_>, random: &mut Random) -> Round {
     Ok(pair.operations())
 }
 
-pub(super) fn change(make: Make<'_>, random: &mut Random) -> Round {
-    if random.chance(70) {
-        new_quota(make, random)
-    } else {
-        extremes(make, random)
-    }
-}
-
 /// After a change of the quota, what was counted before still counts for its minute, neither more nor less.
-fn new_quota(make: Make<'_>, random: &mut Random) -> Round {
+pub(super) fn change(make: Make<'_>, random: &mut Random) -> Round {
     let mut settings = random.quotas();
     let search = random.chance(30);
     let (mut request, old, new) = (
@@ -176,7 +168,7 @@ fn new_quota(make: Make<'_>, random: &mut Random) -> Round {
 }
 
 /// Figures at the ends of their ranges: no overflow, and still the answers of the naive log.
-fn extremes(make: Make<'_>, random: &mut Random) -> Round {
+pub(super) fn extremes(make: Make<'_>, random: &mut Random) -> Round {
     let settings = |random: &mut Random| Settings {
         standard: Quota {
             free: edge(random),

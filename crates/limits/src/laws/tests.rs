@@ -18,7 +18,7 @@ fn seed() -> u64 {
 }
 
 fn held(law: &Law) {
-    if let Err(violation) = law.check(&Real::boxed, seed(), operations(80_000)) {
+    if let Err(violation) = law.check(&Real::boxed, seed(), operations(500_000)) {
         panic!("{violation}");
     }
     if let Err(violation) = law.check(

@@ -1,0 +1,11 @@
+//! The README tells what the laws find about this limiter and others.
+
+#[path = "../examples/compare/others.rs"]
+mod others;
+
+#[test]
+fn the_readme_has_the_table_that_the_example_prints() {
+    let readme = include_str!("../README.md");
+    let table = others::table(&others::findings());
+    assert!(readme.contains(&table), "the README should have\n{table}");
+}

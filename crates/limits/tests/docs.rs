@@ -1,0 +1,60 @@
+//! What docs/LIMITS.md shows is what the limiters do.
+
+use workgraph_limits::{Settings, Work};
+
+#[path = "../examples/plot/picture.rs"]
+mod picture;
+
+fn document() -> &'static str {
+    include_str!("../../../docs/LIMITS.md")
+}
+
+#[test]
+fn the_plot_is_current() {
+    assert!(
+        picture::svg() == include_str!("../../../docs/limits/hammering.svg"),
+        "cargo run -p workgraph-limits --example plot > docs/limits/hammering.svg"
+    );
+    assert!(document().contains("](limits/hammering.svg)"));
+}
+
+#[test]
+fn the_costs_worked_out_are_those_of_the_formula() {
+    let mut rows = 0;
+    for line in document().lines() {
+        let figures: Vec<u32> = line
+            .split('|')
+            .filter_map(|cell| cell.trim().replace(',', "").parse().ok())
+            .collect();
+        let [objects, edges, extra_fields, cost] = figures[..] else {
+            continue;
+        };
+        let work = Work {
+            objects,
+            edges,
+            extra_fields,
+        };
+        assert_eq!(work.cost(), cost, "{line}");
+        rows += 1;
+    }
+    assert!(rows >= 5, "{rows} examples");
+}
+
+#[test]
+fn the_figures_told_are_the_defaults() {
+    let settings = Settings::default();
+    for told in [
+        format!("{} requests a minute", settings.standard.free),
+        "1,500 requests a minute".to_owned(),
+        format!("{} searches a minute", settings.search_per_minute),
+        format!("{} reads", settings.concurrent_reads),
+        format!("{} writes", settings.concurrent_writes),
+        "600,000 credits a minute".to_owned(),
+        "60,000 credits".to_owned(),
+    ] {
+        assert!(document().contains(&told), "{told}");
+    }
+    assert_eq!(settings.standard.paid, 1_500);
+    assert_eq!(settings.cost_per_minute, Some(600_000));
+    assert_eq!(settings.cost_ceiling, 60_000);
+}

@@ -1,0 +1,262 @@
+//! What explains the answers: the state of a key, shadow mode, and figures of a key's own.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use workgraph_limits::{
+    Class, CostState, Custom, Each, Limit, Limiter, Rate, RateState, Recent, Request, Settings,
+    SlotState,
+};
+
+fn at(milliseconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
+}
+
+const KEY: [u8; 16] = [7; 16];
+
+const READ: Request = Request {
+    key: KEY,
+    class: Class::Read,
+    rate: Rate::Standard { quota: 10 },
+    weight: 1,
+};
+
+fn labelled(label: u16) -> Custom {
+    Custom {
+        label,
+        ..Custom::default()
+    }
+}
+
+#[test]
+fn a_key_that_nothing_is_known_of_has_everything_left() {
+    let limiter = Limiter::new(Settings::default());
+    let state = limiter.state(&KEY, 150, at(0));
+    let untouched = RateState {
+        limit: 150,
+        used: 0,
+        refused: 0,
+        remaining: 150,
+        next_ms: 0,
+        full_ms: 0,
+        shadow: false,
+    };
+    assert_eq!(state.standard, untouched);
+    assert_eq!((state.search.limit, state.search.remaining), (60, 60));
+    assert_eq!((state.reads.limit, state.writes.limit), (50, 15));
+    assert_eq!(state.cost.unwrap().balance, 600_000);
+    assert!(state.recent.is_empty());
+    assert_eq!(limiter.tracked(), 0, "asking keeps nothing");
+}
+
+#[test]
+fn the_state_tells_what_every_limit_has_counted() {
+    let limiter = Limiter::new(Settings {
+        cost_per_minute: Some(600),
+        ..Settings::default()
+    });
+    let mut first = limiter.admit_with(&READ, &labelled(3), at(0)).unwrap();
+    let batch = Request {
+        class: Class::Write,
+        weight: 8,
+        ..READ
+    };
+    drop(
+        limiter
+            .admit_with(&batch, &labelled(4), at(10_000))
+            .unwrap(),
+    );
+    let search = Request {
+        rate: Rate::Search,
+        ..READ
+    };
+    let second = limiter
+        .admit_with(&search, &labelled(5), at(20_000))
+        .unwrap();
+    assert!(limiter.admit(&batch, at(25_000)).is_err());
+    first.settle(900, at(25_000));
+
+    let state = limiter.state(&KEY, 10, at(30_000));
+    assert_eq!(
+        state.standard,
+        RateState {
+            limit: 10,
+            used: 9 + 8,
+            refused: 8,
+            remaining: 0,
+            next_ms: 30_000,
+            full_ms: 55_000,
+            shadow: false
+        }
+    );
+    assert_eq!((state.search.used, state.search.next_ms), (1, 50_000));
+    let reads = SlotState {
+        limit: 50,
+        running: 2,
+        full_ms: 20_000,
+        shadow: false,
+    };
+    assert_eq!((state.reads, state.writes.running), (reads, 0));
+    assert_eq!(
+        state.cost,
+        Some(CostState {
+            limit: 600,
+            balance: -250,
+            next_ms: 25_001,
+            full_ms: 85_000,
+            shadow: false
+        })
+    );
+    let recent = |age_ms, label, class, limit, weight| Recent {
+        age_ms,
+        label,
+        class,
+        limit,
+        weight,
+    };
+    assert_eq!(
+        state.recent,
+        [
+            recent(10_000, 5, Class::Read, Limit::Search, 1),
+            recent(20_000, 4, Class::Write, Limit::Standard, 8),
+            recent(30_000, 3, Class::Read, Limit::Standard, 1),
+        ]
+    );
+    assert_eq!(
+        limiter.state(&KEY, 10, at(30_000)),
+        state,
+        "asking changes nothing"
+    );
+    drop((first, second));
+    assert_eq!(limiter.state(&KEY, 10, at(90_000)).recent, []);
+}
+
+#[test]
+fn the_last_sixteen_requests_are_known_however_many_there_were() {
+    let limiter = Limiter::new(Settings::default());
+    let request = Request {
+        rate: Rate::Standard { quota: 1_500 },
+        ..READ
+    };
+    for n in 0..1_000 {
+        drop(
+            limiter
+                .admit_with(&request, &labelled(n), at(u64::from(n) * 10))
+                .unwrap(),
+        );
+        let labels: Vec<u16> = limiter
+            .state(&KEY, 1_500, at(u64::from(n) * 10))
+            .recent
+            .iter()
+            .map(|recent| recent.label)
+            .collect();
+        let known = if n < 6 { n + 1 } else { 16.min(n + 1) };
+        let expected: Vec<u16> = (n + 1 - known..=n).rev().collect();
+        assert_eq!(labels, expected);
+    }
+}
+
+#[test]
+fn a_limit_in_shadow_mode_counts_and_does_not_refuse() {
+    let limiter = Limiter::new(Settings {
+        shadow: Each {
+            standard: true,
+            concurrent_reads: true,
+            ..Each::default()
+        },
+        concurrent_reads: 1,
+        concurrent_writes: 0,
+        ..Settings::default()
+    });
+    let permits: Vec<_> = (0..13)
+        .map(|_| limiter.admit(&READ, at(0)).unwrap())
+        .collect();
+    let counts = limiter.counts();
+    assert_eq!((counts.admitted, counts.standard), (13, 0));
+    assert_eq!(counts.shadowed.standard, 3);
+    assert_eq!(counts.shadowed.concurrent_reads, 12);
+    let state = limiter.state(&KEY, 10, at(0));
+    assert!(state.standard.shadow && !state.search.shadow);
+    assert_eq!((state.standard.used, state.standard.refused), (13, 3));
+
+    // Another limit still refuses, and those in shadow mode add nothing to its wait.
+    let write = Request {
+        class: Class::Write,
+        ..READ
+    };
+    let refusal = limiter.admit(&write, at(0)).unwrap_err();
+    assert_eq!(
+        (refusal.limit, refusal.retry_after),
+        (Limit::ConcurrentWrites, 30)
+    );
+
+    // Leaving the mode starts from what was counted.
+    limiter.set(Settings {
+        shadow: Each::default(),
+        ..limiter.settings()
+    });
+    assert_eq!(
+        limiter.admit(&READ, at(1)).unwrap_err().limit,
+        Limit::Standard
+    );
+    drop(permits);
+}
+
+#[test]
+fn a_key_may_have_figures_of_its_own() {
+    let limiter = Limiter::new(Settings {
+        cost_per_minute: None,
+        ..Settings::default()
+    });
+    let own = Custom {
+        concurrent_reads: Some(1),
+        search_per_minute: Some(2),
+        cost_per_minute: Some(100),
+        ..Custom::default()
+    };
+    let mut permit = limiter.admit_with(&READ, &own, at(0)).unwrap();
+    assert_eq!(
+        limiter.admit_with(&READ, &own, at(0)).unwrap_err().limit,
+        Limit::ConcurrentReads
+    );
+    permit.settle(100, at(0));
+    drop(permit);
+    let refusal = limiter.admit_with(&READ, &own, at(0)).unwrap_err();
+    assert_eq!((refusal.limit, refusal.wait_ms), (Limit::Cost, 1));
+    let search = Request {
+        rate: Rate::Search,
+        weight: 3,
+        ..READ
+    };
+    assert_eq!(
+        limiter.admit_with(&search, &own, at(10)).unwrap_err().limit,
+        Limit::Search
+    );
+    let state = limiter.state_with(&KEY, 10, &own, at(10));
+    assert_eq!((state.reads.limit, state.search.limit), (1, 2));
+    assert_eq!(state.cost.unwrap().limit, 100);
+    assert!(limiter.state(&KEY, 10, at(10)).cost.is_none());
+}
+
+#[test]
+fn new_figures_never_free_what_still_counts() {
+    let limiter = Limiter::new(Settings::default());
+    let with = |quota| Request {
+        rate: Rate::Standard { quota },
+        ..READ
+    };
+    for n in 0..150 {
+        drop(limiter.admit(&with(150), at(n)).unwrap());
+    }
+    // A better plan gives its quota less what was used; a worse one waits for its share of it to leave.
+    assert_eq!(
+        limiter.state(&KEY, 1_500, at(200)).standard.remaining,
+        1_350
+    );
+    let (used, wait) = (
+        limiter.state(&KEY, 10, at(200)).standard.used,
+        limiter.admit(&with(10), at(200)).unwrap_err().wait_ms,
+    );
+    // 150 admitted and this one refused: 142 of them must leave before it fits into 10.
+    assert_eq!((used, wait), (150, 60_000 + 141 - 200));
+    assert!(limiter.admit(&with(10), at(60_000 + 140)).is_err());
+}
