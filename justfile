@@ -10,9 +10,8 @@ check:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
     just test
 
-# All tests; `clients/install.sh` is needed once
+# All tests
 test:
-    clients/install.sh
     cargo test --workspace --all-features
 
 # A demo on http://127.0.0.1:8080, with its data in ./workgraph-data

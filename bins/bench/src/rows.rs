@@ -93,7 +93,7 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row(
         "page-nested",
-        "GET 100 tasks, nested opt_fields, CPU",
+        "GET 100 tasks, nested opt_fields, 1 connection, CPU",
         "bare SQLite page",
         Basis::Cpu,
         Bound::AtMost(1.6, 1.1),
@@ -108,14 +108,14 @@ pub(crate) const ROWS: &[Row] = &[
     row(
         "create",
         "POST /tasks, durable, 64 connections",
-        "bare group commit by 64",
+        "bare group commit by 64 of the same rows",
         Basis::Rate,
         Bound::AtLeast(0.15, 0.28),
     ),
     row(
-        "create-whole",
+        "create-one-row",
         "the same creates",
-        "bare group commit by 64 of all rows of a task",
+        "bare group commit by 64 of one row each",
         Basis::Rate,
         Bound::None,
     ),
