@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 pub mod access;
 pub mod apply;
+pub mod change;
 pub mod check;
 pub mod draft;
 pub mod fault;

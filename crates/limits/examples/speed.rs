@@ -3,7 +3,8 @@
 use std::hint::black_box;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{Class, Key, Limiter, Quota, Rate, Request, Settings};
+use governor::{Quota as Cells, RateLimiter};
+use workgraph_limits::{Class, Key, Limiter, Rate, Request, Settings};
 
 /// Requests per measurement.
 const REQUESTS: u64 = 3_000_000;
@@ -96,33 +97,41 @@ fn main() {
         });
     });
 
-    let standard = Quota {
-        floor_percent: 10,
-        ..Settings::default().standard
-    };
-    let mut kept = Vec::new();
-    for (name, attempts) in [
-        ("after one request", 1),
-        ("hammered on a quota of 1,500", 4_000),
+    let mut kept = Vec::new(); // so that the next one has to ask for memory of its own
+    for (name, keys, attempts, searches) in [
+        ("after one request", 1_000_000, 1, false),
+        ("after six in a minute", 1_000_000, 6, false),
+        ("after twenty in a minute", 200_000, 20, false),
+        ("that searched once, too", 1_000_000, 1, true),
+        ("hammered on a quota of 1,500", 1_000, 4_000, false),
     ] {
-        let keys = 4_000_000 / attempts;
         let before = memory();
-        let limiter = Limiter::new(Settings {
-            standard,
-            ..Settings::default()
-        });
+        let limiter = Limiter::new(Settings::default());
         for n in 0..keys * attempts {
-            drop(black_box(
-                limiter.admit(&request(key(n / attempts), 1_500), at(0)),
-            ));
+            let request = request(key(n / attempts), 1_500);
+            drop(black_box(limiter.admit(&request, at(0))));
+            if searches {
+                let rate = Rate::Search;
+                drop(black_box(
+                    limiter.admit(&Request { rate, ..request }, at(0)),
+                ));
+            }
         }
-        if let (Some(before), Some(after)) = (before, memory()) {
-            let each = after.saturating_sub(before) / usize::try_from(keys).unwrap_or(1);
-            println!(
-                "memory of a key {name:<42} {each:>5} bytes ({} keys)",
-                limiter.tracked()
-            );
-        }
-        kept.push(limiter); // so that the next one has to ask for memory of its own
+        report(name, keys, before);
+        kept.push(limiter);
+    }
+    let before = memory();
+    let governor = RateLimiter::keyed(Cells::per_minute(std::num::NonZeroU32::MAX));
+    for n in 0..1_000_000 {
+        let _ = black_box(governor.check_key(&key(n)));
+    }
+    report("of governor's keyed limiter", 1_000_000, before);
+    drop(kept);
+}
+
+fn report(name: &str, keys: u64, before: Option<usize>) {
+    if let (Some(before), Some(after)) = (before, memory()) {
+        let each = after.saturating_sub(before) / usize::try_from(keys).unwrap_or(1);
+        println!("memory of a key {name:<42} {each:>5} bytes ({keys} keys)");
     }
 }

@@ -1,10 +1,13 @@
 //! The operation table: one file for each tag of the catalogue.
+pub mod dependencies;
 pub mod memberships;
 pub mod placing;
+mod project_people;
 pub mod projects;
 pub mod sections;
 pub mod stories;
 pub mod tags;
+mod task_fields;
 pub mod task_links;
 pub mod tasks;
 pub mod teams;
@@ -23,6 +26,7 @@ pub static TABLES: &[&[Operation]] = &[
     sections::SECTIONS,
     tasks::TASKS,
     task_links::TASK_LINKS,
+    dependencies::DEPENDENCIES,
     tags::TAGS,
     stories::STORIES,
 ];

@@ -3,13 +3,13 @@ use super::placing::Anchor;
 use super::projects::{leaver, member_of};
 use super::tasks::{DEPTH_MAX, PROJECTS_MAX, shallow};
 use crate::call::{Call, allowed};
-use crate::operation::{Decision, Lists, Operation, act, page as list};
+use crate::operation::{Decision, Operation, act};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Action, By, Give, Place, Ref, View, Want};
+use workgraph_core::graph::{Action, By, Place, Ref, View, Want};
 use workgraph_core::node::Node;
-use workgraph_core::registry::{Dir, Type, rel};
+use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{section, story};
 use workgraph_core::rules::stories::tell;
 use workgraph_core::work::Work;
@@ -74,58 +74,6 @@ pub static TASK_LINKS: &[Operation] = &[
     .scope("tasks:write")
     .body(&["followers"])
     .answers(Type::Task),
-    list(
-        "getDependenciesForTask",
-        "/tasks/{task_gid}/dependencies",
-        Type::Task,
-        DEPENDENCIES,
-    )
-    .scope("tasks:read")
-    .premium(PREMIUM),
-    list(
-        "getDependentsForTask",
-        "/tasks/{task_gid}/dependents",
-        Type::Task,
-        DEPENDENTS,
-    )
-    .scope("tasks:read")
-    .premium(PREMIUM),
-    act(
-        "addDependenciesForTask",
-        "/tasks/{task_gid}/addDependencies",
-        dependency_needs,
-        add_dependencies,
-    )
-    .scope("tasks:write")
-    .body(&["dependencies"])
-    .premium(PREMIUM),
-    act(
-        "removeDependenciesForTask",
-        "/tasks/{task_gid}/removeDependencies",
-        dependency_needs,
-        remove_dependencies,
-    )
-    .scope("tasks:write")
-    .body(&["dependencies"])
-    .premium(PREMIUM),
-    act(
-        "addDependentsForTask",
-        "/tasks/{task_gid}/addDependents",
-        dependency_needs,
-        add_dependencies,
-    )
-    .scope("tasks:write")
-    .body(&["dependents"])
-    .premium(PREMIUM),
-    act(
-        "removeDependentsForTask",
-        "/tasks/{task_gid}/removeDependents",
-        dependency_needs,
-        remove_dependencies,
-    )
-    .scope("tasks:write")
-    .body(&["dependents"])
-    .premium(PREMIUM),
     act(
         "setParentForTask",
         "/tasks/{task_gid}/setParent",
@@ -136,23 +84,6 @@ pub static TASK_LINKS: &[Operation] = &[
     .body(&["parent"])
     .answers(Type::Task),
 ];
-
-const PREMIUM: &str = "Task dependencies are not available for free users.";
-const DEPENDENCIES: Lists = Lists::Edges {
-    rel: rel::DEPENDS,
-    dir: Dir::Out,
-    give: Give::Far,
-    open: false,
-};
-const DEPENDENTS: Lists = Lists::Edges {
-    rel: rel::DEPENDS,
-    dir: Dir::In,
-    give: Give::Far,
-    open: false,
-};
-
-/// The most dependencies and dependents a task may have together.
-const DEPENDENCIES_MAX: usize = 30;
 
 fn section_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let place = call.path("section_gid")?;
@@ -554,127 +485,6 @@ fn remove_followers(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         }
     }
     Ok(Decision::about(work.changes, on.gid))
-}
-
-/// The body field of a dependency operation; dependents are the same edges from the other side.
-fn side(call: &Call<'_>) -> &'static str {
-    if call.operation.path.ends_with("Dependents") {
-        "dependents"
-    } else {
-        "dependencies"
-    }
-}
-
-fn dependency_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let on = call.path("task_gid")?;
-    let mut want = call
-        .want()
-        .edges(on.clone(), rel::DEPENDS)
-        .into(on, rel::DEPENDS, 1000);
-    for other in call.gids(side(call))? {
-        want = want.edges(other, rel::DEPENDS);
-    }
-    Ok(want)
-}
-
-/// The other tasks of the request.
-fn others<'v>(call: &Call<'_>, view: &'v View, on: &Node) -> Result<Vec<&'v Node>, Fault> {
-    let field = side(call);
-    let mut found = Vec::new();
-    for (i, gid) in call.gids(field)?.into_iter().enumerate() {
-        let other = call.named(
-            view,
-            &format!("{field}: [{i}]"),
-            &Ref::Gid(gid),
-            &[Type::Task],
-            Level::Viewer,
-        )?;
-        if other.gid == on.gid {
-            return Err(Fault::field(field, "A task cannot depend on itself"));
-        }
-        if other.home != on.home {
-            return Err(Fault::field(field, "Not a task of the same workspace"));
-        }
-        if !found.iter().any(|n: &&Node| n.gid == other.gid) {
-            found.push(other);
-        }
-    }
-    Ok(found)
-}
-
-fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let on = call.target(view, "task_gid", Level::Editor)?;
-    let forward = side(call) == "dependencies";
-    let mut work = call.work();
-    let mut count =
-        view.links(on.gid, rel::DEPENDS).len() + view.sources(on.gid, rel::DEPENDS).len();
-    for other in others(call, view, on)? {
-        let (waits, for_it) = if forward {
-            (on.gid, other.gid)
-        } else {
-            (other.gid, on.gid)
-        };
-        if view.link(waits, rel::DEPENDS, for_it).is_some() {
-            continue;
-        }
-        if view.link(for_it, rel::DEPENDS, waits).is_some() {
-            return Err(Fault::field(
-                side(call),
-                format_args!("Would make two tasks wait for each other: {}", other.gid),
-            ));
-        }
-        count += 1;
-        if count > DEPENDENCIES_MAX {
-            return Err(Fault::field(
-                side(call),
-                format_args!(
-                    "Too many: a task has at most {DEPENDENCIES_MAX} dependencies and dependents together"
-                ),
-            ));
-        }
-        work.needs_live(other.gid);
-        work.needs_unlinked(for_it, rel::DEPENDS, waits);
-        work.link(waits, rel::DEPENDS, for_it, Place::Rank(0), None);
-        work.gained(on.gid, Type::Task, side(call), other.gid);
-        let kind = if forward {
-            "dependency_added"
-        } else {
-            "dependent_added"
-        };
-        tell(
-            &mut work,
-            on.gid,
-            on.home,
-            kind,
-            &format!(
-                "marked as {} {}",
-                if forward { "blocked by" } else { "blocking" },
-                other.title()
-            ),
-            |d| {
-                d.set(story::DEPENDENCY, other.gid);
-            },
-        );
-    }
-    Ok(Decision::of(work.changes))
-}
-
-fn remove_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let on = call.target(view, "task_gid", Level::Editor)?;
-    let forward = side(call) == "dependencies";
-    let mut work = call.work();
-    for other in others(call, view, on)? {
-        let (waits, for_it) = if forward {
-            (on.gid, other.gid)
-        } else {
-            (other.gid, on.gid)
-        };
-        if view.link(waits, rel::DEPENDS, for_it).is_some() {
-            work.unlink(waits, rel::DEPENDS, for_it);
-            work.lost(on.gid, Type::Task, side(call), other.gid);
-        }
-    }
-    Ok(Decision::of(work.changes))
 }
 
 fn parent_needs(call: &Call<'_>) -> Result<Want, Fault> {
