@@ -16,6 +16,8 @@ mod metrics;
 mod office;
 mod password;
 mod run;
+#[cfg(debug_assertions)]
+mod sabotage;
 mod seams;
 mod setting;
 mod socket;

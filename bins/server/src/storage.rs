@@ -31,8 +31,12 @@ impl Storage {
         made.map_err(|e| format!("{}: {e}", folder.display()))?;
         let sqlite =
             Arc::new(SqliteStore::open(folder, Options::default()).map_err(|e| e.to_string())?);
+        #[cfg(debug_assertions)]
+        let graph = crate::sabotage::wrapped(sqlite.clone());
+        #[cfg(not(debug_assertions))]
+        let graph = sqlite.clone();
         Ok(Self {
-            graph: sqlite.clone(),
+            graph,
             tokens: sqlite.clone(),
             sqlite,
         })

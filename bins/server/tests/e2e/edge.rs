@@ -1,5 +1,7 @@
 //! The HTTP edge over raw sockets: framing, sizes, hosts and slow clients.
 use crate::common::{Folder, Reply, Seeded, Server, WIDE, clock, plain, request};
+#[cfg(debug_assertions)]
+use crate::common::{binary, command};
 use serde_json::json;
 use std::time::Duration;
 
@@ -470,4 +472,30 @@ fn bytes_changed_at_random_bring_nothing_down() {
         folder.log()
     );
     assert_eq!(server.ask("GET", "/users/me", None).status, 200);
+}
+
+/// Only debug builds have the store that panics.
+#[cfg(debug_assertions)]
+#[test]
+fn a_panic_is_a_500_with_a_phrase_and_leaves_neither_process_nor_permits_worse() {
+    let folder = Folder::new("panic");
+    let mut program = command(&binary());
+    program.env("WORKGRAPH_TEST_PANIC", "4242");
+    let few = [WIDE, &[("limits.concurrent_reads", "5")]].concat();
+    let mut server = Server::start_by(program, &folder, &few);
+    for method in ["GET", "DELETE"] {
+        // More often than requests may run at once: a permit that was not freed would be missed.
+        for _ in 0..20 {
+            let reply = server.ask(method, "/tasks/4242", None);
+            let error = &reply.json()["errors"][0];
+            assert_eq!(
+                (reply.status, error["message"].as_str()),
+                (500, Some("Server Error"))
+            );
+            let phrase = error["phrase"].as_str().unwrap();
+            assert!(folder.log().contains(phrase), "{phrase} is not in the log");
+        }
+    }
+    assert_eq!(server.ask("GET", "/users/me", None).status, 200);
+    assert!(server.lives());
 }
