@@ -62,7 +62,7 @@ impl Edge {
             Ok(Ok(reply)) => Ran::Replied(reply),
             Ok(Err(why)) => {
                 self.metrics.faults.fetch_add(1, Relaxed);
-                Ran::Replied(fault::reply(&Failure::Server(why), false, &*self.entropy))
+                Ran::Replied(fault::reply(&Failure::Server(why), &*self.entropy))
             }
             Err(_) => {
                 self.metrics.faults.fetch_add(1, Relaxed);

@@ -344,6 +344,7 @@ async fn list(
             Listing::Edges { anchor, .. }
             | Listing::Through { anchor, .. }
             | Listing::Home { anchor, .. }
+            | Listing::Only { anchor }
             | Listing::Alphabetical { anchor, .. },
         ) => want.refs.get(*anchor),
         None => None,

@@ -36,7 +36,7 @@ impl From<Fault> for Failure {
 
 /// The reply for a failure. Server faults are logged with the phrase the client is given.
 #[must_use]
-pub fn reply(failure: &Failure, hide_forbidden: bool, entropy: &dyn Entropy) -> Reply {
+pub fn reply(failure: &Failure, entropy: &dyn Entropy) -> Reply {
     let say = |status: u16, text: &str| Reply::json(status, workgraph_wire::error::error(text));
     match failure {
         Failure::NoRoute => say(404, message::NO_ROUTE),
@@ -55,7 +55,6 @@ pub fn reply(failure: &Failure, hide_forbidden: bool, entropy: &dyn Entropy) -> 
         Failure::Fault(fault) => match fault.kind {
             Kind::Invalid => say(400, &fault.message),
             Kind::Unknown => say(404, &fault.message),
-            Kind::Forbidden if hide_forbidden => say(404, "Unknown object"),
             Kind::Forbidden => say(403, &fault.message),
             Kind::Premium => say(402, &fault.message),
         },

@@ -105,7 +105,7 @@ impl Api {
                 }
                 answered.reply
             }
-            Err(failure) => fault::reply(&failure, self.settings.hide_forbidden, &*self.entropy),
+            Err(failure) => fault::reply(&failure, &*self.entropy),
         };
         reply.operation = operation;
         reply.permit = permit;

@@ -137,6 +137,11 @@ pub enum Listing {
         /// The type.
         ty: Type,
     },
+    /// The anchor alone.
+    Only {
+        /// The anchor.
+        anchor: usize,
+    },
     /// As `Edges`, but by title (case folded), then gid. Reads the whole list, at most
     /// [`ALPHABETICAL_CAP`] rows of it.
     Alphabetical {

@@ -70,6 +70,7 @@ pub(crate) fn read(
         Listing::Edges { anchor, .. }
         | Listing::Through { anchor, .. }
         | Listing::Home { anchor, .. }
+        | Listing::Only { anchor }
         | Listing::Alphabetical { anchor, .. } => loader.found(anchor),
     };
     let anchor = anchor.filter(|gid| loader.view.level(*gid) > Level::None);
@@ -278,6 +279,13 @@ fn chunk(
                 });
             })?;
         }
+        Listing::Only { .. } => rows.extend(after.is_none().then(|| Row {
+            gid: anchor,
+            key: Key::one(anchor.as_i64()),
+            seq: 0,
+            edge: None,
+            node: None,
+        })),
         Listing::Through { outer, inner, .. } => {
             return through(snap, anchor, outer, inner, after, limit, depth);
         }

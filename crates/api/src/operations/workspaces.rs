@@ -73,6 +73,17 @@ const SEATS_OF_USER: Lists = Lists::Edges {
 /// The workspaces of the caller.
 fn mine(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
+    if let Some(workspace) = call.viewer.service {
+        // A service account has no seat; its workspace is the one it is for.
+        let anchor = want.add(workspace);
+        return Ok(Listed {
+            want,
+            page: page(Listing::Only { anchor }, false),
+            computed: false,
+            anchor: "workspace",
+            anchor_type: Type::Workspace,
+        });
+    }
     let anchor = want.add(Ref::Gid(call.me()));
     let from = Listing::Edges {
         anchor,
