@@ -10,7 +10,7 @@ use crate::sync::{Mutex, SHARDS, lock};
 const SMALLEST: usize = 64;
 
 /// Accounts are allocated by so many, and stay where they are.
-const CHUNK: usize = 32;
+const CHUNK: usize = 128;
 
 /// The accounts by key.
 ///
@@ -22,6 +22,7 @@ pub(crate) struct Ledger {
 }
 
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Shard {
     pub(crate) accounts: Mutex<Accounts>,
     /// Keeps the next shard off these cache lines.
@@ -29,21 +30,24 @@ pub(crate) struct Shard {
 }
 
 /// The accounts of a shard: a table of places, probed in line, and the accounts in chunks.
+///
+/// What every request needs comes first, so that it shares cache lines with the lock.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Accounts {
     /// 0 for none, else a place plus 1 in the low bits and a part of the hash in the others. The length is a power of
     /// two and exceeds the number of places by a third, which the low bits therefore hold.
-    index: Vec<u32>,
+    index: Box<[u32]>,
     /// A chunk that nobody needs is given back.
     chunks: Vec<Option<Box<[Account]>>>,
+    /// Requests admitted.
+    pub(crate) admitted: u64,
     /// The places without an account, the lowest last.
     free: Vec<u32>,
     /// The latest time of any account dropped, so that a clock set back finds no more room than it would have had.
     floor: u64,
     /// The number of accounts at which to sweep.
     full: usize,
-    /// Requests admitted.
-    pub(crate) admitted: u64,
     /// Requests refused, by the limit that did.
     pub(crate) refused: Each<u64>,
     /// Requests that a limit in shadow mode would have refused.
@@ -212,9 +216,7 @@ impl Accounts {
             }
         }
         let length = (self.places() * 4).div_ceil(3).next_power_of_two();
-        self.index.clear();
-        self.index.resize(length, 0);
-        self.index.shrink_to_fit();
+        self.index = vec![0; length].into();
         for (place, _) in used.iter().enumerate().filter(|(_, used)| **used) {
             let place = narrow(place);
             if let Some(hash) = self.peek(place).map(|account| hash(&account.key)) {
