@@ -19,7 +19,7 @@ fn whole(number: u64) -> Result<i64, StoreError> {
 
 impl Session<'_> {
     /// Keeps the record of the highest gid of a third party.
-    fn raise_floor(&mut self, aux: Gid) -> rusqlite::Result<()> {
+    pub(crate) fn raise_floor(&mut self, aux: Gid) -> rusqlite::Result<()> {
         let floor = match self.floor {
             Some(floor) => floor,
             None => self

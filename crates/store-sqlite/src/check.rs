@@ -91,6 +91,21 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
         "a login has no account",
         "SELECT user FROM login l WHERE NOT EXISTS (SELECT 1 FROM account WHERE user = l.user)",
     ),
+    (
+        "an authorization has no account or no app",
+        "SELECT id FROM authorization g WHERE NOT EXISTS (SELECT 1 FROM account WHERE user = g.user)
+            OR NOT EXISTS (SELECT 1 FROM app WHERE id = g.app)",
+    ),
+    (
+        "an issued token has no authorization or no refresh token",
+        "SELECT id FROM token t WHERE refresh IS NOT NULL
+            AND (NOT EXISTS (SELECT 1 FROM authorization WHERE id = t.authorization)
+                OR NOT EXISTS (SELECT 1 FROM token r WHERE r.id = t.refresh AND r.kind = 'refresh'))",
+    ),
+    (
+        "a code has no authorization (app, user)",
+        "SELECT app || ' ' || user FROM code c WHERE NOT EXISTS (SELECT 1 FROM authorization WHERE id = c.authorization)",
+    ),
 ];
 
 fn graph(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {

@@ -42,6 +42,47 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      CREATE INDEX token_user ON token (user, id);
 
      CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;",
+    // `token.refresh` is the refresh token that an issued token hangs on, its own for a refresh token;
+    // NULL for a token that stands alone. Lists of numbers are kept with spaces between, redirect URLs
+    // one to a line, scopes as they are shown.
+    "ALTER TABLE token ADD COLUMN refresh INTEGER;
+     CREATE INDEX token_end ON token (expires_at) WHERE kind = 'access';
+
+     CREATE TABLE app (
+         id INTEGER PRIMARY KEY, name TEXT NOT NULL, secret BLOB, redirects TEXT NOT NULL,
+         scopes TEXT NOT NULL, distribution TEXT NOT NULL, disabled_in TEXT NOT NULL,
+         owner INTEGER NOT NULL, created_at INTEGER NOT NULL, disabled_at INTEGER
+     ) STRICT;
+     CREATE INDEX app_owner ON app (owner, id);
+
+     CREATE TABLE authorization (
+         id INTEGER PRIMARY KEY, user INTEGER NOT NULL, app INTEGER NOT NULL, scopes TEXT NOT NULL,
+         created_at INTEGER NOT NULL, revoked_at INTEGER
+     ) STRICT;
+     CREATE UNIQUE INDEX authorization_standing ON authorization (user, app) WHERE revoked_at IS NULL;
+     CREATE INDEX authorization_user ON authorization (user, id) WHERE revoked_at IS NULL;
+
+     CREATE TABLE code (
+         digest BLOB PRIMARY KEY, app INTEGER NOT NULL, user INTEGER NOT NULL, authorization INTEGER NOT NULL,
+         redirect TEXT NOT NULL, challenge TEXT, scopes TEXT NOT NULL, nonce TEXT,
+         auth_time INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+         used_at INTEGER, refresh INTEGER
+     ) STRICT, WITHOUT ROWID;
+     CREATE INDEX code_end ON code (expires_at);
+
+     CREATE TABLE ticket (digest BLOB PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+     CREATE INDEX ticket_at ON ticket (at);
+
+     CREATE TABLE session (
+         digest BLOB PRIMARY KEY, user INTEGER NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL
+     ) STRICT, WITHOUT ROWID;
+     CREATE INDEX session_user ON session (user);
+     CREATE INDEX session_end ON session (expires_at);
+
+     CREATE TABLE strikes (
+         key BLOB PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL
+     ) STRICT, WITHOUT ROWID;
+     CREATE INDEX strikes_last ON strikes (last_at);",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.
@@ -106,6 +147,23 @@ mod tests {
         migrate(&conn).unwrap();
         assert_eq!(version(&conn).unwrap(), MIGRATIONS.len());
         assert!(!inspect(&conn).unwrap());
+    }
+
+    #[test]
+    fn tokens_of_a_file_from_before_apps_stand_alone() {
+        let conn = memory();
+        let first = MIGRATIONS.first().unwrap();
+        conn.execute_batch(&format!(
+            "{first} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;
+             INSERT INTO token (id, digest, kind, user, scopes, description, created_at)
+             VALUES (1, x'00', 'personal', 7, 'default', '', 0)"
+        ))
+        .unwrap();
+        migrate(&conn).unwrap();
+        let alone: bool = conn
+            .query_row("SELECT refresh IS NULL FROM token", [], |r| r.get(0))
+            .unwrap();
+        assert!(alone && is_newest(&conn).unwrap());
     }
 
     #[test]

@@ -73,11 +73,81 @@ macro_rules! scan_home {
         )
     };
 }
-macro_rules! token {
-    ($rest:expr) => {
+macro_rules! token_cols {
+    ($t:literal) => {
         concat!(
-            "SELECT t.id, t.digest, t.kind, t.user, t.app, t.authorization, t.workspace, t.scopes, t.description,",
-            " t.created_at, t.expires_at, t.revoked_at, t.last_used_at",
+            $t,
+            ".id, ",
+            $t,
+            ".digest, ",
+            $t,
+            ".kind, ",
+            $t,
+            ".user, ",
+            $t,
+            ".app, ",
+            $t,
+            ".authorization, ",
+            $t,
+            ".workspace, ",
+            $t,
+            ".scopes, ",
+            $t,
+            ".description, ",
+            $t,
+            ".created_at, ",
+            $t,
+            ".expires_at, ",
+            $t,
+            ".revoked_at, ",
+            $t,
+            ".last_used_at"
+        )
+    };
+}
+macro_rules! grant_cols {
+    () => {
+        "g.id, g.user, g.app, g.scopes, g.created_at, g.revoked_at"
+    };
+}
+macro_rules! app_cols {
+    () => {
+        "p.id, p.name, p.secret, p.redirects, p.scopes, p.distribution, p.disabled_in, p.owner, p.created_at, p.disabled_at"
+    };
+}
+macro_rules! code_cols {
+    () => {
+        "digest, app, user, authorization, redirect, challenge, scopes, nonce, auth_time, created_at, expires_at, used_at, refresh"
+    };
+}
+
+// A token with what it hangs on; `rows::left` knows where what stands.
+macro_rules! token {
+    ($cols:expr, $join:expr, $rest:expr) => {
+        concat!(
+            "SELECT ",
+            token_cols!("t"),
+            ", t.refresh, ",
+            grant_cols!(),
+            ", ",
+            app_cols!(),
+            ", ",
+            token_cols!("r"),
+            $cols,
+            " FROM token t",
+            $join,
+            " LEFT JOIN authorization g ON t.refresh IS NOT NULL AND g.id = t.authorization",
+            " LEFT JOIN app p ON t.refresh IS NOT NULL AND p.id = t.app",
+            " LEFT JOIN token r ON r.id = t.refresh",
+            $rest
+        )
+    };
+}
+macro_rules! token_account {
+    ($rest:expr) => {
+        token!(
+            ", a.tier, a.disabled",
+            " CROSS JOIN account a ON a.user = t.user",
             $rest
         )
     };
@@ -131,13 +201,17 @@ statements! {
     Append = "INSERT INTO journal (seq, at, actor, facts) VALUES (?1, ?2, ?3, ?4)";
     MaxNode = "SELECT max(gid) FROM node";
     MaxToken = "SELECT max(id) FROM token";
+    MaxApp = "SELECT max(id) FROM app";
+    MaxGrant = "SELECT max(id) FROM authorization";
     GetMeta = "SELECT value FROM meta WHERE key = ?1";
     PutMeta = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
-    TokenByDigest = token!(", a.tier, a.disabled FROM token t CROSS JOIN account a ON a.user = t.user WHERE t.digest = ?1");
-    TokensOfUser = token!(" FROM token t WHERE t.user = ?1 ORDER BY t.id");
+    TokenByDigest = token_account!(" WHERE t.digest = ?1");
+    TokenById = token_account!(" WHERE t.id = ?1");
+    TokensOfUser = token!("", "", " WHERE t.user = ?1 ORDER BY t.id");
     InsertToken = "INSERT INTO token (id, digest, kind, user, app, authorization, workspace, scopes, description, \
-        created_at, expires_at, revoked_at, last_used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        created_at, expires_at, revoked_at, last_used_at, refresh) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
     RevokeToken = "UPDATE token SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
     TouchToken = "UPDATE token SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at < ?2, TRUE)";
     Account = "SELECT tier, disabled FROM account WHERE user = ?1";
@@ -147,6 +221,47 @@ statements! {
     Login = "SELECT a.user, a.tier, a.disabled, l.hash FROM login l CROSS JOIN account a ON a.user = l.user WHERE l.email = ?1";
     PutLogin = "INSERT INTO login (user, email, hash) VALUES (?1, ?2, ?3) \
         ON CONFLICT (user) DO UPDATE SET email = excluded.email, hash = excluded.hash";
+
+    App = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.id = ?1");
+    Apps = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.id >= 0 ORDER BY p.id");
+    AppsOfOwner = concat!("SELECT ", app_cols!(), " FROM app p WHERE p.owner = ?1 ORDER BY p.id");
+    LiveApp = "SELECT 1 FROM app WHERE id = ?1 AND disabled_at IS NULL";
+    InsertApp = "INSERT INTO app (id, name, secret, redirects, scopes, distribution, disabled_in, owner, created_at, \
+        disabled_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    // From what it was, and from nothing else.
+    ReplaceApp = "UPDATE app SET name = ?2, secret = ?3, redirects = ?4, scopes = ?5, distribution = ?6, \
+        disabled_in = ?7, owner = ?8, created_at = ?9, disabled_at = ?10 \
+        WHERE id = ?1 AND id = ?11 AND name = ?12 AND secret IS ?13 AND redirects = ?14 AND scopes = ?15 \
+        AND distribution = ?16 AND disabled_in = ?17 AND owner = ?18 AND created_at = ?19 AND disabled_at IS ?20";
+    Standing = concat!("SELECT ", grant_cols!(), " FROM authorization g WHERE g.user = ?1 AND g.app = ?2 AND g.revoked_at IS NULL");
+    GrantsOfUser = concat!("SELECT ", grant_cols!(), " FROM authorization g WHERE g.user = ?1 AND g.revoked_at IS NULL ORDER BY g.id");
+    Regrant = "UPDATE authorization SET scopes = ?3 WHERE user = ?1 AND app = ?2 AND revoked_at IS NULL";
+    InsertGrant = "INSERT INTO authorization (id, user, app, scopes, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+    RevokeGrant = "UPDATE authorization SET revoked_at = ?3 WHERE id = ?1 AND user = ?2 AND revoked_at IS NULL";
+    // Whether an authorization of this user and app holds, and they do.
+    GrantHolds = "SELECT 1 FROM authorization g CROSS JOIN account a ON a.user = g.user CROSS JOIN app p ON p.id = g.app \
+        WHERE g.id = ?1 AND g.user = ?2 AND g.app = ?3 AND g.revoked_at IS NULL AND NOT a.disabled AND p.disabled_at IS NULL";
+    TakeTicket = "INSERT INTO ticket (digest, at) VALUES (?1, ?2)";
+    Code = concat!("SELECT ", code_cols!(), " FROM code WHERE digest = ?1");
+    InsertCode = concat!("INSERT INTO code (", code_cols!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
+    SpendCode = "UPDATE code SET used_at = ?2 WHERE digest = ?1 AND used_at IS NULL";
+    CodeGave = "UPDATE code SET refresh = ?2 WHERE digest = ?1";
+    InsertSession = "INSERT INTO session (digest, user, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)";
+    BrowserSession = "SELECT s.user, s.created_at, s.expires_at, a.tier, a.disabled \
+        FROM session s CROSS JOIN account a ON a.user = s.user WHERE s.digest = ?1";
+    EndSession = "DELETE FROM session WHERE digest = ?1";
+    EndSessions = "DELETE FROM session WHERE user = ?1 AND digest IS NOT ?2";
+    Strikes = "SELECT count, last_at FROM strikes WHERE key = ?1";
+    PutStrikes = "INSERT INTO strikes (key, count, last_at) VALUES (?1, ?2, ?3) \
+        ON CONFLICT (key) DO UPDATE SET count = excluded.count, last_at = excluded.last_at";
+    DropStrikes = "DELETE FROM strikes WHERE key = ?1";
+    // At most so many at once, so that nobody waits long for the writer.
+    SweepTokens = "DELETE FROM token WHERE id IN \
+        (SELECT id FROM token WHERE kind = 'access' AND expires_at < ?1 LIMIT ?2)";
+    SweepCodes = "DELETE FROM code WHERE digest IN (SELECT digest FROM code WHERE expires_at < ?1 LIMIT ?2)";
+    SweepSessions = "DELETE FROM session WHERE digest IN (SELECT digest FROM session WHERE expires_at < ?1 LIMIT ?2)";
+    SweepTickets = "DELETE FROM ticket WHERE digest IN (SELECT digest FROM ticket WHERE at < ?1 LIMIT ?2)";
+    SweepStrikes = "DELETE FROM strikes WHERE key IN (SELECT key FROM strikes WHERE last_at < ?1 LIMIT ?2)";
 }
 
 #[cfg(test)]

@@ -95,16 +95,15 @@ impl SqliteStore {
     /// When the file cannot be read.
     pub fn max_gid(&self) -> Result<Option<Gid>, StoreError> {
         self.readers.read(|session| {
-            let node = session
-                .one(Sql::MaxNode, [], |row| maybe_gid(row, 0))
-                .map_err(failed)?;
-            let token = session
-                .one(Sql::MaxToken, [], |row| maybe_gid(row, 0))
-                .map_err(failed)?;
-            let aux = session
+            let mut most = session
                 .one(Sql::GetMeta, [FLOOR], |row| maybe_gid(row, 0))
-                .map_err(failed)?;
-            Ok(node.flatten().max(token.flatten()).max(aux.flatten()))
+                .map_err(failed)?
+                .flatten();
+            for sql in [Sql::MaxNode, Sql::MaxToken, Sql::MaxApp, Sql::MaxGrant] {
+                let used = session.one(sql, [], |row| maybe_gid(row, 0));
+                most = most.max(used.map_err(failed)?.flatten());
+            }
+            Ok(most)
         })
     }
 

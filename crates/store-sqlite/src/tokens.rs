@@ -1,17 +1,14 @@
 //! Tokens, accounts and logins, in the same file and through the same writer.
+use crate::rows::{self, account, millis, number, refused, unavailable};
 use crate::session::{Session, gid};
 use crate::sql::Sql;
 use crate::store::SqliteStore;
 use async_trait::async_trait;
-use rusqlite::{ErrorCode, Row};
+use rusqlite::Row;
 use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::record::fold_email;
-use workgraph_auth::{
-    Account, Digest, Login, ScopeSet, Secret, StoreError, Tier, TokenKind, TokenRecord, TokenStore,
-};
-use workgraph_core::graph;
-use workgraph_core::time::Time;
+use workgraph_auth::{Account, Digest, Login, Secret, StoreError, Tier, TokenRecord, TokenStore};
 
 /// A token with its account, as the cache keeps it.
 pub(crate) type Found = Arc<(TokenRecord, Account)>;
@@ -59,12 +56,22 @@ fn insert(session: &mut Session<'_>, record: &TokenRecord) -> Result<bool, Store
     {
         return Err(StoreError::NoAccount);
     }
+    keep(session, record, None)?;
+    Ok(true)
+}
+
+/// Keeps a new token that hangs on this refresh token, or stands alone.
+pub(crate) fn keep(
+    session: &mut Session<'_>,
+    record: &TokenRecord,
+    refresh: Option<u64>,
+) -> Result<(), StoreError> {
     let maybe = |n: Option<u64>| n.map(number).transpose();
     let params = rusqlite::params![
         number(record.id)?,
         record.digest.0,
         record.kind.name(),
-        user,
+        number(record.user)?,
         maybe(record.app)?,
         maybe(record.grant)?,
         maybe(record.workspace)?,
@@ -74,9 +81,12 @@ fn insert(session: &mut Session<'_>, record: &TokenRecord) -> Result<bool, Store
         record.expires_at.map(millis),
         record.revoked_at.map(millis),
         record.last_used_at.map(millis),
+        maybe(refresh)?,
     ];
-    session.run(Sql::InsertToken, params).map_err(refused)?;
-    Ok(true)
+    session
+        .run(Sql::InsertToken, params)
+        .map(drop)
+        .map_err(refused)
 }
 
 fn put_account(
@@ -98,77 +108,9 @@ fn put_account(
     Ok(true)
 }
 
-fn refused(error: rusqlite::Error) -> StoreError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::ConstraintViolation) => StoreError::Conflict,
-        _ => StoreError::Unavailable(error.to_string()),
-    }
-}
-
-fn unavailable(error: graph::StoreError) -> StoreError {
-    StoreError::Unavailable(error.to_string())
-}
-
-fn number(n: u64) -> Result<i64, StoreError> {
-    i64::try_from(n).map_err(|_| StoreError::Unavailable(format!("{n} is too large to be kept")))
-}
-
-fn millis(at: SystemTime) -> i64 {
-    Time::from_system(at).millis()
-}
-
-fn time(row: &Row<'_>, at: usize) -> rusqlite::Result<SystemTime> {
-    row.get(at).map(|ms| Time::from_millis(ms).to_system())
-}
-
-fn maybe_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<SystemTime>> {
-    let ms: Option<i64> = row.get(at)?;
-    Ok(ms.map(|ms| Time::from_millis(ms).to_system()))
-}
-
-fn maybe_number(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
-    let n: Option<i64> = row.get(at)?;
-    Ok(n.and_then(|n| u64::try_from(n).ok()))
-}
-
-fn unreadable(at: usize, what: &str) -> rusqlite::Error {
-    let why = format!("not a {what} this program knows");
-    rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, why.into())
-}
-
-fn record(row: &Row<'_>) -> rusqlite::Result<TokenRecord> {
-    let kind = TokenKind::named(row.get_ref(2)?.as_str()?)
-        .ok_or_else(|| unreadable(2, "kind of token"))?;
-    Ok(TokenRecord {
-        id: gid(row, 0)?.get(),
-        digest: Digest(row.get(1)?),
-        kind,
-        user: gid(row, 3)?.get(),
-        app: maybe_number(row, 4)?,
-        grant: maybe_number(row, 5)?,
-        workspace: maybe_number(row, 6)?,
-        scopes: ScopeSet::parse(row.get_ref(7)?.as_str()?)
-            .map_err(|_| unreadable(7, "set of scopes"))?,
-        description: row.get(8)?,
-        created_at: time(row, 9)?,
-        expires_at: maybe_time(row, 10)?,
-        revoked_at: maybe_time(row, 11)?,
-        last_used_at: maybe_time(row, 12)?,
-    })
-}
-
-/// The account whose tier and switch are in these two columns.
-fn account(row: &Row<'_>, user: u64, at: usize) -> rusqlite::Result<Account> {
-    let tier = if row.get(at)? { Tier::Paid } else { Tier::Free };
-    Ok(Account {
-        user,
-        tier,
-        disabled: row.get(at + 1)?,
-    })
-}
-
 impl SqliteStore {
-    fn one_row<T>(
+    /// Reads at most one row of one statement, in a snapshot of its own.
+    pub(crate) fn one_row<T>(
         &self,
         sql: Sql,
         params: impl rusqlite::Params,
@@ -178,6 +120,24 @@ impl SqliteStore {
             .readers
             .read(|s| s.one(sql, params, read).map_err(crate::error::failed));
         found.map_err(unavailable)
+    }
+
+    /// Reads every row of one statement, in a snapshot of its own.
+    pub(crate) fn all_rows<T>(
+        &self,
+        sql: Sql,
+        params: impl rusqlite::Params,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut all = Vec::new();
+        let done = self.readers.read(|session| {
+            let each = |row: &Row<'_>| read(row).map(|value| all.push(value));
+            session
+                .each(sql, params, each)
+                .map_err(crate::error::failed)
+        });
+        done.map_err(unavailable)?;
+        Ok(all)
     }
 }
 
@@ -189,11 +149,7 @@ impl TokenStore for SqliteStore {
         if let Some(found) = cache.get(digest, epoch) {
             return Ok(Some((*found).clone()));
         }
-        let found = self.one_row(Sql::TokenByDigest, [digest.0], |row| {
-            let record = record(row)?;
-            let account = account(row, record.user, 13)?;
-            Ok((record, account))
-        })?;
+        let found = self.one_row(Sql::TokenByDigest, [digest.0], rows::found)?;
         if let Some(found) = &found {
             cache.put(*digest, Arc::new(found.clone()), epoch);
         }
@@ -214,16 +170,7 @@ impl TokenStore for SqliteStore {
     }
 
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError> {
-        let user = number(user)?;
-        let mut all = Vec::new();
-        let read = self.readers.read(|session| {
-            let each = |row: &Row<'_>| record(row).map(|r| all.push(r));
-            session
-                .each(Sql::TokensOfUser, [user], each)
-                .map_err(crate::error::failed)
-        });
-        read.map_err(unavailable)?;
-        Ok(all)
+        self.all_rows(Sql::TokensOfUser, [number(user)?], rows::left)
     }
 
     async fn touch(&self, used: &[(u64, SystemTime)]) -> Result<(), StoreError> {

@@ -34,6 +34,35 @@ pub(crate) struct Caches {
 pub(crate) enum Job {
     Graph(Task<Changes, Committed, StoreError>),
     Token(Task<TokenChange, bool, TokenError>),
+    Other(Box<dyn Work>),
+}
+
+/// Work that is told by what it does, of whatever outcome.
+pub(crate) trait Work: Send {
+    /// Does it; true if what it wrote is to be kept.
+    fn run(&mut self, session: &mut Session<'_>) -> bool;
+    /// Why it failed.
+    fn failure(&self) -> Option<String>;
+    /// Gives the outcome to whoever waits, or the failure of the whole batch.
+    fn answer(self: Box<Self>, failure: Option<&str>);
+}
+
+impl<W, T> Work for Task<W, T, TokenError>
+where
+    W: Fn(&mut Session<'_>) -> Result<T, TokenError> + Send,
+    T: Send,
+{
+    fn run(&mut self, session: &mut Session<'_>) -> bool {
+        let done = attempt(|| (self.work)(session));
+        self.settle(done.unwrap_or_else(|| Err(TokenError::Unavailable(PANICKED.into()))))
+    }
+    fn failure(&self) -> Option<String> {
+        Task::failure(self)
+    }
+    fn answer(self: Box<Self>, failure: Option<&str>) {
+        let otherwise = failure.map_or(Ok(()), |why| Err(TokenError::Unavailable(why.into())));
+        Task::answer(*self, otherwise);
+    }
 }
 
 /// What to do, what came of it, and who waits for that.
@@ -87,6 +116,7 @@ impl Job {
                 let done = attempt(|| task.work.apply(session));
                 task.settle(done.unwrap_or_else(|| Err(TokenError::Unavailable(PANICKED.into()))))
             }
+            Self::Other(work) => work.run(session),
         }
     }
     /// Why it failed.
@@ -94,6 +124,7 @@ impl Job {
         let why = match self {
             Self::Graph(task) => task.failure(),
             Self::Token(task) => task.failure(),
+            Self::Other(work) => work.failure(),
         };
         why.unwrap_or_default()
     }
@@ -106,6 +137,7 @@ impl Job {
             Self::Token(task) => {
                 task.answer(failure.map_or(Ok(()), |why| Err(TokenError::Unavailable(why.into()))))
             }
+            Self::Other(work) => work.answer(failure),
         }
     }
 }
@@ -166,6 +198,19 @@ impl Writer {
         let (task, answer) = Task::new(change);
         let closed = || TokenError::Unavailable(CLOSED.into());
         self.send(Job::Token(task)).await.ok_or_else(closed)?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Does some work in a transaction; an error undoes it. Work that changes what tokens are worth
+    /// says so in [`Session::tokens`].
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Session<'_>) -> Result<T, TokenError> + Send + 'static,
+    ) -> Result<T, TokenError> {
+        let (task, answer) = Task::new(work);
+        let closed = || TokenError::Unavailable(CLOSED.into());
+        let job = Job::Other(Box::new(task));
+        self.send(job).await.ok_or_else(closed)?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 

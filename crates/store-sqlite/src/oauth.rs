@@ -1,0 +1,182 @@
+//! Apps, authorizations, codes and sessions, in the same file and through the same writer.
+mod writes;
+
+use crate::rows::{self, number, refused};
+use crate::sql::Sql;
+use crate::store::SqliteStore;
+use async_trait::async_trait;
+use std::time::{Duration, SystemTime};
+use workgraph_auth::{
+    Account, Allow, App, Authorization, Code, Digest, OAuthStore, Redeemed, Session, StoreError,
+    TokenRecord, Tokens,
+};
+
+#[async_trait]
+impl OAuthStore for SqliteStore {
+    async fn put_app(&self, app: App, was: Option<&App>) -> Result<(), StoreError> {
+        let was = was.cloned();
+        self.writer
+            .work(move |session| {
+                // One app does not become another.
+                match &was {
+                    Some(was) if was.id != app.id => Err(StoreError::Conflict),
+                    _ => writes::put_app(session, &app, was.as_ref()),
+                }
+            })
+            .await
+    }
+
+    async fn app(&self, id: u64) -> Result<Option<App>, StoreError> {
+        // A number that cannot be kept, from anybody's request, is no app's.
+        let Ok(id) = i64::try_from(id) else {
+            return Ok(None);
+        };
+        self.one_row(Sql::App, [id], |row| rows::app(row, 0))
+    }
+
+    async fn apps(&self, owner: Option<u64>) -> Result<Vec<App>, StoreError> {
+        match owner {
+            Some(owner) => {
+                self.all_rows(Sql::AppsOfOwner, [number(owner)?], |row| rows::app(row, 0))
+            }
+            None => self.all_rows(Sql::Apps, [], |row| rows::app(row, 0)),
+        }
+    }
+
+    async fn allow(&self, allow: Allow) -> Result<Authorization, StoreError> {
+        self.writer
+            .work(move |session| writes::allow(session, &allow))
+            .await
+    }
+
+    async fn authorization(
+        &self,
+        user: u64,
+        app: u64,
+    ) -> Result<Option<Authorization>, StoreError> {
+        let (Ok(user), Ok(app)) = (i64::try_from(user), i64::try_from(app)) else {
+            return Ok(None);
+        };
+        self.one_row(Sql::Standing, (user, app), |row| {
+            rows::authorization(row, 0)
+        })
+    }
+
+    async fn authorizations(&self, user: u64) -> Result<Vec<Authorization>, StoreError> {
+        self.all_rows(Sql::GrantsOfUser, [number(user)?], |row| {
+            rows::authorization(row, 0)
+        })
+    }
+
+    async fn deauthorize(&self, id: u64, user: u64, now: SystemTime) -> Result<bool, StoreError> {
+        if i64::try_from(id).is_err() {
+            return Ok(false);
+        }
+        self.writer
+            .work(move |session| writes::deauthorize(session, id, user, now))
+            .await
+    }
+
+    async fn code(&self, digest: &Digest) -> Result<Option<Code>, StoreError> {
+        self.one_row(Sql::Code, [digest.0], rows::code)
+    }
+
+    async fn redeem(
+        &self,
+        code: &Digest,
+        tokens: Option<Tokens>,
+        now: SystemTime,
+    ) -> Result<Redeemed, StoreError> {
+        let code = *code;
+        self.writer
+            .work(move |session| writes::redeem(session, &code, tokens.as_ref(), now))
+            .await
+    }
+
+    async fn refresh(
+        &self,
+        refresh: u64,
+        access: TokenRecord,
+        now: SystemTime,
+    ) -> Result<Option<TokenRecord>, StoreError> {
+        self.writer
+            .work(move |session| writes::refresh(session, refresh, &access, now))
+            .await
+    }
+
+    async fn start_session(&self, session: Session) -> Result<(), StoreError> {
+        self.writer
+            .work(move |open| writes::start_session(open, &session))
+            .await
+    }
+
+    async fn session(&self, digest: &Digest) -> Result<Option<(Session, Account)>, StoreError> {
+        let digest = *digest;
+        self.one_row(Sql::BrowserSession, [digest.0], |row| {
+            let user = rows::whole(row, 0)?;
+            let session = Session {
+                digest,
+                user,
+                created_at: rows::time(row, 1)?,
+                expires_at: rows::time(row, 2)?,
+            };
+            Ok((session, rows::account(row, user, 3)?))
+        })
+    }
+
+    async fn end_session(&self, digest: &Digest) -> Result<(), StoreError> {
+        self.drop_row(Sql::EndSession, *digest).await
+    }
+
+    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Result<(), StoreError> {
+        let user = number(user)?;
+        self.writer
+            .work(move |session| {
+                let params = (user, but.map(|digest| digest.0));
+                session
+                    .run(Sql::EndSessions, params)
+                    .map(drop)
+                    .map_err(refused)
+            })
+            .await
+    }
+
+    async fn attempt_login(
+        &self,
+        key: &Digest,
+        now: SystemTime,
+    ) -> Result<Option<Duration>, StoreError> {
+        let key = *key;
+        self.writer
+            .work(move |session| writes::attempt_login(session, &key, now))
+            .await
+    }
+
+    async fn forgive_login(&self, key: &Digest) -> Result<(), StoreError> {
+        self.drop_row(Sql::DropStrikes, *key).await
+    }
+
+    async fn sweep(&self, before: SystemTime) -> Result<u64, StoreError> {
+        let mut gone = 0;
+        loop {
+            let round = self
+                .writer
+                .work(move |session| writes::sweep(session, before))
+                .await?;
+            gone += round;
+            // Less than one table's share of a round: no table had more.
+            if round < writes::ROUND {
+                return Ok(gone);
+            }
+        }
+    }
+}
+
+impl SqliteStore {
+    /// Drops the row with this key, if there is one.
+    async fn drop_row(&self, sql: Sql, key: Digest) -> Result<(), StoreError> {
+        self.writer
+            .work(move |session| session.run(sql, [key.0]).map(drop).map_err(refused))
+            .await
+    }
+}

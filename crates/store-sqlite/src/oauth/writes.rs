@@ -1,0 +1,274 @@
+//! What the writer does about apps, authorizations, codes, sessions and login attempts.
+//!
+//! Each function runs in a transaction of its own, and an error undoes all of it. What happens once
+//! is decided by how many rows a conditional write changed, or by a key that is taken.
+use crate::rows::{self, millis, number, numbers_text, redirects_text, refused};
+use crate::session::{Session, maybe_gid};
+use crate::sql::Sql;
+use crate::tokens::keep;
+use rusqlite::types::Value;
+use std::time::{Duration, SystemTime};
+use workgraph_auth::session::{STRIKES_LIFETIME, Strikes};
+use workgraph_auth::{
+    Allow, App, Authorization, Code, Digest, Redeemed, StoreError, TokenKind, TokenRecord, Tokens,
+};
+
+/// The most rows of one table that one round of a sweep takes.
+pub(super) const ROUND: u64 = 2_000;
+
+type Done<T> = Result<T, StoreError>;
+
+/// Whether a statement finds a row.
+fn finds(session: &mut Session<'_>, sql: Sql, params: impl rusqlite::Params) -> Done<bool> {
+    let row = session.one(sql, params, |_| Ok(())).map_err(refused)?;
+    Ok(row.is_some())
+}
+
+/// The columns of an app.
+fn app_values(app: &App) -> Done<[Value; 10]> {
+    let maybe = |at: Option<SystemTime>| Value::from(at.map(millis));
+    Ok([
+        number(app.id)?.into(),
+        app.name.clone().into(),
+        app.secret.map(|digest| digest.0.to_vec()).into(),
+        redirects_text(&app.redirects).into(),
+        app.scopes.set().to_string().into(),
+        numbers_text(&app.distribution).into(),
+        numbers_text(&app.disabled_in).into(),
+        number(app.owner)?.into(),
+        millis(app.created_at).into(),
+        maybe(app.disabled_at),
+    ])
+}
+
+/// Creates an app, or replaces it if it is what it was.
+pub(super) fn put_app(session: &mut Session<'_>, app: &App, was: Option<&App>) -> Done<()> {
+    let (sql, values) = match was {
+        None => (Sql::InsertApp, app_values(app)?.to_vec()),
+        Some(was) => {
+            let both = [app_values(app)?, app_values(was)?];
+            (Sql::ReplaceApp, both.concat())
+        }
+    };
+    let params = rusqlite::params_from_iter(values);
+    if session.run(sql, params).map_err(refused)? == 0 {
+        return Err(StoreError::Conflict);
+    }
+    session.tokens = true;
+    Ok(())
+}
+
+/// Keeps a user's yes.
+pub(super) fn allow(session: &mut Session<'_>, allow: &Allow) -> Done<Authorization> {
+    let new = &allow.authorization;
+    let (user, app) = (number(new.user)?, number(new.app)?);
+    let disabled: Option<bool> = session
+        .one(Sql::Account, [user], |row| row.get(1))
+        .map_err(refused)?;
+    if disabled != Some(false) {
+        return Err(StoreError::NoAccount);
+    }
+    if !finds(session, Sql::LiveApp, [app])? {
+        return Err(StoreError::Conflict);
+    }
+    session
+        .run(Sql::TakeTicket, (allow.ticket.0, millis(allow.at)))
+        .map_err(refused)?;
+    let scopes = new.scopes.to_string();
+    let again = session
+        .run(Sql::Regrant, (user, app, &scopes))
+        .map_err(refused)?;
+    if again == 0 {
+        let params = (number(new.id)?, user, app, &scopes, millis(new.created_at));
+        session.run(Sql::InsertGrant, params).map_err(refused)?;
+    }
+    let stands = session
+        .one(Sql::Standing, (user, app), |row| {
+            rows::authorization(row, 0)
+        })
+        .map_err(refused)?
+        .ok_or_else(|| lost("an authorization"))?;
+    if let Some(code) = &allow.code {
+        insert_code(session, code, stands.id)?;
+    }
+    session.tokens = true;
+    Ok(stands)
+}
+
+fn insert_code(session: &mut Session<'_>, code: &Code, grant: u64) -> Done<()> {
+    let params = rusqlite::params![
+        code.digest.0,
+        number(code.app)?,
+        number(code.user)?,
+        number(grant)?,
+        code.redirect,
+        code.challenge.map(|challenge| challenge.to_string()),
+        code.scopes.to_string(),
+        code.nonce,
+        millis(code.auth_time),
+        millis(code.created_at),
+        millis(code.expires_at),
+        code.used_at.map(millis),
+        code.refresh.map(number).transpose()?,
+    ];
+    session
+        .run(Sql::InsertCode, params)
+        .map(drop)
+        .map_err(refused)
+}
+
+fn lost(what: &str) -> StoreError {
+    StoreError::Unavailable(format!("{what} that was just written is not there"))
+}
+
+/// Withdraws an authorization.
+pub(super) fn deauthorize(
+    session: &mut Session<'_>,
+    id: u64,
+    user: u64,
+    now: SystemTime,
+) -> Done<bool> {
+    let params = (number(id)?, number(user)?, millis(now));
+    let done = session.run(Sql::RevokeGrant, params).map_err(refused)? > 0;
+    session.tokens |= done;
+    Ok(done)
+}
+
+/// Spends a code, for tokens if there are any and everything stands.
+pub(super) fn redeem(
+    session: &mut Session<'_>,
+    digest: &Digest,
+    tokens: Option<&Tokens>,
+    now: SystemTime,
+) -> Done<Redeemed> {
+    let first = session
+        .run(Sql::SpendCode, (digest.0, millis(now)))
+        .map_err(refused)?
+        > 0;
+    let code = session
+        .one(Sql::Code, [digest.0], rows::code)
+        .map_err(refused)?;
+    let Some(code) = code else {
+        return Ok(Redeemed::Unknown);
+    };
+    if !first {
+        if let Some(refresh) = code.refresh {
+            let params = (number(refresh)?, millis(now));
+            let killed = session.run(Sql::RevokeToken, params).map_err(refused)?;
+            session.tokens |= killed > 0;
+        }
+        return Ok(Redeemed::Replayed);
+    }
+    let Some(Tokens { access, refresh }) = tokens else {
+        return Ok(Redeemed::Spent);
+    };
+    let grant = (number(code.grant)?, number(code.user)?, number(code.app)?);
+    if !finds(session, Sql::GrantHolds, grant)? {
+        return Ok(Redeemed::Spent);
+    }
+    session
+        .run(Sql::CodeGave, (digest.0, number(refresh.id)?))
+        .map_err(refused)?;
+    keep(session, refresh, Some(refresh.id))?;
+    keep(session, access, Some(refresh.id))?;
+    session.tokens = true;
+    kept(session, access.id).map(|record| Redeemed::Issued(Box::new(record)))
+}
+
+/// A token that was just kept, as its lineage leaves it.
+fn kept(session: &mut Session<'_>, id: u64) -> Done<TokenRecord> {
+    let found = session
+        .one(Sql::TokenById, [number(id)?], rows::left)
+        .map_err(refused)?;
+    found.ok_or_else(|| lost("a token"))
+}
+
+/// Keeps an access token bought with a refresh token, if that is alive.
+pub(super) fn refresh(
+    session: &mut Session<'_>,
+    refresh: u64,
+    access: &TokenRecord,
+    now: SystemTime,
+) -> Done<Option<TokenRecord>> {
+    let with = session
+        .one(Sql::TokenById, [number(refresh)?], rows::found)
+        .map_err(refused)?;
+    let alive = with.is_some_and(|(with, account)| {
+        with.kind == TokenKind::Refresh
+            && (with.user, with.app, with.grant) == (access.user, access.app, access.grant)
+            && with.is_sound()
+            && with.revoked_at.is_none()
+            && with.expires_at.is_none_or(|end| now < end)
+            && !account.disabled
+    });
+    if !alive {
+        return Ok(None);
+    }
+    keep(session, access, Some(refresh))?;
+    session.tokens = true;
+    kept(session, access.id).map(Some)
+}
+
+/// Keeps a new browser session.
+pub(super) fn start_session(session: &mut Session<'_>, new: &workgraph_auth::Session) -> Done<()> {
+    let user = number(new.user)?;
+    if !finds(session, Sql::Account, [user])? {
+        return Err(StoreError::NoAccount);
+    }
+    let (start, end) = (millis(new.created_at), millis(new.expires_at));
+    session
+        .run(Sql::InsertSession, (new.digest.0, user, start, end))
+        .map(drop)
+        .map_err(refused)
+}
+
+/// Counts an attempt at logging in, or says how long it must wait.
+pub(super) fn attempt_login(
+    session: &mut Session<'_>,
+    key: &Digest,
+    now: SystemTime,
+) -> Done<Option<Duration>> {
+    let before = session
+        .one(Sql::Strikes, [key.0], |row| {
+            Ok(Strikes {
+                count: row.get(0)?,
+                last_at: rows::time(row, 1)?,
+            })
+        })
+        .map_err(refused)?;
+    match Strikes::attempt(before, now) {
+        Ok(Strikes { count, last_at }) => session
+            .run(Sql::PutStrikes, (key.0, count, millis(last_at)))
+            .map(|_| None)
+            .map_err(refused),
+        Err(wait) => Ok(Some(wait)),
+    }
+}
+
+/// One round of a sweep; says how many rows went. Fewer than [`ROUND`] were the last ones.
+pub(super) fn sweep(session: &mut Session<'_>, before: SystemTime) -> Done<u64> {
+    let most = number(ROUND)?;
+    // The numbers of tokens that go are not given out again.
+    let highest = session
+        .one(Sql::MaxToken, [], |row| maybe_gid(row, 0))
+        .map_err(refused)?;
+    let end = millis(before);
+    let tokens = session
+        .run(Sql::SweepTokens, (end, most))
+        .map_err(refused)?;
+    if let Some(highest) = highest.flatten().filter(|_| tokens > 0) {
+        session.raise_floor(highest).map_err(refused)?;
+        session.tokens = true;
+    }
+    let lifetime = i64::try_from(STRIKES_LIFETIME.as_millis()).unwrap_or(i64::MAX);
+    let mut gone = tokens;
+    for (sql, end) in [
+        (Sql::SweepCodes, end),
+        (Sql::SweepSessions, end),
+        (Sql::SweepTickets, end),
+        (Sql::SweepStrikes, end.saturating_sub(lifetime)),
+    ] {
+        gone += session.run(sql, (end, most)).map_err(refused)?;
+    }
+    Ok(gone as u64)
+}

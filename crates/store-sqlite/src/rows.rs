@@ -1,0 +1,217 @@
+//! Rows of tokens, accounts, apps, authorizations and codes, and the values they stand for.
+use crate::session::gid;
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{ErrorCode, Row};
+use std::time::SystemTime;
+use workgraph_auth::authorization::{Lineage, as_left};
+use workgraph_auth::pkce::Challenge;
+use workgraph_auth::{
+    Account, App, Authorization, Code, Digest, Loopback, RedirectUri, Registered, ScopeSet,
+    StoreError, Tier, TokenKind, TokenRecord,
+};
+use workgraph_core::graph;
+use workgraph_core::time::Time;
+
+/// Where the columns of a token's lineage begin, and those of its account.
+const REFRESH_ID: usize = 13;
+const AUTHORIZATION: usize = 14;
+const APP: usize = 20;
+const REFRESH: usize = 30;
+const ACCOUNT: usize = 43;
+
+/// The error of a write: a broken constraint is something taken.
+pub(crate) fn refused(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation) => StoreError::Conflict,
+        _ => StoreError::Unavailable(error.to_string()),
+    }
+}
+
+/// The error of a read.
+pub(crate) fn unavailable(error: graph::StoreError) -> StoreError {
+    StoreError::Unavailable(error.to_string())
+}
+
+/// A number as it is kept.
+pub(crate) fn number(n: u64) -> Result<i64, StoreError> {
+    i64::try_from(n).map_err(|_| StoreError::Unavailable(format!("{n} is too large to be kept")))
+}
+
+/// A time as it is kept.
+pub(crate) fn millis(at: SystemTime) -> i64 {
+    Time::from_system(at).millis()
+}
+
+/// The time in a column.
+pub(crate) fn time(row: &Row<'_>, at: usize) -> rusqlite::Result<SystemTime> {
+    row.get(at).map(|ms| Time::from_millis(ms).to_system())
+}
+
+fn maybe_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<SystemTime>> {
+    let ms: Option<i64> = row.get(at)?;
+    Ok(ms.map(|ms| Time::from_millis(ms).to_system()))
+}
+
+/// The number in a column.
+pub(crate) fn whole(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    let n: i64 = row.get(at)?;
+    u64::try_from(n).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, n))
+}
+
+fn maybe_number(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
+    let n: Option<i64> = row.get(at)?;
+    Ok(n.and_then(|n| u64::try_from(n).ok()))
+}
+
+fn unreadable(at: usize, what: &str) -> rusqlite::Error {
+    let why = format!("not a {what} this program knows");
+    rusqlite::Error::FromSqlConversionFailure(at, Type::Text, why.into())
+}
+
+fn scopes(row: &Row<'_>, at: usize) -> rusqlite::Result<ScopeSet> {
+    ScopeSet::parse(row.get_ref(at)?.as_str()?).map_err(|_| unreadable(at, "set of scopes"))
+}
+
+/// The numbers of a list as it is kept.
+pub(crate) fn numbers_text(list: &[u64]) -> String {
+    let texts: Vec<String> = list.iter().map(u64::to_string).collect();
+    texts.join(" ")
+}
+
+fn numbers(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<u64>> {
+    let texts = row.get_ref(at)?.as_str()?.split_ascii_whitespace();
+    let all: Result<_, _> = texts.map(str::parse).collect();
+    all.map_err(|_| unreadable(at, "list of numbers"))
+}
+
+/// Redirect URLs as they are kept: none has a line end in it.
+pub(crate) fn redirects_text(list: &[RedirectUri]) -> String {
+    let texts: Vec<&str> = list.iter().map(RedirectUri::as_str).collect();
+    texts.join("\n")
+}
+
+fn redirects(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<RedirectUri>> {
+    let texts = row.get_ref(at)?.as_str()?.lines();
+    let all: Result<_, _> = texts
+        .map(|text| RedirectUri::register(text, Loopback::Allowed))
+        .collect();
+    all.map_err(|_| unreadable(at, "list of redirect URLs"))
+}
+
+/// What begins at a column, unless that is null: then there is no such row.
+fn joined<T>(
+    row: &Row<'_>,
+    from: usize,
+    read: impl FnOnce(&Row<'_>, usize) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Option<T>> {
+    match row.get_ref(from)? {
+        ValueRef::Null => Ok(None),
+        _ => read(row, from).map(Some),
+    }
+}
+
+/// The token as it is kept, without a look at what it hangs on.
+fn record(row: &Row<'_>, from: usize) -> rusqlite::Result<TokenRecord> {
+    let kind = TokenKind::named(row.get_ref(from + 2)?.as_str()?)
+        .ok_or_else(|| unreadable(from + 2, "kind of token"))?;
+    Ok(TokenRecord {
+        id: gid(row, from)?.get(),
+        digest: Digest(row.get(from + 1)?),
+        kind,
+        user: gid(row, from + 3)?.get(),
+        app: maybe_number(row, from + 4)?,
+        grant: maybe_number(row, from + 5)?,
+        workspace: maybe_number(row, from + 6)?,
+        scopes: scopes(row, from + 7)?,
+        description: row.get(from + 8)?,
+        created_at: time(row, from + 9)?,
+        expires_at: maybe_time(row, from + 10)?,
+        revoked_at: maybe_time(row, from + 11)?,
+        last_used_at: maybe_time(row, from + 12)?,
+    })
+}
+
+/// The token as its lineage, in the same row, leaves it.
+pub(crate) fn left(row: &Row<'_>) -> rusqlite::Result<TokenRecord> {
+    let kept = record(row, 0)?;
+    if row.get_ref(REFRESH_ID)? == ValueRef::Null {
+        return Ok(kept);
+    }
+    let authorization = joined(row, AUTHORIZATION, authorization)?;
+    let app = joined(row, APP, app)?;
+    let refresh = joined(row, REFRESH, record)?;
+    let lineage = Lineage {
+        authorization: authorization.as_ref(),
+        app: app.as_ref(),
+        refresh: refresh.as_ref(),
+    };
+    Ok(as_left(&kept, lineage))
+}
+
+/// The token as its lineage leaves it, and its account.
+pub(crate) fn found(row: &Row<'_>) -> rusqlite::Result<(TokenRecord, Account)> {
+    let left = left(row)?;
+    let account = account(row, left.user, ACCOUNT)?;
+    Ok((left, account))
+}
+
+/// The account whose tier and switch are in these two columns.
+pub(crate) fn account(row: &Row<'_>, user: u64, at: usize) -> rusqlite::Result<Account> {
+    let tier = if row.get(at)? { Tier::Paid } else { Tier::Free };
+    Ok(Account {
+        user,
+        tier,
+        disabled: row.get(at + 1)?,
+    })
+}
+
+/// The authorization that begins at a column.
+pub(crate) fn authorization(row: &Row<'_>, from: usize) -> rusqlite::Result<Authorization> {
+    Ok(Authorization {
+        id: whole(row, from)?,
+        user: whole(row, from + 1)?,
+        app: whole(row, from + 2)?,
+        scopes: scopes(row, from + 3)?,
+        created_at: time(row, from + 4)?,
+        revoked_at: maybe_time(row, from + 5)?,
+    })
+}
+
+/// The app that begins at a column.
+pub(crate) fn app(row: &Row<'_>, from: usize) -> rusqlite::Result<App> {
+    let secret: Option<[u8; 32]> = row.get(from + 2)?;
+    Ok(App {
+        id: whole(row, from)?,
+        name: row.get(from + 1)?,
+        secret: secret.map(Digest),
+        redirects: redirects(row, from + 3)?,
+        scopes: Registered::from_set(scopes(row, from + 4)?),
+        distribution: numbers(row, from + 5)?,
+        disabled_in: numbers(row, from + 6)?,
+        owner: whole(row, from + 7)?,
+        created_at: time(row, from + 8)?,
+        disabled_at: maybe_time(row, from + 9)?,
+    })
+}
+
+/// The code in a row.
+pub(crate) fn code(row: &Row<'_>) -> rusqlite::Result<Code> {
+    let challenge = joined(row, 5, |row, at| {
+        Challenge::parse(row.get_ref(at)?.as_str()?).ok_or_else(|| unreadable(at, "challenge"))
+    })?;
+    Ok(Code {
+        digest: Digest(row.get(0)?),
+        app: whole(row, 1)?,
+        user: whole(row, 2)?,
+        grant: whole(row, 3)?,
+        redirect: row.get(4)?,
+        challenge,
+        scopes: scopes(row, 6)?,
+        nonce: row.get(7)?,
+        auth_time: time(row, 8)?,
+        created_at: time(row, 9)?,
+        expires_at: time(row, 10)?,
+        used_at: maybe_time(row, 11)?,
+        refresh: maybe_number(row, 12)?,
+    })
+}

@@ -1,0 +1,252 @@
+//! Apps, authorizations, codes and sessions: the promises, the laws, and what a closed store keeps.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use workgraph_auth::authorization::Authorization;
+use workgraph_auth::conformance::{OAUTH_CASES, block_on, laws};
+use workgraph_auth::{
+    Account, Allow, App, Code, Digest, OAuthStore, Redeemed, Registered, ScopeSet, Session, Tier,
+    TokenKind, TokenRecord, TokenStore, Tokens,
+};
+use workgraph_store_sqlite::{Options, SqliteStore};
+use workgraph_testkit::Scratch;
+
+fn open(folder: &Scratch) -> SqliteStore {
+    SqliteStore::open(folder.path(), Options::default()).unwrap()
+}
+
+fn at(seconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_800_000_000 + seconds)
+}
+
+fn app() -> App {
+    App {
+        id: 40,
+        name: "App".to_owned(),
+        secret: Some(Digest([9; 32])),
+        redirects: Vec::new(),
+        scopes: Registered::Full,
+        distribution: vec![7, 5],
+        disabled_in: Vec::new(),
+        owner: 1,
+        created_at: at(0),
+        disabled_at: None,
+    }
+}
+
+/// A yes of user 1 to the app, with a code of this seed.
+fn allow(seed: u8) -> Allow {
+    let scopes = ScopeSet::parse("tasks:read openid").unwrap();
+    Allow {
+        ticket: Digest([seed; 32]),
+        at: at(1),
+        authorization: Authorization {
+            id: 9_000 + u64::from(seed),
+            user: 1,
+            app: 40,
+            scopes,
+            created_at: at(1),
+            revoked_at: None,
+        },
+        code: Some(Code {
+            digest: Digest([seed; 32]),
+            app: 40,
+            user: 1,
+            grant: 0,
+            redirect: "https://app.example/cb".to_owned(),
+            challenge: None,
+            scopes,
+            nonce: None,
+            auth_time: at(0),
+            created_at: at(1),
+            expires_at: at(61),
+            used_at: None,
+            refresh: None,
+        }),
+    }
+}
+
+/// An access token `id` and a refresh token `id + 1` for a code of this authorization.
+fn tokens(id: u8, grant: u64) -> Tokens {
+    let token = |kind, id: u8| TokenRecord {
+        kind,
+        app: Some(40),
+        grant: Some(grant),
+        scopes: ScopeSet::full(),
+        expires_at: (kind == TokenKind::Access).then(|| at(3600)),
+        ..TokenRecord::personal(u64::from(id), Digest([id; 32]), 1, at(2))
+    };
+    Tokens {
+        access: token(TokenKind::Access, id),
+        refresh: token(TokenKind::Refresh, id + 1),
+    }
+}
+
+/// A store where user 1 has allowed the app, with code 50 and authorization 9050.
+fn allowed(folder: &Scratch) -> SqliteStore {
+    let store = open(folder);
+    block_on(store.put_account(Account::new(1, Tier::Paid), None)).unwrap();
+    block_on(store.put_app(app(), None)).unwrap();
+    block_on(store.allow(allow(50))).unwrap();
+    store
+}
+
+#[test]
+fn sqlite_keeps_apps_as_the_port_says() {
+    let mut failed = Vec::new();
+    for (rule, case) in OAUTH_CASES {
+        let folder = Scratch::new("oauth");
+        let store = open(&folder);
+        failed.extend(block_on(case(&store)).err().map(|e| format!("{rule}: {e}")));
+        assert_eq!(store.check().unwrap(), Vec::<String>::new(), "{rule}");
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn the_laws_of_tokens_hold_over_random_runs() {
+    for seed in 1..=2 {
+        let folder = Scratch::new("laws");
+        let tally = block_on(laws::run(&open(&folder), seed, 1_500)).unwrap();
+        assert!(
+            tally.redeemed > 20 && tally.replayed > 0 && tally.refreshed > 20,
+            "{tally:?}"
+        );
+        assert!(
+            tally.alive > 50 && tally.dead > 50 && tally.cut > 0,
+            "{tally:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_kept_is_there_when_the_store_is_opened_again() {
+    let folder = Scratch::new("reopened");
+    let store = allowed(&folder);
+    block_on(store.allow(allow(60))).unwrap();
+    let redeemed = block_on(store.redeem(&Digest([50; 32]), Some(tokens(10, 9050)), at(2)));
+    assert!(matches!(redeemed, Ok(Redeemed::Issued(_))), "{redeemed:?}");
+    let session = Session::start(1, &[3; 32], at(3)).1;
+    block_on(store.start_session(session)).unwrap();
+    for _ in 0..5 {
+        assert_eq!(
+            block_on(store.attempt_login(&Digest([7; 32]), at(3))),
+            Ok(None)
+        );
+    }
+    let before = (
+        block_on(store.authorizations(1)).unwrap(),
+        block_on(store.code(&Digest([50; 32]))).unwrap(),
+        block_on(store.code(&Digest([60; 32]))).unwrap(),
+        block_on(store.list(1)).unwrap(),
+    );
+    drop(store);
+    let store = open(&folder);
+    let after = (
+        block_on(store.authorizations(1)).unwrap(),
+        block_on(store.code(&Digest([50; 32]))).unwrap(),
+        block_on(store.code(&Digest([60; 32]))).unwrap(),
+        block_on(store.list(1)).unwrap(),
+    );
+    assert_eq!(before, after);
+    assert_eq!(after.3.len(), 2);
+    assert_eq!(block_on(store.app(40)), Ok(Some(app())));
+    let account = Account::new(1, Tier::Paid);
+    assert_eq!(
+        block_on(store.session(&session.digest)),
+        Ok(Some((session, account)))
+    );
+    let wait = block_on(store.attempt_login(&Digest([7; 32]), at(3)));
+    assert_eq!(wait, Ok(Some(Duration::from_secs(1))));
+    assert_eq!(
+        block_on(store.redeem(&Digest([50; 32]), None, at(4))),
+        Ok(Redeemed::Replayed)
+    );
+    assert!(
+        block_on(store.list(1))
+            .unwrap()
+            .iter()
+            .all(|token| token.revoked_at == Some(at(4)))
+    );
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn of_many_redemptions_at_once_one_gets_tokens() {
+    let folder = Scratch::new("race");
+    let store = allowed(&folder);
+    let outcomes: Vec<Redeemed> = std::thread::scope(|scope| {
+        let one = |id| {
+            let store = &store;
+            scope.spawn(move || {
+                block_on(store.redeem(&Digest([50; 32]), Some(tokens(id, 9050)), at(2))).unwrap()
+            })
+        };
+        let all: Vec<_> = (0..16).map(|n| one(100 + 2 * n)).collect();
+        all.into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    let issued = |outcome: &&Redeemed| matches!(outcome, Redeemed::Issued(_));
+    assert_eq!(outcomes.iter().filter(issued).count(), 1);
+    let replayed = |outcome: &&Redeemed| **outcome == Redeemed::Replayed;
+    assert_eq!(outcomes.iter().filter(replayed).count(), 15);
+    // The replays have killed what the first one got.
+    let left = block_on(store.list(1)).unwrap();
+    assert_eq!(left.len(), 2);
+    assert!(left.iter().all(|token| token.revoked_at.is_some()));
+}
+
+#[test]
+fn a_token_that_was_looked_up_before_follows_every_change() {
+    let folder = Scratch::new("cached");
+    let store = allowed(&folder);
+    block_on(store.redeem(&Digest([50; 32]), Some(tokens(10, 9050)), at(2))).unwrap();
+    let look = || block_on(store.find(&Digest([10; 32]))).unwrap().unwrap().0;
+    assert_eq!(look().scopes, ScopeSet::parse("tasks:read openid").unwrap());
+    let only = Registered::Only(ScopeSet::parse("openid").unwrap());
+    let narrow = App {
+        scopes: only,
+        ..app()
+    };
+    block_on(store.put_app(narrow.clone(), Some(&app()))).unwrap();
+    assert_eq!(look().scopes.to_string(), "openid");
+    let off = App {
+        disabled_at: Some(at(5)),
+        ..narrow.clone()
+    };
+    block_on(store.put_app(off.clone(), Some(&narrow))).unwrap();
+    assert_eq!(look().revoked_at, Some(at(5)));
+    block_on(store.put_app(app(), Some(&off))).unwrap();
+    assert_eq!(look().revoked_at, None);
+    assert_eq!(block_on(store.deauthorize(9050, 1, at(6))), Ok(true));
+    assert_eq!(look().revoked_at, Some(at(6)));
+    assert_eq!(
+        block_on(store.sweep(at(3601))),
+        Ok(3),
+        "token, code, ticket"
+    );
+    assert_eq!(block_on(store.find(&Digest([10; 32]))), Ok(None));
+}
+
+#[test]
+fn numbers_of_apps_authorizations_and_swept_tokens_are_not_given_out_again() {
+    let folder = Scratch::new("numbers");
+    let store = allowed(&folder);
+    let most = |store: &SqliteStore| store.max_gid().unwrap().map(workgraph_core::gid::Gid::get);
+    assert_eq!(most(&store), Some(9050));
+    let mut late = tokens(10, 9050);
+    late.access.id = 9_999;
+    block_on(store.redeem(&Digest([50; 32]), Some(late), at(2))).unwrap();
+    block_on(store.sweep(at(3601))).unwrap();
+    drop(store);
+    assert_eq!(most(&open(&folder)), Some(9_999));
+}
+
+#[test]
+fn a_number_that_cannot_be_kept_names_nothing() {
+    let folder = Scratch::new("large");
+    let store = allowed(&folder);
+    assert_eq!(block_on(store.app(u64::MAX)), Ok(None));
+    assert_eq!(block_on(store.authorization(1, u64::MAX)), Ok(None));
+    assert_eq!(block_on(store.deauthorize(u64::MAX, 1, at(2))), Ok(false));
+}
