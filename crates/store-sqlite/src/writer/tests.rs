@@ -1,7 +1,9 @@
 //! Batches: one that fails fails as a whole, and the next one works.
+use super::job::attempt;
 use super::*;
 use crate::schema::migrate;
 use std::time::SystemTime;
+use tokio::sync::oneshot;
 use workgraph_auth::{Account, Tier, TokenRecord};
 use workgraph_core::draft::Draft;
 use workgraph_core::gid::Gid;
