@@ -246,9 +246,6 @@ fn main() {
         .measurement_time(Duration::from_secs(3))
         .configure_from_args();
     in_hand(&mut criterion);
-    if std::env::var_os("ONLY").is_some() {
-        return;
-    }
     keyed(&mut criterion, 1);
     keyed(&mut criterion, 2);
 }

@@ -23,7 +23,7 @@ pub struct Terms {
     pub remembered: u32,
 }
 
-/// A [`Log`] with its own clock: the standard limiter alone, for a caller that holds one per key.
+/// The window log of one key with its own clock: the standard limiter alone, for a caller that holds one per key.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     log: Log,
