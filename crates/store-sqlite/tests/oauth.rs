@@ -250,3 +250,26 @@ fn a_number_that_cannot_be_kept_names_nothing() {
     assert_eq!(block_on(store.authorization(1, u64::MAX)), Ok(None));
     assert_eq!(block_on(store.deauthorize(u64::MAX, 1, at(2))), Ok(false));
 }
+
+#[test]
+fn a_sweep_goes_on_until_all_that_is_over_is_gone() {
+    let folder = Scratch::new("sweep");
+    let store = allowed(&folder);
+    let start = |n: u32| Session::start(1, &Digest::of(&n.to_string()).0, at(u64::from(n))).1;
+    std::thread::scope(|scope| {
+        for thread in 0..30 {
+            let store = &store;
+            scope.spawn(move || {
+                for n in 0..75 {
+                    block_on(store.start_session(start(75 * thread + n))).unwrap();
+                }
+            });
+        }
+    });
+    // The code and the ticket of the setting are over as well.
+    let end = start(2_200).expires_at;
+    assert_eq!(block_on(store.sweep(end)), Ok(2_200 + 2));
+    assert_eq!(block_on(store.sweep(end)), Ok(0));
+    let last = block_on(store.session(&start(2_200).digest)).unwrap();
+    assert!(last.is_some());
+}

@@ -1,0 +1,57 @@
+//! No statement reads more than it gives.
+use super::*;
+use crate::schema::migrate;
+use rusqlite::Connection;
+
+fn plan(conn: &Connection, sql: &str) -> Vec<String> {
+    let mut stmt = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let count = stmt.parameter_count();
+    for at in 1..=count {
+        stmt.raw_bind_parameter(at, 1).unwrap();
+    }
+    let mut rows = stmt.raw_query();
+    let mut lines = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        lines.push(row.get::<_, String>(3).unwrap());
+    }
+    lines
+}
+
+#[test]
+fn no_statement_scans_a_table_or_sorts() {
+    let conn = Connection::open_in_memory().unwrap();
+    migrate(&conn).unwrap();
+    for sql in Sql::ALL.iter().skip_while(|s| **s != Sql::LastSeq) {
+        for line in plan(&conn, sql.text()) {
+            assert!(
+                !line.contains("SCAN") && !line.contains("TEMP B-TREE"),
+                "{sql:?}: {line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn keysets_and_homes_are_searched_in_their_indexes() {
+    let conn = Connection::open_in_memory().unwrap();
+    migrate(&conn).unwrap();
+    for (sql, index) in [
+        (
+            Sql::ScanInFull,
+            "edge_in (dst=? AND rel=? AND (rank,src)>(?,?))",
+        ),
+        (
+            Sql::BeforeIn,
+            "edge_in (dst=? AND rel=? AND (rank,src)<(?,?))",
+        ),
+        (Sql::ScanHomeHead, "node_home (home=? AND kind=? AND gid>?)"),
+        (Sql::OutHead, "PRIMARY KEY (src=? AND rel>? AND rel<?)"),
+        (Sql::ScanOutEdge, "PRIMARY KEY (src=? AND rel=? AND dst>?)"),
+    ] {
+        let lines = plan(&conn, sql.text());
+        assert!(
+            lines.iter().any(|l| l.contains(index)),
+            "{sql:?}: {lines:?}"
+        );
+    }
+}
