@@ -11,10 +11,11 @@ use workgraph_core::access::Level;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Filter, Listing, Page, Ref, StoreError, View, Want};
 use workgraph_core::plan::{self, Names, Plan};
-use workgraph_core::project::Projector;
+use workgraph_core::project::{Projector, Tally};
 use workgraph_core::registry::Type;
 use workgraph_core::resources::resource;
 use workgraph_core::{Gid, tasks_of_container};
+use workgraph_limits::Work;
 use workgraph_wire::{Next, envelope, message};
 
 /// A reply and what it cost.
@@ -195,12 +196,12 @@ async fn written(
 fn record(api: &Api, call: &Call<'_>, view: &View, gid: Gid, asked: &Asked) -> Answered {
     let mut projector = Projector::onto(open(1024), view, &api.settings.base_url);
     projector.record(gid, &asked.plan);
-    let (json, objects) = projector.finish();
+    let (json, tally) = projector.finish();
     done(
         call,
         200,
         envelope::close(json, Next::Absent),
-        cost(objects, asked.named, 1),
+        cost(tally, asked.named),
     )
 }
 
@@ -211,9 +212,14 @@ fn open(room: usize) -> Vec<u8> {
     out
 }
 
-fn cost(objects: u64, named: u32, rows: usize) -> u32 {
-    let extra = u64::from(named) * rows as u64;
-    u32::try_from(1 + objects + extra).unwrap_or(u32::MAX)
+/// The cost of a reply: its objects, the links followed for them, and fields asked for by name.
+fn cost(tally: Tally, named: u32) -> u32 {
+    let work = Work {
+        objects: tally.objects,
+        edges: tally.links,
+        extra_fields: named,
+    };
+    work.cost()
 }
 
 pub(crate) fn done(call: &Call<'_>, status: u16, body: Vec<u8>, cost: u32) -> Answered {
@@ -353,7 +359,7 @@ async fn list(
     let room = 64 + view.rows.gids.len() * 256;
     let mut projector = Projector::onto(open(room), &view, &api.settings.base_url);
     projector.list(&view.rows.gids, &asked.plan);
-    let (json, objects) = projector.finish();
+    let (json, tally) = projector.finish();
     let body = paging::finish(
         api,
         call,
@@ -364,12 +370,7 @@ async fn list(
         listed.computed,
         silent,
     )?;
-    Ok(done(
-        call,
-        200,
-        body,
-        cost(objects, asked.named, view.rows.gids.len()),
-    ))
+    Ok(done(call, 200, body, cost(tally, asked.named)))
 }
 
 /// Whether the thing whose list is asked for exists and may be seen.

@@ -25,7 +25,16 @@ pub struct Projector<'a> {
     out: Vec<u8>,
     /// Linked records written before: the same bytes again.
     written: FxHashMap<(usize, Gid), Range<usize>>,
-    objects: u64,
+    tally: Tally,
+}
+
+/// What was written, for the cost of the request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Records.
+    pub objects: u32,
+    /// Links from one object to another that were followed for them.
+    pub links: u32,
 }
 
 impl<'a> Projector<'a> {
@@ -42,12 +51,13 @@ impl<'a> Projector<'a> {
             scene: Scene { view, base_url },
             out,
             written: FxHashMap::default(),
-            objects: 0,
+            tally: Tally::default(),
         }
     }
 
     /// Writes one record; `null` if the viewer may not see it.
     pub fn record(&mut self, gid: Gid, plan: &Plan) {
+        self.tally.objects += 1;
         match self.visible(gid) {
             Some(node) => self.object(node, plan),
             None => self.raw("null"),
@@ -60,6 +70,7 @@ impl<'a> Projector<'a> {
         let mut first = true;
         for gid in gids {
             if let Some(node) = self.visible(*gid) {
+                self.tally.objects += 1;
                 self.comma(&mut first);
                 self.object(node, plan);
             }
@@ -67,10 +78,10 @@ impl<'a> Projector<'a> {
         self.out.push(b']');
     }
 
-    /// The bytes written, and how many objects they hold.
+    /// The bytes written, and what they hold.
     #[must_use]
-    pub fn finish(self) -> (Vec<u8>, u64) {
-        (self.out, self.objects)
+    pub fn finish(self) -> (Vec<u8>, Tally) {
+        (self.out, self.tally)
     }
 
     fn raw(&mut self, text: &str) {
@@ -89,7 +100,6 @@ impl<'a> Projector<'a> {
     }
 
     fn object(&mut self, node: &Node, plan: &Plan) {
-        self.objects += 1;
         if plan.is_head {
             self.raw(&node.head);
             return;
@@ -253,7 +263,7 @@ impl<'a> Projector<'a> {
             },
             _ => self.raw(&node.head),
         }
-        self.objects += 1;
+        self.tally.links += 1;
     }
 
     /// Writes a linked record, or copies what was written for it before.

@@ -15,7 +15,7 @@ fn keys(value: &Value) -> Vec<&str> {
 #[test]
 fn the_demo_is_made_once_and_its_file_tells_what_is_in_it() {
     let folder = Folder::new("demo");
-    let server = Server::demo(&folder, &[]);
+    let server = Server::demo(&folder, &["--set", "log.requests=true"]);
     let boot = folder.bootstrap();
     let named = [
         "base_url",
