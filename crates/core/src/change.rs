@@ -136,7 +136,7 @@ pub struct Changes {
     pub unlinks: Vec<(Gid, Rel, Gid)>,
     /// Edges to make or move. Applied in order, after the removals.
     pub links: Vec<Link>,
-    /// Names to take; a name that another node has is [`StoreError::Taken`].
+    /// Names to take; a name that another node has is [`StoreError::Taken`](crate::graph::StoreError::Taken).
     pub aliases: Vec<(String, Gid)>,
     /// What happened.
     pub facts: Vec<Fact>,

@@ -9,7 +9,7 @@ use crate::registry::{Field, Resource};
 use crate::resources::resource;
 use crate::rich::{self, LinkTarget};
 
-/// The gids that the rich text of a body refers to, to be loaded before [`write`].
+/// The gids that the rich text of a body refers to, to be loaded before [`write()`].
 #[must_use]
 pub fn referenced(inputs: &Inputs, html: Field<str>) -> Vec<Gid> {
     match inputs.get(html.def.name) {
