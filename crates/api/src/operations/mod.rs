@@ -6,6 +6,7 @@ mod project_people;
 pub mod projects;
 pub mod sections;
 pub mod stories;
+mod subtasks;
 pub mod tags;
 mod task_fields;
 pub mod task_links;
