@@ -1,0 +1,3 @@
+//! What people see of the authorization server.
+
+pub mod pages;

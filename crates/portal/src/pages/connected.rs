@@ -1,0 +1,92 @@
+//! The apps that a user let in.
+use std::time::SystemTime;
+
+use maud::html;
+use workgraph_auth::ScopeSet;
+use workgraph_auth::scope::FULL_SAYS;
+
+use super::layout::{Frame, Page, Section, console, csrf};
+use super::paths;
+use super::words::day;
+
+/// An app that may act for the user.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// The authorization's number.
+    pub id: u64,
+    /// The app's name.
+    pub app: String,
+    /// The hosts its answers go to; none for a native app.
+    pub hosts: Vec<String>,
+    /// What is left of what the user agreed to.
+    pub scopes: ScopeSet,
+    /// Since when.
+    pub since: SystemTime,
+    /// Whether the app is switched off, and so can do nothing for now.
+    pub off: bool,
+}
+
+/// The page of connected apps.
+#[derive(Clone, Copy, Debug)]
+pub struct Connected<'a> {
+    /// What stands around.
+    pub frame: Frame<'a>,
+    /// The apps.
+    pub apps: &'a [Connection],
+}
+
+impl Connected<'_> {
+    /// The page.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        console(
+            "Connected apps",
+            &self.frame,
+            Some(Section::Connected),
+            &html! {
+                h1 { "Connected apps" }
+                p.lead { "These apps may act for you. One that you disconnect loses its access at once." }
+                div.card {
+                    @if self.apps.is_empty() {
+                        p.empty { "No app has access to your account." }
+                    } @else {
+                        ul.list {
+                            @for app in self.apps { (self.row(app)) }
+                        }
+                    }
+                }
+            },
+        )
+    }
+
+    fn row(&self, app: &Connection) -> maud::Markup {
+        html! {
+            li {
+                div.head {
+                    div {
+                        h2 {
+                            bdi { (app.app) }
+                            @if app.off { " " span.tag.off { "Switched off" } }
+                        }
+                        p.soft {
+                            @if app.hosts.is_empty() { "Native app" } @else { (app.hosts.join(", ")) }
+                            " · since " (day(app.since))
+                        }
+                    }
+                    form method="post" action={ (paths::CONNECTED) "/" (app.id) "/revoke" } {
+                        (csrf(self.frame.who.csrf))
+                        button.bad type="submit" aria-label={ "Disconnect " (app.app) } { "Disconnect" }
+                    }
+                }
+                ul.can {
+                    @if app.scopes.is_full() {
+                        li { (FULL_SAYS) }
+                    }
+                    @for scope in app.scopes.iter() {
+                        li { (scope.says) }
+                    }
+                }
+            }
+        }
+    }
+}

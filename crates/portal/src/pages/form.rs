@@ -1,0 +1,142 @@
+//! Parts of forms: fields with labels, hints and problems, and the summary of problems.
+use maud::{Markup, html};
+use workgraph_auth::ScopeSet;
+use workgraph_auth::scope::{FULL_SAYS, SCOPES};
+
+/// What is wrong with one field of a form that came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The field's id; the summary links to it.
+    pub field: &'static str,
+    /// What is wrong and what would be right.
+    pub text: String,
+}
+
+impl Problem {
+    /// A problem of a field.
+    #[must_use]
+    pub fn new(field: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            field,
+            text: text.into(),
+        }
+    }
+}
+
+/// What is wrong with a form, each linked to its field.
+pub(super) fn summary(problems: &[Problem]) -> Markup {
+    html! {
+        @if !problems.is_empty() {
+            div.problems role="alert" aria-labelledby="problems" {
+                h2 #problems { "Please check what you entered" }
+                ul {
+                    @for problem in problems {
+                        li { a href={ "#" (problem.field) } { (problem.text) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A field and what is said about it.
+pub(super) struct Field<'a> {
+    pub(super) id: &'static str,
+    pub(super) label: &'a str,
+    pub(super) hint: Option<&'a str>,
+    pub(super) problems: &'a [Problem],
+}
+
+impl Field<'_> {
+    fn problem(&self) -> Option<&str> {
+        let mut own = self
+            .problems
+            .iter()
+            .filter(|problem| problem.field == self.id);
+        own.next().map(|problem| problem.text.as_str())
+    }
+
+    /// The ids of what describes the field.
+    pub(super) fn described(&self) -> Option<String> {
+        let hint = self.hint.map(|_| format!("{}-hint", self.id));
+        let wrong = self.problem().map(|_| format!("{}-wrong", self.id));
+        let all: Vec<String> = hint.into_iter().chain(wrong).collect();
+        (!all.is_empty()).then(|| all.join(" "))
+    }
+
+    pub(super) fn invalid(&self) -> Option<&'static str> {
+        self.problem().map(|_| "true")
+    }
+
+    /// What stands between a field's name and its input.
+    pub(super) fn says(&self) -> Markup {
+        html! {
+            @if let Some(hint) = self.hint {
+                p.hint id={ (self.id) "-hint" } { (hint) }
+            }
+            @if let Some(problem) = self.problem() {
+                p.wrong id={ (self.id) "-wrong" } { (problem) }
+            }
+        }
+    }
+
+    /// Label, hint and problem around an input.
+    pub(super) fn around(&self, input: &Markup) -> Markup {
+        html! {
+            div.field {
+                label for=(self.id) { (self.label) }
+                (self.says())
+                (input)
+            }
+        }
+    }
+
+    /// A line of text.
+    pub(super) fn line(&self, kind: &str, value: &str, complete: &str, most: usize) -> Markup {
+        self.around(&html! {
+            input type=(kind) id=(self.id) name=(self.id) value=(value) autocomplete=(complete)
+                maxlength=(most) required aria-describedby=[self.described()] aria-invalid=[self.invalid()];
+        })
+    }
+}
+
+/// The choice between full permissions and a list of scopes. Where full permissions are chosen the
+/// list is folded away by the style sheet.
+pub(super) fn permissions(
+    scopes: ScopeSet,
+    legend: &str,
+    full: &str,
+    only: &str,
+    problems: &[Problem],
+) -> Markup {
+    let field = Field {
+        id: "scopes",
+        label: legend,
+        hint: None,
+        problems,
+    };
+    let all = scopes.is_full();
+    html! {
+        fieldset #scopes tabindex="-1" aria-describedby=[field.described()] {
+            legend { (legend) }
+            (field.says())
+            div.tick {
+                input.all #full type="radio" name="permissions" value="full" checked[all];
+                label for="full" { "Full permissions" small { (FULL_SAYS) ". " (full) } }
+            }
+            div.tick {
+                input #only type="radio" name="permissions" value="scopes" checked[!all];
+                label for="only" { "Only these scopes" small { (only) } }
+            }
+            div.grid {
+                @for scope in SCOPES {
+                    div.tick {
+                        input id={ "s-" (scope.name) } type="checkbox" name="scope" value=(scope.name)
+                            checked[!all && scopes.allows(scope.name)];
+                        label for={ "s-" (scope.name) } { (scope.says) small { code { (scope.name) } } }
+                    }
+                }
+            }
+        }
+    }
+}

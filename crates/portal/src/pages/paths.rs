@@ -1,0 +1,20 @@
+//! Where the pages are. Forms post to the path of the page that shows them, unless said otherwise.
+
+/// The sign-in page.
+pub const SIGN_IN: &str = "/-/sign_in";
+/// Where the sign-out button posts to; read, a page with that button.
+pub const SIGN_OUT: &str = "/-/sign_out";
+/// The apps that a user connected. `{CONNECTED}/{authorization}/revoke` takes a POST.
+pub const CONNECTED: &str = "/-/connected_apps";
+/// The developer console: the apps that a user registered.
+pub const APPS: &str = "/-/console/apps";
+/// The form for a new app. `{APPS}/{app}` is an app's page; below it, `/secret` and `/state` take a
+/// POST.
+pub const NEW_APP: &str = "/-/console/apps/new";
+/// Personal access tokens. `{TOKENS}/{token}/revoke` takes a POST.
+pub const TOKENS: &str = "/-/console/tokens";
+/// Service accounts. `{SERVICES}/{workspace}/{account}/tokens` and
+/// `{SERVICES}/{workspace}/{account}/{token}/revoke` take a POST.
+pub const SERVICES: &str = "/-/console/service_accounts";
+/// The page that shows a new secret, once.
+pub const SECRET: &str = "/-/console/secret";

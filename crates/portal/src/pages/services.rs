@@ -1,0 +1,127 @@
+//! Service accounts, for those who administer a workspace.
+use maud::{Markup, html};
+
+use super::form::{Field, Problem, summary};
+use super::layout::{Frame, Page, Section, console, csrf};
+use super::paths;
+use super::tokens::{TokenRow, row};
+
+/// A service account.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Its user's gid.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// Its live tokens.
+    pub tokens: Vec<TokenRow>,
+}
+
+/// A workspace that the user administers.
+#[derive(Clone, Debug)]
+pub struct ServicePlace {
+    /// Its gid.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// Its service accounts.
+    pub accounts: Vec<Service>,
+}
+
+/// What the form for a new account has in its fields.
+#[derive(Clone, Debug, Default)]
+pub struct ServiceForm {
+    /// The name.
+    pub name: String,
+    /// The workspace chosen.
+    pub workspace: u64,
+}
+
+/// The page of service accounts.
+#[derive(Clone, Copy, Debug)]
+pub struct Services<'a> {
+    /// What stands around.
+    pub frame: Frame<'a>,
+    /// The workspaces that the user administers.
+    pub places: &'a [ServicePlace],
+    /// What is in the fields.
+    pub form: &'a ServiceForm,
+    /// What is wrong with them.
+    pub problems: &'a [Problem],
+}
+
+impl Services<'_> {
+    /// The page.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        let field = |id, label, hint| Field {
+            id,
+            label,
+            hint,
+            problems: self.problems,
+        };
+        let name = field(
+            "name",
+            "Name",
+            Some("What does this work, for instance: Nightly export."),
+        );
+        let place = field("workspace", "Workspace", None);
+        console(
+            "Service accounts",
+            &self.frame,
+            Some(Section::Services),
+            &html! {
+                (summary(self.problems))
+                h1 { "Service accounts" }
+                p.lead { "A service account belongs to a workspace instead of a person. Its token reaches everything in that workspace, and nothing else." }
+                @for place in self.places { (self.accounts(place)) }
+                section.card aria-labelledby="new" {
+                    h2 #new { "Create a service account" }
+                    form method="post" action=(paths::SERVICES) {
+                        (csrf(self.frame.who.csrf))
+                        (name.line("text", &self.form.name, "off", 100))
+                        (place.around(&html! {
+                            select #workspace name="workspace" aria-invalid=[place.invalid()] aria-describedby=[place.described()] {
+                                @for place in self.places {
+                                    option value=(place.id) selected[place.id == self.form.workspace] { (place.name) }
+                                }
+                            }
+                        }))
+                        button type="submit" { "Create account and token" }
+                    }
+                }
+            },
+        )
+    }
+
+    fn accounts(&self, place: &ServicePlace) -> Markup {
+        let guard = self.frame.who.csrf;
+        html! {
+            section.card aria-labelledby={ "w-" (place.id) } {
+                h2 id={ "w-" (place.id) } { bdi { (place.name) } }
+                @if place.accounts.is_empty() {
+                    p.empty { "No service account." }
+                }
+                ul.list {
+                    @for account in &place.accounts {
+                        li {
+                            div.head {
+                                h3 { bdi { (account.name) } }
+                                form method="post" action={ (paths::SERVICES) "/" (place.id) "/" (account.id) "/tokens" } {
+                                    (csrf(guard))
+                                    button.quiet type="submit" aria-label={ "New token for " (account.name) } { "New token" }
+                                }
+                            }
+                            @if account.tokens.is_empty() { p.soft { "No token that works." } }
+                            ul.list {
+                                @for token in &account.tokens {
+                                    (row(token, &format!("{}/{}/{}/{}/revoke", paths::SERVICES, place.id, account.id, token.id), guard))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
