@@ -48,8 +48,14 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
         })?;
         viewers |= is_membership(link.rel);
     }
+    for (key, gid) in &changes.unnamed {
+        txn.drop_alias(key, *gid)?;
+    }
     for (key, gid) in &changes.aliases {
         txn.put_alias(key, *gid)?;
+    }
+    for entry in &changes.values {
+        txn.put_values(entry.node, entry.field, &entry.keys)?;
     }
     if viewers {
         txn.viewers_changed()?;
@@ -84,6 +90,7 @@ fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, StoreError> {
         Guard::Live(gid) => txn.node(gid, Depth::Head)?.is_some(),
         Guard::Empty(gid, rel) => txn.count_in(gid, rel)? == 0,
         Guard::AtLeast(gid, rel, least) => txn.count_in(gid, rel)? >= least,
+        Guard::AtMost(gid, rel, most) => txn.count_in(gid, rel)? <= most,
         Guard::Links(gid, rel, seen) => {
             let mut targets = Vec::new();
             txn.out(gid, rel, rel, Depth::Edge, &mut |edge, _| {

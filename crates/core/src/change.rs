@@ -1,6 +1,7 @@
 //! Changes: what one request writes, and what happened by it.
 use crate::gid::Gid;
 use crate::graph::Seq;
+use crate::index::Entry;
 use crate::node::Node;
 use crate::registry::{Rel, Type};
 use crate::time::Time;
@@ -53,6 +54,8 @@ pub enum Guard {
     Empty(Gid, Rel),
     /// At least this many live nodes have such an edge into this one.
     AtLeast(Gid, Rel, u64),
+    /// At most this many live nodes have such an edge into this one.
+    AtMost(Gid, Rel, u64),
     /// The edges of this relation from the node lead where they led: [`fingerprint`] of their targets.
     Links(Gid, Rel, u64),
     /// There is no edge of this relation from the first node to the second.
@@ -136,8 +139,12 @@ pub struct Changes {
     pub unlinks: Vec<(Gid, Rel, Gid)>,
     /// Edges to make or move. Applied in order, after the removals.
     pub links: Vec<Link>,
+    /// Names to give up, each by its holder; one that another node holds stays. Before names are taken.
+    pub unnamed: Vec<(String, Gid)>,
     /// Names to take; a name that another node has is [`StoreError::Taken`](crate::graph::StoreError::Taken).
     pub aliases: Vec<(String, Gid)>,
+    /// Values of custom fields, as search finds them.
+    pub values: Vec<Entry>,
     /// What happened.
     pub facts: Vec<Fact>,
 }
@@ -150,7 +157,9 @@ impl Changes {
             && self.trash.is_empty()
             && self.unlinks.is_empty()
             && self.links.is_empty()
+            && self.unnamed.is_empty()
             && self.aliases.is_empty()
+            && self.values.is_empty()
     }
 }
 

@@ -7,6 +7,7 @@ pub mod draft;
 pub mod fault;
 pub mod gid;
 pub mod graph;
+pub mod index;
 pub mod load;
 pub mod node;
 mod page;

@@ -5,6 +5,7 @@
 //! primitives to its own reads and writes and nothing else.
 use crate::gid::Gid;
 use crate::graph::{Edge, Event, Seq, StoreError};
+use crate::index::Key;
 use crate::node::Node;
 use crate::registry::{Rel, Type};
 
@@ -111,6 +112,28 @@ pub trait Snapshot {
         depth: Depth,
         each: &mut dyn FnMut(Gid, Seq, Option<Node>),
     ) -> Result<(), StoreError>;
+    /// Live nodes with a value of a custom field whose key is in `from..=to`, in the order of
+    /// (key, node), after the given pair. [`crate::index`] says what the keys are. This is what
+    /// search by custom field reads: a number above 3 is `from` its successor, "starts with" is
+    /// [`Key::starting_with`], "contains" tests each key of the field. A node with several keys in
+    /// the range comes once for each.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn scan_values(
+        &mut self,
+        field: Gid,
+        range: (&Key, &Key),
+        after: Option<(&Key, Gid)>,
+        limit: usize,
+        each: &mut dyn FnMut(Key, Gid),
+    ) -> Result<(), StoreError>;
+    /// The keys that a node has for a custom field, in order; none when it has no value. Whether the
+    /// node is live is not looked at.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn keys_of(&mut self, node: Gid, field: Gid) -> Result<Vec<Key>, StoreError>;
 }
 
 /// A state being changed. Reads see the writes before them. Nothing is kept unless the whole
@@ -141,6 +164,17 @@ pub trait Transaction: Snapshot {
     /// # Errors
     /// When the name is taken, or the store fails.
     fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), StoreError>;
+    /// Takes a name from a node; nothing happens if it does not have it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), StoreError>;
+    /// Replaces the keys that a node has for a custom field in the index that
+    /// [`Snapshot::scan_values`] reads; a key given twice counts once.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn put_values(&mut self, node: Gid, field: Gid, keys: &[Key]) -> Result<(), StoreError>;
     /// Appends to the journal.
     ///
     /// # Errors

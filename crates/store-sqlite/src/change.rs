@@ -1,10 +1,11 @@
 //! Writing: the primitives that committing uses.
 use crate::error::failed;
 use crate::facts;
-use crate::session::Session;
+use crate::session::{Session, column};
 use crate::sql::Sql;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Edge, Event, Seq, StoreError};
+use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::Rel;
 use workgraph_core::snapshot::{Snapshot, Transaction};
@@ -90,6 +91,22 @@ impl Transaction for Session<'_> {
                 .map(drop)
                 .map_err(failed),
         }
+    }
+
+    fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), StoreError> {
+        self.run(Sql::DropAlias, (key, gid.as_i64()))
+            .map(drop)
+            .map_err(failed)
+    }
+
+    fn put_values(&mut self, node: Gid, field: Gid, keys: &[Key]) -> Result<(), StoreError> {
+        let (node, field) = (node.as_i64(), field.as_i64());
+        self.run(Sql::DropValues, (node, field)).map_err(failed)?;
+        for key in keys {
+            self.run(Sql::PutValue, (field, column(key), node))
+                .map_err(failed)?;
+        }
+        Ok(())
     }
 
     fn append(&mut self, event: &Event) -> Result<(), StoreError> {

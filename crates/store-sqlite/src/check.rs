@@ -84,6 +84,11 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
         "SELECT key FROM alias a WHERE NOT EXISTS (SELECT 1 FROM node WHERE gid = a.gid)",
     ),
     (
+        "a value has no node or no field (field, node)",
+        "SELECT field || ' ' || node FROM value v WHERE NOT EXISTS (SELECT 1 FROM node WHERE gid = v.node)
+            OR NOT EXISTS (SELECT 1 FROM node WHERE gid = v.field)",
+    ),
+    (
         "a token has no account",
         "SELECT id FROM token t WHERE NOT EXISTS (SELECT 1 FROM account WHERE user = t.user)",
     ),

@@ -83,6 +83,11 @@ pub(crate) const MIGRATIONS: &[&str] = &[
          key BLOB PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID;
      CREATE INDEX strikes_last ON strikes (last_at);",
+    // Values of custom fields as search finds them: a number or a text for each.
+    "CREATE TABLE value (
+         field INTEGER NOT NULL, key ANY NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (field, key, node)
+     ) STRICT, WITHOUT ROWID;
+     CREATE INDEX value_of ON value (node, field, key);",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

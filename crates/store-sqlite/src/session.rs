@@ -1,10 +1,11 @@
 //! A transaction on one connection: the snapshot that loading reads.
 use crate::error::failed;
 use crate::sql::Sql;
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Edge, Seq, StoreError};
+use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
 use workgraph_core::snapshot::{Depth, Snapshot};
@@ -161,6 +162,22 @@ pub(crate) fn maybe_gid(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Gid
 pub(crate) fn seq(row: &Row<'_>, at: usize) -> rusqlite::Result<Seq> {
     let number: i64 = row.get(at)?;
     Seq::try_from(number).map_err(|_| unreadable(at, number))
+}
+
+/// A key of the index of values as a parameter.
+pub(crate) fn column(key: &Key) -> ToSqlOutput<'_> {
+    match key {
+        Key::Number(number) => ToSqlOutput::from(*number),
+        Key::Text(text) => ToSqlOutput::from(text.as_str()),
+    }
+}
+
+/// The key in a column.
+fn key(row: &Row<'_>, at: usize) -> rusqlite::Result<Key> {
+    Ok(match row.get_ref(at)? {
+        ValueRef::Text(_) => Key::Text(row.get(at)?),
+        _ => Key::Number(row.get(at)?),
+    })
 }
 
 fn edge(row: &Row<'_>) -> rusqlite::Result<Edge> {
@@ -345,5 +362,49 @@ impl Snapshot for Session<'_> {
             read,
         )
         .map_err(failed)
+    }
+
+    fn scan_values(
+        &mut self,
+        field: Gid,
+        (from, to): (&Key, &Key),
+        after: Option<(&Key, Gid)>,
+        most: usize,
+        each: &mut dyn FnMut(Key, Gid),
+    ) -> Result<(), StoreError> {
+        // Before every node with the first key, or after the last row given.
+        let (from, node) = match after {
+            Some((key, node)) if key >= from => (key, node.as_i64()),
+            _ => (from, -1),
+        };
+        let read = |row: &Row<'_>| {
+            each(key(row, 0)?, gid(row, 1)?);
+            Ok(())
+        };
+        let params = (field.as_i64(), column(from), node, column(to), limit(most));
+        self.each(Sql::ScanValues, params, read).map_err(failed)
+    }
+
+    fn keys_of(&mut self, node: Gid, field: Gid) -> Result<Vec<Key>, StoreError> {
+        let mut keys = Vec::new();
+        let read = |row: &Row<'_>| {
+            keys.push(key(row, 0)?);
+            Ok(())
+        };
+        self.each(Sql::KeysOf, (node.as_i64(), field.as_i64()), read)
+            .map_err(failed)?;
+        Ok(keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_as_the_port_says() {
+        let conn = Connection::open_in_memory().unwrap();
+        crate::schema::migrate(&conn).unwrap();
+        workgraph_testkit::conformance::index(&mut Session::new(&conn)).unwrap();
     }
 }

@@ -198,6 +198,13 @@ statements! {
         ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux";
     DropEdge = "DELETE FROM edge WHERE src = ?1 AND rel = ?2 AND dst = ?3";
     PutAlias = "INSERT INTO alias (key, gid) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET gid = excluded.gid";
+    DropAlias = "DELETE FROM alias WHERE key = ?1 AND gid = ?2";
+    ScanValues = "SELECT v.key, v.node FROM value v CROSS JOIN node n ON n.gid = v.node \
+        WHERE v.field = ?1 AND (v.key, v.node) > (?2, ?3) AND v.key <= ?4 AND n.gone IS NULL \
+        ORDER BY v.key, v.node LIMIT ?5";
+    KeysOf = "SELECT key FROM value WHERE node = ?1 AND field = ?2 ORDER BY key";
+    DropValues = "DELETE FROM value WHERE node = ?1 AND field = ?2";
+    PutValue = "INSERT INTO value (field, key, node) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
     Append = "INSERT INTO journal (seq, at, actor, facts) VALUES (?1, ?2, ?3, ?4)";
     MaxNode = "SELECT max(gid) FROM node";
     MaxToken = "SELECT max(id) FROM token";

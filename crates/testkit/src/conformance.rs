@@ -8,7 +8,10 @@ mod nodes;
 mod pages;
 mod places;
 mod races;
+mod values;
 mod walks;
+
+pub use values::index;
 
 use crate::fixture::Fixture;
 use std::fmt;

@@ -44,6 +44,11 @@ fn keysets_and_homes_are_searched_in_their_indexes() {
             Sql::BeforeIn,
             "edge_in (dst=? AND rel=? AND (rank,src)<(?,?))",
         ),
+        (
+            Sql::ScanValues,
+            "PRIMARY KEY (field=? AND (key,node)>(?,?) AND key<?)",
+        ),
+        (Sql::KeysOf, "value_of (node=? AND field=?)"),
         (Sql::ScanHomeHead, "node_home (home=? AND kind=? AND gid>?)"),
         (Sql::OutHead, "PRIMARY KEY (src=? AND rel>? AND rel<?)"),
         (Sql::ScanOutEdge, "PRIMARY KEY (src=? AND rel=? AND dst>?)"),

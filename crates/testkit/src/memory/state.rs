@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included};
 use workgraph_core::gid::{GID_END, Gid};
 use workgraph_core::graph::{Edge, Event, Seq, StoreError};
+use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
 use workgraph_core::snapshot::{Depth, Snapshot, Transaction};
@@ -21,6 +22,8 @@ pub(super) struct State {
     /// (target, relation, rank, source) of every edge.
     ins: BTreeSet<(Gid, Rel, i64, i64)>,
     aliases: BTreeMap<String, Gid>,
+    /// The keys of custom field values, by node and field.
+    values: BTreeMap<(Gid, Gid), BTreeSet<Key>>,
     pub(super) journal: Vec<Event>,
     /// How to undo what the transaction has done so far, last step last.
     pub(super) undo: Vec<Undo>,
@@ -32,6 +35,7 @@ pub(super) enum Undo {
     Trash(Gid),
     Edge((Gid, Rel, Gid), Option<Edge>),
     Alias(String, Option<Gid>),
+    Values((Gid, Gid), Option<BTreeSet<Key>>),
     Append,
 }
 
@@ -50,6 +54,8 @@ impl State {
                 Undo::Edge(key, edge) => drop(self.swap_edge(key, edge)),
                 Undo::Alias(key, Some(gid)) => drop(self.aliases.insert(key, gid)),
                 Undo::Alias(key, None) => drop(self.aliases.remove(&key)),
+                Undo::Values(at, Some(keys)) => drop(self.values.insert(at, keys)),
+                Undo::Values(at, None) => drop(self.values.remove(&at)),
                 Undo::Append => drop(self.journal.pop()),
             }
         }
@@ -254,6 +260,33 @@ impl Snapshot for State {
         }
         Ok(())
     }
+
+    fn scan_values(
+        &mut self,
+        field: Gid,
+        (from, to): (&Key, &Key),
+        after: Option<(&Key, Gid)>,
+        limit: usize,
+        each: &mut dyn FnMut(Key, Gid),
+    ) -> Result<(), StoreError> {
+        let of_field = self.values.iter().filter(|((_, of), _)| *of == field);
+        let live = of_field.filter(|((node, _), _)| self.live(*node).is_some());
+        let mut found: Vec<(&Key, Gid)> = live
+            .flat_map(|((node, _), keys)| keys.iter().map(|key| (key, *node)))
+            .filter(|(key, _)| from <= *key && *key <= to)
+            .filter(|found| after.is_none_or(|after| *found > after))
+            .collect();
+        found.sort();
+        for (key, node) in found.into_iter().take(limit) {
+            each(key.clone(), node);
+        }
+        Ok(())
+    }
+
+    fn keys_of(&mut self, node: Gid, field: Gid) -> Result<Vec<Key>, StoreError> {
+        let keys = self.values.get(&(node, field));
+        Ok(keys.into_iter().flatten().cloned().collect())
+    }
 }
 
 impl Transaction for State {
@@ -307,6 +340,25 @@ impl Transaction for State {
         Ok(())
     }
 
+    fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), StoreError> {
+        if self.aliases.get(key) == Some(&gid) {
+            let old = self.aliases.remove(key);
+            self.undo.push(Undo::Alias(key.to_owned(), old));
+        }
+        Ok(())
+    }
+
+    fn put_values(&mut self, node: Gid, field: Gid, keys: &[Key]) -> Result<(), StoreError> {
+        let old = if keys.is_empty() {
+            self.values.remove(&(node, field))
+        } else {
+            self.values
+                .insert((node, field), keys.iter().cloned().collect())
+        };
+        self.undo.push(Undo::Values((node, field), old));
+        Ok(())
+    }
+
     fn append(&mut self, event: &Event) -> Result<(), StoreError> {
         self.journal.push(event.clone());
         self.undo.push(Undo::Append);
@@ -315,5 +367,18 @@ impl Transaction for State {
 
     fn viewers_changed(&mut self) -> Result<(), StoreError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_as_the_port_says_and_undone() {
+        let mut state = State::default();
+        crate::conformance::index(&mut state).unwrap();
+        state.roll_back();
+        assert!(state.values.is_empty() && state.aliases.is_empty());
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use workgraph_core::access::{Role, Seat, Viewer};
 use workgraph_core::draft::Draft;
 use workgraph_core::graph::{Edge, Page, Seq, StoreError, ViewerKey, Want};
+use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type, rel};
 use workgraph_core::snapshot::{Depth, Snapshot};
@@ -124,6 +125,19 @@ impl Snapshot for Deep {
         _: &mut dyn FnMut(Gid, Seq, Option<Node>),
     ) -> Result<(), StoreError> {
         Ok(())
+    }
+    fn scan_values(
+        &mut self,
+        _: Gid,
+        _: (&Key, &Key),
+        _: Option<(&Key, Gid)>,
+        _: usize,
+        _: &mut dyn FnMut(Key, Gid),
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+    fn keys_of(&mut self, _: Gid, _: Gid) -> Result<Vec<Key>, StoreError> {
+        Ok(Vec::new())
     }
 }
 
