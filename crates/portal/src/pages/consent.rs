@@ -91,11 +91,11 @@ impl Consent<'_> {
                     ul.can { li { (FULL_SAYS) } }
                 } @else {
                     @if !wish.new.is_empty() {
-                        h2 { @if wish.again { "It asks for more: to" } @else { "It will be able to" } }
+                        h2 { @if wish.again { "New: it will also be able to" } @else { "It will be able to" } }
                         (list(&wish.new, "yes", wish.again.then_some("New")))
                     }
                     @if !wish.kept.is_empty() {
-                        h2 { "It goes on being able to" }
+                        h2 { "It will still be able to" }
                         (list(&wish.kept, "yes", None))
                     }
                     @if !wish.lost.is_empty() {
