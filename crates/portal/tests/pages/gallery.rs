@@ -30,8 +30,8 @@ fn token(id: u64, text: &str, scopes: ScopeSet) -> TokenRow {
         description: text.to_owned(),
         scopes,
         created_at: now(),
-        expires_at: (id % 2 == 0).then(now),
-        last_used_at: (id % 3 == 0).then(now),
+        expires_at: id.is_multiple_of(2).then(now),
+        last_used_at: id.is_multiple_of(3).then(now),
     }
 }
 

@@ -1,8 +1,6 @@
 //! Rules that hold for every page, whatever is written into it.
 #![expect(
     clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
     reason = "a test that meets what it did not expect must end there"
 )]
 
