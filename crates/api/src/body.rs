@@ -7,17 +7,46 @@ use serde_json::{Map, Value};
 use workgraph_core::fault::Fault;
 use workgraph_core::registry::Shape;
 use workgraph_core::resources::resource;
+use workgraph_wire::batch::Action;
 use workgraph_wire::form::Form;
 use workgraph_wire::json::{self, Limits};
 use workgraph_wire::{Body, Options, Query};
 
+/// What an operation is given: by a request, or by an action of a batch.
+#[derive(Clone, Copy)]
+pub(crate) enum Sent<'r> {
+    Request(&'r Request),
+    Action(&'r Action),
+}
+
+impl<'r> Sent<'r> {
+    pub(crate) fn path(self) -> &'r str {
+        match self {
+            Self::Request(request) => &request.path,
+            Self::Action(action) => &action.path,
+        }
+    }
+    pub(crate) fn query(self) -> &'r str {
+        match self {
+            Self::Request(request) => &request.query,
+            Self::Action(action) => &action.query,
+        }
+    }
+    fn body(self, operation: &Operation, settings: &Settings) -> Result<Body, Failure> {
+        match self {
+            Self::Request(request) => body(request, operation, settings),
+            Self::Action(action) => action.body.clone().map_or_else(|| empty(operation), Ok),
+        }
+    }
+}
+
 /// The query, the `data` of the body, and the output options of both.
 pub(crate) fn read(
-    request: &Request,
+    sent: Sent<'_>,
     operation: &Operation,
     settings: &Settings,
 ) -> Result<(Query, Map<String, Value>, Options), Failure> {
-    let query = Query::parse(&request.query).map_err(|e| Fault::invalid(e.to_string()))?;
+    let query = Query::parse(sent.query()).map_err(|e| Fault::invalid(e.to_string()))?;
     let mut options = query.options().map_err(|e| Fault::invalid(e.to_string()))?;
     for name in operation.query {
         let value = query.get(name).map_err(|e| Fault::invalid(e.to_string()))?;
@@ -29,7 +58,7 @@ pub(crate) fn read(
     if matches!(operation.method, Method::Get | Method::Delete) {
         return Ok((query, Map::new(), options));
     }
-    let body = body(request, operation, settings)?;
+    let body = sent.body(operation, settings)?;
     options = body.options.or(options);
     for name in operation.body {
         // A null counts as given where the contract gives it a meaning: setParent takes no parent.

@@ -73,6 +73,8 @@ pub(crate) async fn run(
             .await?;
             Ok(done(call, 200, envelope::empty(), 1))
         }
+        // The walk of a batch goes through its actions instead.
+        Run::Batch => Err(Failure::NoRoute),
         Run::Act(needs, decide) => {
             let subject = commit(api, call, &needs, &decide).await?;
             written(api, call, subject, &asked).await
@@ -223,7 +225,12 @@ fn cost(tally: Tally, named: u32) -> u32 {
 }
 
 pub(crate) fn done(call: &Call<'_>, status: u16, body: Vec<u8>, cost: u32) -> Answered {
-    let body = if call.options.pretty {
+    answered(call.options.pretty, status, body, cost)
+}
+
+/// A reply, indented if that was asked for.
+pub(crate) fn answered(pretty: bool, status: u16, body: Vec<u8>, cost: u32) -> Answered {
+    let body = if pretty {
         envelope::pretty(&body)
     } else {
         body

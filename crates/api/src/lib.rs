@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 mod accounts;
+mod batch;
 mod body;
 pub mod call;
 mod counts;

@@ -27,6 +27,8 @@ pub struct Operation {
     pub answer: Answer,
     /// Gated to paid workspaces, with this message.
     pub premium: Option<&'static str>,
+    /// Not allowed as an action of a batch.
+    pub alone: bool,
     /// What it does.
     pub run: Run,
 }
@@ -44,6 +46,8 @@ pub enum Answer {
     Empty,
     /// 200 and counts of tasks.
     Counts,
+    /// 200 and the outcomes of actions.
+    Outcomes,
 }
 
 /// What an operation does.
@@ -61,6 +65,8 @@ pub enum Run {
     Delete(Level),
     /// Decides what changes.
     Act(Needs, Decide),
+    /// Carries out the actions of its body, each as a request of its own.
+    Batch,
 }
 
 /// Says what an operation must read.
@@ -76,6 +82,7 @@ impl std::fmt::Debug for Run {
             Self::Read(..) => "read",
             Self::Delete(_) => "delete",
             Self::Act(..) => "act",
+            Self::Batch => "batch",
         })
     }
 }
@@ -165,6 +172,7 @@ const fn row(
         body: &[],
         answer,
         premium: None,
+        alone: false,
         run,
     }
 }
@@ -257,6 +265,12 @@ pub const fn act(id: &'static str, path: &'static str, needs: Needs, decide: Dec
     )
 }
 
+/// Carries out the actions of its body.
+#[must_use]
+pub const fn batch(id: &'static str, path: &'static str) -> Operation {
+    row(id, Method::Post, path, Answer::Outcomes, Run::Batch).alone()
+}
+
 impl Operation {
     /// The scope it needs.
     #[must_use]
@@ -306,6 +320,12 @@ impl Operation {
         self.premium = Some(message);
         self
     }
+    /// Not allowed as an action of a batch.
+    #[must_use]
+    pub const fn alone(mut self) -> Self {
+        self.alone = true;
+        self
+    }
     /// Whether it changes anything.
     #[must_use]
     pub const fn writes(&self) -> bool {
@@ -316,7 +336,7 @@ impl Operation {
     pub const fn record(&self) -> Option<Type> {
         match self.answer {
             Answer::Record(ty) | Answer::Created(ty) | Answer::List(ty) => Some(ty),
-            Answer::Empty | Answer::Counts => None,
+            Answer::Empty | Answer::Counts | Answer::Outcomes => None,
         }
     }
 }

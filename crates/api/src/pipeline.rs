@@ -1,5 +1,5 @@
 //! The walk of a request, top to bottom.
-use crate::body;
+use crate::body::{self, Sent};
 use crate::call::Call;
 use crate::driver::{self, Answered};
 use crate::fault::{self, Failure};
@@ -112,24 +112,43 @@ impl Api {
         reply
     }
 
-    /// Match → authenticate → limit → authorize → parse → load, decide, commit, project.
+    /// The operation of a method and path.
+    pub(crate) fn find(&self, method: &str, path: &str) -> Result<Match, Failure> {
+        self.router.find(method, path).ok_or(Failure::NoRoute)
+    }
+
+    /// Match → authenticate → limit, and in.
     async fn walk(
         &self,
         request: &Request,
         found: &Match,
         permit: &mut Option<Permit>,
     ) -> Result<Answered, Failure> {
-        let operation = found.operation;
         let grant = self.authenticate(&request.authorization).await?;
-        *permit = Some(self.admit(operation, &grant)?);
-        authorize(operation, &grant)?;
+        if matches!(found.operation.run, Run::Batch) {
+            return crate::batch::answer(self, request, found.operation, &grant, permit).await;
+        }
+        *permit = Some(self.admit(&grant, class(found.operation), 1)?);
+        self.enter(Sent::Request(request), found, &grant).await
+    }
+
+    /// Authorize → parse → load, decide, commit, project: what a request and an action of a batch
+    /// have in common.
+    pub(crate) async fn enter(
+        &self,
+        sent: Sent<'_>,
+        found: &Match,
+        grant: &Grant,
+    ) -> Result<Answered, Failure> {
+        let operation = found.operation;
+        authorize(operation, grant)?;
         // The version comes before the load: what is loaded is of this version, or newer.
         let kept = matches!(operation.run, Run::Get).then(|| self.graph.version());
         let asked = Asked {
-            viewer: viewer(&grant)?,
+            viewer: viewer(grant)?,
             scopes: grant.scopes,
-            path: &request.path,
-            query: &request.query,
+            path: sent.path(),
+            query: sent.query(),
         };
         if let Some(Some(version)) = kept
             && let Some((body, cost)) = self.replies.get(&asked, version)
@@ -137,7 +156,7 @@ impl Api {
             let reply = Reply::json(200, body);
             return Ok(Answered { reply, cost });
         }
-        let (query, data, options) = body::read(request, operation, &self.settings)?;
+        let (query, data, options) = body::read(sent, operation, &self.settings)?;
         let mint = || self.fresh();
         let call = Call {
             operation,
@@ -151,7 +170,7 @@ impl Api {
             mint: &mint,
             settings: &self.settings,
         };
-        let answered = driver::run(self, &call, &grant, &request.path).await?;
+        let answered = driver::run(self, &call, grant, sent.path()).await?;
         if let Some(Some(version)) = kept {
             self.replies
                 .put(&asked, version, &answered.reply.body, answered.cost);
@@ -190,7 +209,13 @@ impl Api {
         })
     }
 
-    fn admit(&self, operation: &Operation, grant: &Grant) -> Result<Permit, Failure> {
+    /// Charges the limits with so many requests at once: all of them are admitted, or none.
+    pub(crate) fn admit(
+        &self,
+        grant: &Grant,
+        class: Class,
+        weight: u32,
+    ) -> Result<Permit, Failure> {
         let quota = self
             .limiter
             .settings()
@@ -198,13 +223,9 @@ impl Api {
             .of(grant.tier == workgraph_auth::Tier::Paid);
         let request = workgraph_limits::Request {
             key: grant.key,
-            class: if operation.method == Method::Get {
-                Class::Read
-            } else {
-                Class::Write
-            },
+            class,
             rate: Rate::Standard { quota },
-            weight: 1,
+            weight,
         };
         self.limiter
             .admit(&request, self.clock.now())
@@ -218,6 +239,15 @@ impl Api {
             .fill(&mut bytes)
             .map_err(|e| Failure::Server(e.to_string()))?;
         Ok(bytes)
+    }
+}
+
+/// The permit that an operation takes.
+fn class(operation: &Operation) -> Class {
+    if operation.method == Method::Get {
+        Class::Read
+    } else {
+        Class::Write
     }
 }
 

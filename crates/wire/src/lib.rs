@@ -1,6 +1,7 @@
 //! The codec between bytes on the wire and values: envelopes, errors, queries, bodies and page tokens.
 #![doc = include_str!("../README.md")]
 
+pub mod batch;
 pub mod cursor;
 pub mod envelope;
 pub mod error;

@@ -1,4 +1,5 @@
 //! The operation table: one file for each tag of the catalogue.
+pub mod batch;
 pub mod dependencies;
 pub mod memberships;
 pub mod placing;
@@ -30,6 +31,7 @@ pub static TABLES: &[&[Operation]] = &[
     dependencies::DEPENDENCIES,
     tags::TAGS,
     stories::STORIES,
+    batch::BATCH,
 ];
 
 /// Every row.

@@ -155,6 +155,7 @@ fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample {
             "section" => json!(gid(tenant.section)),
             "project" => json!(gid(tenant.project)),
             "tag" => json!(gid(tenant.tag)),
+            "actions" => json!([{"relative_path": "/users/me", "method": "get"}]),
             "dependencies" | "dependents" => json!([gid(tenant.other_task)]),
             other => panic!("{}: no sample for the field {other}", row.id),
         };
@@ -347,7 +348,8 @@ fn same_shape(a: &str, b: &str) -> bool {
 #[test]
 fn without_its_scope_every_row_is_403() {
     let world = memory();
-    for row in all() {
+    // A batch needs none; its actions need theirs.
+    for row in all().filter(|r| r.id != "createBatchRequest") {
         let token = format!("ada[{}]", all_scopes_but(row.scope.unwrap_or("")));
         let answer = sample(&world, &ORCHID, row).send(&world, &token, row);
         assert_eq!(answer.status, 403, "{}: {}", row.id, answer.text);

@@ -24,6 +24,7 @@ const FILES: &[&str] = &[
     "13-fields",
     "14-bodies",
     "15-errors",
+    "20-batch",
 ];
 
 /// A part of a transcript.

@@ -278,6 +278,22 @@ impl World {
         world
     }
 
+    /// Starts the API anew with the limits of the contract, which these tests are otherwise free of.
+    pub(crate) fn limit(&mut self) {
+        let limits = workgraph_limits::Settings::default();
+        let settings = self.api.settings().clone();
+        let keys = KeyRing::new(1, [7; 32]);
+        self.api = limited(
+            limits,
+            &self.graph,
+            &self.tokens,
+            &self.clock,
+            settings,
+            keys,
+            0,
+        );
+    }
+
     /// Starts the API anew over the same stores, with other keys for page tokens. `node` tells its
     /// gids and random bytes from those of the API before it.
     pub(crate) fn restart(&mut self, keys: KeyRing, node: u8) {
@@ -438,6 +454,18 @@ fn api(
     limits.standard.free = 1_000_000;
     limits.standard.paid = 1_000_000;
     limits.cost_per_minute = None;
+    limited(limits, graph, tokens, clock, settings, keys, node)
+}
+
+fn limited(
+    limits: workgraph_limits::Settings,
+    graph: &Arc<dyn GraphStore>,
+    tokens: &Arc<dyn TokenStore>,
+    clock: &Arc<Hand>,
+    settings: Settings,
+    keys: KeyRing,
+    node: u8,
+) -> Api {
     Api::new(Parts {
         graph: graph.clone(),
         tokens: tokens.clone(),

@@ -1,0 +1,98 @@
+//! Batches: each action walks the pipeline like a request, from authorization on.
+//!
+//! Actions run at the same time and their outcomes keep their order. The limits are charged once
+//! with all of them, so a batch that does not fit runs none.
+use crate::body::{self, Sent};
+use crate::driver::{self, Answered};
+use crate::fault::{self, Failure};
+use crate::operation::Operation;
+use crate::pipeline::Api;
+use crate::request::Request;
+use futures_util::future::join_all;
+use workgraph_auth::Grant;
+use workgraph_core::check::clip;
+use workgraph_core::fault::Fault;
+use workgraph_limits::{Class, Permit};
+use workgraph_wire::batch::{self, Action, Outcome};
+use workgraph_wire::envelope;
+
+/// Answers `POST /batch`.
+pub(crate) async fn answer(
+    api: &Api,
+    request: &Request,
+    operation: &Operation,
+    grant: &Grant,
+    permit: &mut Option<Permit>,
+) -> Result<Answered, Failure> {
+    // What is no batch at all counts as one request, like any other that is malformed.
+    let read = body::read(Sent::Request(request), operation, &api.settings);
+    let actions = read.and_then(|(_, data, options)| {
+        let actions = batch::actions(&data).map_err(Fault::invalid)?;
+        let actions: Vec<_> = actions.iter().map(Action::read).collect();
+        Ok((actions, options))
+    });
+    let weight = actions.as_ref().map_or(1, |(actions, _)| actions.len());
+    let reads = actions.as_ref().is_ok_and(|(actions, _)| {
+        actions
+            .iter()
+            .all(|a| a.as_ref().is_ok_and(|a| a.method == "GET"))
+    });
+    let class = if reads { Class::Read } else { Class::Write };
+    *permit = Some(api.admit(grant, class, u32::try_from(weight).unwrap_or(u32::MAX))?);
+    let (actions, options) = actions?;
+
+    let wanted = |part: &str| {
+        let named = |name: &String| name == part || name.starts_with(&format!("{part}."));
+        options.fields.as_ref().is_none_or(|f| f.iter().any(named))
+    };
+    let outcomes = join_all(actions.iter().map(|action| run(api, action, grant))).await;
+    let (mut list, mut cost) = (vec![b'['], 0u32);
+    for answered in outcomes {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        cost = cost.saturating_add(answered.cost);
+        let reply = answered.reply;
+        let headers: Vec<_> = reply
+            .headers
+            .iter()
+            .map(|(name, value)| {
+                let below = value.strip_prefix(&api.settings.base_url).unwrap_or(value);
+                (name.to_ascii_lowercase(), below.to_owned())
+            })
+            .collect();
+        let outcome = Outcome {
+            status: reply.status,
+            headers: &headers,
+            body: &reply.body,
+        };
+        batch::outcome(&mut list, outcome, wanted);
+    }
+    list.push(b']');
+    let body = envelope::data(&list);
+    Ok(driver::answered(options.pretty, 200, body, cost))
+}
+
+/// Carries out one action. Never fails: whatever goes wrong is its outcome.
+async fn run(api: &Api, action: &Result<Action, String>, grant: &Grant) -> Answered {
+    let outcome = match action {
+        Ok(action) => enter(api, action, grant).await,
+        Err(wrong) => Err(Fault::invalid(wrong.clone()).into()),
+    };
+    outcome.unwrap_or_else(|failure| Answered {
+        reply: fault::reply(&failure, &*api.entropy),
+        cost: 0,
+    })
+}
+
+async fn enter(api: &Api, action: &Action, grant: &Grant) -> Result<Answered, Failure> {
+    let found = api.find(action.method, &action.path)?;
+    if found.operation.alone {
+        return Err(Fault::field(
+            "relative_path",
+            format_args!("not allowed in a batch: {}", clip(&action.path)),
+        )
+        .into());
+    }
+    api.enter(Sent::Action(action), &found, grant).await
+}
