@@ -1,3 +1,4 @@
 //! What people see of the authorization server.
 
+pub mod console;
 pub mod pages;

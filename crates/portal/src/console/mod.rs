@@ -1,0 +1,366 @@
+//! The developer console and the connected apps: what its forms do.
+//!
+//! A read answers with a page. A write that is in order answers with 303 to the page that shows what
+//! came of it; one that is not answers with its form, the problems marked. A new secret waits in a
+//! [`Drawer`] for the one page that shows it.
+mod apps;
+mod connected;
+mod drawer;
+mod form;
+mod services;
+mod tokens;
+
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+use workgraph_auth::session::{csrf, csrf_matches};
+use workgraph_auth::{Loopback, OAuthStore, Pair, Secret, Session, StoreError, TokenRecord};
+
+pub use drawer::Drawer;
+
+use crate::pages::{Failure, Frame, Page, SecretPage, Use, Who, paths};
+use form::Form;
+
+/// The purpose that the console's forms are guarded for.
+pub const PURPOSE: &str = "console";
+
+/// How many live tokens, or apps, somebody can have.
+const MANY: usize = 100;
+
+/// A user's place in a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// The workspace.
+    pub workspace: u64,
+    /// Its name.
+    pub name: String,
+    /// Whether the user administers it.
+    pub admin: bool,
+}
+
+/// What the console asks of the service around it.
+#[async_trait]
+pub trait Places: Send + Sync {
+    /// The workspaces of a user, in order of id.
+    async fn seats(&self, user: u64) -> Result<Vec<Seat>, StoreError>;
+
+    /// The service accounts of a workspace, with their names.
+    async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, StoreError>;
+
+    /// Makes a service account of a workspace, with its [`Account`](workgraph_auth::Account) and
+    /// no token yet.
+    async fn create_service(&self, workspace: u64, name: &str) -> Result<u64, StoreError>;
+}
+
+/// Who asks: somebody with a live session.
+#[derive(Clone, Copy, Debug)]
+pub struct Visitor<'a> {
+    /// The session.
+    pub session: &'a Session,
+    /// Its secret, from the cookie.
+    pub secret: &'a Secret,
+    /// The user's name.
+    pub name: &'a str,
+}
+
+/// What a write needs from outside: the instant, a number nobody has, and random bytes.
+#[derive(Clone, Copy)]
+pub struct Fresh {
+    /// Now.
+    pub now: SystemTime,
+    /// The number of what is made.
+    pub id: u64,
+    /// 256 bits from the operating system's generator, for a secret.
+    pub random: [u8; 32],
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A page, with its status.
+    Page(u16, Page),
+    /// 303 to a path of ours.
+    SeeOther(String),
+}
+
+impl Answer {
+    fn ok(page: Page) -> Self {
+        Self::Page(200, page)
+    }
+
+    /// A form that came back with problems.
+    fn again(page: Page) -> Self {
+        Self::Page(400, page)
+    }
+
+    /// The page at a path, with a word for what was done.
+    fn done(path: &str, what: Done) -> Self {
+        Self::SeeOther(format!("{path}?done={}", what.word()))
+    }
+
+    /// What is not there, or is somebody else's.
+    #[must_use]
+    pub fn not_found() -> Self {
+        let failure = Failure {
+            heading: "Not found",
+            text: "There is nothing here, or it is not yours.",
+            onward: Some((paths::APPS, "Go to my apps")),
+        };
+        Self::Page(404, failure.page())
+    }
+
+    /// A form that is not ours, or whose session is over.
+    #[must_use]
+    pub fn forged() -> Self {
+        let failure = Failure {
+            heading: "This form is no longer valid",
+            text: "Nothing was changed. Open the page again and repeat what you did.",
+            onward: Some((paths::APPS, "Go to my apps")),
+        };
+        Self::Page(403, failure.page())
+    }
+}
+
+/// What a write did, as the page after it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Done {
+    Saved,
+    On,
+    Off,
+    Revoked,
+    Disconnected,
+}
+
+impl Done {
+    const ALL: [Self; 5] = [
+        Self::Saved,
+        Self::On,
+        Self::Off,
+        Self::Revoked,
+        Self::Disconnected,
+    ];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Saved => "saved",
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Revoked => "revoked",
+            Self::Disconnected => "disconnected",
+        }
+    }
+
+    const fn says(self) -> &'static str {
+        match self {
+            Self::Saved => "Your changes are saved.",
+            Self::On => "The app is switched on.",
+            Self::Off => "The app is switched off.",
+            Self::Revoked => "The token is revoked. It stopped working.",
+            Self::Disconnected => "The app is disconnected. It has no access any more.",
+        }
+    }
+
+    /// Reads the word in a query. Anything else says nothing: the text is never the query's.
+    fn read(query: &[Pair]) -> Option<&'static str> {
+        let (_, word) = query.iter().find(|(name, _)| name == "done")?;
+        Self::ALL
+            .into_iter()
+            .find(|done| done.word() == word)
+            .map(Self::says)
+    }
+}
+
+/// The console over its ports.
+#[derive(Clone, Copy)]
+pub struct Console<'a> {
+    /// Apps, authorizations and tokens.
+    pub store: &'a dyn OAuthStore,
+    /// Workspaces and service accounts.
+    pub places: &'a dyn Places,
+    /// New secrets until they are shown.
+    pub drawer: &'a Drawer,
+    /// Whether apps may have `http` redirect URLs on this machine.
+    pub loopback: Loopback,
+}
+
+/// What surrounds one request: who asks, what stands around their pages, where they have seats.
+struct Scene<'a> {
+    user: u64,
+    name: &'a str,
+    csrf: String,
+    seats: Vec<Seat>,
+    notice: Option<&'static str>,
+}
+
+impl Scene<'_> {
+    fn frame(&self) -> Frame<'_> {
+        let admin = self.seats.iter().any(|seat| seat.admin);
+        Frame {
+            who: Who {
+                name: self.name,
+                csrf: &self.csrf,
+                admin,
+            },
+            notice: self.notice,
+        }
+    }
+}
+
+impl Console<'_> {
+    async fn scene<'v>(
+        &self,
+        visitor: &Visitor<'v>,
+        query: &[Pair],
+    ) -> Result<Scene<'v>, StoreError> {
+        let user = visitor.session.user;
+        Ok(Scene {
+            user,
+            name: visitor.name,
+            csrf: csrf(visitor.secret, PURPOSE),
+            seats: self.places.seats(user).await?,
+            notice: Done::read(query),
+        })
+    }
+
+    /// Answers a GET; none if the path is not the console's.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub async fn get(
+        &self,
+        visitor: &Visitor<'_>,
+        path: &str,
+        query: &[Pair],
+        now: SystemTime,
+    ) -> Result<Option<Answer>, StoreError> {
+        if path == paths::SECRET {
+            return Ok(Some(self.reveal(visitor, now)));
+        }
+        let Some((part, below)) = spot(path) else {
+            return Ok(None);
+        };
+        let scene = self.scene(visitor, query).await?;
+        Ok(Some(match (part, below.as_slice()) {
+            (Part::Connected, []) => self.connected(&scene).await?,
+            (Part::Apps, []) => self.apps(&scene).await?,
+            (Part::Apps, ["new"]) => self.new_app(&scene),
+            (Part::Apps, [app]) => self.app(&scene, app).await?,
+            (Part::Tokens, []) => self.tokens(&scene, now).await?,
+            (Part::Services, []) => self.services(&scene, now).await?,
+            _ => Answer::not_found(),
+        }))
+    }
+
+    /// Answers a POST, whose body is a form; none if the path is not the console's.
+    ///
+    /// # Errors
+    /// When a store fails.
+    pub async fn post(
+        &self,
+        visitor: &Visitor<'_>,
+        path: &str,
+        body: &[Pair],
+        fresh: &Fresh,
+    ) -> Result<Option<Answer>, StoreError> {
+        let Some((part, below)) = spot(path) else {
+            return Ok(None);
+        };
+        let form = Form(body);
+        if !csrf_matches(visitor.secret, PURPOSE, form.one("csrf")) {
+            return Ok(Some(Answer::forged()));
+        }
+        let scene = self.scene(visitor, &[]).await?;
+        let answer = match (part, below.as_slice()) {
+            (Part::Connected, [id, "revoke"]) => self.disconnect(&scene, id, fresh.now).await?,
+            (Part::Apps, ["new"]) => self.create_app(&scene, form, fresh, visitor).await?,
+            (Part::Apps, [app]) => self.save_app(&scene, app, form).await?,
+            (Part::Apps, [app, "secret"]) => self.reset_secret(&scene, app, fresh, visitor).await?,
+            (Part::Apps, [app, "state"]) => self.switch_app(&scene, app, form, fresh.now).await?,
+            (Part::Tokens, []) => self.create_token(&scene, form, fresh, visitor).await?,
+            (Part::Tokens, [id, "revoke"]) => self.revoke_token(&scene, id, fresh.now).await?,
+            (Part::Services, []) => self.create_service(&scene, form, fresh, visitor).await?,
+            (Part::Services, [place, account, "tokens"]) => {
+                self.create_service_token(&scene, place, account, fresh, visitor)
+                    .await?
+            }
+            (Part::Services, [place, account, id, "revoke"]) => {
+                self.revoke_service_token(&scene, place, account, id, fresh.now)
+                    .await?
+            }
+            _ => Answer::not_found(),
+        };
+        Ok(Some(answer))
+    }
+
+    /// Puts a new secret where its page finds it, and leads there.
+    fn show(
+        &self,
+        visitor: &Visitor<'_>,
+        purpose: Use,
+        name: &str,
+        secret: Secret,
+        now: SystemTime,
+    ) -> Answer {
+        self.drawer
+            .put(visitor.session.digest, purpose, name, secret, now);
+        Answer::SeeOther(paths::SECRET.to_owned())
+    }
+
+    fn reveal(&self, visitor: &Visitor<'_>, now: SystemTime) -> Answer {
+        match self.drawer.take(&visitor.session.digest, now) {
+            Some((purpose, name, secret)) => {
+                let page = SecretPage {
+                    purpose: &purpose,
+                    name: &name,
+                    secret: secret.expose(),
+                };
+                Answer::ok(page.page())
+            }
+            None => {
+                let failure = Failure {
+                    heading: "This secret was shown already",
+                    text: "A secret is shown once. If you did not copy it, make a new one.",
+                    onward: Some((paths::APPS, "Go to my apps")),
+                };
+                Answer::Page(410, failure.page())
+            }
+        }
+    }
+}
+
+/// A part of the console.
+#[derive(Clone, Copy)]
+enum Part {
+    Connected,
+    Apps,
+    Tokens,
+    Services,
+}
+
+/// The part of the console that a path is in, and the segments below.
+fn spot(path: &str) -> Option<(Part, Vec<&str>)> {
+    let parts = [
+        (paths::CONNECTED, Part::Connected),
+        (paths::APPS, Part::Apps),
+        (paths::TOKENS, Part::Tokens),
+        (paths::SERVICES, Part::Services),
+    ];
+    let (below, part) = parts.into_iter().find_map(|(at, part)| {
+        let below = path.strip_prefix(at)?;
+        (below.is_empty() || below.starts_with('/')).then_some((below, part))
+    })?;
+    Some((part, below.split('/').skip(1).collect()))
+}
+
+/// A number in a path, in the one form that we write it in.
+fn number(segment: &str) -> Option<u64> {
+    segment
+        .parse()
+        .ok()
+        .filter(|n: &u64| n.to_string() == segment)
+}
+
+/// Whether a token still works.
+fn live(record: &TokenRecord, now: SystemTime) -> bool {
+    record.revoked_at.is_none() && record.expires_at.is_none_or(|end| now < end)
+}

@@ -1,0 +1,132 @@
+//! Personal access tokens.
+use std::time::{Duration, SystemTime};
+
+use workgraph_auth::{StoreError, TokenKind, TokenRecord, mint};
+
+use super::form::Form;
+use super::{Answer, Console, Done, Fresh, MANY, Scene, Visitor, live, number};
+use crate::pages::{LIFETIMES, Problem, TokenForm, TokenRow, Tokens, Use, paths};
+
+pub(super) fn row(record: TokenRecord) -> TokenRow {
+    TokenRow {
+        id: record.id,
+        description: record.description,
+        scopes: record.scopes,
+        created_at: record.created_at,
+        expires_at: record.expires_at,
+        last_used_at: record.last_used_at,
+    }
+}
+
+impl Console<'_> {
+    /// The tokens of an account that work, of one kind, the newest first.
+    pub(super) async fn live(
+        &self,
+        user: u64,
+        kind: TokenKind,
+        now: SystemTime,
+    ) -> Result<Vec<TokenRecord>, StoreError> {
+        let mut all = self.store.list(user).await?;
+        all.retain(|record| record.kind == kind && live(record, now));
+        all.reverse();
+        Ok(all)
+    }
+
+    async fn list(
+        &self,
+        scene: &Scene<'_>,
+        form: &TokenForm,
+        problems: &[Problem],
+        now: SystemTime,
+    ) -> Result<crate::pages::Page, StoreError> {
+        let records = self.live(scene.user, TokenKind::Personal, now).await?;
+        let tokens: Vec<TokenRow> = records.into_iter().map(row).collect();
+        Ok(Tokens {
+            frame: scene.frame(),
+            tokens: &tokens,
+            form,
+            problems,
+        }
+        .page())
+    }
+
+    pub(super) async fn tokens(
+        &self,
+        scene: &Scene<'_>,
+        now: SystemTime,
+    ) -> Result<Answer, StoreError> {
+        Ok(Answer::ok(
+            self.list(scene, &TokenForm::default(), &[], now).await?,
+        ))
+    }
+
+    pub(super) async fn create_token(
+        &self,
+        scene: &Scene<'_>,
+        form: Form<'_>,
+        fresh: &Fresh,
+        visitor: &Visitor<'_>,
+    ) -> Result<Answer, StoreError> {
+        let mut problems = Vec::new();
+        let description = form.line("description", "a description", &mut problems);
+        let days = LIFETIMES
+            .into_iter()
+            .find(|(days, _)| days.to_string() == form.one("days"));
+        if days.is_none() {
+            problems.push(Problem::new("days", "Choose one of the times offered."));
+        }
+        let mut wrong = Vec::new();
+        let scopes = form.permissions(&mut wrong);
+        problems.append(&mut wrong);
+        if self
+            .live(scene.user, TokenKind::Personal, fresh.now)
+            .await?
+            .len()
+            >= MANY
+        {
+            problems.push(Problem::new(
+                "description",
+                format!("You have {MANY} tokens already; revoke one first."),
+            ));
+        }
+        let days = days.map_or_else(|| TokenForm::default().days, |(days, _)| days);
+        if !problems.is_empty() {
+            let form = TokenForm {
+                description,
+                scopes,
+                days,
+            };
+            return Ok(Answer::again(
+                self.list(scene, &form, &problems, fresh.now).await?,
+            ));
+        }
+        let (secret, digest) = mint(TokenKind::Personal, &fresh.random);
+        let mut record = TokenRecord::personal(fresh.id, digest, scene.user, fresh.now);
+        record.description.clone_from(&description);
+        record.scopes = scopes;
+        let lifetime = Duration::from_secs(u64::from(days) * 86_400);
+        record.expires_at = (days > 0)
+            .then(|| fresh.now.checked_add(lifetime))
+            .flatten();
+        self.store.insert(record).await?;
+        Ok(self.show(visitor, Use::Personal, &description, secret, fresh.now))
+    }
+
+    pub(super) async fn revoke_token(
+        &self,
+        scene: &Scene<'_>,
+        id: &str,
+        now: SystemTime,
+    ) -> Result<Answer, StoreError> {
+        let own = self.store.list(scene.user).await?;
+        let own = own
+            .iter()
+            .find(|record| record.kind == TokenKind::Personal && Some(record.id) == number(id));
+        let Some(own) = own else {
+            return Ok(Answer::not_found());
+        };
+        // One that is revoked already is what was asked for.
+        self.store.revoke(own.id, now).await?;
+        Ok(Answer::done(paths::TOKENS, Done::Revoked))
+    }
+}

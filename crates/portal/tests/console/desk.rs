@@ -1,0 +1,187 @@
+//! A console with people, workspaces and a clock that is turned by hand.
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use workgraph_auth::conformance::block_on;
+use workgraph_auth::session::csrf;
+use workgraph_auth::{
+    Account, Digest, Loopback, MemoryTokenStore, Pair, Secret, Session, StoreError, Tier,
+    TokenStore,
+};
+use workgraph_portal::console::{Answer, Console, Drawer, Fresh, PURPOSE, Places, Seat, Visitor};
+
+/// Ada administers workspace 7 and is in 8; Bob is in 8.
+pub(crate) const ADA: u64 = 1;
+pub(crate) const BOB: u64 = 2;
+
+pub(crate) struct Desk {
+    pub(crate) store: MemoryTokenStore,
+    pub(crate) drawer: Drawer,
+    pub(crate) loopback: Loopback,
+    services: Mutex<Vec<(u64, u64, String)>>,
+    next: Mutex<u64>,
+}
+
+struct Town<'a>(&'a Desk);
+
+#[async_trait]
+impl Places for Town<'_> {
+    async fn seats(&self, user: u64) -> Result<Vec<Seat>, StoreError> {
+        let seat = |workspace, name: &str, admin| Seat {
+            workspace,
+            name: name.to_owned(),
+            admin,
+        };
+        Ok(match user {
+            ADA => vec![seat(7, "Acme", true), seat(8, "Example Ltd", false)],
+            BOB => vec![seat(8, "Example Ltd", false)],
+            _ => vec![],
+        })
+    }
+    async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, StoreError> {
+        let all = self.0.services.lock().unwrap();
+        let here = all.iter().filter(|s| s.0 == workspace);
+        Ok(here.map(|s| (s.1, s.2.clone())).collect())
+    }
+    async fn create_service(&self, workspace: u64, name: &str) -> Result<u64, StoreError> {
+        let id = self.0.id();
+        self.0
+            .store
+            .put_account(Account::new(id, Tier::Free), None)
+            .await?;
+        self.0
+            .services
+            .lock()
+            .unwrap()
+            .push((workspace, id, name.to_owned()));
+        Ok(id)
+    }
+}
+
+/// Somebody's browser.
+pub(crate) struct Browser {
+    pub(crate) session: Session,
+    pub(crate) secret: Secret,
+}
+
+pub(crate) fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_795_219_200)
+}
+
+pub(crate) fn pairs(text: &str) -> Vec<Pair> {
+    let pair = |part: &str| {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        (name.to_owned(), value.to_owned())
+    };
+    text.split('&')
+        .filter(|p| !p.is_empty())
+        .map(pair)
+        .collect()
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        let store = MemoryTokenStore::new();
+        for user in [ADA, BOB] {
+            block_on(store.put_account(Account::new(user, Tier::Free), None)).unwrap();
+        }
+        Self {
+            store,
+            drawer: Drawer::default(),
+            loopback: Loopback::Refused,
+            services: Mutex::default(),
+            next: Mutex::new(100),
+        }
+    }
+
+    fn id(&self) -> u64 {
+        let mut next = self.next.lock().unwrap();
+        *next += 1;
+        *next
+    }
+
+    fn console<T>(&self, run: impl FnOnce(&Console<'_>) -> T) -> T {
+        let town = Town(self);
+        run(&Console {
+            store: &self.store,
+            places: &town,
+            drawer: &self.drawer,
+            loopback: self.loopback,
+        })
+    }
+
+    pub(crate) fn browser(&self, user: u64) -> Browser {
+        let id = u8::try_from(self.id() % 256).unwrap();
+        let (secret, session) = Session::start(user, &[id; 32], now());
+        Browser { session, secret }
+    }
+
+    pub(crate) fn get(&self, browser: &Browser, path: &str) -> Answer {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let visitor = Visitor {
+            session: &browser.session,
+            secret: &browser.secret,
+            name: "Ada",
+        };
+        self.console(|console| block_on(console.get(&visitor, path, &pairs(query), now())))
+            .unwrap()
+            .unwrap()
+    }
+
+    /// Posts a form that carries what guards it.
+    pub(crate) fn post(&self, browser: &Browser, path: &str, form: &str) -> Answer {
+        let mut form = pairs(form);
+        form.push(("csrf".to_owned(), csrf(&browser.secret, PURPOSE)));
+        self.post_bare(browser, path, &form)
+    }
+
+    pub(crate) fn post_bare(&self, browser: &Browser, path: &str, form: &[Pair]) -> Answer {
+        let visitor = Visitor {
+            session: &browser.session,
+            secret: &browser.secret,
+            name: "Ada",
+        };
+        let id = self.id();
+        let fresh = Fresh {
+            now: now(),
+            id,
+            random: *Digest::of(&id.to_string()).0.first_chunk().unwrap(),
+        };
+        self.console(|console| block_on(console.post(&visitor, path, form, &fresh)))
+            .unwrap()
+            .unwrap()
+    }
+
+    /// Follows a form to the page that shows a new secret, and gives that.
+    pub(crate) fn secret(&self, browser: &Browser, path: &str, form: &str) -> String {
+        let answer = self.post(browser, path, form);
+        assert_eq!(answer, Answer::SeeOther("/-/console/secret".to_owned()));
+        let page = html(&self.get(browser, "/-/console/secret"), 200);
+        let after = page.split(r#"id="secret">"#).nth(1).unwrap();
+        let secret = after.split('<').next().unwrap().to_owned();
+        // Once.
+        let again = html(&self.get(browser, "/-/console/secret"), 410);
+        assert!(!again.contains(&secret));
+        secret
+    }
+}
+
+/// The text of a page, which must have this status.
+pub(crate) fn html(answer: &Answer, status: u16) -> String {
+    match answer {
+        Answer::Page(found, page) => {
+            assert_eq!(*found, status, "{}", page.html);
+            page.html.clone()
+        }
+        Answer::SeeOther(to) => panic!("leads to {to}, where a page was expected"),
+    }
+}
+
+/// Where an answer leads.
+pub(crate) fn leads(answer: &Answer) -> String {
+    match answer {
+        Answer::SeeOther(to) => to.clone(),
+        Answer::Page(status, page) => panic!("{status}: {}", page.html),
+    }
+}
