@@ -102,6 +102,7 @@ fn sqlite_keeps_apps_as_the_port_says() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
+/// B17. B18. B37. Over long random runs, beside a model.
 #[test]
 fn the_laws_of_tokens_hold_over_random_runs() {
     for seed in 1..=2 {
@@ -170,6 +171,7 @@ fn what_was_kept_is_there_when_the_store_is_opened_again() {
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }
 
+/// B28. In the writer of the store.
 #[test]
 fn of_many_redemptions_at_once_one_gets_tokens() {
     let folder = Scratch::new("race");
@@ -196,6 +198,7 @@ fn of_many_redemptions_at_once_one_gets_tokens() {
     assert!(left.iter().all(|token| token.revoked_at.is_some()));
 }
 
+/// B17. B18. B41. Through the cache of tokens.
 #[test]
 fn a_token_that_was_looked_up_before_follows_every_change() {
     let folder = Scratch::new("cached");

@@ -183,6 +183,7 @@ fn is_error(reply: &Reply) -> bool {
         })
 }
 
+/// B49. B51. B52. Over a socket.
 #[test]
 fn a_request_needs_one_whole_bearer_token() {
     let w = World::new("auth", &[]);
@@ -1327,6 +1328,7 @@ fn a_body_over_the_cap_is_413_and_ends_the_connection() {
     );
 }
 
+/// B53. Operations and fields beyond the scopes are 403.
 #[test]
 fn a_token_does_only_what_its_scopes_say() {
     let w = World::new("scopes", &[]);

@@ -641,6 +641,7 @@ fn setting(name: &str, default: u64) -> u64 {
     })
 }
 
+/// B67. An object is there with its history and its places, or not at all.
 #[test]
 fn acknowledged_writes_survive_sigkill_and_no_change_is_half_applied() {
     let seed = setting("WORKGRAPH_KILL_SEED", 1);

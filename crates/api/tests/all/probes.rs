@@ -289,6 +289,7 @@ fn every_location_can_be_read() {
     }
 }
 
+/// B49. Every operation, to the header.
 #[test]
 fn without_a_token_every_row_is_401() {
     let world = memory();
@@ -345,6 +346,7 @@ fn same_shape(a: &str, b: &str) -> bool {
     a.split('/').map(part).eq(b.split('/').map(part))
 }
 
+/// B16. All other scopes together do not make up for the one that is needed.
 #[test]
 fn without_its_scope_every_row_is_403() {
     let world = memory();
@@ -697,6 +699,7 @@ impl Walls {
     }
 }
 
+/// B54. Every identifier of every path, from both sides.
 #[test]
 fn no_byte_of_another_tenant_through_any_path() {
     for walls in [FROM_ORCHID, FROM_BASALT] {
@@ -734,6 +737,7 @@ fn no_byte_of_another_tenant_through_any_path() {
     }
 }
 
+/// B54. Every identifier of every query, from both sides.
 #[test]
 fn no_byte_of_another_tenant_through_any_query() {
     for walls in [FROM_ORCHID, FROM_BASALT] {
@@ -882,6 +886,7 @@ fn a_route_is_decided_before_anything_else() {
     }
 }
 
+/// B40. B50. B51. B52. One header, one whole token, dead at its hour.
 #[test]
 fn a_token_must_be_whole_alone_and_alive() {
     let world = memory();

@@ -350,3 +350,46 @@ fn b19_a_user_of_another_workspace_is_sent_back() {
         assert!(sent_to(refused.deliver(ISSUER)).contains("?error=access_denied&"));
     }
 }
+
+/// B04. Whatever two things are wrong with a request beside its client or URL, it is these that are
+/// told, in a text that has nothing of the request. That there is no other way to an answer that
+/// goes somewhere is a test in the documentation of `Verified`.
+#[test]
+fn client_and_url_come_before_everything_else_that_is_wrong() {
+    let marker = "https://evil.example/zzz";
+    let wrong = [
+        ("response_type", Some("zzz")),
+        ("response_type", None),
+        ("state", None),
+        ("scope", Some("zzz:read")),
+        ("code_challenge", Some("zzz")),
+        ("code_challenge_method", Some("plain")),
+        ("prompt", Some("none login")),
+        ("prompt", Some("none")),
+        ("max_age", Some("zzz")),
+        ("request", Some("zzz")),
+        ("request_uri", Some(marker)),
+        ("response_mode", Some("zzz")),
+    ];
+    let unverified = [
+        (with(&asks(), "client_id", Some("41")), PlainError::Client),
+        (with(&asks(), "client_id", None), PlainError::Client),
+        (with(&asks(), "client_id", Some(marker)), PlainError::Client),
+        (
+            with(&asks(), "redirect_uri", Some(marker)),
+            PlainError::Redirect,
+        ),
+        (with(&asks(), "redirect_uri", None), PlainError::Redirect),
+    ];
+    for (base, expected) in &unverified {
+        for (a, value_a) in wrong {
+            for (b, value_b) in wrong {
+                let params = with(&with(base, a, value_a), b, value_b);
+                let error = Verified::check(&params, Some(app(40, SCOPES_40))).unwrap_err();
+                assert_eq!(error, *expected, "{params:?}");
+                let text = error.to_string();
+                assert!(!text.contains("zzz") && !text.contains("://"), "{text}");
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The `Authorization` header, as a table.
 use workgraph_auth::{BearerError, bearer};
 
+/// B51. A token counts in one header, in one form.
 #[test]
 fn headers_and_what_they_hold() {
     use BearerError::{Empty, Missing, Repeated, Scheme, Spaced};
@@ -43,6 +44,7 @@ fn headers_and_what_they_hold() {
     }
 }
 
+/// B49. Whoever sent no token is told of no error.
 #[test]
 fn only_a_botched_bearer_has_an_error_code() {
     use BearerError::{Empty, Missing, Repeated, Scheme, Spaced};

@@ -23,6 +23,7 @@ fn keeps_expiry(check: Check) -> bool {
     })
 }
 
+/// B40. At it, not after it.
 #[test]
 fn a_token_is_dead_at_its_expiry() {
     assert!(keeps_expiry(check));
@@ -98,6 +99,7 @@ fn a_refresh_token_is_no_bearer_token_in_any_state() {
     }
 }
 
+/// B50. Each way of being dead has its words.
 #[test]
 fn the_first_reason_is_told() {
     for kind in BEARERS {

@@ -45,6 +45,7 @@ fn a_personal_token_with_an_expiry_tells_the_time_left() {
     );
 }
 
+/// B46. Whatever the reason, the answer is the same.
 #[test]
 fn a_dead_token_tells_nothing() {
     assert_eq!(introspect(None, at(0)).to_json(), INACTIVE);

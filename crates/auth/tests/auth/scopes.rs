@@ -24,6 +24,7 @@ fn allows_exactly(names: &[&str], allows: impl Fn(&str) -> bool) -> bool {
 }
 
 proptest! {
+    /// B16. What is in a set is allowed and nothing else; no action brings another.
     #[test]
     fn a_scope_is_allowed_if_it_is_in_the_set(names in some_names()) {
         let set = set(&names);
@@ -143,7 +144,7 @@ fn the_registry_is_in_order_and_described() {
     }
 }
 
-/// The law of allowing notices actions that imply each other, and names matched by their start.
+/// B16. The law of allowing notices actions that imply each other, and names matched by their start.
 #[test]
 fn broken_sets_are_noticed() {
     let names = ["tasks:write", "projects:delete"];

@@ -68,6 +68,7 @@ fn a_token_is_found_by_its_own_text() {
     }
 }
 
+/// B52. Cut, extended, edited and re-cased texts of a thousand tokens find nothing.
 #[test]
 fn nothing_near_a_token_passes_for_it() {
     let tokens = thousand();
@@ -87,7 +88,7 @@ fn the_digest_alone_suffices() {
     );
 }
 
-/// Look-ups that are known to have gone wrong elsewhere are noticed.
+/// B52. Look-ups that are known to have gone wrong elsewhere are noticed.
 #[test]
 fn broken_lookups_are_noticed() {
     let tokens: Vec<_> = thousand().into_iter().take(3).collect();
@@ -112,7 +113,7 @@ fn broken_lookups_are_noticed() {
     }
 }
 
-/// A text of good form that was never issued has a digest, and finds nothing.
+/// B66. A text of good form that was never issued has a digest, and finds nothing.
 #[test]
 fn another_kind_of_the_same_bits_is_another_token() {
     let digests: HashSet<Digest> = TokenKind::ALL
@@ -152,6 +153,7 @@ fn neighbours_of_a_token_have_no_digest() {
     }
 }
 
+/// B66. Prefix, 256 random bits, checksum.
 #[test]
 fn the_form_is_stable() {
     let (secret, digest) = mint(TokenKind::Personal, &[0; 32]);
@@ -175,6 +177,7 @@ fn kinds_are_stored_by_name() {
     assert_eq!(TokenKind::named(""), None);
 }
 
+/// B63. Secrets do not print; that they have no `Display` is a test in the documentation.
 #[test]
 fn secrets_do_not_leak_through_debug() {
     let (secret, digest) = mint(TokenKind::Personal, &random(1));

@@ -74,6 +74,7 @@ fn one_change_set_that_fails_leaves_the_others_of_its_batch() {
     assert_eq!(nodes, 4);
 }
 
+/// B67. The journal has a row for each commit that was made, and none for the others.
 #[test]
 fn a_full_disk_fails_the_whole_batch_and_service_goes_on_when_there_is_room() {
     let conn = memory();
