@@ -5,14 +5,15 @@
 use crate::body::{self, Sent};
 use crate::driver::{self, Answered};
 use crate::fault::{self, Failure};
-use crate::operation::Operation;
+use crate::limits::Load;
 use crate::pipeline::Api;
 use crate::request::Request;
+use crate::route::Match;
 use futures_util::future::join_all;
 use workgraph_auth::Grant;
 use workgraph_core::check::clip;
 use workgraph_core::fault::Fault;
-use workgraph_limits::{Class, Permit};
+use workgraph_limits::Permit;
 use workgraph_wire::batch::{self, Action, Outcome};
 use workgraph_wire::envelope;
 
@@ -20,25 +21,22 @@ use workgraph_wire::envelope;
 pub(crate) async fn answer(
     api: &Api,
     request: &Request,
-    operation: &Operation,
+    found: &Match,
     grant: &Grant,
     permit: &mut Option<Permit>,
 ) -> Result<Answered, Failure> {
     // What is no batch at all counts as one request, like any other that is malformed.
-    let read = body::read(Sent::Request(request), operation, &api.settings);
+    let read = body::read(Sent::Request(request), found.operation, &api.settings);
     let actions = read.and_then(|(_, data, options)| {
         let actions = batch::actions(&data).map_err(Fault::invalid)?;
         let actions: Vec<_> = actions.iter().map(Action::read).collect();
         Ok((actions, options))
     });
-    let weight = actions.as_ref().map_or(1, |(actions, _)| actions.len());
-    let reads = actions.as_ref().is_ok_and(|(actions, _)| {
-        actions
-            .iter()
-            .all(|a| a.as_ref().is_ok_and(|a| a.method == "GET"))
-    });
-    let class = if reads { Class::Read } else { Class::Write };
-    *permit = Some(api.admit(grant, class, u32::try_from(weight).unwrap_or(u32::MAX))?);
+    let load = match &actions {
+        Ok((actions, _)) => actions.iter().map(|action| load(api, action)).sum(),
+        Err(_) => Load::of(found.operation),
+    };
+    *permit = Some(api.admit(grant, load, found.number)?);
     let (actions, options) = actions?;
 
     let wanted = |part: &str| {
@@ -83,6 +81,15 @@ async fn run(api: &Api, action: &Result<Action, String>, grant: &Grant) -> Answe
         reply: fault::reply(&failure, &*api.entropy),
         cost: 0,
     })
+}
+
+/// What an action adds to the limits. One that cannot be carried out counts like any failing request.
+fn load(api: &Api, action: &Result<Action, String>) -> Load {
+    let found = action
+        .as_ref()
+        .ok()
+        .and_then(|a| api.find(a.method, &a.path).ok());
+    found.map_or(Load::FAILING, |found| Load::of(found.operation))
 }
 
 async fn enter(api: &Api, action: &Action, grant: &Grant) -> Result<Answered, Failure> {

@@ -6,6 +6,7 @@ pub mod call;
 mod counts;
 mod driver;
 pub mod fault;
+mod limits;
 pub mod operation;
 pub mod operations;
 mod paging;

@@ -29,6 +29,8 @@ pub struct Operation {
     pub premium: Option<&'static str>,
     /// Not allowed as an action of a batch.
     pub alone: bool,
+    /// Counted against the search quota instead of the standard one.
+    pub search: bool,
     /// What it does.
     pub run: Run,
 }
@@ -173,6 +175,7 @@ const fn row(
         answer,
         premium: None,
         alone: false,
+        search: false,
         run,
     }
 }
@@ -324,6 +327,12 @@ impl Operation {
     #[must_use]
     pub const fn alone(mut self) -> Self {
         self.alone = true;
+        self
+    }
+    /// Counted against the search quota instead of the standard one.
+    #[must_use]
+    pub const fn search(mut self) -> Self {
+        self.search = true;
         self
     }
     /// Whether it changes anything.

@@ -3,9 +3,10 @@ use crate::body::{self, Sent};
 use crate::call::Call;
 use crate::driver::{self, Answered};
 use crate::fault::{self, Failure};
+use crate::limits::Load;
 use crate::operation::{Operation, Run};
 use crate::replies::{Asked, Replies};
-use crate::request::{Method, Reply, Request};
+use crate::request::{Reply, Request};
 use crate::route::{Match, Router};
 use crate::seams::{Clock, Entropy};
 use crate::settings::Settings;
@@ -14,7 +15,7 @@ use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, diges
 use workgraph_core::graph::{GraphStore, ViewerKey};
 use workgraph_core::time::Time;
 use workgraph_core::{Gid, Mint};
-use workgraph_limits::{Class, Limiter, Permit, Rate};
+use workgraph_limits::{Limiter, Permit};
 use workgraph_wire::{KeyRing, message};
 
 /// The API: everything between a transport and the stores.
@@ -91,9 +92,9 @@ impl Api {
     /// Answers a request. Never fails: whatever goes wrong has a reply.
     pub async fn handle(&self, request: Request) -> Reply {
         let mut permit = None;
-        let (operation, outcome) = match self.router.find(&request.method, &request.path) {
-            None => ("", Err(Failure::NoRoute)),
-            Some(found) => (
+        let (operation, outcome) = match self.find(&request.method, &request.path) {
+            Err(none) => ("", Err(none)),
+            Ok(found) => (
                 found.operation.id,
                 self.walk(&request, &found, &mut permit).await,
             ),
@@ -126,9 +127,9 @@ impl Api {
     ) -> Result<Answered, Failure> {
         let grant = self.authenticate(&request.authorization).await?;
         if matches!(found.operation.run, Run::Batch) {
-            return crate::batch::answer(self, request, found.operation, &grant, permit).await;
+            return crate::batch::answer(self, request, found, &grant, permit).await;
         }
-        *permit = Some(self.admit(&grant, class(found.operation), 1)?);
+        *permit = Some(self.admit(&grant, Load::of(found.operation), found.number)?);
         self.enter(Sent::Request(request), found, &grant).await
     }
 
@@ -209,29 +210,6 @@ impl Api {
         })
     }
 
-    /// Charges the limits with so many requests at once: all of them are admitted, or none.
-    pub(crate) fn admit(
-        &self,
-        grant: &Grant,
-        class: Class,
-        weight: u32,
-    ) -> Result<Permit, Failure> {
-        let quota = self
-            .limiter
-            .settings()
-            .standard
-            .of(grant.tier == workgraph_auth::Tier::Paid);
-        let request = workgraph_limits::Request {
-            key: grant.key,
-            class,
-            rate: Rate::Standard { quota },
-            weight,
-        };
-        self.limiter
-            .admit(&request, self.clock.now())
-            .map_err(Failure::Limited)
-    }
-
     /// Random bytes.
     pub(crate) fn random<const N: usize>(&self) -> Result<[u8; N], Failure> {
         let mut bytes = [0u8; N];
@@ -239,15 +217,6 @@ impl Api {
             .fill(&mut bytes)
             .map_err(|e| Failure::Server(e.to_string()))?;
         Ok(bytes)
-    }
-}
-
-/// The permit that an operation takes.
-fn class(operation: &Operation) -> Class {
-    if operation.method == Method::Get {
-        Class::Read
-    } else {
-        Class::Write
     }
 }
 

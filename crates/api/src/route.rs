@@ -13,7 +13,7 @@ pub struct Router {
 struct Branch {
     literals: HashMap<&'static str, Branch>,
     variable: Option<(&'static str, Box<Branch>)>,
-    rows: Vec<(Method, &'static Operation)>,
+    rows: Vec<(Method, &'static Operation, u16)>,
 }
 
 /// A matched operation with its path parameters, decoded.
@@ -21,6 +21,8 @@ struct Branch {
 pub struct Match {
     /// The operation.
     pub operation: &'static Operation,
+    /// Its number in the table, from 1.
+    pub number: u16,
     /// Names and values of the parameters, in path order.
     pub parameters: Vec<(&'static str, String)>,
 }
@@ -30,13 +32,13 @@ impl Router {
     #[must_use]
     pub fn new(tables: &[&'static [Operation]]) -> Self {
         let mut router = Self::default();
-        for operation in tables.iter().copied().flatten() {
-            router.add(operation);
+        for (operation, number) in tables.iter().copied().flatten().zip(1..) {
+            router.add(operation, number);
         }
         router
     }
 
-    fn add(&mut self, operation: &'static Operation) {
+    fn add(&mut self, operation: &'static Operation, number: u16) {
         let mut at = &mut self.root;
         for segment in operation.path.split('/').skip(1) {
             at = match segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) {
@@ -44,7 +46,7 @@ impl Router {
                 None => at.literals.entry(segment).or_default(),
             };
         }
-        at.rows.push((operation.method, operation));
+        at.rows.push((operation.method, operation, number));
     }
 
     /// The operation of a request. Paths are taken as they are: nothing is normalised, and a
@@ -63,9 +65,10 @@ impl Router {
                 at = next;
             }
         }
-        let (_, operation) = at.rows.iter().find(|(m, _)| *m == method)?;
+        let (_, operation, number) = at.rows.iter().find(|(m, ..)| *m == method)?;
         Some(Match {
             operation,
+            number: *number,
             parameters,
         })
     }
@@ -153,6 +156,8 @@ mod tests {
                 .collect();
             let found = router.find(operation.method.name(), &path).unwrap();
             assert_eq!(found.operation.id, operation.id);
+            let numbered = crate::operations::all().nth(usize::from(found.number) - 1);
+            assert_eq!(numbered.unwrap().id, operation.id);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::concurrency::{Flights, Others};
 use crate::cost::Balance;
-use crate::settings::{Bits, Class, Figures, Key, Limit, Rate, Refusal, Request};
+use crate::settings::{Batch, Bits, Class, Figures, Key, Limit, Rate, Refusal};
 use crate::state::State;
 use crate::window::{Attempt, Log};
 
@@ -47,24 +47,22 @@ impl Account {
     pub(crate) fn decide(
         &mut self,
         figures: &Figures,
-        request: &Request,
+        batch: &Batch,
         label: u16,
         now: u64,
     ) -> Decision {
         let now = self.advance(now);
-        let (quota, weight, searches) = match request.rate {
-            Rate::Standard { quota } => (quota, request.weight, 0),
-            Rate::Search => (0, 0, request.weight),
-            Rate::Mixed { quota, searches } => (quota, request.weight, searches),
+        let (quota, weight, searches) = match batch.rate {
+            Rate::Standard { quota } => (quota, batch.weight, 0),
+            Rate::Search => (0, 0, batch.weight),
+            Rate::Mixed { quota, searches } => (quota, batch.weight, searches),
         };
-        let class = request.class;
+        let slots = [(Class::Read, batch.reads), (Class::Write, batch.writes)];
         let terms = figures.standard(quota);
-        let cap = figures.slots(class);
-        let concurrent = Limit::concurrent(class);
         let attempt = |weight| Attempt {
             weight,
             label,
-            write: class == Class::Write,
+            write: batch.writes > 0,
         };
 
         let mut over = Bits::default();
@@ -77,8 +75,10 @@ impl Account {
                 over.add(Limit::Search);
             }
         }
-        if self.flights.running(class) >= cap {
-            over.add(concurrent);
+        for (class, more) in slots {
+            if !self.flights.has_room(class, more, figures.slots(class)) {
+                over.add(Limit::concurrent(class));
+            }
         }
         if let Some(per_minute) = figures.cost
             && !self.balance.admits(per_minute)
@@ -89,9 +89,13 @@ impl Account {
         let shadowed = over.both(figures.shadow);
         let Some(limit) = over.without(figures.shadow).first() else {
             let deadline = now.saturating_add(figures.deadline_ms);
-            let rare = &mut self.rare;
-            self.flights
-                .take(class, deadline, || &mut rare.get_or_insert_default().others);
+            for (class, more) in slots {
+                for _ in 0..more {
+                    let rare = &mut self.rare;
+                    self.flights
+                        .take(class, deadline, || &mut rare.get_or_insert_default().others);
+                }
+            }
             return Decision {
                 answer: Ok(deadline),
                 shadowed,
@@ -99,13 +103,16 @@ impl Account {
         };
 
         // The wait of the same request after this one was counted, which every limiter may add to.
+        let slot = |class, more| {
+            let longest = figures.deadline_ms;
+            self.flights
+                .wait(class, more, figures.slots(class), now, longest)
+        };
         let waits = [
             (Limit::Standard, self.standard.wait(terms, weight, now)),
             (Limit::Search, self.wait_to_search(figures, searches)),
-            (
-                concurrent,
-                self.flights.wait(class, cap, now, figures.deadline_ms),
-            ),
+            (Limit::ConcurrentReads, slot(Class::Read, batch.reads)),
+            (Limit::ConcurrentWrites, slot(Class::Write, batch.writes)),
             (
                 Limit::Cost,
                 figures.cost.map_or(0, |rate| self.balance.wait(rate)),

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::ledger::Shard;
 use crate::limiter::millis;
-use crate::settings::Class;
+use crate::settings::{Batch, Class};
 use crate::sync::lock;
 
 /// The requests of a key in flight: how many of each class, and the latest deadline of each, in milliseconds.
@@ -63,11 +63,16 @@ impl Flights {
         }
     }
 
+    /// Whether there is room for so many more of a class.
+    pub(crate) fn has_room(&self, class: Class, more: u32, cap: u32) -> bool {
+        more == 0 || self.running(class).saturating_add(more) <= cap
+    }
+
     /// How long until every request of a class in flight has ended, in milliseconds; 0 if there is room now.
     ///
-    /// A cap of 0 never has room; the wait is then as long as a request may take, `otherwise`.
-    pub(crate) fn wait(&self, class: Class, cap: u32, now: u64, otherwise: u64) -> u64 {
-        if self.running(class) < cap {
+    /// More than the cap never have room; the wait is then as long as a request may take, `otherwise`.
+    pub(crate) fn wait(&self, class: Class, more: u32, cap: u32, now: u64, otherwise: u64) -> u64 {
+        if self.has_room(class, more, cap) {
             return 0;
         }
         self.latest(class)
@@ -94,7 +99,8 @@ pub(crate) fn of<T>(class: Class, read: T, write: T) -> T {
     }
 }
 
-/// The right of one admitted request to run. Dropping it frees the slot, on whatever thread and for whatever reason.
+/// The right of an admitted request, or of a batch, to run. Dropping it frees its slots, on whatever thread and for
+/// whatever reason.
 ///
 /// It belongs to whoever works longest for the request: a response body that is still being sent, a database job that
 /// goes on after the client has left. It stays valid when the limiter is gone.
@@ -103,25 +109,27 @@ pub struct Permit {
     shard: Arc<Shard>,
     /// The place of the account in its shard, which keeps it as long as there is a permit.
     place: u32,
-    class: Class,
+    reads: u32,
+    writes: u32,
     deadline: u64,
     /// The most a settlement takes; `None` if the cost limit was off at admission.
     ceiling: Option<u32>,
 }
 
 impl Permit {
-    /// A permit for a slot that has been taken.
+    /// A permit for the slots that a batch has taken.
     pub(crate) fn new(
         shard: Arc<Shard>,
         place: u32,
-        class: Class,
+        batch: &Batch,
         deadline: u64,
         ceiling: Option<u32>,
     ) -> Self {
         Self {
             shard,
             place,
-            class,
+            reads: batch.reads,
+            writes: batch.writes,
             deadline,
             ceiling,
         }
@@ -138,25 +146,30 @@ impl Permit {
         }
     }
 
-    /// The class the permit counts in.
+    /// The slots of a class that it holds.
     #[must_use]
-    pub fn class(&self) -> Class {
-        self.class
+    pub fn slots(&self, class: Class) -> u32 {
+        of(class, self.reads, self.writes)
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        lock(&self.shard.accounts)
-            .at(self.place)
-            .release(self.class, self.deadline);
+        let mut accounts = lock(&self.shard.accounts);
+        let account = accounts.at(self.place);
+        for class in [Class::Read, Class::Write] {
+            for _ in 0..self.slots(class) {
+                account.release(class, self.deadline);
+            }
+        }
     }
 }
 
 impl fmt::Debug for Permit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Permit")
-            .field("class", &self.class)
+            .field("reads", &self.reads)
+            .field("writes", &self.writes)
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()
     }
@@ -172,7 +185,7 @@ mod tests {
         for deadline in [50, 30, 70, 30] {
             flights.take(Read, deadline, || &mut others);
         }
-        let wait = |flights: &Flights, cap, now| flights.wait(Read, cap, now, 9);
+        let wait = |flights: &Flights, cap, now| flights.wait(Read, 1, cap, now, 9);
         assert_eq!((wait(&flights, 5, 10), wait(&flights, 4, 10)), (0, 60));
         flights.release(Read, 70, Some(&mut others));
         assert_eq!((wait(&flights, 3, 10), wait(&flights, 4, 10)), (40, 0));
@@ -185,6 +198,14 @@ mod tests {
 
     #[test]
     fn a_cap_of_zero_waits_as_long_as_a_request_may_take() {
-        assert_eq!(Flights::default().wait(Read, 0, 10, 9), 9);
+        assert_eq!(Flights::default().wait(Read, 1, 0, 10, 9), 9);
+    }
+
+    #[test]
+    fn several_need_room_for_all_of_them() {
+        let (mut flights, mut others) = (Flights::default(), Others::default());
+        flights.take(Read, 50, || &mut others);
+        let wait = |more, cap| flights.wait(Read, more, cap, 10, 9);
+        assert_eq!((wait(4, 5), wait(5, 5), wait(0, 0)), (0, 40, 0));
     }
 }

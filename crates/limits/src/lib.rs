@@ -22,6 +22,6 @@ pub use concurrency::Permit;
 pub use cost::Work;
 pub use limiter::Limiter;
 pub use settings::{
-    Class, Counts, Custom, Each, Key, Limit, Quota, Rate, Refusal, Request, Settings,
+    Batch, Class, Counts, Custom, Each, Key, Limit, Quota, Rate, Refusal, Request, Settings,
 };
 pub use state::{CostState, RateState, Recent, SlotState, State};

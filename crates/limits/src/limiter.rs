@@ -6,7 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::account::Account;
 use crate::concurrency::Permit;
 use crate::ledger::Ledger;
-use crate::settings::{Counts, Custom, Each, Key, Limit, Refusal, Request, Settings, Shared};
+use crate::settings::{
+    Batch, Counts, Custom, Each, Key, Limit, Refusal, Request, Settings, Shared,
+};
 use crate::state::State;
 use crate::sync::lock;
 
@@ -52,13 +54,34 @@ impl Limiter {
         custom: &Custom,
         now: SystemTime,
     ) -> Result<Permit, Refusal> {
+        self.decide(&request.alone(), custom, now)
+    }
+
+    /// Admits all the requests of a batch, for as long as the permit is kept, or none.
+    ///
+    /// # Errors
+    /// A [`Refusal`] when any limit has no room for all of them, with the wait after which it has.
+    pub fn admit_batch(
+        &self,
+        batch: &Batch,
+        custom: &Custom,
+        now: SystemTime,
+    ) -> Result<Permit, Refusal> {
+        let mut batch = *batch;
+        // Without a slot nothing would keep the account while the permit is out.
+        batch.reads = batch.reads.max(u32::from(batch.writes == 0));
+        self.decide(&batch, custom, now)
+    }
+
+    #[inline]
+    fn decide(&self, batch: &Batch, custom: &Custom, now: SystemTime) -> Result<Permit, Refusal> {
         let now = millis(now);
         let figures = self.settings.figures().with(custom);
-        let shard = self.ledger.shard(&request.key);
+        let shard = self.ledger.shard(&batch.key);
         let mut accounts = lock(&shard.accounts);
-        let place = accounts.open(&request.key, now);
+        let place = accounts.open(&batch.key, now);
         let account = accounts.at(place);
-        let decision = account.decide(&figures, request, custom.label, now);
+        let decision = account.decide(&figures, batch, custom.label, now);
         accounts.count(decision.answer.as_ref().err().map(|refusal| refusal.limit));
         if let Some(first) = decision.shadowed.first() {
             for limit in Limit::ALL.into_iter().skip_while(|limit| *limit != first) {
@@ -67,8 +90,7 @@ impl Limiter {
         }
         drop(accounts);
         let ceiling = figures.cost.map(|_| figures.ceiling);
-        let permit =
-            |deadline| Permit::new(Arc::clone(shard), place, request.class, deadline, ceiling);
+        let permit = |deadline| Permit::new(Arc::clone(shard), place, batch, deadline, ceiling);
         decision.answer.map(permit)
     }
 

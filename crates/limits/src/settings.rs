@@ -235,7 +235,7 @@ impl Bits {
 pub enum Class {
     /// GET and HEAD.
     Read,
-    /// Everything else. A batch is one write, whatever it contains.
+    /// Everything else.
     Write,
 }
 
@@ -267,9 +267,37 @@ pub struct Request {
     pub class: Class,
     /// Which quota it is counted against.
     pub rate: Rate,
-    /// How much it counts: 1, or the number of actions of a batch. A weight above the quota or above
+    /// How much it counts: 1, if it is not several in one. A weight above the quota or above
     /// [`MAX_WEIGHT`](crate::window::MAX_WEIGHT) is never admitted, however long the client waits.
     pub weight: u32,
+}
+
+impl Request {
+    /// The request as a batch of one.
+    pub(crate) fn alone(&self) -> Batch {
+        Batch {
+            key: self.key,
+            rate: self.rate,
+            weight: self.weight,
+            reads: of(self.class, 1, 0),
+            writes: of(self.class, 0, 1),
+        }
+    }
+}
+
+/// Requests that are admitted together, or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Whose limits they are counted under.
+    pub key: Key,
+    /// Which quotas they are counted against.
+    pub rate: Rate,
+    /// How much they count, as in [`Request::weight`].
+    pub weight: u32,
+    /// How many of them read, each with a slot of its own. More than the limit are never admitted.
+    pub reads: u32,
+    /// How many of them write. One that neither reads nor writes is taken to read.
+    pub writes: u32,
 }
 
 /// The limits a request can run into.

@@ -1,0 +1,128 @@
+//! Batches: all of their requests are admitted, or none, and each has a slot of its own.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use workgraph_limits::{
+    Batch, Class, Custom, Limit, Limiter, Permit, Rate, Refusal, Request, Settings,
+};
+
+fn at(milliseconds: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
+}
+
+fn batch(weight: u32, searches: u32, reads: u32, writes: u32) -> Batch {
+    Batch {
+        key: [1; 16],
+        rate: Rate::Mixed {
+            quota: 150,
+            searches,
+        },
+        weight,
+        reads,
+        writes,
+    }
+}
+
+fn ask(limiter: &Limiter, batch: &Batch, now: u64) -> Result<Permit, Refusal> {
+    limiter.admit_batch(batch, &Custom::default(), at(now))
+}
+
+fn running(limiter: &Limiter, now: u64) -> (u32, u32) {
+    let state = limiter.state(&[1; 16], 150, at(now));
+    (state.reads.running, state.writes.running)
+}
+
+#[test]
+fn every_action_has_a_slot_until_the_permit_is_dropped() {
+    let limiter = Limiter::new(Settings::default());
+    let first = ask(&limiter, &batch(10, 0, 4, 6), 0).unwrap();
+    assert_eq!(
+        (first.slots(Class::Read), first.slots(Class::Write)),
+        (4, 6)
+    );
+    let second = ask(&limiter, &batch(10, 0, 1, 9), 5_000).unwrap();
+    assert_eq!(running(&limiter, 5_000), (5, 15));
+    // 15 of 15 writes: a batch with one more is refused, until the last of them must have ended.
+    let refusal = ask(&limiter, &batch(2, 0, 1, 1), 6_000).unwrap_err();
+    assert_eq!(
+        (refusal.limit, refusal.retry_after),
+        (Limit::ConcurrentWrites, 29)
+    );
+    assert_eq!(running(&limiter, 6_000), (5, 15), "nothing was taken");
+    drop(first);
+    assert_eq!(running(&limiter, 6_000), (1, 9));
+    drop(second);
+    assert_eq!(running(&limiter, 6_000), (0, 0));
+}
+
+#[test]
+fn a_batch_that_one_quota_cannot_hold_is_refused_whole_and_told_a_wait_that_is_enough() {
+    let limiter = Limiter::new(Settings::default());
+    for _ in 0..6 {
+        ask(&limiter, &batch(0, 10, 10, 0), 0).map(drop).unwrap();
+    }
+    // 60 searches are used up; the nine other actions would have room.
+    let refusal = ask(&limiter, &batch(9, 1, 10, 0), 1_000).unwrap_err();
+    assert_eq!((refusal.limit, refusal.retry_after), (Limit::Search, 59));
+    let then = 1_000 + refusal.retry_after * 1_000;
+    assert!(ask(&limiter, &batch(9, 1, 10, 0), then).is_ok());
+    let state = limiter.state(&[1; 16], 150, at(then));
+    // The refused attempt counted in the standard quota, where there was room, and not as a search.
+    assert_eq!((state.standard.used, state.search.used), (18, 1));
+}
+
+#[test]
+fn more_slots_than_there_are_is_told_as_long_as_a_request_may_take() {
+    let limiter = Limiter::new(Settings {
+        concurrent_writes: 5,
+        ..Settings::default()
+    });
+    let refusal = ask(&limiter, &batch(6, 0, 0, 6), 0).unwrap_err();
+    assert_eq!(
+        (refusal.limit, refusal.retry_after),
+        (Limit::ConcurrentWrites, 30)
+    );
+}
+
+#[test]
+fn a_batch_without_a_slot_is_taken_to_read() {
+    let limiter = Limiter::new(Settings::default());
+    let permit = ask(&limiter, &batch(1, 0, 0, 0), 0).unwrap();
+    assert_eq!(running(&limiter, 0), (1, 0));
+    // The account stays as long as the permit, although nothing else is remembered of it.
+    limiter.sweep(at(120_000));
+    assert_eq!(limiter.tracked(), 1);
+    drop(permit);
+    limiter.sweep(at(120_000));
+    assert_eq!(limiter.tracked(), 0);
+}
+
+#[test]
+fn a_batch_of_one_is_the_request() {
+    let (together, alone) = (
+        Limiter::new(Settings::default()),
+        Limiter::new(Settings::default()),
+    );
+    let request = Request {
+        key: [1; 16],
+        class: Class::Write,
+        rate: Rate::Standard { quota: 150 },
+        weight: 1,
+    };
+    let (mut held, mut also) = (Vec::new(), Vec::new());
+    for n in 0..1_000 {
+        let one = ask(&together, &batch(1, 0, 0, 1), n * 97);
+        let other = alone.admit(&request, at(n * 97));
+        assert_eq!(one.as_ref().err(), other.as_ref().err());
+        held.extend(one);
+        also.extend(other);
+        if n % 5 == 0 {
+            held.clear();
+            also.clear();
+        }
+    }
+    assert_eq!(
+        together.state(&[1; 16], 150, at(97_000)),
+        alone.state(&[1; 16], 150, at(97_000))
+    );
+}
