@@ -1,7 +1,7 @@
 //! The data folder: its small files, and what is in them.
 use crate::seams::{hex, random};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -87,6 +87,16 @@ pub(crate) fn keys(folder: &Path, entropy: &dyn Entropy) -> Result<KeyRing, Stri
             .and_then(|t| unhex(t))
             .ok_or_else(|| wrong("a key is missing or garbled"))
     };
+    let mut seen = BTreeSet::new();
+    for kid in file.keys.keys() {
+        let bytes = key(*kid)?;
+        if bytes.iter().collect::<BTreeSet<_>>().len() < 8 {
+            return Err(wrong("a key is not random"));
+        }
+        if !seen.insert(bytes) {
+            return Err(wrong("two keys are the same"));
+        }
+    }
     let mut ring = KeyRing::new(file.current, key(file.current)?);
     for kid in file.keys.keys().filter(|k| **k != file.current) {
         ring.add(*kid, key(*kid)?)
@@ -132,6 +142,49 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         std::fs::write(path.join("keys.json"), "{\"current\":2,\"keys\":{}}").unwrap();
         assert!(keys(&path, &entropy).is_err());
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+
+    /// B55. Keys are made at the first start; ones that were put there are taken only if they can be
+    /// any good.
+    #[test]
+    fn keys_that_can_be_no_good_are_refused() {
+        let path = std::env::temp_dir().join(format!("workgraph-keys-{}", std::process::id()));
+        make(&path).unwrap();
+        let entropy = SystemEntropy::new();
+        let good = hex(&random::<32>(&entropy).unwrap());
+        let other = hex(&random::<32>(&entropy).unwrap());
+        let read = |text: &str| {
+            std::fs::write(path.join("keys.json"), text).unwrap();
+            keys(&path, &entropy).map(|ring| ring.current())
+        };
+        let zero = "0".repeat(64);
+        let file = |keys: &str| format!("{{\"current\":1,\"keys\":{{{keys}}}}}");
+        assert_eq!(
+            read(&file(&format!("\"1\":\"{good}\",\"2\":\"{other}\""))),
+            Ok(1)
+        );
+        for (keys, why) in [
+            (String::new(), "missing"),
+            (format!("\"2\":\"{good}\""), "missing"),
+            ("\"1\":\"\"".to_owned(), "garbled"),
+            (format!("\"1\":\"{}\"", &good[..62]), "garbled"),
+            (format!("\"1\":\"{good}00\""), "garbled"),
+            (
+                format!(
+                    "\"1\":\"{}\"",
+                    good.replace(|c: char| c.is_ascii_digit(), "z")
+                ),
+                "garbled",
+            ),
+            (format!("\"1\":\"{zero}\""), "not random"),
+            (format!("\"1\":\"{}\"", "abcd".repeat(16)), "not random"),
+            (format!("\"1\":\"{good}\",\"2\":\"{good}\""), "the same"),
+        ] {
+            let answer = read(&file(&keys)).unwrap_err();
+            assert!(answer.contains(why), "{keys}: {answer}");
+            assert!(!answer.contains(&good), "{answer}");
+        }
         std::fs::remove_dir_all(&path).unwrap();
     }
 }
