@@ -177,7 +177,7 @@ class Page {
   // The text of an element, its references resolved.
   async text(selector = "main") {
     const names = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: " " };
-    const html = (await this.html(selector)).replace(/<(style|script|title)\b.*?<\/\1>/gs, "");
+    const html = (await this.html(selector)).replace(/<(style|script)\b.*?<\/\1>/gs, "");
     return html.replace(/<[^>]*>/g, "").replace(/&(\w+|#39);/g, (all, name) => names[name] ?? all).replace(/\s+/g, " ").trim();
   }
 
