@@ -363,7 +363,8 @@ async fn list(
         None => None,
     };
     anchored(call, &view, anchor, listed.anchor, listed.anchor_type)?;
-    let room = 64 + view.rows.gids.len() * 256;
+    // A field with its name takes about so much.
+    let room = 64 + view.rows.gids.len() * (128 + 48 * asked.plan.steps.len());
     let mut projector = Projector::onto(open(room), &view, &api.settings.base_url);
     projector.list(&view.rows.gids, &asked.plan);
     let (json, tally) = projector.finish();

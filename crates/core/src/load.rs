@@ -7,7 +7,7 @@ use crate::plan::{Plan, Step, Then};
 use crate::registry::{Dir, Rel, Source, Type, rel};
 use crate::resources::{membership, workspace};
 use crate::snapshot::{Depth, Snapshot};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Answers `want`. The viewer is the one that [`viewer`] works out for [`Want::viewer`], now or
@@ -21,6 +21,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
         snap,
         view: View::new(viewer, seq),
         many: false,
+        reached: FxHashSet::default(),
     };
     for (at, r) in want.refs.iter().enumerate() {
         let gid = loader.named(r)?;
@@ -141,6 +142,8 @@ pub(crate) struct Loader<'a> {
     pub(crate) view: View,
     /// Rows of a page are being followed.
     many: bool,
+    /// Linked nodes that were followed already, each with the place of what is shown of it.
+    reached: FxHashSet<(usize, Gid)>,
 }
 
 impl Loader<'_> {
@@ -327,6 +330,22 @@ impl Loader<'_> {
         Ok(())
     }
 
+    /// Has edges from a node that were read along with it, all there are with relations in `band`.
+    pub(crate) fn adopt(&mut self, gid: Gid, (lo, hi): (Rel, Rel), edges: &[Edge]) {
+        let view = &mut self.view;
+        if let std::collections::hash_map::Entry::Vacant(free) = view.out.entry(gid) {
+            let start = view.edges.len() as u32;
+            view.edges.extend_from_slice(edges);
+            free.insert(Band {
+                lo,
+                hi,
+                start,
+                end: view.edges.len() as u32,
+                heads: false,
+            });
+        }
+    }
+
     /// Has the first edges into a node.
     fn ins(&mut self, gid: Gid, rel: Rel, limit: usize, depth: Depth) -> Result<(), StoreError> {
         if self.view.ins.contains_key(&(gid, rel)) {
@@ -442,6 +461,12 @@ impl Loader<'_> {
 
     /// Has a linked node as deep as it will be shown, and the viewer's level on it.
     fn reach(&mut self, gid: Gid, then: &Then) -> Result<(), StoreError> {
+        if !self
+            .reached
+            .insert((std::ptr::from_ref(then) as usize, gid))
+        {
+            return Ok(());
+        }
         if !self.deep(gid, Depth::Head)? {
             return Ok(());
         }

@@ -103,19 +103,33 @@ impl Readable for One {
 }
 
 /// The members of a compact JSON object, raw: `(key, value)` in stored order.
-pub fn entries(object: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut rest = object.strip_prefix('{').unwrap_or("");
-    std::iter::from_fn(move || {
+#[must_use]
+pub fn entries(object: &str) -> Entries<'_> {
+    Entries {
+        rest: object.strip_prefix('{').unwrap_or(""),
+    }
+}
+
+/// What [`entries`] gives. A member is looked for when it is asked for.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
         // Keys are plain names: the next quote ends one, and a colon follows.
-        let text = rest.strip_prefix('"')?;
+        let text = self.rest.strip_prefix('"')?;
         let quote = memchr::memchr(b'"', text.as_bytes())?;
         let key = text.get(..quote)?;
         let after = text.get(quote + 2..)?;
         let end = value_end(after);
         let value = after.get(..end)?;
-        rest = after.get(end..)?.strip_prefix(',').unwrap_or("");
+        self.rest = after.get(end..)?.strip_prefix(',').unwrap_or("");
         Some((key, value))
-    })
+    }
 }
 
 /// Where the JSON value at the start of `text` ends.

@@ -10,7 +10,7 @@ use crate::node::{Node, Readable};
 use crate::plan::Plan;
 use crate::registry::{Dir, Rel, Type, rel};
 use crate::resources::{section, task};
-use crate::snapshot::{Depth, Snapshot};
+use crate::snapshot::{Depth, Found, Snapshot};
 use crate::time::Time;
 
 /// One row of a list before anything is decided about it.
@@ -20,6 +20,8 @@ struct Row {
     seq: Seq,
     edge: Option<Edge>,
     node: Option<Node>,
+    /// Its edges in [`Chunk::out`].
+    out: (usize, usize),
 }
 
 /// The keyset of a row: as many numbers as its list has sort keys.
@@ -80,13 +82,16 @@ pub(crate) fn read(
     };
     let from = of_task_list(loader, &page.from, anchor);
     let needs_body = !page.filters.is_empty() || !page.open || plan.is_some_and(|p| p.reads_body);
-    let depth = if needs_body { Depth::Full } else { Depth::Head };
+    let how = How {
+        depth: if needs_body { Depth::Full } else { Depth::Head },
+        band: plan.and_then(|p| p.band).filter(|_| needs_body),
+    };
     let mut after = page.after.clone();
     let mut last = None;
     // The first chunk is what an open list needs; where rows are passed over, chunks grow.
     let mut wanted = page.limit.saturating_add(1).min(CHUNK_MAX);
     'reading: loop {
-        let chunk = chunk(loader.snap, &from, anchor, after.as_deref(), wanted, depth)?;
+        let chunk = chunk(loader.snap, &from, anchor, after.as_deref(), wanted, how)?;
         let ended = chunk.ended;
         let mut read = None;
         wanted = (wanted * 2).min(CHUNK_MAX);
@@ -98,6 +103,9 @@ pub(crate) fn read(
             if rows.gids.len() < page.limit && rows.seen >= page.cap {
                 rows.cut = true;
                 break 'reading;
+            }
+            if let (Some(band), Some(edges)) = (chunk.band, chunk.out.get(row.out.0..row.out.1)) {
+                loader.adopt(row.gid, band, edges);
             }
             if !admit(loader, page, anchor, &row)? {
                 rows.seen = rows.seen.saturating_add(1);
@@ -202,9 +210,58 @@ fn passes(filter: &Filter, node: &Node) -> bool {
     }
 }
 
+/// How much of a row is read.
+#[derive(Clone, Copy)]
+struct How {
+    depth: Depth,
+    /// The edges that the rows' plan follows, to be read along with rows in full.
+    band: Option<(Rel, Rel)>,
+}
+
+#[derive(Default)]
 struct Chunk {
     rows: Vec<Row>,
     ended: bool,
+    /// Edges of all rows, one row after the other, if they were read along.
+    out: Vec<Edge>,
+    /// The relations of those edges.
+    band: Option<(Rel, Rel)>,
+}
+
+impl Chunk {
+    /// Adds the rows of an incoming list.
+    fn scan_in(
+        &mut self,
+        snap: &mut dyn Snapshot,
+        (dst, rel): (Gid, Rel),
+        after: (i64, i64),
+        limit: usize,
+        how: How,
+        row: &dyn Fn(Edge, Option<Node>) -> Option<Row>,
+    ) -> Result<(), StoreError> {
+        let (Some(band), Depth::Full) = (how.band, how.depth) else {
+            return snap.scan_in(dst, rel, after, limit, how.depth, &mut |edge, node| {
+                self.rows.extend(row(edge, node));
+            });
+        };
+        self.band = how.band;
+        snap.scan_in_out(dst, rel, after, limit, band, &mut |found| match found {
+            Found::Row(edge, node) => {
+                let at = self.out.len();
+                let row = row(edge, Some(node)).map(|row| Row {
+                    out: (at, at),
+                    ..row
+                });
+                self.rows.extend(row);
+            }
+            Found::Out(edge) => {
+                self.out.push(edge);
+                if let Some(row) = self.rows.last_mut() {
+                    row.out.1 += 1;
+                }
+            }
+        })
+    }
 }
 
 /// The next rows of the list after a keyset.
@@ -214,10 +271,13 @@ fn chunk(
     anchor: Gid,
     after: Option<&[i64]>,
     limit: usize,
-    depth: Depth,
+    how: How,
 ) -> Result<Chunk, StoreError> {
+    let depth = how.depth;
     let key = |at: usize| after.and_then(|k| k.get(at)).copied().unwrap_or(START);
-    let mut rows = Vec::with_capacity(limit);
+    let mut chunk = Chunk::default();
+    chunk.rows.reserve(limit);
+    let rows = &mut chunk.rows;
     match *from {
         Listing::Edges {
             rel,
@@ -246,27 +306,20 @@ fn chunk(
             give,
             ..
         } => {
-            let far = if give == Give::Far {
-                depth
+            let how = if give == Give::Far {
+                how
             } else {
-                Depth::Edge
+                How {
+                    depth: Depth::Edge,
+                    band: None,
+                }
             };
-            snap.scan_in(
-                anchor,
-                rel,
-                (key(0), key(1)),
-                limit,
-                far,
-                &mut |edge, node| {
-                    rows.extend(given(
-                        edge,
-                        edge.src,
-                        give,
-                        Key::two(edge.rank, edge.src.as_i64()),
-                        node,
-                    ));
-                },
-            )?;
+            let row = |edge: Edge, node| {
+                let key = Key::two(edge.rank, edge.src.as_i64());
+                given(edge, edge.src, give, key, node)
+            };
+            let after = (key(0), key(1));
+            chunk.scan_in(snap, (anchor, rel), after, limit, how, &row)?;
         }
         Listing::Home { ty, .. } => {
             snap.scan_home(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
@@ -276,6 +329,7 @@ fn chunk(
                     seq,
                     edge: None,
                     node,
+                    out: (0, 0),
                 });
             })?;
         }
@@ -285,16 +339,17 @@ fn chunk(
             seq: 0,
             edge: None,
             node: None,
+            out: (0, 0),
         })),
         Listing::Through { outer, inner, .. } => {
-            return through(snap, anchor, outer, inner, after, limit, depth);
+            return through(snap, anchor, outer, inner, after, limit, how);
         }
         Listing::Alphabetical { rel, dir, .. } => {
             return alphabetical(snap, anchor, rel, dir, after, limit);
         }
     }
-    let ended = rows.len() < limit;
-    Ok(Chunk { rows, ended })
+    chunk.ended = chunk.rows.len() < limit;
+    Ok(chunk)
 }
 
 fn given(edge: Edge, far: Gid, give: Give, key: Key, node: Option<Node>) -> Option<Row> {
@@ -305,6 +360,7 @@ fn given(edge: Edge, far: Gid, give: Give, key: Key, node: Option<Node>) -> Opti
         seq: edge.seq,
         edge: Some(edge),
         node: node.filter(|n| n.gid == gid),
+        out: (0, 0),
     })
 }
 
@@ -316,9 +372,10 @@ fn through(
     inner: Rel,
     after: Option<&[i64]>,
     limit: usize,
-    depth: Depth,
+    how: How,
 ) -> Result<Chunk, StoreError> {
-    let mut rows = Vec::with_capacity(limit);
+    let mut chunk = Chunk::default();
+    chunk.rows.reserve(limit);
     let mut part = match after {
         Some(&[rank, gid, r, s]) => Gid::from_i64(gid).map(|part| (rank, part, (r, s))),
         _ => None,
@@ -329,19 +386,14 @@ fn through(
     };
     loop {
         if let Some((rank, gid, from)) = part.take() {
-            let room = limit - rows.len();
-            snap.scan_in(gid, inner, from, room, depth, &mut |edge, node| {
+            let room = limit - chunk.rows.len();
+            let row = |edge: Edge, node| {
                 let key = Key::of([rank, gid.as_i64(), edge.rank, edge.src.as_i64()]);
-                rows.push(Row {
-                    gid: edge.src,
-                    key,
-                    seq: edge.seq,
-                    edge: Some(edge),
-                    node,
-                });
-            })?;
-            if rows.len() >= limit {
-                return Ok(Chunk { rows, ended: false });
+                given(edge, edge.src, Give::Far, key, node)
+            };
+            chunk.scan_in(snap, (gid, inner), from, room, how, &row)?;
+            if chunk.rows.len() >= limit {
+                return Ok(chunk);
             }
         }
         snap.scan_in(anchor, outer, place, 1, Depth::Edge, &mut |edge, _| {
@@ -349,7 +401,10 @@ fn through(
         })?;
         match part {
             Some((rank, gid, _)) => place = (rank, gid.as_i64()),
-            None => return Ok(Chunk { rows, ended: true }),
+            None => {
+                chunk.ended = true;
+                return Ok(chunk);
+            }
         }
     }
 }
@@ -386,6 +441,7 @@ fn alphabetical(
                 seq: edge.seq,
                 edge: Some(edge),
                 node: Some(n),
+                out: (0, 0),
             });
         }
     };
@@ -407,7 +463,11 @@ fn alphabetical(
     let total = all.len();
     let rows: Vec<Row> = all.into_iter().skip(from).take(limit).collect();
     let ended = from + rows.len() >= total;
-    Ok(Chunk { rows, ended })
+    Ok(Chunk {
+        rows,
+        ended,
+        ..Chunk::default()
+    })
 }
 
 /// The list of a container's tasks, in its order.

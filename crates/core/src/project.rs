@@ -2,7 +2,7 @@
 use crate::access::Level;
 use crate::gid::Gid;
 use crate::graph::{Edge, View};
-use crate::node::{Node, entries};
+use crate::node::{Entries, Node, entries};
 use crate::plan::{Plan, Step, Then};
 use crate::registry::{Dir, Rep, Shape, Source, Type};
 use crate::resources::resource;
@@ -297,31 +297,44 @@ fn far(edge: &Edge, dir: Dir) -> Gid {
 /// More stored fields than any type has.
 const STORED_MAX: usize = 40;
 
-/// Reads a body in one pass when fields are asked for in stored order, which they usually are.
+/// Reads a body in one pass, and no further than asked, when fields are asked for in stored order,
+/// which they usually are.
 struct Body<'n> {
     pairs: [(&'n str, &'n str); STORED_MAX],
+    /// How many were read.
     len: usize,
+    /// Where the next one asked for most likely stands.
     at: usize,
+    rest: Entries<'n>,
 }
 
 impl<'n> Body<'n> {
     fn new(body: &'n str) -> Self {
-        let mut pairs = [("", ""); STORED_MAX];
-        let mut len = 0;
-        for (slot, pair) in pairs.iter_mut().zip(entries(body)) {
-            *slot = pair;
-            len += 1;
+        Self {
+            pairs: [("", ""); STORED_MAX],
+            len: 0,
+            at: 0,
+            rest: entries(body),
         }
-        Self { pairs, len, at: 0 }
     }
 
     fn find(&mut self, key: &str) -> Option<&'n str> {
-        for step in 0..self.len {
+        let (before, after) = self.pairs.get(..self.len)?.split_at_checked(self.at)?;
+        let known = after
+            .iter()
+            .chain(before)
+            .position(|(name, _)| *name == key);
+        if let Some(step) = known {
             let at = (self.at + step) % self.len;
-            let (name, value) = self.pairs.get(at).copied()?;
-            if name == key {
-                self.at = at + 1;
-                return Some(value);
+            self.at = at + 1;
+            return self.pairs.get(at).map(|(_, value)| *value);
+        }
+        while let Some(slot) = self.pairs.get_mut(self.len) {
+            *slot = self.rest.next()?;
+            self.len += 1;
+            if slot.0 == key {
+                self.at = self.len;
+                return Some(slot.1);
             }
         }
         None

@@ -69,14 +69,14 @@ pub mod rel {
     use super::Rel;
     /// Task → section of a project it is in; aux is the project. Placed.
     pub const SECTION: Rel = Rel(1);
-    /// Task → section of its assignee's task list; aux is the list. Placed.
-    pub const MY_TASKS: Rel = Rel(2);
-    /// Subtask → parent task. Placed.
-    pub const PARENT: Rel = Rel(3);
     /// Task → user who follows it.
-    pub const FOLLOWERS: Rel = Rel(4);
+    pub const FOLLOWERS: Rel = Rel(2);
     /// Task → tag.
-    pub const TAGS: Rel = Rel(5);
+    pub const TAGS: Rel = Rel(3);
+    /// Subtask → parent task. Placed.
+    pub const PARENT: Rel = Rel(4);
+    /// Task → section of its assignee's task list; aux is the list. Placed.
+    pub const MY_TASKS: Rel = Rel(5);
     /// Task → user who likes it; aux is the gid of the like.
     pub const LIKES: Rel = Rel(6);
     /// Task → task it waits for.

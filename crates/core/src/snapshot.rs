@@ -20,6 +20,15 @@ pub enum Depth {
     Full,
 }
 
+/// What [`Snapshot::scan_in_out`] finds.
+#[derive(Debug)]
+pub enum Found {
+    /// A row of the list: its edge, and its source in full.
+    Row(Edge, Node),
+    /// An edge away from the source of the row before.
+    Out(Edge),
+}
+
 /// One consistent state of the graph. Nodes that were trashed are not seen, and neither are edges
 /// to or from them where a method says "live".
 pub trait Snapshot {
@@ -83,6 +92,32 @@ pub trait Snapshot {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Node>),
     ) -> Result<(), StoreError>;
+    /// What [`Snapshot::scan_in`] finds at [`Depth::Full`], each row followed by what
+    /// [`Snapshot::out`] finds from its source at [`Depth::Edge`] for the relations of `band`.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn scan_in_out(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        after: (i64, i64),
+        limit: usize,
+        band: (Rel, Rel),
+        each: &mut dyn FnMut(Found),
+    ) -> Result<(), StoreError> {
+        let mut rows = Vec::new();
+        self.scan_in(dst, rel, after, limit, Depth::Full, &mut |edge, node| {
+            rows.extend(node.map(|node| (edge, node)));
+        })?;
+        for (edge, node) in rows {
+            each(Found::Row(edge, node));
+            self.out(edge.src, band.0, band.1, Depth::Edge, &mut |out, _| {
+                each(Found::Out(out));
+            })?;
+        }
+        Ok(())
+    }
     /// The edge into `dst`, live or not, that comes last before (rank, source).
     ///
     /// # Errors

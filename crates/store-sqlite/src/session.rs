@@ -8,7 +8,7 @@ use workgraph_core::graph::{Edge, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
-use workgraph_core::snapshot::{Depth, Snapshot};
+use workgraph_core::snapshot::{Depth, Found, Snapshot};
 
 const STATEMENTS: usize = Sql::ALL.len();
 
@@ -154,6 +154,10 @@ pub(crate) fn gid(row: &Row<'_>, at: usize) -> rusqlite::Result<Gid> {
 pub(crate) fn maybe_gid(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Gid>> {
     match row.get_ref(at)? {
         ValueRef::Null => Ok(None),
+        ValueRef::Integer(number) => match Gid::from_i64(number) {
+            Some(gid) => Ok(Some(gid)),
+            None => Err(unreadable(at, number)),
+        },
         _ => gid(row, at).map(Some),
     }
 }
@@ -313,6 +317,55 @@ impl Snapshot for Session<'_> {
         let sql = by_depth(depth, Sql::ScanInEdge, Sql::ScanInHead, Sql::ScanInFull);
         let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
         self.scan(sql, params, depth, |far| (far, rel, dst), each)
+    }
+
+    fn scan_in_out(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        after: (i64, i64),
+        most: usize,
+        band: (Rel, Rel),
+        each: &mut dyn FnMut(Found),
+    ) -> Result<(), StoreError> {
+        let mut rows = Vec::with_capacity(most.min(512));
+        self.scan_in(dst, rel, after, most, Depth::Full, &mut |edge, node| {
+            rows.extend(node.map(|node| (edge, node)));
+        })?;
+        let params = (dst.as_i64(), rel.0, after.0, after.1, band.0.0, band.1.0);
+        let read = || -> rusqlite::Result<()> {
+            let mut rows = rows.into_iter().peekable();
+            let mut current = None;
+            // The same list again, with sources that are not live, so each row comes by.
+            let mut edges = self.stmt(Sql::OutOfIn)?.query(params)?;
+            while rows.peek().is_some() || current.is_some() {
+                let Some(row) = edges.next()? else { break };
+                let src = gid(row, 0)?;
+                if current != Some(src) {
+                    let found = rows.next_if(|(edge, _)| edge.src == src);
+                    current = found.as_ref().map(|_| src);
+                    let Some((edge, node)) = found else { continue };
+                    each(Found::Row(edge, node));
+                }
+                if let Some(dst) = maybe_gid(row, 1)? {
+                    let [rel, has_aux, has_rank, _] = row.get::<_, u32>(2)?.to_le_bytes();
+                    each(Found::Out(Edge {
+                        src,
+                        rel: Rel(rel),
+                        dst,
+                        rank: if has_rank == 0 { 0 } else { row.get(3)? },
+                        seq: 0,
+                        aux: if has_aux == 0 {
+                            None
+                        } else {
+                            maybe_gid(row, 4)?
+                        },
+                    }));
+                }
+            }
+            Ok(())
+        };
+        read().map_err(failed)
     }
 
     fn before_in(

@@ -177,6 +177,12 @@ statements! {
     ScanInEdge = scan_in!("");
     ScanInHead = scan_in!(head_cols!());
     ScanInFull = scan_in!(full_cols!());
+    // Goes with `ScanInFull`. No LIMIT: that would count edges, so the reading stops instead. The
+    // outer index gives the order of sources, the inner primary key that of the edges of each. Most
+    // edges have no rank and no aux: what says so costs less than reading both.
+    OutOfIn = "SELECT e.src, o.dst, o.rel | ((o.aux IS NOT NULL) << 8) | ((o.rank <> 0) << 16), o.rank, o.aux \
+        FROM edge e LEFT JOIN edge o ON o.src = e.src AND o.rel BETWEEN ?5 AND ?6 \
+        WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src";
     ScanHomeEdge = scan_home!("");
     ScanHomeHead = scan_home!(head_cols!());
     ScanHomeFull = scan_home!(full_cols!());
