@@ -215,7 +215,7 @@ impl<'a> Bench<'a> {
                 measure::load(bare, *connections, time, make)?,
                 (*connections, make),
             ),
-            Job::SqlitePage(make) => (self.scratch.nested_pages(time)?, (1, make)),
+            Job::SqlitePage(make) => (self.scratch.nested_pages(time)?, (16, make)),
             Job::Depth(first, deep) => (measure::load(&self.server, 1, time, first)?, (1, deep)),
             Job::Create(make, grain) => (
                 commits::run(self.folder, time, self.shape, *grain)?,

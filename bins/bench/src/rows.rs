@@ -93,7 +93,7 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row(
         "page-nested",
-        "GET 100 tasks, nested opt_fields, 1 connection, CPU",
+        "GET 100 tasks, nested opt_fields, 16 connections, CPU",
         "bare SQLite page",
         Basis::Cpu,
         Bound::AtMost(1.6, 1.1),
