@@ -69,12 +69,8 @@ impl Office {
         self.insert(record, secret).await
     }
 
-    /// Makes a service account of a workspace: a user without a seat or a password, and its token.
-    pub(crate) async fn create_service(
-        &self,
-        name: &str,
-        place: &Node,
-    ) -> Result<(Gid, u64, Secret), String> {
+    /// Makes a service account of a workspace: a user without a seat or a password.
+    pub(crate) async fn found_service(&self, name: &str, place: &Node) -> Result<Gid, String> {
         named(name)?;
         let prefix = service_prefix(place.gid);
         let mut number = self.numbered(&prefix).await?.len();
@@ -96,6 +92,16 @@ impl Office {
         };
         let paid = place.get(workspace::PLAN).as_deref() == Some("paid");
         self.put(Account::new(gid.get(), tier(paid)), None).await?;
+        Ok(gid)
+    }
+
+    /// Makes a service account and its token.
+    pub(crate) async fn create_service(
+        &self,
+        name: &str,
+        place: &Node,
+    ) -> Result<(Gid, u64, Secret), String> {
+        let gid = self.found_service(name, place).await?;
         let (secret, digest) = mint(TokenKind::Service, &random(&*self.entropy)?);
         let mut record = TokenRecord::service(
             self.api.fresh().get(),

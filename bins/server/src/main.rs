@@ -15,6 +15,7 @@ mod log;
 mod metrics;
 mod office;
 mod password;
+mod places;
 mod run;
 #[cfg(debug_assertions)]
 mod sabotage;

@@ -1,0 +1,56 @@
+//! Workspaces and service accounts, as the console asks for them.
+use crate::office::{Office, service_prefix};
+use async_trait::async_trait;
+use workgraph_auth::StoreError;
+use workgraph_core::access::Role;
+use workgraph_core::graph::{ViewerKey, Want};
+use workgraph_core::{Gid, Type};
+use workgraph_portal::console::{Places, Seat};
+
+fn gid(number: u64) -> Result<Gid, StoreError> {
+    let none = || StoreError::Unavailable(format!("{number} is no gid"));
+    Gid::new(number).ok_or_else(none)
+}
+
+#[async_trait]
+impl Places for Office {
+    async fn seats(&self, user: u64) -> Result<Vec<Seat>, StoreError> {
+        let key = ViewerKey {
+            user: gid(user)?,
+            service: None,
+        };
+        let view = self.storage.graph.load(&Want::of(key)).await;
+        let view = view.map_err(|e| StoreError::Unavailable(e.to_string()))?;
+        let all: Vec<Gid> = view.viewer.seats.iter().map(|s| s.workspace).collect();
+        let nodes = self.nodes(&all).await.map_err(StoreError::Unavailable)?;
+        let mut seats: Vec<Seat> = Vec::with_capacity(nodes.len());
+        for seat in &view.viewer.seats {
+            let place = nodes.iter().find(|node| node.gid == seat.workspace);
+            seats.extend(place.map(|node| Seat {
+                workspace: seat.workspace.get(),
+                name: node.title().to_string(),
+                admin: seat.role == Role::Admin,
+            }));
+        }
+        seats.sort_by_key(|seat| seat.workspace);
+        Ok(seats)
+    }
+
+    async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, StoreError> {
+        let prefix = service_prefix(gid(workspace)?);
+        let all = self.numbered(&prefix).await;
+        let all = self.nodes(&all.map_err(StoreError::Unavailable)?).await;
+        let all = all.map_err(StoreError::Unavailable)?;
+        Ok(all
+            .iter()
+            .map(|node| (node.gid.get(), node.title().to_string()))
+            .collect())
+    }
+
+    async fn create_service(&self, workspace: u64, name: &str) -> Result<u64, StoreError> {
+        let place = self.node(Type::Workspace, &workspace.to_string()).await;
+        let place = place.map_err(StoreError::Unavailable)?;
+        let made = self.found_service(name, &place).await;
+        made.map(Gid::get).map_err(StoreError::Unavailable)
+    }
+}
