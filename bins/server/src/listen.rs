@@ -53,6 +53,9 @@ pub(crate) async fn serve(
             _ = ticks.tick() => {
                 door.tick();
                 count = count.wrapping_add(1);
+                if count.is_multiple_of(120) {
+                    tokio::spawn(write_uses(Arc::clone(&edge)));
+                }
                 if count.is_multiple_of(240) {
                     edge.clock.catch_up();
                     edge.api.limiter().sweep(workgraph_api::Clock::now(&*edge.clock));
@@ -73,7 +76,15 @@ pub(crate) async fn serve(
         _ = term.recv() => {}
         _ = int.recv() => {}
     }
+    write_uses(edge).await;
     Ok(())
+}
+
+/// Writes down when tokens were last used.
+async fn write_uses(edge: Arc<Edge>) {
+    if let Err(why) = edge.api.write_uses().await {
+        tracing::warn!(why, "when tokens were last used was not written");
+    }
 }
 
 fn builder(edge: &Edge) -> Builder<TokioExecutor> {

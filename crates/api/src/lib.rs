@@ -16,6 +16,7 @@ pub mod request;
 pub mod route;
 pub mod seams;
 pub mod settings;
+mod uses;
 
 pub use pipeline::{Api, Parts};
 pub use request::{Reply, Request};

@@ -10,6 +10,7 @@ use crate::request::{Reply, Request};
 use crate::route::{Match, Router};
 use crate::seams::{Clock, Entropy};
 use crate::settings::Settings;
+use crate::uses::Uses;
 use std::sync::{Arc, RwLock};
 use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, digest};
 use workgraph_core::graph::{GraphStore, ViewerKey};
@@ -28,6 +29,7 @@ pub struct Api {
     pub(crate) settings: Settings,
     pub(crate) keys: RwLock<KeyRing>,
     pub(crate) mint: Mint,
+    pub(crate) uses: Uses,
     router: Router,
     replies: Replies,
 }
@@ -65,6 +67,7 @@ impl Api {
             settings: parts.settings,
             keys: RwLock::new(parts.keys),
             mint: parts.mint,
+            uses: Uses::default(),
             router: Router::new(crate::operations::TABLES),
             replies: Replies::new(),
         }
@@ -202,12 +205,15 @@ impl Api {
             .await
             .map_err(|e| Failure::Server(e.to_string()))?
             .ok_or_else(invalid)?;
-        check(&record, &account, self.clock.now()).map_err(|refusal| match refusal {
+        let now = self.clock.now();
+        let grant = check(&record, &account, now).map_err(|refusal| match refusal {
             Refusal::Expired if record.kind == TokenKind::Access => {
                 Failure::Unauthorized(message::EXPIRED_BEARER, Some("invalid_token"))
             }
             _ => invalid(),
-        })
+        })?;
+        self.uses.note(&record, now);
+        Ok(grant)
     }
 
     /// Random bytes.

@@ -929,6 +929,27 @@ fn a_token_must_be_whole_alone_and_alive() {
 }
 
 #[test]
+fn a_token_tells_when_it_was_last_used() {
+    for kind in [Kind::Memory, Kind::Sqlite] {
+        let world = World::new(kind);
+        let used = || world.last_used("ada");
+        assert_eq!(used(), None);
+        let first = world.now();
+        assert_eq!(world.get("ada", "/users/me").status, 200);
+        assert_eq!(used(), Some(first));
+        // Roughly: another use soon after is not written.
+        world.advance(599);
+        world.get("ada", "/users/me");
+        assert_eq!(used(), Some(first));
+        world.advance(1);
+        world.get("ada", "/users/me");
+        assert_eq!(used(), Some(world.now()));
+        assert_eq!(world.get("ben", "/users/me").status, 200);
+        assert_eq!(used(), Some(world.now()));
+    }
+}
+
+#[test]
 fn every_error_is_an_envelope_with_help() {
     let world = memory();
     for answer in [

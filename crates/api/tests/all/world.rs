@@ -362,6 +362,18 @@ impl World {
         self.clock.0.advance(Duration::from_secs(seconds));
     }
 
+    /// The time.
+    pub(crate) fn now(&self) -> SystemTime {
+        self.clock.0.now()
+    }
+
+    /// When the token of this person was last used, as it stands after a write of uses.
+    pub(crate) fn last_used(&self, who: &str) -> Option<SystemTime> {
+        self.run(self.api.write_uses()).unwrap();
+        let all = self.run(self.tokens.list(self.gid(who).get())).unwrap();
+        all.first().unwrap().last_used_at
+    }
+
     /// Runs a future to its end.
     pub(crate) fn run<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
