@@ -59,15 +59,22 @@ pub fn reply(failure: &Failure, entropy: &dyn Entropy) -> Reply {
             Kind::Premium => say(402, &fault.message),
         },
         Failure::Server(why) => {
-            let mut random = [0u8; 8];
-            // Without entropy the phrase is the same each time; the log line still carries it.
-            let _missing = entropy.fill(&mut random);
-            let phrase = workgraph_wire::phrase::phrase(u64::from_le_bytes(random));
-            tracing::error!(phrase, why, "request failed");
+            let phrase = log(why, entropy);
             Reply::json(
                 500,
                 error::errors(&[ErrorObject::with_phrase(message::SERVER_ERROR, phrase)]),
             )
         }
     }
+}
+
+/// Logs a fault of the server's, and gives the phrase that its line can be found by.
+#[must_use]
+pub fn log(why: &str, entropy: &dyn Entropy) -> String {
+    let mut random = [0u8; 8];
+    // Without entropy the phrase is the same each time; the log line still carries it.
+    let _missing = entropy.fill(&mut random);
+    let phrase = workgraph_wire::phrase::phrase(u64::from_le_bytes(random));
+    tracing::error!(phrase, why, "request failed");
+    phrase
 }

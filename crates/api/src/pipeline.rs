@@ -116,6 +116,20 @@ impl Api {
         reply
     }
 
+    /// Lets a bearer token in where no operation is asked for: the same tokens, the same limits.
+    ///
+    /// # Errors
+    /// The reply: 401 or 429, as for an operation.
+    pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), Reply> {
+        let admitted = async {
+            let grant = self.authenticate(headers).await?;
+            let permit = self.admit(&grant, Class::Read, 1)?;
+            Ok((grant, permit))
+        };
+        let admitted: Result<_, Failure> = admitted.await;
+        admitted.map_err(|failure| fault::reply(&failure, &*self.entropy))
+    }
+
     /// The operation of a method and path.
     pub(crate) fn find(&self, method: &str, path: &str) -> Result<Match, Failure> {
         self.router.find(method, path).ok_or(Failure::NoRoute)

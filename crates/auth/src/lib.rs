@@ -38,7 +38,7 @@ pub use introspect::{Introspection, introspect};
 pub use keys::{KeyRing, Rs256, Signer};
 pub use memory::MemoryTokenStore;
 pub use oauth::{Allow, OAuthStore, Redeemed, Tokens};
-pub use params::Pair;
+pub use params::{Pair, encode};
 pub use record::{Account, Login, Tier, TokenRecord};
 pub use redirect::{Loopback, RedirectUri};
 pub use respond::{AuthorizeError, Delivery, ResponseMode, ResponseType};

@@ -29,7 +29,8 @@ pub(crate) struct Repeated(pub(crate) &'static str);
 
 /// Percent-encodes everything but unreserved characters (RFC 3986 section 2.3), so that the text
 /// reads back in a query, a form and a fragment alike.
-pub(crate) fn encode(text: &str) -> String {
+#[must_use]
+pub fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

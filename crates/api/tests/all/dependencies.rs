@@ -78,7 +78,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
     Some(match name {
         name if LEAVES.contains(&name) => vec![],
         "workgraph-api" => LEAVES.to_vec(),
-        "workgraph-portal" => vec!["workgraph-core", "workgraph-auth"],
+        "workgraph-portal" => LEAVES.into_iter().chain(["workgraph-api"]).collect(),
         "workgraph-store-sqlite" => vec!["workgraph-core", "workgraph-auth"],
         "workgraph-testkit" => LEAVES
             .into_iter()

@@ -1,0 +1,82 @@
+//! Leads requests to the console: nobody gets there without a live session.
+use std::time::SystemTime;
+
+use workgraph_api::Reply;
+use workgraph_auth::encode;
+
+use crate::console::{Answer, Console, Fresh, Visitor};
+use crate::form;
+use crate::pages::paths;
+use crate::portal::{Broken, Portal};
+use crate::request::{Request, page, see_other};
+use crate::session::{Visit, not_ours};
+
+impl Portal {
+    fn console(&self) -> Console<'_> {
+        Console {
+            store: &*self.store,
+            places: &*self.places,
+            drawer: &self.drawer,
+            loopback: self.settings.loopback,
+        }
+    }
+
+    pub(crate) async fn console_page(
+        &self,
+        request: &Request,
+        now: SystemTime,
+    ) -> Result<Reply, Broken> {
+        let Some(visit) = self.visit(request, now).await? else {
+            return Ok(sign_in_first(request));
+        };
+        let query = form::decode(&request.query).unwrap_or_default();
+        let answer = self
+            .console()
+            .get(&visitor(&visit), &request.path, &query, now)
+            .await?;
+        Ok(send(answer))
+    }
+
+    pub(crate) async fn console_form(
+        &self,
+        request: &Request,
+        now: SystemTime,
+    ) -> Result<Reply, Broken> {
+        if !self.is_own(request) {
+            return Ok(not_ours());
+        }
+        let (Ok(body), Some(visit)) = (form::read(request), self.visit(request, now).await?) else {
+            return Ok(not_ours());
+        };
+        let fresh = Fresh {
+            now,
+            id: self.number(),
+            random: self.random()?,
+        };
+        let answer = self
+            .console()
+            .post(&visitor(&visit), &request.path, &body, &fresh)
+            .await?;
+        Ok(send(answer))
+    }
+}
+
+fn visitor(visit: &Visit) -> Visitor<'_> {
+    Visitor {
+        session: &visit.session,
+        secret: &visit.secret,
+        name: &visit.person.name,
+    }
+}
+
+fn sign_in_first(request: &Request) -> Reply {
+    let next = encode(&request.path);
+    see_other(format!("{}?next={next}", paths::SIGN_IN))
+}
+
+fn send(answer: Option<Answer>) -> Reply {
+    match answer.unwrap_or_else(Answer::not_found) {
+        Answer::Page(status, shown) => page(status, shown),
+        Answer::SeeOther(path) => see_other(path),
+    }
+}

@@ -1,0 +1,41 @@
+//! Queries and forms as lists of names and values.
+use workgraph_auth::Pair;
+use workgraph_wire::query::Query;
+
+use crate::request::Request;
+
+/// The media type of forms.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Decodes a query or the body of a form.
+///
+/// # Errors
+/// A broken escape, a NUL or what is no UTF-8, in words.
+pub(crate) fn decode(text: &str) -> Result<Vec<Pair>, String> {
+    let query = Query::parse(text).map_err(|e| e.to_string())?;
+    let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    Ok(query.iter().map(own).collect())
+}
+
+/// The form in a request.
+///
+/// # Errors
+/// It is no form, or cannot be decoded, in words.
+pub(crate) fn read(request: &Request) -> Result<Vec<Pair>, String> {
+    let kind = request.content_type.as_deref().unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case(FORM) {
+        return Err(format!("The body must be a form ({FORM})."));
+    }
+    let text = std::str::from_utf8(&request.body).map_err(|_| "The form is not valid UTF-8.")?;
+    decode(text)
+}
+
+/// The value of a field of ours, which is there once; empty if it is not.
+pub(crate) fn one<'a>(form: &'a [Pair], name: &str) -> &'a str {
+    let mut found = form.iter().filter(|(n, _)| n == name);
+    match (found.next(), found.next()) {
+        (Some((_, value)), None) => value,
+        _ => "",
+    }
+}

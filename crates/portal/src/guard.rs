@@ -1,0 +1,201 @@
+//! Where a form came from, and how often somebody tries.
+use std::net::IpAddr;
+use std::time::SystemTime;
+
+use workgraph_auth::Digest;
+use workgraph_limits::{Class, Limiter, Rate};
+
+use crate::request::Request;
+
+/// Whether a browser sent this form from one of our pages, as far as it says so.
+///
+/// Pages are sent with `Referrer-Policy: no-referrer`, for which a browser makes the origin of a
+/// form `null` (Fetch, section 3.1); then `Sec-Fetch-Site` tells, which browsers send to `https` and
+/// to this machine. What says nothing at all is let through: the form's anti-forgery text decides.
+pub(crate) fn is_own(request: &Request, origin: &str) -> bool {
+    match request.fetch_site.as_deref() {
+        Some("same-origin") => {
+            return request
+                .origin
+                .as_deref()
+                .is_none_or(|o| o == origin || o == "null");
+        }
+        None => {}
+        Some(_) => return false,
+    }
+    match (request.origin.as_deref(), request.referer.as_deref()) {
+        (Some("null"), _) => origin.starts_with("http://"),
+        (Some(sent), _) => sent == origin,
+        (None, Some(page)) => page
+            .strip_prefix(origin)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+        (None, None) => true,
+    }
+}
+
+/// The origin of an address: scheme, host and port.
+pub(crate) fn origin(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let rest = url.get(start..).unwrap_or_default();
+    let end = rest.find('/').map_or(url.len(), |at| start + at);
+    url.get(..end).unwrap_or(url)
+}
+
+/// Counts attempts by address, each kind for itself, so that nobody's flood is another's.
+#[derive(Debug)]
+pub(crate) struct Throttle(Limiter);
+
+impl Throttle {
+    pub(crate) fn new() -> Self {
+        Self(Limiter::new(workgraph_limits::Settings {
+            concurrent_reads: u32::MAX,
+            concurrent_writes: u32::MAX,
+            cost_per_minute: None,
+            ..workgraph_limits::Settings::default()
+        }))
+    }
+
+    /// Counts one of `quota` a minute. Without a quota everybody may.
+    ///
+    /// # Errors
+    /// The wait in seconds.
+    pub(crate) fn admit(
+        &self,
+        what: &str,
+        from: IpAddr,
+        quota: Option<u32>,
+        now: SystemTime,
+    ) -> Result<(), u64> {
+        let Some(quota) = quota else { return Ok(()) };
+        let request = workgraph_limits::Request {
+            key: key(what, from),
+            class: Class::Read,
+            rate: Rate::Standard { quota },
+            weight: 1,
+        };
+        let admitted = self.0.admit(&request, now);
+        admitted.map(drop).map_err(|refusal| refusal.retry_after)
+    }
+
+    /// Whether another one would be admitted.
+    ///
+    /// # Errors
+    /// The wait in seconds.
+    pub(crate) fn look(
+        &self,
+        what: &str,
+        from: IpAddr,
+        quota: Option<u32>,
+        now: SystemTime,
+    ) -> Result<(), u64> {
+        let Some(quota) = quota else { return Ok(()) };
+        let state = self.0.state(&key(what, from), quota, now).standard;
+        if state.remaining > 0 {
+            return Ok(());
+        }
+        Err(state.next_ms.div_ceil(1000).max(1))
+    }
+
+    /// Forgets what no longer counts.
+    pub(crate) fn sweep(&self, now: SystemTime) {
+        self.0.sweep(now);
+    }
+}
+
+/// One address is one key; of IPv6, where everybody has many, one network.
+fn key(what: &str, from: IpAddr) -> workgraph_limits::Key {
+    let from = match from.to_canonical() {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    };
+    Digest::of(&format!("{what} {from}")).key()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    const OWN: &str = "https://work.example";
+
+    fn request(origin: Option<&str>, referer: Option<&str>, site: Option<&str>) -> Request {
+        Request {
+            method: "POST".to_owned(),
+            path: String::new(),
+            query: String::new(),
+            authorization: Vec::new(),
+            content_type: None,
+            cookies: Vec::new(),
+            origin: origin.map(str::to_owned),
+            referer: referer.map(str::to_owned),
+            fetch_site: site.map(str::to_owned),
+            address: IpAddr::from([127, 0, 0, 1]),
+            body: Bytes::new(),
+        }
+    }
+
+    /// B20, F69.
+    #[test]
+    fn forms_of_other_origins_are_refused() {
+        for (origin, referer, site, own) in [
+            (Some(OWN), None, None, true),
+            (Some("null"), None, Some("same-origin"), true),
+            (None, Some("https://work.example/-/sign_in"), None, true),
+            (None, None, None, true),
+            (Some("null"), None, None, false),
+            (Some("null"), None, Some("cross-site"), false),
+            (Some(OWN), None, Some("cross-site"), false),
+            (Some(OWN), None, Some("same-site"), false),
+            (
+                Some("https://evil.example"),
+                None,
+                Some("same-origin"),
+                false,
+            ),
+            (Some("http://work.example"), None, None, false),
+            (Some("https://work.example.evil"), None, None, false),
+            (None, Some("https://work.example.evil/"), None, false),
+            (None, Some("https://evil.example/"), None, false),
+        ] {
+            let sent = request(origin, referer, site);
+            assert_eq!(is_own(&sent, OWN), own, "{origin:?} {referer:?} {site:?}");
+        }
+        assert!(is_own(
+            &request(Some("null"), None, None),
+            "http://10.0.0.1"
+        ));
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        for (url, is) in [
+            ("https://h", "https://h"),
+            ("https://h:8/api", "https://h:8"),
+            ("http://[::1]:80/a/b", "http://[::1]:80"),
+        ] {
+            assert_eq!(origin(url), is);
+        }
+    }
+
+    /// B48, B64, F92.
+    #[test]
+    fn one_address_gets_its_quota_and_others_theirs() {
+        let (throttle, now) = (Throttle::new(), UNIX_EPOCH + Duration::from_secs(1000));
+        let (a, b) = (IpAddr::from([1, 1, 1, 1]), IpAddr::from([2, 2, 2, 2]));
+        for _ in 0..60 {
+            assert_eq!(throttle.admit("x", a, Some(60), now), Ok(()));
+        }
+        assert_eq!(throttle.look("x", a, Some(60), now), Err(60));
+        assert!(throttle.admit("x", a, Some(60), now).is_err());
+        assert_eq!(throttle.admit("x", b, Some(60), now), Ok(()));
+        assert_eq!(throttle.admit("y", a, Some(60), now), Ok(()));
+        assert_eq!(throttle.admit("x", a, None, now), Ok(()));
+        let one: IpAddr = "2001:db8::1".parse().unwrap();
+        let two: IpAddr = "2001:db8::2".parse().unwrap();
+        assert_eq!(key("x", one), key("x", two));
+    }
+}

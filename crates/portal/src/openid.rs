@@ -1,0 +1,53 @@
+//! Discovery, the key set and user info (OpenID Connect Core section 5.3).
+use std::time::SystemTime;
+
+use workgraph_api::Reply;
+use workgraph_auth::id_token::user_info;
+use workgraph_auth::keys::KEY_SET_LIFETIME;
+use workgraph_wire::error::error;
+
+use crate::portal::Portal;
+use crate::request::{Request, json};
+
+impl Portal {
+    /// The document of OpenID Connect Discovery and of RFC 8414: one for both.
+    pub(crate) fn discovery(&self) -> Reply {
+        json(200, self.document.clone()).with("Cache-Control", "public, max-age=3600")
+    }
+
+    pub(crate) async fn key_set(&self, now: SystemTime) -> Reply {
+        match self.ring().await {
+            Ok(ring) => {
+                // A key is published for this long before it signs, so every copy has it by then.
+                let age = format!("public, max-age={}", KEY_SET_LIFETIME.as_secs() / 2);
+                json(200, ring.key_set(now)).with("Cache-Control", age)
+            }
+            Err(broken) => self.fault(broken),
+        }
+    }
+
+    pub(crate) async fn user_info(&self, request: &Request) -> Reply {
+        let (grant, permit) = match self.api.admit_bearer(&request.authorization).await {
+            Ok(admitted) => admitted,
+            Err(reply) => return reply,
+        };
+        let mut reply = match self.people.person(grant.user).await {
+            Err(e) => self.fault(e.into()),
+            Ok(None) => json(404, text(error("user: Unknown object"))),
+            Ok(Some(person)) => match user_info(&person, grant.scopes) {
+                Some(claims) => json(200, claims),
+                None => json(403, text(error("The token lacks the scope openid"))).with(
+                    "WWW-Authenticate",
+                    "Bearer error=\"insufficient_scope\", scope=\"openid\"",
+                ),
+            },
+        };
+        reply.permit = Some(permit);
+        reply
+    }
+}
+
+/// Our own JSON as text.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8_lossy(&bytes).into_owned()
+}
