@@ -21,13 +21,15 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// A request that ends before it does anything.
-    pub(crate) const FAILING: Self = Self {
+    /// A plain read.
+    pub(crate) const READ: Self = Self {
         standard: 1,
         searches: 0,
         reads: 1,
         writes: 0,
     };
+    /// A request that ends before it does anything.
+    pub(crate) const FAILING: Self = Self::READ;
 
     /// One request of an operation.
     pub(crate) fn of(operation: &Operation) -> Self {

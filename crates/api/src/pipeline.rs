@@ -116,14 +116,14 @@ impl Api {
         reply
     }
 
-    /// Lets a bearer token in where no operation is asked for: the same tokens, the same limits.
+    /// Lets a bearer token in where no operation is asked for: the same tokens, the same limits. Its number is 0.
     ///
     /// # Errors
     /// The reply: 401 or 429, as for an operation.
     pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), Reply> {
         let admitted = async {
             let grant = self.authenticate(headers).await?;
-            let permit = self.admit(&grant, Class::Read, 1)?;
+            let permit = self.admit(&grant, Load::READ, 0)?;
             Ok((grant, permit))
         };
         let admitted: Result<_, Failure> = admitted.await;
