@@ -245,15 +245,33 @@ impl<'a> Call<'a> {
             .filter(|n| self.shows(view, n));
         let node = found.ok_or_else(|| Fault::unknown(noun, clip(self.parameter(name))))?;
         allowed(view, node, least)?;
-        match (self.operation.premium, node.home) {
-            (Some(message), Some(home))
-                if !view.viewer.seat(home).is_some_and(|s| s.paid)
-                    && view.viewer.service != Some(home) =>
-            {
-                Err(Fault::premium(message))
-            }
-            _ => Ok(node),
+        self.premium(view, node)?;
+        Ok(node)
+    }
+
+    /// Whether the caller has a workspace's paid features.
+    #[must_use]
+    pub fn paid(&self, view: &View, home: Gid) -> bool {
+        view.viewer.service == Some(home) || view.viewer.seat(home).is_some_and(|s| s.paid)
+    }
+
+    /// Whether the operation may be used on a node of this workspace, or on a workspace.
+    ///
+    /// # Errors
+    /// 402 when the plan does not have it.
+    pub fn premium(&self, view: &View, node: &Node) -> Result<(), Fault> {
+        let home = if node.ty == Type::Workspace {
+            Some(node.gid)
+        } else {
+            node.home
+        };
+        let (Some(message), Some(home)) = (self.operation.premium, home) else {
+            return Ok(());
+        };
+        if !self.paid(view, home) || (self.operation.no_guests && !view.viewer.is_member(home)) {
+            return Err(Fault::premium(message));
         }
+        Ok(())
     }
 
     /// Whether a node may be spoken of: when forbidden objects are hidden, one that the caller has

@@ -31,6 +31,8 @@ pub struct Operation {
     pub alone: bool,
     /// Counted against the search quota instead of the standard one.
     pub search: bool,
+    /// Gated to full members of the workspace, with the same message.
+    pub no_guests: bool,
     /// What it does.
     pub run: Run,
 }
@@ -176,6 +178,7 @@ const fn row(
         premium: None,
         alone: false,
         search: false,
+        no_guests: false,
         run,
     }
 }
@@ -335,6 +338,12 @@ impl Operation {
         self.search = true;
         self
     }
+    /// Not for guests, who are told what free workspaces are told.
+    #[must_use]
+    pub const fn no_guests(mut self) -> Self {
+        self.no_guests = true;
+        self
+    }
     /// Whether it changes anything.
     #[must_use]
     pub const fn writes(&self) -> bool {
@@ -366,6 +375,8 @@ pub fn parameter_type(name: &str) -> Option<Type> {
         "tag_gid" => Type::Tag,
         "user_task_list_gid" => Type::UserTaskList,
         "story_gid" => Type::Story,
+        "custom_field_gid" => Type::CustomField,
+        "enum_option_gid" => Type::EnumOption,
         _ => return None,
     })
 }

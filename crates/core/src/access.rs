@@ -3,7 +3,10 @@ use crate::gid::Gid;
 use crate::graph::{Edge, StoreError};
 use crate::node::Node;
 use crate::registry::{Rel, Type, rel};
-use crate::resources::{membership, project, section, task, team, user_task_list};
+use crate::resources::{
+    custom_field, custom_field_setting, enum_option, membership, project, section, task, team,
+    user_task_list,
+};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -220,6 +223,11 @@ fn at_depth(
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
             None => Level::None,
         },
+        Type::CustomField => of_custom_field(viewer, node, seat.role),
+        Type::EnumOption => of_link(viewer, node.get(enum_option::CUSTOM_FIELD), facts, depth)?,
+        Type::CustomFieldSetting => {
+            of_link(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
+        }
         Type::User => Level::None,
     };
     Ok(if seat.view_only {
@@ -288,6 +296,23 @@ fn in_project(
         _ => Level::None,
     };
     Ok(shared.max(open))
+}
+
+/// A custom field belongs to who created it and to the admins; others have what its settings give.
+fn of_custom_field(viewer: &Viewer, node: &Node, role: Role) -> Level {
+    if role == Role::Admin || node.get(custom_field::CREATED_BY) == Some(viewer.user) {
+        return Level::Admin;
+    }
+    match (node.get(custom_field::PRIVACY).as_deref(), role) {
+        (Some("private"), _) => Level::None,
+        (Some("public"), Role::Guest) => Level::None,
+        (_, Role::Guest) => Level::Viewer,
+        _ => match node.get(custom_field::DEFAULT_ACCESS).as_deref() {
+            Some("user") => Level::Viewer,
+            Some("admin") => Level::Admin,
+            _ => Level::Editor,
+        },
+    }
 }
 
 /// A section is as visible as its project; those of a task list are the owner's alone.

@@ -102,6 +102,15 @@ fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
             _ => Ok(Given::Null),
         };
     }
+    if let Source::Values(_) = def.source {
+        if value.is_object() {
+            return Ok(Given::Json(value.clone()));
+        }
+        return Err(Fault::field(
+            def.name,
+            format_args!("Value is not a JSON object: {}", shown(value)),
+        ));
+    }
     match def.shape {
         Shape::Text(max) => text(def.name, value, max).map(|t| Given::Stored(quoted(&t))),
         Shape::Html => string(def.name, value).map(|s| Given::Html(s.to_owned())),

@@ -144,12 +144,16 @@ impl Draft {
             .values
             .get("resource_subtype")
             .map_or(default("resource_subtype"), String::as_str);
+        let more = r.fields.iter().filter(|d| d.head).map(|d| {
+            let value = self.values.get(d.name);
+            (d.name, value.map_or(d.default, String::as_str))
+        });
         Node {
             gid: self.gid,
             ty: self.ty,
             home: self.home,
             version: self.version + 1,
-            head: head(self.ty, self.gid, title, Some(subtype)).into(),
+            head: head(self.ty, self.gid, title, Some(subtype), more).into(),
             body: body.into(),
         }
     }
@@ -164,7 +168,7 @@ fn keys(ty: Type) -> &'static [&'static str] {
             .iter()
             .map(|ty| {
                 let mut keys: Vec<&'static str> = Vec::new();
-                let private = ["plan", "created_by", "is_edited"];
+                let private = ["plan", "created_by", "is_edited", "custom_field"];
                 let public = resource(*ty).fields.iter().filter_map(|d| key(d.source));
                 for k in public.chain(private) {
                     if !keys.contains(&k) {
@@ -175,14 +179,17 @@ fn keys(ty: Type) -> &'static [&'static str] {
             })
             .collect()
     });
-    all.get(ty as usize - 1)
+    let at = Type::ALL.iter().position(|t| *t == ty);
+    at.and_then(|at| all.get(at))
         .map(Vec::as_slice)
         .unwrap_or_default()
 }
 
 fn key(source: Source) -> Option<&'static str> {
     match source {
-        Source::Stored(key) | Source::Inline(key) => Some(key),
+        Source::Stored(key) | Source::Inline(key) | Source::Gids(key) | Source::Values(key) => {
+            Some(key)
+        }
         _ => None,
     }
 }

@@ -63,6 +63,8 @@ pub enum By {
     Edge(Rel),
     /// By a gid stored under a key.
     Key(&'static str),
+    /// As the third party of its edge to that node.
+    Aux(Rel, Gid),
 }
 
 impl Ref {
@@ -238,6 +240,8 @@ pub struct Want {
     pub ancestors: Vec<usize>,
     /// For rules: how many levels of subtasks these refs have below them.
     pub heights: Vec<usize>,
+    /// For rules: the custom fields that the projects of these tasks give them.
+    pub fields: Vec<usize>,
     /// A page of a list.
     pub page: Option<Page>,
     /// What to follow from the rows of the page.
@@ -258,6 +262,7 @@ impl Want {
             linked: Vec::new(),
             ancestors: Vec::new(),
             heights: Vec::new(),
+            fields: Vec::new(),
             page: None,
             page_plan: None,
             plans: Vec::new(),

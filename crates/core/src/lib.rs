@@ -20,6 +20,7 @@ pub mod rules;
 pub mod schedule;
 pub mod snapshot;
 pub mod time;
+pub mod values;
 pub mod work;
 
 pub use access::{Level, Viewer};

@@ -4,9 +4,11 @@ use crate::gid::Gid;
 use crate::graph::{Band, By, Edge, Ref, StoreError, View, ViewerKey, Want, alias};
 use crate::node::Node;
 use crate::plan::{Plan, Step, Then};
-use crate::registry::{Dir, Rel, Source, Type, rel};
+use crate::registry::{Dir, Kind, Part, Rel, Source, Type, rel};
+use crate::resources::custom_field::{self, FIELDS_MAX};
 use crate::resources::{membership, workspace};
 use crate::snapshot::{Depth, Snapshot};
+use crate::values;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -175,6 +177,10 @@ impl Loader<'_> {
                         self.band(gid, *rel, *rel, Depth::Head)?;
                         Ok(self.view.links(gid, *rel).first().map(|e| e.dst))
                     }
+                    By::Aux(rel, to) => {
+                        let edge = self.snap.linked(gid, *rel, *to)?;
+                        Ok(edge.and_then(|e| e.aux))
+                    }
                     By::Key(key) => {
                         let raw = if self.full(gid)? {
                             self.view.nodes.get(&gid).and_then(|n| n.raw(key))
@@ -264,6 +270,12 @@ impl Loader<'_> {
                 && let Some(edge) = self.snap.linked(a, *rel, b)?
             {
                 self.view.singles.push(edge);
+            }
+        }
+        for at in &want.fields {
+            if let Some(gid) = self.found(*at) {
+                self.band(gid, rel::SECTION, rel::SECTION, Depth::Edge)?;
+                self.fields(gid)?;
             }
         }
         for at in &want.heights {
@@ -392,6 +404,11 @@ impl Loader<'_> {
     }
 
     fn step(&mut self, gid: Gid, step: &Step) -> Result<(), StoreError> {
+        if let (Some(only), Some(node)) = (step.def.only, self.view.nodes.get(&gid))
+            && !only(node)
+        {
+            return Ok(());
+        }
         match step.def.source {
             Source::Inline(key) => {
                 let target = self
@@ -412,17 +429,42 @@ impl Loader<'_> {
             Source::Edges(rel, Dir::Out) => self.each_link(gid, rel, &step.then)?,
             Source::Edges(rel, Dir::In) => {
                 self.ins(gid, rel, LINKS_MAX, Depth::Head)?;
+                if rel == rel::OPTION_OF {
+                    // Whoever sees a field sees its options.
+                    let level = self.view.level(gid);
+                    for edge in self.view.sources(gid, rel).to_vec() {
+                        self.seen_through(edge.src, level);
+                    }
+                }
                 for edge in self.view.sources(gid, rel).to_vec() {
                     self.reach(edge.src, &step.then)?;
                 }
             }
-            Source::Aux(rel, _) => {
-                for edge in self.view.links(gid, rel).to_vec() {
+            Source::Aux(rel, dir) => {
+                let edges = match dir {
+                    Dir::Out => self.view.links(gid, rel),
+                    Dir::In => {
+                        self.ins(gid, rel, LINKS_MAX, Depth::Edge)?;
+                        self.view.sources(gid, rel)
+                    }
+                };
+                for edge in edges.to_vec() {
                     if let Some(aux) = edge.aux {
                         self.reach(aux, &step.then)?;
                     }
                 }
             }
+            Source::Gids(key) => {
+                let node = self.view.nodes.get(&gid).cloned();
+                for target in node
+                    .iter()
+                    .filter_map(|n| n.raw(key))
+                    .flat_map(values::gids)
+                {
+                    self.reach(target, &step.then)?;
+                }
+            }
+            Source::Values(key) => self.values(gid, key, &step.then)?,
             Source::Count(rel, Dir::In) => {
                 let count = self.snap.count_in(gid, rel)?;
                 self.view.counts.insert((gid, rel), count);
@@ -481,6 +523,48 @@ impl Loader<'_> {
             && self.view.level(gid) > Level::None
         {
             self.follow(gid, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Has the edges from a task to the custom fields of its projects, and their definitions.
+    pub(crate) fn fields(&mut self, gid: Gid) -> Result<(), StoreError> {
+        for edge in self.view.links(gid, rel::SECTION).to_vec() {
+            if let Some(project) = edge.aux {
+                self.ins(project, rel::FIELD_ON, FIELDS_MAX, Depth::Full)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the custom fields of a task, and what its values link to.
+    fn values(&mut self, gid: Gid, key: &str, then: &Then) -> Result<(), StoreError> {
+        self.fields(gid)?;
+        let Then::Plans(plans) = then else {
+            return Ok(());
+        };
+        let (Some(plan), Some(task)) = (plans.first(), self.view.nodes.get(&gid).cloned()) else {
+            return Ok(());
+        };
+        for held in values::held(&self.view, gid, task.raw(key)) {
+            self.reach(held.field, then)?;
+            let Some(value) = held.value else { continue };
+            let Some(field) = self.view.nodes.get(&held.field) else {
+                continue;
+            };
+            let kind = custom_field::kind(field);
+            let shown = plan
+                .steps
+                .iter()
+                .find(|s| matches!(s.def.source, Source::Value(Part::Linked(of)) if of == kind));
+            let then = shown.map_or(&Then::Stub, |s| &s.then);
+            for target in values::linked(kind, value) {
+                if matches!(kind, Kind::Enum | Kind::MultiEnum) {
+                    let level = self.view.level(held.field);
+                    self.seen_through(target, level);
+                }
+                self.reach(target, then)?;
+            }
         }
         Ok(())
     }

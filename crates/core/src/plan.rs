@@ -3,7 +3,7 @@
 //! A plan is made from the `opt_fields` of a request, or is the default record of a type. It is a
 //! tree: links that are asked for by path carry the plan of the linked node.
 use crate::fault::Fault;
-use crate::registry::{Def, Dir, Rel, Rep, Shape, Source, Type};
+use crate::registry::{Def, Dir, Rel, Rep, Shape, Source, Type, rel};
 use crate::resources::resource;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -88,7 +88,8 @@ fn cached(ty: Type, compact: bool) -> Arc<Plan> {
             })
             .collect()
     });
-    match plans.get(ty as usize - 1) {
+    let at = Type::ALL.iter().position(|t| *t == ty);
+    match at.and_then(|at| plans.get(at)) {
         Some([_, small]) if compact => Arc::clone(small),
         Some([large, _]) => Arc::clone(large),
         None => Arc::new(default_plan(ty, compact)),
@@ -110,6 +111,12 @@ fn default_plan(ty: Type, compact: bool) -> Plan {
 
 fn default_then(def: &'static Def) -> Then {
     match def.shape {
+        Shape::One(types) | Shape::Many(types) if def.record.is_some() => Then::Plans(
+            types
+                .iter()
+                .map(|ty| default_plan(*ty, def.record == Some(Rep::Compact)))
+                .collect(),
+        ),
         Shape::One(_) | Shape::Many(_) if def.bare => Then::Bare,
         Shape::One(_) | Shape::Many(_) => Then::Stub,
         Shape::Items(parts) => Then::Items(
@@ -131,9 +138,11 @@ impl Plan {
         for step in &steps {
             let rel = match step.def.source {
                 Source::Edges(rel, Dir::Out)
-                | Source::Aux(rel, _)
+                | Source::Aux(rel, Dir::Out)
                 | Source::Count(rel, Dir::Out)
                 | Source::HasViewer(rel) => rel,
+                // A task's projects give it its custom fields.
+                Source::Values(_) => rel::SECTION,
                 _ => continue,
             };
             let (lo, hi) = band.unwrap_or((rel, rel));
@@ -143,11 +152,14 @@ impl Plan {
         let in_head = |d: &Def| match d.source {
             Source::Gid | Source::Kind => true,
             Source::Stored(key) => {
-                r.title == Some(key) || (r.subtype && d.name == "resource_subtype")
+                d.head || r.title == Some(key) || (r.subtype && d.name == "resource_subtype")
             }
             _ => false,
         };
-        let head_fields = 2 + usize::from(r.title.is_some()) + usize::from(r.subtype);
+        let head_fields = 2
+            + usize::from(r.title.is_some())
+            + usize::from(r.subtype)
+            + r.fields.iter().filter(|d| d.head).count();
         let is_head = steps.len() == head_fields && steps.iter().all(|s| in_head(s.def));
         let reads_body = !steps.iter().all(|s| in_head(s.def));
         Self {
@@ -315,12 +327,17 @@ fn step(
     };
     let deeper = names.filter(|n| !n.children.is_empty());
     let then = match (def.shape, deeper) {
-        (Shape::One(types) | Shape::Many(types), Some(names)) => Then::Plans(
-            types
+        (Shape::One(types) | Shape::Many(types), Some(names)) => {
+            let of = match def.record {
+                Some(_) => named,
+                None => linked,
+            };
+            let plans = types
                 .iter()
-                .map(|ty| linked(*ty, names, &here, scopes, cost))
-                .collect(),
-        ),
+                .map(|ty| of(*ty, names, &here, scopes, cost))
+                .collect();
+            Then::Plans(plans)
+        }
         (Shape::Items(parts), Some(names)) => Then::Items(
             parts
                 .iter()

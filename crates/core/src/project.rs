@@ -2,10 +2,12 @@
 use crate::access::Level;
 use crate::gid::Gid;
 use crate::graph::{Edge, View};
-use crate::node::{Entries, Node, entries};
+use crate::node::{Entries, Node, decode, entries, write_string};
 use crate::plan::{Plan, Step, Then};
-use crate::registry::{Dir, Rep, Shape, Source, Type};
+use crate::registry::{Dir, Kind, Part, Rep, Shape, Source, Type};
 use crate::resources::resource;
+use crate::rich;
+use crate::values::{self, Held, Look};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -25,7 +27,17 @@ pub struct Projector<'a> {
     out: Vec<u8>,
     /// Linked records written before: the same bytes again.
     written: FxHashMap<(usize, Gid), Range<usize>>,
+    /// Custom fields of tasks by plan and field: how values look, and where the definition's part of
+    /// the record was written. None for fields that the viewer may not see.
+    columns: FxHashMap<(usize, Gid), Option<Column>>,
     tally: Tally,
+}
+
+/// What the values of one custom field have in common.
+#[derive(Debug)]
+struct Column {
+    look: Look,
+    prefix: Range<usize>,
 }
 
 /// What was written, for the cost of the request.
@@ -51,6 +63,7 @@ impl<'a> Projector<'a> {
             scene: Scene { view, base_url },
             out,
             written: FxHashMap::default(),
+            columns: FxHashMap::default(),
             tally: Tally::default(),
         }
     }
@@ -126,7 +139,25 @@ impl<'a> Projector<'a> {
 
     fn field(&mut self, node: &Node, body: &mut Body<'_>, step: &Step, first: &mut bool) {
         let def = step.def;
+        if def.only.is_some_and(|only| !only(node)) {
+            return;
+        }
         match def.source {
+            // A definition alone has no value.
+            Source::Value(_) => return,
+            Source::Gids(key) => {
+                let value = body.find(key);
+                if value.is_some() || def.rep != Rep::FullIfSet {
+                    self.name(def.name, first);
+                    self.links(value.into_iter().flat_map(values::gids), step);
+                }
+                return;
+            }
+            Source::Values(key) => {
+                self.name(def.name, first);
+                self.values(node, body.find(key), step);
+                return;
+            }
             Source::Stored(key) | Source::Inline(key) => {
                 let value = body.find(key);
                 if value.is_none() && def.rep == Rep::FullIfSet {
@@ -178,16 +209,119 @@ impl<'a> Projector<'a> {
                     _ => self.links(edges.iter().map(|e| far(e, dir)), step),
                 }
             }
-            Source::Aux(rel, _) => {
-                let edges = self.scene.view.links(node.gid, rel);
+            Source::Aux(rel, dir) => {
+                let view = self.scene.view;
+                let edges = match dir {
+                    Dir::Out => view.links(node.gid, rel),
+                    Dir::In => view.sources(node.gid, rel),
+                };
                 self.links(edges.iter().filter_map(|e| e.aux), step);
             }
             Source::Stored(_)
             | Source::Inline(_)
+            | Source::Gids(_)
+            | Source::Values(_)
+            | Source::Value(_)
             | Source::ItemTarget
             | Source::ItemAux
             | Source::ItemAuxGid => {
                 self.raw("null");
+            }
+        }
+    }
+
+    /// Writes a task's custom fields with its values.
+    fn values(&mut self, task: &Node, object: Option<&str>, step: &Step) {
+        let plan = match &step.then {
+            Then::Plans(plans) => plans.first(),
+            _ => None,
+        };
+        self.out.push(b'[');
+        let mut first = true;
+        if let Some(plan) = plan {
+            for held in values::held(self.scene.view, task.gid, object) {
+                self.value(held, plan, &mut first);
+            }
+        }
+        self.out.push(b']');
+    }
+
+    /// Writes one custom field with its value, unless the viewer may not see it.
+    fn value(&mut self, held: Held<'_>, plan: &Plan, first: &mut bool) {
+        let key = (std::ptr::from_ref(plan) as usize, held.field);
+        let start = plan
+            .steps
+            .iter()
+            .position(|s| matches!(s.def.source, Source::Value(_)))
+            .unwrap_or(plan.steps.len());
+        // The map is taken out so that it can be read while the record is written.
+        let mut columns = std::mem::take(&mut self.columns);
+        match columns.get(&key) {
+            None => {
+                let field = self.visible(held.field);
+                let column = field.map(|field| {
+                    self.comma(first);
+                    let from = self.out.len();
+                    self.out.push(b'{');
+                    let mut body = Body::new(&field.body);
+                    let mut inner = true;
+                    for step in plan.steps.iter().take(start) {
+                        self.field(field, &mut body, step, &mut inner);
+                    }
+                    Column {
+                        look: Look::of(field),
+                        prefix: from..self.out.len(),
+                    }
+                });
+                columns.insert(key, column);
+            }
+            Some(None) => {}
+            Some(Some(column)) => {
+                self.comma(first);
+                self.out.extend_from_within(column.prefix.clone());
+            }
+        }
+        if let Some(Some(column)) = columns.get(&key) {
+            let mut inner = false;
+            for step in plan.steps.iter().skip(start) {
+                self.part(held, &column.look, step, &mut inner);
+            }
+            self.out.push(b'}');
+            self.tally.links += 1;
+        }
+        self.columns = columns;
+    }
+
+    /// Writes one part of a value, if the field's type has it.
+    fn part(&mut self, held: Held<'_>, look: &Look, step: &Step, first: &mut bool) {
+        let Source::Value(part) = step.def.source else {
+            return;
+        };
+        match part {
+            Part::Plain(kind) | Part::Linked(kind) if kind != look.kind => return,
+            Part::Html if look.kind != Kind::Text => return,
+            _ => self.name(step.def.name, first),
+        }
+        match part {
+            Part::Enabled => self.raw(if held.enabled { "true" } else { "false" }),
+            Part::Plain(_) => self.raw(held.value.unwrap_or("null")),
+            Part::Linked(kind) => {
+                let mut targets = held.value.into_iter().flat_map(|v| values::linked(kind, v));
+                if kind == Kind::Enum {
+                    self.link(targets.next(), step);
+                } else {
+                    self.links(targets, step);
+                }
+            }
+            Part::Html => match held.value {
+                Some(text) => write_string(&mut self.out, &rich::from_text(&decode(text))),
+                None => self.raw("null"),
+            },
+            Part::Display => {
+                let mut out = std::mem::take(&mut self.out);
+                let title = |gid| self.visible(gid).and_then(values::title);
+                values::display(look, held.value, title, &mut out);
+                self.out = out;
             }
         }
     }
@@ -341,9 +475,15 @@ impl<'n> Body<'n> {
     }
 }
 
-/// The head of a node: its compact JSON object.
+/// The head of a node: its compact JSON object, with whatever else the type keeps in it.
 #[must_use]
-pub fn head(ty: Type, gid: Gid, title: Option<&str>, subtype: Option<&str>) -> String {
+pub fn head<'v>(
+    ty: Type,
+    gid: Gid,
+    title: Option<&str>,
+    subtype: Option<&str>,
+    more: impl Iterator<Item = (&'static str, &'v str)>,
+) -> String {
     let r = resource(ty);
     let mut out = format!("{{\"gid\":\"{gid}\"");
     if let Some(title) = title.filter(|_| r.title.is_some()) {
@@ -356,6 +496,12 @@ pub fn head(ty: Type, gid: Gid, title: Option<&str>, subtype: Option<&str>) -> S
     if let Some(subtype) = subtype.filter(|_| r.subtype) {
         out.push_str(",\"resource_subtype\":");
         out.push_str(subtype);
+    }
+    for (name, value) in more {
+        out.push_str(",\"");
+        out.push_str(name);
+        out.push_str("\":");
+        out.push_str(value);
     }
     out.push('}');
     out

@@ -34,11 +34,17 @@ pub enum Type {
     UserTaskList = 11,
     /// A comment or a record of a change.
     Story = 12,
+    /// The definition of a custom field.
+    CustomField = 13,
+    /// An option of an enum or multi_enum custom field.
+    EnumOption = 14,
+    /// That the tasks of a project have a custom field.
+    CustomFieldSetting = 15,
 }
 
 impl Type {
     /// Every type, in the order of its number.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: &'static [Self] = &[
         Self::Workspace,
         Self::User,
         Self::Team,
@@ -51,12 +57,15 @@ impl Type {
         Self::Tag,
         Self::UserTaskList,
         Self::Story,
+        Self::CustomField,
+        Self::EnumOption,
+        Self::CustomFieldSetting,
     ];
 
     /// The type with this stored number.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|t| *t as u8 == code)
+        Self::ALL.iter().copied().find(|t| *t as u8 == code)
     }
 }
 
@@ -101,6 +110,10 @@ pub mod rel {
     pub const TAG_FOLLOWERS: Rel = Rel(16);
     /// User → a node they marked as a favourite. Shown, but no public operation writes it.
     pub const FAVORITES: Rel = Rel(17);
+    /// Enum option → its custom field. Placed.
+    pub const OPTION_OF: Rel = Rel(20);
+    /// Custom field → project whose tasks have it; aux is the setting. Placed.
+    pub const FIELD_ON: Rel = Rel(21);
 }
 
 /// Whose edges: from a node to others, or from others to it.
@@ -180,6 +193,12 @@ pub enum Source {
     Stored(&'static str),
     /// The gid in the body under this key.
     Inline(&'static str),
+    /// The array of gids in the body under this key.
+    Gids(&'static str),
+    /// The custom fields of a task with its values, which the body keeps under this key by field.
+    Values(&'static str),
+    /// In an item of `Values`: a part of the value. A definition alone does not have it.
+    Value(Part),
     /// The workspace the node belongs to.
     Home,
     /// The nodes at the other end of these edges.
@@ -207,6 +226,9 @@ impl std::fmt::Debug for Source {
         match self {
             Self::Stored(key) => write!(f, "stored as {key}"),
             Self::Inline(key) => write!(f, "gid stored as {key}"),
+            Self::Gids(key) => write!(f, "gids stored as {key}"),
+            Self::Values(key) => write!(f, "custom fields with values stored as {key}"),
+            Self::Value(part) => write!(f, "{part:?} of the value"),
             Self::Edges(rel, dir) => write!(f, "edges {} {dir:?}", rel.0),
             Self::Aux(rel, dir) => write!(f, "third parties of edges {} {dir:?}", rel.0),
             Self::Count(rel, dir) => write!(f, "count of edges {} {dir:?}", rel.0),
@@ -218,6 +240,73 @@ impl std::fmt::Debug for Source {
             Self::ItemTarget | Self::ItemAux | Self::ItemAuxGid => f.write_str("the edge"),
             Self::Computed(_) => f.write_str("computed"),
         }
+    }
+}
+
+/// A part of the value that a task has for a custom field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// Whether a project of the task still has the field.
+    Enabled,
+    /// The text, number or date.
+    Plain(Kind),
+    /// The option, options, users or objects.
+    Linked(Kind),
+    /// The text as HTML.
+    Html,
+    /// The value as one string, whatever the type.
+    Display,
+}
+
+/// The types of custom field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A text.
+    Text,
+    /// A number.
+    Number,
+    /// One option.
+    Enum,
+    /// Options.
+    MultiEnum,
+    /// A day or an instant.
+    Date,
+    /// Users.
+    People,
+    /// Tasks, projects, ...
+    Reference,
+}
+
+impl Kind {
+    /// The words of the contract, in the order of the variants.
+    pub const WORDS: &'static [&'static str] = &[
+        "text",
+        "number",
+        "enum",
+        "multi_enum",
+        "date",
+        "people",
+        "reference",
+    ];
+    const ALL: [Self; 7] = [
+        Self::Text,
+        Self::Number,
+        Self::Enum,
+        Self::MultiEnum,
+        Self::Date,
+        Self::People,
+        Self::Reference,
+    ];
+    /// The type of this name.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        let at = Self::WORDS.iter().position(|w| *w == word)?;
+        Self::ALL.get(at).copied()
+    }
+    /// The name.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("text")
     }
 }
 
@@ -240,6 +329,13 @@ pub struct Def {
     pub needs: &'static [&'static str],
     /// For links: send `{gid, resource_type}` instead of the compact form.
     pub bare: bool,
+    /// For links: send the compact or the full record of what is linked; no scope but the operation's
+    /// own is needed for its parts.
+    pub record: Option<Rep>,
+    /// Part of the node's head, and so sent wherever the node is nested.
+    pub head: bool,
+    /// Which nodes of the type have the field; all, if none is given.
+    pub only: Option<fn(&Node) -> bool>,
     /// Its weight in the cost of a request, when named beyond the default record.
     pub cost: u8,
     /// What it means.
@@ -285,6 +381,9 @@ const fn def(name: &'static str, shape: Shape, source: Source, default: &'static
         default,
         needs: &[],
         bare: false,
+        record: None,
+        head: false,
+        only: None,
         cost: 1,
         doc: "",
     }
@@ -320,6 +419,8 @@ impl Field<()> {
         word_or_null: str = (words: &'static [&'static str]) Shape::WordOrNull(words), Source::Stored, "null";
         /// A link whose gid is kept in the body: cheap, but not listed from the other side.
         inline: One = (to: &'static [Type]) Shape::One(to), Source::Inline, "null";
+        /// Links whose gids are kept in the body, in their order.
+        gids: Opaque = (to: &'static [Type]) Shape::Many(to), Source::Gids, "[]";
         /// JSON stored as it is, null by default.
         json: Opaque = () Shape::Json, Source::Stored, "null";
     }
@@ -433,6 +534,30 @@ impl<K: ?Sized> Field<K> {
     #[must_use]
     pub const fn bare(mut self) -> Self {
         self.def.bare = true;
+        self
+    }
+    /// The links are sent as compact or full records.
+    #[must_use]
+    pub const fn record(mut self, rep: Rep) -> Self {
+        self.def.record = Some(rep);
+        self
+    }
+    /// Part of the compact form in which the node is nested; must be compact too.
+    #[must_use]
+    pub const fn head(mut self) -> Self {
+        self.def.head = true;
+        self.compact()
+    }
+    /// Only some nodes of the type have the field.
+    #[must_use]
+    pub const fn only(mut self, which: fn(&Node) -> bool) -> Self {
+        self.def.only = Some(which);
+        self
+    }
+    /// Another default, as JSON.
+    #[must_use]
+    pub const fn default(mut self, json: &'static str) -> Self {
+        self.def.default = json;
         self
     }
     /// What the field means.

@@ -141,8 +141,12 @@ impl<'a> Work<'a> {
         self.changes.guards.push(Guard::Unlinked(src, rel, dst));
     }
 
-    /// Requires that a node is still there when the changes are applied.
+    /// Requires that a node is still there when the changes are applied, unless they create it.
     pub fn needs_live(&mut self, gid: Gid) {
+        let mut puts = self.changes.puts.iter();
+        if puts.any(|put| put.node.gid == gid && put.node.version == 1) {
+            return;
+        }
         if !self.changes.guards.contains(&Guard::Live(gid)) {
             self.changes.guards.push(Guard::Live(gid));
         }

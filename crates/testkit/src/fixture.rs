@@ -6,9 +6,9 @@ use workgraph_core::draft::{Draft, Writable};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Changes, Place};
 use workgraph_core::node::Node;
-use workgraph_core::registry::{Field, Rel, Type, rel};
-use workgraph_core::resources::{project, section, tag, task, team};
-use workgraph_core::rules::membership;
+use workgraph_core::registry::{Field, Kind, Rel, Type, rel};
+use workgraph_core::resources::{custom_field, enum_option, project, section, tag, task, team};
+use workgraph_core::rules::{fields, membership};
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
 
@@ -255,6 +255,34 @@ impl Fixture {
         self.node(Type::Tag, Some(workspace), |draft, _| {
             draft.set(tag::NAME, name)
         })
+    }
+
+    /// A custom field of the workspace's library with options of these names; returns it and them.
+    pub fn custom_field(
+        &mut self,
+        workspace: Gid,
+        name: &str,
+        kind: Kind,
+        options: &[&str],
+    ) -> (Gid, Vec<Gid>) {
+        self.with(|work| {
+            let mut draft = work.draft(Type::CustomField, Some(workspace));
+            draft.set(custom_field::NAME, name);
+            draft.set(custom_field::SUBTYPE, kind.word());
+            let field = fields::found_field(work, &draft, workspace);
+            let add = |name: &&str| {
+                fields::add_option(work, field, workspace, Place::Last, |draft| {
+                    draft.set(enum_option::NAME, *name);
+                })
+            };
+            let options = options.iter().map(add).collect();
+            (field, options)
+        })
+    }
+
+    /// Gives the tasks of a project a custom field; returns the setting.
+    pub fn field_on(&mut self, field: Gid, project: Gid, workspace: Gid) -> Gid {
+        self.with(|work| fields::add_setting(work, field, project, workspace, false, Place::Last))
     }
 
     /// Any node; `fill` gets the draft and the time.

@@ -1,5 +1,7 @@
 //! The operation table: one file for each tag of the catalogue.
 pub mod batch;
+pub mod custom_field_settings;
+pub mod custom_fields;
 pub mod dependencies;
 pub mod memberships;
 pub mod placing;
@@ -11,6 +13,7 @@ mod subtasks;
 pub mod tags;
 mod task_fields;
 pub mod task_links;
+mod task_values;
 pub mod tasks;
 pub mod teams;
 pub mod users;
@@ -32,6 +35,8 @@ pub static TABLES: &[&[Operation]] = &[
     tags::TAGS,
     stories::STORIES,
     batch::BATCH,
+    custom_fields::CUSTOM_FIELDS,
+    custom_field_settings::CUSTOM_FIELD_SETTINGS,
 ];
 
 /// Every row.

@@ -1,6 +1,7 @@
 //! Tasks: listing, creating, changing and deleting them.
 use super::projects::member_of;
 use super::task_fields::{assign, like, write};
+use super::task_values;
 use crate::call::{Call, gid};
 use crate::driver::page;
 use crate::operation::{
@@ -14,8 +15,9 @@ use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Give, Listing, Place, Ref, View, Want};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Dir, Type, rel};
+use workgraph_core::resources::custom_field::FIELDS_MAX;
 use workgraph_core::resources::task;
-use workgraph_core::rules::{stories, text};
+use workgraph_core::rules::{fields, stories, text};
 use workgraph_core::work::Work;
 use workgraph_core::{Gid, tasks_of_container};
 
@@ -282,6 +284,9 @@ fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
                 .edge(section, rel::SECTION_OF, spot.project),
             None => want.into(spot.project, rel::SECTION_OF, 1),
         };
+        if inputs.has("custom_fields") {
+            want = want.into(spot.project, rel::FIELD_ON, FIELDS_MAX);
+        }
     }
     for tag in call.gids("tags")? {
         want.add(tag);
@@ -310,7 +315,7 @@ fn refer(call: &Call<'_>, mut want: Want, inputs: &Inputs, near: &Ref) -> Result
     for linked in text::referenced(inputs, task::HTML_NOTES) {
         want.add(linked);
     }
-    Ok(want)
+    task_values::refer(call, want, inputs)
 }
 
 fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
@@ -368,6 +373,9 @@ fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     draft.set(task::CREATED_AT, work.now);
     draft.set(task::MODIFIED_AT, work.now);
     write(call, view, &mut draft, &inputs)?;
+    let projects: Vec<Gid> = spots.iter().map(|s| s.project).collect();
+    let values = task_values::write(call, view, &mut draft, &inputs, None, &projects)?;
+    fields::index(&mut work, draft.gid, view, &values);
     let mut followers = vec![call.me()];
     let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
     followers.extend(assignee.map(|n| n.gid));
@@ -455,6 +463,10 @@ fn needs(call: &Call<'_>) -> Result<Want, Fault> {
     if inputs.has("liked") {
         want = want.edge(on.clone(), rel::LIKES, call.me());
     }
+    if inputs.has("custom_fields") {
+        let at = want.add(on.clone());
+        want.fields.push(at);
+    }
     if inputs.has("assignee") || inputs.has("assignee_section") {
         want = want.edges(on.clone(), rel::MY_TASKS);
     }
@@ -474,6 +486,10 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let mut work = call.work();
     let mut draft = Draft::edit(node);
     write(call, view, &mut draft, &inputs)?;
+    let places = view.links(node.gid, rel::SECTION).iter();
+    let projects: Vec<Gid> = places.filter_map(|e| e.aux).collect();
+    let held = node.raw("custom_fields");
+    let values = task_values::write(call, view, &mut draft, &inputs, held, &projects)?;
     let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
     if let Some(who) = assignee
         && draft.changed(task::ASSIGNEE)
@@ -489,6 +505,8 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     }
     if work.save(&draft) {
         stories::of_task(&mut work, &told, assignee);
+        fields::index(&mut work, node.gid, view, &values);
+        fields::tell_changes(&mut work, node, view, &values);
     }
     Ok(Decision::about(work.changes, node.gid))
 }

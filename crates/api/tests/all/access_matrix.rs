@@ -10,8 +10,8 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::graph::Place;
 use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::{project, story, task, team};
-use workgraph_core::rules::membership;
+use workgraph_core::resources::{custom_field, enum_option, project, story, task, team};
+use workgraph_core::rules::{fields, membership};
 use workgraph_testkit::Fixture;
 
 /// Who asks, and what makes them who they are.
@@ -248,6 +248,42 @@ const OBJECTS: &[Object] = &[
         Type::Story,
         "/tasks/{k_private}/stories",
     ),
+    object(
+        "custom field, for guests too",
+        "x_guests",
+        Type::CustomField,
+        "/tasks/{k_open}?opt_fields=custom_fields",
+    ),
+    object(
+        "custom field, public",
+        "x_public",
+        Type::CustomField,
+        "/workspaces/{orchid}/custom_fields",
+    ),
+    object(
+        "custom field, public, to be used",
+        "x_used",
+        Type::CustomField,
+        "/workspaces/{orchid}/custom_fields",
+    ),
+    object(
+        "custom field, private",
+        "x_private",
+        Type::CustomField,
+        "/workspaces/{orchid}/custom_fields",
+    ),
+    object(
+        "option of a public custom field",
+        "x_option",
+        Type::EnumOption,
+        "/custom_fields/{x_public}?opt_fields=enum_options",
+    ),
+    object(
+        "custom field setting, open project",
+        "x_setting",
+        Type::CustomFieldSetting,
+        "/projects/{p_open}/custom_field_settings",
+    ),
 ];
 
 /// A world around one viewer: "here" is wherever the viewer was let in.
@@ -368,6 +404,40 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         f.link(gid, rel::STORY_OF, names[on], Place::Rank(0), None);
         names.insert(name.to_owned(), gid);
     }
+    custom_fields(f, names, owner);
+}
+
+/// Custom fields of each kind of privacy, all on the open project.
+fn custom_fields(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid) {
+    let (orchid, open) = (names["orchid"], names["p_open"]);
+    for (name, privacy, level) in [
+        ("x_guests", "public_with_guests", "editor"),
+        ("x_public", "public", "editor"),
+        ("x_used", "public", "user"),
+        ("x_private", "private", "editor"),
+    ] {
+        let gid = f.with(|work| {
+            let mut draft = work.draft(Type::CustomField, Some(orchid));
+            draft.set(custom_field::NAME, name);
+            draft.set(custom_field::SUBTYPE, "enum");
+            draft.set(custom_field::PRIVACY, privacy);
+            draft.set(custom_field::DEFAULT_ACCESS, level);
+            draft.set(custom_field::CREATED_BY, owner);
+            let field = fields::found_field(work, &draft, orchid);
+            let option = fields::add_option(work, field, orchid, Place::Last, |draft| {
+                draft.set(enum_option::NAME, "Matrix");
+            });
+            if name == "x_public" {
+                names.insert("x_option".to_owned(), option);
+            }
+            field
+        });
+        let setting = f.field_on(gid, open, orchid);
+        if name == "x_guests" {
+            names.insert("x_setting".to_owned(), setting);
+        }
+        names.insert(name.to_owned(), gid);
+    }
 }
 
 fn fill(world: &World, text: &str) -> String {
@@ -395,10 +465,32 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
         Type::Tag => "tags",
         Type::UserTaskList => "user_task_lists",
         Type::Story => "stories",
+        Type::CustomField => "custom_fields",
+        Type::EnumOption => "enum_options",
+        Type::CustomFieldSetting => "custom_field_settings",
     };
     let at = format!("/{path}/{gid}");
     let moe = world.gid("moe").to_string();
     Some(match (action, object.ty) {
+        // These have no address of their own.
+        ("get", Type::EnumOption | Type::CustomFieldSetting) => return None,
+        ("edit", Type::CustomFieldSetting) => (
+            "POST",
+            format!("/projects/{}/addCustomFieldSetting", world.gid("p_open")),
+            json!({"custom_field": world.gid("x_guests").to_string(), "is_important": true}),
+        ),
+        ("delete", Type::CustomFieldSetting) => (
+            "POST",
+            format!("/projects/{}/removeCustomFieldSetting", world.gid("p_open")),
+            json!({"custom_field": world.gid("x_guests").to_string()}),
+        ),
+        ("share", Type::CustomField) => ("PUT", at, json!({"privacy_setting": "private"})),
+        // The value of a task is set by whoever edits the task and may use the field.
+        ("comment", Type::CustomField) => (
+            "PUT",
+            format!("/tasks/{}", world.gid("k_open")),
+            json!({"custom_fields": {gid.to_string(): null}}),
+        ),
         ("get", _) => ("GET", at, Value::Null),
         ("edit", Type::Story) => ("PUT", at, json!({"text": "Edited"})),
         ("edit", Type::ProjectMembership) => ("PUT", at, json!({"access_level": "commenter"})),
@@ -410,7 +502,9 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
             | Type::Project
             | Type::Section
             | Type::Task
-            | Type::Tag,
+            | Type::Tag
+            | Type::CustomField
+            | Type::EnumOption,
         ) => ("PUT", at, json!({"name": "Edited"})),
         ("comment", Type::Task) => ("POST", format!("{at}/stories"), json!({"text": "Said"})),
         (
@@ -420,6 +514,7 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
             | Type::Section
             | Type::Task
             | Type::Tag
+            | Type::CustomField
             | Type::Story,
         ) => ("DELETE", at, Value::Null),
         ("share", Type::Project) => (
@@ -451,7 +546,10 @@ fn cell(viewer: &str, object: &Object, action: &str, world: &World) -> (String, 
     let gid = world.gid(object.name).to_string();
     if action == "list" {
         let answer = world.get(viewer, &fill(world, object.list));
-        let there = match answer.json["data"].as_array() {
+        let data = &answer.json["data"];
+        let inside = ["custom_fields", "enum_options"].map(|part| data[part].as_array());
+        let list = data.as_array().or(inside[0]).or(inside[1]);
+        let there = match list {
             _ if answer.status != 200 => return (answer.status.to_string(), false),
             None => true,
             Some(items) => items.iter().any(|i| i["gid"] == gid.as_str()),
@@ -501,7 +599,8 @@ fn the_access_matrix_is_as_it_was_agreed() {
          # Everything belongs to a user who is none of these; \"here\" is wherever the viewer was let in.\n\
          # yes: allowed, listed. -: the list is given without it. yes*: allowed, but 400 as things are.\n\
          # admin: of the workspace. in team: member of every team. guest: of the workspace, in no team.\n\
-         # view-only: a member who may only view. outsider: of another workspace. service: its account.\n\n",
+         # view-only: a member who may only view. outsider: of another workspace. service: its account.\n\
+         # comment on a custom field: set a value of it.\n\n",
     );
     let mut before = String::new();
     for row in &rows {

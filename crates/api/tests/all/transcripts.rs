@@ -24,6 +24,8 @@ const FILES: &[&str] = &[
     "13-fields",
     "14-bodies",
     "15-errors",
+    "16-custom-fields",
+    "17-custom-field-values",
     "20-batch",
 ];
 
@@ -162,7 +164,7 @@ impl Replay {
             let after = bytes.get(at + run).copied().unwrap_or(b'"');
             let alone = b"\"/ =,>".contains(&before) && b"\"/?,&<];\\".contains(&after);
             match self.back.get(digits) {
-                Some(name) if alone => write!(out, "{{{{{name}}}}}").unwrap(),
+                Some(name) if alone || run >= 14 => write!(out, "{{{{{name}}}}}").unwrap(),
                 None if run >= 14 && alone => {
                     self.unnamed += 1;
                     let name = format!("?{}", self.unnamed);

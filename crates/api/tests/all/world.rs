@@ -20,7 +20,7 @@ use workgraph_core::draft::Draft;
 use workgraph_core::graph::{
     Changes, Committed, Event, GraphStore, Place, Seq, StoreError, View, ViewerKey, Want,
 };
-use workgraph_core::registry::{Type, rel};
+use workgraph_core::registry::{Kind as Fields, Type, rel};
 use workgraph_core::resources::{project, story, team, user};
 use workgraph_core::rules::membership;
 use workgraph_core::time::Time;
@@ -609,6 +609,11 @@ fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     for (task, who) in [(water, ada), (water, mel)] {
         f.link(task, rel::FOLLOWERS, who, Place::Rank(0), None);
     }
+    let (vigor, options) = f.custom_field(orchid, "Vigor", Fields::Enum, &["Lush", "Wilted"]);
+    put("vigor", vigor);
+    put("lush", options[0]);
+    put("wilted", options[1]);
+    put("vigor_in_moss", f.field_on(vigor, moss, orchid));
     let urgent = f.tag(orchid, "Thirsty");
     put("thirsty", urgent);
     f.link(water, rel::TAGS, urgent, Place::Rank(0), None);
@@ -662,6 +667,12 @@ fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         comment(f, basalt, blast, ben, "The schist crumbles"),
     );
     f.link(bob, rel::FAVORITES, quarry, Place::Rank(0), None);
+    // From when Basalt was paid for.
+    let (grain, options) = f.custom_field(basalt, "Grain", Fields::Enum, &["Coarse", "Vesicular"]);
+    put("grain", grain);
+    put("coarse", options[0]);
+    put("vesicular", options[1]);
+    put("grain_in_quarry", f.field_on(grain, quarry, basalt));
 }
 
 fn names_of(names: &BTreeMap<String, Gid>, name: &str) -> Gid {
@@ -713,6 +724,10 @@ pub(crate) fn is_orchid(name: &str) -> bool {
             | "blast_fuse"
             | "brittle"
             | "blast_note"
+            | "grain"
+            | "coarse"
+            | "vesicular"
+            | "grain_in_quarry"
     )
 }
 
@@ -733,6 +748,9 @@ pub(crate) const ORCHID_WORDS: &[&str] = &[
     "lichen",
     "Loose leaf",
     "Thirsty",
+    "Vigor",
+    "Lush",
+    "Wilted",
 ];
 /// Names that must never reach the other tenant.
 pub(crate) const BASALT_WORDS: &[&str] = &[
@@ -746,4 +764,7 @@ pub(crate) const BASALT_WORDS: &[&str] = &[
     "fuse wire",
     "Brittle",
     "schist",
+    "Grain",
+    "Coarse",
+    "Vesicular",
 ];

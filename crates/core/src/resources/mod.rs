@@ -1,4 +1,7 @@
 //! Every resource type of the graph, one file each; [`ALL`] lists them.
+pub mod custom_field;
+pub mod custom_field_setting;
+pub mod enum_option;
 pub mod membership;
 pub mod project;
 pub mod section;
@@ -28,6 +31,9 @@ pub static ALL: &[&Resource] = &[
     &tag::TAG,
     &user_task_list::USER_TASK_LIST,
     &story::STORY,
+    &custom_field::CUSTOM_FIELD,
+    &enum_option::ENUM_OPTION,
+    &custom_field_setting::CUSTOM_FIELD_SETTING,
 ];
 
 /// The declaration of a type.
@@ -46,6 +52,9 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::Tag => &tag::TAG,
         Type::UserTaskList => &user_task_list::USER_TASK_LIST,
         Type::Story => &story::STORY,
+        Type::CustomField => &custom_field::CUSTOM_FIELD,
+        Type::EnumOption => &enum_option::ENUM_OPTION,
+        Type::CustomFieldSetting => &custom_field_setting::CUSTOM_FIELD_SETTING,
     }
 }
 

@@ -4,7 +4,7 @@ use super::{GID, PERMALINK, PROJECT_COLORS, RESOURCE_TYPE};
 use crate::node::Node;
 use crate::project::Scene;
 use crate::registry::{
-    Dir, Field, Many, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type, rel,
+    Dir, Field, Many, NAME_MAX, One, Opaque, Rep, Resource, Shape, Source, TEXT_MAX, Type, rel,
 };
 use crate::rich::Flavor;
 use crate::time::{Date, Time};
@@ -73,9 +73,13 @@ pub const CURRENT_STATUS_UPDATE: Field<Opaque> =
     Field::other("current_status_update", Shape::Json, Source::Always("null"))
         .doc("The newest status update, or null.");
 /// Custom fields its tasks have.
-pub const CUSTOM_FIELD_SETTINGS: Field<Opaque> =
-    Field::other("custom_field_settings", Shape::Json, Source::Always("[]"))
-        .doc("Custom fields its tasks have.");
+pub const CUSTOM_FIELD_SETTINGS: Field<Opaque> = Field::other(
+    "custom_field_settings",
+    Shape::Many(&[Type::CustomFieldSetting]),
+    Source::Aux(rel::FIELD_ON, Dir::In),
+)
+.record(Rep::Compact)
+.doc("Custom fields its tasks have.");
 /// The view opened first.
 pub const DEFAULT_VIEW: Field<str> = Field::word(
     "default_view",

@@ -182,6 +182,59 @@ pub const DEPENDENCY: Field<One> = Field::inline("dependency", &[Type::Task])
     .if_set()
     .doc("The task of a dependency change.");
 
+/// The custom field.
+pub const CUSTOM_FIELD: Field<One> = Field::inline("custom_field", &[Type::CustomField])
+    .if_set()
+    .doc("The custom field changed.");
+/// Text before.
+pub const OLD_TEXT: Field<str> = Field::text_or_null("old_text_value", 1024)
+    .if_set()
+    .doc("The text before.");
+/// Text after.
+pub const NEW_TEXT: Field<str> = Field::text_or_null("new_text_value", 1024)
+    .if_set()
+    .doc("The text after.");
+/// Number before.
+pub const OLD_NUMBER: Field<Opaque> = Field::json("old_number_value")
+    .if_set()
+    .doc("The number before.");
+/// Number after.
+pub const NEW_NUMBER: Field<Opaque> = Field::json("new_number_value")
+    .if_set()
+    .doc("The number after.");
+/// Option before.
+pub const OLD_ENUM: Field<One> = Field::inline("old_enum_value", &[Type::EnumOption])
+    .if_set()
+    .doc("The option before.");
+/// Option after.
+pub const NEW_ENUM: Field<One> = Field::inline("new_enum_value", &[Type::EnumOption])
+    .if_set()
+    .doc("The option after.");
+/// Date before.
+pub const OLD_DATE: Field<Opaque> = Field::json("old_date_value")
+    .if_set()
+    .doc("The date before: start_on, due_at, due_on.");
+/// Date after.
+pub const NEW_DATE: Field<Opaque> = Field::json("new_date_value")
+    .if_set()
+    .doc("The date after: start_on, due_at, due_on.");
+/// Users before.
+pub const OLD_PEOPLE: Field<Opaque> = Field::gids("old_people_value", &[Type::User])
+    .if_set()
+    .doc("The users before.");
+/// Users after.
+pub const NEW_PEOPLE: Field<Opaque> = Field::gids("new_people_value", &[Type::User])
+    .if_set()
+    .doc("The users after.");
+/// Options before.
+pub const OLD_MULTI_ENUM: Field<Opaque> = Field::gids("old_multi_enum_values", &[Type::EnumOption])
+    .if_set()
+    .doc("The options before.");
+/// Options after.
+pub const NEW_MULTI_ENUM: Field<Opaque> = Field::gids("new_multi_enum_values", &[Type::EnumOption])
+    .if_set()
+    .doc("The options after.");
+
 /// The declaration.
 pub static STORY: Resource = Resource {
     ty: Type::Story,
@@ -229,6 +282,19 @@ pub static STORY: Resource = Resource {
         TAG.def,
         OLD_APPROVAL.def,
         NEW_APPROVAL.def,
+        CUSTOM_FIELD.def,
+        OLD_TEXT.def,
+        NEW_TEXT.def,
+        OLD_NUMBER.def,
+        NEW_NUMBER.def,
+        OLD_ENUM.def,
+        NEW_ENUM.def,
+        OLD_DATE.def,
+        NEW_DATE.def,
+        OLD_PEOPLE.def,
+        NEW_PEOPLE.def,
+        OLD_MULTI_ENUM.def,
+        NEW_MULTI_ENUM.def,
         DUPLICATE_OF.def,
         DUPLICATED_FROM.def,
         DEPENDENCY.def,

@@ -1,7 +1,7 @@
 //! Tasks: the unit of work.
 use super::{GID, LIKE_PARTS, PERMALINK, RESOURCE_TYPE};
 use crate::registry::{
-    Def, Dir, Field, Many, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type, rel,
+    Def, Dir, Field, Many, NAME_MAX, One, Opaque, Rep, Resource, Shape, Source, TEXT_MAX, Type, rel,
 };
 use crate::rich::Flavor;
 use crate::time::{Date, Time};
@@ -158,8 +158,14 @@ pub const ASSIGNEE_SECTION: Field<One> =
         .writable()
         .doc("The section of the assignee's task list; only the assignee sees it.");
 /// Custom field values.
-pub const CUSTOM_FIELDS: Field<Opaque> =
-    Field::other("custom_fields", Shape::Json, Source::Always("[]")).doc("Custom field values.");
+pub const CUSTOM_FIELDS: Field<Opaque> = Field::other(
+    "custom_fields",
+    Shape::Many(&[Type::CustomField]),
+    Source::Values("custom_fields"),
+)
+.record(Rep::Full)
+.writable()
+.doc("Its custom fields with their values; written as a map from gids to values.");
 /// Custom type.
 pub const CUSTOM_TYPE: Field<Opaque> =
     Field::other("custom_type", Shape::Json, Source::Always("null"))

@@ -1,4 +1,5 @@
 //! Rules of the domain that more than one operation needs.
+pub mod fields;
 pub mod membership;
 pub mod stories;
 pub mod text;

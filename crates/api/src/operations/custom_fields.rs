@@ -1,0 +1,569 @@
+//! Custom fields: definitions and the options of enum fields.
+use super::placing::Anchor;
+use crate::call::Call;
+use crate::operation::{
+    Decision, Lists, Operation, act, create, delete, get, page as list, update,
+};
+use serde_json::{Map, Value};
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::check::{self, Given, Inputs, shown};
+use workgraph_core::draft::Draft;
+use workgraph_core::fault::Fault;
+use workgraph_core::graph::{By, Guard, Place, Ref, View, Want};
+use workgraph_core::node::Node;
+use workgraph_core::registry::{Kind, Type, rel};
+use workgraph_core::resources::custom_field::{OPTIONS_MAX, PRECISION_MAX, RESTRICTIONS};
+use workgraph_core::resources::{custom_field, enum_option};
+use workgraph_core::rules::fields;
+use workgraph_core::work::Work;
+
+/// The rows.
+pub static CUSTOM_FIELDS: &[Operation] = &[
+    create(
+        "createCustomField",
+        "/custom_fields",
+        Type::CustomField,
+        create_needs,
+        create_field,
+    )
+    .scope("custom_fields:write")
+    .body(&["workspace", "resource_subtype"])
+    .premium(PREMIUM)
+    .no_guests(),
+    get(
+        "getCustomField",
+        "/custom_fields/{custom_field_gid}",
+        Type::CustomField,
+    )
+    .scope("custom_fields:read")
+    .premium(PREMIUM)
+    .no_guests(),
+    update(
+        "updateCustomField",
+        "/custom_fields/{custom_field_gid}",
+        Type::CustomField,
+        needs,
+        change,
+    )
+    .scope("custom_fields:write")
+    .premium(PREMIUM)
+    .no_guests(),
+    delete(
+        "deleteCustomField",
+        "/custom_fields/{custom_field_gid}",
+        Level::Admin,
+    )
+    .premium(PREMIUM)
+    .no_guests(),
+    create(
+        "createEnumOptionForCustomField",
+        "/custom_fields/{custom_field_gid}/enum_options",
+        Type::EnumOption,
+        option_needs,
+        create_option,
+    )
+    .scope("custom_fields:write")
+    .premium(PREMIUM)
+    .no_guests(),
+    act(
+        "insertEnumOptionForCustomField",
+        "/custom_fields/{custom_field_gid}/enum_options/insert",
+        insert_needs,
+        insert_option,
+    )
+    .scope("custom_fields:write")
+    .body(&["enum_option"])
+    .answers(Type::EnumOption)
+    .premium(PREMIUM)
+    .no_guests(),
+    update(
+        "updateEnumOption",
+        "/enum_options/{enum_option_gid}",
+        Type::EnumOption,
+        change_option_needs,
+        change_option,
+    )
+    .scope("custom_fields:write")
+    .premium(PREMIUM)
+    .no_guests(),
+    list(
+        "getCustomFieldsForWorkspace",
+        "/workspaces/{workspace_gid}/custom_fields",
+        Type::CustomField,
+        Lists::Home(Type::CustomField),
+    )
+    .scope("custom_fields:read")
+    .premium(PREMIUM)
+    .no_guests(),
+];
+
+/// What free workspaces and guests are told.
+pub(super) const PREMIUM: &str = "Custom Fields are not available for free users or guests.";
+
+/// Names of properties that tasks have anyway.
+const BUILT_IN: &[&str] = &[
+    "assignee",
+    "collaborators",
+    "completed at",
+    "completed on",
+    "created at",
+    "created by",
+    "created on",
+    "creator",
+    "dependencies",
+    "description",
+    "due date",
+    "due on",
+    "followers",
+    "last modified on",
+    "name",
+    "notes",
+    "parent task",
+    "projects",
+    "section",
+    "section/column",
+    "start date",
+    "start on",
+    "tags",
+    "task id",
+    "task name",
+];
+
+fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    Ok(call.want().node(call.required_gid("workspace")?))
+}
+
+/// The name in a body.
+fn name_of(data: &Map<String, Value>) -> Result<Option<String>, Fault> {
+    let Some(value) = data.get("name") else {
+        return Ok(None);
+    };
+    let name = check::text("name", value, workgraph_core::registry::NAME_MAX)?;
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Fault::field("name", "Cannot be empty"));
+    }
+    if BUILT_IN.contains(&name.to_lowercase().as_str()) {
+        return Err(Fault::field(
+            "name",
+            format_args!("{name} is the name of a built-in field; choose another"),
+        ));
+    }
+    Ok(Some(name.to_owned()))
+}
+
+fn create_field(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let workspace = Ref::Gid(call.required_gid("workspace")?);
+    let types = &[Type::Workspace];
+    let home = call.named(view, "workspace", &workspace, types, Level::Viewer)?;
+    call.premium(view, home)?;
+    crate::call::allowed(view, home, Level::Editor)?;
+    let mut work = call.work();
+    let gid = define(call, &mut work, &call.data, home.gid, true)?;
+    Ok(Decision::about(work.changes, gid))
+}
+
+/// A new custom field from its definition, with its options.
+pub(super) fn define(
+    call: &Call<'_>,
+    work: &mut Work<'_>,
+    data: &Map<String, Value>,
+    home: Gid,
+    global: bool,
+) -> Result<Gid, Fault> {
+    let inputs = check::inputs(&custom_field::CUSTOM_FIELD, data, true)?;
+    if !inputs.has("resource_subtype") {
+        return Err(Fault::missing("resource_subtype"));
+    }
+    let mut draft = work.draft(Type::CustomField, Some(home));
+    draft.set(custom_field::CREATED_BY, call.me());
+    draft.set(custom_field::IS_GLOBAL, global);
+    write(&mut draft, data, &inputs)?;
+    if draft.get(custom_field::NAME).is_none_or(|n| n.is_empty()) {
+        return Err(Fault::missing("name"));
+    }
+    let kind = kind(&draft);
+    if kind == Kind::Reference && !inputs.has("input_restrictions") {
+        return Err(Fault::missing("input_restrictions"));
+    }
+    let gid = fields::found_field(work, &draft, home);
+    let options = options(data, kind)?;
+    for option in options {
+        let inputs = check::inputs(&enum_option::ENUM_OPTION, &option, true)?;
+        fields::add_option(work, gid, home, Place::Last, |draft| {
+            inputs.fill(&enum_option::ENUM_OPTION, draft);
+        });
+    }
+    Ok(gid)
+}
+
+fn kind(draft: &Draft) -> Kind {
+    let word = draft.get(custom_field::SUBTYPE);
+    word.and_then(|w| Kind::parse(&w)).unwrap_or(Kind::Text)
+}
+
+/// Options of a new field: objects with a name, at least one of them enabled.
+fn options(data: &Map<String, Value>, kind: Kind) -> Result<Vec<Map<String, Value>>, Fault> {
+    let field = "enum_options";
+    let Some(value) = data.get(field).filter(|v| !v.is_null()) else {
+        return Ok(Vec::new());
+    };
+    let Value::Array(items) = value else {
+        return Err(Fault::field(
+            field,
+            format_args!("Value is not an array: {}", shown(value)),
+        ));
+    };
+    if !matches!(kind, Kind::Enum | Kind::MultiEnum) {
+        if items.is_empty() {
+            return Ok(Vec::new());
+        }
+        return Err(Fault::field(
+            field,
+            "Only enum and multi_enum fields have options",
+        ));
+    }
+    if items.len() > OPTIONS_MAX {
+        return Err(too_many_options());
+    }
+    let mut options = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        let Value::Object(option) = item else {
+            return Err(Fault::field(
+                field,
+                format_args!("[{at}]: Not an object with a name: {}", shown(item)),
+            ));
+        };
+        named_option(option, &format!("{field}: [{at}]: name"))?;
+        options.push(option.clone());
+    }
+    let off = |o: &Map<String, Value>| o.get("enabled") == Some(&Value::Bool(false));
+    if options.iter().all(off) {
+        return Err(Fault::field(field, "At least one option must be enabled"));
+    }
+    Ok(options)
+}
+
+fn too_many_options() -> Fault {
+    Fault::field(
+        "enum_options",
+        format_args!("Too many: a custom field has at most {OPTIONS_MAX}, disabled ones included"),
+    )
+}
+
+/// An option has a name that is not empty.
+fn named_option(data: &Map<String, Value>, field: &str) -> Result<(), Fault> {
+    let name = data.get("name").filter(|v| !v.is_null());
+    let name = name.ok_or_else(|| Fault::missing(field))?;
+    if check::string(field, name)?.trim().is_empty() {
+        return Err(Fault::field(field, "Cannot be empty"));
+    }
+    Ok(())
+}
+
+/// Writes a body's fields into a draft; what does not go together is refused.
+fn write(draft: &mut Draft, data: &Map<String, Value>, inputs: &Inputs) -> Result<(), Fault> {
+    inputs.fill(&custom_field::CUSTOM_FIELD, draft);
+    if let Some(name) = name_of(data)? {
+        draft.set(custom_field::NAME, name.as_str());
+    }
+    if data
+        .get("owned_by_app")
+        .is_some_and(|v| *v == Value::Bool(true))
+    {
+        return Err(Fault::forbidden(
+            "owned_by_app: This app may not own custom fields.",
+        ));
+    }
+    if data.get("id_prefix").is_some_and(|v| !v.is_null()) {
+        return Err(Fault::field(
+            "id_prefix",
+            "Fields with automatic ids cannot be created",
+        ));
+    }
+    let number = kind(draft) == Kind::Number;
+    let precision = draft.get(custom_field::PRECISION);
+    if !(0..=PRECISION_MAX).contains(&precision) {
+        return Err(Fault::field(
+            "precision",
+            format_args!("Must be between 0 and {PRECISION_MAX}, not: {precision}"),
+        ));
+    }
+    let format = draft
+        .get(custom_field::FORMAT)
+        .unwrap_or_default()
+        .into_owned();
+    if !number && (precision != 0 || format != "none") {
+        let field = if precision == 0 {
+            "format"
+        } else {
+            "precision"
+        };
+        return Err(Fault::field(field, "Only number fields have one"));
+    }
+    if format == "identifier" {
+        draft.set(custom_field::PRECISION, 0);
+    }
+    currency(draft, &format)?;
+    label(draft, &format)?;
+    restrict(draft, inputs)
+}
+
+/// A currency is given exactly where the format is currency.
+fn currency(draft: &mut Draft, format: &str) -> Result<(), Fault> {
+    if format != "currency" {
+        draft.set(custom_field::CURRENCY, None);
+        return Ok(());
+    }
+    let code = draft.get(custom_field::CURRENCY);
+    let code = code.ok_or_else(|| Fault::missing("currency_code"))?;
+    if code.len() != 3 || !code.bytes().all(|b| b.is_ascii_uppercase()) {
+        return Err(Fault::field(
+            "currency_code",
+            format_args!("Not an ISO 4217 code such as EUR: {}", check::clip(&code)),
+        ));
+    }
+    Ok(())
+}
+
+/// A label is given exactly where the format is custom; it stands behind, unless said otherwise.
+fn label(draft: &mut Draft, format: &str) -> Result<(), Fault> {
+    if format != "custom" {
+        draft.set(custom_field::LABEL, None);
+        draft.set(custom_field::LABEL_POSITION, None);
+        return Ok(());
+    }
+    if draft.get(custom_field::LABEL).is_none_or(|l| l.is_empty()) {
+        return Err(Fault::missing("custom_label"));
+    }
+    if draft.get(custom_field::LABEL_POSITION).is_none() {
+        draft.set(custom_field::LABEL_POSITION, "suffix");
+    }
+    Ok(())
+}
+
+/// What a reference field takes: at least one type.
+fn restrict(draft: &mut Draft, inputs: &Inputs) -> Result<(), Fault> {
+    let Some(Given::Json(value)) = inputs.get("input_restrictions") else {
+        return Ok(());
+    };
+    let field = "input_restrictions";
+    if kind(draft) != Kind::Reference {
+        return Err(Fault::field(field, "Only reference fields have them"));
+    }
+    let words = value
+        .as_array()
+        .map(|items| items.iter().filter_map(Value::as_str).collect::<Vec<_>>())
+        .filter(|words| Some(words.len()) == value.as_array().map(Vec::len))
+        .filter(|words| !words.is_empty() && words.iter().all(|w| RESTRICTIONS.contains(w)));
+    let Some(words) = words else {
+        return Err(Fault::field(
+            field,
+            format_args!(
+                "Must be a list of at least one of {}, not: {}",
+                RESTRICTIONS.join(", "),
+                shown(value)
+            ),
+        ));
+    };
+    draft.set(
+        custom_field::INPUT_RESTRICTIONS,
+        Value::from(words).to_string(),
+    );
+    Ok(())
+}
+
+fn needs(call: &Call<'_>) -> Result<Want, Fault> {
+    Ok(call.want().node(call.path("custom_field_gid")?))
+}
+
+fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let node = call.target(view, "custom_field_gid", Level::Editor)?;
+    let mut data = call.data.clone();
+    // What never changes may be said again.
+    let same = |data: &Map<String, Value>, name: &str, now: &str| match data.get(name) {
+        Some(value) if value.as_str() != Some(now) => Err(Fault::unwritable(name)),
+        _ => Ok(()),
+    };
+    let home = node.home.unwrap_or(node.gid);
+    same(&data, "workspace", &home.to_string())?;
+    let formula = node.get(custom_field::IS_FORMULA);
+    for name in ["resource_subtype", "type"] {
+        same(&data, name, custom_field::kind(node).word())?;
+        data.remove(name);
+    }
+    if data.get("is_formula_field") == Some(&Value::Bool(formula)) {
+        data.remove("is_formula_field");
+    }
+    if data.contains_key("enum_options") {
+        return Err(Fault::unwritable("enum_options"));
+    }
+    let inputs = check::inputs(&custom_field::CUSTOM_FIELD, &data, false)?;
+    let mut draft = Draft::edit(node);
+    write(&mut draft, &data, &inputs)?;
+    let sharing =
+        draft.changed(custom_field::PRIVACY) || draft.changed(custom_field::DEFAULT_ACCESS);
+    if sharing {
+        crate::call::allowed(view, node, Level::Admin)?;
+    }
+    let mut work = call.work();
+    if draft.changed(custom_field::NAME) && draft.get(custom_field::IS_GLOBAL) {
+        let name = draft
+            .get(custom_field::NAME)
+            .unwrap_or_default()
+            .into_owned();
+        let before = fields::alias(home, &node.title());
+        work.changes.unnamed.push((before, node.gid));
+        let after = fields::alias(home, &name);
+        work.changes.aliases.push((after, node.gid));
+    }
+    work.save(&draft);
+    Ok(Decision::about(work.changes, node.gid))
+}
+
+fn option_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    let field = call.path("custom_field_gid")?;
+    let mut want = call
+        .want()
+        .into(field.clone(), rel::OPTION_OF, OPTIONS_MAX + 1);
+    if let Some(neighbour) = Anchor::read(call, "insert_before", "insert_after")?.neighbour() {
+        want = want.edge(neighbour, rel::OPTION_OF, field);
+    }
+    Ok(want)
+}
+
+/// A field that has options.
+fn with_options<'v>(call: &Call<'_>, view: &'v View) -> Result<&'v Node, Fault> {
+    let field = call.target(view, "custom_field_gid", Level::Editor)?;
+    match custom_field::kind(field) {
+        Kind::Enum | Kind::MultiEnum => Ok(field),
+        kind => Err(Fault::field(
+            "custom_field",
+            format_args!("A {} field has no options", kind.word()),
+        )),
+    }
+}
+
+/// The neighbour must be an option of the same field.
+fn beside(view: &View, name: &str, anchor: Anchor, field: Gid) -> Result<(), Fault> {
+    match anchor.neighbour() {
+        Some(gid) if view.link(gid, rel::OPTION_OF, field).is_none() => {
+            Err(Fault::unknown_ref(name, gid))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn create_option(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let field = with_options(call, view)?;
+    named_option(&call.data, "name")?;
+    let anchor = Anchor::read(call, "insert_before", "insert_after")?;
+    let name = if call.has("insert_before") {
+        "insert_before"
+    } else {
+        "insert_after"
+    };
+    beside(view, name, anchor, field.gid)?;
+    if view.sources(field.gid, rel::OPTION_OF).len() >= OPTIONS_MAX {
+        return Err(too_many_options());
+    }
+    let inputs = call.inputs(Type::EnumOption, true)?;
+    let mut work = call.work();
+    work.needs_live(field.gid);
+    let room = Guard::AtMost(field.gid, rel::OPTION_OF, OPTIONS_MAX as u64 - 1);
+    work.changes.guards.push(room);
+    let home = field.home.unwrap_or(field.gid);
+    let place = anchor.place(Place::Last);
+    let gid = fields::add_option(&mut work, field.gid, home, place, |draft| {
+        inputs.fill(&enum_option::ENUM_OPTION, draft);
+    });
+    work.gained(field.gid, Type::CustomField, "enum_options", gid);
+    Ok(Decision::about(work.changes, gid))
+}
+
+fn insert_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    let field = call.path("custom_field_gid")?;
+    let moved = call.required_gid("enum_option")?;
+    let mut want = call
+        .want()
+        .node(field.clone())
+        .edge(moved, rel::OPTION_OF, field.clone());
+    let anchor = Anchor::read(call, "before_enum_option", "after_enum_option")?;
+    if let Some(neighbour) = anchor.neighbour() {
+        want = want.edge(neighbour, rel::OPTION_OF, field);
+    }
+    Ok(want)
+}
+
+fn insert_option(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let field = with_options(call, view)?;
+    let moved = call.required_gid("enum_option")?;
+    if view.link(moved, rel::OPTION_OF, field.gid).is_none() {
+        return Err(Fault::unknown_ref("enum_option", moved));
+    }
+    let anchor = Anchor::read(call, "before_enum_option", "after_enum_option")?;
+    if anchor == Anchor::None {
+        return Err(Fault::invalid(
+            "You must specify one of before_enum_option or after_enum_option",
+        ));
+    }
+    let name = if call.has("before_enum_option") {
+        "before_enum_option"
+    } else {
+        "after_enum_option"
+    };
+    beside(view, name, anchor, field.gid)?;
+    let mut work = call.work();
+    if anchor.neighbour() != Some(moved) {
+        let place = anchor.place(Place::Last);
+        work.link(moved, rel::OPTION_OF, field.gid, place, None);
+        work.gained(field.gid, Type::CustomField, "enum_options", moved);
+    }
+    Ok(Decision::about(work.changes, moved))
+}
+
+fn change_option_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    let option = call.path("enum_option_gid")?;
+    let field = option.clone().of(By::Key("custom_field"));
+    Ok(call
+        .want()
+        .node(option)
+        .into(field, rel::OPTION_OF, OPTIONS_MAX))
+}
+
+fn change_option(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let node = call.target(view, "enum_option_gid", Level::Editor)?;
+    if call.has("name") {
+        named_option(&call.data, "name")?;
+    }
+    let mut draft = Draft::edit(node);
+    let inputs = call.inputs(Type::EnumOption, false)?;
+    inputs.fill(&enum_option::ENUM_OPTION, &mut draft);
+    let mut work = call.work();
+    let field = node.get(enum_option::CUSTOM_FIELD);
+    if let Some(field) = field.filter(|_| draft.changed(enum_option::ENABLED))
+        && !draft.get(enum_option::ENABLED)
+    {
+        let others = view.sources(field, rel::OPTION_OF).iter();
+        let on = others
+            .filter(|e| e.src != node.gid)
+            .filter_map(|e| view.node(e.src))
+            .any(|n| !n.head.contains("\"enabled\":false"));
+        if !on {
+            return Err(Fault::field(
+                "enabled",
+                "The last enabled option of a custom field cannot be disabled",
+            ));
+        }
+        // Two that disable one option each must not both count on the other's.
+        work.changes.puts.extend(view.node(field).map(|field| {
+            let next = Draft::edit(field).finish();
+            let seen = Guard::Version(field.gid, field.version);
+            work.changes.guards.push(seen);
+            workgraph_core::graph::Put { node: next }
+        }));
+    }
+    work.save(&draft);
+    Ok(Decision::about(work.changes, node.gid))
+}

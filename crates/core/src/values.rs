@@ -1,0 +1,403 @@
+//! Values of custom fields: how a task keeps them, which fields it has, and how they are shown.
+//!
+//! A task's body keeps one object, `{"<field gid>": value, ...}` in the order of gids, without
+//! fields that have no value. Values are normalised and hold gids where they mean nodes, so a
+//! renamed option or user shows everywhere; what depends on the definition (options, format,
+//! whether the task still has the field) is joined when it is read.
+//!
+//! | Type | Stored |
+//! |---|---|
+//! | text | a string |
+//! | number | a number as it was sent |
+//! | enum | `"gid"` |
+//! | multi_enum, people, reference | `["gid", ...]` |
+//! | date | `{"date":"YYYY-MM-DD","date_time":null}`, or with the instant |
+use crate::gid::Gid;
+use crate::graph::View;
+use crate::index::Key;
+use crate::node::{Node, decode, entries};
+use crate::registry::{Kind, rel};
+use crate::resources::custom_field;
+use crate::time::{Date, Time};
+
+/// A custom field of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held<'v> {
+    /// The field.
+    pub field: Gid,
+    /// The stored value, if there is one.
+    pub value: Option<&'v str>,
+    /// Whether a project of the task has the field; otherwise the value can only be cleared.
+    pub enabled: bool,
+}
+
+/// The values in a stored object.
+pub fn stored(object: &str) -> impl Iterator<Item = (Gid, &str)> {
+    entries(object).filter_map(|(key, value)| Some((Gid::parse(key)?, value)))
+}
+
+/// The fields that the task's projects give it, in the order of its projects and their settings, each
+/// once; then those that it only has a value for. The view must hold the edges that lead there.
+#[must_use]
+pub fn held<'v>(view: &View, task: Gid, object: Option<&'v str>) -> Vec<Held<'v>> {
+    let values: Vec<(Gid, &str)> = object.map(|o| stored(o).collect()).unwrap_or_default();
+    let mut all: Vec<Held<'v>> = Vec::new();
+    for (at, place) in view.links(task, rel::SECTION).iter().enumerate() {
+        let Some(project) = place.aux else { continue };
+        for edge in view.sources(project, rel::FIELD_ON) {
+            // One project has a field once.
+            if at > 0 && all.iter().any(|h| h.field == edge.src) {
+                continue;
+            }
+            let value = values.iter().find(|(field, _)| *field == edge.src);
+            all.push(Held {
+                field: edge.src,
+                value: value.map(|(_, value)| *value),
+                enabled: true,
+            });
+        }
+    }
+    let given = all.len();
+    for (field, value) in values {
+        if !all.iter().take(given).any(|h| h.field == field) {
+            all.push(Held {
+                field,
+                value: Some(value),
+                enabled: false,
+            });
+        }
+    }
+    all
+}
+
+/// The gids in a stored value of a type that links.
+pub fn linked(kind: Kind, value: &str) -> impl Iterator<Item = Gid> {
+    let links = matches!(
+        kind,
+        Kind::Enum | Kind::MultiEnum | Kind::People | Kind::Reference
+    );
+    let inner = if links { value } else { "" };
+    gids(inner)
+}
+
+/// The gids in a stored array of gids, or in a single stored gid.
+pub fn gids(value: &str) -> impl Iterator<Item = Gid> {
+    let digits = |c: char| !c.is_ascii_digit();
+    value.split(digits).filter_map(Gid::parse)
+}
+
+/// The keys by which search finds a stored value.
+#[must_use]
+pub fn keys(kind: Kind, value: &str) -> Vec<Key> {
+    match kind {
+        Kind::Text => vec![Key::text(&decode(value))],
+        Kind::Number => value
+            .parse()
+            .ok()
+            .and_then(Key::number)
+            .into_iter()
+            .collect(),
+        Kind::Date => {
+            let millis = instant(value).map(|t| t.millis() as f64);
+            millis.and_then(Key::number).into_iter().collect()
+        }
+        Kind::Enum | Kind::MultiEnum | Kind::People | Kind::Reference => {
+            linked(kind, value).map(Key::gid).collect()
+        }
+    }
+}
+
+/// The instant of a stored date: that of its time, or midnight UTC.
+fn instant(value: &str) -> Option<Time> {
+    let part = |name: &str| {
+        let found = entries(value).find(|(key, _)| *key == name);
+        found.map(|(_, v)| v.trim_matches('"'))
+    };
+    match part("date_time").and_then(|t| Time::parse(t, false).ok()) {
+        Some(time) => Some(time),
+        None => Date::parse(part("date")?).ok().map(Date::start),
+    }
+}
+
+/// What of a definition shows in its values.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Look {
+    /// The type.
+    pub kind: Kind,
+    /// Decimals shown.
+    pub precision: usize,
+    /// The number is shown times this.
+    pub factor: f64,
+    /// What stands before the number.
+    pub before: String,
+    /// What stands after the number.
+    pub after: String,
+    /// The number is minutes, shown as hours and minutes.
+    pub duration: bool,
+}
+
+impl Look {
+    /// The look of a definition.
+    #[must_use]
+    pub fn of(field: &Node) -> Self {
+        let kind = custom_field::kind(field);
+        let mut look = Self {
+            kind,
+            precision: 0,
+            factor: 1.0,
+            before: String::new(),
+            after: String::new(),
+            duration: false,
+        };
+        if kind != Kind::Number {
+            return look;
+        }
+        look.precision = usize::try_from(field.get(custom_field::PRECISION)).unwrap_or(0);
+        match field.get(custom_field::FORMAT).as_deref() {
+            Some("currency") => look.before = sign(field.get(custom_field::CURRENCY).as_deref()),
+            Some("percentage") => {
+                look.factor = 100.0;
+                look.after.push('%');
+            }
+            Some("identifier") => look.precision = 0,
+            Some("duration") => look.duration = true,
+            Some("custom") => {
+                let label = field.get(custom_field::LABEL).unwrap_or_default();
+                if field.get(custom_field::LABEL_POSITION).as_deref() == Some("prefix") {
+                    look.before = format!("{label} ");
+                } else {
+                    look.after = format!(" {label}");
+                }
+            }
+            _ => {}
+        }
+        look
+    }
+
+    /// A number as it is shown.
+    #[must_use]
+    pub fn number(&self, number: f64) -> String {
+        if self.duration {
+            let minutes = number.abs().round();
+            let (hours, rest) = ((minutes / 60.0).floor(), minutes % 60.0);
+            let minus = if number < 0.0 && minutes > 0.0 {
+                "-"
+            } else {
+                ""
+            };
+            return match (hours > 0.0, rest > 0.0) {
+                (true, true) => format!("{minus}{hours}h {rest}m"),
+                (true, false) => format!("{minus}{hours}h"),
+                _ => format!("{minus}{rest}m"),
+            };
+        }
+        let shown = rounded(number * self.factor, self.precision);
+        let (minus, digits) = match shown.strip_prefix('-') {
+            Some(digits) => ("-", digits),
+            None => ("", shown.as_str()),
+        };
+        if self.before.ends_with(' ') {
+            return format!("{}{minus}{digits}{}", self.before, self.after);
+        }
+        format!("{minus}{}{digits}{}", self.before, self.after)
+    }
+}
+
+/// A number with so many decimals; halves go away from zero, as people round.
+fn rounded(number: f64, precision: usize) -> String {
+    let exact = format!("{number:.precision$}");
+    // What was typed decides about a half, not its nearest binary number: 1.005 is shown as 1.01.
+    let typed = number.to_string();
+    let half = typed
+        .split_once('.')
+        .is_some_and(|(_, decimals)| decimals.len() == precision + 1 && decimals.ends_with('5'));
+    let shown = if half {
+        let up = format!("{}6", typed.strip_suffix('5').unwrap_or(&typed));
+        let up = up.parse::<f64>().unwrap_or(number);
+        format!("{up:.precision$}")
+    } else {
+        exact
+    };
+    match shown.strip_prefix('-') {
+        Some(zero) if zero.bytes().all(|b| matches!(b, b'0' | b'.')) => zero.to_owned(),
+        _ => shown,
+    }
+}
+
+/// What stands before an amount of a currency: its sign, or its code.
+fn sign(code: Option<&str>) -> String {
+    match code.unwrap_or("") {
+        "USD" => "$".to_owned(),
+        "EUR" => "€".to_owned(),
+        "GBP" => "£".to_owned(),
+        "JPY" => "¥".to_owned(),
+        "INR" => "₹".to_owned(),
+        "" => String::new(),
+        other => format!("{other} "),
+    }
+}
+
+/// Appends the display value: one JSON string, or null. `title` gives the stored JSON string with the
+/// name of a linked node that may be shown.
+pub fn display<'n>(
+    look: &Look,
+    value: Option<&str>,
+    title: impl Fn(Gid) -> Option<&'n str>,
+    out: &mut Vec<u8>,
+) {
+    let Some(value) = value else {
+        out.extend_from_slice(b"null");
+        return;
+    };
+    match look.kind {
+        Kind::Text => out.extend_from_slice(value.as_bytes()),
+        Kind::Number => {
+            let shown = look.number(value.parse().unwrap_or(0.0));
+            crate::node::write_string(out, &shown);
+        }
+        Kind::Date => {
+            let part = |name: &str| entries(value).find(|(key, _)| *key == name);
+            let time = part("date_time").filter(|(_, v)| *v != "null");
+            let shown = time.or_else(|| part("date")).map_or("null", |(_, v)| v);
+            out.extend_from_slice(shown.as_bytes());
+        }
+        Kind::Enum | Kind::MultiEnum | Kind::People | Kind::Reference => {
+            let mut first = true;
+            for title in linked(look.kind, value).filter_map(title) {
+                out.extend_from_slice(if first { b"\"" } else { b", " });
+                first = false;
+                // The inside of a JSON string stays one among others.
+                let inner = title.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
+                out.extend_from_slice(inner.unwrap_or_default().as_bytes());
+            }
+            out.extend_from_slice(if first { b"null" } else { b"\"" });
+        }
+    }
+}
+
+/// The stored JSON string with the name in a node's head.
+#[must_use]
+pub fn title(node: &Node) -> Option<&str> {
+    entries(&node.head)
+        .find(|(key, _)| *key == "name")
+        .map(|(_, v)| v)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draft::Draft;
+    use crate::registry::Type;
+
+    fn look(set: impl FnOnce(&mut Draft)) -> Look {
+        let mut draft = Draft::new(Type::CustomField, Gid::new(7).unwrap(), None);
+        draft.set(custom_field::SUBTYPE, "number");
+        set(&mut draft);
+        Look::of(&draft.finish())
+    }
+
+    fn format(name: &str, precision: i64, more: impl FnOnce(&mut Draft)) -> Look {
+        look(|d| {
+            d.set(custom_field::FORMAT, name);
+            d.set(custom_field::PRECISION, precision);
+            more(d);
+        })
+    }
+
+    #[test]
+    fn numbers_are_shown_as_the_definition_says() {
+        let plain = |precision| format("none", precision, |_| {});
+        let money = |code: &str| {
+            let code = code.to_owned();
+            format("currency", 2, move |d| {
+                d.set(custom_field::CURRENCY, code.as_str())
+            })
+        };
+        let label = |position: &str| {
+            let position = position.to_owned();
+            format("custom", 1, move |d| {
+                d.set(custom_field::LABEL, "pts");
+                d.set(custom_field::LABEL_POSITION, position.as_str());
+            })
+        };
+        for (look, number, shown) in [
+            (plain(0), 12.5, "13"),
+            (plain(0), 7.0, "7"),
+            (plain(2), 12.5, "12.50"),
+            (plain(2), 1.005, "1.01"),
+            (plain(2), -1.005, "-1.01"),
+            (plain(1), 0.25, "0.3"),
+            (plain(1), -0.04, "0.0"),
+            (plain(0), -0.5, "-1"),
+            (plain(0), 0.0, "0"),
+            (plain(6), 0.000_000_4, "0.000000"),
+            (plain(0), 1e21, "1000000000000000000000"),
+            (money("EUR"), 12.5, "€12.50"),
+            (money("USD"), -3.0, "-$3.00"),
+            (money("CHF"), -3.0, "CHF -3.00"),
+            (format("percentage", 0, |_| {}), 0.25, "25%"),
+            (format("percentage", 1, |_| {}), 0.251, "25.1%"),
+            (format("identifier", 3, |_| {}), 12.0, "12"),
+            (label("prefix"), 2.0, "pts 2.0"),
+            (label("suffix"), -2.0, "-2.0 pts"),
+            (format("duration", 0, |_| {}), 90.0, "1h 30m"),
+            (format("duration", 0, |_| {}), 120.0, "2h"),
+            (format("duration", 0, |_| {}), -5.0, "-5m"),
+            (format("duration", 0, |_| {}), 0.0, "0m"),
+        ] {
+            assert_eq!(look.number(number), shown, "{look:?}");
+        }
+    }
+
+    fn shown(kind: Kind, value: Option<&str>) -> String {
+        let mut look = look(|_| {});
+        look.kind = kind;
+        let title = |gid: Gid| match gid.get() {
+            1 => Some("\"A \\\"b\\\"\""),
+            2 => Some("\"C\""),
+            _ => None,
+        };
+        let mut out = Vec::new();
+        display(&look, value, title, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_type_is_shown_as_one_string_or_null() {
+        for (kind, value, expected) in [
+            (Kind::Text, Some("\"a \\\"b\\\"\""), "\"a \\\"b\\\"\""),
+            (Kind::Enum, Some("\"2\""), "\"C\""),
+            (Kind::MultiEnum, Some("[\"1\",\"2\"]"), "\"A \\\"b\\\", C\""),
+            (Kind::People, Some("[\"2\",\"9\"]"), "\"C\""),
+            (Kind::Reference, Some("[\"9\"]"), "null"),
+            (
+                Kind::Date,
+                Some("{\"date\":\"2031-07-08\",\"date_time\":null}"),
+                "\"2031-07-08\"",
+            ),
+            (
+                Kind::Date,
+                Some("{\"date\":\"2031-07-08\",\"date_time\":\"2031-07-08T09:00:00.000Z\"}"),
+                "\"2031-07-08T09:00:00.000Z\"",
+            ),
+            (Kind::Number, None, "null"),
+            (Kind::Text, None, "null"),
+            (Kind::Enum, None, "null"),
+        ] {
+            assert_eq!(shown(kind, value), expected, "{kind:?} {value:?}");
+        }
+    }
+
+    #[test]
+    fn keys_are_what_search_compares() {
+        let gid = |n| Key::gid(Gid::new(n).unwrap());
+        assert_eq!(keys(Kind::Text, "\"Ab\\\"C\""), [Key::text("ab\"c")]);
+        assert_eq!(keys(Kind::Number, "-2.5"), [Key::Number(-2.5)]);
+        assert_eq!(keys(Kind::Enum, "\"12\""), [gid(12)]);
+        assert_eq!(keys(Kind::People, "[\"12\",\"34\"]"), [gid(12), gid(34)]);
+        let day = "{\"date\":\"1970-01-02\",\"date_time\":null}";
+        assert_eq!(keys(Kind::Date, day), [Key::Number(86_400_000.0)]);
+        let instant = "{\"date\":\"1970-01-02\",\"date_time\":\"1970-01-02T00:00:01.000Z\"}";
+        assert_eq!(keys(Kind::Date, instant), [Key::Number(86_401_000.0)]);
+    }
+}
