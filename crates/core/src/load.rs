@@ -441,17 +441,16 @@ impl Loader<'_> {
                 }
             }
             Source::Aux(rel, dir) => {
+                if dir == Dir::In {
+                    self.ins(gid, rel, LINKS_MAX, Depth::Edge)?;
+                }
                 let edges = match dir {
                     Dir::Out => self.view.links(gid, rel),
-                    Dir::In => {
-                        self.ins(gid, rel, LINKS_MAX, Depth::Edge)?;
-                        self.view.sources(gid, rel)
-                    }
+                    Dir::In => self.view.sources(gid, rel),
                 };
-                for edge in edges.to_vec() {
-                    if let Some(aux) = edge.aux {
-                        self.reach(aux, &step.then)?;
-                    }
+                let parties: Vec<Gid> = edges.iter().filter_map(|e| e.aux).collect();
+                for aux in parties {
+                    self.reach(aux, &step.then)?;
                 }
             }
             Source::Gids(key) => {

@@ -91,7 +91,9 @@ pub(super) fn write(
             fields.iter().any(|e| e.src == field)
         });
         let held = before.is_some_and(|b| values::stored(b).any(|(f, _)| f == field));
-        if !enabled && !(held && value.is_null()) {
+        // What no project gives any more can only be cleared.
+        let clears = held && value.is_null();
+        if !enabled && !clears {
             return Err(not_on(field));
         }
         let node = view
