@@ -1,8 +1,9 @@
 //! `workgraph admin`: what its commands do, and how their answers read.
 use crate::cli::{
-    Admin, PlanName, RoleName, ServiceCommand, TeamCommand, TokenCommand, UserCommand,
-    WorkspaceCommand,
+    Admin, LimitsCommand, PlanName, RoleName, ServiceCommand, TeamCommand, TokenCommand,
+    UserCommand, WorkspaceCommand,
 };
+use crate::limits::Whose;
 use crate::office::Office;
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
@@ -23,6 +24,7 @@ pub(crate) async fn run(office: &Office, what: Admin) -> Result<Value, String> {
         Admin::User(what) => of_users(office, what).await,
         Admin::Team(what) => of_teams(office, what).await,
         Admin::Token(what) => of_tokens(office, what).await,
+        Admin::Limits(what) => of_limits(office, what).await,
         Admin::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
             let place = office.node(Type::Workspace, &workspace).await?;
             let (gid, id, secret) = office.create_service(&name, &place).await?;
@@ -243,6 +245,33 @@ async fn of_tokens(office: &Office, what: TokenCommand) -> Result<Value, String>
                 Ok(false) => Err(format!("{id}: there is no live token with this id")),
                 Err(e) => Err(e.to_string()),
             }
+        }
+    }
+}
+
+async fn of_limits(office: &Office, what: LimitsCommand) -> Result<Value, String> {
+    let change = |whose, pairs: &[String]| office.limits.change(whose, pairs, &office.api);
+    match what {
+        LimitsCommand::Show => change(Whose::All, &[]),
+        LimitsCommand::Set { pairs } => change(Whose::All, &pairs),
+        LimitsCommand::App { id, pairs } => change(Whose::App(id), &pairs),
+        LimitsCommand::Token { id, pairs } => change(Whose::Token(id), &pairs),
+        LimitsCommand::State { user } => {
+            let who = office.user(&user).await?.gid.get();
+            let tokens = &office.storage.tokens;
+            let account = tokens.account(who).await.map_err(|e| e.to_string())?;
+            let account = account.ok_or_else(|| format!("{user}: this user has no account"))?;
+            let records = tokens.list(who).await.map_err(|e| e.to_string())?;
+            let now = office.clock.now();
+            let alive = records.iter().filter_map(|record| {
+                let grant = workgraph_auth::check(record, &account, now).ok()?;
+                Some(json!({
+                    "token": record.id,
+                    "description": record.description,
+                    "state": office.api.limits_of(&grant),
+                }))
+            });
+            Ok(alive.collect())
         }
     }
 }

@@ -99,6 +99,9 @@ pub(crate) enum Admin {
     /// Service accounts.
     #[command(subcommand)]
     ServiceAccount(ServiceCommand),
+    /// The limits, in force from the next request on.
+    #[command(subcommand)]
+    Limits(LimitsCommand),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
@@ -216,6 +219,37 @@ pub(crate) enum ServiceCommand {
         workspace: String,
         #[arg(long)]
         name: String,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum LimitsCommand {
+    /// Show what is in force, and what was changed.
+    Show,
+    /// Change settings, as in `standard_free=200 shadow=cost`; the value `default` takes a change back.
+    Set {
+        #[arg(required = true, value_name = "NAME=VALUE")]
+        pairs: Vec<String>,
+    },
+    /// Give the tokens of an app figures of their own, as in `standard=300 search=30`, or show them.
+    App {
+        /// The app's number.
+        id: u64,
+        #[arg(value_name = "NAME=VALUE")]
+        pairs: Vec<String>,
+    },
+    /// Give a token figures of its own, or show them.
+    Token {
+        /// The token's id, as `admin token list` has it.
+        id: u64,
+        #[arg(value_name = "NAME=VALUE")]
+        pairs: Vec<String>,
+    },
+    /// Show what the limits have counted for each token of a user.
+    State {
+        /// E-mail address or gid.
+        #[arg(long)]
+        user: String,
     },
 }
 

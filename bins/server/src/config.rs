@@ -1,6 +1,7 @@
 //! Settings: their names, and how file, environment and flags give them values.
 use crate::cli::Flags;
 use crate::setting::{SETTINGS, Setting};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -156,7 +157,11 @@ pub(crate) fn load(
     Ok(config)
 }
 
-fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
+/// Gives a setting a value.
+///
+/// # Errors
+/// When there is no such setting, or it can't have the value.
+pub(crate) fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
     let row = SETTINGS
         .iter()
         .find(|s| s.0 == key)
@@ -184,7 +189,10 @@ fn from_table(config: &mut Config, above: &str, table: &toml::Table) -> Result<(
 }
 
 /// What one setting's type can't say.
-fn check(config: &mut Config) -> Result<(), String> {
+///
+/// # Errors
+/// Names the setting.
+pub(crate) fn check(config: &mut Config) -> Result<(), String> {
     if !["auto", "text", "json"].contains(&config.log.format.as_str()) {
         return Err(format!(
             "log.format: must be auto, text or json, not `{}`",
@@ -212,6 +220,15 @@ fn check(config: &mut Config) -> Result<(), String> {
     config.public_url = url;
     config.limits.deadline = config.http.request_timeout;
     Ok(())
+}
+
+/// The settings of a section, by name, as they are shown.
+pub(crate) fn section(config: &mut Config, section: &str) -> BTreeMap<&'static str, String> {
+    let rows = SETTINGS.iter().filter_map(|Setting(key, _, field)| {
+        let (above, name) = key.split_once('.')?;
+        (above == section).then(|| (name, field(config).show().trim_matches('"').to_owned()))
+    });
+    rows.collect()
 }
 
 /// The settings as a TOML file, secrets left out.

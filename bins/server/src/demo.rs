@@ -215,6 +215,7 @@ pub(crate) async fn call(
         method: method.to_owned(),
         path: route.to_owned(),
         query: query.to_owned(),
+        explain: false,
         authorization: vec![format!("Bearer {token}")],
         content_type: data.is_some().then(|| "application/json".to_owned()),
         body: data

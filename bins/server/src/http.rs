@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
-use workgraph_api::Reply;
+use workgraph_api::{Reply, explain};
 use workgraph_limits::Permit;
 use workgraph_wire::{error::error, message};
 
@@ -233,7 +233,7 @@ async fn route(edge: &Arc<Edge>, request: Request<Incoming>) -> Answer {
     own.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE))
 }
 
-/// The server's own pages: health and metrics.
+/// The server's own pages: health, metrics, and what the limits have counted for a token.
 async fn own(edge: &Edge, request: &Request<Incoming>, metrics: bool) -> Option<Answer> {
     if request.method() != hyper::Method::GET {
         return None;
@@ -244,6 +244,11 @@ async fn own(edge: &Edge, request: &Request<Incoming>, metrics: bool) -> Option<
             let (status, text) = edge.ready().await;
             Some(Answer::text(status, text))
         }
+        "/-/limits" => Some(Answer {
+            reply: edge.api.limits(&authorization(request.headers())).await,
+            close: false,
+            kind: JSON,
+        }),
         "/-/metrics" if metrics => Some(Answer::text(200, edge.metrics_text())),
         _ => None,
     }
@@ -263,10 +268,6 @@ async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answ
         Ok(Err(Refusal(status, text))) => return Answer::refuse(status, text),
         Err(_) => return Answer::refuse(408, "The request body did not arrive in time"),
     };
-    let mut authorization = Vec::new();
-    for value in head.headers.get_all(header::AUTHORIZATION) {
-        authorization.push(String::from_utf8_lossy(value.as_bytes()).into_owned());
-    }
     let content_type = head
         .headers
         .get(header::CONTENT_TYPE)
@@ -275,8 +276,13 @@ async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answ
         method: head.method.as_str().to_owned(),
         path: head.uri.path().get(start..).unwrap_or_default().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
-        authorization,
+        authorization: authorization(&head.headers),
         content_type,
+        explain: head
+            .headers
+            .get_all(explain::EXPLAIN)
+            .iter()
+            .any(|v| v.as_bytes() == explain::EXPLAIN_LIMITS.as_bytes()),
         body: bytes,
     };
     match edge.run(request).await {
@@ -292,6 +298,14 @@ async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answ
     }
 }
 
+/// All that claims to be a token.
+fn authorization(headers: &HeaderMap) -> Vec<String> {
+    let values = headers.get_all(header::AUTHORIZATION).iter();
+    values
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .collect()
+}
+
 /// Lets scripts of any page call the API with a token of their own; cookies play no part.
 fn cors(headers: &mut HeaderMap, preflight: bool) {
     headers.insert(
@@ -300,11 +314,12 @@ fn cors(headers: &mut HeaderMap, preflight: bool) {
     );
     headers.insert(
         header::ACCESS_CONTROL_EXPOSE_HEADERS,
-        HeaderValue::from_static("Location, Retry-After, X-Request-Id"),
+        HeaderValue::from_static(
+            "Location, Retry-After, X-Request-Id, RateLimit, RateLimit-Policy, Workgraph-Cost",
+        ),
     );
     if preflight {
-        let allowed =
-            "Authorization, Content-Type, X-Asana-Client-Lib, Asana-Enable, Asana-Disable";
+        let allowed = "Authorization, Content-Type, X-Asana-Client-Lib, Asana-Enable, Asana-Disable, Workgraph-Explain";
         headers.insert(
             header::ACCESS_CONTROL_ALLOW_HEADERS,
             HeaderValue::from_static(allowed),

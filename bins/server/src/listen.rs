@@ -17,7 +17,7 @@ use tokio::time::{MissedTickBehavior, interval};
 const HARD_HEAD: usize = 64 << 10;
 const HARD_HEADERS: usize = 200;
 
-/// Serves until SIGTERM or SIGINT, then lets what was begun end.
+/// Serves until SIGTERM or SIGINT, then lets what was begun end. At SIGHUP it calls `reload`.
 ///
 /// # Errors
 /// When signals can't be watched.
@@ -25,14 +25,16 @@ pub(crate) async fn serve(
     edge: Arc<Edge>,
     listener: TcpListener,
     metrics: Option<TcpListener>,
+    reload: impl Fn(),
 ) -> Result<(), String> {
     let door = Door::new(&edge.http, Arc::clone(&edge.metrics));
     let builder = Arc::new(builder(&edge));
     let graceful = GracefulShutdown::new();
     let watch = |kind| signal(kind).map_err(|e| format!("signals can't be watched: {e}"));
-    let (mut term, mut int) = (
+    let (mut term, mut int, mut hup) = (
         watch(SignalKind::terminate())?,
         watch(SignalKind::interrupt())?,
+        watch(SignalKind::hangup())?,
     );
     if let Some(listener) = metrics {
         tokio::spawn(serve_metrics(Arc::clone(&edge), listener));
@@ -61,6 +63,7 @@ pub(crate) async fn serve(
                     edge.api.limiter().sweep(workgraph_api::Clock::now(&*edge.clock));
                 }
             }
+            _ = hup.recv() => reload(),
             _ = term.recv() => break,
             _ = int.recv() => break,
         }

@@ -10,6 +10,7 @@ mod door;
 mod edge;
 mod folder;
 mod http;
+mod limits;
 mod listen;
 mod log;
 mod metrics;
@@ -40,10 +41,14 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode, String> {
-    // Names and values that are not UTF-8 can't be settings.
-    let environment = std::env::vars_os()
-        .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-    let config = config::load(&cli.flags, environment)?;
+    let flags = cli.flags;
+    let load = move || {
+        // Names and values that are not UTF-8 can't be settings.
+        let environment = std::env::vars_os()
+            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        config::load(&flags, environment)
+    };
+    let config = load()?;
     let command = cli.command.unwrap_or_else(|| {
         Command::Serve(Serve {
             demo: true,
@@ -53,7 +58,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
     match command {
         Command::Serve(options) => {
             log::start(&config.log)?;
-            runtime(true)?.block_on(run::serve(config, &options))?;
+            runtime(true)?.block_on(run::serve(config, &options, load))?;
         }
         Command::Admin { json, what } => {
             let answer = runtime(false)?.block_on(run::admin(&config, with_password(what)?))?;

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
-use workgraph_limits::Limiter;
+use workgraph_limits::{Limit, Limiter};
 
 /// Upper bounds of the latency buckets, in microseconds, with their names in seconds.
 const BUCKETS: [(u64, &str); 8] = [
@@ -143,16 +143,17 @@ impl Metrics {
         );
         let counts = limiter.counts();
         line("counter", "limiter_admitted_total", &one(&counts.admitted));
-        let refused = [
-            ("standard", counts.standard),
-            ("search", counts.search),
-            ("concurrent_reads", counts.concurrent_reads),
-            ("concurrent_writes", counts.concurrent_writes),
-            ("cost", counts.cost),
-        ];
-        let refused =
-            refused.map(|(name, count)| (format!("{{limit=\"{name}\"}}"), count.to_string()));
-        line("counter", "limiter_refused_total", &refused);
+        for (name, each) in [
+            ("limiter_passed_total", &counts.passed),
+            ("limiter_refused_total", &counts.refused),
+            ("limiter_shadowed_total", &counts.shadowed),
+        ] {
+            let rows = Limit::ALL.map(|limit| {
+                let labels = format!("{{limit=\"{}\"}}", limit.name());
+                (labels, each.of(limit).to_string())
+            });
+            line("counter", name, &rows);
+        }
         line("gauge", "limiter_keys", &one(&limiter.tracked()));
         for (name, value) in store {
             line("gauge", name, &one(value));

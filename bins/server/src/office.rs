@@ -1,4 +1,5 @@
 //! The office: makes users, workspaces, teams and tokens, for the first start and for `admin`.
+use crate::limits::Desk;
 use crate::storage::Storage;
 use std::sync::Arc;
 use workgraph_api::{Api, Clock, Entropy};
@@ -17,6 +18,7 @@ pub(crate) struct Office {
     pub(crate) storage: Arc<Storage>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) limits: Arc<Desk>,
 }
 
 /// How many numbered names are looked up at a time.

@@ -3,6 +3,7 @@ use crate::bootstrap;
 use crate::cli::{Admin, Serve};
 use crate::config::Config;
 use crate::edge::Edge;
+use crate::limits::Desk;
 use crate::metrics::Metrics;
 use crate::office::Office;
 use crate::seams::{SystemEntropy, WallClock, hex, random};
@@ -53,8 +54,9 @@ impl Base {
         })))
     }
 
-    fn office(&self, api: Arc<Api>) -> Office {
+    fn office(&self, api: Arc<Api>, limits: &Arc<Desk>) -> Office {
         Office {
+            limits: Arc::clone(limits),
             api,
             storage: Arc::clone(&self.storage),
             clock: self.clock.clone(),
@@ -63,11 +65,15 @@ impl Base {
     }
 }
 
-/// Runs the server until it is told to stop.
+/// Runs the server until it is told to stop. `again` reads the configuration anew.
 ///
 /// # Errors
 /// When it can't start.
-pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), String> {
+pub(crate) async fn serve(
+    mut config: Config,
+    options: &Serve,
+    again: impl Fn() -> Result<Config, String>,
+) -> Result<(), String> {
     let base = Base::open(&config)?;
     let bind = async |address: &str| {
         TcpListener::bind(address)
@@ -90,7 +96,8 @@ pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), Str
     config.api.base_url = format!("{root}{}", crate::http::BASE);
 
     // The first start calls the API often; those calls are nobody's and count against no limit.
-    let office = base.office(base.api(&config, unlimited(&config))?);
+    let limits = Arc::new(Desk::open(&config)?);
+    let office = base.office(base.api(&config, unlimited(&config))?, &limits);
     let boot = bootstrap::prepare(&office, &config, options.demo, &root).await?;
     let banner = match &boot {
         Some(boot) if options.demo => demo::banner(boot, &office).await,
@@ -103,7 +110,8 @@ pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), Str
     drop(office);
 
     let api = base.api(&config, config.limits)?;
-    let office = Arc::new(base.office(Arc::clone(&api)));
+    limits.apply(&api)?;
+    let office = Arc::new(base.office(Arc::clone(&api), &limits));
     if let Err(e) = socket::listen(config.folder(), office) {
         tracing::warn!(
             why = e.to_string(),
@@ -134,7 +142,16 @@ pub(crate) async fn serve(mut config: Config, options: &Serve) -> Result<(), Str
         write_port(path, address.port())?;
     }
     crate::say(&banner);
-    let outcome = listen::serve(edge, listener, metrics_listener).await;
+    let reload = {
+        let api = Arc::clone(&edge.api);
+        move || match again().and_then(|config| limits.reload(&config, &api)) {
+            Ok(()) => tracing::info!(
+                "the limits of the configuration are in force; other settings need a restart"
+            ),
+            Err(why) => tracing::error!(why, "the configuration was not reloaded"),
+        }
+    };
+    let outcome = listen::serve(edge, listener, metrics_listener, reload).await;
     socket::remove(config.folder());
     tracing::info!("stopped");
     outcome
@@ -155,7 +172,8 @@ pub(crate) async fn admin(config: &Config, what: Admin) -> Result<Value, String>
         ));
     }
     let base = Base::open(config)?;
-    let office = base.office(base.api(config, config.limits)?);
+    let limits = Arc::new(Desk::open(config)?);
+    let office = base.office(base.api(config, config.limits)?, &limits);
     admin::run(&office, what).await
 }
 

@@ -1,6 +1,7 @@
 //! The table of settings: keys, and how values of each type are read and shown.
 use crate::config::Config;
 use std::time::Duration;
+use workgraph_limits::{Each, Limit};
 
 /// A setting: its key, whether it is a secret, and where it is kept.
 pub(crate) struct Setting(
@@ -39,6 +40,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("limits.concurrent_writes", false, |c| {
         &mut c.limits.concurrent_writes
     }),
+    Setting("limits.shadow", false, |c| &mut c.limits.shadow),
     Setting("limits.jobs", false, |c| &mut c.jobs),
     Setting("limits.cost", false, |c| &mut c.limits.cost_per_minute),
     Setting("limits.cost_ceiling", false, |c| &mut c.limits.cost_ceiling),
@@ -111,6 +113,27 @@ impl Value for Option<u32> {
     }
     fn show(&self) -> String {
         self.map_or_else(|| "\"off\"".to_owned(), |n| n.to_string())
+    }
+}
+
+/// Limits, by their names with commas between them.
+impl Value for Each<bool> {
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        let mut named = Self::default();
+        for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+            let limit = Limit::ALL.into_iter().find(|limit| limit.name() == name);
+            *named.of_mut(limit.ok_or_else(|| {
+                let names = Limit::ALL.map(Limit::name).join(", ");
+                format!("must be some of {names}, not `{name}`")
+            })?) = true;
+        }
+        *self = named;
+        Ok(())
+    }
+    fn show(&self) -> String {
+        let on = Limit::ALL.into_iter().filter(|limit| *self.of(*limit));
+        let names: Vec<&str> = on.map(Limit::name).collect();
+        format!("\"{}\"", names.join(","))
     }
 }
 

@@ -6,14 +6,13 @@ use crate::body::{self, Sent};
 use crate::driver::{self, Answered};
 use crate::fault::{self, Failure};
 use crate::limits::Load;
-use crate::pipeline::Api;
+use crate::pipeline::{Api, Held};
 use crate::request::Request;
 use crate::route::Match;
 use futures_util::future::join_all;
 use workgraph_auth::Grant;
 use workgraph_core::check::clip;
 use workgraph_core::fault::Fault;
-use workgraph_limits::Permit;
 use workgraph_wire::batch::{self, Action, Outcome};
 use workgraph_wire::envelope;
 
@@ -23,7 +22,7 @@ pub(crate) async fn answer(
     request: &Request,
     found: &Match,
     grant: &Grant,
-    permit: &mut Option<Permit>,
+    held: &mut Held,
 ) -> Result<Answered, Failure> {
     // What is no batch at all counts as one request, like any other that is malformed.
     let read = body::read(Sent::Request(request), found.operation, &api.settings);
@@ -36,7 +35,8 @@ pub(crate) async fn answer(
         Ok((actions, _)) => actions.iter().map(|action| load(api, action)).sum(),
         Err(_) => Load::of(found.operation),
     };
-    *permit = Some(api.admit(grant, load, found.number)?);
+    let terms = held.terms.insert(api.terms(grant));
+    held.permit = Some(api.admit(terms, load, found.number)?);
     let (actions, options) = actions?;
 
     let wanted = |part: &str| {

@@ -3,9 +3,12 @@ use crate::fault::Failure;
 use crate::operation::Operation;
 use crate::pipeline::Api;
 use crate::request::Method;
+use std::collections::HashMap;
 use std::iter::Sum;
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+use std::sync::{PoisonError, RwLock};
 use workgraph_auth::{Grant, Tier};
-use workgraph_limits::{Batch, Custom, Permit, Rate};
+use workgraph_limits::{Batch, Custom, Key, Permit, Rate, State};
 
 /// What requests that are admitted together weigh.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -55,19 +58,103 @@ impl Sum for Load {
     }
 }
 
+/// Figures that an app or a token has instead of those of the settings. For an app they are those of each of its
+/// tokens, for nothing is shared between tokens.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Own {
+    /// Requests per minute, instead of what the plan gives.
+    pub standard: Option<u32>,
+    /// Searches per minute.
+    pub search: Option<u32>,
+    /// Reads at the same time.
+    pub concurrent_reads: Option<u32>,
+    /// Writes at the same time.
+    pub concurrent_writes: Option<u32>,
+    /// Credits per minute.
+    pub cost: Option<u32>,
+}
+
+impl Own {
+    /// These, and the others where these say nothing.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            standard: self.standard.or(other.standard),
+            search: self.search.or(other.search),
+            concurrent_reads: self.concurrent_reads.or(other.concurrent_reads),
+            concurrent_writes: self.concurrent_writes.or(other.concurrent_writes),
+            cost: self.cost.or(other.cost),
+        }
+    }
+}
+
+/// The apps and tokens with figures of their own. What a token says goes before what its app says.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Quotas {
+    /// By the number of the app.
+    pub apps: HashMap<u64, Own>,
+    /// By the number of the token's record.
+    pub tokens: HashMap<u64, Own>,
+}
+
+/// The quotas in force. Mostly there are none, which costs a request one load.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    any: AtomicBool,
+    quotas: RwLock<Quotas>,
+}
+
+impl Kept {
+    fn set(&self, quotas: Quotas) {
+        let any = !quotas.apps.is_empty() || !quotas.tokens.is_empty();
+        *self.quotas.write().unwrap_or_else(PoisonError::into_inner) = quotas;
+        self.any.store(any, Release);
+    }
+
+    fn of(&self, app: Option<u64>, token: u64) -> Own {
+        if !self.any.load(Acquire) {
+            return Own::default();
+        }
+        let quotas = self.quotas.read().unwrap_or_else(PoisonError::into_inner);
+        let app = app.and_then(|app| quotas.apps.get(&app)).copied();
+        let token = quotas.tokens.get(&token).copied();
+        token.unwrap_or_default().or(app.unwrap_or_default())
+    }
+}
+
+/// A token's limits: under which key it is counted, and its figures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    key: Key,
+    quota: u32,
+    custom: Custom,
+}
+
 impl Api {
+    /// The terms of a token, from what is in memory.
+    pub(crate) fn terms(&self, grant: &Grant) -> Terms {
+        let own = self.quotas.of(grant.app, grant.token);
+        let plan = self.limiter.quota(grant.tier == Tier::Paid);
+        Terms {
+            key: grant.key,
+            quota: own.standard.unwrap_or(plan),
+            custom: Custom {
+                label: 0,
+                search_per_minute: own.search,
+                concurrent_reads: own.concurrent_reads,
+                concurrent_writes: own.concurrent_writes,
+                cost_per_minute: own.cost,
+            },
+        }
+    }
+
     /// Charges the limits with requests: all of them are admitted, or none. `label` is the number of
     /// the operation, for whoever asks later what used a quota.
-    pub(crate) fn admit(&self, grant: &Grant, load: Load, label: u16) -> Result<Permit, Failure> {
-        let quota = self
-            .limiter
-            .settings()
-            .standard
-            .of(grant.tier == Tier::Paid);
+    pub(crate) fn admit(&self, terms: &Terms, load: Load, label: u16) -> Result<Permit, Failure> {
         let batch = Batch {
-            key: grant.key,
+            key: terms.key,
             rate: Rate::Mixed {
-                quota,
+                quota: terms.quota,
                 searches: load.searches,
             },
             weight: load.standard,
@@ -76,10 +163,47 @@ impl Api {
         };
         let custom = Custom {
             label,
-            ..Custom::default()
+            ..terms.custom
         };
         self.limiter
             .admit_batch(&batch, &custom, self.clock.now())
             .map_err(Failure::Limited)
+    }
+
+    /// What the limits have counted for a token. Asking changes nothing.
+    pub(crate) fn counted(&self, terms: &Terms) -> State {
+        self.limiter
+            .state_with(&terms.key, terms.quota, &terms.custom, self.clock.now())
+    }
+
+    /// Replaces the figures that apps and tokens have of their own, from the next request on. What was counted stays
+    /// counted.
+    pub fn set_quotas(&self, quotas: Quotas) {
+        self.quotas.set(quotas);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_goes_before_its_app_figure_by_figure() {
+        let kept = Kept::default();
+        assert_eq!(kept.of(Some(1), 2), Own::default());
+        let own = |standard, search| Own {
+            standard,
+            search,
+            ..Own::default()
+        };
+        kept.set(Quotas {
+            apps: [(1, own(Some(10), Some(20)))].into(),
+            tokens: [(2, own(Some(30), None))].into(),
+        });
+        assert_eq!(kept.of(Some(1), 2), own(Some(30), Some(20)));
+        assert_eq!(kept.of(Some(1), 3), own(Some(10), Some(20)));
+        assert_eq!(kept.of(None, 2), own(Some(30), None));
+        kept.set(Quotas::default());
+        assert_eq!(kept.of(Some(1), 2), Own::default());
     }
 }

@@ -3,7 +3,7 @@ use crate::body::{self, Sent};
 use crate::call::Call;
 use crate::driver::{self, Answered};
 use crate::fault::{self, Failure};
-use crate::limits::Load;
+use crate::limits::{self, Load, Terms};
 use crate::operation::{Operation, Run};
 use crate::replies::{Asked, Replies};
 use crate::request::{Reply, Request};
@@ -26,6 +26,7 @@ pub struct Api {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) limiter: Limiter,
+    pub(crate) quotas: limits::Kept,
     pub(crate) settings: Settings,
     pub(crate) keys: RwLock<KeyRing>,
     pub(crate) mint: Mint,
@@ -64,6 +65,7 @@ impl Api {
             clock: parts.clock,
             entropy: parts.entropy,
             limiter: Limiter::new(parts.limits),
+            quotas: limits::Kept::default(),
             settings: parts.settings,
             keys: RwLock::new(parts.keys),
             mint: parts.mint,
@@ -94,25 +96,26 @@ impl Api {
 
     /// Answers a request. Never fails: whatever goes wrong has a reply.
     pub async fn handle(&self, request: Request) -> Reply {
-        let mut permit = None;
+        let mut held = Held::default();
         let (operation, outcome) = match self.find(&request.method, &request.path) {
             Err(none) => ("", Err(none)),
             Ok(found) => (
                 found.operation.id,
-                self.walk(&request, &found, &mut permit).await,
+                self.walk(&request, &found, &mut held).await,
             ),
         };
-        let mut reply = match outcome {
-            Ok(answered) => {
-                if let Some(permit) = &mut permit {
-                    permit.settle(answered.cost, self.clock.now());
-                }
-                answered.reply
-            }
-            Err(failure) => fault::reply(&failure, &*self.entropy),
+        let (mut reply, cost) = match outcome {
+            Ok(answered) => (answered.reply, answered.cost),
+            Err(failure) => (fault::reply(&failure, &*self.entropy), 0),
         };
+        if let Some(permit) = held.permit.as_mut().filter(|_| cost > 0) {
+            permit.settle(cost, self.clock.now());
+        }
+        if let Some(terms) = held.terms.filter(|_| request.explain) {
+            reply = self.explain(reply, &terms, cost);
+        }
         reply.operation = operation;
-        reply.permit = permit;
+        reply.permit = held.permit;
         reply
     }
 
@@ -140,13 +143,14 @@ impl Api {
         &self,
         request: &Request,
         found: &Match,
-        permit: &mut Option<Permit>,
+        held: &mut Held,
     ) -> Result<Answered, Failure> {
         let grant = self.authenticate(&request.authorization).await?;
+        let terms = held.terms.insert(self.terms(&grant));
         if matches!(found.operation.run, Run::Batch) {
-            return crate::batch::answer(self, request, found, &grant, permit).await;
+            return crate::batch::answer(self, request, found, &grant, held).await;
         }
-        *permit = Some(self.admit(&grant, Load::of(found.operation), found.number)?);
+        held.permit = Some(self.admit(terms, Load::of(found.operation), found.number)?);
         self.enter(Sent::Request(request), found, &grant).await
     }
 
@@ -196,7 +200,7 @@ impl Api {
         Ok(answered)
     }
 
-    async fn authenticate(&self, headers: &[String]) -> Result<Grant, Failure> {
+    pub(crate) async fn authenticate(&self, headers: &[String]) -> Result<Grant, Failure> {
         use workgraph_auth::BearerError;
         let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
         let token = bearer(&headers).map_err(|e| match e {
@@ -238,6 +242,15 @@ impl Api {
             .map_err(|e| Failure::Server(e.to_string()))?;
         Ok(bytes)
     }
+}
+
+/// What a request holds of the limits while it is answered.
+#[derive(Default)]
+pub(crate) struct Held {
+    /// Once its token is known: the terms it is counted under.
+    pub(crate) terms: Option<Terms>,
+    /// Once it is admitted.
+    pub(crate) permit: Option<Permit>,
 }
 
 /// The scope of the row: without one only full permissions do.

@@ -52,6 +52,8 @@ pub struct Request {
     pub authorization: Vec<String>,
     /// The value of `Content-Type`.
     pub content_type: Option<String>,
+    /// Whether it asks to be told about its limits ([`EXPLAIN`](crate::explain::EXPLAIN)).
+    pub explain: bool,
     /// The body.
     pub body: Bytes,
 }

@@ -319,7 +319,10 @@ fn step(
     scopes: &mut Scopes,
     cost: &mut u32,
 ) -> Step {
-    *cost += u32::from(def.cost);
+    // Every record has its gid, named or not.
+    if !matches!(def.source, Source::Gid) {
+        *cost += u32::from(def.cost);
+    }
     let here = if path.is_empty() {
         def.name.to_owned()
     } else {
@@ -332,10 +335,16 @@ fn step(
                 Some(_) => named,
                 None => linked,
             };
-            let plans = types
-                .iter()
-                .map(|ty| of(*ty, names, &here, scopes, cost))
-                .collect();
+            // A name is asked for once, whichever of the types turns up.
+            let mut most = 0;
+            let plans = types.iter().map(|ty| {
+                let mut one = 0;
+                let plan = of(*ty, names, &here, scopes, &mut one);
+                most = most.max(one);
+                plan
+            });
+            let plans = plans.collect();
+            *cost += most;
             Then::Plans(plans)
         }
         (Shape::Items(parts), Some(names)) => Then::Items(

@@ -31,6 +31,8 @@ pub(crate) struct Decision {
     /// The deadline until which the request is admitted.
     pub(crate) answer: Result<u64, Refusal>,
     pub(crate) shadowed: Bits,
+    /// The limits it had to do with.
+    pub(crate) met: Bits,
 }
 
 impl Account {
@@ -64,6 +66,17 @@ impl Account {
             label,
             write: batch.writes > 0,
         };
+
+        let mut met = Bits::default();
+        for (limit, concerns) in [
+            (Limit::Standard, weight > 0),
+            (Limit::Search, searches > 0),
+            (Limit::ConcurrentReads, batch.reads > 0),
+            (Limit::ConcurrentWrites, batch.writes > 0),
+            (Limit::Cost, figures.cost.is_some()),
+        ] {
+            met.set(limit, concerns);
+        }
 
         let mut over = Bits::default();
         if !self.standard.charge(terms, attempt(weight), now) {
@@ -99,6 +112,7 @@ impl Account {
             return Decision {
                 answer: Ok(deadline),
                 shadowed,
+                met,
             };
         };
 
@@ -125,6 +139,7 @@ impl Account {
         Decision {
             answer: Err(Refusal::new(limit, wait)),
             shadowed,
+            met,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::account::Account;
-use crate::settings::{Each, Key, Limit};
+use crate::settings::{Bits, Each, Key, Limit};
 use crate::sync::{Mutex, SHARDS, lock};
 
 /// A shard sweeps itself when it would grow beyond twice what the last sweep left, and not below this.
@@ -52,7 +52,12 @@ pub(crate) struct Accounts {
     pub(crate) refused: Each<u64>,
     /// Requests that a limit in shadow mode would have refused.
     pub(crate) shadowed: Each<u64>,
+    /// Requests admitted that did not pass just the [`USUAL`] limits, by those they did.
+    pub(crate) unusual: [u64; Bits::SETS],
 }
+
+/// The limits that most requests pass; they are counted in one place.
+pub(crate) const USUAL: Bits = Bits::of(&[Limit::Standard, Limit::ConcurrentReads, Limit::Cost]);
 
 impl Ledger {
     /// An empty ledger.
@@ -138,12 +143,37 @@ impl Accounts {
         self.floor
     }
 
-    /// Counts an answer.
-    pub(crate) fn count(&mut self, refused: Option<Limit>) {
+    /// Counts an answer to a request that met these limits.
+    #[inline]
+    pub(crate) fn count(&mut self, refused: Option<Limit>, met: Bits) {
         match refused {
-            None => self.admitted += 1,
+            None => {
+                self.admitted += 1;
+                if met != USUAL
+                    && let Some(count) = self.unusual.get_mut(met.number())
+                {
+                    *count += 1;
+                }
+            }
             Some(limit) => *self.refused.of_mut(limit) += 1,
         }
+    }
+
+    /// How many of the requests admitted passed each limit.
+    pub(crate) fn passed(&self) -> Each<u64> {
+        let unusual: u64 = self.unusual.iter().sum();
+        let mut passed = Each::default();
+        for limit in Limit::ALL {
+            let usual = if USUAL.has(limit) {
+                self.admitted - unusual
+            } else {
+                0
+            };
+            let others = (0..).map(Bits::numbered).zip(self.unusual);
+            let others = others.filter(|(met, _)| met.has(limit));
+            *passed.of_mut(limit) = usual + others.map(|(_, count)| count).sum::<u64>();
+        }
+        passed
     }
 
     fn places(&self) -> usize {

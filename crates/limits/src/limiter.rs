@@ -6,9 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::account::Account;
 use crate::concurrency::Permit;
 use crate::ledger::Ledger;
-use crate::settings::{
-    Batch, Counts, Custom, Each, Key, Limit, Refusal, Request, Settings, Shared,
-};
+use crate::settings::{Batch, Counts, Custom, Key, Limit, Refusal, Request, Settings, Shared};
 use crate::state::State;
 use crate::sync::lock;
 
@@ -82,7 +80,8 @@ impl Limiter {
         let place = accounts.open(&batch.key, now);
         let account = accounts.at(place);
         let decision = account.decide(&figures, batch, custom.label, now);
-        accounts.count(decision.answer.as_ref().err().map(|refusal| refusal.limit));
+        let refused = decision.answer.as_ref().err().map(|refusal| refusal.limit);
+        accounts.count(refused, decision.met);
         if let Some(first) = decision.shadowed.first() {
             for limit in Limit::ALL.into_iter().skip_while(|limit| *limit != first) {
                 *accounts.shadowed.of_mut(limit) += u64::from(decision.shadowed.has(limit));
@@ -114,6 +113,12 @@ impl Limiter {
         }
     }
 
+    /// The standard quota of a token whose user has a paid workspace, or none.
+    #[must_use]
+    pub fn quota(&self, paid: bool) -> u32 {
+        self.settings.quota(paid)
+    }
+
     /// Replaces the settings, from the next request on. What was counted stays counted: nothing is forgotten early,
     /// and requests in flight keep their permits and deadlines.
     pub fn set(&self, settings: Settings) {
@@ -141,25 +146,15 @@ impl Limiter {
     /// The number of admissions and refusals so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let (admitted, refused, shadowed) = self.ledger.fold(
-            (0, Each::<u64>::default(), Each::<u64>::default()),
-            |(admitted, refused, shadowed), shard| {
-                *admitted += shard.admitted;
-                for limit in Limit::ALL {
-                    *refused.of_mut(limit) += shard.refused.of(limit);
-                    *shadowed.of_mut(limit) += shard.shadowed.of(limit);
-                }
-            },
-        );
-        Counts {
-            admitted,
-            standard: refused.standard,
-            search: refused.search,
-            concurrent_reads: refused.concurrent_reads,
-            concurrent_writes: refused.concurrent_writes,
-            cost: refused.cost,
-            shadowed,
-        }
+        self.ledger.fold(Counts::default(), |counts, shard| {
+            let passed = shard.passed();
+            counts.admitted += shard.admitted;
+            for limit in Limit::ALL {
+                *counts.passed.of_mut(limit) += passed.of(limit);
+                *counts.refused.of_mut(limit) += shard.refused.of(limit);
+                *counts.shadowed.of_mut(limit) += shard.shadowed.of(limit);
+            }
+        })
     }
 }
 

@@ -197,6 +197,28 @@ impl Bits {
         bits
     }
 
+    /// How many sets there are.
+    pub(crate) const SETS: usize = 1 << Limit::ALL.len();
+
+    pub(crate) const fn of(limits: &[Limit]) -> Self {
+        let (mut bits, mut rest) = (0, limits);
+        while let [limit, others @ ..] = rest {
+            bits |= 1 << *limit as u8;
+            rest = others;
+        }
+        Self(bits)
+    }
+
+    /// The number of the set, below [`Bits::SETS`].
+    pub(crate) fn number(self) -> usize {
+        self.0.into()
+    }
+
+    /// The set with a number.
+    pub(crate) fn numbered(number: u8) -> Self {
+        Self(number)
+    }
+
     fn each(self) -> Each<bool> {
         let mut each = Each::default();
         for limit in Limit::ALL {
@@ -207,6 +229,11 @@ impl Bits {
 
     pub(crate) fn add(&mut self, limit: Limit) {
         self.0 |= 1 << limit as u8;
+    }
+
+    /// Adds a limit if `on`, without a branch.
+    pub(crate) fn set(&mut self, limit: Limit, on: bool) {
+        self.0 |= u8::from(on) << limit as u8;
     }
 
     pub(crate) fn has(self, limit: Limit) -> bool {
@@ -325,6 +352,18 @@ impl Limit {
         Self::Cost,
     ];
 
+    /// Its name in settings, headers and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Search => "search",
+            Self::ConcurrentReads => "concurrent_reads",
+            Self::ConcurrentWrites => "concurrent_writes",
+            Self::Cost => "cost",
+        }
+    }
+
     /// The limit of concurrent requests of a class.
     #[must_use]
     pub fn concurrent(class: Class) -> Self {
@@ -383,18 +422,13 @@ impl std::error::Error for Refusal {}
 /// How often a limiter admitted and refused since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Requests admitted.
+    /// Requests admitted; a batch is one.
     pub admitted: u64,
-    /// Requests the standard quota refused.
-    pub standard: u64,
-    /// Requests the search quota refused.
-    pub search: u64,
-    /// Requests refused because too many reads were running.
-    pub concurrent_reads: u64,
-    /// Requests refused because too many writes were running.
-    pub concurrent_writes: u64,
-    /// Requests the cost quota refused.
-    pub cost: u64,
+    /// Those of them that each limit let pass: a search has nothing to do with the standard quota, a read nothing with the
+    /// limit of concurrent writes.
+    pub passed: Each<u64>,
+    /// Requests refused, under the first limit that did.
+    pub refused: Each<u64>,
     /// Requests that each limit in shadow mode would have refused; another limit may have.
     pub shadowed: Each<u64>,
 }
@@ -450,6 +484,12 @@ impl Shared {
         let deadline = u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX);
         self.deadline_ms.store(deadline, Relaxed);
         self.shadow.store(Bits::new(&settings.shadow).0, Relaxed);
+    }
+
+    /// See [`Limiter::quota`](crate::Limiter::quota).
+    pub(crate) fn quota(&self, paid: bool) -> u32 {
+        let quota = if paid { &self.paid } else { &self.free };
+        quota.load(Relaxed)
     }
 
     /// The figures now in force, as an account reads them.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{Class, Limit, Limiter, Quota, Rate, Refusal, Request, Settings};
+use workgraph_limits::{Class, Each, Limit, Limiter, Quota, Rate, Refusal, Request, Settings};
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
@@ -231,14 +231,20 @@ fn counts_add_up_by_limit() {
         at(0),
     );
     let counts = limiter.counts();
-    assert_eq!(
-        (counts.admitted, counts.search, counts.concurrent_writes),
-        (2, 1, 1)
-    );
-    assert_eq!(
-        (counts.standard, counts.concurrent_reads, counts.cost),
-        (0, 0, 0)
-    );
+    let refused = Each {
+        search: 1,
+        concurrent_writes: 1,
+        ..Each::default()
+    };
+    assert_eq!((counts.admitted, counts.refused), (2, refused));
+    let passed = Each {
+        standard: 1,
+        search: 1,
+        concurrent_reads: 2,
+        concurrent_writes: 0,
+        cost: 2,
+    };
+    assert_eq!(counts.passed, passed);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn a_quota_is_given_out_once_while_another_thread_evicts() {
         |limiter, admitted| {
             assert_eq!(admitted, 1);
             let counts = limiter.counts();
-            assert_eq!((counts.admitted, counts.standard), (1, 1));
+            assert_eq!((counts.admitted, counts.refused.standard), (1, 1));
         },
     );
 }

@@ -113,6 +113,6 @@ fn threads_together_never_exceed_the_cap() {
         }
     });
     let counts = limiter.counts();
-    assert_eq!(counts.admitted + counts.concurrent_writes, 80_000);
+    assert_eq!(counts.admitted + counts.refused.concurrent_writes, 80_000);
     assert_free(&limiter, 4, 10_000);
 }

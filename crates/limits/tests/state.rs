@@ -171,7 +171,7 @@ fn a_limit_in_shadow_mode_counts_and_does_not_refuse() {
         .map(|_| limiter.admit(&READ, at(0)).unwrap())
         .collect();
     let counts = limiter.counts();
-    assert_eq!((counts.admitted, counts.standard), (13, 0));
+    assert_eq!((counts.admitted, counts.refused.standard), (13, 0));
     assert_eq!(counts.shadowed.standard, 3);
     assert_eq!(counts.shadowed.concurrent_reads, 12);
     let state = limiter.state(&KEY, 10, at(0));

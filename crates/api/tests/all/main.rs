@@ -15,6 +15,7 @@ mod coverage;
 mod dependencies;
 mod escalation;
 mod golden;
+mod limits;
 mod world;
 
 mod pagination;

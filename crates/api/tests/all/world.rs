@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Runtime;
 use workgraph_api::seams::NoEntropy;
-use workgraph_api::{Api, Clock, Entropy, Parts, Request, Settings};
+use workgraph_api::{Api, Clock, Entropy, Parts, Reply, Request, Settings};
 use workgraph_auth::{
     Account, Digest, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, TokenStore, mint,
 };
@@ -400,6 +400,11 @@ impl World {
         self.run(self.graph.commit(work.changes)).unwrap();
     }
 
+    /// A reply as it leaves the API, with its permit.
+    pub(crate) fn reply(&self, request: Request) -> Reply {
+        self.run(self.api.handle(request))
+    }
+
     /// Sends a request.
     pub(crate) fn send(&self, request: Request) -> Answer {
         let reply = self.run(self.api.handle(request));
@@ -439,6 +444,7 @@ impl World {
                 name => vec![format!("Bearer {}", self.text(name))],
             },
             content_type: (!body.is_empty()).then(|| "application/json".to_owned()),
+            explain: false,
             body: Bytes::from(body),
         }
     }
