@@ -126,7 +126,7 @@ impl Api {
     pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), Reply> {
         let admitted = async {
             let grant = self.authenticate(headers).await?;
-            let permit = self.admit(&grant, Load::READ, 0)?;
+            let permit = self.admit(&self.terms(&grant), Load::READ, 0)?;
             Ok((grant, permit))
         };
         let admitted: Result<_, Failure> = admitted.await;
