@@ -1,10 +1,12 @@
 //! Looking for damage and contradictions.
+use crate::session::{gid, key};
 use rusqlite::{Connection, Row};
 use workgraph_core::draft::Draft;
 use workgraph_core::gid::Gid;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::{membership, section};
+use workgraph_core::resources::{custom_field, membership, section};
+use workgraph_core::values;
 
 /// Problems that are named; more are only counted.
 const NAMED: usize = 100;
@@ -84,9 +86,15 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
         "SELECT key FROM alias a WHERE NOT EXISTS (SELECT 1 FROM node WHERE gid = a.gid)",
     ),
     (
-        "a value has no node or no field (field, node)",
+        "a value has no task or no custom field (field, task)",
         "SELECT field || ' ' || node FROM value v WHERE NOT EXISTS (SELECT 1 FROM node WHERE gid = v.node)
             OR NOT EXISTS (SELECT 1 FROM node WHERE gid = v.field)",
+    ),
+    (
+        "a value is in the index that its task does not have (field, task)",
+        "SELECT field || ' ' || node FROM value v WHERE NOT EXISTS
+            (SELECT 1 FROM node WHERE gid = v.node
+                AND json_extract(body, '$.custom_fields.\"' || v.field || '\"') IS NOT NULL)",
     ),
     (
         "a token has no account",
@@ -162,6 +170,14 @@ fn nodes(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
                         report.add(format!("section {} has no edge to its project", node.gid));
                     }
                 }
+                Type::Task if node.raw("custom_fields").is_some() => {
+                    if !is_indexed(conn, &node)? {
+                        report.add(format!(
+                            "the index of values does not agree with task {}",
+                            node.gid
+                        ));
+                    }
+                }
                 Type::WorkspaceMembership => {
                     let ends = node.get(membership::USER).zip(node.home);
                     let aux = ends
@@ -177,6 +193,29 @@ fn nodes(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
             Ok(())
         },
     )
+}
+
+/// Whether search finds a task by the values it has, and by no others.
+fn is_indexed(conn: &Connection, task: &Node) -> rusqlite::Result<bool> {
+    let object = task.raw("custom_fields").unwrap_or("{}");
+    let mut expected = Vec::new();
+    let mut head = conn.prepare_cached("SELECT head FROM node WHERE gid = ?1")?;
+    for (field, value) in values::stored(object) {
+        let head: String = head.query_row([field.as_i64()], |row| row.get(0))?;
+        let keys = values::keys(custom_field::kind_of(&head), value);
+        expected.extend(keys.into_iter().map(|key| (field, key)));
+    }
+    let mut found = Vec::new();
+    let mut rows = conn.prepare_cached("SELECT field, key FROM value WHERE node = ?1")?;
+    let mut rows = rows.query([task.gid.as_i64()])?;
+    while let Some(row) = rows.next()? {
+        found.push((gid(row, 0)?, key(row, 1)?));
+    }
+    for all in [&mut expected, &mut found] {
+        all.sort();
+        all.dedup();
+    }
+    Ok(expected == found)
 }
 
 /// The node of a row, unless its number or type is unknown.

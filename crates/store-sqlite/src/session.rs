@@ -177,7 +177,7 @@ pub(crate) fn column(key: &Key) -> ToSqlOutput<'_> {
 }
 
 /// The key in a column.
-fn key(row: &Row<'_>, at: usize) -> rusqlite::Result<Key> {
+pub(crate) fn key(row: &Row<'_>, at: usize) -> rusqlite::Result<Key> {
     Ok(match row.get_ref(at)? {
         ValueRef::Text(_) => Key::Text(row.get(at)?),
         _ => Key::Number(row.get(at)?),

@@ -6,7 +6,7 @@ use workgraph_auth::{Account, Tier, TokenStore};
 use workgraph_core::access::Role;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Changes, GraphStore, Link, Place};
-use workgraph_core::registry::rel;
+use workgraph_core::registry::{Kind, rel};
 use workgraph_store_sqlite::{OpenError, Options, SqliteStore};
 use workgraph_testkit::{Fixture, Scratch};
 
@@ -147,6 +147,12 @@ fn the_check_names_contradictions() {
     let folder = Scratch::new("broken");
     let store = open(folder.path());
     let mut fixture = fill(&store, 2);
+    let (acme, ann) = (Gid::new(1001).unwrap(), Gid::new(1002).unwrap());
+    let (number, _) = fixture.custom_field(acme, "Size", Kind::Number, &[]);
+    let valued = fixture.task(acme, "valued", ann);
+    fixture.value(valued, number, Kind::Number, "7");
+    block_on(store.commit(fixture.take())).unwrap();
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
     let ghost = Gid::new(5).unwrap();
     fixture.link(ghost, rel::FOLLOWERS, ghost, Place::Rank(0), None);
     block_on(store.commit(fixture.take())).unwrap();
@@ -158,6 +164,18 @@ fn the_check_names_contradictions() {
     let edge = format!("(source, relation, target): 5 {} 5", rel::FOLLOWERS.0);
     assert!(problems("").contains(&format!("an edge has no node at an end {edge}")));
     for (sql, part) in [
+        (
+            "UPDATE value SET key = 8",
+            "the index of values does not agree with task",
+        ),
+        (
+            "UPDATE value SET key = 7, node = field",
+            "a value is in the index that its task does not have",
+        ),
+        (
+            "UPDATE value SET field = 5",
+            "a value has no task or no custom field",
+        ),
         (
             "DELETE FROM edge WHERE src = 5; DELETE FROM edge WHERE rel = 10",
             "has no edge to its project",

@@ -5,11 +5,13 @@ use workgraph_core::access::{Level, Role};
 use workgraph_core::draft::{Draft, Writable};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Changes, Place};
+use workgraph_core::index::Entry;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Field, Kind, Rel, Type, rel};
 use workgraph_core::resources::{custom_field, enum_option, project, section, tag, task, team};
 use workgraph_core::rules::{fields, membership};
 use workgraph_core::time::Time;
+use workgraph_core::values;
 use workgraph_core::work::Work;
 
 /// Collects what is built. [`Fixture::take`] gives it as one change set.
@@ -278,6 +280,27 @@ impl Fixture {
             let options = options.iter().map(add).collect();
             (field, options)
         })
+    }
+
+    /// Gives a task that was built last a value, in its stored form.
+    pub fn value(&mut self, task: Gid, field: Gid, kind: Kind, value: &str) {
+        self.with(|work| {
+            let mut puts = work.changes.puts.iter_mut();
+            if let Some(put) = puts.find(|put| put.node.gid == task) {
+                let object = put.node.raw("custom_fields");
+                let (object, _) = fields::merge(object, vec![(field, Some(value.to_owned()))]);
+                let mut draft = Draft::edit(&put.node);
+                draft.set(task::CUSTOM_FIELDS, object);
+                let version = put.node.version;
+                put.node = draft.finish();
+                put.node.version = version;
+            }
+            work.changes.values.push(Entry {
+                node: task,
+                field,
+                keys: values::keys(kind, value),
+            });
+        });
     }
 
     /// Gives the tasks of a project a custom field; returns the setting.

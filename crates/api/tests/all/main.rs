@@ -12,6 +12,7 @@
 mod access_matrix;
 mod batch;
 mod coverage;
+mod custom_fields;
 mod dependencies;
 mod escalation;
 mod golden;

@@ -3,10 +3,10 @@ use crate::world::{Kind, World};
 use serde_json::{Value, json};
 
 /// A request for a race: who, what, with what.
-type Racer<'a> = (&'a str, &'a str, String, Value);
+pub(crate) type Racer<'a> = (&'a str, &'a str, String, Value);
 
 /// Runs two requests against each other; gives their statuses.
-fn race(world: &World, a: Racer<'_>, b: Racer<'_>) -> [u16; 2] {
+pub(crate) fn race(world: &World, a: Racer<'_>, b: Racer<'_>) -> [u16; 2] {
     let request = |(token, method, target, data): Racer<'_>| {
         let body = json!({ "data": data }).to_string();
         world.request(token, method, &target, body)
@@ -26,7 +26,7 @@ fn race(world: &World, a: Racer<'_>, b: Racer<'_>) -> [u16; 2] {
     [a.status, b.status]
 }
 
-fn post<'a>(target: String, data: Value) -> Racer<'a> {
+pub(crate) fn post<'a>(target: String, data: Value) -> Racer<'a> {
     ("ada", "POST", target, data)
 }
 

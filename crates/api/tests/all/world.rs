@@ -176,6 +176,7 @@ pub(crate) struct World {
     pub(crate) names: BTreeMap<String, Gid>,
     /// Token texts by name: a user's name, or `name[scope,scope]`.
     texts: Mutex<BTreeMap<String, String>>,
+    sqlite: Option<Arc<SqliteStore>>,
     _scratch: Option<Scratch>,
 }
 
@@ -219,7 +220,7 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
-        let mut scratch = None;
+        let (mut scratch, mut sqlite) = (None, None);
         let (graph, tokens): (Arc<dyn GraphStore>, Arc<dyn TokenStore>) = match kind {
             Kind::Memory => {
                 let store = Arc::new(MemoryStore::new());
@@ -230,6 +231,7 @@ impl World {
                 let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
                 let store = Arc::new(store);
                 scratch = Some(folder);
+                sqlite = Some(Arc::clone(&store));
                 (store.clone(), store)
             }
         };
@@ -261,6 +263,7 @@ impl World {
             runtime,
             names,
             texts: Mutex::default(),
+            sqlite,
             _scratch: scratch,
         };
         for (name, paid) in PEOPLE {
@@ -355,6 +358,12 @@ impl World {
     /// Whether commits let other requests run first.
     pub(crate) fn hesitate(&self, on: bool) {
         self.hesitant.on.store(on, Ordering::Relaxed);
+    }
+
+    /// What the check of the store finds, if it is one that can be checked.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let store = self.sqlite.as_ref();
+        store.map_or_else(Vec::new, |store| store.check().unwrap())
     }
 
     /// Turns the clock.

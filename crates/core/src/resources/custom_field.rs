@@ -236,7 +236,13 @@ pub static CUSTOM_FIELD: Resource = Resource {
 /// The type of a custom field, from its head or its whole record.
 #[must_use]
 pub fn kind(node: &Node) -> Kind {
-    let subtype = entries(&node.head).find(|(k, _)| *k == "resource_subtype");
+    kind_of(&node.head)
+}
+
+/// The type of a custom field, from its head.
+#[must_use]
+pub fn kind_of(head: &str) -> Kind {
+    let subtype = entries(head).find(|(k, _)| *k == "resource_subtype");
     subtype
         .and_then(|(_, v)| Kind::parse(&decode(v)))
         .unwrap_or(Kind::Text)
