@@ -170,13 +170,11 @@ fn nodes(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
                         report.add(format!("section {} has no edge to its project", node.gid));
                     }
                 }
-                Type::Task if node.raw("custom_fields").is_some() => {
-                    if !is_indexed(conn, &node)? {
-                        report.add(format!(
-                            "the index of values does not agree with task {}",
-                            node.gid
-                        ));
-                    }
+                Type::Task if node.raw("custom_fields").is_some() && !is_indexed(conn, &node)? => {
+                    report.add(format!(
+                        "the index of values does not agree with task {}",
+                        node.gid
+                    ));
                 }
                 Type::WorkspaceMembership => {
                     let ends = node.get(membership::USER).zip(node.home);
