@@ -95,7 +95,7 @@ impl Garden {
             "number" => json!(seed.number),
             "enum" => json!(pick(&self.options["enum"])[0]),
             "multi_enum" => json!(pick(&self.options["multi_enum"])),
-            "date" if seed.picks.len() % 2 == 0 => {
+            "date" if seed.picks.len().is_multiple_of(2) => {
                 json!({"date": seed.day, "date_time": null})
             }
             "date" => json!({"date": seed.day, "date_time": format!("{}T10:00:00.000Z", seed.day)}),
