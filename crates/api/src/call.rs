@@ -212,7 +212,11 @@ impl<'a> Call<'a> {
             .collect()
     }
 
-    fn list(&self, name: &str) -> Result<Vec<String>, Fault> {
+    /// The texts in a body field: an array, or text separated by commas.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn list(&self, name: &str) -> Result<Vec<String>, Fault> {
         match self.field(name) {
             None => Ok(Vec::new()),
             Some(Value::String(text)) => Ok(split(text)),

@@ -57,6 +57,10 @@ pub fn reply(failure: &Failure, entropy: &dyn Entropy) -> Reply {
             Kind::Unknown => say(404, &fault.message),
             Kind::Forbidden => say(403, &fault.message),
             Kind::Premium => say(402, &fault.message),
+            Kind::Unprocessable => say(422, &fault.message),
+            Kind::Busy(seconds) => {
+                say(429, &fault.message).with("Retry-After", seconds.to_string())
+            }
         },
         Failure::Server(why) => {
             let phrase = log(why, entropy);

@@ -15,6 +15,7 @@ mod pipeline;
 mod replies;
 pub mod request;
 pub mod route;
+pub mod runner;
 pub mod seams;
 pub mod settings;
 mod uses;

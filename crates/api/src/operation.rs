@@ -377,6 +377,7 @@ pub fn parameter_type(name: &str) -> Option<Type> {
         "story_gid" => Type::Story,
         "custom_field_gid" => Type::CustomField,
         "enum_option_gid" => Type::EnumOption,
+        "job_gid" => Type::Job,
         _ => return None,
     })
 }

@@ -3,10 +3,7 @@ use crate::gid::Gid;
 use crate::graph::{Edge, StoreError};
 use crate::node::Node;
 use crate::registry::{Rel, Type, rel};
-use crate::resources::{
-    custom_field, custom_field_setting, enum_option, membership, project, section, task, team,
-    user_task_list,
-};
+use crate::resources::{custom_field, custom_field_setting, enum_option, job, membership, project, section, task, team, user_task_list};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -178,6 +175,11 @@ fn at_depth(
     } else {
         node.home
     };
+    if node.ty == Type::Job {
+        // Not even a service account reads the job of another.
+        let own = node.get(job::CREATED_BY) == Some(viewer.user);
+        return Ok(if own { Level::Viewer } else { Level::None });
+    }
     if viewer.service.is_some() && viewer.service == workspace {
         return Ok(Level::Admin);
     }
@@ -228,7 +230,7 @@ fn at_depth(
         Type::CustomFieldSetting => {
             of_link(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
         }
-        Type::User => Level::None,
+        Type::User | Type::Job => Level::None,
     };
     Ok(if seat.view_only {
         found.min(Level::Viewer)

@@ -90,6 +90,7 @@ fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, StoreError> {
         Guard::Live(gid) => txn.node(gid, Depth::Head)?.is_some(),
         Guard::Empty(gid, rel) => txn.count_in(gid, rel)? == 0,
         Guard::AtLeast(gid, rel, least) => txn.count_in(gid, rel)? >= least,
+        Guard::Below(gid, rel, bound) => txn.count_in(gid, rel)? < bound,
         Guard::AtMost(gid, rel, most) => txn.count_in(gid, rel)? <= most,
         Guard::Links(gid, rel, seen) => {
             let mut targets = Vec::new();

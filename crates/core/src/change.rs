@@ -54,6 +54,8 @@ pub enum Guard {
     Empty(Gid, Rel),
     /// At least this many live nodes have such an edge into this one.
     AtLeast(Gid, Rel, u64),
+    /// Fewer than this many live nodes have such an edge into this one.
+    Below(Gid, Rel, u64),
     /// At most this many live nodes have such an edge into this one.
     AtMost(Gid, Rel, u64),
     /// The edges of this relation from the node lead where they led: [`fingerprint`] of their targets.

@@ -95,6 +95,14 @@ impl Draft {
         }
     }
 
+    /// Gives a field the value it has in a node.
+    pub fn take<K: ?Sized>(&mut self, field: Field<K>, node: &Node) {
+        if let Some(key) = key(field.def.source) {
+            let raw = node.raw(key).unwrap_or(field.def.default);
+            self.set_raw(key, field.def.default, raw.to_owned());
+        }
+    }
+
     /// Whether a field's value differs from the node's before.
     #[must_use]
     pub fn changed<K: ?Sized>(&self, field: Field<K>) -> bool {
@@ -168,7 +176,7 @@ fn keys(ty: Type) -> &'static [&'static str] {
             .iter()
             .map(|ty| {
                 let mut keys: Vec<&'static str> = Vec::new();
-                let private = ["plan", "created_by", "is_edited", "custom_field"];
+                let private = ["plan", "created_by", "is_edited", "custom_field", "job"];
                 let public = resource(*ty).fields.iter().filter_map(|d| key(d.source));
                 for k in public.chain(private) {
                     if !keys.contains(&k) {

@@ -12,6 +12,10 @@ pub enum Kind {
     Forbidden,
     /// Only for paid workspaces.
     Premium,
+    /// Well formed, but it cannot be carried out as it stands.
+    Unprocessable,
+    /// Too much at once: to be tried again after so many seconds.
+    Busy(u32),
 }
 
 /// A refusal that the client can act on.
@@ -70,6 +74,22 @@ impl Fault {
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self {
             kind: Kind::Forbidden,
+            message: message.into(),
+        }
+    }
+    /// Well formed, but it cannot be carried out as it stands.
+    #[must_use]
+    pub fn unprocessable(message: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Unprocessable,
+            message: message.into(),
+        }
+    }
+    /// Too much at once: to be tried again after so many seconds.
+    #[must_use]
+    pub fn busy(seconds: u32, message: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Busy(seconds),
             message: message.into(),
         }
     }

@@ -64,6 +64,19 @@ impl Gid {
     }
 }
 
+impl serde::Serialize for Gid {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(self.get())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Gid {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let number = u64::deserialize(from)?;
+        Self::new(number).ok_or_else(|| serde::de::Error::custom("not a gid"))
+    }
+}
+
 impl fmt::Display for Gid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

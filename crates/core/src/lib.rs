@@ -8,6 +8,7 @@ pub mod fault;
 pub mod gid;
 pub mod graph;
 pub mod index;
+pub mod jobs;
 pub mod load;
 pub mod node;
 mod page;

@@ -40,6 +40,8 @@ pub enum Type {
     EnumOption = 14,
     /// That the tasks of a project have a custom field.
     CustomFieldSetting = 15,
+    /// Long work that goes on after the request that asked for it.
+    Job = 20,
 }
 
 impl Type {
@@ -60,6 +62,7 @@ impl Type {
         Self::CustomField,
         Self::EnumOption,
         Self::CustomFieldSetting,
+        Self::Job,
     ];
 
     /// The type with this stored number.
@@ -114,6 +117,12 @@ pub mod rel {
     pub const OPTION_OF: Rel = Rel(20);
     /// Custom field → project whose tasks have it; aux is the setting. Placed.
     pub const FIELD_ON: Rel = Rel(21);
+    /// Job that is not at its end → user who asked for it; rank is its deadline.
+    pub const ACTIVE: Rel = Rel(50);
+    /// Job that is not at its end → the queue of jobs; rank is when it may be taken up.
+    pub const QUEUE: Rel = Rel(51);
+    /// Original → job that copies it; aux is the copy; rank counts the copies.
+    pub const COPIED: Rel = Rel(52);
 }
 
 /// Whose edges: from a node to others, or from others to it.

@@ -3,6 +3,7 @@ pub mod batch;
 pub mod custom_field_settings;
 pub mod custom_fields;
 pub mod dependencies;
+pub mod jobs;
 pub mod memberships;
 pub mod placing;
 mod project_people;
@@ -37,6 +38,7 @@ pub static TABLES: &[&[Operation]] = &[
     batch::BATCH,
     custom_fields::CUSTOM_FIELDS,
     custom_field_settings::CUSTOM_FIELD_SETTINGS,
+    jobs::JOBS,
 ];
 
 /// Every row.

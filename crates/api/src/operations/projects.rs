@@ -14,6 +14,7 @@ use workgraph_core::check::{Given, Inputs};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Filter, Give, Listing, Place, Ref, View, Want};
+use workgraph_core::node::Node;
 use workgraph_core::registry::{Dir, Rel, Type, rel};
 use workgraph_core::resources::{project, team, workspace};
 use workgraph_core::rules::{membership, text};
@@ -259,21 +260,7 @@ fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         (None, None) => return Err(Fault::missing("workspace")),
     };
     if let Some(team) = shared {
-        if team.home != Some(home) {
-            return Err(Fault::field("team", "Not a team of that workspace"));
-        }
-        let admins_only = team.get(team::CONTENT).as_deref() == Some("only_team_admins");
-        if view.level(team.gid)
-            < if admins_only {
-                Level::Admin
-            } else {
-                Level::Editor
-            }
-        {
-            return Err(Fault::forbidden(
-                "You may not create projects in this team.",
-            ));
-        }
+        team_takes(view, home, team)?;
     }
     if view.viewer.seat(home).is_none_or(|s| s.view_only) && view.viewer.service != Some(home) {
         return Err(Fault::no_access("workspace"));
@@ -298,6 +285,50 @@ fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         follow(&mut work, view, gid, home, who);
     }
     Ok(Decision::about(work.changes, gid))
+}
+
+/// Whether the caller may create projects in a team of the workspace.
+fn team_takes(view: &View, home: Gid, team: &Node) -> Result<(), Fault> {
+    if team.home != Some(home) {
+        return Err(Fault::field("team", "Not a team of that workspace"));
+    }
+    let admins_only = team.get(team::CONTENT).as_deref() == Some("only_team_admins");
+    let least = if admins_only {
+        Level::Admin
+    } else {
+        Level::Editor
+    };
+    if view.level(team.gid) < least {
+        return Err(Fault::forbidden(
+            "You may not create projects in this team.",
+        ));
+    }
+    Ok(())
+}
+
+/// The team that a project made from another goes to; organizations need one.
+pub(super) fn team_of(
+    call: &Call<'_>,
+    view: &View,
+    home: Gid,
+    team: Option<&Ref>,
+) -> Result<Option<Gid>, Fault> {
+    let Some(name) = team else {
+        return Ok(None);
+    };
+    let team = call.named(view, "team", name, &[Type::Team], Level::Viewer)?;
+    team_takes(view, home, team)?;
+    Ok(Some(team.gid))
+}
+
+/// Whether the caller may make such things in the workspace.
+pub(super) fn places_allowed(view: &View, home: Gid, what: &str) -> Result<(), Fault> {
+    if view.viewer.seat(home).is_none_or(|s| s.view_only) && view.viewer.service != Some(home) {
+        return Err(Fault::forbidden(format!(
+            "You do not have permission to create {what} in this workspace."
+        )));
+    }
+    Ok(())
 }
 
 /// A user to be taken out of a list: one who is in it, or else one whom the caller may see.

@@ -468,6 +468,7 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
         Type::CustomField => "custom_fields",
         Type::EnumOption => "enum_options",
         Type::CustomFieldSetting => "custom_field_settings",
+        other => panic!("{other:?} is not part of the matrix"),
     };
     let at = format!("/{path}/{gid}");
     let moe = world.gid("moe").to_string();

@@ -17,6 +17,7 @@ mod dependencies;
 mod escalation;
 mod golden;
 mod limits;
+mod jobs;
 mod world;
 
 mod pagination;

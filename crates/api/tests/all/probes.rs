@@ -28,6 +28,7 @@ struct Tenant {
     field: &'static str,
     option: &'static str,
     other_option: &'static str,
+    job: &'static str,
 }
 
 const ORCHID: Tenant = Tenant {
@@ -49,6 +50,7 @@ const ORCHID: Tenant = Tenant {
     field: "vigor",
     option: "lush",
     other_option: "wilted",
+    job: "ada_job",
 };
 
 const BASALT: Tenant = Tenant {
@@ -70,6 +72,7 @@ const BASALT: Tenant = Tenant {
     field: "grain",
     option: "coarse",
     other_option: "vesicular",
+    job: "bob_job",
 };
 
 /// The thing of a tenant that a path parameter names.
@@ -89,6 +92,7 @@ fn parameter(tenant: &Tenant, name: &str) -> &'static str {
         "story_gid" => tenant.story,
         "custom_field_gid" => tenant.field,
         "enum_option_gid" => tenant.option,
+        "job_gid" => tenant.job,
         other => panic!("no sample for {other}"),
     }
 }

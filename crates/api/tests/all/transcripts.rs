@@ -27,6 +27,7 @@ const FILES: &[&str] = &[
     "16-custom-fields",
     "17-custom-field-values",
     "20-batch",
+    "21-jobs",
 ];
 
 /// A part of a transcript.
@@ -35,6 +36,8 @@ enum Part {
     Text(String),
     /// The clock is turned by so many seconds.
     Step(u64),
+    /// Every job goes on to its end.
+    Jobs,
     Exchange(Exchange),
 }
 
@@ -57,6 +60,10 @@ fn parse(name: &str, text: &str) -> Vec<Part> {
             parts.push(Part::Step(
                 seconds.unwrap_or_else(|| panic!("{name}: {line}")),
             ));
+            continue;
+        }
+        if line == "@ jobs" {
+            parts.push(Part::Jobs);
             continue;
         }
         let Some(request) = line.strip_prefix("> ") else {
@@ -279,6 +286,10 @@ fn replay(name: &str, text: &str, kind: Kind, covered: &mut BTreeSet<&'static st
             Part::Step(seconds) => {
                 replay.world.advance(seconds);
                 writeln!(out, "@ +{seconds}s").unwrap();
+            }
+            Part::Jobs => {
+                replay.world.work();
+                writeln!(out, "@ jobs").unwrap();
             }
             Part::Exchange(exchange) => replay.exchange(&exchange, &mut out, covered),
         }

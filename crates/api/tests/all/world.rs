@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Runtime;
+use workgraph_api::runner::{Gone, Taken};
 use workgraph_api::seams::NoEntropy;
 use workgraph_api::{Api, Clock, Entropy, Parts, Reply, Request, Settings};
 use workgraph_auth::{
@@ -21,7 +22,7 @@ use workgraph_core::graph::{
     Changes, Committed, Event, GraphStore, Place, Seq, StoreError, View, ViewerKey, Want,
 };
 use workgraph_core::registry::{Kind as Fields, Type, rel};
-use workgraph_core::resources::{project, story, team, user};
+use workgraph_core::resources::{job, project, story, team, user};
 use workgraph_core::rules::membership;
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
@@ -388,6 +389,19 @@ impl World {
         self.runtime.block_on(future)
     }
 
+    /// Lets every job go on to its end; says how many steps that took.
+    pub(crate) fn work(&self) -> usize {
+        let mut steps = 0;
+        while let Taken::Job(mut held) = self.run(self.api.take_up()).unwrap() {
+            while let Gone::On(next) = self.run(self.api.go_on(&held)).unwrap() {
+                held = next;
+                steps += 1;
+            }
+            steps += 1;
+        }
+        steps
+    }
+
     /// All that was committed after this one.
     pub(crate) fn events(&self, after: u64) -> Vec<Event> {
         self.run(self.graph.events(after, 100_000)).unwrap()
@@ -688,6 +702,13 @@ fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     put("coarse", options[0]);
     put("vesicular", options[1]);
     put("grain_in_quarry", f.field_on(grain, quarry, basalt));
+    for (name, home, who) in [("ada_job", orchid, ada), ("bob_job", basalt, bob)] {
+        let gid = f.node(Type::Job, Some(home), |draft, _| {
+            draft.set(job::CREATED_BY, who);
+            draft.set(job::STATUS, "succeeded");
+        });
+        put(name, gid);
+    }
 }
 
 fn names_of(names: &BTreeMap<String, Gid>, name: &str) -> Gid {
@@ -743,6 +764,7 @@ pub(crate) fn is_orchid(name: &str) -> bool {
             | "coarse"
             | "vesicular"
             | "grain_in_quarry"
+            | "bob_job"
     )
 }
 

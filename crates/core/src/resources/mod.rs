@@ -2,6 +2,7 @@
 pub mod custom_field;
 pub mod custom_field_setting;
 pub mod enum_option;
+pub mod job;
 pub mod membership;
 pub mod project;
 pub mod section;
@@ -34,6 +35,7 @@ pub static ALL: &[&Resource] = &[
     &custom_field::CUSTOM_FIELD,
     &enum_option::ENUM_OPTION,
     &custom_field_setting::CUSTOM_FIELD_SETTING,
+    &job::JOB,
 ];
 
 /// The declaration of a type.
@@ -55,6 +57,7 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::CustomField => &custom_field::CUSTOM_FIELD,
         Type::EnumOption => &enum_option::ENUM_OPTION,
         Type::CustomFieldSetting => &custom_field_setting::CUSTOM_FIELD_SETTING,
+        Type::Job => &job::JOB,
     }
 }
 

@@ -129,14 +129,27 @@ pub fn join_project(work: &mut Work<'_>, who: Gid, place: Gid, home: Gid, level:
 }
 
 /// A new project with its first section; the creator is its owner unless the draft names another.
-pub fn found_project(work: &mut Work<'_>, mut draft: crate::draft::Draft, creator: Gid) -> Gid {
+pub fn found_project(work: &mut Work<'_>, draft: crate::draft::Draft, creator: Gid) -> Gid {
+    let home = draft.home;
+    let gid = found_bare_project(work, draft, creator);
+    if let Some(home) = home {
+        add_section(work, gid, home, "Untitled section", Place::Last);
+    }
+    gid
+}
+
+/// A new project without a section yet.
+pub fn found_bare_project(
+    work: &mut Work<'_>,
+    mut draft: crate::draft::Draft,
+    creator: Gid,
+) -> Gid {
     draft.set(project::CREATED_AT, work.now);
     draft.set(project::MODIFIED_AT, work.now);
     draft.set(project::CREATED_BY, creator);
     let home = draft.home;
     let gid = work.create(&draft, home);
     if let Some(home) = home {
-        add_section(work, gid, home, "Untitled section", Place::Last);
         join_project(work, creator, gid, home, Level::Admin);
     }
     work.link(gid, rel::PROJECT_FOLLOWERS, creator, Place::Rank(0), None);

@@ -1,0 +1,194 @@
+//! The runner of jobs: takes one up, and takes step after step until it is at its end.
+//!
+//! What a step does is in core; here is the order of load, step and commit. Whoever calls this
+//! decides when, and how many jobs go on at the same time. A runner can stop or die between any
+//! two lines: the job then waits for the end of its lease.
+use crate::pipeline::Api;
+use workgraph_core::Gid;
+use workgraph_core::fault::Fault;
+use workgraph_core::graph::{StoreError, ViewerKey, Want};
+use workgraph_core::jobs::{self, Held, Stepped};
+use workgraph_core::registry::rel;
+use workgraph_core::time::Time;
+
+/// How often a step that conflicts is decided again before its job fails.
+const ATTEMPTS: usize = 8;
+/// How many jobs at the head of the queue are looked at.
+const HEADS: usize = 64;
+
+/// What there is to do.
+#[derive(Debug)]
+pub enum Taken {
+    /// This job, until its lease ends.
+    Job(Box<Held>),
+    /// Nothing before this time, or before another job is started.
+    Later(Option<Time>),
+}
+
+/// What a step led to.
+#[derive(Debug)]
+pub enum Gone {
+    /// The job goes on.
+    On(Box<Held>),
+    /// The job is at its end.
+    Ended,
+    /// Somebody else has the job.
+    Lost,
+}
+
+impl Api {
+    /// Takes up the job that has waited longest.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn take_up(&self) -> Result<Taken, String> {
+        let now = self.time();
+        for (job, queue, from) in self.waiting().await? {
+            if from > now {
+                return Ok(Taken::Later(Some(from)));
+            }
+            let Some(held) = self.job(job, queue).await? else {
+                continue;
+            };
+            let stepped = held.claim(now).map_err(|e| e.to_string())?;
+            if let Gone::On(held) = self.settle(stepped).await? {
+                return Ok(Taken::Job(held));
+            }
+        }
+        Ok(Taken::Later(None))
+    }
+
+    /// Takes the next step of a job.
+    ///
+    /// # Errors
+    /// When the store fails; the job can go on when its lease has ended.
+    pub async fn go_on(&self, held: &Held) -> Result<Gone, String> {
+        for _ in 0..ATTEMPTS {
+            let stepped = match self.next(held).await {
+                Ok(stepped) => stepped,
+                Err(Stop::Store(why)) => return Err(why),
+                Err(Stop::Fault(fault)) => return self.fail(held, &fault.message).await,
+            };
+            match self.settle(stepped).await? {
+                Gone::Lost => {}
+                gone => return Ok(gone),
+            }
+            // Another has the job, or something that the step relied on is no longer so.
+            let now = self.job(held.gid(), held.queue).await?;
+            if now.is_none_or(|now| now.node.version != held.node.version) {
+                return Ok(Gone::Lost);
+            }
+        }
+        self.fail(held, "What was worked on kept changing.").await
+    }
+
+    /// Gives back what a runner that is known to be dead held, so that its jobs go on at once.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn take_back(&self) -> Result<(), String> {
+        let now = self.time();
+        for (job, queue, from) in self.waiting().await? {
+            if from > now
+                && let Some(held) = self.job(job, queue).await?
+            {
+                let released = held.release(now).map_err(|e| e.to_string())?;
+                self.settle(released).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The jobs that are not at their end, each with its queue and when it may be taken up.
+    async fn waiting(&self) -> Result<Vec<(Gid, Gid, Time)>, String> {
+        let want = nobody().into(jobs::queue(), rel::QUEUE, HEADS);
+        let view = self.graph.load(&want).await.map_err(|e| e.to_string())?;
+        let Some(queue) = view.resolve(&jobs::queue()) else {
+            return Ok(Vec::new());
+        };
+        let edges = view.sources(queue, rel::QUEUE).iter();
+        Ok(edges
+            .map(|e| (e.src, queue, Time::from_millis(e.rank)))
+            .collect())
+    }
+
+    /// A job as it is now; one whose record cannot be read is passed over, and logged.
+    async fn job(&self, gid: Gid, queue: Gid) -> Result<Option<Held>, String> {
+        let view = self.graph.load(&nobody().node(gid)).await;
+        let view = view.map_err(|e| e.to_string())?;
+        let Some(node) = view.node(gid) else {
+            return Ok(None);
+        };
+        let held = Held::read(node, queue, self.time());
+        if let Err(fault) = &held {
+            tracing::error!(job = gid.get(), why = fault.message, "a job is unreadable");
+        }
+        Ok(held.ok())
+    }
+
+    async fn next(&self, held: &Held) -> Result<Stepped, Stop> {
+        let view = self.graph.load(&held.needs()?).await?;
+        let more = match held.more(&view)? {
+            Some(want) => Some(self.graph.load(&want).await?),
+            None => None,
+        };
+        let mint = || self.fresh();
+        Ok(held.step(&view, more.as_ref(), self.time(), &mint)?)
+    }
+
+    async fn fail(&self, held: &Held, why: &str) -> Result<Gone, String> {
+        tracing::warn!(job = held.gid().get(), why, "a job failed");
+        let failed = held.fail(self.time(), why).map_err(|e| e.to_string())?;
+        self.settle(failed).await
+    }
+
+    /// Commits what a step came to.
+    async fn settle(&self, stepped: Stepped) -> Result<Gone, String> {
+        if let Some(changes) = stepped.changes {
+            match self.graph.commit(changes).await {
+                Ok(_) => {}
+                Err(StoreError::Conflict) => return Ok(Gone::Lost),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(if stepped.ended {
+            Gone::Ended
+        } else {
+            Gone::On(Box::new(stepped.held))
+        })
+    }
+
+    fn time(&self) -> Time {
+        Time::from_system(self.clock.now())
+    }
+}
+
+/// A want of the runner's own, which looks at nothing but jobs.
+fn nobody() -> Want {
+    const NOBODY: Gid = match Gid::new(1) {
+        Some(gid) => gid,
+        None => unreachable!(),
+    };
+    Want::of(ViewerKey {
+        user: NOBODY,
+        service: None,
+    })
+}
+
+/// Why a step was not taken.
+enum Stop {
+    Fault(Fault),
+    Store(String),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error.to_string())
+    }
+}

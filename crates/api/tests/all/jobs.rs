@@ -1,0 +1,456 @@
+//! Jobs: whatever stops a runner, the work is done once and whole; never more than five at a time.
+use crate::world::{Answer, KINDS, Kind, World};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use workgraph_api::runner::{Gone, Taken};
+use workgraph_core::Gid;
+use workgraph_core::graph::{GraphStore, Guard, StoreError, ViewerKey, Want};
+use workgraph_core::jobs::{self, DEADLINE_MS, Held, LEASE_MS, Stepped};
+use workgraph_core::registry::rel;
+use workgraph_core::time::Time;
+use workgraph_testkit::Fixture;
+
+/// A project with sections, tasks three levels deep, and dependencies between them.
+fn forest(f: &mut Fixture, orchid: Gid, ada: Gid, tasks: usize) -> Gid {
+    let project = f.project(orchid, "Forest", ada);
+    let mut sections = vec![f.section_in(project)];
+    sections.push(f.section(project, orchid, "Clearing"));
+    sections.push(f.section(project, orchid, "Empty"));
+    let mut before: Option<Gid> = None;
+    for n in 0..tasks {
+        let section = sections[n % 2];
+        let task = f.task_in(section, &format!("tree {n}"), ada);
+        if let Some(before) = before.filter(|_| n % 3 == 0) {
+            f.link(
+                task,
+                rel::DEPENDS,
+                before,
+                workgraph_core::graph::Place::Rank(0),
+                None,
+            );
+        }
+        for m in 0..n % 4 {
+            let branch = f.subtask(task, &format!("branch {n}.{m}"), ada);
+            if m == 1 {
+                let leaf = f.subtask(branch, &format!("leaf {n}.{m}"), ada);
+                f.link(
+                    leaf,
+                    rel::DEPENDS,
+                    task,
+                    workgraph_core::graph::Place::Rank(0),
+                    None,
+                );
+            }
+        }
+        before = Some(task);
+    }
+    project
+}
+
+fn world(kind: Kind, tasks: usize) -> World {
+    World::build(kind, Default::default(), |f, names| {
+        let project = forest(f, names["orchid"], names["ada"], tasks);
+        names.insert("forest".to_owned(), project);
+    })
+}
+
+/// Everything in a project, as lines: sections, tasks in order, subtasks below them, what they wait for.
+fn lines(world: &World, project: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let sections = world.get("ada", &format!("/projects/{project}/sections"));
+    for section in sections.json["data"].as_array().unwrap() {
+        out.push(format!("# {}", section["name"].as_str().unwrap()));
+        let list = format!("/sections/{}/tasks", section["gid"].as_str().unwrap());
+        below(world, &list, 0, &mut out);
+    }
+    out
+}
+
+fn below(world: &World, list: &str, depth: usize, out: &mut Vec<String>) {
+    let mut offset = String::new();
+    loop {
+        let page = world.get(
+            "ada",
+            &format!("{list}?limit=100&opt_fields=name,dependencies,num_subtasks{offset}"),
+        );
+        for task in page.json["data"].as_array().unwrap() {
+            let mut waits = Vec::new();
+            for on in task["dependencies"].as_array().unwrap() {
+                let on = world.get("ada", &format!("/tasks/{}", on["gid"].as_str().unwrap()));
+                waits.push(on.json["data"]["name"].as_str().unwrap().to_owned());
+            }
+            let name = task["name"].as_str().unwrap();
+            out.push(format!("{}{name} {waits:?}", "  ".repeat(depth)));
+            if task["num_subtasks"] != 0 {
+                let list = format!("/tasks/{}/subtasks", task["gid"].as_str().unwrap());
+                below(world, &list, depth + 1, out);
+            }
+        }
+        match page.next() {
+            Some(next) => offset = format!("&offset={next}"),
+            None => return,
+        }
+    }
+}
+
+fn duplicate(world: &World, token: &str) -> Answer {
+    let forest = world.gid("forest");
+    world.post(
+        token,
+        &format!("/projects/{forest}/duplicate"),
+        json!({"name": "Copy", "team": world.gid("gardeners").to_string(),
+            "include": "task_subtasks,task_dependencies"}),
+    )
+}
+
+fn new_project(job: &Answer) -> String {
+    job.json["data"]["new_project"]["gid"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+fn status(world: &World, job: &str) -> String {
+    let job = world.get("ada", &format!("/jobs/{job}"));
+    job.json["data"]["status"].as_str().unwrap().to_owned()
+}
+
+/// Takes a job up and so many steps of it; then the runner is gone.
+fn die_after(world: &World, steps: usize) -> bool {
+    let Taken::Job(mut held) = world.run(world.api.take_up()).unwrap() else {
+        return false;
+    };
+    for _ in 0..steps {
+        match world.run(world.api.go_on(&held)).unwrap() {
+            Gone::On(next) => held = next,
+            Gone::Ended | Gone::Lost => return false,
+        }
+    }
+    true
+}
+
+#[test]
+fn a_copy_is_its_original_whatever_its_size() {
+    for (kind, tasks) in [
+        (Kind::Memory, 0),
+        (Kind::Memory, 1),
+        (Kind::Memory, 99),
+        (Kind::Sqlite, 250),
+    ] {
+        let world = world(kind, tasks);
+        let job = duplicate(&world, "ada");
+        assert_eq!(job.status, 201, "{}", job.text);
+        assert_eq!(status(&world, &job.gid()), "not_started");
+        world.work();
+        assert_eq!(status(&world, &job.gid()), "succeeded");
+        let original = lines(&world, &world.gid("forest").to_string());
+        assert_eq!(lines(&world, &new_project(&job)), original, "{tasks} tasks");
+    }
+}
+
+#[test]
+fn a_task_with_more_subtasks_than_a_step_holds_is_copied_whole() {
+    let world = World::build(Kind::Memory, Default::default(), |f, names| {
+        let (orchid, ada) = (names["orchid"], names["ada"]);
+        let project = f.project(orchid, "Forest", ada);
+        let wide = f.task_in(f.section_in(project), "wide", ada);
+        for n in 0..1234 {
+            let sub = f.subtask(wide, &format!("sub {n}"), ada);
+            if n % 100 == 0 {
+                f.subtask(sub, "leaf", ada);
+            }
+        }
+        names.insert("forest".to_owned(), project);
+    });
+    let job = duplicate(&world, "ada");
+    world.work();
+    let original = lines(&world, &world.gid("forest").to_string());
+    assert_eq!(original.len(), 1 + 1 + 1234 + 13);
+    assert_eq!(lines(&world, &new_project(&job)), original);
+}
+
+/// A crash after every number of checkpoints: the next runner goes on where the last commit ended.
+#[test]
+fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
+    for kind in KINDS {
+        let mut points = 0;
+        for steps in 0.. {
+            let world = world(kind, 130);
+            let job = duplicate(&world, "ada");
+            if !die_after(&world, steps) {
+                break;
+            }
+            points += 1;
+            assert!(
+                matches!(world.run(world.api.take_up()), Ok(Taken::Later(Some(_)))),
+                "leased"
+            );
+            world.advance(31);
+            // The second runner dies too, one step later.
+            die_after(&world, 1);
+            world.advance(31);
+            world.work();
+            assert_eq!(status(&world, &job.gid()), "succeeded");
+            let original = lines(&world, &world.gid("forest").to_string());
+            assert_eq!(
+                lines(&world, &new_project(&job)),
+                original,
+                "died after {steps} steps"
+            );
+        }
+        assert!(points > 5, "{points} points");
+    }
+}
+
+/// What a step of this job would write, without writing it.
+async fn prepared(store: &dyn GraphStore, world: &World, held: &Held) -> Stepped {
+    let view = store.load(&held.needs().unwrap()).await.unwrap();
+    let more = match held.more(&view).unwrap() {
+        Some(want) => Some(store.load(&want).await.unwrap()),
+        None => None,
+    };
+    let mint = || world.api.fresh();
+    held.step(&view, more.as_ref(), now(world), &mint).unwrap()
+}
+
+fn now(world: &World) -> Time {
+    Time::from_system(workgraph_api::Clock::now(&*world.clock))
+}
+
+/// Two runners: the first is slow, its lease ends, the second takes over, and then the first wakes
+/// with its step ready. `fenced` says whether its changes keep the guard of the version.
+fn slow_and_late(kind: Kind, fenced: bool) -> (Result<(), StoreError>, Vec<String>, Vec<String>) {
+    let world = world(kind, 130);
+    let job = duplicate(&world, "ada");
+    let Ok(Taken::Job(mut held)) = world.run(world.api.take_up()) else {
+        panic!("a job waits");
+    };
+    // On to the tasks, where a step makes something.
+    let Gone::On(next) = world.run(world.api.go_on(&held)).unwrap() else {
+        panic!("there is more");
+    };
+    held = next;
+    let stepped = world.run(prepared(&*world.graph, &world, &held));
+    let mut changes = stepped.changes.unwrap();
+    world.advance(31);
+    die_after(&world, 1);
+    if !fenced {
+        let version = |g: &Guard| matches!(g, Guard::Version(gid, _) if *gid == held.gid());
+        changes.guards.retain(|g| !version(g));
+    }
+    let late = world.run(world.graph.commit(changes)).map(drop);
+    world.advance(31);
+    world.work();
+    let original = lines(&world, &world.gid("forest").to_string());
+    (late, lines(&world, &new_project(&job)), original)
+}
+
+#[test]
+fn the_write_of_a_runner_whose_lease_ended_is_refused() {
+    for kind in KINDS {
+        let (late, copy, original) = slow_and_late(kind, true);
+        assert_eq!(late, Err(StoreError::Conflict));
+        assert_eq!(copy, original);
+    }
+}
+
+/// The broken twin: without the fence the late write is taken, and the copy is wrong.
+#[test]
+fn without_the_fence_the_late_write_spoils_the_copy() {
+    let (late, copy, original) = slow_and_late(Kind::Memory, false);
+    assert_eq!(late, Ok(()));
+    assert_ne!(copy, original);
+}
+
+#[test]
+fn the_sixth_job_is_429_until_one_ends_and_polling_goes_on() {
+    for kind in KINDS {
+        let world = world(kind, 3);
+        let first = duplicate(&world, "ada");
+        for _ in 0..4 {
+            assert_eq!(duplicate(&world, "ada").status, 201);
+        }
+        let sixth = duplicate(&world, "ada");
+        assert_eq!(sixth.status, 429, "{}", sixth.text);
+        let wait = sixth
+            .headers
+            .iter()
+            .find(|(n, _)| *n == "Retry-After")
+            .unwrap();
+        assert!((1..=60).contains(&wait.1.parse::<u32>().unwrap()));
+        assert_eq!(duplicate(&world, "mel").status, 201, "each user has five");
+        assert_eq!(
+            world.get("ada", &format!("/jobs/{}", first.gid())).status,
+            200
+        );
+        assert_eq!(world.get("ada", "/users/me").status, 200);
+        // One comes to its end.
+        let Ok(Taken::Job(mut held)) = world.run(world.api.take_up()) else {
+            panic!("jobs wait");
+        };
+        while let Gone::On(next) = world.run(world.api.go_on(&held)).unwrap() {
+            held = next;
+        }
+        assert_eq!(duplicate(&world, "ada").status, 201);
+        assert_eq!(duplicate(&world, "ada").status, 429);
+    }
+}
+
+/// How many jobs of a user are not at their end, as the store has it.
+async fn active(store: &dyn GraphStore, user: Gid) -> usize {
+    let key = ViewerKey {
+        user,
+        service: None,
+    };
+    let view = store
+        .load(&Want::of(key).into(user, rel::ACTIVE, 100))
+        .await
+        .unwrap();
+    view.sources(user, rel::ACTIVE).len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Starts, steps, deaths and passing time in any order.
+    #[test]
+    fn never_more_than_five_jobs_of_a_user(acts in prop::collection::vec(0u8..6, 1..40)) {
+        let world = world(Kind::Memory, 3);
+        let ada = world.gid("ada");
+        let mut held: Vec<Held> = Vec::new();
+        for act in acts {
+            match act {
+                0..=2 => {
+                    let before = world.run(active(&*world.graph, ada));
+                    let status = duplicate(&world, "ada").status;
+                    prop_assert_eq!(status, if before < 5 { 201 } else { 429 });
+                }
+                3 => if let Taken::Job(job) = world.run(world.api.take_up()).unwrap() {
+                    held.push(*job);
+                },
+                4 => if let Some(job) = held.pop()
+                    && let Gone::On(job) = world.run(world.api.go_on(&job)).unwrap()
+                {
+                    held.insert(0, *job);
+                },
+                _ => world.advance(20),
+            }
+            prop_assert!(world.run(active(&*world.graph, ada)) <= 5);
+        }
+    }
+}
+
+/// Threads that all start jobs at once, on the store that has real writers.
+#[test]
+fn of_many_threads_that_start_jobs_five_succeed() {
+    let world = Arc::new(world(Kind::Sqlite, 3));
+    for _ in 0..5 {
+        let answers: Vec<u16> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..12)
+                .map(|_| {
+                    let request = {
+                        let forest = world.gid("forest");
+                        let body = json!({"data": {"name": "Copy", "team": world.gid("gardeners").to_string()}});
+                        world.request("ada", "POST", &format!("/projects/{forest}/duplicate"), body.to_string())
+                    };
+                    let api = &world.api;
+                    scope.spawn(move || {
+                        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                        runtime.block_on(api.handle(request)).status
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        assert_eq!(
+            answers.iter().filter(|s| **s == 201).count(),
+            5,
+            "{answers:?}"
+        );
+        assert_eq!(
+            answers.iter().filter(|s| **s == 429).count(),
+            7,
+            "{answers:?}"
+        );
+        world.work();
+    }
+}
+
+#[test]
+fn a_job_that_is_not_done_in_time_has_failed_and_frees_its_place() {
+    let world = world(Kind::Memory, 3);
+    let job = duplicate(&world, "ada");
+    die_after(&world, 1);
+    world.advance(DEADLINE_MS as u64 / 1000);
+    world.work();
+    assert_eq!(status(&world, &job.gid()), "failed");
+    assert_eq!(world.run(active(&*world.graph, world.gid("ada"))), 0);
+    assert!(LEASE_MS < DEADLINE_MS && jobs::RENEW_MS < LEASE_MS);
+}
+
+#[test]
+fn a_job_fails_when_its_original_or_its_copy_is_deleted() {
+    for copy in [false, true] {
+        let world = world(Kind::Memory, 3);
+        let job = duplicate(&world, "ada");
+        die_after(&world, 1);
+        let gone = if copy {
+            new_project(&job)
+        } else {
+            world.gid("forest").to_string()
+        };
+        let gone = world.call("ada", "DELETE", &format!("/projects/{gone}"), &Value::Null);
+        assert_eq!(gone.status, 200);
+        world.advance(31);
+        world.work();
+        assert_eq!(status(&world, &job.gid()), "failed");
+    }
+}
+
+#[test]
+fn what_a_job_makes_is_in_the_journal_like_any_change() {
+    let world = world(Kind::Memory, 7);
+    let before = world.events(0).len() as u64;
+    duplicate(&world, "ada");
+    world.work();
+    let mut made = 0;
+    for event in world.events(before) {
+        assert_eq!(event.actor, Some(world.gid("ada")));
+        use workgraph_core::graph::Action;
+        use workgraph_core::registry::Type;
+        for fact in event.facts {
+            assert_ne!(fact.ty, Type::Job, "jobs are nobody's news");
+            made +=
+                usize::from(fact.ty == Type::Task && matches!(fact.action, Action::Added { .. }));
+        }
+    }
+    let original = lines(&world, &world.gid("forest").to_string());
+    assert_eq!(
+        made,
+        original.iter().filter(|l| !l.starts_with('#')).count()
+    );
+}
+
+#[test]
+fn a_service_account_has_jobs_of_its_own() {
+    let world = world(Kind::Memory, 3);
+    let job = duplicate(&world, "robot");
+    assert_eq!(job.status, 201, "{}", job.text);
+    world.work();
+    let read = world.get("robot", &format!("/jobs/{}", job.gid()));
+    assert_eq!(read.json["data"]["status"], "succeeded", "{}", read.text);
+    assert_eq!(
+        world.get("ada", &format!("/jobs/{}", job.gid())).status,
+        403
+    );
+}
+
+#[test]
+fn a_dead_runners_jobs_are_taken_back_at_once_when_it_is_known_to_be_dead() {
+    let world = world(Kind::Sqlite, 130);
+    let job = duplicate(&world, "ada");
+    die_after(&world, 2);
+    world.run(world.api.take_back()).unwrap();
+    world.work();
+    assert_eq!(status(&world, &job.gid()), "succeeded");
+}

@@ -1,0 +1,53 @@
+//! Jobs: long work that goes on after the request that asked for it.
+use super::{GID, RESOURCE_TYPE};
+use crate::registry::{Field, One, Opaque, Resource, Type};
+use crate::rich::Flavor;
+
+/// What jobs do.
+pub const SUBTYPES: &[&str] = &["duplicate_task", "duplicate_project"];
+/// Where a job stands.
+pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "failed"];
+
+/// What it does.
+pub const SUBTYPE: Field<str> = Field::word("resource_subtype", SUBTYPES, "\"duplicate_task\"")
+    .compact()
+    .doc("What the job does.");
+/// Where it stands.
+pub const STATUS: Field<str> = Field::word("status", STATUSES, "\"not_started\"")
+    .compact()
+    .doc("Where the job stands.");
+/// The task it makes.
+pub const NEW_TASK: Field<One> = Field::inline("new_task", &[Type::Task])
+    .compact()
+    .needs(&["tasks:read"])
+    .doc("The task it makes; whole when the job has succeeded.");
+/// The project it makes.
+pub const NEW_PROJECT: Field<One> = Field::inline("new_project", &[Type::Project])
+    .compact()
+    .needs(&["projects:read"])
+    .doc("The project it makes; whole when the job has succeeded.");
+/// Who asked for it; not part of the public record.
+pub const CREATED_BY: Field<One> = Field::inline("created_by", &[Type::User]).opt_in();
+/// What is to be done, how far it is and by when: a [`Record`](crate::jobs::Record). Not part of
+/// the public record.
+pub const RECORD: Field<Opaque> = Field::json("job").opt_in();
+
+/// The declaration.
+pub static JOB: Resource = Resource {
+    ty: Type::Job,
+    name: "job",
+    path: "jobs",
+    noun: "job",
+    read_scope: "jobs:read",
+    flavor: Flavor::Description,
+    title: None,
+    subtype: true,
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        SUBTYPE.def,
+        STATUS.def,
+        NEW_TASK.def,
+        NEW_PROJECT.def,
+    ],
+};
