@@ -7,10 +7,11 @@ use crate::limits::Whose;
 use crate::office::Office;
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
+use workgraph_api::runner::Job;
 use workgraph_auth::ScopeSet;
 use workgraph_core::access::Role;
 use workgraph_core::registry::rel;
-use workgraph_core::resources::{membership, user, workspace};
+use workgraph_core::resources::{job, membership, user, workspace};
 use workgraph_core::time::Time;
 use workgraph_core::{Node, Type};
 
@@ -25,6 +26,10 @@ pub(crate) async fn run(office: &Office, what: Admin) -> Result<Value, String> {
         Admin::Team(what) => of_teams(office, what).await,
         Admin::Token(what) => of_tokens(office, what).await,
         Admin::Limits(what) => of_limits(office, what).await,
+        Admin::Jobs => {
+            let jobs = office.api.jobs().await?;
+            Ok(jobs.iter().map(show_job).collect())
+        }
         Admin::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
             let place = office.node(Type::Workspace, &workspace).await?;
             let (gid, id, secret) = office.create_service(&name, &place).await?;
@@ -33,6 +38,20 @@ pub(crate) async fn run(office: &Office, what: Admin) -> Result<Value, String> {
             )
         }
     }
+}
+
+fn show_job(job: &Job) -> Value {
+    let node = &job.held.node;
+    json!({
+        "gid": node.gid.to_string(),
+        "kind": node.get(job::SUBTYPE),
+        "status": node.get(job::STATUS),
+        "user": node.get(job::CREATED_BY).map(|g| g.to_string()),
+        "objects": job.held.record.made,
+        "free_from": job.from.to_string(),
+        "deadline": Time::from_millis(job.held.record.deadline).to_string(),
+        "work": job.held.record.plot,
+    })
 }
 
 fn show_workspace(node: &Node) -> Value {

@@ -102,6 +102,8 @@ pub(crate) enum Admin {
     /// The limits, in force from the next request on.
     #[command(subcommand)]
     Limits(LimitsCommand),
+    /// List the jobs that are not at their end.
+    Jobs,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]

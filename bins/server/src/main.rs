@@ -10,6 +10,7 @@ mod door;
 mod edge;
 mod folder;
 mod http;
+mod jobs;
 mod limits;
 mod listen;
 mod log;

@@ -39,6 +39,19 @@ pub(crate) struct Metrics {
     pub(crate) refused: AtomicU64,
     /// Requests that a deadline or a panic ended.
     pub(crate) faults: AtomicU64,
+    /// The work of jobs.
+    pub(crate) jobs: Jobs,
+}
+
+/// The work of jobs.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    /// Jobs in the hands of a worker.
+    pub(crate) running: AtomicI64,
+    /// Steps taken.
+    pub(crate) steps: AtomicU64,
+    /// Jobs that succeeded, and jobs that failed.
+    pub(crate) ended: [AtomicU64; 2],
 }
 
 impl Metrics {
@@ -55,6 +68,7 @@ impl Metrics {
             connections: AtomicI64::new(0),
             refused: AtomicU64::new(0),
             faults: AtomicU64::new(0),
+            jobs: Jobs::default(),
         }
     }
 
@@ -155,6 +169,24 @@ impl Metrics {
             line("counter", name, &rows);
         }
         line("gauge", "limiter_keys", &one(&limiter.tracked()));
+        line(
+            "gauge",
+            "jobs_running",
+            &one(&self.jobs.running.load(Relaxed)),
+        );
+        line(
+            "counter",
+            "job_steps_total",
+            &one(&self.jobs.steps.load(Relaxed)),
+        );
+        let outcomes = ["succeeded", "failed"].iter().zip(&self.jobs.ended);
+        let rows: Vec<_> = outcomes
+            .map(|(name, count)| {
+                let count = count.load(Relaxed);
+                (format!("{{outcome=\"{name}\"}}"), count.to_string())
+            })
+            .collect();
+        line("counter", "jobs_ended_total", &rows);
         for (name, value) in store {
             line("gauge", name, &one(value));
         }

@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use crate::office::Office;
 use crate::seams::{SystemEntropy, WallClock, hex, random};
 use crate::storage::Storage;
-use crate::{admin, demo, folder, listen, socket};
+use crate::{admin, demo, folder, jobs, listen, socket};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -118,12 +118,15 @@ pub(crate) async fn serve(
             "there is no admin socket, so `workgraph admin` works only while the server does not run"
         );
     }
+    let metrics = Arc::new(Metrics::new());
+    let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
+    jobs::start(&api, &clock, &metrics).await?;
     let edge = Arc::new(Edge {
         api,
         storage: Arc::clone(&base.storage),
         clock: Arc::clone(&base.clock),
         entropy: base.entropy.clone() as Arc<dyn Entropy>,
-        metrics: Arc::new(Metrics::new()),
+        metrics,
         http: config.http.clone(),
         log_requests: config.log.requests,
         own_metrics,

@@ -152,6 +152,11 @@ async fn commit(
                 for user in decision.accounts {
                     api.refresh_account(user).await.map_err(Failure::Server)?;
                 }
+                if call.operation.answer == Answer::Created(Type::Job)
+                    && let Some(ring) = api.bell.get()
+                {
+                    ring();
+                }
                 return Ok(decision.subject);
             }
             Err(StoreError::Conflict) => {}

@@ -11,7 +11,7 @@ use crate::route::{Match, Router};
 use crate::seams::{Clock, Entropy};
 use crate::settings::Settings;
 use crate::uses::Uses;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, digest};
 use workgraph_core::graph::{GraphStore, ViewerKey};
 use workgraph_core::time::Time;
@@ -31,6 +31,8 @@ pub struct Api {
     pub(crate) keys: RwLock<KeyRing>,
     pub(crate) mint: Mint,
     pub(crate) uses: Uses,
+    /// Called when a job was started.
+    pub(crate) bell: OnceLock<Box<dyn Fn() + Send + Sync>>,
     router: Router,
     replies: Replies,
 }
@@ -72,6 +74,7 @@ impl Api {
             uses: Uses::default(),
             router: Router::new(crate::operations::TABLES),
             replies: Replies::new(),
+            bell: OnceLock::new(),
         }
     }
 

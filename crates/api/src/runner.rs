@@ -30,13 +30,41 @@ pub enum Taken {
 pub enum Gone {
     /// The job goes on.
     On(Box<Held>),
-    /// The job is at its end.
-    Ended,
+    /// The job is at its end; true if it has succeeded.
+    Ended(bool),
     /// Somebody else has the job.
     Lost,
 }
 
+/// A job that is not at its end.
+#[derive(Debug)]
+pub struct Job {
+    /// The job.
+    pub held: Held,
+    /// When it may be taken up.
+    pub from: Time,
+}
+
 impl Api {
+    /// Says what to call when a job was started.
+    pub fn on_job(&self, ring: impl Fn() + Send + Sync + 'static) {
+        // Whoever came first has the bell; there is one set of workers.
+        let _second = self.bell.set(Box::new(ring));
+    }
+
+    /// The jobs that are not at their end.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn jobs(&self) -> Result<Vec<Job>, String> {
+        let mut jobs = Vec::new();
+        for (job, queue, from) in self.waiting().await? {
+            let held = self.job(job, queue).await?;
+            jobs.extend(held.map(|held| Job { held, from }));
+        }
+        Ok(jobs)
+    }
+
     /// Takes up the job that has waited longest.
     ///
     /// # Errors
@@ -152,7 +180,7 @@ impl Api {
             }
         }
         Ok(if stepped.ended {
-            Gone::Ended
+            Gone::Ended(stepped.held.record.error.is_none())
         } else {
             Gone::On(Box::new(stepped.held))
         })

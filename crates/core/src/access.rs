@@ -3,7 +3,10 @@ use crate::gid::Gid;
 use crate::graph::{Edge, StoreError};
 use crate::node::Node;
 use crate::registry::{Rel, Type, rel};
-use crate::resources::{custom_field, custom_field_setting, enum_option, job, membership, project, section, task, team, user_task_list};
+use crate::resources::{
+    custom_field, custom_field_setting, enum_option, job, membership, project, section, task, team,
+    user_task_list,
+};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

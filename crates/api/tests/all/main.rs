@@ -16,8 +16,8 @@ mod custom_fields;
 mod dependencies;
 mod escalation;
 mod golden;
-mod limits;
 mod jobs;
+mod limits;
 mod world;
 
 mod pagination;

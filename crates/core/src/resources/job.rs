@@ -19,12 +19,10 @@ pub const STATUS: Field<str> = Field::word("status", STATUSES, "\"not_started\""
 /// The task it makes.
 pub const NEW_TASK: Field<One> = Field::inline("new_task", &[Type::Task])
     .compact()
-    .needs(&["tasks:read"])
     .doc("The task it makes; whole when the job has succeeded.");
 /// The project it makes.
 pub const NEW_PROJECT: Field<One> = Field::inline("new_project", &[Type::Project])
     .compact()
-    .needs(&["projects:read"])
     .doc("The project it makes; whole when the job has succeeded.");
 /// Who asked for it; not part of the public record.
 pub const CREATED_BY: Field<One> = Field::inline("created_by", &[Type::User]).opt_in();
