@@ -214,11 +214,11 @@ impl Loader<'_> {
     }
 
     /// Keeps a node, unless a deeper reading of it is there already.
-    pub(crate) fn keep(&mut self, node: Node) {
+    pub(crate) fn keep(&mut self, node: Arc<Node>) {
         match self.view.nodes.get(&node.gid) {
             Some(held) if !held.is_head() || node.is_head() => {}
             _ => {
-                self.view.nodes.insert(node.gid, Arc::new(node));
+                self.view.nodes.insert(node.gid, node);
             }
         }
     }

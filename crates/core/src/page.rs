@@ -12,6 +12,7 @@ use crate::registry::{Dir, Rel, Type, rel};
 use crate::resources::{section, task};
 use crate::snapshot::{Depth, Found, Snapshot};
 use crate::time::Time;
+use std::sync::Arc;
 
 /// One row of a list before anything is decided about it.
 struct Row {
@@ -19,7 +20,7 @@ struct Row {
     key: Key,
     seq: Seq,
     edge: Option<Edge>,
-    node: Option<Node>,
+    node: Option<Arc<Node>>,
     /// Its edges in [`Chunk::out`].
     out: (usize, usize),
 }
@@ -189,7 +190,7 @@ fn admit(loader: &mut Loader<'_>, page: &Page, anchor: Gid, row: &Row) -> Result
         return Ok(true);
     }
     if let Some(node) = &row.node {
-        loader.keep(node.clone());
+        loader.keep(Arc::clone(node));
     }
     Ok(loader.level(row.gid)? > Level::None)
 }
@@ -237,7 +238,7 @@ impl Chunk {
         after: (i64, i64),
         limit: usize,
         how: How,
-        row: &dyn Fn(Edge, Option<Node>) -> Option<Row>,
+        row: &dyn Fn(Edge, Option<Arc<Node>>) -> Option<Row>,
     ) -> Result<(), StoreError> {
         let (Some(band), Depth::Full) = (how.band, how.depth) else {
             return snap.scan_in(dst, rel, after, limit, how.depth, &mut |edge, node| {
@@ -352,7 +353,7 @@ fn chunk(
     Ok(chunk)
 }
 
-fn given(edge: Edge, far: Gid, give: Give, key: Key, node: Option<Node>) -> Option<Row> {
+fn given(edge: Edge, far: Gid, give: Give, key: Key, node: Option<Arc<Node>>) -> Option<Row> {
     let gid = if give == Give::Far { far } else { edge.aux? };
     Some(Row {
         gid,
@@ -432,7 +433,7 @@ fn alphabetical(
     limit: usize,
 ) -> Result<Chunk, StoreError> {
     let mut all: Vec<Row> = Vec::new();
-    let mut take = |edge: Edge, node: Option<Node>| {
+    let mut take = |edge: Edge, node: Option<Arc<Node>>| {
         if let Some(n) = node {
             let [a, b, c] = folded(&n.title());
             all.push(Row {

@@ -8,6 +8,7 @@ use crate::graph::{Edge, Event, Seq, StoreError};
 use crate::index::Key;
 use crate::node::Node;
 use crate::registry::{Rel, Type};
+use std::sync::Arc;
 
 /// How much of a node is read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -24,7 +25,7 @@ pub enum Depth {
 #[derive(Debug)]
 pub enum Found {
     /// A row of the list: its edge, and its source in full.
-    Row(Edge, Node),
+    Row(Edge, Arc<Node>),
     /// An edge away from the source of the row before.
     Out(Edge),
 }
@@ -42,14 +43,14 @@ pub trait Snapshot {
     /// # Errors
     /// When the store fails.
     fn alias(&mut self, key: &str) -> Result<Option<Gid>, StoreError>;
-    /// A live node.
+    /// A live node, at least as deep as asked.
     ///
     /// # Errors
     /// When the store fails.
-    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Node>, StoreError>;
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, StoreError>;
     /// Edges from `src` with relations in `lo..=hi` to live nodes, in the order of (rel, dst),
-    /// each with its target as deep as asked. At depth [`Depth::Edge`] the targets are not looked
-    /// at: edges to nodes that are not live may be among them, and `seq` may be 0.
+    /// each with its target at least as deep as asked. At depth [`Depth::Edge`] the targets are not
+    /// looked at: edges to nodes that are not live may be among them, and `seq` may be 0.
     ///
     /// # Errors
     /// When the store fails.
@@ -59,7 +60,7 @@ pub trait Snapshot {
         lo: Rel,
         hi: Rel,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError>;
     /// The edge between two nodes, live or not.
     ///
@@ -77,7 +78,7 @@ pub trait Snapshot {
         after: i64,
         limit: usize,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError>;
     /// Edges into `dst` from live nodes that come after (rank, source), in that order.
     ///
@@ -90,7 +91,7 @@ pub trait Snapshot {
         after: (i64, i64),
         limit: usize,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError>;
     /// What [`Snapshot::scan_in`] finds at [`Depth::Full`], each row followed by what
     /// [`Snapshot::out`] finds from its source at [`Depth::Edge`] for the relations of `band`.
@@ -145,7 +146,7 @@ pub trait Snapshot {
         after: i64,
         limit: usize,
         depth: Depth,
-        each: &mut dyn FnMut(Gid, Seq, Option<Node>),
+        each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
     ) -> Result<(), StoreError>;
     /// Live nodes with a value of a custom field whose key is in `from..=to`, in the order of
     /// (key, node), after the given pair. [`crate::index`] says what the keys are. This is what

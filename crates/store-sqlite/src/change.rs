@@ -49,10 +49,12 @@ impl Transaction for Session<'_> {
             &*node.head,
             &*node.body,
         );
+        self.touched.push(node.gid);
         self.run(Sql::PutNode, params).map(drop).map_err(failed)
     }
 
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), StoreError> {
+        self.touched.push(gid);
         self.run(Sql::TrashNode, (gid.as_i64(), whole(seq)?))
             .map(drop)
             .map_err(failed)
@@ -68,6 +70,7 @@ impl Transaction for Session<'_> {
             seq,
             edge.aux.map(Gid::as_i64),
         );
+        self.touched.push(edge.src);
         self.run(Sql::PutEdge, params).map_err(failed)?;
         edge.aux
             .map_or(Ok(()), |aux| self.raise_floor(aux))
@@ -75,6 +78,7 @@ impl Transaction for Session<'_> {
     }
 
     fn drop_edge(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<bool, StoreError> {
+        self.touched.push(src);
         let gone = self
             .run(Sql::DropEdge, (src.as_i64(), rel.0, dst.as_i64()))
             .map_err(failed)?;

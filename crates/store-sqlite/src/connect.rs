@@ -35,6 +35,9 @@ pub struct Options {
     pub mmap_bytes: u64,
     /// Kibibytes of page cache, per connection.
     pub cache_kib: u32,
+    /// About how many bytes of nodes and edges that were read are remembered until a write touches
+    /// them; 0 remembers nothing.
+    pub records_bytes: usize,
 }
 
 impl Default for Options {
@@ -46,6 +49,7 @@ impl Default for Options {
             wal_limit_bytes: 64 << 20,
             mmap_bytes: 256 << 20,
             cache_kib: 1024,
+            records_bytes: 64 << 20,
         }
     }
 }

@@ -10,6 +10,7 @@ mod error;
 mod facts;
 mod oauth;
 mod readers;
+mod records;
 mod rows;
 mod schema;
 mod session;

@@ -6,12 +6,14 @@
 //! the way of ends it: a commit, and a log that is to start over.
 use crate::connect::{self, Files, Options};
 use crate::error::failed;
+use crate::records::{Records, State as Settled};
 use crate::session::Session;
 use crate::sql::Sql;
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use workgraph_core::graph::{Seq, StoreError};
+use workgraph_core::snapshot::Snapshot;
 
 /// Read connections. One is used by one thread at a time, from the first statement of a snapshot to
 /// the last, so a thread waits for one only while as many others are reading.
@@ -26,6 +28,8 @@ pub(crate) struct Readers {
     commits: AtomicU64,
     /// Snapshots may be kept.
     keeping: AtomicBool,
+    /// What was read of nodes.
+    pub(crate) records: Records,
 }
 
 #[derive(Debug, Default)]
@@ -48,8 +52,10 @@ struct Reader {
 struct Kept {
     /// The commits it is known to show.
     commits: u64,
-    /// The last commit it shows, once that was read.
-    seq: Option<Seq>,
+    /// The last commit it shows.
+    seq: Seq,
+    /// The state it shows, or one before it.
+    state: Settled,
 }
 
 impl Reader {
@@ -102,6 +108,7 @@ impl Readers {
             freed: Condvar::new(),
             commits: AtomicU64::new(0),
             keeping: AtomicBool::new(true),
+            records: Records::new(options.records_bytes),
         }
     }
 
@@ -150,24 +157,34 @@ impl Readers {
             Some(kept) if kept.commits == commits => kept,
             _ => {
                 reader.rest()?;
-                Session::new(&reader.conn)
-                    .run(Sql::Begin, [])
-                    .map_err(failed)?;
-                Kept { commits, seq: None }
+                self.begin(&reader.conn, commits)?
             }
         };
-        let mut session = Session::new(&reader.conn);
-        (session.reading, session.last) = (true, kept.seq);
+        let mut session = Session::reading(&reader.conn, &self.records, kept.state);
+        session.last = Some(kept.seq);
         let found = read(&mut session)?;
-        let seq = session.last;
         drop(session);
-        reader.snapshot = Some(Kept { commits, seq });
+        reader.snapshot = Some(kept);
         let newest = self.commits.load(Ordering::Acquire) == commits;
         if !newest || !self.keeping.load(Ordering::Acquire) {
             reader.rest()?;
         }
         loan.reader = Some(reader);
         Ok(found)
+    }
+
+    /// Takes the newest snapshot.
+    fn begin(&self, conn: &Connection, commits: u64) -> Result<Kept, StoreError> {
+        let state = self.records.state();
+        let mut session = Session::new(conn);
+        session.run(Sql::Begin, []).map_err(failed)?;
+        // The first read is what takes it.
+        let seq = session.seq()?;
+        Ok(Kept {
+            commits,
+            seq,
+            state,
+        })
     }
 
     /// Says that something was committed. It must be called before anything else that follows from
@@ -204,7 +221,6 @@ impl Readers {
 mod tests {
     use super::*;
     use crate::schema::migrate;
-    use workgraph_core::snapshot::Snapshot;
 
     fn readers() -> (Readers, Connection, std::path::PathBuf) {
         static NEXT: AtomicU64 = AtomicU64::new(0);

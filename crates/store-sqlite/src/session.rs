@@ -1,8 +1,13 @@
 //! A transaction on one connection: the snapshot that loading reads.
+mod known;
+
+use self::known::Known;
 use crate::error::failed;
+use crate::records::{Records, State};
 use crate::sql::Sql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
+use std::sync::Arc;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Edge, Seq, StoreError};
 use workgraph_core::index::Key;
@@ -25,6 +30,10 @@ pub(crate) struct Session<'c> {
     pub(crate) reading: bool,
     /// The last commit that a reading session shows, once it was read.
     pub(crate) last: Option<Seq>,
+    /// What is remembered of the state that a reading session shows.
+    known: Option<Known<'c>>,
+    /// Nodes that were changed, and nodes whose edges were.
+    pub(crate) touched: Vec<Gid>,
     /// The highest gid of a third party that is on record, once it was read.
     pub(crate) floor: Option<i64>,
 }
@@ -38,8 +47,27 @@ impl<'c> Session<'c> {
             tokens: false,
             reading: false,
             last: None,
+            known: None,
+            touched: Vec::new(),
             floor: None,
         }
+    }
+
+    /// A session that reads a state, and remembers what it reads.
+    pub(crate) fn reading(conn: &'c Connection, records: &'c Records, state: State) -> Self {
+        Self {
+            reading: true,
+            known: Some(Known { records, state }),
+            ..Self::new(conn)
+        }
+    }
+
+    fn read_node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, StoreError> {
+        let sql = by_depth(depth, Sql::NodeHead, Sql::NodeHead, Sql::NodeFull);
+        let found = self
+            .one(sql, [gid.as_i64()], |row| node(row, 1, gid, depth))
+            .map_err(failed)?;
+        Ok(found.flatten())
     }
 
     fn stmt(&mut self, sql: Sql) -> rusqlite::Result<&mut CachedStatement<'c>> {
@@ -89,7 +117,7 @@ impl<'c> Session<'c> {
         params: impl Params,
         depth: Depth,
         ends: impl Fn(Gid) -> (Gid, Rel, Gid),
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         let read = |row: &Row<'_>| {
             let far = gid(row, 0)?;
@@ -115,7 +143,7 @@ impl<'c> Session<'c> {
         params: impl Params,
         depth: Depth,
         far: impl Fn(&Edge) -> Gid,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         let read = |row: &Row<'_>| {
             let edge = edge(row)?;
@@ -196,7 +224,7 @@ fn edge(row: &Row<'_>) -> rusqlite::Result<Edge> {
 }
 
 /// The node whose columns start at `at`.
-fn node(row: &Row<'_>, at: usize, gid: Gid, depth: Depth) -> rusqlite::Result<Option<Node>> {
+fn node(row: &Row<'_>, at: usize, gid: Gid, depth: Depth) -> rusqlite::Result<Option<Arc<Node>>> {
     if depth == Depth::Edge {
         return Ok(None);
     }
@@ -208,14 +236,14 @@ fn node(row: &Row<'_>, at: usize, gid: Gid, depth: Depth) -> rusqlite::Result<Op
         Depth::Full => (seq(row, at + 3)?, text(row, at + 4)?),
         _ => (0, Box::default()),
     };
-    Ok(Some(Node {
+    Ok(Some(Arc::new(Node {
         gid,
         ty,
         home,
         version,
         head,
         body,
-    }))
+    })))
 }
 
 fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Box<str>> {
@@ -249,13 +277,11 @@ impl Snapshot for Session<'_> {
             .map_err(failed)
     }
 
-    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Node>, StoreError> {
-        let depth = depth.max(Depth::Head);
-        let sql = by_depth(depth, Sql::NodeHead, Sql::NodeHead, Sql::NodeFull);
-        let found = self
-            .one(sql, [gid.as_i64()], |row| node(row, 1, gid, depth))
-            .map_err(failed)?;
-        Ok(found.flatten())
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, StoreError> {
+        match self.known {
+            Some(known) => self.known_node(known, gid),
+            None => self.read_node(gid, depth.max(Depth::Head)),
+        }
     }
 
     fn out(
@@ -264,8 +290,20 @@ impl Snapshot for Session<'_> {
         lo: Rel,
         hi: Rel,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
+        if let Some(known) = self.known
+            && let Some(edges) = self.known_out(known, src)?
+        {
+            for edge in edges.iter().filter(|e| e.rel >= lo && e.rel <= hi) {
+                if depth == Depth::Edge {
+                    each(*edge, None);
+                } else if let Some(node) = self.known_node(known, edge.dst)? {
+                    each(*edge, Some(node));
+                }
+            }
+            return Ok(());
+        }
         if depth == Depth::Edge {
             let read = |row: &Row<'_>| {
                 let edge = Edge {
@@ -298,7 +336,7 @@ impl Snapshot for Session<'_> {
         after: i64,
         most: usize,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         let sql = by_depth(depth, Sql::ScanOutEdge, Sql::ScanOutHead, Sql::ScanOutFull);
         let params = (src.as_i64(), rel.0, after, limit(most));
@@ -312,11 +350,32 @@ impl Snapshot for Session<'_> {
         after: (i64, i64),
         most: usize,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
+        let known = self.known.filter(|_| depth > Depth::Edge);
+        if let Some(known) = known
+            && self.scan_known(known, (dst, rel), after, most, &mut |_, edge, node| {
+                each(edge, Some(node));
+                Ok(())
+            })?
+        {
+            return Ok(());
+        }
         let sql = by_depth(depth, Sql::ScanInEdge, Sql::ScanInHead, Sql::ScanInFull);
         let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
-        self.scan(sql, params, depth, |far| (far, rel, dst), each)
+        let known = known.filter(|_| depth == Depth::Full);
+        self.scan(
+            sql,
+            params,
+            depth,
+            |far| (far, rel, dst),
+            &mut |edge, node| {
+                if let (Some(known), Some(node)) = (known, &node) {
+                    known.keep(node);
+                }
+                each(edge, node);
+            },
+        )
     }
 
     fn scan_in_out(
@@ -328,20 +387,49 @@ impl Snapshot for Session<'_> {
         band: (Rel, Rel),
         each: &mut dyn FnMut(Found),
     ) -> Result<(), StoreError> {
+        let known = self.known;
+        if let Some(known) = known
+            && self.scan_known(
+                known,
+                (dst, rel),
+                after,
+                most,
+                &mut |session, edge, node| {
+                    each(Found::Row(edge, node));
+                    session.band(known, edge.src, band, &mut |edge| each(Found::Out(edge)))
+                },
+            )?
+        {
+            return Ok(());
+        }
         let mut rows = Vec::with_capacity(most.min(512));
         self.scan_in(dst, rel, after, most, Depth::Full, &mut |edge, node| {
             rows.extend(node.map(|node| (edge, node)));
         })?;
-        let params = (dst.as_i64(), rel.0, after.0, after.1, band.0.0, band.1.0);
+        // What is remembered is all edges of a node.
+        let (lo, hi) = if known.is_some() {
+            (0, u8::MAX)
+        } else {
+            (band.0.0, band.1.0)
+        };
+        let params = (dst.as_i64(), rel.0, after.0, after.1, lo, hi);
         let read = || -> rusqlite::Result<()> {
             let mut rows = rows.into_iter().peekable();
             let mut current = None;
+            let mut run = Vec::new();
+            let keep = |src: Option<Gid>, run: &mut Vec<Edge>| {
+                if let (Some(known), Some(src)) = (known, src) {
+                    known.keep_out(src, run);
+                }
+                run.clear();
+            };
             // The same list again, with sources that are not live, so each row comes by.
             let mut edges = self.stmt(Sql::OutOfIn)?.query(params)?;
             while rows.peek().is_some() || current.is_some() {
                 let Some(row) = edges.next()? else { break };
                 let src = gid(row, 0)?;
                 if current != Some(src) {
+                    keep(current, &mut run);
                     let found = rows.next_if(|(edge, _)| edge.src == src);
                     current = found.as_ref().map(|_| src);
                     let Some((edge, node)) = found else { continue };
@@ -349,20 +437,28 @@ impl Snapshot for Session<'_> {
                 }
                 if let Some(dst) = maybe_gid(row, 1)? {
                     let [rel, has_aux, has_rank, _] = row.get::<_, u32>(2)?.to_le_bytes();
-                    each(Found::Out(Edge {
+                    let aux = if has_aux == 0 {
+                        None
+                    } else {
+                        maybe_gid(row, 4)?
+                    };
+                    let edge = Edge {
                         src,
                         rel: Rel(rel),
                         dst,
                         rank: if has_rank == 0 { 0 } else { row.get(3)? },
-                        seq: 0,
-                        aux: if has_aux == 0 {
-                            None
-                        } else {
-                            maybe_gid(row, 4)?
-                        },
-                    }));
+                        seq: if known.is_some() { seq(row, 5)? } else { 0 },
+                        aux,
+                    };
+                    if known.is_some() {
+                        run.push(edge);
+                    }
+                    if edge.rel >= band.0 && edge.rel <= band.1 {
+                        each(Found::Out(edge));
+                    }
                 }
             }
+            keep(current, &mut run);
             Ok(())
         };
         read().map_err(failed)
@@ -396,7 +492,7 @@ impl Snapshot for Session<'_> {
         after: i64,
         most: usize,
         depth: Depth,
-        each: &mut dyn FnMut(Gid, Seq, Option<Node>),
+        each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         let sql = by_depth(
             depth,

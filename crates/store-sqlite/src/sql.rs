@@ -177,10 +177,14 @@ statements! {
     ScanInEdge = scan_in!("");
     ScanInHead = scan_in!(head_cols!());
     ScanInFull = scan_in!(full_cols!());
+    // Whatever is live: their nodes are remembered, and live if they are.
+    ScanInAll = "SELECT e.src, e.rank, e.seq, e.aux FROM edge e WHERE e.dst = ?1 AND e.rel = ?2 \
+        AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src LIMIT ?5";
+    OutAll = "SELECT e.rel, e.dst, e.rank, e.aux, e.seq FROM edge e WHERE e.src = ?1 ORDER BY e.rel, e.dst LIMIT ?2";
     // Goes with `ScanInFull`. No LIMIT: that would count edges, so the reading stops instead. The
     // outer index gives the order of sources, the inner primary key that of the edges of each. Most
     // edges have no rank and no aux: what says so costs less than reading both.
-    OutOfIn = "SELECT e.src, o.dst, o.rel | ((o.aux IS NOT NULL) << 8) | ((o.rank <> 0) << 16), o.rank, o.aux \
+    OutOfIn = "SELECT e.src, o.dst, o.rel | ((o.aux IS NOT NULL) << 8) | ((o.rank <> 0) << 16), o.rank, o.aux, o.seq \
         FROM edge e LEFT JOIN edge o ON o.src = e.src AND o.rel BETWEEN ?5 AND ?6 \
         WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src";
     ScanHomeEdge = scan_home!("");

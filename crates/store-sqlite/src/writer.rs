@@ -7,6 +7,7 @@ use crate::checkpoint::{self, Watch};
 use crate::connect::{self, Files, Options};
 use crate::error::OpenError;
 use crate::readers::Readers;
+use crate::records::Records;
 use crate::session::Session;
 use crate::sql::Sql;
 use crate::tokens::{Found, TokenChange};
@@ -166,7 +167,7 @@ impl Desk {
             Some(conn) => conn,
             None => open(&self.files, &self.options, &self.pages).map_err(|e| e.to_string())?,
         };
-        let done = write(&conn, jobs);
+        let done = write(&conn, &self.readers.records, jobs);
         // A connection that cannot leave its transaction is closed, and opened anew for the next batch.
         if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
             self.conn = Some(conn);
@@ -191,7 +192,7 @@ struct Changed {
 }
 
 /// One transaction with a savepoint for each job.
-fn write(conn: &Connection, jobs: &mut [Job]) -> Result<Changed, String> {
+fn write(conn: &Connection, records: &Records, jobs: &mut [Job]) -> Result<Changed, String> {
     let run = |session: &mut Session<'_>, sql| session.run(sql, []).map_err(|e| e.to_string());
     let mut session = Session::new(conn);
     run(&mut session, Sql::BeginImmediate)?;
@@ -209,7 +210,10 @@ fn write(conn: &Connection, jobs: &mut [Job]) -> Result<Changed, String> {
         }
         run(&mut session, Sql::Release)?;
     }
-    run(&mut session, Sql::Commit)?;
+    records.begin(&session.touched);
+    let committed = run(&mut session, Sql::Commit);
+    records.end(committed.is_err());
+    committed?;
     Ok(Changed {
         viewers: session.viewers,
         tokens: session.tokens,

@@ -43,7 +43,7 @@ fn memory() -> Connection {
 
 fn finish(conn: &Connection, jobs: Vec<Job>) -> Result<Changed, String> {
     let mut jobs = jobs;
-    let done = write(conn, &mut jobs);
+    let done = write(conn, &Records::new(0), &mut jobs);
     let failure = done.as_ref().err().cloned();
     if !conn.is_autocommit() {
         conn.execute_batch("ROLLBACK").unwrap();

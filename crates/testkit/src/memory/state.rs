@@ -1,6 +1,7 @@
 //! The graph in memory, and how a change to it is undone.
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included};
+use std::sync::Arc;
 use workgraph_core::gid::{GID_END, Gid};
 use workgraph_core::graph::{Edge, Event, Seq, StoreError};
 use workgraph_core::index::Key;
@@ -85,7 +86,7 @@ impl State {
         edge: &Edge,
         far: Gid,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> bool {
         let Some(held) = self.live(far) else {
             return false;
@@ -118,15 +119,15 @@ fn in_key(edge: &Edge) -> (Gid, Rel, i64, i64) {
 }
 
 /// As much of a node as is asked for.
-fn cut(node: &Node, depth: Depth) -> Option<Node> {
+fn cut(node: &Node, depth: Depth) -> Option<Arc<Node>> {
     match depth {
         Depth::Edge => None,
-        Depth::Head => Some(Node {
+        Depth::Head => Some(Arc::new(Node {
             version: 0,
             body: Box::default(),
             ..node.clone()
-        }),
-        Depth::Full => Some(node.clone()),
+        })),
+        Depth::Full => Some(Arc::new(node.clone())),
     }
 }
 
@@ -143,7 +144,7 @@ impl Snapshot for State {
             .filter(|gid| self.live(*gid).is_some()))
     }
 
-    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Node>, StoreError> {
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, StoreError> {
         Ok(self
             .live(gid)
             .and_then(|held| cut(&held.node, depth.max(Depth::Head))))
@@ -155,7 +156,7 @@ impl Snapshot for State {
         lo: Rel,
         hi: Rel,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         for edge in self.leaving(src, lo, hi) {
             if depth == Depth::Edge {
@@ -179,7 +180,7 @@ impl Snapshot for State {
         after: i64,
         limit: usize,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         let rest = self
             .leaving(src, rel, rel)
@@ -198,7 +199,7 @@ impl Snapshot for State {
         after: (i64, i64),
         limit: usize,
         depth: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         let rest = (
             Excluded((dst, rel, after.0, after.1)),
@@ -243,7 +244,7 @@ impl Snapshot for State {
         after: i64,
         limit: usize,
         depth: Depth,
-        each: &mut dyn FnMut(Gid, Seq, Option<Node>),
+        each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         let listed = |held: &&Held| {
             let node = &held.node;

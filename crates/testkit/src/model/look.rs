@@ -7,6 +7,7 @@ use workgraph_core::gid::Gid;
 use workgraph_core::graph::{
     Edge, Filter, Give, GraphStore, Listing, Page, Ref, Rows, View, ViewerKey, Want,
 };
+use workgraph_core::node::Node;
 use workgraph_core::plan;
 use workgraph_core::registry::{Dir, Rel, Type, rel};
 use workgraph_core::time::Time;
@@ -156,6 +157,21 @@ fn equal<T: PartialEq + Debug>(what: &str, left: &T, right: &T) -> Result<(), St
     }
 }
 
+/// Two readings of a node, as deep as the shallower one: a store may give more than was asked for.
+fn alike(left: Option<&Node>, right: Option<&Node>) -> (Option<Node>, Option<Node>) {
+    let shallow = [left, right].into_iter().flatten().any(Node::is_head);
+    let cut = |node: &Node| Node {
+        version: if shallow { 0 } else { node.version },
+        body: if shallow {
+            Box::default()
+        } else {
+            node.body.clone()
+        },
+        ..node.clone()
+    };
+    (left.map(cut), right.map(cut))
+}
+
 /// What is always read of the edges from a node.
 fn parts<'a>(edges: impl IntoIterator<Item = &'a Edge>) -> Vec<(Gid, i64, Option<Gid>)> {
     edges.into_iter().map(|e| (e.dst, e.rank, e.aux)).collect()
@@ -168,7 +184,8 @@ fn equal_views(world: &World, left: &View, right: &View) -> Result<(), String> {
     equal("found nodes", &left.found, &right.found)?;
     equal("rows", &left.rows, &right.rows)?;
     for gid in world.nodes.iter().map(|n| n.gid) {
-        equal("nodes", &left.node(gid), &right.node(gid))?;
+        let (one, other) = alike(left.node(gid), right.node(gid));
+        equal("nodes", &one, &other)?;
         equal("levels", &left.level(gid), &right.level(gid))?;
         for rel in (1..=16).map(Rel) {
             equal(

@@ -49,8 +49,8 @@ impl Snapshot for Deep {
     fn alias(&mut self, _: &str) -> Result<Option<Gid>, StoreError> {
         Ok(None)
     }
-    fn node(&mut self, gid: Gid, _: Depth) -> Result<Option<Node>, StoreError> {
-        Ok(Some(node_of(gid.as_i64())))
+    fn node(&mut self, gid: Gid, _: Depth) -> Result<Option<Arc<Node>>, StoreError> {
+        Ok(Some(Arc::new(node_of(gid.as_i64()))))
     }
     fn out(
         &mut self,
@@ -58,7 +58,7 @@ impl Snapshot for Deep {
         _: Rel,
         _: Rel,
         _: Depth,
-        _: &mut dyn FnMut(Edge, Option<Node>),
+        _: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Snapshot for Deep {
         _: i64,
         _: usize,
         _: Depth,
-        _: &mut dyn FnMut(Edge, Option<Node>),
+        _: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Snapshot for Deep {
         after: (i64, i64),
         limit: usize,
         _: Depth,
-        each: &mut dyn FnMut(Edge, Option<Node>),
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         // Ranks count from 0, so the keyset says where to go on.
         let (rows, first) = if rel == rel::SECTION_OF {
@@ -105,7 +105,7 @@ impl Snapshot for Deep {
                 seq: 1,
                 aux: None,
             };
-            each(edge, Some(node_of(first + rank)));
+            each(edge, Some(Arc::new(node_of(first + rank))));
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Snapshot for Deep {
         _: i64,
         _: usize,
         _: Depth,
-        _: &mut dyn FnMut(Gid, Seq, Option<Node>),
+        _: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         Ok(())
     }

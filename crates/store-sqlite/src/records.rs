@@ -1,0 +1,191 @@
+//! Nodes and the edges away from them as they were last read, kept until a write touches them.
+//!
+//! States of the graph are numbered. Before the writer commits, it takes what it touched out of the
+//! cache ([`Records::begin`]). A snapshot is of the state there was when it was taken, or of a newer
+//! one; it uses entries that were read in that state or before, for had anything touched them since
+//! they would be gone. And what it reads is kept only while no commit has begun since, so nothing is
+//! kept that a commit has outdated.
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::Edge;
+use workgraph_core::node::Node;
+
+/// Locks, so that threads seldom wait for one.
+const SHARDS: usize = 16;
+/// Nodes with more edges than this are not worth keeping whole.
+pub(crate) const EDGES_MAX: usize = 64;
+/// About what an entry takes besides the text of its node and its edges.
+const ENTRY: usize = 192;
+
+/// The number of a state.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct State(u64);
+
+/// All edges away from a node, live or not, in the order of (rel, dst).
+#[derive(Clone, Debug)]
+pub(crate) enum Out {
+    Few(Arc<[Edge]>),
+    /// More than [`EDGES_MAX`].
+    Many,
+}
+
+/// What is known of a gid, each part with the state it was read in.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    node: Option<(State, Arc<Node>)>,
+    out: Option<(State, Out)>,
+}
+
+impl Entry {
+    fn size(&self) -> usize {
+        let node = |(_, n): &(State, Arc<Node>)| n.head.len() + n.body.len();
+        let out = match &self.out {
+            Some((_, Out::Few(edges))) => std::mem::size_of_val(&**edges),
+            _ => 0,
+        };
+        ENTRY + self.node.as_ref().map_or(0, node) + out
+    }
+}
+
+/// Entries of two ages: when the young ones fill half of the room they become the old ones, and the
+/// old ones go. An entry that is used becomes young again.
+#[derive(Debug, Default)]
+struct Shard {
+    young: FxHashMap<Gid, Entry>,
+    old: FxHashMap<Gid, Entry>,
+    /// Bytes of the young ones.
+    bytes: usize,
+}
+
+impl Shard {
+    /// The entry, made young, or a new one.
+    fn entry(&mut self, gid: Gid) -> &mut Entry {
+        let old = &mut self.old;
+        self.young.entry(gid).or_insert_with(|| {
+            let entry = old.remove(&gid).unwrap_or_default();
+            self.bytes += entry.size();
+            entry
+        })
+    }
+
+    fn remove(&mut self, gid: Gid) {
+        self.old.remove(&gid);
+        if let Some(entry) = self.young.remove(&gid) {
+            self.bytes -= entry.size().min(self.bytes);
+        }
+    }
+
+    fn age(&mut self, most: usize) {
+        if self.bytes > most / 2 {
+            self.old = std::mem::take(&mut self.young);
+            self.bytes = 0;
+        }
+    }
+}
+
+/// The cache.
+#[derive(Debug)]
+pub(crate) struct Records {
+    /// Twice the number of the state, and one more while a commit is underway.
+    state: AtomicU64,
+    shards: [Mutex<Shard>; SHARDS],
+    /// The most bytes of a shard.
+    most: usize,
+}
+
+impl Records {
+    /// A cache of about so many bytes; 0 keeps nothing.
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self {
+            state: AtomicU64::new(0),
+            shards: Default::default(),
+            most: bytes / SHARDS,
+        }
+    }
+
+    /// The state of a snapshot that is taken after this call.
+    pub(crate) fn state(&self) -> State {
+        State(self.state.load(Ordering::Acquire) / 2)
+    }
+
+    /// Says that a commit begins, and what it touches: nodes, and sources of edges.
+    pub(crate) fn begin(&self, touched: &[Gid]) {
+        self.state.fetch_add(1, Ordering::AcqRel);
+        for gid in touched {
+            self.shard(*gid).remove(*gid);
+        }
+    }
+
+    /// Says that the commit is over; if it failed nobody knows what it touched.
+    pub(crate) fn end(&self, failed: bool) {
+        if failed {
+            for shard in &self.shards {
+                *lock(shard) = Shard::default();
+            }
+        }
+        self.state.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The node, for a snapshot of this state.
+    pub(crate) fn node(&self, gid: Gid, at: State) -> Option<Arc<Node>> {
+        let mut shard = self.shard(gid);
+        let known = |e: &Entry| e.node.as_ref().is_some_and(|(read, _)| *read <= at);
+        if !shard.young.get(&gid).is_some_and(known) && !shard.old.get(&gid).is_some_and(known) {
+            return None;
+        }
+        shard.entry(gid).node.as_ref().map(|(_, n)| Arc::clone(n))
+    }
+
+    /// The edges away from a node, for a snapshot of this state.
+    pub(crate) fn out(&self, gid: Gid, at: State) -> Option<Out> {
+        let mut shard = self.shard(gid);
+        let known = |e: &Entry| e.out.as_ref().is_some_and(|(read, _)| *read <= at);
+        if !shard.young.get(&gid).is_some_and(known) && !shard.old.get(&gid).is_some_and(known) {
+            return None;
+        }
+        shard.entry(gid).out.as_ref().map(|(_, out)| out.clone())
+    }
+
+    /// Keeps a node that a snapshot of this state showed, with its body.
+    pub(crate) fn keep_node(&self, node: &Arc<Node>, at: State) {
+        self.keep(node.gid, at, |entry| {
+            entry.node = Some((at, Arc::clone(node)))
+        });
+    }
+
+    /// Keeps the edges that a snapshot of this state showed: all away from the node.
+    pub(crate) fn keep_out(&self, gid: Gid, out: Out, at: State) {
+        self.keep(gid, at, |entry| entry.out = Some((at, out)));
+    }
+
+    fn keep(&self, gid: Gid, at: State, put: impl FnOnce(&mut Entry)) {
+        let mut shard = self.shard(gid);
+        // Looked at under the lock that a commit needs, after it said that it begins.
+        if self.most == 0 || self.state.load(Ordering::Acquire) != at.0 * 2 {
+            return;
+        }
+        let entry = shard.entry(gid);
+        let before = entry.size();
+        put(entry);
+        let after = entry.size();
+        shard.bytes = (shard.bytes + after).saturating_sub(before);
+        shard.age(self.most);
+    }
+
+    fn shard(&self, gid: Gid) -> MutexGuard<'_, Shard> {
+        // Gids count up in their low bits and in those of the time.
+        let hash = gid.get().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
+        let [first, ..] = &self.shards;
+        lock(self.shards.get(hash as usize).unwrap_or(first))
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    // A shard that a panic left behind may be missing entries, or count their bytes wrong.
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

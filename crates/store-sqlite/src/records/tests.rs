@@ -1,0 +1,259 @@
+//! The cache against the snapshots it stands for, in every order of steps.
+use super::*;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use workgraph_core::registry::Type;
+
+fn node(gid: u64, body: &str) -> Arc<Node> {
+    Arc::new(Node {
+        gid: Gid::new(gid).unwrap(),
+        ty: Type::Task,
+        home: None,
+        version: 1,
+        head: "{}".into(),
+        body: body.into(),
+    })
+}
+
+fn body(records: &Records, gid: u64, at: State) -> Option<String> {
+    let node = records.node(Gid::new(gid).unwrap(), at);
+    node.map(|n| n.body.to_string())
+}
+
+#[test]
+fn an_entry_is_used_until_a_commit_that_touches_it_begins() {
+    let records = Records::new(1 << 20);
+    let at = records.state();
+    records.keep_node(&node(1, "a"), at);
+    records.keep_node(&node(2, "b"), at);
+    records.begin(&[Gid::new(1).unwrap()]);
+    assert_eq!(body(&records, 1, at), None);
+    assert_eq!(body(&records, 2, at).as_deref(), Some("b"));
+    records.end(false);
+    let after = records.state();
+    assert_eq!(body(&records, 1, after), None);
+    assert_eq!(body(&records, 2, after).as_deref(), Some("b"));
+}
+
+#[test]
+fn what_was_read_before_a_commit_is_not_kept_once_it_began() {
+    let records = Records::new(1 << 20);
+    let at = records.state();
+    records.begin(&[]);
+    records.keep_node(&node(1, "during"), at);
+    records.end(false);
+    records.keep_node(&node(2, "after"), at);
+    let now = records.state();
+    assert_eq!(
+        (body(&records, 1, now), body(&records, 2, now)),
+        (None, None)
+    );
+}
+
+#[test]
+fn an_older_snapshot_does_not_see_what_a_newer_one_kept() {
+    let records = Records::new(1 << 20);
+    let old = records.state();
+    records.begin(&[Gid::new(1).unwrap()]);
+    records.end(false);
+    let new = records.state();
+    records.keep_node(&node(1, "new"), new);
+    assert_eq!(body(&records, 1, old), None);
+    assert_eq!(body(&records, 1, new).as_deref(), Some("new"));
+}
+
+#[test]
+fn a_failed_commit_empties_it() {
+    let records = Records::new(1 << 20);
+    let at = records.state();
+    records.keep_node(&node(1, "a"), at);
+    records.begin(&[]);
+    records.end(true);
+    assert_eq!(body(&records, 1, records.state()), None);
+}
+
+#[test]
+fn it_stays_within_its_bytes_and_keeps_what_is_used() {
+    let records = Records::new(256 << 10);
+    let at = records.state();
+    let text = "x".repeat(1000);
+    for gid in 1..2_000 {
+        records.keep_node(&node(gid, &text), at);
+        assert!(
+            gid < 5 || body(&records, 3, at).is_some(),
+            "the one in use went at {gid}"
+        );
+        let kept: usize = records
+            .shards
+            .iter()
+            .map(|s| {
+                let shard = lock(s);
+                shard
+                    .young
+                    .values()
+                    .chain(shard.old.values())
+                    .map(Entry::size)
+                    .sum::<usize>()
+            })
+            .sum();
+        assert!(kept <= (256 << 10) + SHARDS * 1_300, "{kept} bytes");
+    }
+    let nothing = Records::new(0);
+    nothing.keep_node(&node(1, "a"), at);
+    assert_eq!(body(&nothing, 1, at), None);
+}
+
+/// A step of a reader or of the writer; together they are all that threads can do to each other.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A reader lets its snapshot go and asks which state it is.
+    Ask(usize),
+    /// It takes the snapshot.
+    Take(usize),
+    /// It reads a node, from the cache if that has it.
+    Read(usize, u64),
+    /// The writer begins to commit a change to these nodes, publishes it, and ends.
+    Begin(u8),
+    Publish,
+    End,
+}
+
+/// How the twins are broken.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Broken {
+    Nothing,
+    /// The commit begins for the cache only after it is published.
+    BeginsLate,
+    /// The state is asked for only when the snapshot was taken.
+    AsksLate,
+    /// What is read is kept for the state there is now.
+    KeepsForNow,
+    /// What a newer snapshot kept is used.
+    TakesNewer,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        (0..2usize).prop_map(Step::Ask),
+        (0..2usize).prop_map(Step::Take),
+        (0..2usize, 1..3u64).prop_map(|(reader, gid)| Step::Read(reader, gid)),
+        (1..4u8).prop_map(Step::Begin),
+        Just(Step::Publish),
+        Just(Step::End),
+    ];
+    prop::collection::vec(step, 0..60)
+}
+
+#[derive(Clone, Copy, Default)]
+struct Reader {
+    state: Option<State>,
+    /// The versions of both nodes that its snapshot shows.
+    shown: Option<[u64; 2]>,
+}
+
+fn holds(steps: &[Step], broken: Broken) -> Result<(), TestCaseError> {
+    let records = Records::new(1 << 20);
+    let mut readers = [Reader::default(); 2];
+    let mut versions = [1u64; 2];
+    // What the commit underway touches, whether it is published, and whether the cache knows of it.
+    let mut commit: Option<(u8, bool, bool)> = None;
+    let gids = |mask: u8| -> Vec<Gid> {
+        let touched = (0..2u64).filter(|bit| mask & (1 << bit) != 0);
+        touched.filter_map(|bit| Gid::new(bit + 1)).collect()
+    };
+    for step in steps {
+        match *step {
+            Step::Ask(at) => {
+                readers[at] = Reader {
+                    state: Some(records.state()).filter(|_| broken != Broken::AsksLate),
+                    shown: None,
+                };
+            }
+            Step::Take(at) if readers[at].shown.is_none() => readers[at].shown = Some(versions),
+            Step::Read(at, gid) => {
+                let Some(shown) = readers[at].shown else {
+                    continue;
+                };
+                let Some(state) = readers[at].state else {
+                    if broken == Broken::AsksLate {
+                        readers[at].state = Some(records.state());
+                    }
+                    continue;
+                };
+                let truth = shown[gid as usize - 1];
+                let asked = match broken {
+                    Broken::TakesNewer => State(u64::MAX),
+                    _ => state,
+                };
+                match records.node(Gid::new(gid).unwrap(), asked) {
+                    Some(node) => prop_assert_eq!(node.version, truth),
+                    None => {
+                        let mut read = Node::clone(&node(gid, ""));
+                        read.version = truth;
+                        let now = records.state();
+                        let at = if broken == Broken::KeepsForNow {
+                            now
+                        } else {
+                            state
+                        };
+                        records.keep_node(&Arc::new(read), at);
+                    }
+                }
+            }
+            Step::Begin(mask) if commit.is_none() => {
+                let late = broken == Broken::BeginsLate;
+                if !late {
+                    records.begin(&gids(mask));
+                }
+                commit = Some((mask, false, !late));
+            }
+            Step::Publish => {
+                if let Some((mask, false, known)) = commit {
+                    (0..2)
+                        .filter(|bit| mask & (1 << bit) != 0)
+                        .for_each(|bit| versions[bit] += 1);
+                    commit = Some((mask, true, known));
+                }
+            }
+            Step::End => {
+                if let Some((mask, true, known)) = commit {
+                    if !known {
+                        records.begin(&gids(mask));
+                    }
+                    records.end(false);
+                    commit = None;
+                }
+            }
+            Step::Take(_) | Step::Begin(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn run(broken: Broken) -> bool {
+    let config = Config {
+        cases: 20_000,
+        failure_persistence: None,
+        max_shrink_iters: 0,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new(config);
+    runner.run(&steps(), |steps| holds(&steps, broken)).is_ok()
+}
+
+#[test]
+fn a_snapshot_reads_through_the_cache_what_it_shows() {
+    assert!(run(Broken::Nothing));
+}
+
+#[test]
+fn each_broken_twin_is_found_out() {
+    for broken in [
+        Broken::BeginsLate,
+        Broken::AsksLate,
+        Broken::KeepsForNow,
+        Broken::TakesNewer,
+    ] {
+        assert!(!run(broken), "{broken:?}");
+    }
+}

@@ -1,0 +1,163 @@
+//! Reading what is remembered, and remembering what is read.
+use super::{Session, gid, limit, maybe_gid, seq};
+use crate::error::failed;
+use crate::records::{EDGES_MAX, Out, Records, State};
+use crate::sql::Sql;
+use rusqlite::Row;
+use std::sync::Arc;
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::{Edge, StoreError};
+use workgraph_core::node::Node;
+use workgraph_core::registry::Rel;
+use workgraph_core::snapshot::{Depth, Snapshot};
+
+/// The cache, and the state that a snapshot shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known<'c> {
+    pub(crate) records: &'c Records,
+    pub(crate) state: State,
+}
+
+impl Known<'_> {
+    fn node(&self, gid: Gid) -> Option<Arc<Node>> {
+        self.records.node(gid, self.state)
+    }
+
+    pub(super) fn keep(&self, node: &Arc<Node>) {
+        self.records.keep_node(node, self.state);
+    }
+
+    pub(super) fn keep_out(&self, src: Gid, edges: &[Edge]) {
+        let out = if edges.len() > EDGES_MAX {
+            Out::Many
+        } else {
+            Out::Few(edges.into())
+        };
+        self.records.keep_out(src, out, self.state);
+    }
+}
+
+/// What is done with each row of a list, with the session that reads it.
+type Each<'a, S> = dyn FnMut(&mut S, Edge, Arc<Node>) -> Result<(), StoreError> + 'a;
+
+impl Session<'_> {
+    /// A node in full, from memory or read and remembered.
+    pub(super) fn known_node(
+        &mut self,
+        known: Known<'_>,
+        gid: Gid,
+    ) -> Result<Option<Arc<Node>>, StoreError> {
+        if let Some(node) = known.node(gid) {
+            return Ok(Some(node));
+        }
+        let node = self.read_node(gid, Depth::Full)?;
+        if let Some(node) = &node {
+            known.keep(node);
+        }
+        Ok(node)
+    }
+
+    /// All edges away from a node, from memory or read and remembered; none if they are too many.
+    pub(super) fn known_out(
+        &mut self,
+        known: Known<'_>,
+        src: Gid,
+    ) -> Result<Option<Arc<[Edge]>>, StoreError> {
+        let out = match known.records.out(src, known.state) {
+            Some(out) => out,
+            None => {
+                let mut edges = Vec::new();
+                let read = |row: &Row<'_>| {
+                    edges.push(Edge {
+                        src,
+                        rel: Rel(row.get(0)?),
+                        dst: gid(row, 1)?,
+                        rank: row.get(2)?,
+                        seq: seq(row, 4)?,
+                        aux: maybe_gid(row, 3)?,
+                    });
+                    Ok(())
+                };
+                let params = (src.as_i64(), limit(EDGES_MAX + 1));
+                self.each(Sql::OutAll, params, read).map_err(failed)?;
+                known.keep_out(src, &edges);
+                if edges.len() > EDGES_MAX {
+                    Out::Many
+                } else {
+                    Out::Few(edges.into())
+                }
+            }
+        };
+        Ok(match out {
+            Out::Few(edges) => Some(edges),
+            Out::Many => None,
+        })
+    }
+
+    /// Goes through a list whose rows are mostly remembered: reads the edges alone, and each row
+    /// from memory. False, and nothing done, if the first row is not there: then one statement for
+    /// all is better.
+    pub(super) fn scan_known(
+        &mut self,
+        known: Known<'_>,
+        (dst, rel): (Gid, Rel),
+        mut after: (i64, i64),
+        most: usize,
+        each: &mut Each<'_, Self>,
+    ) -> Result<bool, StoreError> {
+        let mut given = 0;
+        let mut first = true;
+        while given < most {
+            let mut edges = Vec::with_capacity((most - given).min(512));
+            let read = |row: &Row<'_>| {
+                edges.push(Edge {
+                    src: gid(row, 0)?,
+                    rel,
+                    dst,
+                    rank: row.get(1)?,
+                    seq: seq(row, 2)?,
+                    aux: maybe_gid(row, 3)?,
+                });
+                Ok(())
+            };
+            let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most - given));
+            self.each(Sql::ScanInAll, params, read).map_err(failed)?;
+            let ended = edges.len() < most - given;
+            if std::mem::take(&mut first)
+                && edges.first().is_some_and(|e| known.node(e.src).is_none())
+            {
+                return Ok(false);
+            }
+            for edge in edges {
+                after = (edge.rank, edge.src.as_i64());
+                // What is not live is passed over.
+                if let Some(node) = self.known_node(known, edge.src)? {
+                    given += 1;
+                    each(self, edge, node)?;
+                }
+            }
+            if ended {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The edges of some relations away from a node.
+    pub(super) fn band(
+        &mut self,
+        known: Known<'_>,
+        src: Gid,
+        (lo, hi): (Rel, Rel),
+        each: &mut dyn FnMut(Edge),
+    ) -> Result<(), StoreError> {
+        match self.known_out(known, src)? {
+            Some(edges) => {
+                let wanted = edges.iter().filter(|e| e.rel >= lo && e.rel <= hi);
+                wanted.for_each(|edge| each(*edge));
+                Ok(())
+            }
+            None => self.out(src, lo, hi, Depth::Edge, &mut |edge, _| each(edge)),
+        }
+    }
+}
