@@ -8,6 +8,7 @@ mod config;
 mod demo;
 mod door;
 mod edge;
+mod feeds;
 mod folder;
 mod http;
 mod jobs;

@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use crate::office::Office;
 use crate::seams::{SystemEntropy, WallClock, hex, random};
 use crate::storage::Storage;
-use crate::{admin, demo, folder, jobs, listen, socket};
+use crate::{admin, demo, feeds, folder, jobs, listen, socket};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -121,6 +121,7 @@ pub(crate) async fn serve(
     let metrics = Arc::new(Metrics::new());
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
     jobs::start(&api, &clock, &metrics).await?;
+    feeds::start(Arc::clone(&api));
     let edge = Arc::new(Edge {
         api,
         storage: Arc::clone(&base.storage),

@@ -5,8 +5,9 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use workgraph_core::Gid;
 use workgraph_core::graph::{
-    Changes, Committed, Event, GraphStore, Ref, Seq, StoreError, View, Want,
+    Changes, Committed, Event, Fed, Feed, GraphStore, Ref, Seq, StoreError, View, Want,
 };
+use workgraph_core::time::Time;
 
 /// The store, or one that panics if the environment says so.
 pub(crate) fn wrapped(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphStore> {
@@ -36,5 +37,11 @@ impl GraphStore for Sabotaged {
     }
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.graph.events(after, limit).await
+    }
+    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
+        self.graph.feed(ask).await
+    }
+    async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {
+        self.graph.prune(before, upto, limit).await
     }
 }

@@ -21,6 +21,8 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("walk_cap", false, |c| &mut c.api.walk_cap),
     Setting("set_cap", false, |c| &mut c.api.set_cap),
     Setting("offset_lifetime", false, |c| &mut c.api.offset_lifetime),
+    Setting("sync_lifetime", false, |c| &mut c.api.sync_lifetime),
+    Setting("journal_retention", false, |c| &mut c.api.journal_retention),
     Setting("hide_forbidden", false, |c| &mut c.api.hide_forbidden),
     Setting("body_max", false, |c| &mut c.api.body_max),
     Setting("depth_max", false, |c| &mut c.api.depth_max),

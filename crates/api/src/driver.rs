@@ -75,6 +75,7 @@ pub(crate) async fn run(
         }
         // The walk of a batch goes through its actions instead.
         Run::Batch => Err(Failure::NoRoute),
+        Run::Events(span) => crate::events::poll(api, call, grant, span, &asked).await,
         Run::Act(needs, decide) => {
             let subject = commit(api, call, &needs, &decide).await?;
             written(api, call, subject, &asked).await
@@ -213,14 +214,14 @@ fn record(api: &Api, call: &Call<'_>, view: &View, gid: Gid, asked: &Asked) -> A
 }
 
 /// The start of a reply, with room for the rest.
-fn open(room: usize) -> Vec<u8> {
+pub(crate) fn open(room: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(room);
     out.extend_from_slice(envelope::OPEN);
     out
 }
 
 /// The cost of a reply: its objects, the links followed for them, and fields asked for by name.
-fn cost(tally: Tally, named: u32) -> u32 {
+pub(crate) fn cost(tally: Tally, named: u32) -> u32 {
     let work = Work {
         objects: tally.objects,
         edges: tally.links,

@@ -22,6 +22,8 @@ pub enum Failure {
     MediaType,
     /// The body is too large.
     TooLarge,
+    /// The sync token is missing, unknown or too old; here is one to go on from.
+    Resync(String),
     /// The domain refuses.
     Fault(Fault),
     /// The server is at fault; the text is for the log alone.
@@ -52,6 +54,10 @@ pub fn reply(failure: &Failure, entropy: &dyn Entropy) -> Reply {
         }
         Failure::MediaType => say(415, message::UNSUPPORTED_MEDIA),
         Failure::TooLarge => say(413, message::BODY_TOO_LARGE),
+        Failure::Resync(token) => {
+            let body = error::error_with_sync(message::SYNC_TOKEN_OLD, token);
+            Reply::json(412, body)
+        }
         Failure::Fault(fault) => match fault.kind {
             Kind::Invalid => say(400, &fault.message),
             Kind::Unknown => say(404, &fault.message),

@@ -5,6 +5,7 @@ mod body;
 pub mod call;
 mod counts;
 mod driver;
+mod events;
 pub mod explain;
 pub mod fault;
 pub mod limits;

@@ -15,6 +15,8 @@ pub struct Operation {
     pub method: Method,
     /// The path with `{parameters}`, below the base.
     pub path: &'static str,
+    /// Other paths of the same operation, as old clients call it.
+    pub also: &'static [&'static str],
     /// The scope it needs; without one it needs a token with full permissions.
     pub scope: Option<&'static str>,
     /// Query parameters it cannot do without.
@@ -52,6 +54,8 @@ pub enum Answer {
     Counts,
     /// 200 and the outcomes of actions.
     Outcomes,
+    /// 200 and events, with a token to go on from.
+    Events,
 }
 
 /// What an operation does.
@@ -71,6 +75,17 @@ pub enum Run {
     Act(Needs, Decide),
     /// Carries out the actions of its body, each as a request of its own.
     Batch,
+    /// Tells what happened since the last call.
+    Events(Span),
+}
+
+/// What a feed of events is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Span {
+    /// One task or project, and what is in it.
+    Resource,
+    /// A whole workspace, for its service accounts.
+    Workspace,
 }
 
 /// Says what an operation must read.
@@ -87,6 +102,7 @@ impl std::fmt::Debug for Run {
             Self::Delete(_) => "delete",
             Self::Act(..) => "act",
             Self::Batch => "batch",
+            Self::Events(_) => "events",
         })
     }
 }
@@ -170,6 +186,7 @@ const fn row(
         id,
         method,
         path,
+        also: &[],
         scope: None,
         query: &[],
         filters: &[],
@@ -219,6 +236,11 @@ pub const fn page_of(
     list: fn(&Call<'_>) -> Result<Listed, Fault>,
 ) -> Operation {
     row(id, Method::Get, path, Answer::List(ty), Run::PageOf(list))
+}
+/// Tells what happened.
+#[must_use]
+pub const fn events(id: &'static str, path: &'static str, span: Span) -> Operation {
+    row(id, Method::Get, path, Answer::Events, Run::Events(span))
 }
 /// Creates a node.
 #[must_use]
@@ -290,6 +312,12 @@ impl Operation {
         self.query = names;
         self
     }
+    /// Has these paths, too.
+    #[must_use]
+    pub const fn also(mut self, paths: &'static [&'static str]) -> Self {
+        self.also = paths;
+        self
+    }
     /// Query parameters that filter its list.
     #[must_use]
     pub const fn filters(mut self, names: &'static [&'static str]) -> Self {
@@ -354,6 +382,7 @@ impl Operation {
     pub const fn record(&self) -> Option<Type> {
         match self.answer {
             Answer::Record(ty) | Answer::Created(ty) | Answer::List(ty) => Some(ty),
+            Answer::Events => Some(Type::Event),
             Answer::Empty | Answer::Counts | Answer::Outcomes => None,
         }
     }

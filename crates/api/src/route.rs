@@ -33,14 +33,16 @@ impl Router {
     pub fn new(tables: &[&'static [Operation]]) -> Self {
         let mut router = Self::default();
         for (operation, number) in tables.iter().copied().flatten().zip(1..) {
-            router.add(operation, number);
+            for path in std::iter::once(&operation.path).chain(operation.also) {
+                router.add(path, operation, number);
+            }
         }
         router
     }
 
-    fn add(&mut self, operation: &'static Operation, number: u16) {
+    fn add(&mut self, path: &'static str, operation: &'static Operation, number: u16) {
         let mut at = &mut self.root;
-        for segment in operation.path.split('/').skip(1) {
+        for segment in path.split('/').skip(1) {
             at = match segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) {
                 Some(name) => &mut at.variable.get_or_insert_with(|| (name, Box::default())).1,
                 None => at.literals.entry(segment).or_default(),

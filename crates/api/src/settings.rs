@@ -14,6 +14,10 @@ pub struct Settings {
     pub set_cap: u32,
     /// How long a page token lives.
     pub offset_lifetime: Duration,
+    /// How long a sync token of the events API lives.
+    pub sync_lifetime: Duration,
+    /// How long the journal keeps what happened. What a webhook was not told yet is kept longer.
+    pub journal_retention: Duration,
     /// Answer 404 instead of 403 for objects that exist but are not visible.
     pub hide_forbidden: bool,
     /// The largest JSON body, in bytes.
@@ -30,6 +34,8 @@ impl Default for Settings {
             walk_cap: 1000,
             set_cap: 50_000,
             offset_lifetime: Duration::from_secs(24 * 3600),
+            sync_lifetime: Duration::from_secs(24 * 3600),
+            journal_retention: Duration::from_secs(48 * 3600),
             hide_forbidden: false,
             body_max: 1 << 20,
             depth_max: 32,

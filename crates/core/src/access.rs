@@ -233,7 +233,8 @@ fn at_depth(
         Type::CustomFieldSetting => {
             of_link(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
         }
-        Type::User | Type::Job => Level::None,
+        // The last two are never nodes of a store.
+        Type::User | Type::Job | Type::Webhook | Type::Event => Level::None,
     };
     Ok(if seat.view_only {
         found.min(Level::Viewer)

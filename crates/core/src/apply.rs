@@ -1,4 +1,5 @@
 //! Committing: applies [`Changes`] to a [`Transaction`].
+use crate::about::Notes;
 use crate::gid::Gid;
 use crate::graph::{
     Action, Changes, Committed, Edge, Event, Fact, Guard, Link, Place, Seq, StoreError, fingerprint,
@@ -22,6 +23,7 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     }
     let seq = txn.seq()? + 1;
     let mut facts = changes.facts.clone();
+    let mut notes = Notes::new(changes);
     let mut viewers = false;
     for put in &changes.puts {
         txn.put_node(&put.node, seq)?;
@@ -30,7 +32,10 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     for gid in &changes.trash {
         let ty = txn.node(*gid, Depth::Head)?.map(|n| n.ty);
         viewers |= ty.is_some_and(says_who_belongs);
-        trash(txn, *gid, seq, &mut facts, 0)?;
+        if let Some(ty) = ty {
+            notes.subject(txn, *gid, ty)?;
+        }
+        trash(txn, *gid, seq, &mut facts, &mut notes, 0)?;
     }
     for (src, rel, dst) in &changes.unlinks {
         txn.drop_edge(*src, *rel, *dst)?;
@@ -60,11 +65,13 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     if viewers {
         txn.viewers_changed()?;
     }
+    let nodes = notes.finish(txn, &facts)?;
     txn.append(&Event {
         seq,
         at: changes.at,
         actor: changes.actor,
         facts,
+        nodes,
     })?;
     Ok(Committed { seq })
 }
@@ -109,6 +116,7 @@ fn trash(
     gid: Gid,
     seq: Seq,
     facts: &mut Vec<Fact>,
+    notes: &mut Notes<'_>,
     depth: u8,
 ) -> Result<(), StoreError> {
     txn.trash_node(gid, seq)?;
@@ -123,7 +131,8 @@ fn trash(
             ty: Type::Task,
             action: Action::Deleted,
         });
-        trash(txn, child, seq, facts, depth + 1)?;
+        notes.subject(txn, child, Type::Task)?;
+        trash(txn, child, seq, facts, notes, depth + 1)?;
     }
     Ok(())
 }

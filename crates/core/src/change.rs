@@ -122,6 +122,23 @@ pub struct Event {
     pub actor: Option<Gid>,
     /// What happened.
     pub facts: Vec<Fact>,
+    /// What is to be known of the nodes that the facts name, and of what those are in, as it was
+    /// when the commit happened.
+    pub nodes: Vec<About>,
+}
+
+/// A node as the journal knows it: enough to tell of it when it is gone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct About {
+    /// The node.
+    pub gid: Gid,
+    /// Its type.
+    pub ty: Type,
+    /// Its `resource_subtype`, if it was read and the type has one.
+    pub subtype: Option<Box<str>>,
+    /// What it is directly in: the task of a story; the projects, the parent and the workspace of a
+    /// task; the workspace and the teams of a project.
+    pub within: Vec<Gid>,
 }
 
 /// Everything one request changes. All of it is applied, or none.

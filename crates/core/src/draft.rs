@@ -2,7 +2,7 @@
 use crate::gid::Gid;
 use crate::node::{Node, Readable, entries, quoted};
 use crate::project::head;
-use crate::registry::{Field, One, Source, Type};
+use crate::registry::{ByType, Field, One, Source, Type};
 use crate::resources::resource;
 use crate::time::{Date, Time};
 use std::collections::BTreeMap;
@@ -127,6 +127,16 @@ impl Draft {
         self.before.keys().copied()
     }
 
+    /// The node that a stored key links to, if the field of that name is a link and not empty.
+    #[must_use]
+    pub(crate) fn linked(&self, name: &str) -> Option<Gid> {
+        let def = resource(self.ty).field(name)?;
+        match def.source {
+            Source::Inline(key) => Gid::parse(self.values.get(key)?.trim_matches('"')),
+            _ => None,
+        }
+    }
+
     /// The node to write.
     #[must_use]
     pub fn finish(&self) -> Node {
@@ -170,27 +180,21 @@ impl Draft {
 /// The stored keys of a type: those of its public fields in record order, then those rules keep.
 fn keys(ty: Type) -> &'static [&'static str] {
     use std::sync::OnceLock;
-    static KEYS: OnceLock<Vec<Vec<&'static str>>> = OnceLock::new();
+    static KEYS: OnceLock<ByType<Vec<&'static str>>> = OnceLock::new();
     let all = KEYS.get_or_init(|| {
-        Type::ALL
-            .iter()
-            .map(|ty| {
-                let mut keys: Vec<&'static str> = Vec::new();
-                let private = ["plan", "created_by", "is_edited", "custom_field", "job"];
-                let public = resource(*ty).fields.iter().filter_map(|d| key(d.source));
-                for k in public.chain(private) {
-                    if !keys.contains(&k) {
-                        keys.push(k);
-                    }
+        ByType::new(|ty| {
+            let mut keys: Vec<&'static str> = Vec::new();
+            let private = ["plan", "created_by", "is_edited", "custom_field", "job"];
+            let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
+            for k in public.chain(private) {
+                if !keys.contains(&k) {
+                    keys.push(k);
                 }
-                keys
-            })
-            .collect()
+            }
+            keys
+        })
     });
-    let at = Type::ALL.iter().position(|t| *t == ty);
-    at.and_then(|at| all.get(at))
-        .map(Vec::as_slice)
-        .unwrap_or_default()
+    all.get(ty).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn key(source: Source) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! The storage port: what is wanted, what was found, what changes.
 use crate::access::{Level, Viewer};
 pub use crate::change::{
-    Action, Changes, Committed, Event, Fact, Guard, Link, Place, Put, fingerprint,
+    About, Action, Changes, Committed, Event, Fact, Guard, Link, Place, Put, fingerprint,
 };
 use crate::gid::Gid;
 use crate::node::Node;
@@ -248,6 +248,9 @@ pub struct Want {
     pub page_plan: Option<Arc<Plan>>,
     /// What to follow from single nodes.
     pub plans: Vec<(usize, Arc<Plan>)>,
+    /// Nodes that the store does not have, such as events, and what to follow from them. The viewer
+    /// may see them.
+    pub given: Vec<(Arc<Node>, Arc<Plan>)>,
 }
 
 impl Want {
@@ -266,6 +269,7 @@ impl Want {
             page: None,
             page_plan: None,
             plans: Vec::new(),
+            given: Vec::new(),
         }
     }
     /// Adds a node and gives its index.
@@ -510,4 +514,37 @@ pub trait GraphStore: Send + Sync {
 
     /// At most `limit` commits after `seq`, in commit order.
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError>;
+
+    /// The commits of the journal that say something about a node or what is in it.
+    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError>;
+
+    /// Drops the oldest commits from the journal: those before the instant and not after `upto`, at
+    /// most `limit` of them and never the last one. Numbers go on as before. Says how many.
+    async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError>;
+}
+
+/// Asks for commits about a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Feed {
+    /// The node.
+    pub about: Gid,
+    /// Commits after this one.
+    pub after: Seq,
+    /// How many to give at most.
+    pub limit: usize,
+    /// How many to look at at most.
+    pub scan: usize,
+}
+
+/// Commits about a node.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Fed {
+    /// The commits, in commit order. Some may turn out to say nothing about the node.
+    pub events: Vec<Event>,
+    /// All commits up to this one were looked at.
+    pub upto: Seq,
+    /// The last commit there is.
+    pub last: Seq,
+    /// The commit before the first one that the journal still has.
+    pub pruned: Seq,
 }

@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
+mod about;
 pub mod access;
 pub mod apply;
 pub mod change;
 pub mod check;
 pub mod draft;
 pub mod fault;
+pub mod feed;
 pub mod gid;
 pub mod graph;
 pub mod index;

@@ -2,7 +2,7 @@
 use crate::access::{self, Facts, Level, Role, Seat, Viewer};
 use crate::gid::Gid;
 use crate::graph::{Band, By, Edge, Ref, StoreError, View, ViewerKey, Want, alias};
-use crate::node::Node;
+use crate::node::{Node, entries};
 use crate::plan::{Plan, Step, Then};
 use crate::registry::{Dir, Kind, Part, Rel, Source, Type, rel};
 use crate::resources::custom_field::{self, FIELDS_MAX};
@@ -46,6 +46,12 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
         if let Some(gid) = loader.found(*at) {
             loader.follow(gid, plan)?;
         }
+    }
+    for (node, plan) in &want.given {
+        loader.view.levels.insert(node.gid, Level::Admin);
+        loader.view.nodes.insert(node.gid, Arc::clone(node));
+        loader.many = true;
+        loader.follow(node.gid, plan)?;
     }
     if let Some(page) = &want.page {
         crate::page::read(&mut loader, page, want.page_plan.as_deref())?;
@@ -411,14 +417,31 @@ impl Loader<'_> {
         }
         match step.def.source {
             Source::Inline(key) => {
-                let target = self
-                    .view
-                    .nodes
-                    .get(&gid)
-                    .and_then(|n| n.raw(key))
-                    .and_then(|v| Gid::parse(v.trim_matches('"')));
-                if let Some(target) = target {
+                let node = self.view.nodes.get(&gid);
+                if let Some(target) = node.and_then(|n| n.raw(key)).and_then(inline) {
                     self.reach(target, &step.then)?;
+                }
+            }
+            Source::Stored(key) => {
+                let (Then::Group(parts), Some(node)) = (&step.then, self.view.nodes.get(&gid))
+                else {
+                    return Ok(());
+                };
+                let inner: Vec<(&str, &str)> =
+                    node.raw(key).map(entries).into_iter().flatten().collect();
+                let mut links = Vec::new();
+                for part in parts {
+                    if let Source::Inline(key) = part.def.source {
+                        let value = inner.iter().find(|(k, _)| *k == key);
+                        links.extend(
+                            value
+                                .and_then(|(_, v)| inline(v))
+                                .map(|to| (to, &part.then)),
+                        );
+                    }
+                }
+                for (to, then) in links {
+                    self.reach(to, then)?;
                 }
             }
             Source::Home => {
@@ -567,6 +590,11 @@ impl Loader<'_> {
         }
         Ok(())
     }
+}
+
+/// The gid of a link that is kept in a body.
+fn inline(raw: &str) -> Option<Gid> {
+    Gid::parse(raw.trim_matches('"'))
 }
 
 /// The most links of one field that a record carries.

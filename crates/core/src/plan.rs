@@ -3,7 +3,7 @@
 //! A plan is made from the `opt_fields` of a request, or is the default record of a type. It is a
 //! tree: links that are asked for by path carry the plan of the linked node.
 use crate::fault::Fault;
-use crate::registry::{Def, Dir, Rel, Rep, Shape, Source, Type, rel};
+use crate::registry::{ByType, Def, Dir, Rel, Rep, Shape, Source, Type, rel};
 use crate::resources::resource;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -50,6 +50,8 @@ pub enum Then {
     Plans(Vec<Plan>),
     /// Inline objects with these fields.
     Items(Vec<Step>),
+    /// One inline object with these fields.
+    Group(Vec<Step>),
 }
 
 /// A plan with what it takes to be allowed it.
@@ -76,20 +78,11 @@ pub fn full(ty: Type) -> Arc<Plan> {
 }
 
 fn cached(ty: Type, compact: bool) -> Arc<Plan> {
-    static PLANS: OnceLock<Vec<[Arc<Plan>; 2]>> = OnceLock::new();
+    static PLANS: OnceLock<ByType<[Arc<Plan>; 2]>> = OnceLock::new();
     let plans = PLANS.get_or_init(|| {
-        Type::ALL
-            .iter()
-            .map(|ty| {
-                [
-                    Arc::new(default_plan(*ty, false)),
-                    Arc::new(default_plan(*ty, true)),
-                ]
-            })
-            .collect()
+        ByType::new(|ty| [false, true].map(|compact| Arc::new(default_plan(ty, compact))))
     });
-    let at = Type::ALL.iter().position(|t| *t == ty);
-    match at.and_then(|at| plans.get(at)) {
+    match plans.get(ty) {
         Some([_, small]) if compact => Arc::clone(small),
         Some([large, _]) => Arc::clone(large),
         None => Arc::new(default_plan(ty, compact)),
@@ -119,20 +112,43 @@ fn default_then(def: &'static Def) -> Then {
         ),
         Shape::One(_) | Shape::Many(_) if def.bare => Then::Bare,
         Shape::One(_) | Shape::Many(_) => Then::Stub,
-        Shape::Items(parts) => Then::Items(
-            parts
-                .iter()
-                .map(|def| Step {
-                    def,
-                    then: default_then(def),
-                })
-                .collect(),
-        ),
+        Shape::Items(parts) => Then::Items(default_parts(parts)),
+        Shape::Group(parts) => Then::Group(default_parts(parts)),
         _ => Then::Value,
     }
 }
 
+fn default_parts(parts: &'static [Def]) -> Vec<Step> {
+    let step = |def| Step {
+        def,
+        then: default_then(def),
+    };
+    parts.iter().map(step).collect()
+}
+
 impl Plan {
+    /// The same fields, with what they link to cut down to `{gid, resource_type}`.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        fn bare(steps: &[Step]) -> Vec<Step> {
+            let then = |step: &Step| match &step.then {
+                Then::Stub | Then::Plans(_) => Then::Bare,
+                Then::Items(parts) => Then::Items(bare(parts)),
+                Then::Group(parts) => Then::Group(bare(parts)),
+                other => other.clone(),
+            };
+            let step = |step: &Step| Step {
+                def: step.def,
+                then: then(step),
+            };
+            steps.iter().map(step).collect()
+        }
+        Self {
+            steps: bare(&self.steps),
+            ..self.clone()
+        }
+    }
+
     fn new(ty: Type, steps: Vec<Step>) -> Self {
         let mut band: Option<(Rel, Rel)> = None;
         for step in &steps {
@@ -353,6 +369,13 @@ fn step(
                 .filter(|p| {
                     names.children.contains_key(p.name) || matches!(p.source, Source::ItemAuxGid)
                 })
+                .map(|p| step(p, names.children.get(p.name), &here, scopes, cost))
+                .collect(),
+        ),
+        (Shape::Group(parts), Some(names)) => Then::Group(
+            parts
+                .iter()
+                .filter(|p| names.children.contains_key(p.name))
                 .map(|p| step(p, names.children.get(p.name), &here, scopes, cost))
                 .collect(),
         ),

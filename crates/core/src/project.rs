@@ -4,7 +4,7 @@ use crate::gid::Gid;
 use crate::graph::{Edge, View};
 use crate::node::{Entries, Node, decode, entries, write_string};
 use crate::plan::{Plan, Step, Then};
-use crate::registry::{Dir, Kind, Part, Rep, Shape, Source, Type};
+use crate::registry::{Def, Dir, Kind, Part, Rep, Shape, Source, Type};
 use crate::resources::resource;
 use crate::rich;
 use crate::values::{self, Held, Look};
@@ -141,6 +141,9 @@ impl<'a> Projector<'a> {
         let def = step.def;
         if def.only.is_some_and(|only| !only(node)) {
             return;
+        }
+        if let (Source::Stored(key), Then::Group(parts)) = (def.source, &step.then) {
+            return self.group(node, body.find(key), def, parts, first);
         }
         match def.source {
             // A definition alone has no value.
@@ -324,6 +327,31 @@ impl<'a> Projector<'a> {
                 self.out = out;
             }
         }
+    }
+
+    /// An inline object that is stored as one: its parts are read from it as from a body.
+    fn group(
+        &mut self,
+        node: &Node,
+        value: Option<&str>,
+        def: &Def,
+        parts: &[Step],
+        first: &mut bool,
+    ) {
+        let Some(value) = value else {
+            if def.rep != Rep::FullIfSet {
+                self.name(def.name, first);
+                self.raw(def.default);
+            }
+            return;
+        };
+        self.name(def.name, first);
+        self.out.push(b'{');
+        let (mut inner, mut none) = (Body::new(value), true);
+        for part in parts {
+            self.field(node, &mut inner, part, &mut none);
+        }
+        self.out.push(b'}');
     }
 
     fn items(&mut self, edges: &[Edge], parts: &[Step]) {

@@ -40,6 +40,10 @@ pub enum Type {
     EnumOption = 14,
     /// That the tasks of a project have a custom field.
     CustomFieldSetting = 15,
+    /// A subscription to events. Made from a row of its own table when it is shown, never stored as a node.
+    Webhook = 17,
+    /// Something that happened. Made from the journal when it is shown, never stored as a node.
+    Event = 18,
     /// Long work that goes on after the request that asked for it.
     Job = 20,
 }
@@ -62,6 +66,8 @@ impl Type {
         Self::CustomField,
         Self::EnumOption,
         Self::CustomFieldSetting,
+        Self::Webhook,
+        Self::Event,
         Self::Job,
     ];
 
@@ -69,6 +75,25 @@ impl Type {
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|t| *t as u8 == code)
+    }
+}
+
+/// Something for every type, found by the type's number.
+#[derive(Debug)]
+pub(crate) struct ByType<T>(Vec<Option<T>>);
+
+impl<T> ByType<T> {
+    /// Makes it for each type.
+    pub(crate) fn new(make: impl Fn(Type) -> T) -> Self {
+        Self(
+            (0..=u8::MAX)
+                .map(|code| Type::from_code(code).map(&make))
+                .collect(),
+        )
+    }
+    /// What there is for a type.
+    pub(crate) fn get(&self, ty: Type) -> Option<&T> {
+        self.0.get(ty as usize).and_then(Option::as_ref)
     }
 }
 

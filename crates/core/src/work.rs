@@ -2,8 +2,22 @@
 use crate::draft::Draft;
 use crate::gid::Gid;
 use crate::graph::{Action, Changes, Fact, Guard, Link, Place, Put, View, fingerprint};
-use crate::registry::{Rel, Type};
+use crate::registry::{Rel, Type, Write};
+use crate::resources::resource;
 use crate::time::Time;
+
+/// The changed fields that are told: those that follow from others, such as `completed_at` from
+/// `completed`, only if nothing else changed.
+fn told<'f>(ty: Type, fields: &'f [&'static str]) -> impl Iterator<Item = &'static str> + 'f {
+    let follows = move |name: &str| {
+        resource(ty)
+            .field(name)
+            .is_some_and(|d| d.write == Write::Never)
+    };
+    let alone = fields.iter().all(|f| follows(f));
+    let rest = fields.iter().copied().filter(|f| *f != "modified_at");
+    rest.filter(move |f| alone || !follows(f))
+}
 
 /// Collects changes, with the facts that follow from them.
 pub struct Work<'a> {
@@ -60,13 +74,13 @@ impl<'a> Work<'a> {
         self.changes
             .guards
             .push(Guard::Version(node.gid, node.version - 1));
-        for field in fields.into_iter().filter(|f| *f != "modified_at") {
+        for field in told(draft.ty, &fields) {
             self.fact(
                 node.gid,
                 node.ty,
                 Action::Changed {
                     field,
-                    added: None,
+                    added: draft.linked(field),
                     removed: None,
                 },
             );

@@ -120,6 +120,7 @@ impl Transaction for Session<'_> {
             event.at.millis(),
             event.actor.map(Gid::as_i64),
             facts,
+            facts::write_nodes(&event.nodes),
         );
         self.run(Sql::Append, params).map(drop).map_err(failed)
     }

@@ -1,12 +1,14 @@
 //! How the journal keeps what happened: one JSON array per commit.
 //!
 //! `[[gid, type, "a", parent], [gid, type, "r", parent], [gid, type, "c", field, added, removed],
-//! [gid, type, "d"]]`; what there is none of is null.
+//! [gid, type, "d"]]`; what there is none of is null. Beside it what is known of the nodes:
+//! `[[gid, type, subtype, within...]]`.
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use workgraph_core::gid::Gid;
-use workgraph_core::graph::{Action, Fact};
+use workgraph_core::graph::{About, Action, Fact};
+use workgraph_core::node::quoted;
 use workgraph_core::registry::Type;
 use workgraph_core::resources::resource;
 
@@ -29,6 +31,50 @@ fn one(fact: &Fact) -> Value {
         } => json!([gid, ty, "c", field, number(added), number(removed)]),
         Action::Deleted => json!([gid, ty, "d"]),
     }
+}
+
+/// The stored form of what is known of the nodes.
+pub(crate) fn write_nodes(nodes: &[About]) -> String {
+    use std::fmt::Write;
+    let mut out = String::with_capacity(2 + nodes.len() * 64);
+    out.push('[');
+    for about in nodes {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        let subtype = about.subtype.as_deref().map(quoted);
+        let subtype = subtype.as_deref().unwrap_or("null");
+        // Writing to a String cannot fail.
+        let _ = write!(out, "[{},{},{subtype}", about.gid, about.ty as u8);
+        for gid in &about.within {
+            let _ = write!(out, ",{gid}");
+        }
+        out.push(']');
+    }
+    out.push(']');
+    out
+}
+
+/// Reads the stored form of what is known of the nodes; `None` if it is not one.
+pub(crate) fn read_nodes(text: &str) -> Option<Vec<About>> {
+    let all: Vec<Vec<Value>> = serde_json::from_str(text).ok()?;
+    let about = |row: &Vec<Value>| {
+        let [gid, ty, subtype, within @ ..] = row.as_slice() else {
+            return None;
+        };
+        let subtype = match subtype {
+            Value::Null => None,
+            text => Some(text.as_str()?.into()),
+        };
+        let within = within.iter().map(|v| Gid::new(v.as_u64()?));
+        Some(About {
+            gid: Gid::new(gid.as_u64()?)?,
+            ty: Type::from_code(u8::try_from(ty.as_u64()?).ok()?)?,
+            subtype,
+            within: within.collect::<Option<_>>()?,
+        })
+    };
+    all.iter().map(about).collect()
 }
 
 /// Reads the stored form; `None` if it is not one.
@@ -116,6 +162,38 @@ mod tests {
         .collect();
         assert_eq!(read(&write(&facts)), Some(facts));
         assert_eq!(read(&write(&[])), Some(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_known_of_nodes_comes_back_as_it_was() {
+        let gid = |n| Gid::new(n).unwrap();
+        let nodes = [
+            About {
+                gid: gid((1 << 53) - 1),
+                ty: Type::Story,
+                subtype: Some("a \"subtype\"".into()),
+                within: vec![gid(1), gid(2)],
+            },
+            About {
+                gid: gid(1),
+                ty: Type::Task,
+                subtype: None,
+                within: Vec::new(),
+            },
+        ];
+        assert_eq!(read_nodes(&write_nodes(&nodes)).unwrap(), nodes);
+        assert_eq!(read_nodes("[]").unwrap(), []);
+        for bad in [
+            "",
+            "{}",
+            "[[]]",
+            "[[1,9]]",
+            "[[0,9,null]]",
+            "[[1,99,null]]",
+            "[[1,9,2]]",
+        ] {
+            assert_eq!(read_nodes(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -235,7 +235,10 @@ mod tests {
 
     fn append(writer: &Connection, seq: i64) {
         writer
-            .execute("INSERT INTO journal VALUES (?1, 0, NULL, '[]')", [seq])
+            .execute(
+                "INSERT INTO journal VALUES (?1, 0, NULL, '[]', '[]')",
+                [seq],
+            )
             .unwrap();
     }
 

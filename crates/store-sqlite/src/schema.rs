@@ -88,6 +88,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
          field INTEGER NOT NULL, key ANY NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (field, key, node)
      ) STRICT, WITHOUT ROWID;
      CREATE INDEX value_of ON value (node, field, key);",
+    // What a commit knows of the nodes it names; rows from before know nothing.
+    "ALTER TABLE journal ADD COLUMN nodes TEXT NOT NULL DEFAULT '[]';",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

@@ -197,7 +197,12 @@ statements! {
     );
     CountIn = "SELECT count(*) FROM edge e CROSS JOIN node n ON n.gid = e.src \
         WHERE e.dst = ?1 AND e.rel = ?2 AND n.gone IS NULL";
-    Events = "SELECT seq, at, actor, facts FROM journal WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+    Events = "SELECT seq, at, actor, facts, nodes FROM journal WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+    Feed = "SELECT seq, at, actor, facts, nodes FROM journal \
+        WHERE seq > ?1 AND seq <= ?2 AND instr(nodes, ?3) > 0 ORDER BY seq LIMIT ?4";
+    FirstSeq = "SELECT min(seq) FROM journal";
+    OldestCommits = "SELECT seq, at FROM journal WHERE seq <= ?1 ORDER BY seq LIMIT ?2";
+    Prune = "DELETE FROM journal WHERE seq <= ?1";
 
     // A trashed node stays trashed when it is written again; `seq` stays that of its creation.
     PutNode = "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
@@ -215,7 +220,7 @@ statements! {
     KeysOf = "SELECT key FROM value WHERE node = ?1 AND field = ?2 ORDER BY key";
     DropValues = "DELETE FROM value WHERE node = ?1 AND field = ?2";
     PutValue = "INSERT INTO value (field, key, node) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-    Append = "INSERT INTO journal (seq, at, actor, facts) VALUES (?1, ?2, ?3, ?4)";
+    Append = "INSERT INTO journal (seq, at, actor, facts, nodes) VALUES (?1, ?2, ?3, ?4, ?5)";
     MaxNode = "SELECT max(gid) FROM node";
     MaxToken = "SELECT max(id) FROM token";
     MaxApp = "SELECT max(id) FROM app";

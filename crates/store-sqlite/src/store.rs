@@ -17,7 +17,7 @@ use std::sync::Arc;
 use workgraph_core::access::Viewer;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{
-    Changes, Committed, Event, GraphStore, Seq, StoreError, View, ViewerKey, Want,
+    Changes, Committed, Event, Fed, Feed, GraphStore, Seq, StoreError, View, ViewerKey, Want,
 };
 use workgraph_core::load;
 use workgraph_core::snapshot::Snapshot;
@@ -137,14 +137,34 @@ impl SqliteStore {
 
 fn event(row: &Row<'_>) -> rusqlite::Result<Option<Event>> {
     let facts = facts::read(row.get_ref(3)?.as_str()?);
+    let nodes = facts::read_nodes(row.get_ref(4)?.as_str()?);
     let (seq, actor) = (seq(row, 0)?, maybe_gid(row, 2)?);
     let at = Time::from_millis(row.get(1)?);
-    Ok(facts.map(|facts| Event {
+    Ok(facts.zip(nodes).map(|(facts, nodes)| Event {
         seq,
         at,
         actor,
         facts,
+        nodes,
     }))
+}
+
+/// The commits that a statement gives.
+fn commits(
+    session: &mut Session<'_>,
+    sql: Sql,
+    params: impl rusqlite::Params,
+) -> Result<Vec<Event>, StoreError> {
+    let mut events = Vec::new();
+    let each = |row: &Row<'_>| event(row).map(|e| events.push(e));
+    session.each(sql, params, each).map_err(failed)?;
+    let whole: Option<Vec<Event>> = events.into_iter().collect();
+    whole.ok_or_else(|| StoreError::Failed("the journal has an entry that cannot be read".into()))
+}
+
+/// A number as SQLite takes it; more than it can take is as good as the most.
+fn bound(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[async_trait]
@@ -167,22 +187,61 @@ impl GraphStore for SqliteStore {
     }
 
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
-        let (Ok(after), limit) = (
-            i64::try_from(after),
-            i64::try_from(limit).unwrap_or(i64::MAX),
-        ) else {
-            return Ok(Vec::new());
-        };
-        let mut events = Vec::new();
+        let params = (bound(after), bound(limit as u64));
+        self.readers
+            .read(|session| commits(session, Sql::Events, params))
+    }
+
+    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
         self.readers.read(|session| {
-            let each = |row: &Row<'_>| event(row).map(|e| events.push(e));
-            session
-                .each(Sql::Events, (after, limit), each)
-                .map_err(failed)
-        })?;
-        let whole: Option<Vec<Event>> = events.into_iter().collect();
-        whole.ok_or_else(|| {
-            StoreError::Failed("the journal has an entry that cannot be read".into())
+            let last = session.seq()?;
+            let first = session
+                .one(Sql::FirstSeq, [], |row| row.get::<_, Option<i64>>(0))
+                .map_err(failed)?;
+            let first = first.flatten().and_then(|n| Seq::try_from(n).ok());
+            let end = ask.after.saturating_add(ask.scan as u64).min(last);
+            let params = (
+                bound(ask.after),
+                bound(end),
+                ask.about.to_string(),
+                bound(ask.limit as u64),
+            );
+            let events = commits(session, Sql::Feed, params)?;
+            let full = events.last().filter(|_| events.len() >= ask.limit);
+            Ok(Fed {
+                upto: full.map_or(end, |e| e.seq).max(ask.after),
+                last,
+                pruned: first.map_or(last, |n| n.saturating_sub(1)),
+                events,
+            })
         })
+    }
+
+    async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {
+        let done = self.writer.work(move |session| {
+            let read = |e: rusqlite::Error| workgraph_auth::StoreError::Unavailable(e.to_string());
+            let last = session
+                .seq()
+                .map_err(|e| workgraph_auth::StoreError::Unavailable(e.to_string()))?;
+            let upto = upto.min(last.saturating_sub(1));
+            let mut old = Vec::new();
+            session
+                .each(
+                    Sql::OldestCommits,
+                    (bound(upto), bound(limit as u64)),
+                    |row| {
+                        old.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+                        Ok(())
+                    },
+                )
+                .map_err(read)?;
+            // Only from the front: numbers keep without gaps.
+            let gone = old.iter().take_while(|(_, at)| *at < before.millis());
+            let Some((seq, _)) = gone.last() else {
+                return Ok(0);
+            };
+            session.run(Sql::Prune, [seq]).map_err(read)
+        });
+        done.await.map_err(|e| StoreError::Failed(e.to_string()))
     }
 }

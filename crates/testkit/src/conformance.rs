@@ -77,6 +77,8 @@ cases! {
     "a walk is cut at its cap" => walks::cap,
     "the journal is without gaps, in commit order" => journal::gapless,
     "what happened comes back as it was" => journal::comes_back,
+    "a feed is the journal as far as it is about a node" => journal::feeds,
+    "the oldest commits can be dropped, and nothing else" => journal::pruned,
     "changed memberships count from the next load on" => access::next_load,
     "a service account has one workspace" => access::service,
     "of two writers of one version one wins" => races::one_version,

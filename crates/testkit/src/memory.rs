@@ -7,7 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use workgraph_auth::{Account, Digest, Login, MemoryTokenStore, Secret, TokenRecord, TokenStore};
 use workgraph_core::gid::Gid;
-use workgraph_core::graph::{Changes, Committed, Event, GraphStore, Seq, StoreError, View, Want};
+use workgraph_core::graph::{
+    Changes, Committed, Event, Fed, Feed, GraphStore, Seq, StoreError, View, Want,
+};
+use workgraph_core::snapshot::Snapshot;
+use workgraph_core::time::Time;
 use workgraph_core::{apply, load};
 
 /// A graph, its journal and its tokens in memory, gone with the value.
@@ -60,13 +64,37 @@ impl GraphStore for MemoryStore {
 
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
         let state = self.state();
-        Ok(state
-            .journal
-            .iter()
-            .filter(|e| e.seq > after)
-            .take(limit)
-            .cloned()
-            .collect())
+        let rest = state.journal.iter().filter(|e| e.seq > after);
+        Ok(rest.take(limit).cloned().collect())
+    }
+
+    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
+        let mut state = self.state();
+        let last = state.seq()?;
+        let end = ask.after.saturating_add(ask.scan as u64).min(last);
+        let looked = state.journal.iter();
+        let looked = looked.filter(|e| e.seq > ask.after && e.seq <= end);
+        let about = looked.filter(|e| {
+            let mut known = e.nodes.iter();
+            known.any(|n| n.gid == ask.about || n.within.contains(&ask.about))
+        });
+        let events: Vec<Event> = about.take(ask.limit).cloned().collect();
+        let full = events.last().filter(|_| events.len() >= ask.limit);
+        Ok(Fed {
+            upto: full.map_or(end, |e| e.seq).max(ask.after),
+            last,
+            pruned: state.journal.first().map_or(last, |e| e.seq - 1),
+            events,
+        })
+    }
+
+    async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        let end = upto.min(state.seq()?.saturating_sub(1));
+        let old = state.journal.iter().take(limit);
+        let gone = old.take_while(|e| e.at < before && e.seq <= end).count();
+        state.journal.drain(..gone);
+        Ok(gone)
     }
 }
 

@@ -62,6 +62,20 @@ pub fn close(mut out: Vec<u8>, next: Next<'_>) -> Vec<u8> {
     out
 }
 
+/// Ends an envelope of events that began with [`OPEN`] and holds them: with the token of the next
+/// call, and whether there is more to be had at once.
+#[must_use]
+pub fn close_events(mut out: Vec<u8>, sync: &str, has_more: bool) -> Vec<u8> {
+    out.extend_from_slice(br#","sync":"#);
+    string(&mut out, sync);
+    out.extend_from_slice(if has_more {
+        br#","has_more":true}"#
+    } else {
+        br#","has_more":false}"#
+    });
+    out
+}
+
 /// How many bytes the envelope is likely to add.
 fn room(next: Next<'_>) -> usize {
     match next {
@@ -192,6 +206,15 @@ mod tests {
         assert_eq!(
             text(page(b"[1]", next)),
             r#"{"data":[1],"next_page":{"offset":"o","path":"/tasks?offset=o","uri":"http://h/api/1.0/tasks?offset=o"}}"#
+        );
+    }
+
+    #[test]
+    fn events_carry_their_token_beside_them() {
+        let events = [OPEN, b"[]"].concat();
+        assert_eq!(
+            text(close_events(events, "t:1", true)),
+            r#"{"data":[],"sync":"t:1","has_more":true}"#
         );
     }
 

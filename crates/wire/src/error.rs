@@ -68,6 +68,18 @@ pub fn error(message: &str) -> Vec<u8> {
     out
 }
 
+/// The errors envelope with a single message, and beside it a token to go on with: the answer to a
+/// sync token that is missing, unknown or too old.
+#[must_use]
+pub fn error_with_sync(message: &str, sync: &str) -> Vec<u8> {
+    let mut out = error(message);
+    out.pop();
+    out.extend_from_slice(br#","sync":"#);
+    string(&mut out, sync);
+    out.push(b'}');
+    out
+}
+
 fn object(out: &mut Vec<u8>, message: &str, phrase: Option<&str>) {
     out.extend_from_slice(br#"{"message":"#);
     string(out, message);
@@ -151,6 +163,14 @@ mod tests {
             serde_json::json!({"message": "Server Error", "phrase": "6 sad squid", "help": HELP})
         );
         assert_eq!(error("x"), errors(&[ErrorObject::new("x")]));
+    }
+
+    #[test]
+    fn a_sync_token_stands_beside_the_errors() {
+        let value: serde_json::Value =
+            serde_json::from_slice(&error_with_sync("too old", "t\"1")).unwrap();
+        assert_eq!(value["sync"], "t\"1");
+        assert_eq!(value["errors"][0]["message"], "too old");
     }
 
     #[test]

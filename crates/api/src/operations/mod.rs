@@ -3,6 +3,7 @@ pub mod batch;
 pub mod custom_field_settings;
 pub mod custom_fields;
 pub mod dependencies;
+pub mod events;
 pub mod jobs;
 pub mod memberships;
 pub mod placing;
@@ -39,6 +40,7 @@ pub static TABLES: &[&[Operation]] = &[
     custom_fields::CUSTOM_FIELDS,
     custom_field_settings::CUSTOM_FIELD_SETTINGS,
     jobs::JOBS,
+    events::EVENTS,
 ];
 
 /// Every row.

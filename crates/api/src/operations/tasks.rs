@@ -12,7 +12,7 @@ use workgraph_core::access::Level;
 use workgraph_core::check::{Given, Inputs, reference};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Give, Listing, Place, Ref, View, Want};
+use workgraph_core::graph::{Action, Give, Listing, Place, Ref, View, Want};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::custom_field::FIELDS_MAX;
@@ -398,12 +398,21 @@ fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         work.needs_live(parent.gid);
         work.link(on, rel::PARENT, parent.gid, Place::Last, None);
     }
-    for spot in &spots {
+    let into = |work: &mut Work<'_>, place| {
+        let parent = Some(place);
+        work.fact(on, Type::Task, Action::Added { parent });
+    };
+    for (i, spot) in spots.iter().enumerate() {
         enter(view, &mut work, on, home, spot)?;
+        // The first one is told as the creation.
+        if i > 0 || parent.is_some() {
+            into(&mut work, spot.project);
+        }
     }
     for name in call.gids("tags")? {
         let tag = call.named(view, "tags", &Ref::Gid(name), &[Type::Tag], Level::Viewer)?;
         work.link(on, rel::TAGS, tag.gid, Place::Rank(0), None);
+        into(&mut work, tag.gid);
     }
     like(call, view, &mut work, on, &inputs);
     stories::of_task(&mut work, &draft, assignee);

@@ -15,6 +15,7 @@ mod coverage;
 mod custom_fields;
 mod dependencies;
 mod escalation;
+mod events;
 mod golden;
 mod jobs;
 mod limits;

@@ -26,6 +26,7 @@ const FILES: &[&str] = &[
     "15-errors",
     "16-custom-fields",
     "17-custom-field-values",
+    "16-events",
     "20-batch",
     "21-jobs",
 ];

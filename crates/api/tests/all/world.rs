@@ -19,7 +19,7 @@ use workgraph_auth::{
 use workgraph_core::access::{Level, Role};
 use workgraph_core::draft::Draft;
 use workgraph_core::graph::{
-    Changes, Committed, Event, GraphStore, Place, Seq, StoreError, View, ViewerKey, Want,
+    Changes, Committed, Event, Fed, Feed, GraphStore, Place, Seq, StoreError, View, ViewerKey, Want,
 };
 use workgraph_core::registry::{Kind as Fields, Type, rel};
 use workgraph_core::resources::{job, project, story, team, user};
@@ -81,6 +81,12 @@ impl GraphStore for Hesitant {
     }
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.store.events(after, limit).await
+    }
+    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
+        self.store.feed(ask).await
+    }
+    async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {
+        self.store.prune(before, upto, limit).await
     }
 }
 
@@ -405,6 +411,13 @@ impl World {
     /// All that was committed after this one.
     pub(crate) fn events(&self, after: u64) -> Vec<Event> {
         self.run(self.graph.events(after, 100_000)).unwrap()
+    }
+
+    /// Drops what the journal has of the time before so many seconds ago.
+    pub(crate) fn prune(&self, seconds: u64) {
+        let before = Time::from_system(self.clock.0.now() - Duration::from_secs(seconds));
+        self.run(self.graph.prune(before, u64::MAX, usize::MAX))
+            .unwrap();
     }
 
     /// Renames a user, as they would themselves.

@@ -2,6 +2,7 @@
 pub mod custom_field;
 pub mod custom_field_setting;
 pub mod enum_option;
+pub mod event;
 pub mod job;
 pub mod membership;
 pub mod project;
@@ -12,6 +13,7 @@ pub mod task;
 pub mod team;
 pub mod user;
 pub mod user_task_list;
+pub mod webhook;
 pub mod workspace;
 
 use crate::node::{Node, write_string};
@@ -35,6 +37,8 @@ pub static ALL: &[&Resource] = &[
     &custom_field::CUSTOM_FIELD,
     &enum_option::ENUM_OPTION,
     &custom_field_setting::CUSTOM_FIELD_SETTING,
+    &webhook::WEBHOOK,
+    &event::EVENT,
     &job::JOB,
 ];
 
@@ -57,6 +61,8 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::CustomField => &custom_field::CUSTOM_FIELD,
         Type::EnumOption => &enum_option::ENUM_OPTION,
         Type::CustomFieldSetting => &custom_field_setting::CUSTOM_FIELD_SETTING,
+        Type::Webhook => &webhook::WEBHOOK,
+        Type::Event => &event::EVENT,
         Type::Job => &job::JOB,
     }
 }

@@ -1,7 +1,7 @@
 //! The cases about the journal.
 use super::{Failure, Scene, ensure, same};
 use workgraph_core::gid::{GID_END, Gid};
-use workgraph_core::graph::{Action, Changes, Event, Fact, GraphStore, Guard};
+use workgraph_core::graph::{Action, Changes, Event, Fact, Feed, GraphStore, Guard};
 use workgraph_core::registry::Type;
 use workgraph_core::time::Time;
 
@@ -50,6 +50,157 @@ pub(super) async fn gapless(store: &dyn GraphStore) -> Result<(), Failure> {
     )
 }
 
+/// The commits without what they know of the nodes.
+fn facts_of(events: Vec<Event>) -> Vec<Event> {
+    let bare = |event| Event {
+        nodes: Vec::new(),
+        ..event
+    };
+    events.into_iter().map(bare).collect()
+}
+
+/// What every commit of the journal says about `about`, read in pieces.
+async fn walk(
+    store: &dyn GraphStore,
+    about: Gid,
+    limit: usize,
+    scan: usize,
+) -> Result<Vec<Event>, Failure> {
+    let (mut all, mut after) = (Vec::new(), 0);
+    loop {
+        let ask = Feed {
+            about,
+            after,
+            limit,
+            scan,
+        };
+        let fed = store.feed(ask).await?;
+        ensure(
+            fed.upto > after || fed.upto == fed.last,
+            "a feed goes on while there is more",
+        )?;
+        ensure(
+            fed.events
+                .iter()
+                .all(|e| e.seq > after && e.seq <= fed.upto),
+            "a feed gives commits from the part it looked at",
+        )?;
+        all.extend(fed.events);
+        after = fed.upto;
+        if after == fed.last {
+            return Ok(all);
+        }
+    }
+}
+
+pub(super) async fn feeds(store: &dyn GraphStore) -> Result<(), Failure> {
+    let mut scene = Scene::new(store).await?;
+    let (acme, ann) = (scene.acme, scene.ann);
+    let project = scene.fixture.project(acme, "Watched", ann);
+    let other = scene.fixture.project(acme, "Other", ann);
+    scene.commit().await?;
+    let (here, there) = (
+        scene.fixture.section_in(project),
+        scene.fixture.section_in(other),
+    );
+    let task = scene.fixture.task_in(here, "in it", ann);
+    let under = scene.fixture.subtask(task, "below it", ann);
+    scene.commit().await?;
+    scene.fixture.task_in(there, "elsewhere", ann);
+    scene.commit().await?;
+    for (field, gid) in [("followers", task), ("likes", under), ("name", under)] {
+        scene
+            .fixture
+            .with(|work| work.gained(gid, Type::Task, field, ann));
+        scene.commit().await?;
+    }
+    scene.fixture.with(|work| work.trash(task, Type::Task));
+    scene.commit().await?;
+    let every = store.events(0, 1_000).await?;
+    for about in [project, task, under, other, acme] {
+        let heard = |e: &&Event| e.facts.iter().any(|f| e.reaches(f, about));
+        let expected: Vec<Event> = every.iter().filter(heard).cloned().collect();
+        for (limit, scan) in [(1, 1), (2, 3), (100, 1_000), (1, 1_000)] {
+            let mut found = walk(store, about, limit, scan).await?;
+            found.retain(|e| e.facts.iter().any(|f| e.reaches(f, about)));
+            same(
+                &found,
+                &expected,
+                "a feed in pieces is what the journal says about the node",
+            )?;
+        }
+        ensure(!expected.is_empty(), "something happened everywhere")?;
+    }
+    let last = every
+        .last()
+        .ok_or_else(|| Failure("the journal is empty".into()))?;
+    ensure(
+        last.facts.iter().all(|f| last.reaches(f, project)),
+        "the end of a task and of what is below it is heard in the project",
+    )
+}
+
+pub(super) async fn pruned(store: &dyn GraphStore) -> Result<(), Failure> {
+    for n in 0..10i64 {
+        // The fifth is younger than those behind it: nothing goes from the middle.
+        let at = Time::from_millis(if n == 4 { 100 } else { n });
+        let changes = Changes {
+            at,
+            ..Changes::default()
+        };
+        store.commit(changes).await?;
+    }
+    let numbers = async || -> Result<Vec<u64>, Failure> {
+        let kept = store.events(0, 100).await?;
+        Ok(kept.iter().map(|e| e.seq).collect())
+    };
+    let old = Time::from_millis(50);
+    same(
+        &store.prune(old, 2, 100).await?,
+        &2,
+        "nothing after the bound goes",
+    )?;
+    same(
+        &store.prune(old, 10, 1).await?,
+        &1,
+        "no more go than asked for",
+    )?;
+    same(
+        &store.prune(old, 10, 100).await?,
+        &1,
+        "a younger commit keeps those behind it",
+    )?;
+    same(
+        &numbers().await?,
+        &(5..=10).collect(),
+        "the rest has no gap",
+    )?;
+    let ask = Feed {
+        about: Gid::new(1).ok_or_else(|| Failure("no gid 1".into()))?,
+        after: 0,
+        limit: 1,
+        scan: 100,
+    };
+    let fed = store.feed(ask).await?;
+    same(
+        &(fed.pruned, fed.last),
+        &(4, 10),
+        "a feed says what is gone",
+    )?;
+    same(
+        &store.prune(Time::MAX, 100, 100).await?,
+        &5,
+        "the last commit stays",
+    )?;
+    let next = store.commit(Changes::default()).await?;
+    same(&next.seq, &11, "numbers go on")?;
+    same(
+        &numbers().await?,
+        &vec![10, 11],
+        "numbers go on without a gap",
+    )
+}
+
 pub(super) async fn comes_back(store: &dyn GraphStore) -> Result<(), Failure> {
     let mut scene = Scene::new(store).await?;
     let (a, b) = (scene.acme, scene.ann);
@@ -84,12 +235,14 @@ pub(super) async fn comes_back(store: &dyn GraphStore) -> Result<(), Failure> {
         at,
         actor: Some(b),
         facts: facts.clone(),
+        nodes: Vec::new(),
     };
     let two = Event {
         seq: 3,
         at: Time::MIN,
         actor: None,
         facts: Vec::new(),
+        nodes: Vec::new(),
     };
     for event in [&one, &two] {
         let facts = event.facts.clone();
@@ -103,17 +256,17 @@ pub(super) async fn comes_back(store: &dyn GraphStore) -> Result<(), Failure> {
             .await?;
     }
     same(
-        &store.events(1, 10).await?,
+        &facts_of(store.events(1, 10).await?),
         &vec![one.clone(), two.clone()],
         "events come back as they were",
     )?;
     same(
-        &store.events(1, 1).await?,
+        &facts_of(store.events(1, 1).await?),
         &vec![one],
         "no more events are given than asked for",
     )?;
     same(
-        &store.events(2, 10).await?,
+        &facts_of(store.events(2, 10).await?),
         &vec![two],
         "events after a commit are those that followed",
     )?;
