@@ -4,6 +4,7 @@ const { spawn, spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
+const { shrink } = require("./png.cjs");
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
@@ -104,7 +105,7 @@ class Page {
   }
 
   // Light or dark, and how wide.
-  async look({ dark = false, width = 1000, height = 800 }) {
+  async look({ dark = false, width = 1000, height = 640 }) {
     const value = dark ? "dark" : "light";
     await this.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value }, { name: "prefers-reduced-motion", value: "reduce" }] });
     await this.send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: width < 600 });
@@ -178,7 +179,7 @@ class Page {
   async text(selector = "main") {
     const names = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'", nbsp: " " };
     const html = (await this.html(selector)).replace(/<(style|script)\b.*?<\/\1>/gs, "");
-    return html.replace(/<[^>]*>/g, "").replace(/&(\w+|#39);/g, (all, name) => names[name] ?? all).replace(/\s+/g, " ").trim();
+    return html.replace(/<[^>]*>/g, " ").replace(/&(\w+|#39);/g, (all, name) => names[name] ?? all).replace(/\s+/g, " ").trim();
   }
 
   async attribute(selector, name) {
@@ -241,7 +242,7 @@ class Page {
     const { cssContentSize: size } = await this.send("Page.getLayoutMetrics");
     const clip = { x: 0, y: 0, width: size.width, height: Math.min(size.height, most), scale: 1 };
     const { data } = await this.send("Page.captureScreenshot", { format: "png", clip, captureBeyondViewport: true });
-    fs.writeFileSync(file, Buffer.from(data, "base64"));
+    fs.writeFileSync(file, shrink(Buffer.from(data, "base64")));
   }
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs axe-core, which the browser test checks pages with, from npm into the folder $1, else
-# target/browser. Doing it again changes nothing.
+# Installs axe-core, which the browser test checks pages with, from npm into browser/ of the folder $1,
+# else target/clients. Doing it again changes nothing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-to=${1:-$here/target/browser}
+to=${1:-$here/target/clients}/browser
 mkdir -p "$to"
 to=$(cd "$to" && pwd)
 [ -f "$to/package.json" ] || echo '{"name": "workgraph-browser", "private": true}' > "$to/package.json"

@@ -2,7 +2,8 @@
 // mouse, then without script and with the keyboard alone.
 //
 // Environment: BASE (the server's origin), USER_EMAIL and USER_PASSWORD of somebody who administers a
-// workspace, AXE (the folder that axe-core is installed in), and SHOTS to have pictures land there.
+// workspace, AXE (the folder that axe-core is installed in); SHOTS to have pictures land there, and
+// SECRETS to have all secrets that were issued written to that file, one a line.
 "use strict";
 const assert = require("node:assert/strict");
 const crypto = require("node:crypto");
@@ -15,6 +16,8 @@ const { BASE, USER_EMAIL, USER_PASSWORD, AXE, SHOTS } = process.env;
 const axe = fs.readFileSync(path.join(AXE, "node_modules/axe-core/axe.min.js"), "utf8");
 const OOB = "urn:ietf:wg:oauth:2.0:oob";
 const SCOPES = ["tasks:read", "users:read", "openid"];
+// All that was issued: none of it may be found in the server's files.
+const secrets = new Set([USER_PASSWORD]);
 let steps = 0;
 let audited = 0;
 
@@ -22,7 +25,8 @@ let audited = 0;
 function callback() {
   const seen = [];
   const server = http.createServer((request, response) => {
-    seen.push(new URL(request.url, "http://app").searchParams);
+    const { pathname, searchParams } = new URL(request.url, "http://app");
+    if (pathname === "/callback") seen.push(searchParams);
     response.setHeader("content-type", "text/html; charset=utf-8");
     response.end("<!doctype html><html lang=en><title>The app</title><main><h1>The app</h1></main></html>");
   });
@@ -117,6 +121,7 @@ class Tour {
     await this.says(/Connected apps/);
     const session = (await this.cookies()).filter((cookie) => !before.includes(cookie.value));
     assert.ok(session.length > 0, "signing in gave no new cookie");
+    for (const cookie of session) secrets.add(cookie.value);
     for (const cookie of session) assert.ok(cookie.httpOnly && cookie.sameSite === "Lax" && cookie.path === "/", JSON.stringify({ ...cookie, value: "" }));
     await this.audit("connected-apps-none");
   }
@@ -153,6 +158,7 @@ class Tour {
   async secret(shot) {
     const { page } = this;
     const secret = await page.text("#secret");
+    secrets.add(secret);
     if (shot) await this.audit(shot);
     const id = (await page.find("main dd")) ? await page.text("main dd") : null;
     await page.reload();
@@ -208,6 +214,7 @@ class Tour {
       redirect_uri: app.url, code: answer.get("code"), code_verifier: verifier,
     });
     assert.equal(status, 200, JSON.stringify(body));
+    for (const secret of [answer.get("code"), body.access_token, body.refresh_token]) secrets.add(secret);
     return body;
   }
 
@@ -219,6 +226,7 @@ class Tour {
     await this.says(/shown a code/);
     await page.go('button[value="allow"]');
     const code = await page.text("#code");
+    secrets.add(code);
     assert.ok(!(await page.text("title")).includes(code));
     assert.ok(!(await page.url()).includes(code));
     await this.audit("code", ["dark"]);
@@ -243,6 +251,7 @@ class Tour {
     assert.equal((await refresh(client.secret)).status, 401);
     const fresh = await refresh(secret);
     assert.equal(fresh.status, 200, JSON.stringify(fresh.body));
+    secrets.add(fresh.body.access_token);
     return { ...client, secret };
   }
 
@@ -360,6 +369,7 @@ async function main() {
     app.close();
     await browser.close();
   }
+  if (process.env.SECRETS) fs.writeFileSync(process.env.SECRETS, [...secrets].join("\n"));
   console.log(`${steps} steps passed, ${audited} looks of pages without a finding`);
 }
 

@@ -60,12 +60,10 @@ pub struct Consent<'a> {
     pub other: Option<&'a str>,
 }
 
-fn list(scopes: &[&'static Scope], class: &str, tag: Option<&str>) -> Markup {
+fn list(scopes: &[&'static Scope], class: &str) -> Markup {
     html! {
         ul.can.(class) {
-            @for scope in scopes {
-                li { (scope.says) @if let Some(tag) = tag { " " span.tag { (tag) } } }
-            }
+            @for scope in scopes { li { (scope.says) } }
         }
     }
 }
@@ -92,15 +90,15 @@ impl Consent<'_> {
                 } @else {
                     @if !wish.new.is_empty() {
                         h2 { @if wish.again { "New: it will also be able to" } @else { "It will be able to" } }
-                        (list(&wish.new, "yes", wish.again.then_some("New")))
+                        (list(&wish.new, "yes"))
                     }
                     @if !wish.kept.is_empty() {
                         h2 { "It will still be able to" }
-                        (list(&wish.kept, "yes", None))
+                        (list(&wish.kept, "yes"))
                     }
                     @if !wish.lost.is_empty() {
                         h2 { "It will no longer be able to" }
-                        (list(&wish.lost, "no", None))
+                        (list(&wish.lost, "no"))
                     }
                 }
                 p.soft {

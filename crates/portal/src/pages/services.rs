@@ -63,7 +63,7 @@ impl Services<'_> {
         let name = field(
             "name",
             "Name",
-            Some("What does this work, for instance: Nightly export."),
+            Some("The work it does, for instance: Nightly export."),
         );
         let place = field("workspace", "Workspace", None);
         console(
@@ -95,29 +95,38 @@ impl Services<'_> {
     }
 
     fn accounts(&self, place: &ServicePlace) -> Markup {
-        let guard = self.frame.who.csrf;
         html! {
             section.card aria-labelledby={ "w-" (place.id) } {
                 h2 id={ "w-" (place.id) } { bdi { (place.name) } }
                 @if place.accounts.is_empty() {
                     p.empty { "No service account." }
+                } @else {
+                    ul.list {
+                        @for account in &place.accounts { (self.account(place, account)) }
+                    }
                 }
-                ul.list {
-                    @for account in &place.accounts {
-                        li {
-                            div.head {
-                                h3 { bdi { (account.name) } }
-                                form method="post" action={ (paths::SERVICES) "/" (place.id) "/" (account.id) "/tokens" } {
-                                    (csrf(guard))
-                                    button.quiet type="submit" aria-label={ "New token for " (account.name) } { "New token" }
-                                }
-                            }
-                            @if account.tokens.is_empty() { p.soft { "No token that works." } }
-                            ul.list {
-                                @for token in &account.tokens {
-                                    (row(token, &format!("{}/{}/{}/{}/revoke", paths::SERVICES, place.id, account.id, token.id), guard))
-                                }
-                            }
+            }
+        }
+    }
+
+    fn account(&self, place: &ServicePlace, account: &Service) -> Markup {
+        let guard = self.frame.who.csrf;
+        let path = format!("{}/{}/{}", paths::SERVICES, place.id, account.id);
+        html! {
+            li {
+                div.head {
+                    h3 { bdi { (account.name) } }
+                    form method="post" action={ (path) "/tokens" } {
+                        (csrf(guard))
+                        button.quiet type="submit" aria-label={ "New token for " (account.name) } { "New token" }
+                    }
+                }
+                @if account.tokens.is_empty() {
+                    p.soft { "No token that works." }
+                } @else {
+                    ul.list {
+                        @for token in &account.tokens {
+                            (row(token, &format!("{path}/{}/revoke", token.id), guard))
                         }
                     }
                 }
