@@ -96,7 +96,7 @@ impl<'c> Notes<'c> {
             None if deep => txn.node(gid, Depth::Full)?,
             None => txn.node(gid, Depth::Head)?,
         };
-        let node = put.or(read.as_ref());
+        let node = put.or(read.as_deref());
         let mut within: Vec<Gid> = node.and_then(|n| n.home).into_iter().collect();
         if ty == Type::Story {
             // Its task brings the workspace along.
@@ -139,7 +139,7 @@ impl<'c> Notes<'c> {
                 Some(_) => None,
                 None => txn.node(gid, Depth::Head)?,
             };
-            within.extend(put.or(read.as_ref()).and_then(|n| n.home));
+            within.extend(put.or(read.as_deref()).and_then(|n| n.home));
             places = self.places(txn, gid, ty, None, fresh)?;
             within.extend(places.iter().map(|(gid, _)| *gid));
         }
