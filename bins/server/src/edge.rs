@@ -39,7 +39,18 @@ pub(crate) enum Ran {
 impl Edge {
     /// A fresh request id.
     pub(crate) fn next_id(&self) -> String {
-        format!("{}-{:x}", self.prefix, self.number.fetch_add(1, Relaxed))
+        let mut number = self.number.fetch_add(1, Relaxed);
+        let mut id = String::with_capacity(self.prefix.len() + 17);
+        id.push_str(&self.prefix);
+        id.push('-');
+        // Digits from the last to the first: an id is only ever compared.
+        loop {
+            id.extend(char::from_digit((number % 16) as u32, 16));
+            number /= 16;
+            if number == 0 {
+                return id;
+            }
+        }
     }
 
     /// Runs a request. Writes run on a task of their own: a client that goes away does not stop one
@@ -47,10 +58,14 @@ impl Edge {
     pub(crate) async fn run(self: &Arc<Self>, request: Request) -> Ran {
         let limit = self.http.request_timeout;
         let outcome = if request.method == "GET" {
-            let call = Caught(Box::pin(self.api.handle(request)));
-            tokio::time::timeout(limit, call)
-                .await
-                .map(|r| r.ok_or("a handler panicked".to_owned()))
+            let mut call = Caught(Box::pin(self.api.handle(request)));
+            // Most reads are done at once: for them no timer is set.
+            let first = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
+            let outcome = match first {
+                Poll::Ready(outcome) => Ok(outcome),
+                Poll::Pending => tokio::time::timeout(limit, call).await,
+            };
+            outcome.map(|r| r.ok_or("a handler panicked".to_owned()))
         } else {
             let api = Arc::clone(&self.api);
             let task = tokio::spawn(async move { api.handle(request).await });

@@ -258,15 +258,15 @@ async fn own(edge: &Edge, request: &Request<Incoming>, metrics: bool) -> Option<
 async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answer {
     let (head, body) = request.into_parts();
     let awaits = head.headers.contains_key(header::EXPECT);
-    let bytes = match tokio::time::timeout(
-        edge.http.body_timeout,
-        body::collect(body, edge.api.settings().body_max, awaits),
-    )
-    .await
-    {
-        Ok(Ok(bytes)) => bytes,
-        Ok(Err(Refusal(status, text))) => return Answer::refuse(status, text),
-        Err(_) => return Answer::refuse(408, "The request body did not arrive in time"),
+    let bytes = if body.is_end_stream() {
+        Bytes::new()
+    } else {
+        let whole = body::collect(body, edge.api.settings().body_max, awaits);
+        match tokio::time::timeout(edge.http.body_timeout, whole).await {
+            Ok(Ok(bytes)) => bytes,
+            Ok(Err(Refusal(status, text))) => return Answer::refuse(status, text),
+            Err(_) => return Answer::refuse(408, "The request body did not arrive in time"),
+        }
     };
     let content_type = head
         .headers
