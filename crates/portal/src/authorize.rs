@@ -22,7 +22,7 @@ const TICKET: &str = "ticket";
 const DECISION: &str = "decision";
 
 /// Why a request goes no further: the reply to it.
-type Stopped = Box<Reply>;
+pub(crate) type Stopped = Box<Reply>;
 
 impl Portal {
     /// `GET /-/oauth_authorize`.
@@ -104,7 +104,7 @@ impl Portal {
     }
 
     /// Reads a request. Until app and redirect URL are verified, errors are plain text.
-    async fn read(
+    pub(crate) async fn read(
         &self,
         query: &str,
     ) -> Result<Result<(AuthorizationRequest, Vec<Pair>), Stopped>, Broken> {

@@ -121,7 +121,7 @@ impl Portal {
             To::UserInfo => Ok(self.user_info(request).await),
             To::Authorize => self.authorize(request, now).await,
             To::Decide => self.decide(request, now).await,
-            To::SignInPage => self.sign_in_page(request),
+            To::SignInPage => self.sign_in_page(request).await,
             To::SignIn => self.sign_in(request, now).await,
             To::SignOutPage => self.sign_out_page(request, now).await,
             To::SignOut => self.sign_out(request, now).await,

@@ -170,17 +170,32 @@ impl Portal {
         })
     }
 
-    pub(crate) fn sign_in_page(&self, request: &Request) -> Result<Reply, Broken> {
+    /// The app that somebody signs in for, and its redirect URL, where signing in may lead at once.
+    async fn waiting(&self, next: &str) -> Result<Option<(String, String)>, Broken> {
+        let query = next
+            .strip_prefix(AUTHORIZE)
+            .and_then(|rest| rest.strip_prefix('?'));
+        let Some(query) = query else { return Ok(None) };
+        let read = self.read(query).await?.ok();
+        Ok(read.map(|(asked, _)| {
+            let to = asked.redirect().as_str().to_owned();
+            (asked.client().name.clone(), to)
+        }))
+    }
+
+    pub(crate) async fn sign_in_page(&self, request: &Request) -> Result<Reply, Broken> {
         let query = form::decode(&request.query).unwrap_or_default();
         let next = onward(form::one(&query, NEXT)).to_owned();
+        let (app, to) = self.waiting(&next).await?.unzip();
         let fields = [(NEXT.to_owned(), next)];
         let notice = (form::one(&query, "done") == "signed_out").then_some("You are signed out.");
         let form = SignIn {
             fields: &fields,
+            app: app.as_deref(),
             notice,
             ..SignIn::default()
         };
-        self.ask_to_sign_in(request, 200, &form, None)
+        self.ask_to_sign_in(request, 200, &form, to.as_deref())
     }
 
     pub(crate) async fn sign_in(
@@ -200,15 +215,17 @@ impl Portal {
         let next = onward(form::one(&form, NEXT));
         let email = form::one(&form, "email");
         let password = form::one(&form, "password");
+        let (app, to) = self.waiting(next).await?.unzip();
         let again = |status: u16, problem: &str, wait: Option<u64>| {
             let fields = [(NEXT.to_owned(), next.to_owned())];
             let form = SignIn {
                 fields: &fields,
                 email,
+                app: app.as_deref(),
                 problem: Some(problem),
                 ..SignIn::default()
             };
-            let reply = self.ask_to_sign_in(request, status, &form, None)?;
+            let reply = self.ask_to_sign_in(request, status, &form, to.as_deref())?;
             Ok(match wait {
                 Some(wait) => reply.with("Retry-After", wait.to_string()),
                 None => reply,
