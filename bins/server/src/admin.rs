@@ -1,4 +1,5 @@
 //! `workgraph admin`: what its commands do, and how their answers read.
+use crate::apps;
 use crate::cli::{
     Admin, LimitsCommand, PlanName, RoleName, ServiceCommand, TeamCommand, TokenCommand,
     UserCommand, WorkspaceCommand,
@@ -30,6 +31,7 @@ pub(crate) async fn run(office: &Office, what: Admin) -> Result<Value, String> {
             let jobs = office.api.jobs().await?;
             Ok(jobs.iter().map(show_job).collect())
         }
+        Admin::App(what) => apps::run(office, what).await,
         Admin::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
             let place = office.node(Type::Workspace, &workspace).await?;
             let (gid, id, secret) = office.create_service(&name, &place).await?;
@@ -295,7 +297,7 @@ async fn of_limits(office: &Office, what: LimitsCommand) -> Result<Value, String
     }
 }
 
-fn time(time: Option<SystemTime>) -> Value {
+pub(crate) fn time(time: Option<SystemTime>) -> Value {
     time.map_or(Value::Null, |t| Time::from_system(t).to_string().into())
 }
 

@@ -1,10 +1,12 @@
 //! The first start: makes who and what there is to begin with, and writes it into `bootstrap.json`.
+use crate::apps::NewApp;
 use crate::config::Config;
 use crate::demo;
 use crate::folder::write_private;
 use crate::office::Office;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use workgraph_auth::Registered;
 use workgraph_core::access::Role;
 use workgraph_core::{Gid, Type};
 
@@ -21,6 +23,8 @@ pub(crate) struct Bootstrap {
     pub(crate) rate_token: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) free_token: Option<String>,
+    #[serde(default)]
+    pub(crate) apps: Vec<AppEntry>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +47,16 @@ pub(crate) struct TeamEntry {
     pub(crate) gid: String,
     pub(crate) name: String,
     pub(crate) workspace: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct AppEntry {
+    pub(crate) name: String,
+    pub(crate) client_id: String,
+    pub(crate) client_secret: String,
+    pub(crate) redirect_uri: String,
+    pub(crate) full_permissions: bool,
+    pub(crate) scopes: String,
 }
 
 impl Bootstrap {
@@ -88,6 +102,20 @@ impl Bootstrap {
             password,
         });
         Ok(gid)
+    }
+
+    /// Registers an app and notes it.
+    pub(crate) async fn app(&mut self, office: &Office, new: &NewApp<'_>) -> Result<(), String> {
+        let (app, secret) = office.create_app(new).await?;
+        self.apps.push(AppEntry {
+            client_id: app.client_id(),
+            client_secret: secret.expose().to_owned(),
+            redirect_uri: new.redirects.first().cloned().unwrap_or_default(),
+            full_permissions: new.scopes == Registered::Full,
+            scopes: new.scopes.set().to_string(),
+            name: app.name,
+        });
+        Ok(())
     }
 
     /// Makes a token.

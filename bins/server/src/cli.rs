@@ -43,7 +43,7 @@ pub(crate) struct Flags {
 pub(crate) enum Command {
     /// Run the server.
     Serve(Serve),
-    /// Manage users, workspaces, teams, tokens and service accounts, beside a running server or without one.
+    /// Manage users, workspaces, teams, tokens, service accounts and apps, beside a running server or without one.
     Admin {
         /// Answer with JSON.
         #[arg(long, global = true)]
@@ -104,6 +104,9 @@ pub(crate) enum Admin {
     Limits(LimitsCommand),
     /// List the jobs that are not at their end.
     Jobs,
+    /// Apps that act for users by OAuth.
+    #[command(subcommand)]
+    App(AppCommand),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
@@ -252,6 +255,58 @@ pub(crate) enum LimitsCommand {
         /// E-mail address or gid.
         #[arg(long)]
         user: String,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum AppCommand {
+    /// Register an app. Its client secret is shown once.
+    Create {
+        #[arg(long)]
+        name: String,
+        /// Where users are sent back to: an https URL, or urn:ietf:wg:oauth:2.0:oob for a native app.
+        #[arg(long = "redirect-uri", value_name = "URL", required = true)]
+        redirect_uris: Vec<String>,
+        /// Scopes with spaces between them [default: full permissions].
+        #[arg(long)]
+        scopes: Option<String>,
+        /// Who may change it: e-mail address or gid.
+        #[arg(long, value_name = "USER")]
+        owner: String,
+        /// A workspace whose users may authorize it; once for each.
+        #[arg(long = "workspace", value_name = "GID")]
+        workspaces: Vec<String>,
+    },
+    /// List all apps, or those of one owner.
+    List {
+        /// E-mail address or gid.
+        #[arg(long, value_name = "USER")]
+        owner: Option<String>,
+    },
+    /// Give an app a new client secret. The old one stops working at once.
+    ResetSecret {
+        /// The app's client ID.
+        client_id: String,
+    },
+    /// Let the users of a workspace authorize an app.
+    Distribute {
+        /// The app's client ID.
+        client_id: String,
+        #[arg(long, value_name = "GID")]
+        workspace: String,
+        /// Take it back: tokens for this workspace stop working at once.
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Switch an app off, everywhere or in one workspace: its tokens stop working at once.
+    Disable {
+        /// The app's client ID.
+        client_id: String,
+        #[arg(long, value_name = "GID")]
+        workspace: Option<String>,
+        /// Switch it on again.
+        #[arg(long)]
+        undo: bool,
     },
 }
 

@@ -4,6 +4,7 @@ use crate::setting::{SETTINGS, Setting};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+use workgraph_auth::Loopback;
 
 /// Every setting, in force.
 #[derive(Clone, Debug)]
@@ -17,9 +18,23 @@ pub(crate) struct Config {
     pub(crate) limits: workgraph_limits::Settings,
     /// Jobs a user may run at the same time, of which there are none yet.
     pub(crate) jobs: u32,
+    pub(crate) oauth: OAuth,
     pub(crate) http: Http,
     pub(crate) log: Log,
     pub(crate) admin: Admin,
+}
+
+/// The authorization server.
+#[derive(Clone, Debug)]
+pub(crate) struct OAuth {
+    /// Whether apps may have `http` redirect URLs on this machine. A demo allows it.
+    pub(crate) loopback_redirects: bool,
+    pub(crate) token_info_per_minute: Option<u32>,
+    pub(crate) failures_per_minute: Option<u32>,
+    /// How old a signing key gets before another is made.
+    pub(crate) key_lifetime: Duration,
+    /// How long what is over is remembered: spent codes, above all, whose replay must be noticed.
+    pub(crate) remember: Duration,
 }
 
 /// Bounds of the HTTP edge.
@@ -64,6 +79,13 @@ impl Default for Config {
             api: workgraph_api::Settings::default(),
             limits: workgraph_limits::Settings::default(),
             jobs: 5,
+            oauth: OAuth {
+                loopback_redirects: false,
+                token_info_per_minute: Some(60),
+                failures_per_minute: Some(60),
+                key_lifetime: Duration::from_secs(90 * 86_400),
+                remember: Duration::from_secs(7 * 86_400),
+            },
             http: Http {
                 header_timeout: Duration::from_secs(10),
                 body_timeout: Duration::from_secs(30),
@@ -86,6 +108,17 @@ impl Default for Config {
                 password: String::new(),
                 workspace: "Workspace".to_owned(),
             },
+        }
+    }
+}
+
+impl OAuth {
+    /// The setting in the words of registration.
+    pub(crate) fn loopback(&self) -> Loopback {
+        if self.loopback_redirects {
+            Loopback::Allowed
+        } else {
+            Loopback::Refused
         }
     }
 }
@@ -218,6 +251,12 @@ pub(crate) fn check(config: &mut Config) -> Result<(), String> {
         );
     }
     config.public_url = url;
+    if config.oauth.key_lifetime < Duration::from_secs(86_400) {
+        return Err("oauth.key_lifetime: must be a day at least".to_owned());
+    }
+    if config.oauth.remember < Duration::from_secs(86_400) {
+        return Err("oauth.remember: must be a day at least".to_owned());
+    }
     config.limits.deadline = config.http.request_timeout;
     Ok(())
 }

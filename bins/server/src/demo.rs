@@ -1,8 +1,11 @@
 //! The demo: two workspaces and a small believable graph, made through the API itself.
+use crate::apps::NewApp;
 use crate::bootstrap::{Bootstrap, TeamEntry};
 use crate::office::Office;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use workgraph_auth::redirect::OUT_OF_BAND;
+use workgraph_auth::{Registered, ScopeSet};
 use workgraph_core::Type;
 use workgraph_core::access::Role;
 use workgraph_core::time::{Date, Time};
@@ -10,6 +13,9 @@ use workgraph_core::time::{Date, Time};
 /// The content: who does what is an index into the users, a tag one into the tags, and due dates
 /// count in days from today.
 const CONTENT: &str = include_str!("demo.json");
+
+/// Where the demo's apps have their users sent back to.
+const CALLBACK: &str = "http://127.0.0.1:8099/callback";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -99,6 +105,26 @@ pub(crate) async fn fill(boot: &mut Bootstrap, office: &Office) -> Result<(), St
             .await?,
     );
     boot.free_token = Some(boot.token(office, fay, "Demo, free plan").await?);
+    let scopes = ScopeSet::parse("tasks:read users:read openid").map_err(|e| e.to_string())?;
+    for (name, redirects, scopes) in [
+        ("Demo app", &[CALLBACK, OUT_OF_BAND][..], Registered::Full),
+        (
+            "Demo app with scopes",
+            &[CALLBACK],
+            Registered::Only(scopes),
+        ),
+        ("Demo app on a desktop", &[OUT_OF_BAND], Registered::Full),
+    ] {
+        let redirects: Vec<String> = redirects.iter().map(|url| (*url).to_owned()).collect();
+        let new = NewApp {
+            name,
+            redirects: &redirects,
+            scopes,
+            owner: ann,
+            places: &[acme, side],
+        };
+        boot.app(office, &new).await?;
+    }
 
     let content: Content = serde_json::from_str(CONTENT).map_err(|e| e.to_string())?;
     let users: Vec<String> = boot.users.iter().map(|u| u.gid.clone()).collect();
@@ -237,6 +263,12 @@ pub(crate) async fn banner(boot: &Bootstrap, office: &Office) -> String {
         "\nWorkgraph serves {base}\n\nThe token of {}:\n  {token}\n",
         boot.users.first().map_or("the admin", |u| &u.name)
     );
+    if let (Some(user), Some(app)) = (boot.users.first(), boot.apps.first()) {
+        out.push_str(&format!(
+            "\nTo see an app ask for access, open this and sign in as {} with the password {}:\n  {}/-/oauth_authorize?client_id={}&redirect_uri={OUT_OF_BAND}&response_type=code&state=demo\nMake apps and tokens of your own at {}/-/console/apps\n",
+            user.email, user.password, boot.auth_url, app.client_id, boot.auth_url
+        ));
+    }
     let Some(workspace) = boot.workspaces.first().map(|w| &w.gid) else {
         return out;
     };

@@ -3,7 +3,7 @@ use crate::config::Http;
 use crate::metrics::Metrics;
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -27,6 +27,8 @@ pub(crate) struct Line {
     active: AtomicU32,
     now: Arc<AtomicU32>,
     task: OnceLock<AbortHandle>,
+    /// Who is at the other end.
+    ip: Option<IpAddr>,
 }
 
 impl Line {
@@ -35,6 +37,10 @@ impl Line {
         self.head.store(0, Relaxed);
         self.requests.fetch_add(1, Relaxed);
         Busy(Arc::clone(self))
+    }
+    /// The address of the other end.
+    pub(crate) fn ip(&self) -> IpAddr {
+        self.ip.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
     }
     /// The task that serves it, to be ended when its time is up.
     pub(crate) fn served_by(&self, task: AbortHandle) {
@@ -116,6 +122,7 @@ impl Door {
         let line = Arc::new(Line {
             active: AtomicU32::new(now),
             now: Arc::clone(&self.now),
+            ip: Some(ip),
             ..Line::default()
         });
         lines.open.insert(number, Arc::clone(&line));

@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use workgraph_api::fault::{self, Failure};
 use workgraph_api::{Api, Entropy, Reply, Request};
+use workgraph_portal::{Portal, Route};
 
 /// Shared by all connections.
 pub(crate) struct Edge {
     pub(crate) api: Arc<Api>,
+    pub(crate) portal: Arc<Portal>,
     pub(crate) storage: Arc<Storage>,
     pub(crate) clock: Arc<WallClock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -53,12 +55,27 @@ impl Edge {
         }
     }
 
-    /// Runs a request. Writes run on a task of their own: a client that goes away does not stop one
+    /// Runs a request of the API.
+    pub(crate) async fn run(&self, request: Request) -> Ran {
+        let read = request.method == "GET";
+        let api = Arc::clone(&self.api);
+        self.guard(read, async move { api.handle(request).await })
+            .await
+    }
+
+    /// Runs a request of the portal.
+    pub(crate) async fn show(&self, route: Route, request: workgraph_portal::Request) -> Ran {
+        let portal = Arc::clone(&self.portal);
+        let call = async move { portal.answer(route, &request).await };
+        self.guard(!route.form, call).await
+    }
+
+    /// Runs a call. Writes run on a task of their own: a client that goes away does not stop one
     /// halfway. A panic becomes a 500.
-    pub(crate) async fn run(self: &Arc<Self>, request: Request) -> Ran {
+    async fn guard(&self, read: bool, call: impl Future<Output = Reply> + Send + 'static) -> Ran {
         let limit = self.http.request_timeout;
-        let outcome = if request.method == "GET" {
-            let mut call = Caught(Box::pin(self.api.handle(request)));
+        let outcome = if read {
+            let mut call = Caught(Box::pin(call));
             // Most reads are done at once: for them no timer is set.
             let first = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
             let outcome = match first {
@@ -67,9 +84,7 @@ impl Edge {
             };
             outcome.map(|r| r.ok_or("a handler panicked".to_owned()))
         } else {
-            let api = Arc::clone(&self.api);
-            let task = tokio::spawn(async move { api.handle(request).await });
-            tokio::time::timeout(limit, task)
+            tokio::time::timeout(limit, tokio::spawn(call))
                 .await
                 .map(|r| r.map_err(|_| "a handler panicked".to_owned()))
         };

@@ -13,7 +13,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use workgraph_api::{Reply, explain};
 use workgraph_limits::Permit;
-use workgraph_wire::{error::error, message};
+use workgraph_portal::Route;
+use workgraph_wire::{error::error, form::FORM_BYTES, message};
 
 /// Where the API begins.
 pub(crate) const BASE: &str = "/api/1.0";
@@ -91,7 +92,7 @@ pub(crate) async fn serve(
     let origin = edge.http.cors && request.headers().contains_key(header::ORIGIN);
     let answer = match check(&request) {
         Some(refusal) => refusal,
-        None => route(&edge, request).await,
+        None => route(&edge, &line, request).await,
     };
     let Answer {
         mut reply,
@@ -143,7 +144,11 @@ pub(crate) async fn serve(
             HeaderName::from_bytes(name.as_bytes()),
             HeaderValue::from_str(value),
         ) {
-            headers.append(name, value);
+            if name == header::SET_COOKIE {
+                headers.append(name, value);
+            } else {
+                headers.insert(name, value);
+            }
         }
     }
     if origin {
@@ -213,8 +218,11 @@ fn check(request: &Request<Incoming>) -> Option<Answer> {
     None
 }
 
-async fn route(edge: &Arc<Edge>, request: Request<Incoming>) -> Answer {
+async fn route(edge: &Arc<Edge>, line: &Line, request: Request<Incoming>) -> Answer {
     let path = request.uri().path();
+    if let Some(route) = edge.portal.route(request.method().as_str(), path) {
+        return portal(edge, line, route, request).await;
+    }
     let below = path
         .strip_prefix(BASE)
         .filter(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -245,7 +253,10 @@ async fn own(edge: &Edge, request: &Request<Incoming>, metrics: bool) -> Option<
             Some(Answer::text(status, text))
         }
         "/-/limits" => Some(Answer {
-            reply: edge.api.limits(&authorization(request.headers())).await,
+            reply: edge
+                .api
+                .limits(&texts(request.headers(), header::AUTHORIZATION))
+                .await,
             close: false,
             kind: JSON,
         }),
@@ -254,29 +265,91 @@ async fn own(edge: &Edge, request: &Request<Incoming>, metrics: bool) -> Option<
     }
 }
 
+/// The whole body, in time.
+async fn read(
+    edge: &Edge,
+    headers: &HeaderMap,
+    body: Incoming,
+    most: usize,
+) -> Result<Bytes, Refusal> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    let awaits = headers.contains_key(header::EXPECT);
+    let whole = body::collect(body, most, awaits);
+    let late = Refusal(408, "The request body did not arrive in time");
+    let in_time = tokio::time::timeout(edge.http.body_timeout, whole).await;
+    in_time.unwrap_or(Err(late))
+}
+
+/// The values of a header.
+fn texts(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
+    let all = headers.get_all(name).iter();
+    all.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .collect()
+}
+
+/// The value of a header; the first one, if there are several.
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    texts(headers, name).into_iter().next()
+}
+
+/// A request of the authorization server or for its pages.
+async fn portal(edge: &Edge, line: &Line, route: Route, request: Request<Incoming>) -> Answer {
+    let (head, body) = request.into_parts();
+    let refuse = |status, why| Answer {
+        reply: edge.portal.refused(route, status, why),
+        close: true,
+        kind: JSON,
+    };
+    let bytes = if route.form {
+        match read(edge, &head.headers, body, FORM_BYTES).await {
+            Ok(bytes) => bytes,
+            Err(Refusal(status, why)) => return refuse(status, why),
+        }
+    } else {
+        Bytes::new()
+    };
+    let headers = &head.headers;
+    let request = workgraph_portal::Request {
+        method: head.method.as_str().to_owned(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        authorization: texts(headers, header::AUTHORIZATION),
+        content_type: text(headers, header::CONTENT_TYPE),
+        cookies: texts(headers, header::COOKIE),
+        origin: text(headers, header::ORIGIN),
+        referer: text(headers, header::REFERER),
+        fetch_site: text(headers, HeaderName::from_static("sec-fetch-site")),
+        address: line.ip(),
+        body: bytes,
+    };
+    match edge.show(route, request).await {
+        Ran::Replied(reply) => Answer {
+            reply,
+            close: false,
+            kind: JSON,
+        },
+        Ran::Late => refuse(
+            504,
+            "The request took too long. What it asks may still be done.",
+        ),
+    }
+}
+
 /// A request below the API base. `start` is where its path begins in the whole.
 async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answer {
     let (head, body) = request.into_parts();
-    let awaits = head.headers.contains_key(header::EXPECT);
-    let bytes = if body.is_end_stream() {
-        Bytes::new()
-    } else {
-        let whole = body::collect(body, edge.api.settings().body_max, awaits);
-        match tokio::time::timeout(edge.http.body_timeout, whole).await {
-            Ok(Ok(bytes)) => bytes,
-            Ok(Err(Refusal(status, text))) => return Answer::refuse(status, text),
-            Err(_) => return Answer::refuse(408, "The request body did not arrive in time"),
-        }
+    let bytes = match read(edge, &head.headers, body, edge.api.settings().body_max).await {
+        Ok(bytes) => bytes,
+        Err(Refusal(status, text)) => return Answer::refuse(status, text),
     };
-    let content_type = head
-        .headers
-        .get(header::CONTENT_TYPE)
-        .map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
+    let content_type = text(&head.headers, header::CONTENT_TYPE);
     let request = workgraph_api::Request {
         method: head.method.as_str().to_owned(),
         path: head.uri.path().get(start..).unwrap_or_default().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
-        authorization: authorization(&head.headers),
+        authorization: texts(&head.headers, header::AUTHORIZATION),
         content_type,
         explain: head
             .headers
@@ -296,14 +369,6 @@ async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answ
             "The request took too long. A change it makes may still be made",
         ),
     }
-}
-
-/// All that claims to be a token.
-fn authorization(headers: &HeaderMap) -> Vec<String> {
-    let values = headers.get_all(header::AUTHORIZATION).iter();
-    values
-        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-        .collect()
 }
 
 /// Lets scripts of any page call the API with a token of their own; cookies play no part.

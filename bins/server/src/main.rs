@@ -1,6 +1,7 @@
 //! The `workgraph` command.
 mod accounts;
 mod admin;
+mod apps;
 mod body;
 mod bootstrap;
 mod cli;
@@ -18,12 +19,14 @@ mod log;
 mod metrics;
 mod office;
 mod password;
+mod people;
 mod places;
 mod run;
 #[cfg(debug_assertions)]
 mod sabotage;
 mod seams;
 mod setting;
+mod signing;
 mod socket;
 mod storage;
 

@@ -59,6 +59,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let names = workgraph_api::operations::all()
             .map(|o| o.id)
+            .chain(workgraph_portal::names())
             .chain(std::iter::once(""));
         Self {
             operations: names.map(|n| (n, Default::default())).collect(),

@@ -3,7 +3,7 @@ use crate::limits::Desk;
 use crate::storage::Storage;
 use std::sync::Arc;
 use workgraph_api::{Api, Clock, Entropy};
-use workgraph_auth::{Account, Tier};
+use workgraph_auth::{Account, Loopback, Tier};
 use workgraph_core::graph::{Ref, StoreError, View, ViewerKey, Want, alias};
 use workgraph_core::registry::rel;
 use workgraph_core::resources::{team, workspace};
@@ -19,6 +19,8 @@ pub(crate) struct Office {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) limits: Arc<Desk>,
+    /// Whether apps may have `http` redirect URLs on this machine.
+    pub(crate) loopback: Loopback,
 }
 
 /// How many numbered names are looked up at a time.

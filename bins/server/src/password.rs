@@ -1,7 +1,11 @@
-//! Passwords: their slow, salted hashes.
+//! Passwords: their slow, salted hashes, and the pool that checks them.
 use argon2::password_hash::{Ident, Output, ParamsString, PasswordHash, SaltString};
 use argon2::{ARGON2ID_IDENT, Argon2, Block, Params, Version};
+use async_trait::async_trait;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tokio::sync::Semaphore;
 use workgraph_auth::Secret;
+use workgraph_portal::{Busy, Passwords};
 
 /// Room set aside for a hash, in blocks of a kibibyte: more than the allocator ever keeps for
 /// itself, so what was used goes back to the system each time. Untouched room costs nothing.
@@ -17,13 +21,8 @@ pub(crate) fn hash(password: &str, salt: &[u8; 16]) -> Result<Secret, String> {
     }
     let say = |e: argon2::password_hash::Error| e.to_string();
     let params = Params::default();
-    let mut blocks = Vec::with_capacity(ROOM);
-    blocks.resize(params.block_count(), Block::default());
     let mut out = [0; Params::DEFAULT_OUTPUT_LEN];
-    let hasher = Argon2::new(argon2::Algorithm::Argon2id, Version::V0x13, params.clone());
-    hasher
-        .hash_password_into_with_memory(password.as_bytes(), salt, &mut out, &mut blocks)
-        .map_err(|e| e.to_string())?;
+    derive(password, salt, &params, &mut out)?;
     let salt = SaltString::encode_b64(salt).map_err(say)?;
     let text = PasswordHash {
         algorithm: Ident::new(ARGON2ID_IDENT.as_str()).map_err(say)?,
@@ -33,6 +32,87 @@ pub(crate) fn hash(password: &str, salt: &[u8; 16]) -> Result<Secret, String> {
         hash: Some(Output::new(&out).map_err(say)?),
     };
     Ok(Secret::new(text.to_string()))
+}
+
+fn derive(password: &str, salt: &[u8], params: &Params, out: &mut [u8]) -> Result<(), String> {
+    let mut blocks = Vec::with_capacity(ROOM);
+    blocks.resize(params.block_count(), Block::default());
+    Argon2::new(argon2::Algorithm::Argon2id, Version::V0x13, params.clone())
+        .hash_password_into_with_memory(password.as_bytes(), salt, out, &mut blocks)
+        .map_err(|e| e.to_string())
+}
+
+/// Whether this is the password of this hash. A hash of another kind is nobody's.
+fn verify(password: &str, hash: &Secret) -> bool {
+    let read = || {
+        let parsed = PasswordHash::new(hash.expose()).ok()?;
+        let params = Params::try_from(&parsed).ok()?;
+        if parsed.algorithm != ARGON2ID_IDENT || params.block_count() > ROOM {
+            return None;
+        }
+        let mut room = [0; 64];
+        let mut salt = [0; 64];
+        let salt = parsed.salt?.decode_b64(&mut salt).ok()?;
+        let stored = parsed.hash?;
+        let out = room.get_mut(..stored.len())?;
+        derive(password, salt, &params, out).ok()?;
+        // Compared in constant time.
+        Some(Output::new(out).ok()? == stored)
+    };
+    read().unwrap_or(false)
+}
+
+/// How many passwords are checked at the same time, and how many wait.
+const AT_ONCE: usize = 2;
+const WAITING: usize = 32;
+
+/// Checks passwords on threads of their own, a few at a time.
+pub(crate) struct Pool {
+    turn: Semaphore,
+    inside: AtomicUsize,
+    /// The hash of a password that nobody has: accounts that do not exist take as long.
+    nobody: Secret,
+}
+
+impl Pool {
+    /// A pool. `salt` and `password` are random.
+    ///
+    /// # Errors
+    /// When nothing can be hashed.
+    pub(crate) fn new(password: &str, salt: &[u8; 16]) -> Result<Self, String> {
+        Ok(Self {
+            turn: Semaphore::new(AT_ONCE),
+            inside: AtomicUsize::new(0),
+            nobody: hash(password, salt)?,
+        })
+    }
+}
+
+/// A place in the queue, given up when dropped.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+#[async_trait]
+impl Passwords for Pool {
+    async fn check(&self, password: Secret, hash: Option<Secret>) -> Result<bool, Busy> {
+        let before = self.inside.fetch_add(1, Relaxed);
+        let place = Place(&self.inside);
+        if before >= AT_ONCE + WAITING {
+            return Err(Busy);
+        }
+        let turn = self.turn.acquire().await.map_err(|_| Busy)?;
+        let known = hash.is_some();
+        let hash = hash.unwrap_or_else(|| self.nobody.clone());
+        let work = move || verify(password.expose(), &hash);
+        let right = tokio::task::spawn_blocking(work).await.unwrap_or(false);
+        drop((turn, place));
+        Ok(right && known)
+    }
 }
 
 #[cfg(test)]
@@ -61,6 +141,25 @@ mod tests {
                 .verify_password(b"correct horsf", &parsed)
                 .is_err()
         );
+        assert!(verify("correct horse", &secret) && !verify("correct horsf", &secret));
+        assert!(!verify("x", &Secret::new("$2b$12$abc".to_owned())));
         assert!(hash("short", &[7; 16]).is_err());
+    }
+
+    /// B61.
+    #[tokio::test]
+    async fn unknown_accounts_have_no_password_and_a_full_queue_says_so() {
+        let pool = Pool::new("nobody's own", &[1; 16]).unwrap();
+        let check = |text: &str, hash| pool.check(Secret::new(text.to_owned()), hash);
+        assert_eq!(check("nobody's own", None).await, Ok(false));
+        let hash = hash("correct horse", &[7; 16]).unwrap();
+        assert_eq!(check("correct horse", Some(hash.clone())).await, Ok(true));
+        pool.inside.store(AT_ONCE + WAITING, Relaxed);
+        assert_eq!(check("correct horse", Some(hash)).await, Err(Busy));
+        assert_eq!(
+            pool.inside.load(Relaxed),
+            AT_ONCE + WAITING,
+            "the place is given up"
+        );
     }
 }

@@ -6,7 +6,10 @@ use crate::edge::Edge;
 use crate::limits::Desk;
 use crate::metrics::Metrics;
 use crate::office::Office;
+use crate::password::Pool;
+use crate::people::Users;
 use crate::seams::{SystemEntropy, WallClock, hex, random};
+use crate::signing::Signing;
 use crate::storage::Storage;
 use crate::{admin, demo, feeds, folder, jobs, listen, socket};
 use serde_json::Value;
@@ -14,9 +17,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Duration;
 use tokio::net::TcpListener;
-use workgraph_api::{Api, Entropy, Parts};
+use workgraph_api::{Api, Clock, Entropy, Parts};
 use workgraph_core::Mint;
+use workgraph_portal::Portal;
 
 /// What lasts as long as the process.
 struct Base {
@@ -54,13 +59,43 @@ impl Base {
         })))
     }
 
-    fn office(&self, api: Arc<Api>, limits: &Arc<Desk>) -> Office {
+    /// The authorization server.
+    fn portal(
+        &self,
+        config: &Config,
+        root: &str,
+        api: &Arc<Api>,
+        office: &Arc<Office>,
+        keys: &Arc<Signing>,
+    ) -> Result<Arc<Portal>, String> {
+        let nobody = hex(&random::<12>(&*self.entropy)?);
+        Ok(Arc::new(Portal::new(workgraph_portal::Parts {
+            api: Arc::clone(api),
+            store: Arc::clone(&self.storage.oauth),
+            people: Arc::new(Users(Arc::clone(&self.storage.graph))),
+            places: office.clone(),
+            passwords: Arc::new(Pool::new(&nobody, &random(&*self.entropy)?)?),
+            keys: keys.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            settings: workgraph_portal::Settings {
+                base_url: config.api.base_url.clone(),
+                auth_url: root.to_owned(),
+                loopback: config.oauth.loopback(),
+                token_info_per_minute: config.oauth.token_info_per_minute,
+                failures_per_minute: config.oauth.failures_per_minute,
+            },
+        })))
+    }
+
+    fn office(&self, config: &Config, api: Arc<Api>, limits: &Arc<Desk>) -> Office {
         Office {
             limits: Arc::clone(limits),
             api,
             storage: Arc::clone(&self.storage),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
+            loopback: config.oauth.loopback(),
         }
     }
 }
@@ -94,10 +129,11 @@ pub(crate) async fn serve(
         config.public_url.clone()
     };
     config.api.base_url = format!("{root}{}", crate::http::BASE);
+    config.oauth.loopback_redirects |= options.demo;
 
     // The first start calls the API often; those calls are nobody's and count against no limit.
     let limits = Arc::new(Desk::open(&config)?);
-    let office = base.office(base.api(&config, unlimited(&config))?, &limits);
+    let office = base.office(&config, base.api(&config, unlimited(&config))?, &limits);
     let boot = bootstrap::prepare(&office, &config, options.demo, &root).await?;
     let banner = match &boot {
         Some(boot) if options.demo => demo::banner(boot, &office).await,
@@ -111,8 +147,8 @@ pub(crate) async fn serve(
 
     let api = base.api(&config, config.limits)?;
     limits.apply(&api)?;
-    let office = Arc::new(base.office(Arc::clone(&api), &limits));
-    if let Err(e) = socket::listen(config.folder(), office) {
+    let office = Arc::new(base.office(&config, Arc::clone(&api), &limits));
+    if let Err(e) = socket::listen(config.folder(), Arc::clone(&office)) {
         tracing::warn!(
             why = e.to_string(),
             "there is no admin socket, so `workgraph admin` works only while the server does not run"
@@ -122,8 +158,15 @@ pub(crate) async fn serve(
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
     jobs::start(&api, &clock, &metrics).await?;
     feeds::start(Arc::clone(&api));
+    let keys = Signing::new(
+        config.folder(),
+        config.oauth.key_lifetime,
+        base.clock.clone(),
+    );
+    let portal = base.portal(&config, &root, &api, &office, &keys)?;
     let edge = Arc::new(Edge {
         api,
+        portal,
         storage: Arc::clone(&base.storage),
         clock: Arc::clone(&base.clock),
         entropy: base.entropy.clone() as Arc<dyn Entropy>,
@@ -155,10 +198,42 @@ pub(crate) async fn serve(
             Err(why) => tracing::error!(why, "the configuration was not reloaded"),
         }
     };
+    let chores = tokio::spawn(chores(
+        Arc::clone(&edge),
+        keys,
+        Arc::clone(&base.storage),
+        config.oauth.remember,
+    ));
     let outcome = listen::serve(edge, listener, metrics_listener, reload).await;
+    chores.abort();
     socket::remove(config.folder());
     tracing::info!("stopped");
     outcome
+}
+
+/// How often the chores are done.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// What is done at the start and every hour, beside the requests: signing keys are made and rotated,
+/// and codes, sessions and tokens that were over long ago are forgotten.
+async fn chores(edge: Arc<Edge>, keys: Arc<Signing>, storage: Arc<Storage>, remember: Duration) {
+    let mut hours = tokio::time::interval(HOUR);
+    hours.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        hours.tick().await;
+        keys.tend();
+        edge.portal.sweep();
+        let before = Clock::now(&*edge.clock).checked_sub(remember);
+        let swept = match before {
+            Some(before) => storage.oauth.sweep(before).await,
+            None => Ok(0),
+        };
+        match swept {
+            Ok(0) => {}
+            Ok(rows) => tracing::debug!(rows, "forgot what was over"),
+            Err(e) => tracing::warn!(why = e.to_string(), "nothing was swept"),
+        }
+    }
 }
 
 /// Carries out an admin command: in the running server if there is one, else here.
@@ -177,7 +252,7 @@ pub(crate) async fn admin(config: &Config, what: Admin) -> Result<Value, String>
     }
     let base = Base::open(config)?;
     let limits = Arc::new(Desk::open(config)?);
-    let office = base.office(base.api(config, config.limits)?, &limits);
+    let office = base.office(config, base.api(config, config.limits)?, &limits);
     admin::run(&office, what).await
 }
 

@@ -46,6 +46,17 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("limits.jobs", false, |c| &mut c.jobs),
     Setting("limits.cost", false, |c| &mut c.limits.cost_per_minute),
     Setting("limits.cost_ceiling", false, |c| &mut c.limits.cost_ceiling),
+    Setting("oauth.loopback_redirects", false, |c| {
+        &mut c.oauth.loopback_redirects
+    }),
+    Setting("oauth.token_info_per_minute", false, |c| {
+        &mut c.oauth.token_info_per_minute
+    }),
+    Setting("oauth.failures_per_minute", false, |c| {
+        &mut c.oauth.failures_per_minute
+    }),
+    Setting("oauth.key_lifetime", false, |c| &mut c.oauth.key_lifetime),
+    Setting("oauth.remember", false, |c| &mut c.oauth.remember),
     Setting("http.header_timeout", false, |c| &mut c.http.header_timeout),
     Setting("http.body_timeout", false, |c| &mut c.http.body_timeout),
     Setting("http.idle_timeout", false, |c| &mut c.http.idle_timeout),

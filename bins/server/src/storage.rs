@@ -3,7 +3,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
-use workgraph_auth::TokenStore;
+use workgraph_auth::{OAuthStore, TokenStore};
 use workgraph_core::Gid;
 use workgraph_core::graph::GraphStore;
 use workgraph_store_sqlite::{Options, SqliteStore};
@@ -12,6 +12,7 @@ use workgraph_store_sqlite::{Options, SqliteStore};
 pub(crate) struct Storage {
     pub(crate) graph: Arc<dyn GraphStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) oauth: Arc<dyn OAuthStore>,
     sqlite: Arc<SqliteStore>,
 }
 
@@ -38,6 +39,7 @@ impl Storage {
         Ok(Self {
             graph,
             tokens: sqlite.clone(),
+            oauth: sqlite.clone(),
             sqlite,
         })
     }

@@ -215,7 +215,7 @@ impl AuthorizationRequest {
         let method = params.one("code_challenge_method")?;
         let challenge = Challenge::read(method, params.one("code_challenge")?)
             .map_err(|why| invalid(&why.to_string()))?;
-        if challenge.is_none() && way.redirect.is_out_of_band() {
+        if challenge.is_none() && app.is_native() {
             return Err(invalid(
                 "The `code_challenge` parameter is missing; native apps must send one.",
             ));

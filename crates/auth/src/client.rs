@@ -74,6 +74,13 @@ impl App {
         self.id.to_string()
     }
 
+    /// Whether the app runs on its users' devices, where its secret is none: it has no redirect URL
+    /// but the one of native apps.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        self.redirects.iter().all(RedirectUri::is_out_of_band)
+    }
+
     /// Whether the app may reach a workspace. Ask this on every request of an app's token.
     #[must_use]
     pub fn works_in(&self, workspace: u64) -> bool {

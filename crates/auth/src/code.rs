@@ -53,7 +53,8 @@ pub enum Verdict {
     Burn,
     /// It was spent before: whatever came from it must die (RFC 6749 section 4.1.2).
     Replay,
-    /// It is another app's or expired: nothing happens to it.
+    /// It is another app's or expired, or the same app asks again with the verifier that only the
+    /// one who began knows: nothing happens to it.
     Refuse,
 }
 
@@ -101,17 +102,23 @@ impl Code {
         if self.app != app {
             return Verdict::Refuse;
         }
-        if self.used_at.is_some() {
-            return Verdict::Replay;
-        }
-        if now >= self.expires_at {
-            return Verdict::Refuse;
-        }
         let proved = match (self.challenge, verifier) {
             (None, None) => true,
             (Some(challenge), Some(verifier)) => challenge.is_met_by(verifier),
             _ => false,
         };
+        if self.used_at.is_some() {
+            // A request that is sent again, because its answer was lost, shows the verifier, too;
+            // without one it cannot be told from the use of a stolen code.
+            return if proved && self.challenge.is_some() {
+                Verdict::Refuse
+            } else {
+                Verdict::Replay
+            };
+        }
+        if now >= self.expires_at {
+            return Verdict::Refuse;
+        }
         if proved && self.redirect == redirect {
             Verdict::Issue
         } else {

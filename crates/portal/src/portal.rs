@@ -64,8 +64,8 @@ pub struct Portal {
     pub(crate) document: String,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    /// The path of the base URL.
-    base: String,
+    /// The path of the issuer.
+    issuer: String,
 }
 
 /// Why a handler gave up: the server is at fault, and the text is for the log.
@@ -88,7 +88,7 @@ impl Portal {
         let start = origin(base_url).len();
         Self {
             document: workgraph_auth::discovery::document(base_url, auth_url),
-            base: base_url.get(start..).unwrap_or_default().to_owned(),
+            issuer: base_url.get(start..).unwrap_or_default().to_owned(),
             throttle: Throttle::new(),
             drawer: Drawer::default(),
             api: parts.api,
@@ -106,7 +106,7 @@ impl Portal {
     /// Where a request leads; none if it is not the portal's.
     #[must_use]
     pub fn route(&self, method: &str, path: &str) -> Option<Route> {
-        route::find(&self.base, method, path)
+        route::find(&self.issuer, method, path)
     }
 
     /// Answers a request that leads there. Never fails: whatever goes wrong has a reply.

@@ -118,15 +118,26 @@ pub struct Route {
     pub form: bool,
 }
 
-/// Finds the row of a method and path. There is none for `HEAD`.
-pub(crate) fn find(base: &str, method: &str, path: &str) -> Option<Route> {
+/// Where the API begins. A proxy may take away what is before it in the issuer's path.
+const BASE: &str = "/api/1.0";
+
+/// Finds the row of a method and path; `issuer` is the path of the issuer. There is none for `HEAD`.
+pub(crate) fn find(issuer: &str, method: &str, path: &str) -> Option<Route> {
+    // Nearly all requests are for the API, and told apart by their first characters.
+    if let Some(below) = path.strip_prefix(BASE)
+        && !["/openid_connect/", "/.well-known/"]
+            .iter()
+            .any(|start| below.starts_with(start))
+    {
+        return None;
+    }
     let fits = |at: At| match at {
         At::Path(this) => path == this,
         At::Below(this) => path
             .strip_prefix(this)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-        At::Base(this) => path.strip_prefix(base) == Some(this),
-        At::Before(this) => path.strip_prefix(this) == Some(base),
+        At::Base(this) => path.strip_prefix(BASE) == Some(this),
+        At::Before(this) => path.strip_prefix(this) == Some(issuer),
     };
     let row = ROWS
         .iter()

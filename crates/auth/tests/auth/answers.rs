@@ -190,20 +190,18 @@ fn b12_a_native_app_gets_a_page_and_must_have_a_challenge() {
         (hybrid, "unsupported_response_type"),
     ] {
         for mode in [None, Some("fragment"), Some("form_post")] {
-            let refused =
-                read(app(40, SCOPES_40), &with(&params, "response_mode", mode)).unwrap_err();
+            let mut native = app(40, SCOPES_40);
+            native.redirects.retain(RedirectUri::is_out_of_band);
+            let refused = read(native, &with(&params, "response_mode", mode)).unwrap_err();
             assert_eq!(refused.error().code(), expected);
             assert!(matches!(refused.deliver(ISSUER), Delivery::Page(_)));
         }
     }
     // With a server behind it, an app proves itself by its secret.
-    assert!(
-        read(
-            app(40, SCOPES_40),
-            &with(&bare, "redirect_uri", Some(REDIRECT))
-        )
-        .is_ok()
-    );
+    for redirect in [REDIRECT, OOB] {
+        let asks = with(&bare, "redirect_uri", Some(redirect));
+        assert!(read(app(40, SCOPES_40), &asks).is_ok());
+    }
 }
 
 #[test]

@@ -113,13 +113,37 @@ fn b29_a_replay_kills_what_came_from_the_code() {
             .iter()
             .all(|token| service.works(token, at(4)))
     );
+    // Who began, and knows the verifier, may ask again, and gets nothing.
+    assert_eq!(service.token(&exchange(&code), at(5)).body, NO_GRANT);
+    assert!(service.works(&access, at(6)) && service.works(&refresh, at(6)));
     // A late replay is a replay, too.
-    assert_eq!(service.token(&exchange(&code), at(90_000)).body, NO_GRANT);
+    let thief = with(&exchange(&code), "code_verifier", None);
+    assert_eq!(service.token(&thief, at(90_000)).body, NO_GRANT);
     assert!(
         ![&access, &refresh, &bought]
             .iter()
             .any(|token| service.works(token, at(90_001)))
     );
+}
+
+/// B29, F77.
+#[test]
+fn b29_without_a_challenge_every_second_use_is_a_replay() {
+    let service = Service::new();
+    let bare = with(
+        &with(&asks(), "code_challenge", None),
+        "code_challenge_method",
+        None,
+    );
+    let form = with(
+        &exchange(&service.allow(&bare, at(0))),
+        "code_verifier",
+        None,
+    );
+    let access = member(&service.token(&form, at(1)), "access_token");
+    assert!(service.works(&access, at(2)));
+    assert_eq!(service.token(&form, at(3)).body, NO_GRANT);
+    assert!(!service.works(&access, at(4)));
 }
 
 #[test]

@@ -127,11 +127,11 @@ impl World<'_> {
         let spends = own && (code.used || self.now < code.end);
         let stands = !code.withdrawn && !self.disabled.contains(&code.user);
         let good = own && !code.used && self.now < code.end && verifier == code.verifier && stands;
-        if own && code.used {
+        // Who shows the verifier again asks again; anybody else of the app's is a thief, or robbed.
+        let again = verifier.is_some() && verifier == code.verifier;
+        if own && code.used && !again {
             self.tally.replayed += 1;
             self.kill(|token| Some(token.family) == code.family);
-        }
-        if own && code.used {
             self.codes.remove(at);
         } else if let Some(kept) = self.codes.get_mut(at) {
             kept.used |= spends;
