@@ -18,9 +18,14 @@ test:
 serve *flags:
     cargo run --release -- serve --demo {{flags}}
 
-# Accept the recorded answers of the API tests as they are now
+# Accept the recorded answers of the API tests, and the table of docs/OAUTH.md, as they are now
 bless:
     BLESS=1 cargo test -p workgraph-api
+    BLESS=1 cargo test -p workgraph-portal --test matrix
+
+# Take the pictures of the pages in docs/screenshots again
+screenshots:
+    SCREENSHOTS=1 cargo test -p workgraph-server --test e2e -- browser::
 
 # Measure throughput and latency
 bench *flags:

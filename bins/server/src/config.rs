@@ -49,6 +49,7 @@ pub(crate) struct Http {
     pub(crate) connections_per_ip: usize,
     pub(crate) streams: u32,
     pub(crate) cors: bool,
+    pub(crate) trusted_proxies: crate::forwarded::Proxies,
 }
 
 /// What is logged, and how.
@@ -96,6 +97,7 @@ impl Default for Config {
                 connections_per_ip: 256,
                 streams: 128,
                 cors: false,
+                trusted_proxies: crate::forwarded::Proxies::default(),
             },
             log: Log {
                 format: "auto".to_owned(),

@@ -11,6 +11,7 @@ mod door;
 mod edge;
 mod feeds;
 mod folder;
+mod forwarded;
 mod http;
 mod jobs;
 mod limits;

@@ -70,6 +70,9 @@ pub(crate) static SETTINGS: &[Setting] = &[
     }),
     Setting("http.streams", false, |c| &mut c.http.streams),
     Setting("http.cors", false, |c| &mut c.http.cors),
+    Setting("http.trusted_proxies", false, |c| {
+        &mut c.http.trusted_proxies
+    }),
     Setting("log.format", false, |c| &mut c.log.format),
     Setting("log.level", false, |c| &mut c.log.level),
     Setting("log.requests", false, |c| &mut c.log.requests),

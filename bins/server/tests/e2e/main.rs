@@ -10,8 +10,11 @@
 )]
 
 mod bad_inputs;
+mod browser;
+mod clients;
 mod common;
 mod crash;
 mod edge;
 mod junk;
+mod pages;
 mod sdk;

@@ -1,66 +1,13 @@
 //! Official client libraries against the real server: the workflows in `clients/`.
+use crate::clients::{ready, root};
 use crate::common::{Folder, Server, WIDE, admin, command, request};
 use serde_json::json;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .unwrap()
-}
-
-/// Where the libraries are, installed if they were not, or `None` if this test cannot or is not to
-/// run here.
-fn clients() -> Option<PathBuf> {
-    static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
-    INSTALLED.get_or_init(installed).clone()
-}
-
-fn installed() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var(name).is_ok_and(|v| !v.is_empty() && v != "0");
-    let there = |program: &str| command(program).arg("--version").output().is_ok();
-    let missing: Vec<&str> = ["python3", "node", "npm"]
-        .into_iter()
-        .filter(|program| !there(program))
-        .collect();
-    let skipped = if set("WORKGRAPH_SKIP_CLIENTS") {
-        Some("WORKGRAPH_SKIP_CLIENTS is set".to_owned())
-    } else if missing.is_empty() {
-        None
-    } else {
-        assert!(
-            !set("CI"),
-            "{missing:?} must be there in continuous integration"
-        );
-        Some(format!("{} must be there for it", missing.join(", ")))
-    };
-    if let Some(why) = skipped {
-        // Not through a macro, whose output would only be seen of a failed test.
-        let _shown = writeln!(
-            std::io::stderr(),
-            "SKIPPED: the workflows with the official client libraries: {why}"
-        );
-        return None;
-    }
-    let given = std::env::var("WORKGRAPH_CLIENTS").map(PathBuf::from);
-    let folder = given.unwrap_or_else(|_| root().join("target/clients"));
-    let mut install = command("bash");
-    install.arg(root().join("clients/install.sh")).arg(&folder);
-    let output = install.output().unwrap();
-    assert!(
-        output.status.success(),
-        "the client libraries (PyPI asana, npm asana) could not be installed: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Some(folder)
-}
-
 /// Runs a workflow that must pass on a server of its own.
 fn drive(name: &str, program: &str, script: &str) {
-    let Some(clients) = clients() else { return };
+    let what = "the workflows with the official client libraries";
+    let Some(clients) = ready(what, &["python3", "node", "npm"], "install.sh") else {
+        return;
+    };
     let folder = Folder::new(name);
     let server = Server::start(&folder, WIDE);
     let workspace = server.workspace("paid");

@@ -1,0 +1,56 @@
+//! The pages in a real browser: `clients/browser/tour.cjs` walks through all of them.
+use crate::clients::{ready, root};
+use crate::common::{Folder, Server, WIDE, command};
+
+/// What the tour needs: Chromium, Node, and axe-core, which is installed if it was not.
+const PROGRAMS: [&str; 3] = ["chromium", "node", "npm"];
+
+/// B20. B21. B22. B24. B25. B26. B60. B62. B63. With script and the mouse, then without script and
+/// with the keyboard alone: signing in and out, consent, the page with a code, apps and their
+/// secrets, tokens, service accounts, connected apps. axe-core finds nothing on any page, light, dark or on a phone.
+/// None of the secrets that were issued is in the database, its log or the server's log.
+#[test]
+fn a_person_finds_their_way_through_all_pages() {
+    let Some(clients) = ready("the pages in a browser", &PROGRAMS, "browser/install.sh") else {
+        return;
+    };
+    let folder = Folder::new("browser");
+    let server = Server::start(&folder, WIDE);
+    let mut tour = command("node");
+    tour.arg(root().join("clients/browser/tour.cjs"))
+        .env("BASE", format!("http://127.0.0.1:{}", server.port))
+        .env("USER_EMAIL", server.demo("/users/0/email"))
+        .env("USER_PASSWORD", server.demo("/users/0/password"))
+        .env("AXE", clients.join("browser"))
+        .env("NO_PROXY", "*")
+        .env("no_proxy", "*");
+    if std::env::var_os("SCREENSHOTS").is_some() {
+        tour.env("SHOTS", root().join("docs/screenshots"));
+    }
+    let secrets = folder.path().join("secrets");
+    tour.env("SECRETS", &secrets);
+    let output = tour.output().unwrap();
+    let (out, err) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(
+        output.status.success() && out.contains(" steps passed"),
+        "{out}\n{err}\n{}",
+        folder.log()
+    );
+    let secrets = std::fs::read_to_string(secrets).unwrap();
+    let secrets: Vec<&str> = secrets.lines().collect();
+    assert!(secrets.len() > 20, "{} secrets", secrets.len());
+    let mut files = vec![folder.path().join("log")];
+    for file in ["workgraph.db", "workgraph.db-wal"] {
+        files.push(folder.data().join(file));
+    }
+    for file in files {
+        let bytes = std::fs::read(&file).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        for secret in &secrets {
+            assert!(!text.contains(secret), "{} has {secret}", file.display());
+        }
+    }
+}
