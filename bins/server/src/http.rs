@@ -321,7 +321,7 @@ async fn portal(edge: &Edge, line: &Line, route: Route, request: Request<Incomin
         origin: text(headers, header::ORIGIN),
         referer: text(headers, header::REFERER),
         fetch_site: text(headers, HeaderName::from_static("sec-fetch-site")),
-        address: line.ip(),
+        address: edge.http.trusted_proxies.client(line.ip(), headers),
         body: bytes,
     };
     match edge.show(route, request).await {

@@ -239,8 +239,10 @@ impl<'a> Call<'a> {
     pub fn target<'v>(&self, view: &'v View, name: &str, least: Level) -> Result<&'v Node, Fault> {
         let ty = parameter_type(name).unwrap_or(Type::Task);
         let noun = resource(ty).noun;
-        // A task list stands in for a project where its sections are meant.
-        let list = ty == Type::Project && self.operation.path.contains("/sections");
+        // A task list stands in for a project where its sections or custom fields are meant.
+        let path = self.operation.path;
+        let stands_in = ["/sections", "ustomFieldSetting", "/custom_field_settings"];
+        let list = ty == Type::Project && stands_in.iter().any(|part| path.contains(part));
         let fits = |n: &&Node| n.ty == ty || (list && n.ty == Type::UserTaskList);
         let found = view
             .resolve(&self.path(name)?)

@@ -220,7 +220,7 @@ fn at_depth(
         }
         Type::ProjectMembership => of_link(viewer, node.get(membership::PARENT), facts, depth)?,
         Type::Project => in_project(viewer, node, full, facts)?,
-        Type::Section => of_section(viewer, node, facts, depth)?,
+        Type::Section => in_container(viewer, node.get(section::PROJECT), facts, depth)?,
         Type::UserTaskList if node.get(user_task_list::OWNER) == Some(viewer.user) => Level::Admin,
         Type::UserTaskList => by_role(Level::Viewer).min(Level::Viewer),
         Type::Task => of_task(viewer, node, facts, depth)?,
@@ -231,7 +231,7 @@ fn at_depth(
         Type::CustomField => of_custom_field(viewer, node, seat.role),
         Type::EnumOption => of_link(viewer, node.get(enum_option::CUSTOM_FIELD), facts, depth)?,
         Type::CustomFieldSetting => {
-            of_link(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
+            in_container(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
         }
         // The last two are never nodes of a store.
         Type::User | Type::Job | Type::Webhook | Type::Event => Level::None,
@@ -321,19 +321,14 @@ fn of_custom_field(viewer: &Viewer, node: &Node, role: Role) -> Level {
     }
 }
 
-/// A section is as visible as its project; those of a task list are the owner's alone.
-fn of_section(
+/// What makes up a project is as visible as it is; what makes up a task list is the owner's alone.
+fn in_container(
     viewer: &Viewer,
-    node: &Node,
+    container: Option<Gid>,
     facts: &mut dyn Facts,
     depth: u8,
 ) -> Result<Level, StoreError> {
-    let Some(place) = node
-        .get(section::PROJECT)
-        .map(|g| facts.fact(g))
-        .transpose()?
-        .flatten()
-    else {
+    let Some(place) = container.map(|g| facts.fact(g)).transpose()?.flatten() else {
         return Ok(Level::None);
     };
     let found = at_depth(viewer, &place, facts, depth + 1)?;

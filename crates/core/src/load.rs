@@ -24,6 +24,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
         view: View::new(viewer, seq),
         many: false,
         reached: FxHashSet::default(),
+        own_fields: None,
     };
     for (at, r) in want.refs.iter().enumerate() {
         let gid = loader.named(r)?;
@@ -152,6 +153,8 @@ pub(crate) struct Loader<'a> {
     many: bool,
     /// Linked nodes that were followed already, each with the place of what is shown of it.
     reached: FxHashSet<(usize, Gid)>,
+    /// Whether a task list of the viewer has custom fields, once that was looked up.
+    own_fields: Option<bool>,
 }
 
 impl Loader<'_> {
@@ -549,14 +552,35 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Has the edges from a task to the custom fields of its projects, and their definitions.
+    /// Has the edges from a task to the custom fields of what it is in, and their definitions.
     pub(crate) fn fields(&mut self, gid: Gid) -> Result<(), StoreError> {
-        for edge in self.view.links(gid, rel::SECTION).to_vec() {
-            if let Some(project) = edge.aux {
-                self.ins(project, rel::FIELD_ON, FIELDS_MAX, Depth::Full)?;
-            }
+        let own = match self.own_fields {
+            Some(own) => own,
+            None => self.own_fields()?,
+        };
+        if own {
+            self.band(gid, rel::SECTION, rel::MY_TASKS, Depth::Edge)?;
+        }
+        let places: Vec<Gid> = values::places(&self.view, gid).collect();
+        for place in places {
+            self.ins(place, rel::FIELD_ON, FIELDS_MAX, Depth::Full)?;
         }
         Ok(())
+    }
+
+    /// Whether a task list of the viewer has custom fields, which is seldom.
+    fn own_fields(&mut self) -> Result<bool, StoreError> {
+        let mut own = false;
+        for list in Arc::clone(&self.view.viewer)
+            .seats
+            .iter()
+            .filter_map(|s| s.task_list)
+        {
+            self.ins(list, rel::FIELD_ON, FIELDS_MAX, Depth::Full)?;
+            own |= !self.view.sources(list, rel::FIELD_ON).is_empty();
+        }
+        self.own_fields = Some(own);
+        Ok(own)
     }
 
     /// Has the custom fields of a task, and what its values link to.

@@ -36,16 +36,24 @@ pub fn stored(object: &str) -> impl Iterator<Item = (Gid, &str)> {
     entries(object).filter_map(|(key, value)| Some((Gid::parse(key)?, value)))
 }
 
-/// The fields that the task's projects give it, in the order of its projects and their settings, each
+/// What gives a task custom fields: its projects, and for its assignee their own task list.
+pub fn places(view: &View, task: Gid) -> impl Iterator<Item = Gid> {
+    let seats = &view.viewer.seats;
+    let lists = view.links(task, rel::MY_TASKS).iter();
+    let own = lists.filter(|e| seats.iter().any(|s| s.task_list == e.aux));
+    let projects = view.links(task, rel::SECTION).iter();
+    projects.chain(own).filter_map(|e| e.aux)
+}
+
+/// The fields that a task has from its projects, in the order of these and of their settings, each
 /// once; then those that it only has a value for. The view must hold the edges that lead there.
 #[must_use]
 pub fn held<'v>(view: &View, task: Gid, object: Option<&'v str>) -> Vec<Held<'v>> {
     let values: Vec<(Gid, &str)> = object.map(|o| stored(o).collect()).unwrap_or_default();
     let mut all: Vec<Held<'v>> = Vec::new();
-    for (at, place) in view.links(task, rel::SECTION).iter().enumerate() {
-        let Some(project) = place.aux else { continue };
-        for edge in view.sources(project, rel::FIELD_ON) {
-            // One project has a field once.
+    for (at, place) in places(view, task).enumerate() {
+        for edge in view.sources(place, rel::FIELD_ON) {
+            // One place has a field once.
             if at > 0 && all.iter().any(|h| h.field == edge.src) {
                 continue;
             }

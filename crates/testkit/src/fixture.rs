@@ -305,7 +305,8 @@ impl Fixture {
 
     /// Gives the tasks of a project a custom field; returns the setting.
     pub fn field_on(&mut self, field: Gid, project: Gid, workspace: Gid) -> Gid {
-        self.with(|work| fields::add_setting(work, field, project, workspace, false, Place::Last))
+        let container = (project, Type::Project);
+        self.with(|work| fields::add_setting(work, field, container, workspace, false, Place::Last))
     }
 
     /// Any node; `fill` gets the draft and the time.

@@ -56,11 +56,12 @@ pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
 ];
 
 const PREMIUM: &str = "Custom Field Settings are not available for free users.";
+// Not open: the settings of a task list are its owner's alone.
 const OF_CONTAINER: Lists = Lists::Edges {
     rel: rel::FIELD_ON,
     dir: Dir::In,
     give: Give::Aux,
-    open: true,
+    open: false,
 };
 
 /// The field of the body: one that exists, or the definition of one for this project alone.
@@ -94,10 +95,11 @@ fn add_needs(call: &Call<'_>) -> Result<Want, Fault> {
     Ok(want)
 }
 
-/// A project whose settings the caller may change.
+/// A project, or the caller's task list, whose settings they may change.
 fn customized<'v>(call: &Call<'_>, view: &'v View) -> Result<&'v Node, Fault> {
     let node = call.target(view, "project_gid", Level::Editor)?;
-    if node.get(project::CUSTOMIZE_ACCESS).as_deref() == Some("admin") {
+    let admins = node.get(project::CUSTOMIZE_ACCESS).as_deref() == Some("admin");
+    if admins && node.ty == Type::Project {
         allowed(view, node, Level::Admin)?;
     }
     Ok(node)
@@ -174,7 +176,7 @@ fn add(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let setting = fields::add_setting(
         &mut work,
         gid,
-        node.gid,
+        (node.gid, node.ty),
         home,
         important.unwrap_or(false),
         place.unwrap_or(Place::Last),
@@ -198,7 +200,7 @@ fn remove(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     work.unlink(gid, rel::FIELD_ON, node.gid);
     if let Some(setting) = edge.aux {
         work.trash(setting, Type::CustomFieldSetting);
-        work.lost(node.gid, Type::Project, "custom_field_settings", setting);
+        work.lost(node.gid, node.ty, "custom_field_settings", setting);
     }
     Ok(Decision::of(work.changes))
 }

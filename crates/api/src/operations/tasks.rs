@@ -18,6 +18,7 @@ use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::custom_field::FIELDS_MAX;
 use workgraph_core::resources::task;
 use workgraph_core::rules::{fields, stories, text};
+use workgraph_core::values;
 use workgraph_core::work::Work;
 use workgraph_core::{Gid, tasks_of_container};
 
@@ -495,10 +496,9 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let mut work = call.work();
     let mut draft = Draft::edit(node);
     write(call, view, &mut draft, &inputs)?;
-    let places = view.links(node.gid, rel::SECTION).iter();
-    let projects: Vec<Gid> = places.filter_map(|e| e.aux).collect();
+    let projects: Vec<Gid> = values::places(view, node.gid).collect();
     let held = node.raw("custom_fields");
-    let values = task_values::write(call, view, &mut draft, &inputs, held, &projects)?;
+    let changed = task_values::write(call, view, &mut draft, &inputs, held, &projects)?;
     let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
     if let Some(who) = assignee
         && draft.changed(task::ASSIGNEE)
@@ -514,8 +514,8 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     }
     if work.save(&draft) {
         stories::of_task(&mut work, &told, assignee);
-        fields::index(&mut work, node.gid, view, &values);
-        fields::tell_changes(&mut work, node, view, &values);
+        fields::index(&mut work, node.gid, view, &changed);
+        fields::tell_changes(&mut work, node, view, &changed);
     }
     Ok(Decision::about(work.changes, node.gid))
 }

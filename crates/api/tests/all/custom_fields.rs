@@ -413,7 +413,7 @@ fn a_task_in_two_projects_has_a_field_of_both_once() {
         items.iter().map(gid).collect()
     };
     assert_eq!(fields("ada"), expected);
-    // The field shows whoever sees the task; that Moss has it does not.
+    // The field shows to whoever sees the task; that Moss has it does not show.
     assert_eq!(fields("mel"), expected);
 }
 
@@ -436,4 +436,43 @@ fn changed_values_move_modified_at_and_are_in_the_journal() {
     garden.write(&values);
     let idle = garden.world.events(after + 1);
     assert!(idle.is_empty(), "the same again commits nothing");
+}
+
+#[test]
+fn the_fields_of_a_task_list_are_the_assignees_own() {
+    let garden = Garden::new(Kind::Sqlite);
+    let world = &garden.world;
+    let (list, task) = (world.gid("mel_list"), world.gid("rake"));
+    let mood = field(world, json!({"name": "Mood", "resource_subtype": "text"}));
+    let to = format!("/projects/{list}/addCustomFieldSetting");
+    let add = |token: &str| world.post(token, &to, json!({"custom_field": gid(&mood)}));
+    // Ada administers the workspace, and still it is Mel's list.
+    assert_eq!((add("ada").status, add("mel").status), (403, 200));
+    let settings = format!("/projects/{list}/custom_field_settings");
+    assert_eq!(world.get("mel", &settings).gids().len(), 1);
+    assert_eq!(world.get("ada", &settings).gids().len(), 0);
+
+    let put = |token: &str, data: Value| {
+        let at = format!("/tasks/{task}?opt_fields=custom_fields.enabled");
+        world.call(token, "PUT", &at, &data)
+    };
+    let value = json!({"custom_fields": {gid(&mood): "fine"}});
+    assert_eq!(put("mel", value.clone()).status, 400, "not in the list yet");
+    let mine = json!({"assignee": world.gid("mel").to_string()});
+    assert_eq!(put("ada", mine).status, 200);
+    assert_eq!(
+        (put("ada", value.clone()).status, put("mel", value).status),
+        (400, 200)
+    );
+    let last = |token: &str, path: &str| -> Value {
+        let read = world.get(token, path);
+        let data = &read.json["data"];
+        let one = if data.is_array() { &data[0] } else { data };
+        one["custom_fields"].as_array().unwrap().last().unwrap()["enabled"].clone()
+    };
+    let one = format!("/tasks/{task}?opt_fields=custom_fields.enabled");
+    let page = format!("/user_task_lists/{list}/tasks?opt_fields=custom_fields.enabled");
+    assert_eq!(last("mel", &one), json!(true));
+    assert_eq!(last("mel", &page), json!(true));
+    assert_eq!(last("ada", &one), json!(false));
 }

@@ -1,4 +1,4 @@
-//! Custom field settings: which custom fields the tasks of a project have.
+//! Custom field settings: which custom fields the tasks of a project or a user task list have.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Field, One, Rep, Resource, Type};
 use crate::rich::Flavor;
@@ -13,9 +13,9 @@ pub const IS_IMPORTANT: Field<bool> = Field::flag("is_important")
     .compact()
     .doc("Whether the field is shown as a column of the list.");
 /// What has the field.
-pub const PARENT: Field<One> = Field::inline("parent", &[Type::Project])
+pub const PARENT: Field<One> = Field::inline("parent", &[Type::Project, Type::UserTaskList])
     .compact()
-    .doc("The project whose tasks have the field.");
+    .doc("The project or task list whose tasks have the field.");
 /// The field.
 pub const CUSTOM_FIELD: Field<One> = Field::inline("custom_field", &[Type::CustomField])
     .record(Rep::Full)

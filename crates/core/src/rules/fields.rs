@@ -44,28 +44,28 @@ pub fn add_option(
     gid
 }
 
-/// Gives the tasks of a project a custom field they don't have yet; returns the setting.
+/// Gives the tasks of a project or task list a custom field they don't have yet; returns the setting.
 pub fn add_setting(
     work: &mut Work<'_>,
     field: Gid,
-    project: Gid,
+    (container, ty): (Gid, Type),
     home: Gid,
     important: bool,
     place: Place,
 ) -> Gid {
     let mut draft = work.draft(Type::CustomFieldSetting, Some(home));
-    draft.set(custom_field_setting::PARENT, project);
+    draft.set(custom_field_setting::PARENT, container);
     draft.set(custom_field_setting::CUSTOM_FIELD, field);
     draft.set(custom_field_setting::IS_IMPORTANT, important);
-    let gid = work.create(&draft, Some(project));
+    let gid = work.create(&draft, Some(container));
     work.needs_live(field);
-    work.needs_live(project);
-    work.needs_unlinked(field, rel::FIELD_ON, project);
+    work.needs_live(container);
+    work.needs_unlinked(field, rel::FIELD_ON, container);
     let most = custom_field::FIELDS_MAX as u64 - 1;
-    let room = Guard::AtMost(project, rel::FIELD_ON, most);
+    let room = Guard::AtMost(container, rel::FIELD_ON, most);
     work.changes.guards.push(room);
-    work.link(field, rel::FIELD_ON, project, place, Some(gid));
-    work.gained(project, Type::Project, "custom_field_settings", gid);
+    work.link(field, rel::FIELD_ON, container, place, Some(gid));
+    work.gained(container, ty, "custom_field_settings", gid);
     gid
 }
 
