@@ -6,7 +6,7 @@
 use crate::gid::Gid;
 use crate::graph::{About, Action, Event, Fact};
 use crate::node::Node;
-use crate::registry::{Shape, Type};
+use crate::registry::{Shape, Source, Type};
 use crate::resources::resource;
 
 /// What happened, in the contract's words.
@@ -54,7 +54,10 @@ pub fn said(fact: &Fact) -> Option<Said> {
         } => {
             let one = resource(fact.ty)
                 .field(field)
-                .is_some_and(|d| matches!(d.shape, Shape::One(_)));
+                // A custom field that is named has another value.
+                .is_some_and(|d| {
+                    matches!(d.shape, Shape::One(_)) || matches!(d.source, Source::Values(_))
+                });
             let (action, value) = match (added, removed) {
                 (value, None) if one => ("changed", value),
                 (Some(value), _) => ("added", Some(value)),

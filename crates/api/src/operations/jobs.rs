@@ -12,7 +12,7 @@ use workgraph_core::jobs::duplication::{self, Duplication, Parts};
 use workgraph_core::jobs::{self, Plot};
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{job, project};
-use workgraph_core::rules::membership;
+use workgraph_core::rules::{fields, membership};
 use workgraph_core::time::Date;
 
 /// The rows.
@@ -109,6 +109,7 @@ fn project_needs(call: &Call<'_>) -> Result<Want, Fault> {
         .edges(old.clone(), rel::MEMBERS)
         .edges(old.clone(), rel::PROJECT_FOLLOWERS)
         .edges(old.clone(), rel::TEAM)
+        .follow(old, fields::settings())
         .node(team_ref(call)?);
     if let Some(team) = call.body_gid("team")? {
         want.add(team);
@@ -219,6 +220,7 @@ fn duplicate_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         draft.take(project::DUE_ON, old);
     }
     let new = membership::found_bare_project(&mut work, draft, call.me());
+    fields::copy_settings(&mut work, view, old.gid, new, home);
     if let Some(team) = team {
         work.link(new, rel::TEAM, team, Place::Rank(0), None);
     }

@@ -514,6 +514,7 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     }
     if work.save(&draft) {
         stories::of_task(&mut work, &told, assignee);
+        fields::facts(&mut work, node.gid, &changed);
         fields::index(&mut work, node.gid, view, &changed);
         fields::tell_changes(&mut work, node, view, &changed);
     }

@@ -476,3 +476,89 @@ fn the_fields_of_a_task_list_are_the_assignees_own() {
     assert_eq!(last("mel", &page), json!(true));
     assert_eq!(last("ada", &one), json!(false));
 }
+
+#[test]
+fn copies_have_the_fields_and_values_of_their_originals() {
+    let garden = Garden::new(Kind::Sqlite);
+    let world = &garden.world;
+    let values = BTreeMap::from([
+        (garden.fields[0].clone(), json!("a")),
+        (garden.fields[2].clone(), json!(garden.options["enum"][1])),
+    ]);
+    garden.write(&values);
+    let job = |at: String, data: Value, made: &str| -> String {
+        let job = world.post("ada", &at, data);
+        assert_eq!(job.status, 201, "{}", job.text);
+        world.work();
+        let read = world.get(
+            "ada",
+            &format!("/jobs/{}?opt_fields=status,{made}", job.gid()),
+        );
+        assert_eq!(read.json["data"]["status"], "succeeded", "{}", read.text);
+        gid(&read.json["data"][made])
+    };
+    let shown = |path: String| -> Vec<Value> {
+        let read = world.get("ada", &path);
+        let data = &read.json["data"];
+        let one = if data.is_array() { &data[0] } else { data };
+        one["custom_fields"].as_array().unwrap().clone()
+    };
+    let parts = "opt_fields=custom_fields.display_value,custom_fields.enabled";
+    let original = shown(format!("/tasks/{}?{parts}", garden.task));
+    let copy = json!({"name": "Again", "include": "projects"});
+    let task = job(
+        format!("/tasks/{}/duplicate", garden.task),
+        copy,
+        "new_task",
+    );
+    assert_eq!(shown(format!("/tasks/{task}?{parts}")), original);
+    let alone = job(
+        format!("/tasks/{}/duplicate", garden.task),
+        json!({"name": "Alone"}),
+        "new_task",
+    );
+    assert_eq!(
+        shown(format!("/tasks/{alone}?{parts}")),
+        Vec::<Value>::new()
+    );
+    let project = job(
+        format!("/projects/{}/duplicate", world.gid("garden")),
+        json!({"name": "Garden too", "team": world.gid("gardeners").to_string()}),
+        "new_project",
+    );
+    assert_eq!(
+        shown(format!("/projects/{project}/tasks?{parts}")),
+        original
+    );
+    assert_eq!(world.problems(), Vec::<String>::new());
+}
+
+#[test]
+fn an_event_names_the_field_whose_value_changed() {
+    let garden = Garden::new(Kind::Memory);
+    let world = &garden.world;
+    let at = format!("/events?resource={}", garden.task);
+    let sync = world.get("ada", &at).json["sync"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    garden.write(&BTreeMap::from([
+        (garden.fields[0].clone(), json!("a")),
+        (garden.fields[1].clone(), json!(1)),
+    ]));
+    let read = world.get("ada", &format!("{at}&sync={sync}"));
+    let changes: Vec<&Value> = read.json["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|e| e["change"]["field"] == "custom_fields")
+        .map(|e| &e["change"])
+        .collect();
+    let named: Vec<String> = changes.iter().map(|c| gid(&c["new_value"])).collect();
+    assert_eq!(named, garden.fields[..2], "{}", read.text);
+    assert!(
+        changes.iter().all(|c| c["action"] == "changed"),
+        "{}",
+        read.text
+    );
+}

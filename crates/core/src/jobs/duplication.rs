@@ -15,7 +15,7 @@ use crate::node::Node;
 use crate::plan::{self, Names, Plan};
 use crate::registry::{Dir, Type, rel};
 use crate::resources::{project, task};
-use crate::rules::membership;
+use crate::rules::{fields, membership};
 use crate::tasks_of_container;
 use crate::time::{Date, Time};
 use crate::work::Work;
@@ -539,6 +539,10 @@ impl<'s> Copier<'s> {
             draft.set(task::START_AT, time(old.get(task::START_AT)));
             draft.set(task::DUE_AT, time(old.get(task::DUE_AT)));
         }
+        if self.sections(old).next().is_some() {
+            // Custom fields come with projects.
+            fields::copy_values(work, draft, self.view, old);
+        }
         let mut followers = Vec::new();
         if parts.has("followers") {
             let edges = self.view.links(old.gid, rel::FOLLOWERS).iter();
@@ -711,7 +715,7 @@ impl Reads {
 fn whole() -> Plan {
     of(
         Type::Task,
-        "notes,assignee,followers,tags,memberships.project,memberships.section",
+        "notes,assignee,followers,tags,memberships.project,memberships.section,custom_fields.gid",
     )
 }
 

@@ -1,15 +1,18 @@
 //! Custom fields: how definitions, options and settings come to be, and what a changed value says.
 use super::stories::tell;
+use crate::access::Level;
 use crate::draft::Draft;
 use crate::gid::Gid;
-use crate::graph::{Guard, Place, View};
+use crate::graph::{Action, Guard, Place, View};
 use crate::index::Entry;
 use crate::node::{Node, entries};
+use crate::plan::{self, Names, Plan};
 use crate::registry::{Kind, Type, rel};
-use crate::resources::{custom_field, custom_field_setting, enum_option, story};
+use crate::resources::{custom_field, custom_field_setting, enum_option, story, task};
 use crate::values::{self, Look};
 use crate::work::Work;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 /// The unique name of a custom field in the library of a workspace; taken, it reads as the error
 /// `name: Already taken: ...`.
@@ -127,6 +130,52 @@ pub fn index(work: &mut Work<'_>, task: Gid, view: &View, changes: &[ValueChange
             field: change.field,
             keys: value.map(|v| values::keys(kind, v)).unwrap_or_default(),
         });
+    }
+}
+
+/// Tells of each changed value by its field, where saving the task only told that there are some.
+pub fn facts(work: &mut Work<'_>, task: Gid, changes: &[ValueChange]) {
+    let name = task::CUSTOM_FIELDS.def.name;
+    let facts = &mut work.changes.facts;
+    facts.retain(|f| {
+        f.gid != task || !matches!(f.action, Action::Changed { field, .. } if field == name)
+    });
+    for change in changes {
+        work.gained(task, Type::Task, name, change.field);
+    }
+}
+
+/// Gives the draft of a copy the values of a task, as far as the view has their fields.
+pub fn copy_values(work: &mut Work<'_>, draft: &mut Draft, view: &View, old: &Node) {
+    let Some(object) = old.raw(task::CUSTOM_FIELDS.def.name) else {
+        return;
+    };
+    let held = values::stored(object).filter(|(field, _)| view.node(*field).is_some());
+    let given = held.map(|(field, value)| (field, Some(value.to_owned())));
+    let (object, changes) = merge(None, given.collect());
+    draft.set(task::CUSTOM_FIELDS, object);
+    index(work, draft.gid, view, &changes);
+}
+
+/// What must be read of a project so that its settings can be copied.
+#[must_use]
+pub fn settings() -> Arc<Plan> {
+    static PLAN: OnceLock<Arc<Plan>> = OnceLock::new();
+    Arc::clone(PLAN.get_or_init(|| {
+        let names = "custom_field_settings.(is_important|custom_field)";
+        plan::asked(Type::Project, &Names::parse(names).unwrap_or_default()).plan
+    }))
+}
+
+/// Gives the tasks of a new project the custom fields of another, as far as the viewer sees them.
+pub fn copy_settings(work: &mut Work<'_>, view: &View, old: Gid, new: Gid, home: Gid) {
+    for edge in view.sources(old, rel::FIELD_ON) {
+        let setting = edge.aux.and_then(|g| view.node(g));
+        if let Some(setting) = setting.filter(|_| view.level(edge.src) > Level::None) {
+            let important = setting.get(custom_field_setting::IS_IMPORTANT);
+            let to = (new, Type::Project);
+            add_setting(work, edge.src, to, home, important, Place::Last);
+        }
     }
 }
 
