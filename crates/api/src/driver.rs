@@ -1,7 +1,7 @@
 //! The driver: load → decide → commit → project. Operations never call the store; this does.
 use crate::call::{Call, allowed};
 use crate::fault::Failure;
-use crate::operation::{Answer, Listed, Lists, Run, parameter_type};
+use crate::operation::{Answer, Listed, Lists, Run, Sought, parameter_type};
 use crate::paging::{self, Paging};
 use crate::pipeline::Api;
 use crate::request::Reply;
@@ -59,6 +59,7 @@ pub(crate) async fn run(
         }
         Run::Page(lists) => list(api, call, grant, path, listed(call, lists)?, &asked).await,
         Run::PageOf(describe) => list(api, call, grant, path, describe(call)?, &asked).await,
+        Run::Search(describe) => find(api, call, grant, describe(call)?).await,
         Run::Delete(least) => {
             let Some((name, _)) = call.parameters.last() else {
                 return Err(Fault::missing("gid").into());
@@ -91,10 +92,19 @@ pub(crate) struct Asked {
 
 /// The plan of the reply, and whether the token may have it.
 fn ask(call: &Call<'_>, grant: &Grant) -> Result<Asked, Failure> {
-    let ty = call.operation.record().unwrap_or(Type::Task);
+    ask_for(call, grant, call.operation.record().unwrap_or(Type::Task))
+}
+
+/// The plan of a reply with records of a type, and whether the token may have it.
+fn ask_for(call: &Call<'_>, grant: &Grant, ty: Type) -> Result<Asked, Failure> {
+    let by_name = call.operation.answer == Answer::Names;
     if let Some(fields) = &call.options.fields {
         let names = Names::parse(&fields.join(","))?;
-        let asked = plan::asked(ty, &names);
+        let asked = if by_name {
+            plan::asked_by_name(ty, &names)
+        } else {
+            plan::asked(ty, &names)
+        };
         if let Some((scope, field)) = asked
             .scopes
             .iter()
@@ -109,10 +119,10 @@ fn ask(call: &Call<'_>, grant: &Grant) -> Result<Asked, Failure> {
             named: asked.cost,
         });
     }
-    let plan = if matches!(call.operation.answer, Answer::List(_)) {
-        plan::compact(ty)
-    } else {
-        plan::full(ty)
+    let plan = match call.operation.answer {
+        Answer::List(_) => plan::compact(ty),
+        Answer::Names => plan::asked(ty, &Names::parse("name,resource_type")?).plan,
+        _ => plan::full(ty),
     };
     Ok(Asked { plan, named: 0 })
 }
@@ -384,6 +394,32 @@ async fn list(
         listed.computed,
         silent,
     )?;
+    Ok(done(call, 200, body, cost(tally, asked.named)))
+}
+
+/// Answers with what a search finds.
+async fn find(
+    api: &Api,
+    call: &Call<'_>,
+    grant: &Grant,
+    sought: Sought,
+) -> Result<Answered, Failure> {
+    let asked = ask_for(call, grant, sought.ty)?;
+    let mut want = sought.want;
+    want.page_plan = Some(Arc::clone(&asked.plan));
+    let view = load(api, &want).await?;
+    if let Some((place, _)) = call.parameters.first() {
+        call.target(&view, place, Level::Viewer)?;
+    }
+    for (field, name, types) in &sought.named {
+        call.named(&view, field, name, types, Level::Viewer)?;
+    }
+    let gids = &view.rows.gids;
+    let room = 64 + gids.len() * (128 + 48 * asked.plan.steps.len());
+    let mut projector = Projector::onto(open(room), &view, &api.settings.base_url);
+    projector.list(gids, &asked.plan);
+    let (json, tally) = projector.finish();
+    let body = envelope::close(json, Next::Absent);
     Ok(done(call, 200, body, cost(tally, asked.named)))
 }
 

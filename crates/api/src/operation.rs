@@ -2,7 +2,7 @@
 use crate::call::Call;
 use crate::request::Method;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Changes, Give, Page, View, Want};
+use workgraph_core::graph::{Changes, Give, Page, Ref, View, Want};
 use workgraph_core::registry::{Dir, Rel, Type};
 use workgraph_core::{Gid, Level};
 
@@ -48,6 +48,8 @@ pub enum Answer {
     Created(Type),
     /// 200 and an array of compact records.
     List(Type),
+    /// 200 and an array of names: records of the type that the request names.
+    Names,
     /// 200 and `{}`.
     Empty,
     /// 200 and counts of tasks.
@@ -67,6 +69,8 @@ pub enum Run {
     Page(Lists),
     /// Lists what a function says.
     PageOf(fn(&Call<'_>) -> Result<Listed, Fault>),
+    /// Lists what a search that a function describes finds.
+    Search(fn(&Call<'_>) -> Result<Sought, Fault>),
     /// Answers with a node a function chooses.
     Read(Needs, fn(&Call<'_>, &View) -> Result<Gid, Fault>),
     /// Trashes the node of the last path parameter, if the viewer has this level.
@@ -98,6 +102,7 @@ impl std::fmt::Debug for Run {
         f.write_str(match self {
             Self::Get => "get",
             Self::Page(_) | Self::PageOf(_) => "page",
+            Self::Search(_) => "search",
             Self::Read(..) => "read",
             Self::Delete(_) => "delete",
             Self::Act(..) => "act",
@@ -142,6 +147,17 @@ pub struct Listed {
     pub anchor: &'static str,
     /// The type the anchor must have.
     pub anchor_type: Type,
+}
+
+/// A search that a function describes.
+#[derive(Clone, Debug)]
+pub struct Sought {
+    /// What must be read, the search included.
+    pub want: Want,
+    /// What the request names: each by the parameter that does, and the types it may have.
+    pub named: Vec<(String, Ref, &'static [Type])>,
+    /// The type of what is found.
+    pub ty: Type,
 }
 
 /// What an operation decided.
@@ -241,6 +257,31 @@ pub const fn page_of(
 #[must_use]
 pub const fn events(id: &'static str, path: &'static str, span: Span) -> Operation {
     row(id, Method::Get, path, Answer::Events, Run::Events(span))
+}
+/// Lists what a search finds.
+#[must_use]
+pub const fn search(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    describe: fn(&Call<'_>) -> Result<Sought, Fault>,
+) -> Operation {
+    row(
+        id,
+        Method::Get,
+        path,
+        Answer::List(ty),
+        Run::Search(describe),
+    )
+}
+/// Lists the names that a search finds.
+#[must_use]
+pub const fn typeahead(
+    id: &'static str,
+    path: &'static str,
+    describe: fn(&Call<'_>) -> Result<Sought, Fault>,
+) -> Operation {
+    row(id, Method::Get, path, Answer::Names, Run::Search(describe))
 }
 /// Creates a node.
 #[must_use]
@@ -383,7 +424,7 @@ impl Operation {
         match self.answer {
             Answer::Record(ty) | Answer::Created(ty) | Answer::List(ty) => Some(ty),
             Answer::Events => Some(Type::Event),
-            Answer::Empty | Answer::Counts | Answer::Outcomes => None,
+            Answer::Names | Answer::Empty | Answer::Counts | Answer::Outcomes => None,
         }
     }
 }

@@ -26,6 +26,18 @@ pub struct Settings {
     pub depth_max: usize,
 }
 
+impl Settings {
+    /// How many candidates a search reads at most: the rows after which the walk of a list is cut.
+    #[must_use]
+    pub const fn candidates(&self) -> usize {
+        if self.set_cap == 0 {
+            usize::MAX
+        } else {
+            self.set_cap as usize
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

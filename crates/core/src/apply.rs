@@ -5,7 +5,9 @@ use crate::graph::{
     Action, Changes, Committed, Edge, Event, Fact, Guard, Link, Place, Seq, StoreError, fingerprint,
 };
 use crate::registry::{Rel, Type, rel};
+use crate::search;
 use crate::snapshot::{Depth, Transaction};
+use std::collections::BTreeSet;
 
 /// The distance between neighbours in a list that was never squeezed.
 const GAP: i64 = 1 << 32;
@@ -62,6 +64,9 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     for entry in &changes.values {
         txn.put_values(entry.node, entry.field, &entry.keys)?;
     }
+    for gid in with_cards(changes) {
+        search::renew(txn, gid)?;
+    }
     if viewers {
         txn.viewers_changed()?;
     }
@@ -74,6 +79,18 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
         nodes,
     })?;
     Ok(Committed { seq })
+}
+
+/// The nodes whose cards tell of what changes.
+fn with_cards(changes: &Changes) -> BTreeSet<Gid> {
+    let puts = changes.puts.iter().map(|put| &put.node);
+    let links = changes.links.iter().map(|l| (l.src, l.rel, l.dst));
+    let told = changes.unlinks.iter().copied().chain(links);
+    let told = told.filter(|(_, rel, _)| search::is_told(*rel));
+    puts.filter(|n| search::is_found(n.ty))
+        .map(|n| n.gid)
+        .chain(told.flat_map(|(src, _, dst)| [src, dst]))
+        .collect()
 }
 
 /// Whether viewers are worked out from nodes of this type.

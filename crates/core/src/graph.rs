@@ -7,6 +7,7 @@ use crate::gid::Gid;
 use crate::node::Node;
 use crate::plan::Plan;
 use crate::registry::{Dir, Rel, Type};
+use crate::search::Search;
 use crate::time::Time;
 use async_trait::async_trait;
 use rustc_hash::FxHashMap;
@@ -244,6 +245,8 @@ pub struct Want {
     pub fields: Vec<usize>,
     /// A page of a list.
     pub page: Option<Page>,
+    /// Matches of a search, as the rows of the page; instead of one.
+    pub search: Option<Search>,
     /// What to follow from the rows of the page.
     pub page_plan: Option<Arc<Plan>>,
     /// What to follow from single nodes.
@@ -267,6 +270,7 @@ impl Want {
             heights: Vec::new(),
             fields: Vec::new(),
             page: None,
+            search: None,
             page_plan: None,
             plans: Vec::new(),
             given: Vec::new(),

@@ -21,6 +21,7 @@ pub mod resources;
 pub mod rich;
 pub mod rules;
 pub mod schedule;
+pub mod search;
 pub mod snapshot;
 pub mod time;
 pub mod values;

@@ -56,11 +56,14 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
     }
     if let Some(page) = &want.page {
         crate::page::read(&mut loader, page, want.page_plan.as_deref())?;
-        if let Some(plan) = &want.page_plan {
-            loader.many = true;
-            for gid in loader.view.rows.gids.clone() {
-                loader.follow(gid, plan)?;
-            }
+    }
+    if let Some(search) = &want.search {
+        crate::search::run(&mut loader, search)?;
+    }
+    if let Some(plan) = &want.page_plan {
+        loader.many = true;
+        for gid in loader.view.rows.gids.clone() {
+            loader.follow(gid, plan)?;
         }
     }
     Ok(loader.view)
@@ -220,6 +223,13 @@ impl Loader<'_> {
             self.keep(node);
         }
         Ok(live)
+    }
+
+    /// Lets go of a node that is not shown after all, unless the request names it.
+    pub(crate) fn forget(&mut self, gid: Gid) {
+        if !self.view.found.iter().any(|(_, found)| *found == Some(gid)) {
+            self.view.nodes.remove(&gid);
+        }
     }
 
     /// Keeps a node, unless a deeper reading of it is there already.

@@ -316,6 +316,20 @@ pub fn asked(ty: Type, names: &Names) -> Asked {
     Asked { plan, scopes, cost }
 }
 
+/// As [`asked`], for a record that is found by name: what is beyond its compact form needs the scope
+/// of its type, as it does through a link.
+#[must_use]
+pub fn asked_by_name(ty: Type, names: &Names) -> Asked {
+    let mut asked = asked(ty, names);
+    let (mut scopes, mut cost) = (Vec::new(), 0);
+    linked(ty, names, "", &mut scopes, &mut cost);
+    let scopes = scopes
+        .into_iter()
+        .map(|(scope, path)| (scope, path.trim_start_matches('.').to_owned()));
+    asked.scopes.extend(scopes);
+    asked
+}
+
 type Scopes = Vec<(&'static str, String)>;
 
 fn named(ty: Type, names: &Names, path: &str, scopes: &mut Scopes, cost: &mut u32) -> Plan {

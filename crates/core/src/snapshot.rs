@@ -8,6 +8,7 @@ use crate::graph::{Edge, Event, Seq, StoreError};
 use crate::index::Key;
 use crate::node::Node;
 use crate::registry::{Rel, Type};
+use crate::search::{Card, CardScan, Text, Words};
 use std::sync::Arc;
 
 /// How much of a node is read.
@@ -28,6 +29,25 @@ pub enum Found {
     Row(Edge, Arc<Node>),
     /// An edge away from the source of the row before.
     Out(Edge),
+}
+
+/// Nodes of one type in one workspace that have some words, in the order of their gids.
+#[derive(Clone, Copy, Debug)]
+pub struct WordScan<'w> {
+    /// The workspace, or none for what belongs to none.
+    pub home: Option<Gid>,
+    /// The type.
+    pub ty: Type,
+    /// The words.
+    pub words: &'w Words,
+    /// Only names count, whatever the words say.
+    pub names: bool,
+    /// From the greatest gid to the least.
+    pub descending: bool,
+    /// Only what comes after this gid in that order.
+    pub after: Option<Gid>,
+    /// How many at most.
+    pub limit: usize,
 }
 
 /// One consistent state of the graph. Nodes that were trashed are not seen, and neither are edges
@@ -170,6 +190,26 @@ pub trait Snapshot {
     /// # Errors
     /// When the store fails.
     fn keys_of(&mut self, node: Gid, field: Gid) -> Result<Vec<Key>, StoreError>;
+    /// The card of a node, if that is live, of this type and in this workspace.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn card(&mut self, home: Option<Gid>, ty: Type, gid: Gid) -> Result<Option<Card>, StoreError>;
+    /// Cards by the value of a column.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn scan_cards(&mut self, scan: &CardScan, each: &mut dyn FnMut(Card))
+    -> Result<(), StoreError>;
+    /// Nodes that have all of some words, as the last card that was put for each says.
+    ///
+    /// # Errors
+    /// When the store fails. A transaction may refuse: what it wrote itself need not be found.
+    fn scan_words(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError>;
 }
 
 /// A state being changed. Reads see the writes before them. Nothing is kept unless the whole
@@ -211,6 +251,12 @@ pub trait Transaction: Snapshot {
     /// # Errors
     /// When the store fails.
     fn put_values(&mut self, node: Gid, field: Gid, keys: &[Key]) -> Result<(), StoreError>;
+    /// Replaces the card of a live node, and what its words are if [`Card::sum`] is another.
+    /// Cards go with [`Transaction::trash_node`].
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn put_card(&mut self, card: &Card, text: &Text) -> Result<(), StoreError>;
     /// Appends to the journal.
     ///
     /// # Errors

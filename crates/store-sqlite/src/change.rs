@@ -1,13 +1,15 @@
 //! Writing: the primitives that committing uses.
 use crate::error::failed;
 use crate::facts;
-use crate::session::{Session, column};
+use crate::session::{Session, column, maybe_gid};
 use crate::sql::Sql;
+use rusqlite::Row;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Edge, Event, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
-use workgraph_core::registry::Rel;
+use workgraph_core::registry::{Rel, Type};
+use workgraph_core::search::{Card, Text};
 use workgraph_core::snapshot::{Snapshot, Transaction};
 
 /// Where the highest gid of a third party is kept: some of them (likes) have no node.
@@ -55,9 +57,17 @@ impl Transaction for Session<'_> {
 
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), StoreError> {
         self.touched.push(gid);
-        self.run(Sql::TrashNode, (gid.as_i64(), whole(seq)?))
-            .map(drop)
-            .map_err(failed)
+        let params = (gid.as_i64(), whole(seq)?);
+        let read = |row: &Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
+        let trashed = self.one(Sql::TrashNode, params, read).map_err(failed)?;
+        match trashed.map(|(kind, home)| (Type::from_code(kind), home)) {
+            Some((Some(ty), home)) => self.drop_card(home, ty, gid).map_err(failed),
+            _ => Ok(()),
+        }
+    }
+
+    fn put_card(&mut self, card: &Card, text: &Text) -> Result<(), StoreError> {
+        self.keep_card(card, text).map_err(failed)
     }
 
     fn put_edge(&mut self, edge: &Edge) -> Result<(), StoreError> {

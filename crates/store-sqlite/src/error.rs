@@ -25,6 +25,8 @@ pub enum OpenError {
     NoWal(String),
     /// A folder or file could not be made or opened.
     Io(PathBuf, std::io::Error),
+    /// What search reads could not be made from the nodes of an older file.
+    Cards(StoreError),
     /// SQLite failed.
     Sqlite(rusqlite::Error),
 }
@@ -52,6 +54,7 @@ impl fmt::Display for OpenError {
                 "the file system does not support write-ahead logging (SQLite stays in mode {mode}); use a local disk"
             ),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Cards(error) => write!(f, "the cards that search reads: {error}"),
             Self::Sqlite(error) => write!(f, "SQLite: {error}"),
         }
     }

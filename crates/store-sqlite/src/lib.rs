@@ -13,6 +13,7 @@ mod readers;
 mod records;
 mod rows;
 mod schema;
+mod search;
 mod session;
 mod sql;
 mod store;

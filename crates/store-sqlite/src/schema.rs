@@ -90,6 +90,32 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      CREATE INDEX value_of ON value (node, field, key);",
     // What a commit knows of the nodes it names; rows from before know nothing.
     "ALTER TABLE journal ADD COLUMN nodes TEXT NOT NULL DEFAULT '[]';",
+    // What search compares and sorts by, a row for each live node that is found; 0 is "in no workspace".
+    // The words are those of names and descriptions, cut and folded already; `home` and `kind` are
+    // part of each, so that none is ever looked for elsewhere.
+    "CREATE TABLE card (
+         home INTEGER NOT NULL, kind INTEGER NOT NULL, gid INTEGER NOT NULL, created INTEGER NOT NULL,
+         modified INTEGER NOT NULL, completed INTEGER, due INTEGER, start INTEGER, who INTEGER,
+         creator INTEGER, assigner INTEGER, subtype INTEGER NOT NULL, flags INTEGER NOT NULL,
+         likes INTEGER NOT NULL, sub INTEGER, waits INTEGER, blocks INTEGER, sum INTEGER NOT NULL,
+         PRIMARY KEY (home, kind, gid)
+     ) STRICT, WITHOUT ROWID;
+     CREATE INDEX card_created ON card (home, kind, created, gid);
+     CREATE INDEX card_modified ON card (home, kind, modified, gid);
+     CREATE INDEX card_completed ON card (home, kind, completed, gid) WHERE completed IS NOT NULL;
+     CREATE INDEX card_due ON card (home, kind, due, gid) WHERE due IS NOT NULL;
+     CREATE INDEX card_likes ON card (home, kind, likes, gid) WHERE likes > 0;
+     CREATE INDEX card_start ON card (home, kind, start, gid) WHERE start IS NOT NULL;
+     CREATE INDEX card_who ON card (home, kind, who, gid) WHERE who IS NOT NULL;
+     CREATE INDEX card_creator ON card (home, kind, creator, gid) WHERE creator IS NOT NULL;
+     CREATE INDEX card_assigner ON card (home, kind, assigner, gid) WHERE assigner IS NOT NULL;
+     CREATE INDEX card_subtype ON card (home, kind, subtype, gid) WHERE subtype > 0;
+     CREATE INDEX card_sub ON card (home, kind, sub, gid) WHERE sub IS NOT NULL;
+     CREATE INDEX card_waits ON card (home, kind, waits, gid) WHERE waits IS NOT NULL;
+     CREATE INDEX card_blocks ON card (home, kind, blocks, gid) WHERE blocks IS NOT NULL;
+     CREATE VIRTUAL TABLE words USING fts5(
+         name, notes, content='', contentless_delete=1, detail=column, tokenize='ascii'
+     );",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

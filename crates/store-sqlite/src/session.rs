@@ -4,6 +4,7 @@ mod known;
 use self::known::Known;
 use crate::error::failed;
 use crate::records::{Records, State};
+use crate::search::Pending;
 use crate::sql::Sql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
@@ -13,7 +14,8 @@ use workgraph_core::graph::{Edge, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
-use workgraph_core::snapshot::{Depth, Found, Snapshot};
+use workgraph_core::search::{Card, CardScan};
+use workgraph_core::snapshot::{Depth, Found, Snapshot, WordScan};
 
 const STATEMENTS: usize = Sql::ALL.len();
 
@@ -36,6 +38,8 @@ pub(crate) struct Session<'c> {
     pub(crate) touched: Vec<Gid>,
     /// The highest gid of a third party that is on record, once it was read.
     pub(crate) floor: Option<i64>,
+    /// Words to be written at the end.
+    pub(crate) pending: Vec<Pending>,
 }
 
 impl<'c> Session<'c> {
@@ -50,6 +54,7 @@ impl<'c> Session<'c> {
             known: None,
             touched: Vec::new(),
             floor: None,
+            pending: Vec::new(),
         }
     }
 
@@ -164,11 +169,11 @@ fn by_depth(depth: Depth, edge: Sql, head: Sql, full: Sql) -> Sql {
     }
 }
 
-fn limit(limit: usize) -> i64 {
+pub(crate) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn unreadable(at: usize, value: i64) -> rusqlite::Error {
+pub(crate) fn unreadable(at: usize, value: i64) -> rusqlite::Error {
     rusqlite::Error::IntegralValueOutOfRange(at, value)
 }
 
@@ -543,6 +548,26 @@ impl Snapshot for Session<'_> {
         self.each(Sql::KeysOf, (node.as_i64(), field.as_i64()), read)
             .map_err(failed)?;
         Ok(keys)
+    }
+
+    fn card(&mut self, home: Option<Gid>, ty: Type, gid: Gid) -> Result<Option<Card>, StoreError> {
+        self.card_of(home, ty, gid)
+    }
+
+    fn scan_cards(
+        &mut self,
+        scan: &CardScan,
+        each: &mut dyn FnMut(Card),
+    ) -> Result<(), StoreError> {
+        self.cards(scan, each)
+    }
+
+    fn scan_words(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        self.words(scan, each)
     }
 }
 

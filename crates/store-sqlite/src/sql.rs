@@ -73,6 +73,46 @@ macro_rules! scan_home {
         )
     };
 }
+macro_rules! card_cols {
+    () => {
+        "gid, created, modified, completed, due, start, who, creator, assigner, subtype, flags, likes, sub, waits, blocks, sum"
+    };
+}
+// Cards by a column; the term of its partial index stands there, so that it is used.
+macro_rules! scan_cards {
+    ($column:literal, $indexed:literal) => {
+        concat!(
+            "SELECT ",
+            card_cols!(),
+            " FROM card WHERE home = ?1 AND kind = ?2",
+            " AND (",
+            $column,
+            ", gid) > (?3, ?4) AND ",
+            $column,
+            " <= ?5",
+            $indexed,
+            " ORDER BY ",
+            $column,
+            ", gid LIMIT ?6"
+        )
+    };
+    ($column:literal, $indexed:literal, down) => {
+        concat!(
+            "SELECT ",
+            card_cols!(),
+            " FROM card WHERE home = ?1 AND kind = ?2",
+            " AND (",
+            $column,
+            ", gid) < (?3, ?4) AND ",
+            $column,
+            " >= ?5",
+            $indexed,
+            " ORDER BY ",
+            $column,
+            " DESC, gid DESC LIMIT ?6"
+        )
+    };
+}
 macro_rules! token_cols {
     ($t:literal) => {
         concat!(
@@ -208,7 +248,7 @@ statements! {
     PutNode = "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
         ON CONFLICT (gid) DO UPDATE SET kind = excluded.kind, home = excluded.home, version = excluded.version, \
         head = excluded.head, body = excluded.body";
-    TrashNode = "UPDATE node SET gone = ?2 WHERE gid = ?1 AND gone IS NULL";
+    TrashNode = "UPDATE node SET gone = ?2 WHERE gid = ?1 AND gone IS NULL RETURNING kind, home";
     PutEdge = "INSERT INTO edge (src, rel, dst, rank, seq, aux) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
         ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux";
     DropEdge = "DELETE FROM edge WHERE src = ?1 AND rel = ?2 AND dst = ?3";
@@ -220,6 +260,46 @@ statements! {
     KeysOf = "SELECT key FROM value WHERE node = ?1 AND field = ?2 ORDER BY key";
     DropValues = "DELETE FROM value WHERE node = ?1 AND field = ?2";
     PutValue = "INSERT INTO value (field, key, node) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+    Card = concat!("SELECT ", card_cols!(), " FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3");
+    // The value of this column is the gid.
+    UpGid = concat!("SELECT ", card_cols!(), " FROM card WHERE home = ?1 AND kind = ?2 \
+        AND gid > max(?3, ?4) AND gid <= ?5 ORDER BY gid LIMIT ?6");
+    DownGid = concat!("SELECT ", card_cols!(), " FROM card WHERE home = ?1 AND kind = ?2 \
+        AND gid < min(?3, ?4) AND gid >= ?5 ORDER BY gid DESC LIMIT ?6");
+    UpCreated = scan_cards!("created", "");
+    DownCreated = scan_cards!("created", "", down);
+    UpModified = scan_cards!("modified", "");
+    DownModified = scan_cards!("modified", "", down);
+    UpCompleted = scan_cards!("completed", " AND completed IS NOT NULL");
+    DownCompleted = scan_cards!("completed", " AND completed IS NOT NULL", down);
+    UpDue = scan_cards!("due", " AND due IS NOT NULL");
+    DownDue = scan_cards!("due", " AND due IS NOT NULL", down);
+    UpLikes = scan_cards!("likes", " AND likes > 0");
+    DownLikes = scan_cards!("likes", " AND likes > 0", down);
+    UpStart = scan_cards!("start", " AND start IS NOT NULL");
+    DownStart = scan_cards!("start", " AND start IS NOT NULL", down);
+    UpWho = scan_cards!("who", " AND who IS NOT NULL");
+    DownWho = scan_cards!("who", " AND who IS NOT NULL", down);
+    UpCreator = scan_cards!("creator", " AND creator IS NOT NULL");
+    DownCreator = scan_cards!("creator", " AND creator IS NOT NULL", down);
+    UpAssigner = scan_cards!("assigner", " AND assigner IS NOT NULL");
+    DownAssigner = scan_cards!("assigner", " AND assigner IS NOT NULL", down);
+    UpSubtype = scan_cards!("subtype", " AND subtype > 0");
+    DownSubtype = scan_cards!("subtype", " AND subtype > 0", down);
+    UpSub = scan_cards!("sub", " AND sub IS NOT NULL");
+    DownSub = scan_cards!("sub", " AND sub IS NOT NULL", down);
+    UpWaits = scan_cards!("waits", " AND waits IS NOT NULL");
+    DownWaits = scan_cards!("waits", " AND waits IS NOT NULL", down);
+    UpBlocks = scan_cards!("blocks", " AND blocks IS NOT NULL");
+    DownBlocks = scan_cards!("blocks", " AND blocks IS NOT NULL", down);
+    UpWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3";
+    DownWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";
+    CardSum = "SELECT sum FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
+    PutCard = concat!("INSERT OR REPLACE INTO card (home, kind, ", card_cols!(), ") \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)");
+    DropCard = "DELETE FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
+    PutWords = "INSERT INTO words (rowid, name, notes) VALUES (?1, ?2, ?3)";
+    DropWords = "DELETE FROM words WHERE rowid = ?1";
     Append = "INSERT INTO journal (seq, at, actor, facts, nodes) VALUES (?1, ?2, ?3, ?4, ?5)";
     MaxNode = "SELECT max(gid) FROM node";
     MaxToken = "SELECT max(id) FROM token";

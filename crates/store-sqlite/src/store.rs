@@ -6,6 +6,7 @@ use crate::connect::{self, Files, Options};
 use crate::error::{OpenError, failed};
 use crate::facts;
 use crate::readers::Readers;
+use crate::search;
 use crate::session::{Session, maybe_gid, seq};
 use crate::sql::Sql;
 use crate::writer::{Caches, Writer};
@@ -60,7 +61,7 @@ impl SqliteStore {
         let files = Files::at(path.as_ref());
         let lock = files.lock()?;
         // First the connection that makes the tables, if they are new; the writer opens its own.
-        drop(connect::writer(&files, &options)?);
+        search::make(&connect::writer(&files, &options)?).map_err(OpenError::Cards)?;
         let caches = Arc::new(Caches {
             viewers: Cache::new(REMEMBERED),
             tokens: Cache::new(REMEMBERED),

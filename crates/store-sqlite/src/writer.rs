@@ -197,7 +197,7 @@ fn write(conn: &Connection, records: &Records, jobs: &mut [Job]) -> Result<Chang
     let mut session = Session::new(conn);
     run(&mut session, Sql::BeginImmediate)?;
     for job in jobs {
-        let before = (session.viewers, session.tokens);
+        let before = (session.viewers, session.tokens, session.pending.len());
         run(&mut session, Sql::Savepoint)?;
         if !job.run(&mut session) {
             if conn.is_autocommit() {
@@ -205,11 +205,13 @@ fn write(conn: &Connection, records: &Records, jobs: &mut [Job]) -> Result<Chang
                 return Err(job.failure());
             }
             run(&mut session, Sql::RollbackTo)?;
-            (session.viewers, session.tokens) = before;
+            (session.viewers, session.tokens) = (before.0, before.1);
+            session.pending.truncate(before.2);
             session.floor = None;
         }
         run(&mut session, Sql::Release)?;
     }
+    session.write_words().map_err(|e| e.to_string())?;
     records.begin(&session.touched);
     let committed = run(&mut session, Sql::Commit);
     records.end(committed.is_err());

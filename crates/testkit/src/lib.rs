@@ -6,6 +6,7 @@ pub mod fixture;
 pub mod memory;
 pub mod model;
 pub mod scratch;
+pub mod search;
 
 pub use clock::{ManualClock, SeededBytes};
 pub use fixture::Fixture;

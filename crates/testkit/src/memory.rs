@@ -1,4 +1,5 @@
 //! A store in memory: the model that other stores are compared with, and quick in tests.
+mod plainly;
 mod state;
 
 use self::state::State;
@@ -8,8 +9,9 @@ use std::time::SystemTime;
 use workgraph_auth::{Account, Digest, Login, MemoryTokenStore, Secret, TokenRecord, TokenStore};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{
-    Changes, Committed, Event, Fed, Feed, GraphStore, Seq, StoreError, View, Want,
+    Changes, Committed, Event, Fed, Feed, GraphStore, Seq, StoreError, View, ViewerKey, Want,
 };
+use workgraph_core::search::Search;
 use workgraph_core::snapshot::Snapshot;
 use workgraph_core::time::Time;
 use workgraph_core::{apply, load};
@@ -35,6 +37,28 @@ impl MemoryStore {
         // Only a panic leaves something to undo.
         state.roll_back();
         state
+    }
+
+    /// What a search should find, from a look at every node. `refs` are what it names.
+    ///
+    /// # Errors
+    /// Never; the rules that are asked may fail elsewhere.
+    pub fn search_plainly(
+        &self,
+        viewer: ViewerKey,
+        refs: &[Gid],
+        search: &Search,
+    ) -> Result<Vec<Gid>, StoreError> {
+        plainly::search(&mut self.state(), viewer, refs, search)
+    }
+
+    /// A store with a flaw: cards are never renewed, so what was changed is found as it was. For
+    /// tests that must notice.
+    #[must_use]
+    pub fn with_old_cards() -> Self {
+        let store = Self::default();
+        store.state().old_cards = true;
+        store
     }
 
     /// The highest gid of a node.

@@ -1,6 +1,8 @@
 //! The memory store keeps every promise of the ports.
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use workgraph_auth::conformance::block_on;
-use workgraph_testkit::MemoryStore;
+use workgraph_testkit::{MemoryStore, model, search};
 
 #[test]
 fn the_memory_store_keeps_tokens_as_the_port_says() {
@@ -20,4 +22,24 @@ fn the_memory_store_keeps_the_graph_as_the_port_says() {
         failed.extend(block_on(case(&store)).err().map(|e| format!("{rule}: {e}")));
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: model::cases(40), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn searches_find_what_a_look_at_every_node_finds(dice in search::dice()) {
+        let done = search::compare(&MemoryStore::new(), &dice);
+        prop_assert!(done.is_ok(), "{}", done.unwrap_err());
+    }
+}
+
+#[test]
+fn cards_that_are_not_renewed_are_noticed() {
+    let mut runner = TestRunner::deterministic();
+    let noticed = runner.run(&search::dice(), |dice| {
+        let done = search::compare(&MemoryStore::with_old_cards(), &dice);
+        done.map_err(TestCaseError::fail)
+    });
+    assert!(noticed.is_err());
 }

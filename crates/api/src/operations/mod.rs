@@ -9,6 +9,7 @@ pub mod memberships;
 pub mod placing;
 mod project_people;
 pub mod projects;
+pub mod search;
 pub mod sections;
 pub mod stories;
 mod subtasks;
@@ -18,6 +19,7 @@ pub mod task_links;
 mod task_values;
 pub mod tasks;
 pub mod teams;
+pub mod typeahead;
 pub mod users;
 pub mod workspaces;
 
@@ -36,6 +38,8 @@ pub static TABLES: &[&[Operation]] = &[
     dependencies::DEPENDENCIES,
     tags::TAGS,
     stories::STORIES,
+    search::SEARCH,
+    typeahead::TYPEAHEAD,
     batch::BATCH,
     custom_fields::CUSTOM_FIELDS,
     custom_field_settings::CUSTOM_FIELD_SETTINGS,

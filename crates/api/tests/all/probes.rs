@@ -166,6 +166,10 @@ fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample {
             (*name, value)
         })
         .collect();
+    if row.id == "typeaheadForWorkspace" {
+        // Required, but under either of two names.
+        query.push(("resource_type", "project".to_owned()));
+    }
     let mut body = Map::new();
     for name in row.body {
         let value = match *name {

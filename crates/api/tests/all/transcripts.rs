@@ -27,6 +27,8 @@ const FILES: &[&str] = &[
     "16-custom-fields",
     "17-custom-field-values",
     "16-events",
+    "18-search",
+    "19-typeahead",
     "20-batch",
     "21-jobs",
 ];

@@ -7,7 +7,8 @@ use workgraph_core::graph::{Edge, Event, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
-use workgraph_core::snapshot::{Depth, Snapshot, Transaction};
+use workgraph_core::search::{Card, CardScan, Text, Words};
+use workgraph_core::snapshot::{Depth, Snapshot, Transaction, WordScan};
 
 #[derive(Debug)]
 pub(super) struct Held {
@@ -25,6 +26,10 @@ pub(super) struct State {
     aliases: BTreeMap<String, Gid>,
     /// The keys of custom field values, by node and field.
     values: BTreeMap<(Gid, Gid), BTreeSet<Key>>,
+    /// The cards of live nodes, with their words.
+    cards: BTreeMap<Gid, (Card, Text)>,
+    /// A flaw: the first card of a node is the last.
+    pub(super) old_cards: bool,
     pub(super) journal: Vec<Event>,
     /// How to undo what the transaction has done so far, last step last.
     pub(super) undo: Vec<Undo>,
@@ -37,6 +42,7 @@ pub(super) enum Undo {
     Edge((Gid, Rel, Gid), Option<Edge>),
     Alias(String, Option<Gid>),
     Values((Gid, Gid), Option<BTreeSet<Key>>),
+    Card(Gid, Option<(Card, Text)>),
     Append,
 }
 
@@ -57,6 +63,8 @@ impl State {
                 Undo::Alias(key, None) => drop(self.aliases.remove(&key)),
                 Undo::Values(at, Some(keys)) => drop(self.values.insert(at, keys)),
                 Undo::Values(at, None) => drop(self.values.remove(&at)),
+                Undo::Card(gid, Some(card)) => drop(self.cards.insert(gid, card)),
+                Undo::Card(gid, None) => drop(self.cards.remove(&gid)),
                 Undo::Append => drop(self.journal.pop()),
             }
         }
@@ -75,6 +83,14 @@ impl State {
             self.ins.insert(in_key(edge));
         }
         old
+    }
+
+    /// Every live node.
+    pub(super) fn live_nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes
+            .values()
+            .filter(|held| !held.trashed)
+            .map(|held| &held.node)
     }
 
     fn live(&self, gid: Gid) -> Option<&Held> {
@@ -288,6 +304,65 @@ impl Snapshot for State {
         let keys = self.values.get(&(node, field));
         Ok(keys.into_iter().flatten().cloned().collect())
     }
+
+    fn card(&mut self, home: Option<Gid>, ty: Type, gid: Gid) -> Result<Option<Card>, StoreError> {
+        let card = self.cards.get(&gid).map(|(card, _)| *card);
+        Ok(card.filter(|c| c.home == home && c.ty == ty))
+    }
+
+    fn scan_cards(
+        &mut self,
+        scan: &CardScan,
+        each: &mut dyn FnMut(Card),
+    ) -> Result<(), StoreError> {
+        let cards = self.cards.values().map(|(card, _)| card);
+        let mut found: Vec<(i64, Gid, &Card)> = cards
+            .filter(|c| c.home == scan.home && c.ty == scan.ty)
+            .filter_map(|c| Some((c.value(scan.column)?, c.gid, c)))
+            .filter(|(value, ..)| (scan.from..=scan.to).contains(value))
+            .collect();
+        found.sort_by_key(|(value, gid, _)| (*value, *gid));
+        if scan.descending {
+            found.reverse();
+        }
+        let passed = |at: (i64, Gid)| match scan.after {
+            None => false,
+            Some(after) if scan.descending => at >= after,
+            Some(after) => at <= after,
+        };
+        let rest = found
+            .into_iter()
+            .skip_while(|(value, gid, _)| passed((*value, *gid)));
+        rest.take(scan.limit).for_each(|(_, _, card)| each(*card));
+        Ok(())
+    }
+
+    fn scan_words(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        let words = Words {
+            names: scan.names,
+            ..scan.words.clone()
+        };
+        let cards = self.cards.values();
+        let mut found: Vec<Gid> = cards
+            .filter(|(c, text)| c.home == scan.home && c.ty == scan.ty && words.fit(text))
+            .map(|(c, _)| c.gid)
+            .collect();
+        if scan.descending {
+            found.reverse();
+        }
+        let passed = |gid: Gid| match scan.after {
+            None => false,
+            Some(after) if scan.descending => gid >= after,
+            Some(after) => gid <= after,
+        };
+        let rest = found.into_iter().skip_while(|gid| passed(*gid));
+        rest.take(scan.limit).for_each(each);
+        Ok(())
+    }
 }
 
 impl Transaction for State {
@@ -313,7 +388,18 @@ impl Transaction for State {
         if let Some(held) = self.nodes.get_mut(&gid).filter(|held| !held.trashed) {
             held.trashed = true;
             self.undo.push(Undo::Trash(gid));
+            let card = self.cards.remove(&gid);
+            self.undo.push(Undo::Card(gid, card));
         }
+        Ok(())
+    }
+
+    fn put_card(&mut self, card: &Card, text: &Text) -> Result<(), StoreError> {
+        if self.old_cards && self.cards.contains_key(&card.gid) {
+            return Ok(());
+        }
+        let old = self.cards.insert(card.gid, (*card, text.clone()));
+        self.undo.push(Undo::Card(card.gid, old));
         Ok(())
     }
 

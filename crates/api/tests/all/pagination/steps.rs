@@ -7,7 +7,8 @@ use workgraph_core::graph::{Edge, Page, Seq, StoreError, ViewerKey, Want};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type, rel};
-use workgraph_core::snapshot::{Depth, Snapshot};
+use workgraph_core::search::{Card, CardScan};
+use workgraph_core::snapshot::{Depth, Snapshot, WordScan};
 use workgraph_core::{Gid, load, tasks_of_container};
 
 /// How the rows of a list are found.
@@ -138,6 +139,15 @@ impl Snapshot for Deep {
     }
     fn keys_of(&mut self, _: Gid, _: Gid) -> Result<Vec<Key>, StoreError> {
         Ok(Vec::new())
+    }
+    fn card(&mut self, _: Option<Gid>, _: Type, _: Gid) -> Result<Option<Card>, StoreError> {
+        Ok(None)
+    }
+    fn scan_cards(&mut self, _: &CardScan, _: &mut dyn FnMut(Card)) -> Result<(), StoreError> {
+        Ok(())
+    }
+    fn scan_words(&mut self, _: &WordScan<'_>, _: &mut dyn FnMut(Gid)) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 

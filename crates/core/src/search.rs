@@ -1,0 +1,438 @@
+//! Search: a closed language of conditions, what each means, and how matches are found.
+//!
+//! [`Query::matches`] says what a query means, for one node and its facts; nothing else does. How
+//! matches are found is in `run`: from the smallest list that a store keeps of any condition, or
+//! along the order asked for, and each candidate is then asked whether it matches.
+mod card;
+mod run;
+mod words;
+
+pub(crate) use card::is_told;
+pub use card::{Card, CardScan, Column, is_found, renew};
+pub(crate) use run::run;
+pub use words::{Text, WORD_MAX, WORDS_MAX, Words, words};
+
+use crate::gid::Gid;
+use crate::graph::{Edge, StoreError};
+use crate::index::Key;
+use crate::node::Node;
+use crate::registry::{Rel, Type, rel};
+use crate::resources::{story, task};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// One or more queries; the matches of each come after those of the one before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Search {
+    /// The workspace, as an index into [`crate::graph::Want::refs`].
+    pub place: usize,
+    /// The queries.
+    pub queries: Vec<Query<usize>>,
+    /// How many matches at most.
+    pub limit: usize,
+    /// Candidates after which a search ends with what it has: those that are read, whether or not
+    /// they match and the viewer may see them.
+    pub cap: usize,
+    /// How many candidates of one condition are gathered and sorted at most; usually [`GATHERED`].
+    /// What is found does not depend on it.
+    pub gather: usize,
+}
+
+/// How many candidates are gathered: sorting as many takes about as long as finding as many matches
+/// along an order, when there are more.
+pub const GATHERED: usize = 20_000;
+
+/// What is looked for. `N` is how nodes are named: as indexes into [`crate::graph::Want::refs`], or
+/// by gid.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Query<N = Gid> {
+    /// The type.
+    pub ty: Type,
+    /// All of them must hold.
+    pub clauses: Vec<Clause<N>>,
+    /// The order of the matches.
+    pub order: Order,
+    /// From the least to the greatest. What has no value comes last either way; gids decide between
+    /// equals, in the same direction.
+    pub ascending: bool,
+}
+
+/// A condition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Clause<N = Gid> {
+    /// It has these words.
+    Words(Words),
+    /// It is linked to one of these.
+    Any(Vec<(By, N)>),
+    /// It is linked to each of these.
+    All(Vec<(By, N)>),
+    /// It is linked to none of these.
+    None(Vec<(By, N)>),
+    /// It has a value in a column, and within these bounds.
+    Within(Column, RangeInclusive<i64>),
+    /// It has no value in a column.
+    Lacks(Column),
+    /// It is due at an instant rather than on a day.
+    Timed,
+    /// Whether it is completed.
+    Done(bool),
+    /// Whether it waits for a task that is not completed.
+    Blocked(bool),
+    /// Whether it is not completed and a task waits for it.
+    Blocking(bool),
+    /// What its value of a custom field is like.
+    Value(N, Test),
+    /// Holds for nothing.
+    Never,
+}
+
+/// How a node is linked to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum By {
+    /// The other is the assignee of a task, the owner of a project.
+    Who,
+    /// The other created it.
+    Creator,
+    /// The other assigned it.
+    Assigner,
+    /// The task is in that project.
+    Project,
+    /// The task is in that section, of a project or of a task list.
+    Section,
+    /// The task has that tag.
+    Tag,
+    /// The other follows the task.
+    Follower,
+    /// The project, or a project of the task, is shared with that team.
+    Team,
+    /// The other is a member of the project.
+    Member,
+    /// The user has a seat in that workspace.
+    Seat,
+    /// The other likes the task.
+    Liker,
+    /// The other wrote a comment on the task.
+    Commenter,
+}
+
+/// What a value of a custom field is like.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Test {
+    /// Whether there is one.
+    Set(bool),
+    /// It has a key in one of these ranges, their ends included; see [`crate::index`].
+    Within(Vec<(Key, Key)>),
+    /// It has a key other than the bounds and between them.
+    Between(Key, Key),
+    /// Its text ends so (in lower case).
+    Ends(String),
+    /// Its text has this in it (in lower case).
+    Contains(String),
+}
+
+/// The order of matches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// By the value of a column.
+    Column(Column),
+    /// By whether all words are in the name.
+    Relevance,
+    /// By how many of the last tasks that the viewer assigned to someone were for this user.
+    Contact,
+}
+
+/// How many tasks say whom a viewer has to do with.
+pub const CONTACTS: usize = 500;
+
+/// What conditions look up besides the card. Every store answers from one snapshot.
+pub trait Around {
+    /// The live node, with its body.
+    ///
+    /// # Errors
+    /// When the store fails; so for every method.
+    fn node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, StoreError>;
+    /// The edges of one relation that start at the node.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn edges(&mut self, gid: Gid, rel: Rel) -> Result<Vec<Edge>, StoreError>;
+    /// Whether such an edge exists.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn linked(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<bool, StoreError>;
+    /// How many live nodes have such an edge into the node.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn entering(&mut self, gid: Gid, rel: Rel) -> Result<u64, StoreError>;
+    /// The stories on a task.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn stories(&mut self, task: Gid) -> Result<Vec<Arc<Node>>, StoreError>;
+    /// How many of the last [`CONTACTS`] tasks that the viewer assigned in the workspace are
+    /// assigned to this user.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn contacts(&mut self, user: Gid) -> Result<i64, StoreError>;
+    /// The keys of a custom field's value.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn keys(&mut self, node: Gid, field: Gid) -> Result<Vec<Key>, StoreError>;
+}
+
+impl<N> Query<N> {
+    /// The same with nodes named otherwise; `None` if one has no such name.
+    pub fn renamed<M>(&self, name: &dyn Fn(&N) -> Option<M>) -> Option<Query<M>> {
+        let pairs = |all: &[(By, N)]| -> Option<Vec<(By, M)>> {
+            all.iter().map(|(by, n)| Some((*by, name(n)?))).collect()
+        };
+        let clause = |clause: &Clause<N>| {
+            Some(match clause {
+                Clause::Words(words) => Clause::Words(words.clone()),
+                Clause::Any(of) => Clause::Any(pairs(of)?),
+                Clause::All(of) => Clause::All(pairs(of)?),
+                Clause::None(of) => Clause::None(pairs(of)?),
+                Clause::Within(column, range) => Clause::Within(*column, range.clone()),
+                Clause::Lacks(column) => Clause::Lacks(*column),
+                Clause::Timed => Clause::Timed,
+                Clause::Done(on) => Clause::Done(*on),
+                Clause::Blocked(on) => Clause::Blocked(*on),
+                Clause::Blocking(on) => Clause::Blocking(*on),
+                Clause::Value(field, test) => Clause::Value(name(field)?, test.clone()),
+                Clause::Never => Clause::Never,
+            })
+        };
+        Some(Query {
+            ty: self.ty,
+            clauses: self.clauses.iter().map(clause).collect::<Option<_>>()?,
+            order: self.order,
+            ascending: self.ascending,
+        })
+    }
+}
+
+impl Query {
+    /// Whether a node is what is looked for. Whether the viewer may see it is another matter.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn matches(&self, card: &Card, around: &mut dyn Around) -> Result<bool, StoreError> {
+        if card.ty != self.ty {
+            return Ok(false);
+        }
+        // What the card tells first, then what must be looked up.
+        for clause in &self.clauses {
+            if clause.on_card(card) == Some(false) {
+                return Ok(false);
+            }
+        }
+        for clause in self.clauses.iter().filter(|c| c.on_card(card).is_none()) {
+            if !clause.looked_up(card, around)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The place of a node in the order, without its gid.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn rank(&self, card: &Card, around: &mut dyn Around) -> Result<Option<i64>, StoreError> {
+        let column = match self.order {
+            Order::Column(column) => column,
+            Order::Relevance => {
+                let text = around
+                    .node(card.gid)?
+                    .map(|n| Text::of(&n))
+                    .unwrap_or_default();
+                let named = self.words().any(|words| words.in_name(&text));
+                return Ok(Some(i64::from(named)));
+            }
+            Order::Contact => return around.contacts(card.gid).map(Some),
+        };
+        Ok(card.value(column))
+    }
+
+    /// The words it looks for.
+    pub fn words(&self) -> impl Iterator<Item = &Words> {
+        self.clauses.iter().filter_map(|clause| match clause {
+            Clause::Words(words) => Some(words),
+            _ => None,
+        })
+    }
+
+    /// How the order puts two places: (rank, gid) of each.
+    #[must_use]
+    pub fn compare(&self, a: (Option<i64>, Gid), b: (Option<i64>, Gid)) -> std::cmp::Ordering {
+        let unset = a.0.is_none().cmp(&b.0.is_none());
+        let order = a.cmp(&b);
+        unset.then(if self.ascending {
+            order
+        } else {
+            order.reverse()
+        })
+    }
+}
+
+impl Clause {
+    /// Whether it holds, if the card tells.
+    fn on_card(&self, card: &Card) -> Option<bool> {
+        let linked = |(by, to): &(By, Gid)| by.column().map(|c| card.value(c) == Some(to.as_i64()));
+        let any = |of: &[(By, Gid)]| {
+            let told: Option<Vec<bool>> = of.iter().map(linked).collect();
+            told.map(|told| told.contains(&true))
+        };
+        match self {
+            Self::Any(of) => any(of),
+            Self::None(of) => any(of).map(|found| !found),
+            Self::All(of) => {
+                let told: Option<Vec<bool>> = of.iter().map(linked).collect();
+                told.map(|told| !told.contains(&false))
+            }
+            Self::Within(column, range) => {
+                Some(card.value(*column).is_some_and(|v| range.contains(&v)))
+            }
+            Self::Lacks(column) => Some(card.value(*column).is_none()),
+            Self::Timed => Some(card.timed),
+            Self::Done(on) => Some(card.done == *on),
+            Self::Never => Some(false),
+            Self::Words(_) | Self::Blocked(_) | Self::Blocking(_) | Self::Value(..) => None,
+        }
+    }
+
+    /// Whether it holds, from all that is known.
+    fn looked_up(&self, card: &Card, around: &mut dyn Around) -> Result<bool, StoreError> {
+        match self {
+            Self::Words(words) => {
+                let node = around.node(card.gid)?;
+                Ok(node.is_some_and(|n| words.fit(&Text::of(&n))))
+            }
+            Self::Any(of) => any(card, around, of),
+            Self::None(of) => any(card, around, of).map(|found| !found),
+            Self::All(of) => {
+                for (by, to) in of {
+                    if !by.links(card, around, *to)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Self::Blocked(on) => Ok(blocked(card, around)? == *on),
+            Self::Blocking(on) => {
+                Ok((!card.done && around.entering(card.gid, rel::DEPENDS)? > 0) == *on)
+            }
+            Self::Value(field, test) => Ok(test.holds(&around.keys(card.gid, *field)?)),
+            told => Ok(told.on_card(card) == Some(true)),
+        }
+    }
+}
+
+fn any(card: &Card, around: &mut dyn Around, of: &[(By, Gid)]) -> Result<bool, StoreError> {
+    for (by, to) in of {
+        if by.links(card, around, *to)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn blocked(card: &Card, around: &mut dyn Around) -> Result<bool, StoreError> {
+    for edge in around.edges(card.gid, rel::DEPENDS)? {
+        if around
+            .node(edge.dst)?
+            .is_some_and(|n| !n.get(task::COMPLETED))
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+impl By {
+    /// The column of the card that names the other, if one does.
+    const fn column(self) -> Option<Column> {
+        match self {
+            Self::Who => Some(Column::Who),
+            Self::Creator => Some(Column::Creator),
+            Self::Assigner => Some(Column::Assigner),
+            _ => None,
+        }
+    }
+
+    /// The relation of which the node has an edge to the other, for a node of a type.
+    const fn relation(self, ty: Type) -> Option<Rel> {
+        Some(match self {
+            Self::Section => rel::SECTION,
+            Self::Tag => rel::TAGS,
+            Self::Follower => rel::FOLLOWERS,
+            Self::Team if matches!(ty, Type::Project) => rel::TEAM,
+            Self::Member => rel::MEMBERS,
+            Self::Seat => rel::WORKSPACES,
+            Self::Liker => rel::LIKES,
+            _ => return None,
+        })
+    }
+
+    fn links(self, card: &Card, around: &mut dyn Around, to: Gid) -> Result<bool, StoreError> {
+        if let Some(column) = self.column() {
+            return Ok(card.value(column) == Some(to.as_i64()));
+        }
+        if let Some(rel) = self.relation(card.ty)
+            && around.linked(card.gid, rel, to)?
+        {
+            return Ok(true);
+        }
+        Ok(match self {
+            Self::Section => around.linked(card.gid, rel::MY_TASKS, to)?,
+            Self::Project => {
+                let places = around.edges(card.gid, rel::SECTION)?;
+                places.iter().any(|e| e.aux == Some(to))
+            }
+            Self::Team if card.ty == Type::Task => {
+                let mut found = false;
+                for project in around
+                    .edges(card.gid, rel::SECTION)?
+                    .iter()
+                    .filter_map(|e| e.aux)
+                {
+                    found = found
+                        || (around.linked(project, rel::TEAM, to)?
+                            && around.node(project)?.is_some());
+                }
+                found
+            }
+            Self::Commenter => around.stories(card.gid)?.iter().any(|s| {
+                s.get(story::SUBTYPE).as_deref() == Some(story::COMMENT)
+                    && s.get(story::CREATED_BY) == Some(to)
+            }),
+            _ => false,
+        })
+    }
+}
+
+impl Test {
+    /// Whether keys are those of such a value.
+    #[must_use]
+    pub fn holds(&self, keys: &[Key]) -> bool {
+        if let Self::Set(on) = self {
+            return keys.is_empty() != *on;
+        }
+        keys.iter().any(|key| self.fits(key))
+    }
+
+    /// Whether one key is that of such a value.
+    fn fits(&self, key: &Key) -> bool {
+        match self {
+            Self::Set(on) => *on,
+            Self::Within(ranges) => ranges.iter().any(|(from, to)| from <= key && key <= to),
+            Self::Between(from, to) => from < key && key < to,
+            Self::Ends(end) => matches!(key, Key::Text(text) if text.ends_with(end)),
+            Self::Contains(part) => matches!(key, Key::Text(text) if text.contains(part)),
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Cards and words: what search reads, and how it is written beside the nodes.
+//!
+//! A word is kept with its workspace and type before it, so a search for it reads what it gives and
+//! nothing of others. Words are put into their table at the end of a batch of change sets: it makes a
+//! segment for each savepoint otherwise.
+use crate::error::failed;
+use crate::session::{Session, gid, limit, maybe_gid, unreadable};
+use crate::sql::Sql;
+use rusqlite::{Connection, Row};
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::StoreError;
+use workgraph_core::registry::Type;
+use workgraph_core::search::{Card, CardScan, Column, Text, is_found, renew};
+use workgraph_core::snapshot::WordScan;
+
+/// Words that are to be written.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    gid: i64,
+    /// The node has words in the table.
+    replaces: bool,
+    /// What it has from now on: of its name, of its description.
+    text: Option<(String, String)>,
+}
+
+/// The number of the workspace in the tables.
+fn place(home: Option<Gid>) -> i64 {
+    home.map_or(0, Gid::as_i64)
+}
+
+/// What stands before each word of nodes of a type in a workspace: 13 digits.
+fn prefix(home: Option<Gid>, ty: Type) -> String {
+    let mut out = vec![b'0'; 13];
+    let digits = |mut number: u64, out: &mut [u8]| {
+        for digit in out.iter_mut().rev() {
+            let value = (number % 36) as u8;
+            *digit = if value < 10 {
+                b'0' + value
+            } else {
+                b'a' + value - 10
+            };
+            number /= 36;
+        }
+    };
+    let (workspace, kind) = out.split_at_mut(11);
+    digits(home.map_or(0, Gid::get), workspace);
+    digits(ty as u64, kind);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// Words as a column of the table.
+fn column(prefix: &str, words: &[String]) -> String {
+    let mut out = String::with_capacity(words.iter().map(|w| w.len() + prefix.len() + 1).sum());
+    for word in words {
+        out.push_str(prefix);
+        out.push_str(word);
+        out.push(' ');
+    }
+    out
+}
+
+/// The search for words, in the language of the table. Words are letters and digits alone, so there
+/// is nothing in them to be quoted.
+fn matching(scan: &WordScan<'_>) -> String {
+    let prefix = prefix(scan.home, scan.ty);
+    let star = if scan.words.starts { " *" } else { "" };
+    let terms: Vec<String> = scan
+        .words
+        .all
+        .iter()
+        .map(|word| format!("\"{prefix}{word}\"{star}"))
+        .collect();
+    let of = if scan.names { "name : " } else { "" };
+    format!("{of}({})", terms.join(" AND "))
+}
+
+fn card(row: &Row<'_>, home: Option<Gid>, ty: Type) -> rusqlite::Result<Card> {
+    let flags: u8 = row.get(10)?;
+    let is_set = |at: usize| row.get::<_, Option<i64>>(at).map(|v| v.is_some());
+    Ok(Card {
+        gid: gid(row, 0)?,
+        ty,
+        home,
+        created: row.get(1)?,
+        modified: row.get(2)?,
+        completed: row.get(3)?,
+        due: row.get(4)?,
+        start: row.get(5)?,
+        who: maybe_gid(row, 6)?,
+        creator: maybe_gid(row, 7)?,
+        assigner: maybe_gid(row, 8)?,
+        subtype: row.get(9)?,
+        done: flags & DONE != 0,
+        timed: flags & TIMED != 0,
+        likes: row.get(11)?,
+        sub: is_set(12)?,
+        waits: is_set(13)?,
+        blocks: is_set(14)?,
+        sum: row.get(15)?,
+    })
+}
+
+const DONE: u8 = 1;
+const TIMED: u8 = 2;
+
+/// The statement that lists cards by a column.
+pub(crate) const fn by_column(column: Column, descending: bool) -> Sql {
+    let (up, down) = match column {
+        Column::Gid => (Sql::UpGid, Sql::DownGid),
+        Column::Created => (Sql::UpCreated, Sql::DownCreated),
+        Column::Modified => (Sql::UpModified, Sql::DownModified),
+        Column::Completed => (Sql::UpCompleted, Sql::DownCompleted),
+        Column::Due => (Sql::UpDue, Sql::DownDue),
+        Column::Likes => (Sql::UpLikes, Sql::DownLikes),
+        Column::Start => (Sql::UpStart, Sql::DownStart),
+        Column::Who => (Sql::UpWho, Sql::DownWho),
+        Column::Creator => (Sql::UpCreator, Sql::DownCreator),
+        Column::Assigner => (Sql::UpAssigner, Sql::DownAssigner),
+        Column::Subtype => (Sql::UpSubtype, Sql::DownSubtype),
+        Column::Sub => (Sql::UpSub, Sql::DownSub),
+        Column::Waits => (Sql::UpWaits, Sql::DownWaits),
+        Column::Blocks => (Sql::UpBlocks, Sql::DownBlocks),
+    };
+    if descending { down } else { up }
+}
+
+impl Session<'_> {
+    pub(crate) fn card_of(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        gid: Gid,
+    ) -> Result<Option<Card>, StoreError> {
+        let params = (place(home), ty as u8, gid.as_i64());
+        self.one(Sql::Card, params, |row| card(row, home, ty))
+            .map_err(failed)
+    }
+
+    pub(crate) fn cards(
+        &mut self,
+        scan: &CardScan,
+        each: &mut dyn FnMut(Card),
+    ) -> Result<(), StoreError> {
+        let (first, last) = if scan.descending {
+            (scan.to, scan.from)
+        } else {
+            (scan.from, scan.to)
+        };
+        // Before every gid with the first value, or after the last row given.
+        let outermost = if scan.descending { i64::MAX } else { -1 };
+        let (value, at) = scan
+            .after
+            .map_or((first, outermost), |(value, gid)| (value, gid.as_i64()));
+        // The gid as a column is compared alone: what comes before the first value is excluded.
+        let (value, at) = match (scan.column, scan.after) {
+            (Column::Gid, None) if scan.descending => (first.saturating_add(1), i64::MAX),
+            (Column::Gid, None) => (first.saturating_sub(1), i64::MIN),
+            _ => (value, at),
+        };
+        let params = (
+            place(scan.home),
+            scan.ty as u8,
+            value,
+            at,
+            last,
+            limit(scan.limit),
+        );
+        let read = |row: &Row<'_>| {
+            each(card(row, scan.home, scan.ty)?);
+            Ok(())
+        };
+        self.each(by_column(scan.column, scan.descending), params, read)
+            .map_err(failed)
+    }
+
+    pub(crate) fn words(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        if scan.words.all.is_empty() {
+            return Ok(());
+        }
+        let (sql, outermost) = if scan.descending {
+            (Sql::DownWords, i64::MAX)
+        } else {
+            (Sql::UpWords, 0)
+        };
+        let after = scan.after.map_or(outermost, Gid::as_i64);
+        let params = (matching(scan), after, limit(scan.limit));
+        let read = |row: &Row<'_>| {
+            each(gid(row, 0)?);
+            Ok(())
+        };
+        self.each(sql, params, read).map_err(failed)
+    }
+
+    pub(crate) fn keep_card(&mut self, card: &Card, text: &Text) -> rusqlite::Result<()> {
+        let (home, kind, gid) = (place(card.home), card.ty as u8, card.gid.as_i64());
+        let known: Option<i64> = self.one(Sql::CardSum, (home, kind, gid), |row| row.get(0))?;
+        if known != Some(card.sum) {
+            let prefix = prefix(card.home, card.ty);
+            self.pending.push(Pending {
+                gid,
+                replaces: known.is_some(),
+                text: Some((column(&prefix, &text.name), column(&prefix, &text.notes))),
+            });
+        }
+        let flags = (u8::from(card.done) * DONE) | (u8::from(card.timed) * TIMED);
+        let on = |flag: bool| flag.then_some(1i64);
+        let params = rusqlite::params![
+            home,
+            kind,
+            gid,
+            card.created,
+            card.modified,
+            card.completed,
+            card.due,
+            card.start,
+            card.who.map(Gid::as_i64),
+            card.creator.map(Gid::as_i64),
+            card.assigner.map(Gid::as_i64),
+            card.subtype,
+            flags,
+            card.likes,
+            on(card.sub),
+            on(card.waits),
+            on(card.blocks),
+            card.sum,
+        ];
+        self.run(Sql::PutCard, params).map(drop)
+    }
+
+    /// Takes away the card and the words of a node.
+    pub(crate) fn drop_card(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        gid: Gid,
+    ) -> rusqlite::Result<()> {
+        let gid = gid.as_i64();
+        if self.run(Sql::DropCard, (place(home), ty as u8, gid))? > 0 {
+            self.pending.push(Pending {
+                gid,
+                replaces: true,
+                text: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes the words of what was changed since the last time.
+    pub(crate) fn write_words(&mut self) -> rusqlite::Result<()> {
+        let mut pending = std::mem::take(&mut self.pending);
+        // The table likes rows in order. Of several changes to a node the first knows what was there,
+        // and the last what is to be.
+        pending.sort_by_key(|p| p.gid);
+        pending.dedup_by(|later, kept| {
+            let same = later.gid == kept.gid;
+            if same {
+                kept.text = later.text.take();
+            }
+            same
+        });
+        for change in pending {
+            if change.replaces {
+                self.run(Sql::DropWords, [change.gid])?;
+            }
+            if let Some((name, notes)) = change.text {
+                self.run(Sql::PutWords, (change.gid, name, notes))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which form of cards and words this program writes. Another number in a file has them made anew.
+const FORM: i64 = 1;
+/// Where a file says which form it has.
+const FORM_KEY: &str = "cards";
+/// Nodes whose cards are made in one transaction.
+const AT_ONCE: i64 = 10_000;
+
+/// Makes cards and words of everything, if the file has none or has them in another form.
+pub(crate) fn make(conn: &Connection) -> Result<(), StoreError> {
+    let mut session = Session::new(conn);
+    let form = session.one(Sql::GetMeta, [FORM_KEY], |row| row.get(0));
+    if form.map_err(failed)? == Some(FORM) {
+        return Ok(());
+    }
+    conn.execute_batch(
+        "BEGIN IMMEDIATE; DELETE FROM card; INSERT INTO words (words) VALUES ('delete-all'); COMMIT;",
+    )
+    .map_err(failed)?;
+    let mut after = 0;
+    loop {
+        conn.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
+        let done = some(conn, &mut session, after).and_then(|last| {
+            if last.is_none() {
+                session
+                    .run(Sql::PutMeta, (FORM_KEY, FORM))
+                    .map_err(failed)?;
+            }
+            session.write_words().map_err(failed)?;
+            conn.execute_batch("COMMIT").map_err(failed)?;
+            Ok(last)
+        });
+        match done {
+            Ok(Some(last)) => after = last,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                conn.execute_batch("ROLLBACK").map_err(failed)?;
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Makes the cards of the next nodes; gives the last of them.
+fn some(
+    conn: &Connection,
+    session: &mut Session<'_>,
+    after: i64,
+) -> Result<Option<i64>, StoreError> {
+    let mut nodes = conn
+        .prepare_cached(
+            "SELECT gid, kind FROM node WHERE gid > ?1 AND gone IS NULL ORDER BY gid LIMIT ?2",
+        )
+        .map_err(failed)?;
+    let rows = nodes.query_map((after, AT_ONCE), |row| {
+        let kind: u8 = row.get(1)?;
+        let ty = Type::from_code(kind).ok_or_else(|| unreadable(1, i64::from(kind)))?;
+        Ok((gid(row, 0)?, ty))
+    });
+    let rows: Vec<(Gid, Type)> = rows.and_then(Iterator::collect).map_err(failed)?;
+    for (gid, _) in rows.iter().filter(|(_, ty)| is_found(*ty)) {
+        renew(session, *gid)?;
+    }
+    Ok(rows.last().map(|(gid, _)| gid.as_i64()))
+}
