@@ -20,6 +20,8 @@ pub(crate) const TICK_MILLIS: u64 = 250;
 pub(crate) struct Line {
     /// It speaks HTTP/2, where a started head can't be told from other frames.
     framed: AtomicBool,
+    /// A line of a head ended in a line feed alone: proxies may see its end elsewhere.
+    loose: AtomicBool,
     requests: AtomicU32,
     /// The tick in which the head now being read began; 0 if none is.
     head: AtomicU32,
@@ -37,6 +39,10 @@ impl Line {
         self.head.store(0, Relaxed);
         self.requests.fetch_add(1, Relaxed);
         Busy(Arc::clone(self))
+    }
+    /// Whether lines of a head ended in anything but CR LF.
+    pub(crate) fn is_loose(&self) -> bool {
+        self.loose.load(Relaxed)
     }
     /// The address of the other end.
     pub(crate) fn ip(&self) -> IpAddr {
@@ -182,6 +188,21 @@ impl Drop for Inside {
     }
 }
 
+/// Whether a line feed stands alone in what was read of a head. One that begins a read counts as
+/// alone: where its CR is nobody knows any more, and the worst of it is a connection less.
+fn is_loose(read: &[u8]) -> bool {
+    for at in memchr::memchr_iter(b'\n', read) {
+        let (line, rest) = read.split_at(at);
+        if !line.ends_with(b"\r") {
+            return true;
+        }
+        if rest.starts_with(b"\n\r\n") {
+            break;
+        }
+    }
+    false
+}
+
 /// A socket that notes what passes through it.
 #[derive(Debug)]
 pub(crate) struct Socket {
@@ -219,8 +240,13 @@ impl AsyncRead for Socket {
             if std::mem::take(&mut self.fresh) {
                 self.line.framed.store(new.starts_with(b"PRI "), Relaxed);
             }
-            if self.line.requests.load(Relaxed) == 0 && self.line.head.load(Relaxed) == 0 {
-                self.line.head.store(self.line.now.load(Relaxed), Relaxed);
+            if self.line.requests.load(Relaxed) == 0 {
+                if self.line.head.load(Relaxed) == 0 {
+                    self.line.head.store(self.line.now.load(Relaxed), Relaxed);
+                }
+                if is_loose(new) {
+                    self.line.loose.store(true, Relaxed);
+                }
             }
         }
         outcome
@@ -260,6 +286,20 @@ impl AsyncWrite for Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_feed_alone_is_seen_in_a_head_and_not_in_a_body() {
+        for (read, loose) in [
+            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", false),
+            ("POST / HTTP/1.1\r\nHost: x\r\n\r\n{\n}", false),
+            ("GET / HTTP/1.1\nHost: x\r\n\r\n", true),
+            ("GET / HTTP/1.1\r\nHost: x\n\n", true),
+            ("GET / HTTP/1.1\r\nHost: x\r\n\n", true),
+            ("GET / HTTP/1.1\r\nHo", false),
+        ] {
+            assert_eq!(is_loose(read.as_bytes()), loose, "{read:?}");
+        }
+    }
 
     #[test]
     fn connections_are_bounded_and_slow_heads_and_idleness_end_them() {

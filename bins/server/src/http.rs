@@ -80,6 +80,7 @@ pub(crate) async fn serve(
     line: Arc<Line>,
     request: Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
+    let loose = line.is_loose();
     let busy = line.request();
     let began = edge.clock.uptime();
     let counted = Gauge::up(&edge);
@@ -154,8 +155,9 @@ pub(crate) async fn serve(
     if origin {
         cors(headers, preflight);
     }
-    // After a chunked body of HTTP/1 nothing is read from the connection any more, lest a proxy saw its end elsewhere.
-    if old && (close || chunked) {
+    // After a chunked body of HTTP/1, or a head with loose lines, nothing is read from the connection
+    // any more, lest a proxy saw its end elsewhere.
+    if old && (close || chunked || loose) {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response)

@@ -143,6 +143,19 @@ fn a_request_whose_end_is_in_doubt_is_answered_once_and_ends_the_connection() {
                 head.replace("HTTP/1.1", "HTTP/1.0")
             ),
         ),
+        (
+            "93v",
+            "line feeds alone",
+            format!(
+                "{}Content-Length: {length}\n\n{body}{SECOND}",
+                head.replace("\r\n", "\n")
+            ),
+        ),
+        (
+            "93w",
+            "one line feed alone",
+            format!("{head}X-A: b\nContent-Length: {length}\r\n\r\n{body}{SECOND}"),
+        ),
     ];
     let mut complaints = Vec::new();
     for (number, rule, bytes) in &doubtful {
