@@ -1,0 +1,12 @@
+//! The portal as browsers and apps' servers meet it, over the memory store and with a clock that is
+//! turned by hand.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that meets what it did not expect must end there"
+)]
+
+mod consent;
+mod endpoints;
+mod sessions;
+mod town;

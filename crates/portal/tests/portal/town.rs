@@ -1,0 +1,431 @@
+//! A portal with people, workspaces, an app, and switches for what can go wrong.
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use workgraph_api::seams::NoEntropy;
+use workgraph_api::{Api, Clock, Entropy, Reply};
+use workgraph_auth::client::mint_secret;
+use workgraph_auth::conformance::block_on;
+use workgraph_auth::keys::SignError;
+use workgraph_auth::{
+    Account, App, KeyRing, Login, Loopback, MemoryTokenStore, OAuthStore, People, Person,
+    RedirectUri, Registered, Secret, Signer, StoreError, Tier, TokenStore, encode,
+};
+use workgraph_core::Mint;
+use workgraph_portal::console::{Places, Seat};
+use workgraph_portal::{Busy, Keys, Parts, Passwords, Portal, Request, Settings};
+use workgraph_testkit::{ManualClock, MemoryStore};
+
+/// Ada and Eve are in workspace 7, where Ada is an admin; Bob is in 8.
+pub(crate) const ADA: u64 = 1;
+pub(crate) const BOB: u64 = 2;
+const EVE: u64 = 3;
+/// The app, for users of workspace 7.
+pub(crate) const APP: u64 = 40;
+pub(crate) const REDIRECT: &str = "https://planner.example/cb";
+pub(crate) const ROOT: &str = "https://work.example";
+pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+struct Hand(ManualClock);
+
+impl Clock for Hand {
+    fn now(&self) -> SystemTime {
+        self.0.now()
+    }
+}
+
+/// Random enough for tests, until it is switched off.
+#[derive(Default)]
+struct Dice {
+    thrown: AtomicU64,
+    off: AtomicBool,
+}
+
+impl Entropy for Dice {
+    fn fill(&self, buffer: &mut [u8]) -> Result<(), NoEntropy> {
+        if self.off.load(Relaxed) {
+            return Err(NoEntropy);
+        }
+        for byte in buffer {
+            let n = self.thrown.fetch_add(1, Relaxed);
+            *byte = (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
+        }
+        Ok(())
+    }
+}
+
+/// Checks passwords whose hash is `hash of` them, and remembers whether there was a hash.
+#[derive(Default)]
+pub(crate) struct Locks {
+    pub(crate) known: Mutex<Vec<bool>>,
+    pub(crate) busy: AtomicBool,
+}
+
+#[async_trait]
+impl Passwords for Locks {
+    async fn check(&self, password: Secret, hash: Option<Secret>) -> Result<bool, Busy> {
+        if self.busy.load(Relaxed) {
+            return Err(Busy);
+        }
+        self.known.lock().unwrap().push(hash.is_some());
+        let right = format!("hash of {}", password.expose());
+        Ok(hash.is_some_and(|hash| hash.expose() == right))
+    }
+}
+
+struct Neighbours;
+
+#[async_trait]
+impl People for Neighbours {
+    async fn person(&self, user: u64) -> Result<Option<Person>, StoreError> {
+        let (name, email) = (format!("User {user}"), format!("{user}@example.com"));
+        Ok(Some(Person {
+            id: user,
+            name,
+            email,
+            picture: None,
+        }))
+    }
+}
+
+#[async_trait]
+impl Places for Neighbours {
+    async fn seats(&self, user: u64) -> Result<Vec<Seat>, StoreError> {
+        let workspace = if user == BOB { 8 } else { 7 };
+        let name = format!("Workspace {workspace}");
+        Ok(vec![Seat {
+            workspace,
+            name,
+            admin: user == ADA,
+        }])
+    }
+    async fn services(&self, _: u64) -> Result<Vec<(u64, String)>, StoreError> {
+        Ok(Vec::new())
+    }
+    async fn create_service(&self, _: u64, _: &str) -> Result<u64, StoreError> {
+        Err(StoreError::NoAccount)
+    }
+}
+
+/// A key that signs anything, for flows in which nobody looks.
+struct Stamp;
+
+impl Signer for Stamp {
+    fn kid(&self) -> &str {
+        "stamp"
+    }
+    fn jwk(&self) -> String {
+        "{}".to_owned()
+    }
+    fn sign(&self, _: &[u8]) -> Result<Vec<u8>, SignError> {
+        Ok(vec![1])
+    }
+}
+
+#[async_trait]
+impl Keys for Neighbours {
+    async fn ring(&self) -> Result<Arc<KeyRing>, StoreError> {
+        let made = ManualClock::default().now() - Duration::from_secs(86_400);
+        Ok(Arc::new(KeyRing::new([(
+            Arc::new(Stamp) as Arc<dyn Signer>,
+            made,
+        )])))
+    }
+}
+
+pub(crate) struct Town {
+    pub(crate) store: Arc<MemoryTokenStore>,
+    pub(crate) locks: Arc<Locks>,
+    pub(crate) secret: Secret,
+    clock: Arc<Hand>,
+    dice: Arc<Dice>,
+    portal: Portal,
+}
+
+/// A text without special characters, as a form or query has it.
+pub(crate) fn form(fields: &[(&str, &str)]) -> String {
+    let pair = |(name, value): &(&str, &str)| format!("{name}={}", encode(value));
+    fields.iter().map(pair).collect::<Vec<_>>().join("&")
+}
+
+impl Town {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let store = Arc::new(MemoryTokenStore::new());
+        let (clock, dice) = (
+            Arc::new(Hand(ManualClock::default())),
+            Arc::new(Dice::default()),
+        );
+        for user in [ADA, BOB, EVE] {
+            let login = Login::new(
+                &format!("{user}@example.com"),
+                Secret::new(format!("hash of pass-{user}")),
+            );
+            block_on(store.put_account(Account::new(user, Tier::Free), Some(login))).unwrap();
+        }
+        let (secret, digest) = mint_secret(&[9; 32]);
+        let app = App {
+            id: APP,
+            name: "Planner".to_owned(),
+            secret: Some(digest),
+            redirects: vec![RedirectUri::register(REDIRECT, Loopback::Refused).unwrap()],
+            scopes: Registered::Only("tasks:read tasks:write openid".parse().unwrap()),
+            distribution: vec![7],
+            disabled_in: vec![],
+            owner: ADA,
+            created_at: clock.now(),
+            disabled_at: None,
+        };
+        block_on(store.put_app(app, None)).unwrap();
+        let api = Arc::new(Api::new(workgraph_api::Parts {
+            graph: Arc::new(MemoryStore::new()),
+            tokens: store.clone(),
+            clock: clock.clone(),
+            entropy: dice.clone(),
+            settings: workgraph_api::Settings::default(),
+            limits: workgraph_limits::Settings::default(),
+            keys: workgraph_wire::KeyRing::new(1, [7; 32]),
+            mint: Mint::new(0, None),
+        }));
+        let mut settings = Settings {
+            base_url: format!("{ROOT}/api/1.0"),
+            auth_url: ROOT.to_owned(),
+            loopback: Loopback::Refused,
+            token_info_per_minute: Some(60),
+            failures_per_minute: Some(60),
+        };
+        change(&mut settings);
+        let locks = Arc::new(Locks::default());
+        let portal = Portal::new(Parts {
+            api,
+            store: store.clone(),
+            people: Arc::new(Neighbours),
+            places: Arc::new(Neighbours),
+            passwords: locks.clone(),
+            keys: Arc::new(Neighbours),
+            clock: clock.clone(),
+            entropy: dice.clone(),
+            settings,
+        });
+        Self {
+            store,
+            locks,
+            secret,
+            clock,
+            dice,
+            portal,
+        }
+    }
+
+    pub(crate) fn pass(&self, seconds: u64) {
+        self.clock.0.advance(Duration::from_secs(seconds));
+    }
+
+    /// Switches random bytes off or on.
+    pub(crate) fn dice(&self, on: bool) {
+        self.dice.off.store(!on, Relaxed);
+    }
+
+    pub(crate) fn send(&self, request: &Request) -> Reply {
+        let route = self.portal.route(&request.method, &request.path);
+        let route =
+            route.unwrap_or_else(|| panic!("{} {} leads nowhere", request.method, request.path));
+        block_on(self.portal.answer(route, request))
+    }
+
+    /// A form posted by an app's server.
+    pub(crate) fn call(&self, from: [u8; 4], path: &str, fields: &[(&str, &str)]) -> Reply {
+        self.send(&Request {
+            body: Bytes::from(form(fields)),
+            ..request("POST", path, from)
+        })
+    }
+
+    /// The app's form for a code.
+    pub(crate) fn redeem(&self, code: &str) -> Reply {
+        let fields = [
+            ("grant_type", "authorization_code"),
+            ("client_id", "40"),
+            ("client_secret", self.secret.expose()),
+            ("redirect_uri", REDIRECT),
+            ("code", code),
+            ("code_verifier", VERIFIER),
+        ];
+        self.call([9, 9, 9, 9], "/-/oauth_token", &fields)
+    }
+}
+
+/// A request with nothing in it but what a form needs.
+pub(crate) fn request(method: &str, path: &str, from: [u8; 4]) -> Request {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    Request {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        query: query.to_owned(),
+        authorization: Vec::new(),
+        content_type: Some("application/x-www-form-urlencoded".to_owned()),
+        cookies: Vec::new(),
+        origin: None,
+        referer: None,
+        fetch_site: None,
+        address: IpAddr::from(from),
+        body: Bytes::new(),
+    }
+}
+
+pub(crate) fn text(reply: &Reply) -> String {
+    String::from_utf8(reply.body.clone()).unwrap()
+}
+
+pub(crate) fn header<'r>(reply: &'r Reply, name: &str) -> Option<&'r str> {
+    let found = reply
+        .headers
+        .iter()
+        .find(|(n, _)| n.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.as_str())
+}
+
+/// Where a reply leads.
+pub(crate) fn leads(reply: &Reply) -> &str {
+    assert_eq!(reply.status, 303, "{}", text(reply));
+    header(reply, "Location").unwrap()
+}
+
+/// A hidden field of a page.
+pub(crate) fn hidden(page: &str, name: &str) -> String {
+    let after = page.split(&format!("name=\"{name}\" value=\"")).nth(1);
+    let value = after
+        .unwrap_or_else(|| panic!("no {name} in {page}"))
+        .split('"')
+        .next()
+        .unwrap();
+    value.replace("&amp;", "&")
+}
+
+/// Somebody's browser: its cookies and where it is.
+pub(crate) struct Browser<'t> {
+    pub(crate) town: &'t Town,
+    pub(crate) cookies: Vec<(String, String)>,
+    pub(crate) from: [u8; 4],
+}
+
+impl<'t> Browser<'t> {
+    pub(crate) fn new(town: &'t Town) -> Self {
+        Self {
+            town,
+            cookies: Vec::new(),
+            from: [1, 1, 1, 1],
+        }
+    }
+
+    /// One in which somebody signed in.
+    pub(crate) fn of(town: &'t Town, user: u64) -> Self {
+        let mut browser = Self::new(town);
+        let reply = browser.sign_in(user, &format!("pass-{user}"));
+        assert_eq!(leads(&reply), "/-/connected_apps");
+        browser
+    }
+
+    pub(crate) fn cookie(&self) -> &str {
+        let found = self
+            .cookies
+            .iter()
+            .find(|(name, _)| name.ends_with("workgraph"));
+        &found.unwrap().1
+    }
+
+    pub(crate) fn send(
+        &mut self,
+        change: impl FnOnce(&mut Request),
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Reply {
+        let mut sent = request(method, path, self.from);
+        let jar = self
+            .cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        sent.cookies = vec![jar.collect::<Vec<_>>().join("; ")];
+        sent.body = Bytes::from(body.to_owned());
+        if method == "POST" {
+            sent.origin = Some("null".to_owned());
+            sent.fetch_site = Some("same-origin".to_owned());
+        }
+        change(&mut sent);
+        let reply = self.town.send(&sent);
+        for (_, cookie) in reply.headers.iter().filter(|(n, _)| *n == "Set-Cookie") {
+            let (name, rest) = cookie.split_once('=').unwrap();
+            self.cookies.retain(|(had, _)| had != name);
+            let value = rest.split(';').next().unwrap();
+            if !value.is_empty() {
+                self.cookies.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        reply
+    }
+
+    pub(crate) fn get(&mut self, path: &str) -> Reply {
+        self.send(|_| {}, "GET", path, "")
+    }
+
+    pub(crate) fn post(&mut self, path: &str, body: &str) -> Reply {
+        self.send(|_| {}, "POST", path, body)
+    }
+
+    pub(crate) fn sign_in(&mut self, user: u64, password: &str) -> Reply {
+        let page = text(&self.get("/-/sign_in"));
+        let email = format!("{user}@example.com");
+        let fields = [
+            ("csrf", &*hidden(&page, "csrf")),
+            ("email", &email),
+            ("password", password),
+        ];
+        self.post("/-/sign_in", &form(&fields))
+    }
+
+    /// The consent form for these scopes, as the page has it.
+    pub(crate) fn ask(&mut self, scope: &str) -> (String, String) {
+        let page = text(&self.get(&authorize(scope)));
+        (hidden(&page, "request"), hidden(&page, "ticket"))
+    }
+
+    /// Says yes, and gives the code that the app is sent.
+    pub(crate) fn allow(&mut self, scope: &str) -> String {
+        let (request, ticket) = self.ask(scope);
+        let reply = self.post("/-/oauth_authorize", &answer(&request, &ticket, "allow"));
+        let code = leads(&reply)
+            .split("code=")
+            .nth(1)
+            .unwrap()
+            .split('&')
+            .next();
+        code.unwrap().to_owned()
+    }
+}
+
+pub(crate) fn answer(request: &str, ticket: &str, word: &str) -> String {
+    form(&[("request", request), ("ticket", ticket), ("decision", word)])
+}
+
+/// The address of a request by the app.
+pub(crate) fn authorize(scope: &str) -> String {
+    let fields = [
+        ("client_id", "40"),
+        ("redirect_uri", REDIRECT),
+        ("response_type", "code"),
+        ("state", "xyz"),
+        ("scope", scope),
+        ("code_challenge", CHALLENGE),
+        ("code_challenge_method", "S256"),
+    ];
+    format!("/-/oauth_authorize?{}", form(&fields))
+}
