@@ -8,12 +8,19 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
+use workgraph_limits::Permit;
 
 /// How often connections are looked at; times here are counted in such ticks.
 pub(crate) const TICK_MILLIS: u64 = 250;
+
+/// A time in whole ticks.
+fn ticks(time: Duration) -> u32 {
+    u32::try_from(time.as_millis() / u128::from(TICK_MILLIS)).unwrap_or(u32::MAX)
+}
 
 /// One connection, as far as its life is concerned.
 #[derive(Debug, Default)]
@@ -31,9 +38,48 @@ pub(crate) struct Line {
     task: OnceLock<AbortHandle>,
     /// Who is at the other end.
     ip: Option<IpAddr>,
+    unsent: Mutex<Unsent>,
+}
+
+/// The permits of replies that are not written yet, each with a number and the tick in which its time is up.
+#[derive(Debug, Default)]
+struct Unsent {
+    next: u32,
+    permits: Vec<(u32, u32, Permit)>,
+}
+
+/// That a reply is not written yet.
+#[derive(Debug)]
+pub(crate) struct Slot(Arc<Line>, u32);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0
+            .unsent()
+            .permits
+            .retain(|(number, ..)| *number != self.1);
+    }
 }
 
 impl Line {
+    /// Keeps a permit until the slot is dropped, or this much time has passed: a client that does not read its reply must
+    /// not make the wait untrue that others of its token were told.
+    pub(crate) fn hold(self: &Arc<Self>, permit: Permit, time: Duration) -> Slot {
+        let until = self.now.load(Relaxed).saturating_add(ticks(time));
+        let mut unsent = self.unsent();
+        unsent.next = unsent.next.wrapping_add(1);
+        let number = unsent.next;
+        unsent.permits.push((number, until, permit));
+        drop(unsent);
+        Slot(Arc::clone(self), number)
+    }
+    fn unsent(&self) -> MutexGuard<'_, Unsent> {
+        // It is changed by single calls, so a poisoned one is whole.
+        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn release(&self, now: u32) {
+        self.unsent().permits.retain(|(_, until, _)| *until > now);
+    }
     /// A request's head is complete. The answer ends when the guard is dropped.
     pub(crate) fn request(self: &Arc<Self>) -> Busy {
         self.head.store(0, Relaxed);
@@ -94,9 +140,6 @@ struct Lines {
 impl Door {
     /// A door with these bounds.
     pub(crate) fn new(http: &Http, metrics: Arc<Metrics>) -> Arc<Self> {
-        let ticks = |d: std::time::Duration| {
-            u32::try_from(d.as_millis() / u128::from(TICK_MILLIS)).unwrap_or(u32::MAX)
-        };
         Arc::new(Self {
             lines: Mutex::default(),
             now: Arc::new(AtomicU32::new(1)),
@@ -144,19 +187,17 @@ impl Door {
         ))
     }
 
-    /// Moves time on by a tick and ends the connections whose time is up.
+    /// Moves time on by a tick, and ends the connections and frees the permits whose time is up.
     pub(crate) fn tick(&self) {
         let now = self.now.fetch_add(1, Relaxed) + 1;
-        let over = |l: &&Arc<Line>| l.is_over(now, self.header, self.idle);
-        let over: Vec<_> = self
-            .lines()
-            .open
-            .values()
-            .filter(over)
-            .map(Arc::clone)
-            .collect();
-        for task in over.iter().filter_map(|l| l.task.get()) {
-            task.abort();
+        let open: Vec<_> = self.lines().open.values().map(Arc::clone).collect();
+        for line in open {
+            line.release(now);
+            if let Some(task) = line.task.get()
+                && line.is_over(now, self.header, self.idle)
+            {
+                task.abort();
+            }
         }
     }
 
@@ -326,5 +367,37 @@ mod tests {
         door.now.store(500, Relaxed);
         drop(busy);
         assert!(!line.is_over(800, 40, 300) && line.is_over(801, 40, 300));
+    }
+
+    #[test]
+    fn a_reply_that_is_not_read_holds_its_permit_no_longer_than_its_time() {
+        use workgraph_limits::{Class, Limiter, Rate, Request, Settings};
+        let limiter = Limiter::new(Settings::default());
+        let request = Request {
+            key: [1; 16],
+            class: Class::Read,
+            rate: Rate::Standard { quota: 9 },
+            weight: 1,
+        };
+        let now = std::time::SystemTime::UNIX_EPOCH;
+        let running = || limiter.state(&[1; 16], 9, now).reads.running;
+        let line = Arc::new(Line::default());
+        let permit = || limiter.admit(&request, now).unwrap();
+        let time = Duration::from_millis(TICK_MILLIS * 4);
+        let (first, second) = (line.hold(permit(), time), line.hold(permit(), time));
+        assert_eq!(running(), 2);
+        drop(first);
+        assert_eq!(running(), 1);
+        line.release(3);
+        assert_eq!(running(), 1);
+        line.release(4);
+        assert_eq!(running(), 0);
+        drop(second);
+        // The connection is gone, and what it held with it.
+        let third = line.hold(permit(), time);
+        drop(line);
+        assert_eq!(running(), 1);
+        drop(third);
+        assert_eq!(running(), 0);
     }
 }

@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
 use workgraph_api::fault::{self, Failure};
 use workgraph_api::{Api, Entropy, Reply, Request};
 use workgraph_portal::{Portal, Route};
@@ -70,21 +72,22 @@ impl Edge {
         self.guard(!route.form, call).await
     }
 
-    /// Runs a call. Writes run on a task of their own: a client that goes away does not stop one
-    /// halfway. A panic becomes a 500.
+    /// Runs a call. A client that goes away does not stop it, so its permit says how long the store works for it: a write
+    /// runs on a task of its own from the start, a read goes on on one. A panic becomes a 500.
     async fn guard(&self, read: bool, call: impl Future<Output = Reply> + Send + 'static) -> Ran {
-        let limit = self.http.request_timeout;
+        let deadline = Instant::now() + self.http.request_timeout;
         let outcome = if read {
-            let mut call = Caught(Box::pin(call));
+            let mut call = Call::new(call, deadline);
             // Most reads are done at once: for them no timer is set.
             let first = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
             let outcome = match first {
                 Poll::Ready(outcome) => Ok(outcome),
-                Poll::Pending => tokio::time::timeout(limit, call).await,
+                Poll::Pending => tokio::time::timeout_at(deadline, &mut call).await,
             };
+            call.end();
             outcome.map(|r| r.ok_or("a handler panicked".to_owned()))
         } else {
-            tokio::time::timeout(limit, tokio::spawn(call))
+            tokio::time::timeout_at(deadline, tokio::spawn(call))
                 .await
                 .map(|r| r.map_err(|_| "a handler panicked".to_owned()))
         };
@@ -121,16 +124,47 @@ impl Edge {
     }
 }
 
-/// A future whose panic is a `None`.
-struct Caught<F>(Pin<Box<F>>);
+/// A future whose panic is a `None`, and which goes on without its owner, up to a deadline.
+struct Call<F: Future<Output: Send> + Send + 'static> {
+    future: Option<Pin<Box<F>>>,
+    deadline: Instant,
+}
 
-impl<F: Future> Future for Caught<F> {
+impl<F: Future<Output: Send> + Send + 'static> Call<F> {
+    fn new(future: F, deadline: Instant) -> Self {
+        Self {
+            future: Some(Box::pin(future)),
+            deadline,
+        }
+    }
+
+    /// Gives it up, wherever it is.
+    fn end(&mut self) {
+        self.future = None;
+    }
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Future for Call<F> {
     type Output = Option<F::Output>;
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(cx))) {
-            Ok(Poll::Ready(value)) => Poll::Ready(Some(value)),
-            Ok(Poll::Pending) => Poll::Pending,
+        let Some(future) = self.future.as_mut() else {
+            return Poll::Ready(None);
+        };
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        if !matches!(polled, Ok(Poll::Pending)) {
+            self.future = None;
+        }
+        match polled {
+            Ok(polled) => polled.map(Some),
             Err(_) => Poll::Ready(None),
+        }
+    }
+}
+
+impl<F: Future<Output: Send> + Send + 'static> Drop for Call<F> {
+    fn drop(&mut self) {
+        if let (Some(future), Ok(runtime)) = (self.future.take(), Handle::try_current()) {
+            runtime.spawn(tokio::time::timeout_at(self.deadline, future));
         }
     }
 }
@@ -141,12 +175,42 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_in_a_call_is_caught() {
-        assert_eq!(Caught(Box::pin(async { 7 })).await, Some(7));
+        let deadline = Instant::now() + std::time::Duration::from_secs(60);
+        assert_eq!(Call::new(async { 7 }, deadline).await, Some(7));
         let broken = async {
             if std::hint::black_box(true) {
                 panic!("on purpose");
             }
         };
-        assert_eq!(Caught(Box::pin(broken)).await, None);
+        assert_eq!(Call::new(broken, deadline).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_call_goes_on_when_its_client_is_gone_but_not_beyond_its_deadline() {
+        let (go, told) = tokio::sync::oneshot::channel::<()>();
+        let (done, over) = tokio::sync::oneshot::channel();
+        let deadline = Instant::now() + std::time::Duration::from_secs(60);
+        let call = async move {
+            told.await.unwrap();
+            done.send(()).unwrap();
+        };
+        let mut call = Call::new(call, deadline);
+        assert!(futures_poll(&mut call).await.is_pending());
+        drop(call);
+        go.send(()).unwrap();
+        over.await.unwrap();
+
+        let (held, freed) = tokio::sync::oneshot::channel::<()>();
+        let hang = async move {
+            let _held = held;
+            std::future::pending::<()>().await;
+        };
+        drop(Call::new(hang, Instant::now()));
+        assert!(freed.await.is_err(), "what it held is free");
+    }
+
+    /// Polls once.
+    async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+        std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut *future).poll(cx))).await
     }
 }

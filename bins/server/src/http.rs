@@ -1,6 +1,6 @@
 //! HTTP: from a request of hyper's to one of the API's, and back.
 use crate::body::{self, Refusal};
-use crate::door::{Busy, Line};
+use crate::door::{Busy, Line, Slot};
 use crate::edge::{Edge, Ran};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use workgraph_api::{Reply, explain};
-use workgraph_limits::Permit;
 use workgraph_portal::Route;
 use workgraph_wire::{error::error, form::FORM_BYTES, message};
 
@@ -22,12 +21,23 @@ const HEAD_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 100;
 const URI_MAX: usize = 8 << 10;
 
-/// A body with what must live until it is sent.
+/// A body, and that its request is being answered.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     bytes: Option<Bytes>,
-    _permit: Option<Permit>,
     _busy: Option<Busy>,
+}
+
+/// The bytes of a body with the slot of its permit. hyper keeps them until they are written, or the connection is gone.
+struct Owned {
+    bytes: Vec<u8>,
+    _slot: Slot,
+}
+
+impl AsRef<[u8]> for Owned {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Body for Outgoing {
@@ -115,11 +125,18 @@ pub(crate) async fn serve(
         );
     }
     drop(counted);
-    let body = Bytes::from(std::mem::take(&mut reply.body));
+    let bytes = std::mem::take(&mut reply.body);
+    let body = match reply.permit.take() {
+        Some(permit) => {
+            let left = edge.http.request_timeout.saturating_sub(took);
+            let slot = line.hold(permit, left);
+            Bytes::from_owner(Owned { bytes, _slot: slot })
+        }
+        None => Bytes::from(bytes),
+    };
     let empty = reply.status == 204;
     let outgoing = Outgoing {
         bytes: (!empty).then_some(body),
-        _permit: reply.permit.take(),
         _busy: Some(busy),
     };
     let mut response = Response::new(outgoing);
@@ -177,7 +194,6 @@ pub(crate) async fn serve_metrics(
         answer.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE));
     let mut response = Response::new(Outgoing {
         bytes: Some(reply.body.into()),
-        _permit: None,
         _busy: None,
     });
     *response.status_mut() =

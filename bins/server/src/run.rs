@@ -110,6 +110,8 @@ pub(crate) async fn serve(
     again: impl Fn() -> Result<Config, String>,
 ) -> Result<(), String> {
     let base = Base::open(&config)?;
+    #[cfg(debug_assertions)]
+    crate::sabotage::drive(&base.clock)?;
     let bind = async |address: &str| {
         TcpListener::bind(address)
             .await

@@ -1,38 +1,94 @@
-//! A store that panics when it is asked for one node: how the test of panics gets one.
+//! What a debug build lets a test do to a real process, if the environment asks for it:
 //!
-//! Only in debug builds, and only if `WORKGRAPH_TEST_PANIC` names the node.
+//! - `WORKGRAPH_TEST_PANIC` names a node; whoever reads it panics.
+//! - `WORKGRAPH_TEST_HOLD` names a file; while there is one, the store answers nothing.
+//! - `WORKGRAPH_TEST_CLOCK` names a socket to be made; each line in it is a number of milliseconds by which the clock
+//!   jumps ahead, and is answered with the same number.
+use crate::seams::WallClock;
 use async_trait::async_trait;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
 use workgraph_core::Gid;
 use workgraph_core::graph::{
     Changes, Committed, Event, Fed, Feed, GraphStore, Ref, Seq, StoreError, View, Want,
 };
 use workgraph_core::time::Time;
 
-/// The store, or one that panics if the environment says so.
+/// The store, or one that fails as the environment says.
 pub(crate) fn wrapped(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphStore> {
-    let asked = std::env::var("WORKGRAPH_TEST_PANIC").ok();
-    match asked.and_then(|text| Gid::parse(&text)) {
-        Some(at) => Arc::new(Sabotaged { graph, at }),
-        None => graph,
+    let set = |name: &str| std::env::var(name).ok();
+    let at = set("WORKGRAPH_TEST_PANIC").and_then(|text| Gid::parse(&text));
+    let hold = set("WORKGRAPH_TEST_HOLD").map(PathBuf::from);
+    if at.is_none() && hold.is_none() {
+        return graph;
     }
+    Arc::new(Sabotaged { graph, at, hold })
+}
+
+/// Lets a test drive the clock, if the environment says so.
+///
+/// # Errors
+/// When the socket can't be made.
+pub(crate) fn drive(clock: &Arc<WallClock>) -> Result<(), String> {
+    let Ok(path) = std::env::var("WORKGRAPH_TEST_CLOCK") else {
+        return Ok(());
+    };
+    let listener = UnixListener::bind(&path).map_err(|e| format!("{path}: {e}"))?;
+    let clock = Arc::clone(clock);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let clock = Arc::clone(&clock);
+            // A test that goes away in the middle is over.
+            tokio::spawn(async move { driven(stream, &clock).await });
+        }
+    });
+    Ok(())
+}
+
+async fn driven(mut stream: UnixStream, clock: &WallClock) -> std::io::Result<()> {
+    let (read, mut write) = stream.split();
+    let mut lines = BufReader::new(read).lines();
+    while let Some(line) = lines.next_line().await? {
+        clock.advance(Duration::from_millis(line.trim().parse().unwrap_or(0)));
+        write.write_all(format!("{line}\n").as_bytes()).await?;
+    }
+    Ok(())
 }
 
 struct Sabotaged {
     graph: Arc<dyn GraphStore>,
-    at: Gid,
+    at: Option<Gid>,
+    hold: Option<PathBuf>,
+}
+
+impl Sabotaged {
+    /// Waits while the store is held.
+    async fn held(&self) {
+        let Some(path) = &self.hold else { return };
+        let mut looks = tokio::time::interval(Duration::from_millis(2));
+        while path.exists() {
+            looks.tick().await;
+        }
+    }
 }
 
 #[async_trait]
 impl GraphStore for Sabotaged {
     #[expect(clippy::panic, reason = "that is what it is for")]
     async fn load(&self, want: &Want) -> Result<View, StoreError> {
-        if want.refs.contains(&Ref::Gid(self.at)) {
-            panic!("asked for {}", self.at);
+        if let Some(at) = self.at
+            && want.refs.contains(&Ref::Gid(at))
+        {
+            panic!("asked for {at}");
         }
+        self.held().await;
         self.graph.load(want).await
     }
     async fn commit(&self, changes: Changes) -> Result<Committed, StoreError> {
+        self.held().await;
         self.graph.commit(changes).await
     }
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {

@@ -31,6 +31,12 @@ impl WallClock {
     pub(crate) fn uptime(&self) -> Duration {
         self.since.elapsed()
     }
+    /// Runs ahead, for tests that drive the time of a real process.
+    #[cfg(debug_assertions)]
+    pub(crate) fn advance(&self, by: Duration) {
+        let millis = u64::try_from(by.as_millis()).unwrap_or_default();
+        self.ahead.fetch_add(millis, Relaxed);
+    }
     /// Catches up if the machine's clock is more than two seconds ahead. Never goes back.
     #[expect(
         clippy::disallowed_methods,

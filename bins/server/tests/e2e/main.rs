@@ -16,5 +16,6 @@ mod common;
 mod crash;
 mod edge;
 mod junk;
+mod limits;
 mod pages;
 mod sdk;

@@ -2,12 +2,18 @@
 use crate::clients::{ready, root};
 use crate::common::{Folder, Server, WIDE, admin, command, request};
 use serde_json::json;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Where the libraries are, if they can be had here.
+fn clients() -> Option<PathBuf> {
+    let what = "the workflows with the official client libraries";
+    ready(what, &["python3", "node", "npm"], "install.sh")
+}
+
 /// Runs a workflow that must pass on a server of its own.
 fn drive(name: &str, program: &str, script: &str) {
-    let what = "the workflows with the official client libraries";
-    let Some(clients) = ready(what, &["python3", "node", "npm"], "install.sh") else {
-        return;
-    };
+    let Some(clients) = clients() else { return };
     let folder = Folder::new(name);
     let server = Server::start(&folder, WIDE);
     let workspace = server.workspace("paid");
@@ -33,6 +39,20 @@ fn drive(name: &str, program: &str, script: &str) {
         .env("FOREIGN_TASK", foreign_task(&folder, &server))
         .env("NO_PROXY", "*")
         .env("no_proxy", "*");
+    passed(script, &folder);
+}
+
+/// A script of ours for the Python library, and where the libraries are.
+pub(crate) fn python(script: &str) -> Option<(PathBuf, Command)> {
+    let clients = clients()?;
+    let mut run = command(clients.join("python/bin/python").to_str().unwrap());
+    run.arg(root().join(script))
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    Some((clients, run))
+}
+
+/// Runs a script to its end, where it says that all its steps passed.
+pub(crate) fn passed(mut script: Command, folder: &Folder) {
     let output = script.output().unwrap();
     let (out, err) = (
         String::from_utf8_lossy(&output.stdout),
