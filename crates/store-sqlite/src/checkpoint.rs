@@ -68,6 +68,11 @@ impl Watch {
         }
         restart
     }
+
+    /// The other thread was copying when the log was to start over: the next attempt is soon.
+    pub(crate) fn missed(&mut self) {
+        self.next_restart = self.last + self.every;
+    }
 }
 
 impl Checkpoints {
@@ -103,11 +108,16 @@ fn run(conn: &Connection, woken: &Receiver<()>) {
     }
 }
 
-/// Waits for readers, within bounds, and makes the log start over.
-pub(crate) fn restart(conn: &Connection) -> rusqlite::Result<()> {
+/// Waits for readers, within bounds, and makes the log start over. False if another checkpoint was
+/// underway, for which SQLite does not wait.
+pub(crate) fn restart(conn: &Connection) -> rusqlite::Result<bool> {
     conn.busy_timeout(Duration::from_secs(1))?;
-    report("RESTART", checkpoint(conn, "RESTART"));
-    conn.busy_timeout(connect::WRITER_WAITS)
+    let done = checkpoint(conn, "RESTART");
+    // Then it does not count pages either.
+    let tried = !matches!(done, Ok((1, pages, _)) if pages < 0);
+    report("RESTART", done);
+    conn.busy_timeout(connect::WRITER_WAITS)?;
+    Ok(tried)
 }
 
 fn report(mode: &str, done: rusqlite::Result<(i64, i64, i64)>) {
@@ -161,5 +171,7 @@ mod tests {
             waits,
             [false, true, false, false, true, true, false, false, true]
         );
+        watch.missed();
+        assert_eq!([50, 51].map(|pages| watch.written(pages)), [false, true]);
     }
 }

@@ -151,12 +151,13 @@ impl Desk {
             }
             if self.watch.written(self.pages.load(Ordering::Relaxed))
                 && let Some(conn) = &self.conn
-                && self
-                    .readers
-                    .without_snapshots(|| checkpoint::restart(conn))
-                    .is_err()
             {
-                self.conn = None;
+                let restarted = self.readers.without_snapshots(|| checkpoint::restart(conn));
+                match restarted {
+                    Ok(true) => {}
+                    Ok(false) => self.watch.missed(),
+                    Err(_) => self.conn = None,
+                }
             }
         }
     }
