@@ -92,12 +92,14 @@ fn side(call: &Call<'_>) -> &'static str {
 
 fn dependency_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let on = call.path("task_gid")?;
-    let mut want = call
-        .want()
-        .edges(on.clone(), rel::DEPENDS)
-        .into(on, rel::DEPENDS, 1000);
+    let mut want =
+        call.want()
+            .edges(on.clone(), rel::DEPENDS)
+            .into(on, rel::DEPENDS, DEPENDENCIES_MAX + 1);
     for other in call.gids(side(call))? {
-        want = want.edges(other, rel::DEPENDS);
+        want = want
+            .edges(other, rel::DEPENDS)
+            .into(other, rel::DEPENDS, DEPENDENCIES_MAX + 1);
     }
     Ok(want)
 }
@@ -131,8 +133,8 @@ fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let on = call.target(view, "task_gid", Level::Editor)?;
     let forward = side(call) == "dependencies";
     let mut work = call.work();
-    let mut count =
-        view.links(on.gid, rel::DEPENDS).len() + view.sources(on.gid, rel::DEPENDS).len();
+    let held = |gid| view.links(gid, rel::DEPENDS).len() + view.sources(gid, rel::DEPENDS).len();
+    let mut count = held(on.gid);
     for other in others(call, view, on)? {
         let (waits, for_it) = if forward {
             (on.gid, other.gid)
@@ -149,13 +151,16 @@ fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             ));
         }
         count += 1;
-        if count > DEPENDENCIES_MAX {
-            return Err(Fault::field(
-                side(call),
-                format_args!(
-                    "Too many: a task has at most {DEPENDENCIES_MAX} dependencies and dependents together"
-                ),
-            ));
+        for (task, count) in [(on, count), (other, held(other.gid) + 1)] {
+            if count > DEPENDENCIES_MAX {
+                return Err(Fault::field(
+                    side(call),
+                    format_args!(
+                        "Too many for {}: a task has at most {DEPENDENCIES_MAX} dependencies and dependents together",
+                        task.gid
+                    ),
+                ));
+            }
         }
         work.needs_live(other.gid);
         work.needs_unlinked(for_it, rel::DEPENDS, waits);

@@ -99,6 +99,24 @@ fn dependencies_and_dependents_are_thirty_together() {
             put.text
         );
     }
+    // And not more through the other task's end of the edge.
+    let other = task(&world, json!({"name": "Other", "workspace": orchid}));
+    for (path, field) in [
+        ("addDependencies", "dependencies"),
+        ("addDependents", "dependents"),
+    ] {
+        let put = world.post(
+            "ada",
+            &format!("/tasks/{other}/{path}"),
+            json!({field: [on]}),
+        );
+        assert_eq!(put.status, 400, "{}", put.text);
+        assert!(
+            put.text.contains(&format!("Too many for {on}")),
+            "{}",
+            put.text
+        );
+    }
 }
 
 #[test]
