@@ -3,9 +3,7 @@
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");
-const { Chromium } = require("./chromium.cjs");
-
-const LOOKS = { light: {}, dark: { dark: true }, phone: { width: 390 } };
+const { Chromium, LOOKS } = require("./chromium.cjs");
 
 async function main() {
   const [folder, ...files] = process.argv.slice(2);

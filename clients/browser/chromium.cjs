@@ -63,7 +63,7 @@ class Chromium {
   send(method, params = {}, sessionId = undefined) {
     const id = this.next++;
     return new Promise((yes, no) => {
-      const late = setTimeout(() => no(new Error(`${method} took too long`)), 30000);
+      const late = setTimeout(() => no(new Error(`${method} took too long`)), 60000);
       const done = (then) => (value) => { clearTimeout(late); then(value); };
       this.waiting.set(id, { yes: done(yes), no: done(no) });
       this.out.write(JSON.stringify({ id, method, params, sessionId }) + "\0");
@@ -131,7 +131,7 @@ class Page {
   }
 
   async until(what, condition) {
-    for (let i = 0; i < 1000; i++) {
+    for (let i = 0; i < 6000; i++) {
       const value = await condition();
       if (value) return value;
       await new Promise((done) => setTimeout(done, 10));
@@ -246,4 +246,7 @@ class Page {
   }
 }
 
-module.exports = { Chromium };
+// How a page can be looked at.
+const LOOKS = { light: {}, dark: { dark: true }, phone: { width: 390 } };
+
+module.exports = { Chromium, LOOKS };

@@ -2,12 +2,16 @@
 use crate::clients::{ready, root};
 use crate::common::{Folder, Server, WIDE, command};
 
-/// What the tour needs: Chromium, Node, and axe-core, which is installed if it was not.
+// Every page in every state it can be in, as the tests of the pages have them.
+#[path = "../../../../crates/portal/tests/pages/gallery.rs"]
+mod gallery;
+
+/// What these tests need: Chromium, Node, and axe-core, which is installed if it was not.
 const PROGRAMS: [&str; 3] = ["chromium", "node", "npm"];
 
 /// B20. B21. B22. B24. B25. B26. B60. B62. B63. With script and the mouse, then without script and
 /// with the keyboard alone: signing in and out, consent, the page with a code, apps and their
-/// secrets, tokens, service accounts, connected apps. axe-core finds nothing on any page, light, dark or on a phone.
+/// secrets, tokens, service accounts, connected apps. axe-core finds nothing on any page.
 /// None of the secrets that were issued is in the database, its log or the server's log.
 #[test]
 fn a_person_finds_their_way_through_all_pages() {
@@ -53,4 +57,30 @@ fn a_person_finds_their_way_through_all_pages() {
             assert!(!text.contains(secret), "{} has {secret}", file.display());
         }
     }
+}
+
+/// axe-core finds nothing on any page in any state, light, dark or on a phone, and none is wider than
+/// the screen.
+#[test]
+fn every_state_of_every_page_is_accessible() {
+    let Some(clients) = ready("the pages in a browser", &PROGRAMS, "browser/install.sh") else {
+        return;
+    };
+    let folder = Folder::new("gallery");
+    let mut check = command("node");
+    check
+        .arg(root().join("clients/browser/axe.cjs"))
+        .arg(clients.join("browser"));
+    for (name, page) in gallery::gallery() {
+        let file = folder.path().join(format!("{name}.html"));
+        std::fs::write(&file, page.html).unwrap();
+        check.arg(file);
+    }
+    let output = check.output().unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && out.contains(" 0 findings"),
+        "{out}\n{err}"
+    );
 }
