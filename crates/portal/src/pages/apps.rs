@@ -192,7 +192,7 @@ pub struct AppPage<'a> {
     pub app: &'a AppRow,
     /// Its settings, with what is in the fields.
     pub form: AppForm<'a>,
-    /// How many of its secret there are: none or one.
+    /// Whether it has a secret.
     pub has_secret: bool,
     /// Names of workspaces that switched it off.
     pub disabled_in: &'a [String],

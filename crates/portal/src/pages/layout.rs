@@ -90,7 +90,7 @@ pub struct Frame<'a> {
 
 /// The parts of the console, for the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
+pub(super) enum Section {
     /// Apps that the user lets in.
     Connected,
     /// Apps that the user makes.

@@ -18,6 +18,6 @@ pub use apps::{AppForm, AppPage, AppRow, AppValues, Apps, Place, SecretPage, Use
 pub use connected::{Connected, Connection};
 pub use consent::{Consent, FormPost, OutOfBand, Wish};
 pub use form::Problem;
-pub use layout::{Failure, Frame, Page, Section, Who};
+pub use layout::{Failure, Frame, Page, Who};
 pub use services::{Service, ServiceForm, ServicePlace, Services};
 pub use tokens::{LIFETIMES, TokenForm, TokenRow, Tokens};
