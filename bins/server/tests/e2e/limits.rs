@@ -66,10 +66,12 @@ impl World {
 
     /// What the server says of the free token's limits.
     fn state(&self) -> Value {
-        let bytes = format!(
-            "GET /-/limits HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n",
-            self.free
-        );
+        self.state_of(&self.free)
+    }
+
+    fn state_of(&self, token: &str) -> Value {
+        let bytes =
+            format!("GET /-/limits HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
         let reply = self.server.line().ask(bytes.as_bytes()).unwrap();
         assert_eq!(reply.status, 200, "{}", reply.text());
         reply.json()["data"]["limits"].clone()
@@ -122,6 +124,32 @@ fn f51_the_151st_request_of_a_minute_is_refused_and_admitted_after_the_wait_it_w
     // A refused request counts: of the next window one place is taken.
     world.advance(60);
     assert_eq!(world.state()["standard"]["used"], 0);
+}
+
+#[test]
+fn f53_the_61st_search_of_a_minute_is_refused_and_the_standard_quota_is_untouched() {
+    let mut world = World::new("f53", &[]);
+    let token = world.server.token().to_owned();
+    let path = format!(
+        "/workspaces/{}/tasks/search?text=plan",
+        world.server.workspace("paid")
+    );
+    let search = request("GET", &path, &token, None);
+    let ask = |world: &World| world.server.line().ask(&search).unwrap();
+    let before = world.state_of(&token)["standard"]["used"].clone();
+    for n in 0..60 {
+        let reply = ask(&world);
+        assert_eq!(reply.status, 200, "search {n}: {}", reply.text());
+    }
+    let told = wait(&ask(&world));
+    assert!((1..=60).contains(&told), "{told}");
+    let state = world.state_of(&token);
+    assert_eq!(
+        (&state["standard"]["used"], &state["search"]["used"]),
+        (&before, &json!(60))
+    );
+    world.advance(told);
+    assert_eq!(ask(&world).status, 200);
 }
 
 #[test]

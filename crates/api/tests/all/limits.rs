@@ -96,6 +96,39 @@ fn f54_of_51_reads_and_16_writes_at_once_one_each_is_refused() {
 }
 
 #[test]
+fn f53_searches_have_a_quota_of_their_own_in_batches_too() {
+    let world = limited();
+    let path = format!("/workspaces/{}/tasks/search", world.gid("orchid"));
+    let search = json!({"relative_path": path, "method": "get", "data": {"text": "roses"}});
+    let path = format!("{path}?text=roses");
+    let read = json!({"relative_path": "/users/me", "method": "get"});
+    let batch = |actions: Vec<Value>| {
+        world
+            .post("ada", "/batch", json!({ "actions": actions }))
+            .status
+    };
+    for _ in 0..5 {
+        assert_eq!(batch(vec![search.clone(); 10]), 200);
+    }
+    for _ in 0..9 {
+        assert_eq!(reply(&world, "ada", "GET", &path).status, 200);
+    }
+    assert_eq!(state(&world, "ada")["limits"]["standard"]["used"], 0);
+    // 59 of 60 are used: one of two searches does not fit, so nothing of the batch runs.
+    let two = [vec![search.clone(); 2], vec![read.clone(); 8]].concat();
+    assert_eq!(batch(two), 429);
+    let one = [vec![search], vec![read; 9]].concat();
+    assert_eq!(batch(one), 200);
+    assert_eq!(wait(&reply(&world, "ada", "GET", &path)), 60);
+    let limits = state(&world, "ada")["limits"].take();
+    // The refused batch's eight reads count; its searches do not.
+    assert_eq!(
+        (&limits["standard"]["used"], &limits["search"]["used"]),
+        (&json!(17), &json!(60))
+    );
+}
+
+#[test]
 fn the_actions_of_a_batch_hold_a_permit_each() {
     let world = limited();
     let held: Vec<Reply> = (0..6)
