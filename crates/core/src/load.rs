@@ -6,7 +6,7 @@ use crate::node::{Node, entries};
 use crate::plan::{Plan, Step, Then};
 use crate::registry::{Dir, Kind, Part, Rel, Source, Type, rel};
 use crate::resources::custom_field::{self, FIELDS_MAX};
-use crate::resources::{membership, workspace};
+use crate::resources::{membership, task, workspace};
 use crate::snapshot::{Depth, Snapshot};
 use crate::values;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -566,7 +566,9 @@ impl Loader<'_> {
     pub(crate) fn fields(&mut self, gid: Gid) -> Result<(), StoreError> {
         let own = match self.own_fields {
             Some(own) => own,
-            None => self.own_fields()?,
+            // One look for all rows of a page; for one task only if it is the viewer's.
+            None if self.many || self.is_mine(gid) => self.own_fields()?,
+            None => false,
         };
         if own {
             self.band(gid, rel::SECTION, rel::MY_TASKS, Depth::Edge)?;
@@ -576,6 +578,12 @@ impl Loader<'_> {
             self.ins(place, rel::FIELD_ON, FIELDS_MAX, Depth::Full)?;
         }
         Ok(())
+    }
+
+    /// Whether a task is assigned to the viewer.
+    fn is_mine(&self, gid: Gid) -> bool {
+        let assignee = self.view.node(gid).and_then(|n| n.get(task::ASSIGNEE));
+        assignee == Some(self.view.viewer.user)
     }
 
     /// Whether a task list of the viewer has custom fields, which is seldom.

@@ -108,11 +108,7 @@ fn customized<'v>(call: &Call<'_>, view: &'v View) -> Result<&'v Node, Fault> {
 /// The place beside the field of a setting of the same project.
 fn place(call: &Call<'_>, view: &View, project: Gid) -> Result<Option<Place>, Fault> {
     let anchor = Anchor::read(call, "insert_before", "insert_after")?;
-    let name = if call.has("insert_before") {
-        "insert_before"
-    } else {
-        "insert_after"
-    };
+    let name = Anchor::given(call, "insert_before", "insert_after");
     let of_setting = |setting: Gid| {
         let edges = view.sources(project, rel::FIELD_ON);
         let edge = edges.iter().find(|e| e.aux == Some(setting));

@@ -3,6 +3,7 @@ pub mod batch;
 pub mod custom_field_settings;
 pub mod custom_fields;
 pub mod dependencies;
+mod enum_options;
 pub mod events;
 pub mod jobs;
 pub mod memberships;

@@ -36,6 +36,12 @@ impl Anchor {
         }
     }
 
+    /// Which of the two fields the body has, for errors.
+    #[must_use]
+    pub fn given<'n>(call: &Call<'_>, before: &'n str, after: &'n str) -> &'n str {
+        if call.has(before) { before } else { after }
+    }
+
     /// The neighbour named, if any.
     #[must_use]
     pub fn neighbour(self) -> Option<Gid> {

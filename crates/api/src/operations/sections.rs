@@ -86,11 +86,7 @@ fn create_section(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let anchor = Anchor::read(call, "insert_before", "insert_after")?;
     beside(
         view,
-        if call.has("insert_before") {
-            "insert_before"
-        } else {
-            "insert_after"
-        },
+        Anchor::given(call, "insert_before", "insert_after"),
         anchor,
         container,
     )?;
@@ -154,11 +150,7 @@ fn insert(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     }
     beside(
         view,
-        if call.has("before_section") {
-            "before_section"
-        } else {
-            "after_section"
-        },
+        Anchor::given(call, "before_section", "after_section"),
         anchor,
         container,
     )?;
