@@ -1,0 +1,100 @@
+//! What the console answers: pages, and where to go on.
+use workgraph_auth::Pair;
+
+use crate::pages::{Failure, Page, paths};
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A page, with its status.
+    Page(u16, Page),
+    /// 303 to a path of ours.
+    SeeOther(String),
+}
+
+impl Answer {
+    pub(super) fn ok(page: Page) -> Self {
+        Self::Page(200, page)
+    }
+
+    /// A form that came back with problems.
+    pub(super) fn again(page: Page) -> Self {
+        Self::Page(400, page)
+    }
+
+    /// The page at a path, with a word for what was done.
+    pub(super) fn done(path: &str, what: Done) -> Self {
+        Self::SeeOther(format!("{path}?done={}", what.word()))
+    }
+
+    /// What is not there, or is somebody else's.
+    #[must_use]
+    pub fn not_found() -> Self {
+        let failure = Failure {
+            heading: "Not found",
+            text: "There is nothing here, or it is not yours.",
+            onward: Some((paths::APPS, "Go to my apps")),
+        };
+        Self::Page(404, failure.page())
+    }
+
+    /// A form that is not ours, or whose session is over.
+    #[must_use]
+    pub fn forged() -> Self {
+        let failure = Failure {
+            heading: "This form is no longer valid",
+            text: "Nothing was changed. Open the page again and repeat what you did.",
+            onward: Some((paths::APPS, "Go to my apps")),
+        };
+        Self::Page(403, failure.page())
+    }
+}
+
+/// What a write did, as the page after it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    Saved,
+    On,
+    Off,
+    Revoked,
+    Disconnected,
+}
+
+impl Done {
+    const ALL: [Self; 5] = [
+        Self::Saved,
+        Self::On,
+        Self::Off,
+        Self::Revoked,
+        Self::Disconnected,
+    ];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Saved => "saved",
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Revoked => "revoked",
+            Self::Disconnected => "disconnected",
+        }
+    }
+
+    const fn says(self) -> &'static str {
+        match self {
+            Self::Saved => "Your changes are saved.",
+            Self::On => "The app is switched on.",
+            Self::Off => "The app is switched off.",
+            Self::Revoked => "The token is revoked. It stopped working.",
+            Self::Disconnected => "The app is disconnected. It has no access any more.",
+        }
+    }
+
+    /// Reads the word in a query. Anything else says nothing: the text is never the query's.
+    pub(super) fn read(query: &[Pair]) -> Option<&'static str> {
+        let (_, word) = query.iter().find(|(name, _)| name == "done")?;
+        Self::ALL
+            .into_iter()
+            .find(|done| done.word() == word)
+            .map(Self::says)
+    }
+}
