@@ -2,6 +2,7 @@
 use crate::operation::{Operation, parameter_type};
 use crate::settings::Settings;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::check::{self, Inputs, clip};
@@ -24,6 +25,8 @@ pub struct Call<'a> {
     pub viewer: ViewerKey,
     /// The app the token belongs to.
     pub app: Option<u64>,
+    /// The workspaces that app works in.
+    pub reach: Option<Arc<[u64]>>,
     /// The query.
     pub query: Query,
     /// The `data` of the body.
@@ -48,7 +51,10 @@ impl<'a> Call<'a> {
     /// An empty want of the caller.
     #[must_use]
     pub fn want(&self) -> Want {
-        Want::of(self.viewer)
+        Want {
+            reach: self.reach.clone(),
+            ..Want::of(self.viewer)
+        }
     }
 
     /// The caller.

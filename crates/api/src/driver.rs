@@ -132,10 +132,25 @@ pub(crate) async fn load(api: &Api, want: &Want) -> Result<View, Failure> {
     let view = found.map_err(|e| Failure::Server(e.to_string()))?;
     if view.viewer.seats.is_empty() && view.viewer.service.is_none() {
         // Who was removed everywhere has no use for a token.
-        return Err(Failure::Unauthorized(
-            message::NOT_AUTHORIZED,
-            Some("invalid_token"),
-        ));
+        let why = if view.viewer.barred.is_empty() {
+            message::NOT_AUTHORIZED
+        } else {
+            message::APP_DISABLED
+        };
+        return Err(Failure::Unauthorized(why, Some("invalid_token")));
+    }
+    if !view.viewer.barred.is_empty() {
+        let gids = view.found.iter().filter_map(|(_, gid)| *gid);
+        let mut homes = gids.filter_map(|gid| match view.node(gid) {
+            Some(node) if node.ty == Type::Workspace => Some(gid),
+            node => node?.home,
+        });
+        if homes.any(|home| view.viewer.barred.contains(&home)) {
+            return Err(Failure::Unauthorized(
+                message::APP_DISABLED,
+                Some("invalid_token"),
+            ));
+        }
     }
     Ok(view)
 }

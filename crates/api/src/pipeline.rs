@@ -172,6 +172,7 @@ impl Api {
         let asked = Asked {
             viewer: viewer(grant)?,
             scopes: grant.scopes,
+            reach: grant.reach.as_deref(),
             path: sent.path(),
             query: sent.query(),
         };
@@ -188,6 +189,7 @@ impl Api {
             parameters: &found.parameters,
             viewer: asked.viewer,
             app: grant.app,
+            reach: grant.reach.clone(),
             query,
             data,
             options,

@@ -22,6 +22,7 @@ const LARGEST: usize = 16 << 10;
 pub(crate) struct Asked<'r> {
     pub(crate) viewer: ViewerKey,
     pub(crate) scopes: ScopeSet,
+    pub(crate) reach: Option<&'r [u64]>,
     pub(crate) path: &'r str,
     pub(crate) query: &'r str,
 }
@@ -41,6 +42,7 @@ struct Slot {
 struct Kept {
     viewer: ViewerKey,
     scopes: ScopeSet,
+    reach: Option<Box<[u64]>>,
     path: String,
     query: String,
     version: u64,
@@ -53,6 +55,7 @@ impl Kept {
         let here = Asked {
             viewer: self.viewer,
             scopes: self.scopes,
+            reach: self.reach.as_deref(),
             path: &self.path,
             query: &self.query,
         };
@@ -94,6 +97,7 @@ impl Replies {
         slot.kept = Some(Box::new(Kept {
             viewer: asked.viewer,
             scopes: asked.scopes,
+            reach: asked.reach.map(Box::from),
             path: asked.path.to_owned(),
             query: asked.query.to_owned(),
             version,
@@ -122,6 +126,7 @@ mod tests {
                 service: None,
             },
             scopes: ScopeSet::full(),
+            reach: None,
             path,
             query: "",
         }
@@ -149,6 +154,9 @@ mod tests {
         assert_eq!(replies.get(&other, 3), None);
         other = one;
         other.scopes = ScopeSet::empty();
+        assert_eq!(replies.get(&other, 3), None);
+        other = one;
+        other.reach = Some(&[1]);
         assert_eq!(replies.get(&other, 3), None);
         assert_eq!(
             replies.get(

@@ -41,7 +41,7 @@ pub struct Lineage<'a> {
 /// Scopes are cut to those that the authorization *and* the app's registration have now. The token
 /// counts as revoked from the first moment at which it, its refresh token, its authorization was
 /// revoked or its app was disabled; a token whose lineage is not all there or not its own never
-/// lived. Tokens of the other kinds have no lineage and stay as they are.
+/// lived. Its reach is where the app works now. Tokens of the other kinds have no lineage and stay as they are.
 ///
 /// Nothing of this is stored with the token, so one write to one row changes every token below it,
 /// and each change counts from the next request.
@@ -74,6 +74,7 @@ pub fn as_left(record: &TokenRecord, lineage: Lineage<'_>) -> TokenRecord {
         .scopes
         .intersect(authorization.scopes)
         .intersect(app.scopes.set());
+    left.reach = Some(app.reach());
     left.revoked_at = [
         record.revoked_at,
         refresh.revoked_at,

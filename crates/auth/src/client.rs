@@ -1,5 +1,6 @@
 //! Apps: the OAuth clients, how they are registered and how they prove who they are.
 use std::fmt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::redirect::RedirectUri;
@@ -87,6 +88,13 @@ impl App {
         self.disabled_at.is_none()
             && self.distribution.contains(&workspace)
             && !self.disabled_in.contains(&workspace)
+    }
+
+    /// The workspaces that the app may reach.
+    #[must_use]
+    pub fn reach(&self) -> Arc<[u64]> {
+        let all = self.distribution.iter().copied();
+        all.filter(|workspace| self.works_in(*workspace)).collect()
     }
 
     /// Whether a user of these workspaces may authorize the app.

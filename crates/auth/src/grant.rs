@@ -1,5 +1,6 @@
 //! Grants: what one request may do, decided from a stored token at one instant.
 use std::fmt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::record::{Account, Tier, TokenRecord};
@@ -8,7 +9,7 @@ use crate::token::TokenKind;
 
 /// What a request may do, and as whom. Valid for this request only: the next one asks again, so
 /// that a revocation counts at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The token's record number, for `last_used_at`.
     pub token: u64,
@@ -26,6 +27,8 @@ pub struct Grant {
     pub key: [u8; 16],
     /// Its quota.
     pub tier: Tier,
+    /// The only workspaces it reaches, if the token is an app's: where the app works.
+    pub reach: Option<Arc<[u64]>>,
 }
 
 /// Why a token is refused. Each is a 401.
@@ -86,6 +89,7 @@ pub fn check(record: &TokenRecord, account: &Account, now: SystemTime) -> Result
         kind: record.kind,
         key: record.digest.key(),
         tier: account.tier,
+        reach: record.reach.clone(),
     })
 }
 

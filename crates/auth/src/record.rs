@@ -1,4 +1,5 @@
 //! What is stored: token records, the accounts they act for, and how those log in.
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::scope::ScopeSet;
@@ -37,6 +38,9 @@ pub struct TokenRecord {
     pub revoked_at: Option<SystemTime>,
     /// When it was last seen on a request, roughly.
     pub last_used_at: Option<SystemTime>,
+    /// The workspaces that the token's app works in, for the OAuth kinds. A store works this out with
+    /// the rest of the lineage, and does not keep it.
+    pub reach: Option<Arc<[u64]>>,
 }
 
 impl TokenRecord {
@@ -57,6 +61,7 @@ impl TokenRecord {
             expires_at: None,
             revoked_at: None,
             last_used_at: None,
+            reach: None,
         }
     }
 

@@ -97,6 +97,9 @@ pub struct Viewer {
     pub service: Option<Gid>,
     /// The workspaces the user belongs to.
     pub seats: Vec<Seat>,
+    /// The workspaces the user belongs to but what asks for them does not reach; the viewer has no
+    /// seat there.
+    pub barred: Vec<Gid>,
     /// The teams the user belongs to; true for team admins.
     pub teams: FxHashMap<Gid, bool>,
     /// The projects shared with the user or a team of theirs, and the highest level so given.
@@ -111,9 +114,29 @@ impl Viewer {
             user,
             service: None,
             seats: Vec::new(),
+            barred: Vec::new(),
             teams: FxHashMap::default(),
             projects: FxHashMap::default(),
         }
+    }
+    /// Whether the viewer belongs to a workspace that is none of these.
+    #[must_use]
+    pub fn exceeds(&self, reach: &[u64]) -> bool {
+        self.seats
+            .iter()
+            .any(|s| !reach.contains(&s.workspace.get()))
+    }
+    /// The viewer as far as these workspaces go.
+    #[must_use]
+    pub fn within(&self, reach: &[u64]) -> Self {
+        let mut within = self.clone();
+        let (kept, barred) = self
+            .seats
+            .iter()
+            .partition(|s| reach.contains(&s.workspace.get()));
+        within.seats = kept;
+        within.barred = Vec::into_iter(barred).map(|s: Seat| s.workspace).collect();
+        within
     }
     /// The viewer's seat in a workspace.
     #[must_use]

@@ -229,6 +229,8 @@ pub struct ViewerKey {
 pub struct Want {
     /// Who asks.
     pub viewer: ViewerKey,
+    /// The only workspaces that the request reaches, if not all of the viewer's.
+    pub reach: Option<Arc<[u64]>>,
     /// Nodes, with the viewer's level on each.
     pub refs: Vec<Ref>,
     /// For rules: edges from the refs (by index).
@@ -262,6 +264,7 @@ impl Want {
     pub fn of(viewer: ViewerKey) -> Self {
         Self {
             viewer,
+            reach: None,
             refs: Vec::new(),
             out: Vec::new(),
             into: Vec::new(),

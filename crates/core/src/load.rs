@@ -19,6 +19,10 @@ use std::sync::Arc;
 /// When the store fails.
 pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result<View, StoreError> {
     let seq = snap.seq()?;
+    let viewer = match &want.reach {
+        Some(reach) if viewer.exceeds(reach) => Arc::new(viewer.within(reach)),
+        _ => viewer,
+    };
     let mut loader = Loader {
         snap,
         view: View::new(viewer, seq),

@@ -128,6 +128,7 @@ fn record(row: &Row<'_>, from: usize) -> rusqlite::Result<TokenRecord> {
         expires_at: maybe_time(row, from + 10)?,
         revoked_at: maybe_time(row, from + 11)?,
         last_used_at: maybe_time(row, from + 12)?,
+        reach: None,
     })
 }
 

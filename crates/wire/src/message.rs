@@ -8,6 +8,8 @@ use crate::error::clip;
 pub const NO_ROUTE: &str = "No matching route for request";
 /// 401: no token, or none that is known.
 pub const NOT_AUTHORIZED: &str = "Not Authorized";
+/// 401: the token's app does not work in the workspace that the request is about.
+pub const APP_DISABLED: &str = "Not Authorized: the app is disabled in this workspace";
 /// 401: the access token is past its lifetime.
 pub const EXPIRED_BEARER: &str = "The bearer token has expired. If you have a refresh token, please use it to request \
      a new bearer token, otherwise allow the user to re-authenticate.";

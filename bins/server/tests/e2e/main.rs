@@ -17,5 +17,6 @@ mod crash;
 mod edge;
 mod junk;
 mod limits;
+mod oauth;
 mod pages;
 mod sdk;

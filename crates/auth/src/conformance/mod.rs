@@ -135,6 +135,9 @@ pub static OAUTH_CASES: &[(&str, OAuthCase)] = &[
     ("deauthorizing an app kills its tokens", |s| {
         Box::pin(oauth::lineage::deauthorized(s))
     }),
+    ("a token reaches where its app works", |s| {
+        Box::pin(oauth::lineage::reach_follows(s))
+    }),
     ("a refresh token buys access tokens", |s| {
         Box::pin(oauth::lineage::refresh_buys(s))
     }),

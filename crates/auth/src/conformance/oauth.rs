@@ -93,6 +93,7 @@ fn access(id: u8, grant: u64, scopes: ScopeSet) -> TokenRecord {
         grant: Some(grant),
         scopes,
         expires_at: Some(at(3_600_000)),
+        reach: Some([7, 5].into()),
         ..TokenRecord::personal(u64::from(id), digest(id), 1, at(5))
     }
 }

@@ -19,7 +19,7 @@ fn keeps_expiry(check: Check) -> bool {
         };
         let ends = [0, 1, 3_599_999].map(|ms| check(&record, &ACCOUNT, at(ms)).is_ok());
         let dead = [3_600_000, 3_600_001, 7_200_000].map(|ms| check(&record, &ACCOUNT, at(ms)));
-        ends == [true; 3] && dead == [Err(Refusal::Expired); 3]
+        ends == [true; 3] && dead == [const { Err(Refusal::Expired) }; 3]
     })
 }
 
@@ -62,6 +62,7 @@ fn a_grant_says_what_the_record_says() {
             kind,
             key: record.digest.key(),
             tier: Tier::Paid,
+            reach: None,
         };
         assert_eq!(grant, expected);
     }

@@ -170,8 +170,8 @@ pub(super) fn redeem(
         .run(Sql::CodeGave, (digest.0, number(refresh.id)?))
         .map_err(refused)?;
     keep(session, refresh, Some(refresh.id))?;
+    // No token that was found before is another one now.
     keep(session, access, Some(refresh.id))?;
-    session.tokens = true;
     kept(session, access.id).map(|record| Redeemed::Issued(Box::new(record)))
 }
 
@@ -205,7 +205,6 @@ pub(super) fn refresh(
         return Ok(None);
     }
     keep(session, access, Some(refresh))?;
-    session.tokens = true;
     kept(session, access.id).map(Some)
 }
 

@@ -63,6 +63,34 @@ pub(in crate::conformance) async fn registration_cuts(store: &dyn OAuthStore) ->
     ensure(alive(store, 1).await?, "and alive when it is back")
 }
 
+pub(in crate::conformance) async fn reach_follows(store: &dyn OAuthStore) -> Done {
+    people(store).await?;
+    issued(store, 1, 100, "tasks:read").await?;
+    let mut was = app(40)?;
+    for (distribution, disabled_in, reach) in [
+        (vec![7, 5], vec![5], vec![7]),
+        (vec![8], vec![], vec![8]),
+        (vec![], vec![], vec![]),
+    ] {
+        let app = App {
+            distribution,
+            disabled_in,
+            ..was.clone()
+        };
+        store.put_app(app.clone(), Some(&was)).await?;
+        was = app;
+        for token in [1, 2] {
+            let found = store.find(&digest(token)).await?;
+            let found = found.and_then(|(record, _)| record.reach);
+            ensure(
+                found.as_deref() == Some(reach.as_slice()),
+                "a token reaches where its app works now",
+            )?;
+        }
+    }
+    Ok(())
+}
+
 pub(in crate::conformance) async fn deauthorized(store: &dyn OAuthStore) -> Done {
     people(store).await?;
     issued(store, 1, 100, "tasks:read").await?;
