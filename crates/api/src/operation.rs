@@ -448,6 +448,8 @@ pub fn parameter_type(name: &str) -> Option<Type> {
         "custom_field_gid" => Type::CustomField,
         "enum_option_gid" => Type::EnumOption,
         "job_gid" => Type::Job,
+        "project_template_gid" => Type::ProjectTemplate,
+        "task_template_gid" => Type::TaskTemplate,
         _ => return None,
     })
 }

@@ -4,8 +4,8 @@ use crate::graph::{Edge, StoreError};
 use crate::node::Node;
 use crate::registry::{Rel, Type, rel};
 use crate::resources::{
-    custom_field, custom_field_setting, enum_option, job, membership, project, section, task, team,
-    user_task_list,
+    custom_field, custom_field_setting, enum_option, job, membership, project, project_template,
+    section, task, task_template, team, user_task_list,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -246,7 +246,7 @@ fn at_depth(
         Type::Section => in_container(viewer, node.get(section::PROJECT), facts, depth)?,
         Type::UserTaskList if node.get(user_task_list::OWNER) == Some(viewer.user) => Level::Admin,
         Type::UserTaskList => by_role(Level::Viewer).min(Level::Viewer),
-        Type::Task => of_task(viewer, node, facts, depth)?,
+        Type::Task | Type::Recipe => of_task(viewer, node, facts, depth)?,
         Type::Story => match facts.edges_of(node.gid, rel::STORY_OF)?.first() {
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
             None => Level::None,
@@ -256,6 +256,8 @@ fn at_depth(
         Type::CustomFieldSetting => {
             in_container(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
         }
+        Type::ProjectTemplate => of_template(viewer, node, full, facts)?,
+        Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
         // The last two are never nodes of a store.
         Type::User | Type::Job | Type::Webhook | Type::Event => Level::None,
     };
@@ -342,6 +344,27 @@ fn of_custom_field(viewer: &Viewer, node: &Node, role: Role) -> Level {
             _ => Level::Editor,
         },
     }
+}
+
+/// A template belongs to its owner; its team edits it, and if it is public the workspace sees it.
+fn of_template(
+    viewer: &Viewer,
+    node: &Node,
+    full: bool,
+    facts: &mut dyn Facts,
+) -> Result<Level, StoreError> {
+    if node.get(project_template::OWNER) == Some(viewer.user) {
+        return Ok(Level::Admin);
+    }
+    let teams = facts.edges_of(node.gid, rel::TEMPLATE_TEAM)?;
+    if teams.iter().any(|e| viewer.teams.contains_key(&e.dst)) {
+        return Ok(Level::Editor);
+    }
+    Ok(if full && node.get(project_template::PUBLIC) {
+        Level::Viewer
+    } else {
+        Level::None
+    })
 }
 
 /// What makes up a project is as visible as it is; what makes up a task list is the owner's alone.

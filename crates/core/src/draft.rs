@@ -184,7 +184,14 @@ fn keys(ty: Type) -> &'static [&'static str] {
     let all = KEYS.get_or_init(|| {
         ByType::new(|ty| {
             let mut keys: Vec<&'static str> = Vec::new();
-            let private = ["plan", "created_by", "is_edited", "custom_field", "job"];
+            let private = [
+                "plan",
+                "created_by",
+                "is_edited",
+                "custom_field",
+                "job",
+                "frozen",
+            ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for k in public.chain(private) {
                 if !keys.contains(&k) {

@@ -46,6 +46,12 @@ pub enum Type {
     Event = 18,
     /// Long work that goes on after the request that asked for it.
     Job = 20,
+    /// A project kept as a pattern for new ones.
+    ProjectTemplate = 21,
+    /// A task kept as a pattern for new ones.
+    TaskTemplate = 22,
+    /// A task of a project template.
+    Recipe = 23,
 }
 
 impl Type {
@@ -69,6 +75,9 @@ impl Type {
         Self::Webhook,
         Self::Event,
         Self::Job,
+        Self::ProjectTemplate,
+        Self::TaskTemplate,
+        Self::Recipe,
     ];
 
     /// The type with this stored number.
@@ -148,6 +157,12 @@ pub mod rel {
     pub const QUEUE: Rel = Rel(51);
     /// Original → job that copies it; aux is the copy; rank counts the copies.
     pub const COPIED: Rel = Rel(52);
+    /// Project template → team it is shared with.
+    pub const TEMPLATE_TEAM: Rel = Rel(53);
+    /// Recipe → tag that its copies get.
+    pub const RECIPE_TAGS: Rel = Rel(54);
+    /// Task template → project it is used in.
+    pub const TEMPLATE_OF: Rel = Rel(55);
 }
 
 /// Whose edges: from a node to others, or from others to it.

@@ -8,7 +8,8 @@ use workgraph_core::check::{clip, string};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{By, Place, Ref, View, Want};
 use workgraph_core::jobs::dates::{Anchor, Shift};
-use workgraph_core::jobs::duplication::{self, Duplication, Parts};
+use workgraph_core::jobs::duplication::{self, Duplication, Kind, Parts};
+use workgraph_core::jobs::freezing::Frozen;
 use workgraph_core::jobs::{self, Plot};
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{job, project};
@@ -220,7 +221,7 @@ fn duplicate_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         draft.take(project::DUE_ON, old);
     }
     let new = membership::found_bare_project(&mut work, draft, call.me());
-    fields::copy_settings(&mut work, view, old.gid, new, home);
+    fields::copy_settings(&mut work, view, old.gid, (new, Type::Project), home);
     if let Some(team) = team {
         work.link(new, rel::TEAM, team, Place::Rank(0), None);
     }
@@ -240,7 +241,9 @@ fn duplicate_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let plot = Duplication {
         from: old.gid,
         to: new,
-        alone: false,
+        kind: Kind::Project,
+        roles: Vec::new(),
+        frozen: Frozen::default(),
         parts,
         shift: Shift {
             days: 0,

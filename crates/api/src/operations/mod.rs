@@ -20,6 +20,7 @@ pub mod task_links;
 mod task_values;
 pub mod tasks;
 pub mod teams;
+pub mod templates;
 pub mod typeahead;
 pub mod users;
 pub mod workspaces;
@@ -45,6 +46,7 @@ pub static TABLES: &[&[Operation]] = &[
     custom_fields::CUSTOM_FIELDS,
     custom_field_settings::CUSTOM_FIELD_SETTINGS,
     jobs::JOBS,
+    templates::TEMPLATES,
     events::EVENTS,
 ];
 

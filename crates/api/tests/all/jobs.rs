@@ -455,3 +455,66 @@ fn a_dead_runners_jobs_are_taken_back_at_once_when_it_is_known_to_be_dead() {
     world.work();
     assert_eq!(status(&world, &job.gid()), "succeeded");
 }
+
+/// Saved as a template and made into a project again, with a runner that dies in between.
+#[test]
+fn a_project_from_a_template_is_the_project_that_was_saved() {
+    for kind in KINDS {
+        let world = world(kind, 130);
+        let forest = world.gid("forest");
+        let saved = world.post(
+            "ada",
+            &format!("/projects/{forest}/saveAsTemplate"),
+            json!({"name": "Any forest", "public": true, "team": world.gid("gardeners").to_string()}),
+        );
+        assert_eq!(saved.status, 201, "{}", saved.text);
+        die_after(&world, 3);
+        world.advance(31);
+        world.work();
+        let plan = saved.json["data"]["new_project_template"]["gid"]
+            .as_str()
+            .unwrap();
+        let job = world.post(
+            "ada",
+            &format!("/project_templates/{plan}/instantiateProject"),
+            json!({"name": "A forest"}),
+        );
+        die_after(&world, 2);
+        world.advance(31);
+        world.work();
+        let original = lines(&world, &forest.to_string());
+        assert_eq!(lines(&world, &new_project(&job)), original);
+    }
+}
+
+/// Custom fields of the project and their values come along, and search finds them.
+#[test]
+fn copies_have_the_custom_fields_of_their_originals() {
+    let world = World::new(Kind::Sqlite);
+    let (moss, lichen) = (world.gid("moss"), world.gid("lichen"));
+    let value =
+        json!({"custom_fields": {world.gid("vigor").to_string(): world.gid("lush").to_string()}});
+    let set = world.call("ada", "PUT", &format!("/tasks/{lichen}"), &value);
+    assert_eq!(set.status, 200, "{}", set.text);
+    let show = |project: &str| {
+        let tasks = world.get("ada", &format!("/projects/{project}/tasks?opt_fields=name,custom_fields.name,custom_fields.display_value"));
+        let mut text = tasks.text;
+        for task in tasks.json["data"].as_array().unwrap() {
+            text = text.replace(task["gid"].as_str().unwrap(), "");
+        }
+        text
+    };
+    let job = world.post(
+        "ada",
+        &format!("/projects/{moss}/duplicate"),
+        json!({"name": "Copy", "team": world.gid("gardeners").to_string()}),
+    );
+    assert_eq!(job.status, 201, "{}", job.text);
+    world.work();
+    let original = show(&moss.to_string());
+    assert!(
+        original.contains("\"display_value\":\"Lush\""),
+        "{original}"
+    );
+    assert_eq!(show(&new_project(&job)), original);
+}

@@ -29,6 +29,8 @@ struct Tenant {
     option: &'static str,
     other_option: &'static str,
     job: &'static str,
+    project_template: &'static str,
+    task_template: &'static str,
 }
 
 const ORCHID: Tenant = Tenant {
@@ -51,6 +53,8 @@ const ORCHID: Tenant = Tenant {
     option: "lush",
     other_option: "wilted",
     job: "ada_job",
+    project_template: "plot_plan",
+    task_template: "weeding",
 };
 
 const BASALT: Tenant = Tenant {
@@ -73,6 +77,8 @@ const BASALT: Tenant = Tenant {
     option: "coarse",
     other_option: "vesicular",
     job: "bob_job",
+    project_template: "dig_plan",
+    task_template: "drilling",
 };
 
 /// The thing of a tenant that a path parameter names.
@@ -93,6 +99,8 @@ fn parameter(tenant: &Tenant, name: &str) -> &'static str {
         "custom_field_gid" => tenant.field,
         "enum_option_gid" => tenant.option,
         "job_gid" => tenant.job,
+        "project_template_gid" => tenant.project_template,
+        "task_template_gid" => tenant.task_template,
         other => panic!("no sample for {other}"),
     }
 }
@@ -161,6 +169,7 @@ fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample {
             let value = match *name {
                 "resource_type" => "project".to_owned(),
                 "workspace" | "organization" => gid(tenant.workspace),
+                "project" => gid(tenant.project),
                 other => panic!("{}: no sample for the parameter {other}", row.id),
             };
             (*name, value)
@@ -180,6 +189,7 @@ fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample {
             "parent" if row.id == "createMembership" => json!(gid(tenant.project)),
             "parent" | "task" => json!(gid(tenant.other_task)),
             "access_level" => json!("editor"),
+            "public" => json!(false),
             "section" => json!(gid(tenant.section)),
             "project" => json!(gid(tenant.project)),
             "tag" => json!(gid(tenant.tag)),
@@ -198,7 +208,9 @@ fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample {
     };
     // What the table does not say: one of several inputs, or who may do it.
     match row.id {
-        "getUsers" | "getProjects" | "getTags" => query.push(("workspace", gid(tenant.workspace))),
+        "getUsers" | "getProjects" | "getTags" | "getProjectTemplates" => {
+            query.push(("workspace", gid(tenant.workspace)))
+        }
         "getTasks" | "getMemberships" => {
             let name = if row.id == "getTasks" {
                 "project"

@@ -31,6 +31,7 @@ const FILES: &[&str] = &[
     "19-typeahead",
     "20-batch",
     "21-jobs",
+    "22-templates",
 ];
 
 /// A part of a transcript.

@@ -22,7 +22,7 @@ use workgraph_core::graph::{
     Changes, Committed, Event, Fed, Feed, GraphStore, Place, Seq, StoreError, View, ViewerKey, Want,
 };
 use workgraph_core::registry::{Kind as Fields, Type, rel};
-use workgraph_core::resources::{job, project, story, team, user};
+use workgraph_core::resources::{job, project, project_template, story, task_template, team, user};
 use workgraph_core::rules::membership;
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
@@ -715,6 +715,37 @@ fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     put("coarse", options[0]);
     put("vesicular", options[1]);
     put("grain_in_quarry", f.field_on(grain, quarry, basalt));
+    for (name, title, home, who, at) in [
+        ("plot_plan", "Plot plan", orchid, ada, None),
+        ("dig_plan", "Ramp plan", basalt, bob, None),
+        ("weeding", "Weed the garden", orchid, ada, Some(garden)),
+        ("drilling", "Drill the granite", basalt, bob, Some(quarry)),
+    ] {
+        let ty = match at {
+            Some(_) => Type::TaskTemplate,
+            None => Type::ProjectTemplate,
+        };
+        let gid = f.node(ty, Some(home), |draft, now| match at {
+            Some(project) => {
+                draft.set(task_template::NAME, title);
+                draft.set(task_template::PROJECT, project);
+                draft.set(task_template::CREATED_BY, who);
+                draft.set(task_template::CREATED_AT, now);
+                let recipe = format!(
+                    r#"{{"name":"{title}","task_resource_subtype":"default_task","description":"By hand","relative_due_on":3,"subtasks":[{{"name":"Get the tools","task_resource_subtype":"approval_task"}}]}}"#
+                );
+                draft.set(task_template::TEMPLATE, recipe);
+            }
+            None => {
+                draft.set(project_template::NAME, title);
+                draft.set(project_template::OWNER, who);
+            }
+        });
+        if let Some(project) = at {
+            f.link(gid, rel::TEMPLATE_OF, project, Place::Rank(0), None);
+        }
+        put(name, gid);
+    }
     for (name, home, who) in [("ada_job", orchid, ada), ("bob_job", basalt, bob)] {
         let gid = f.node(Type::Job, Some(home), |draft, _| {
             draft.set(job::CREATED_BY, who);
@@ -778,6 +809,8 @@ pub(crate) fn is_orchid(name: &str) -> bool {
             | "vesicular"
             | "grain_in_quarry"
             | "bob_job"
+            | "dig_plan"
+            | "drilling"
     )
 }
 

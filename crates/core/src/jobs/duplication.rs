@@ -5,15 +5,16 @@
 //! is the list of tasks whose subtasks are still to be copied, which grows at its end until there
 //! are none: breadth first, without anything kept in memory.
 use super::dates::{Anchor, Shift, Span};
+use super::freezing::Frozen;
 use super::{Held, Next, Plot, STEP};
 use crate::access::Level;
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::gid::Gid;
-use crate::graph::{By, Filter, Give, Listing, Page, Place, Ref, View, Want};
+use crate::graph::{By, Filter, Give, Listing, Page, Place, Put, Ref, View, Want};
 use crate::node::Node;
 use crate::plan::{self, Names, Plan};
-use crate::registry::{Dir, Type, rel};
+use crate::registry::{Def, Dir, Field, Rel, Type, rel};
 use crate::resources::{project, task};
 use crate::rules::{fields, membership};
 use crate::tasks_of_container;
@@ -61,6 +62,43 @@ impl Parts {
     }
 }
 
+/// What becomes of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// A task becomes a task, with what is below it.
+    Task,
+    /// A project becomes a project.
+    Project,
+    /// A project becomes a template.
+    Freeze,
+    /// A template becomes a project.
+    Thaw,
+}
+
+impl Kind {
+    /// The type of the originals.
+    const fn from(self) -> Type {
+        match self {
+            Self::Thaw => Type::Recipe,
+            _ => Type::Task,
+        }
+    }
+    /// The type of the copies.
+    const fn to(self) -> Type {
+        match self {
+            Self::Freeze => Type::Recipe,
+            _ => Type::Task,
+        }
+    }
+    /// The edges from things of a type to their tags.
+    const fn tags(ty: Type) -> Rel {
+        match ty {
+            Type::Recipe => rel::RECIPE_TAGS,
+            _ => rel::TAGS,
+        }
+    }
+}
+
 /// A copying, and how far it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duplication {
@@ -68,8 +106,12 @@ pub struct Duplication {
     pub from: Gid,
     /// Its copy.
     pub to: Gid,
-    /// Only a task is copied, with what is below it.
-    pub alone: bool,
+    /// What becomes of what.
+    pub kind: Kind,
+    /// Assignees whose tasks go to another.
+    pub roles: Vec<(Gid, Gid)>,
+    /// What a template keeps besides.
+    pub frozen: Frozen,
     /// What copies have.
     pub parts: Parts,
     /// How their dates differ.
@@ -195,7 +237,7 @@ impl Duplication {
         want.page = Some(Page {
             from: listing,
             filters: if tasks_alone {
-                vec![Filter::Is(Type::Task)]
+                vec![Filter::Is(self.kind.from())]
             } else {
                 Vec::new()
             },
@@ -206,7 +248,7 @@ impl Duplication {
             seen: 0,
             cap: u32::MAX,
         });
-        want.page_plan = Some(plan.get());
+        want.page_plan = Some(plan.get(self.kind.from()));
         want
     }
 
@@ -252,7 +294,7 @@ impl Duplication {
                     for edge in view.links(row, rel::DEPENDS) {
                         want = want.edge(row, rel::COPIED, job);
                         want = want.edge(edge.dst, rel::COPIED, job);
-                        if self.alone {
+                        if self.kind == Kind::Task {
                             want = want.edges(edge.dst, rel::DEPENDS).into(
                                 edge.dst,
                                 rel::DEPENDS,
@@ -271,11 +313,18 @@ impl Duplication {
         if !self.parts.has("assignee") {
             return want;
         }
-        let Some(who) = view.node(row).and_then(|n| n.get(task::ASSIGNEE)) else {
+        let Some(who) = view.node(row).and_then(|n| self.assignee(n)) else {
             return want;
         };
         want.edges(who, rel::WORKSPACES)
             .into(list_of(who, self.to), rel::SECTION_OF, 1)
+    }
+
+    /// Who the copy is assigned to.
+    fn assignee(&self, old: &Node) -> Option<Gid> {
+        let who = old.get(task::ASSIGNEE)?;
+        let role = self.roles.iter().find(|(from, _)| *from == who);
+        Some(role.map_or(who, |(_, to)| *to))
     }
 
     /// The next step.
@@ -308,7 +357,10 @@ impl Duplication {
                 span.add_rows(view);
                 if view.rows.next.is_none() {
                     next.shift.days = self.anchor.map_or(0, |anchor| span.shift_to(anchor));
-                    next.move_project(work, view);
+                    next.frozen.span = span;
+                    if self.kind == Kind::Project {
+                        next.move_project(work, view);
+                    }
                     Phase::Sections { after: None }
                 } else {
                     let after = view.rows.next.clone();
@@ -330,6 +382,7 @@ impl Duplication {
             Phase::Tasks { .. } => {
                 for old in view.rows.gids.iter().filter_map(|g| view.node(*g)) {
                     copier.task(work, &mut next.copied, old, None);
+                    next.keep(view, old);
                 }
                 match view.rows.next.clone() {
                     None => self.after_tasks(),
@@ -344,6 +397,7 @@ impl Duplication {
                 if let Some(under) = copier.copy_of(view, *parent) {
                     for old in view.rows.gids.iter().filter_map(|g| view.node(*g)) {
                         copier.task(work, &mut next.copied, old, Some(under));
+                        next.keep(view, old);
                     }
                 }
                 let rest = view.rows.next.clone().map(|after| (*parent, Some(after)));
@@ -354,7 +408,7 @@ impl Duplication {
                 }
             }
             Phase::Subtasks { after, wide, .. } => {
-                match copier.below(work, &mut next.copied, after, *wide) {
+                match copier.below(work, &mut next, after, *wide) {
                     Some(phase) => phase,
                     None => Phase::Dependencies { after: None },
                 }
@@ -369,6 +423,7 @@ impl Duplication {
                         return Ok(Next::On(Plot::Duplicate(next)));
                     }
                 }
+                next.seal(work, view)?;
                 return Ok(Next::Done);
             }
         };
@@ -387,6 +442,25 @@ impl Duplication {
         work.save(&draft);
     }
 
+    /// Keeps who is assigned to what goes into a template.
+    fn keep(&mut self, view: &View, old: &Node) {
+        if self.kind == Kind::Freeze
+            && let Some(who) = old.get(task::ASSIGNEE).and_then(|who| view.node(who))
+        {
+            self.frozen.add(who);
+        }
+    }
+
+    /// Says in the template what it asks for.
+    fn seal(&self, work: &mut Work<'_>, view: &View) -> Result<(), Fault> {
+        if let (Kind::Freeze, Some(node)) = (self.kind, view.node(self.to)) {
+            let mut draft = Draft::edit(node);
+            self.frozen.write(&mut draft)?;
+            work.save(&draft);
+        }
+        Ok(())
+    }
+
     fn after_tasks(&self) -> Phase {
         Self::of_task(self.parts)
     }
@@ -403,7 +477,7 @@ fn list_of(who: Gid, near: Gid) -> Ref {
 /// What must be read of a task that is copied at once, before the job starts.
 #[must_use]
 pub fn root(mut want: Want, old: &Ref) -> Want {
-    want.plans.push((want.refs.len(), WHOLE.get()));
+    want.plans.push((want.refs.len(), WHOLE.get(Type::Task)));
     want.refs.push(old.clone());
     let assignee = old.clone().of(By::Key("assignee"));
     let list = Ref::TaskList {
@@ -429,7 +503,9 @@ pub fn copy_root(
     let plot = Duplication {
         from: old.gid,
         to: draft.gid,
-        alone: true,
+        kind: Kind::Task,
+        roles: Vec::new(),
+        frozen: Frozen::default(),
         parts,
         shift: Shift::default(),
         anchor: None,
@@ -478,7 +554,7 @@ impl<'s> Copier<'s> {
 
     /// Copies a task into the copies of its sections, or below a copy of its parent.
     fn task(&self, work: &mut Work<'_>, copied: &mut i64, old: &Node, under: Option<Gid>) -> Gid {
-        let mut draft = work.draft(Type::Task, old.home);
+        let mut draft = work.draft(self.plot.kind.to(), old.home);
         draft.take(task::NAME, old);
         let new = self.fill(work, &mut draft, old);
         self.place(work, &draft, old, under);
@@ -490,7 +566,15 @@ impl<'s> Copier<'s> {
     fn place(&self, work: &mut Work<'_>, draft: &Draft, old: &Node, under: Option<Gid>) {
         let sections: Vec<_> = self.sections(old).collect();
         let parent = under.or(sections.first().map(|(_, project)| *project));
-        let new = work.create(draft, parent);
+        let new = draft.gid;
+        if draft.ty == Type::Task {
+            work.create(draft, parent);
+        } else {
+            // What is in a template is nobody's news.
+            work.changes.puts.push(Put {
+                node: draft.finish(),
+            });
+        }
         if let Some(parent) = under {
             work.needs_live(parent);
             work.link(new, rel::PARENT, parent, Place::Last, None);
@@ -539,7 +623,10 @@ impl<'s> Copier<'s> {
             draft.set(task::START_AT, time(old.get(task::START_AT)));
             draft.set(task::DUE_AT, time(old.get(task::DUE_AT)));
         }
-        if self.sections(old).next().is_some() {
+        if self.plot.kind == Kind::Freeze {
+            // Search does not find what is in a template.
+            draft.take(task::CUSTOM_FIELDS, old);
+        } else if self.sections(old).next().is_some() {
             // Custom fields come with projects.
             fields::copy_values(work, draft, self.view, old);
         }
@@ -548,8 +635,10 @@ impl<'s> Copier<'s> {
             let edges = self.view.links(old.gid, rel::FOLLOWERS).iter();
             followers.extend(edges.map(|e| e.dst).filter(|who| self.is_there(*who)));
         }
-        if parts.has("assignee")
-            && let Some(who) = old.get(task::ASSIGNEE)
+        if self.plot.kind == Kind::Freeze {
+            draft.take(task::ASSIGNEE, old);
+        } else if parts.has("assignee")
+            && let Some(who) = self.plot.assignee(old)
             && let Some(home) = old.home
             && self.more.link(who, rel::WORKSPACES, home).is_some()
         {
@@ -569,9 +658,10 @@ impl<'s> Copier<'s> {
             work.link(new, rel::FOLLOWERS, who, Place::Rank(0), None);
         }
         if parts.has("tags") {
-            for edge in self.view.links(old.gid, rel::TAGS) {
+            let to = Kind::tags(draft.ty);
+            for edge in self.view.links(old.gid, Kind::tags(old.ty)) {
                 if self.is_there(edge.dst) {
-                    work.link(new, rel::TAGS, edge.dst, Place::Rank(0), None);
+                    work.link(new, to, edge.dst, Place::Rank(0), None);
                 }
             }
         }
@@ -602,7 +692,7 @@ impl<'s> Copier<'s> {
     fn below(
         &self,
         work: &mut Work<'_>,
-        copied: &mut i64,
+        next: &mut Duplication,
         before: &Option<Vec<i64>>,
         wide: usize,
     ) -> Option<Phase> {
@@ -643,7 +733,8 @@ impl<'s> Copier<'s> {
             after = keyset;
             let Some(under) = mark.aux else { continue };
             for old in below.iter().filter_map(|e| self.view.node(e.src)) {
-                self.task(work, copied, old, Some(under));
+                self.task(work, &mut next.copied, old, Some(under));
+                next.keep(self.view, old);
             }
         }
         // What was copied now has stood itself at the end of the list.
@@ -674,7 +765,9 @@ impl<'s> Copier<'s> {
                 continue;
             };
             for edge in self.view.links(*row, rel::DEPENDS) {
-                let outside = || (self.plot.alone && self.has_room(edge.dst)).then_some(edge.dst);
+                let outside = || {
+                    (self.plot.kind == Kind::Task && self.has_room(edge.dst)).then_some(edge.dst)
+                };
                 let on = self.copy_of(self.more, edge.dst).or_else(outside);
                 if let Some(on) = on {
                     work.link(new, rel::DEPENDS, on, Place::Rank(0), None);
@@ -684,21 +777,26 @@ impl<'s> Copier<'s> {
     }
 }
 
-/// What is read of each row.
-struct Reads(OnceLock<Arc<Plan>>, fn() -> Plan);
+/// What is read of each row, by the type of the rows.
+struct Reads(OnceLock<[Arc<Plan>; 2]>, fn(Type) -> Plan);
 
-static HEAD: Reads = Reads(OnceLock::new(), || of(Type::Section, "name"));
-static BARE: Reads = Reads(OnceLock::new(), || of(Type::Task, "due_on"));
+static HEAD: Reads = Reads(OnceLock::new(), |_| of(Type::Section, "name"));
+static BARE: Reads = Reads(OnceLock::new(), |ty| of(ty, "due_on"));
 static WHOLE: Reads = Reads(OnceLock::new(), whole);
-static WAITS: Reads = Reads(OnceLock::new(), || of(Type::Task, "dependencies"));
-static BELOW: Reads = Reads(OnceLock::new(), || {
-    static SUBTASKS: crate::registry::Def =
-        crate::registry::Field::edges("subtasks", &[Type::Task], rel::PARENT, Dir::In).def;
+static WAITS: Reads = Reads(OnceLock::new(), |ty| of(ty, "dependencies"));
+static BELOW: Reads = Reads(OnceLock::new(), |ty| {
+    static SUBTASKS: Def = Field::edges(
+        "subtasks",
+        &[Type::Task, Type::Recipe],
+        rel::PARENT,
+        Dir::In,
+    )
+    .def;
     Plan {
-        ty: Type::Task,
+        ty,
         steps: vec![plan::Step {
             def: &SUBTASKS,
-            then: plan::Then::Plans(vec![whole()]),
+            then: plan::Then::Plans(vec![whole(ty)]),
         }],
         band: None,
         is_head: false,
@@ -707,14 +805,16 @@ static BELOW: Reads = Reads(OnceLock::new(), || {
 });
 
 impl Reads {
-    fn get(&self) -> Arc<Plan> {
-        Arc::clone(self.0.get_or_init(|| Arc::new((self.1)())))
+    fn get(&self, ty: Type) -> Arc<Plan> {
+        let plans = || [Type::Task, Type::Recipe].map(|ty| Arc::new((self.1)(ty)));
+        let [task, recipe] = self.0.get_or_init(plans);
+        Arc::clone(if ty == Type::Recipe { recipe } else { task })
     }
 }
 
-fn whole() -> Plan {
+fn whole(ty: Type) -> Plan {
     of(
-        Type::Task,
+        ty,
         "notes,assignee,followers,tags,memberships.project,memberships.section,custom_fields.gid",
     )
 }

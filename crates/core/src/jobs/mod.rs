@@ -14,6 +14,7 @@
 //! whoever has it ends.
 pub mod dates;
 pub mod duplication;
+pub mod freezing;
 
 use crate::draft::Draft;
 use crate::fault::Fault;

@@ -4,7 +4,13 @@ use crate::registry::{Field, One, Opaque, Resource, Type};
 use crate::rich::Flavor;
 
 /// What jobs do.
-pub const SUBTYPES: &[&str] = &["duplicate_task", "duplicate_project"];
+pub const SUBTYPES: &[&str] = &[
+    "duplicate_task",
+    "duplicate_project",
+    "save_as_template",
+    "instantiate_project",
+    "instantiate_task",
+];
 /// Where a job stands.
 pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "failed"];
 
@@ -24,6 +30,11 @@ pub const NEW_TASK: Field<One> = Field::inline("new_task", &[Type::Task])
 pub const NEW_PROJECT: Field<One> = Field::inline("new_project", &[Type::Project])
     .compact()
     .doc("The project it makes; whole when the job has succeeded.");
+/// The template it makes.
+pub const NEW_PROJECT_TEMPLATE: Field<One> =
+    Field::inline("new_project_template", &[Type::ProjectTemplate])
+        .compact()
+        .doc("The project template it makes; whole when the job has succeeded.");
 /// Who asked for it; not part of the public record.
 pub const CREATED_BY: Field<One> = Field::inline("created_by", &[Type::User]).opt_in();
 /// What is to be done, how far it is and by when: a [`Record`](crate::jobs::Record). Not part of
@@ -47,5 +58,6 @@ pub static JOB: Resource = Resource {
         STATUS.def,
         NEW_TASK.def,
         NEW_PROJECT.def,
+        NEW_PROJECT_TEMPLATE.def,
     ],
 };

@@ -6,10 +6,12 @@ pub mod event;
 pub mod job;
 pub mod membership;
 pub mod project;
+pub mod project_template;
 pub mod section;
 pub mod story;
 pub mod tag;
 pub mod task;
+pub mod task_template;
 pub mod team;
 pub mod user;
 pub mod user_task_list;
@@ -40,6 +42,9 @@ pub static ALL: &[&Resource] = &[
     &webhook::WEBHOOK,
     &event::EVENT,
     &job::JOB,
+    &project_template::PROJECT_TEMPLATE,
+    &task_template::TASK_TEMPLATE,
+    &project_template::RECIPE,
 ];
 
 /// The declaration of a type.
@@ -64,6 +69,9 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::Webhook => &webhook::WEBHOOK,
         Type::Event => &event::EVENT,
         Type::Job => &job::JOB,
+        Type::ProjectTemplate => &project_template::PROJECT_TEMPLATE,
+        Type::TaskTemplate => &task_template::TASK_TEMPLATE,
+        Type::Recipe => &project_template::RECIPE,
     }
 }
 

@@ -184,8 +184,8 @@ pub const PROJECT_BRIEF: Field<Opaque> =
         .opt_in()
         .doc("The brief, or null.");
 /// Its template.
-pub const CREATED_FROM_TEMPLATE: Field<Opaque> =
-    Field::other("created_from_template", Shape::Json, Source::Always("null"))
+pub const CREATED_FROM_TEMPLATE: Field<One> =
+    Field::inline("created_from_template", &[Type::ProjectTemplate])
         .opt_in()
         .doc("The template it came from, or null.");
 /// The workspace it belongs to.

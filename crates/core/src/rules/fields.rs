@@ -167,13 +167,12 @@ pub fn settings() -> Arc<Plan> {
     }))
 }
 
-/// Gives the tasks of a new project the custom fields of another, as far as the viewer sees them.
-pub fn copy_settings(work: &mut Work<'_>, view: &View, old: Gid, new: Gid, home: Gid) {
+/// Gives the tasks of a new project or template the custom fields of another, as far as the viewer sees them.
+pub fn copy_settings(work: &mut Work<'_>, view: &View, old: Gid, to: (Gid, Type), home: Gid) {
     for edge in view.sources(old, rel::FIELD_ON) {
         let setting = edge.aux.and_then(|g| view.node(g));
         if let Some(setting) = setting.filter(|_| view.level(edge.src) > Level::None) {
             let important = setting.get(custom_field_setting::IS_IMPORTANT);
-            let to = (new, Type::Project);
             add_setting(work, edge.src, to, home, important, Place::Last);
         }
     }
