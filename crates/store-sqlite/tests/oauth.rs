@@ -1,11 +1,14 @@
 //! Apps, authorizations, codes and sessions: the promises, the laws, and what a closed store keeps.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_auth::authorization::Authorization;
+use workgraph_auth::client::mint_secret;
 use workgraph_auth::conformance::{OAUTH_CASES, block_on, laws};
 use workgraph_auth::{
-    Account, Allow, App, Code, Digest, OAuthStore, Redeemed, Registered, ScopeSet, Session, Tier,
-    TokenKind, TokenRecord, TokenStore, Tokens,
+    Account, Allow, App, Code, Digest, Endpoints, Form, Fresh, OAuthStore, People, Person,
+    Redeemed, Registered, ScopeSet, Session, StoreError, Tier, TokenKind, TokenRecord, TokenStore,
+    Tokens,
 };
 use workgraph_store_sqlite::{Options, SqliteStore};
 use workgraph_testkit::Scratch;
@@ -102,21 +105,116 @@ fn sqlite_keeps_apps_as_the_port_says() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
+/// How many steps the laws are tried for.
+fn steps() -> u64 {
+    std::env::var("WORKGRAPH_LAW_STEPS").map_or(100_000, |n| n.parse().unwrap())
+}
+
 /// B17. B18. B37. Over long random runs, beside a model.
 #[test]
 fn the_laws_of_tokens_hold_over_random_runs() {
-    for seed in 1..=2 {
-        let folder = Scratch::new("laws");
-        let tally = block_on(laws::run(&open(&folder), seed, 1_500)).unwrap();
-        assert!(
-            tally.redeemed > 20 && tally.replayed > 0 && tally.refreshed > 20,
-            "{tally:?}"
-        );
-        assert!(
-            tally.alive > 50 && tally.dead > 50 && tally.cut > 0,
-            "{tally:?}"
-        );
+    let each = steps() / 16;
+    std::thread::scope(|scope| {
+        for seed in 0..16 {
+            scope.spawn(move || {
+                let folder = Scratch::in_memory("laws");
+                let tally = block_on(laws::run(&open(&folder), seed, each)).unwrap();
+                assert!(
+                    tally.redeemed > 20 && tally.replayed > 0 && tally.refreshed > 20,
+                    "{tally:?}"
+                );
+                assert!(
+                    tally.alive > 50 && tally.dead > 50 && tally.cut > 0,
+                    "{tally:?}"
+                );
+            });
+        }
+    });
+}
+
+struct Ada;
+
+#[async_trait::async_trait]
+impl People for Ada {
+    async fn person(&self, id: u64) -> Result<Option<Person>, StoreError> {
+        Ok(Some(Person {
+            id,
+            name: "Ada".to_owned(),
+            email: "ada@example.com".to_owned(),
+            picture: None,
+        }))
     }
+}
+
+/// B28. Of sixty-four at once, for a thousand codes, through the token endpoint.
+#[test]
+fn a_thousand_codes_are_redeemed_once_each() {
+    const AT_ONCE: u64 = 64;
+    const ROUNDS: u64 = 1_000;
+    let folder = Scratch::in_memory("races");
+    let store = open(&folder);
+    let (secret, digest) = mint_secret(&[7; 32]);
+    let known = App {
+        secret: Some(digest),
+        ..app()
+    };
+    block_on(store.put_account(Account::new(1, Tier::Paid), None)).unwrap();
+    block_on(store.put_app(known, None)).unwrap();
+    let seed = |number: u64| Digest::of(&number.to_string()).0;
+    let text = |round: u64| format!("code {round}");
+    for round in 0..ROUNDS {
+        let mut yes = allow(0);
+        yes.ticket = Digest(seed(round));
+        yes.code.as_mut().unwrap().digest = Digest::of(&text(round));
+        block_on(store.allow(yes)).unwrap();
+    }
+    let barrier = std::sync::Barrier::new(64);
+    let wins: Vec<AtomicU64> = (0..ROUNDS).map(|_| AtomicU64::new(0)).collect();
+    let redeem = |thread: u64, round: u64| {
+        let endpoints = Endpoints {
+            store: &store,
+            people: &Ada,
+            issuer: "https://work.example/api/1.0",
+            signer: None,
+        };
+        let pairs = [
+            ("grant_type", "authorization_code".to_owned()),
+            ("client_id", "40".to_owned()),
+            ("client_secret", secret.expose().to_owned()),
+            ("redirect_uri", "https://app.example/cb".to_owned()),
+            ("code", text(round)),
+        ];
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
+        let form = Form {
+            pairs: &pairs,
+            authorization: &[],
+        };
+        let number = 2 * (round * AT_ONCE + thread);
+        let fresh = Fresh {
+            access_id: 100_000 + number,
+            access: seed(10_000_000 + number),
+            refresh_id: 100_001 + number,
+            refresh: seed(10_000_001 + number),
+        };
+        block_on(endpoints.token(&form, &fresh, at(2))).unwrap()
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..AT_ONCE {
+            let (barrier, wins, redeem) = (&barrier, &wins, &redeem);
+            scope.spawn(move || {
+                for (round, won) in (0..ROUNDS).zip(wins) {
+                    barrier.wait();
+                    let reply = redeem(thread, round);
+                    assert!([200, 400].contains(&reply.status), "{}", reply.body);
+                    won.fetch_add(u64::from(reply.status == 200), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert!(
+        wins.iter().all(|won| won.load(Ordering::Relaxed) == 1),
+        "{wins:?}"
+    );
 }
 
 #[test]

@@ -12,12 +12,30 @@ impl Scratch {
     /// # Panics
     /// When it cannot be made.
     #[must_use]
-    #[expect(clippy::panic, reason = "a test without a folder cannot go on")]
     pub fn new(label: &str) -> Self {
+        Self::under(&std::env::temp_dir(), label)
+    }
+
+    /// A folder in memory, where the system has a place for such: for long runs that are not about
+    /// what a disk keeps.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    #[must_use]
+    pub fn in_memory(label: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::under(memory, label)
+        } else {
+            Self::new(label)
+        }
+    }
+
+    #[expect(clippy::panic, reason = "a test without a folder cannot go on")]
+    fn under(place: &Path, label: &str) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path =
-            std::env::temp_dir().join(format!("workgraph-{label}-{}-{number}", std::process::id()));
+        let path = place.join(format!("workgraph-{label}-{}-{number}", std::process::id()));
         // A leftover of an earlier process with the same number is not wanted.
         let _ = std::fs::remove_dir_all(&path);
         if let Err(error) = std::fs::create_dir_all(&path) {
