@@ -51,12 +51,12 @@ impl Transaction for Session<'_> {
             &*node.head,
             &*node.body,
         );
-        self.touched.push(node.gid);
+        self.touched.insert(node.gid);
         self.run(Sql::PutNode, params).map(drop).map_err(failed)
     }
 
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), StoreError> {
-        self.touched.push(gid);
+        self.touched.insert(gid);
         let params = (gid.as_i64(), whole(seq)?);
         let read = |row: &Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
         let trashed = self.one(Sql::TrashNode, params, read).map_err(failed)?;
@@ -80,7 +80,7 @@ impl Transaction for Session<'_> {
             seq,
             edge.aux.map(Gid::as_i64),
         );
-        self.touched.push(edge.src);
+        self.touched.insert(edge.src);
         self.run(Sql::PutEdge, params).map_err(failed)?;
         edge.aux
             .map_or(Ok(()), |aux| self.raise_floor(aux))
@@ -88,7 +88,7 @@ impl Transaction for Session<'_> {
     }
 
     fn drop_edge(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<bool, StoreError> {
-        self.touched.push(src);
+        self.touched.insert(src);
         let gone = self
             .run(Sql::DropEdge, (src.as_i64(), rel.0, dst.as_i64()))
             .map_err(failed)?;

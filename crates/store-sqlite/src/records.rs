@@ -111,7 +111,7 @@ impl Records {
     }
 
     /// Says that a commit begins, and what it touches: nodes, and sources of edges.
-    pub(crate) fn begin(&self, touched: &[Gid]) {
+    pub(crate) fn begin<'g>(&self, touched: impl IntoIterator<Item = &'g Gid>) {
         self.state.fetch_add(1, Ordering::AcqRel);
         for gid in touched {
             self.shard(*gid).remove(*gid);

@@ -8,6 +8,7 @@ use crate::search::Pending;
 use crate::sql::Sql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Edge, Seq, StoreError};
@@ -34,8 +35,10 @@ pub(crate) struct Session<'c> {
     pub(crate) last: Option<Seq>,
     /// What is remembered of the state that a reading session shows.
     known: Option<Known<'c>>,
+    /// The same of the state before a writing session: true of the nodes that it has not touched.
+    before: Option<Known<'c>>,
     /// Nodes that were changed, and nodes whose edges were.
-    pub(crate) touched: Vec<Gid>,
+    pub(crate) touched: FxHashSet<Gid>,
     /// The highest gid of a third party that is on record, once it was read.
     pub(crate) floor: Option<i64>,
     /// Words to be written at the end.
@@ -52,7 +55,8 @@ impl<'c> Session<'c> {
             reading: false,
             last: None,
             known: None,
-            touched: Vec::new(),
+            before: None,
+            touched: FxHashSet::default(),
             floor: None,
             pending: Vec::new(),
         }
@@ -63,6 +67,15 @@ impl<'c> Session<'c> {
         Self {
             reading: true,
             known: Some(Known { records, state }),
+            ..Self::new(conn)
+        }
+    }
+
+    /// A session that writes, and takes from memory what it does not change.
+    pub(crate) fn writing(conn: &'c Connection, records: &'c Records) -> Self {
+        let state = records.state();
+        Self {
+            before: Some(Known { records, state }),
             ..Self::new(conn)
         }
     }
@@ -283,7 +296,8 @@ impl Snapshot for Session<'_> {
     }
 
     fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, StoreError> {
-        match self.known {
+        let before = self.before.filter(|_| !self.touched.contains(&gid));
+        match self.known.or(before) {
             Some(known) => self.known_node(known, gid),
             None => self.read_node(gid, depth.max(Depth::Head)),
         }

@@ -195,7 +195,7 @@ struct Changed {
 /// One transaction with a savepoint for each job.
 fn write(conn: &Connection, records: &Records, jobs: &mut [Job]) -> Result<Changed, String> {
     let run = |session: &mut Session<'_>, sql| session.run(sql, []).map_err(|e| e.to_string());
-    let mut session = Session::new(conn);
+    let mut session = Session::writing(conn, records);
     run(&mut session, Sql::BeginImmediate)?;
     for job in jobs {
         let before = (session.viewers, session.tokens, session.pending.len());
