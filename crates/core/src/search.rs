@@ -8,7 +8,7 @@ mod run;
 mod words;
 
 pub(crate) use card::is_told;
-pub use card::{Card, CardScan, Column, is_found, renew};
+pub use card::{Card, CardScan, Column, fresh, is_found, renew};
 pub(crate) use run::run;
 pub use words::{Text, WORD_MAX, WORDS_MAX, Words, words};
 

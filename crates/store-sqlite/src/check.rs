@@ -1,4 +1,5 @@
 //! Looking for damage and contradictions.
+use crate::search::agrees;
 use crate::session::{gid, key};
 use rusqlite::{Connection, Row};
 use workgraph_core::draft::Draft;
@@ -6,6 +7,7 @@ use workgraph_core::gid::Gid;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{custom_field, membership, section};
+use workgraph_core::search::is_found;
 use workgraph_core::values;
 
 /// Problems that are named; more are only counted.
@@ -97,6 +99,20 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
                 AND json_extract(body, '$.custom_fields.\"' || v.field || '\"') IS NOT NULL)",
     ),
     (
+        "a card has no live node (node)",
+        "SELECT gid FROM card c WHERE NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = c.gid AND n.gone IS NULL
+            AND n.kind = c.kind AND coalesce(n.home, 0) = c.home)",
+    ),
+    (
+        "a card has no words (node)",
+        "SELECT gid FROM card c WHERE NOT EXISTS (SELECT 1 FROM words w WHERE w.rowid = c.gid)",
+    ),
+    (
+        "words have no card (node)",
+        "SELECT rowid FROM words w WHERE NOT EXISTS (SELECT 1 FROM node n CROSS JOIN card c
+            WHERE n.gid = w.rowid AND c.home = coalesce(n.home, 0) AND c.kind = n.kind AND c.gid = n.gid)",
+    ),
+    (
         "a token has no account",
         "SELECT id FROM token t WHERE NOT EXISTS (SELECT 1 FROM account WHERE user = t.user)",
     ),
@@ -157,6 +173,12 @@ fn nodes(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
                 ));
             }
             let live: bool = row.get(6)?;
+            if live && is_found(node.ty) && !agrees(conn, &node)? {
+                report.add(format!(
+                    "the card of node {} does not agree with it",
+                    node.gid
+                ));
+            }
             match node.ty {
                 _ if !live => {}
                 Type::Section => {

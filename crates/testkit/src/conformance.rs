@@ -8,6 +8,7 @@ mod nodes;
 mod pages;
 mod places;
 mod races;
+mod search;
 mod values;
 mod walks;
 
@@ -84,6 +85,9 @@ cases! {
     "of two writers of one version one wins" => races::one_version,
     "of many that need an empty place one gets it" => races::empty_place,
     "commits of many writers all count" => races::many_writers,
+    "what is written is found at once, what is gone is not" => search::at_once,
+    "no text is more than its words" => search::hostile,
+    "a search gives what the viewer may see" => search::visible,
 }
 
 /// Fails with `promise` unless it was kept.

@@ -25,4 +25,5 @@ mod pagination;
 mod probes;
 mod races;
 mod rules;
+mod search;
 mod transcripts;

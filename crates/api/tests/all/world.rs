@@ -507,6 +507,7 @@ fn api(
     let mut limits = workgraph_limits::Settings::default();
     limits.standard.free = 1_000_000;
     limits.standard.paid = 1_000_000;
+    limits.search_per_minute = 1_000_000;
     limits.cost_per_minute = None;
     limited(limits, graph, tokens, clock, settings, keys, node)
 }

@@ -1,11 +1,11 @@
 //! Cards: what a store keeps beside a node so that search need not read it.
 use crate::gid::Gid;
-use crate::graph::StoreError;
+use crate::graph::{Edge, StoreError};
 use crate::node::Node;
 use crate::registry::{Type, rel};
 use crate::resources::{project, task};
 use crate::search::words::Text;
-use crate::snapshot::{Depth, Transaction};
+use crate::snapshot::{Depth, Snapshot, Transaction};
 use crate::time::{Date, Time};
 
 /// Whether nodes of a type are found by search or typeahead.
@@ -223,30 +223,35 @@ pub(crate) fn is_told(of: crate::registry::Rel) -> bool {
     matches!(of, rel::PARENT | rel::LIKES | rel::DEPENDS)
 }
 
+/// The card of a live node that was read whole, with its words.
+///
+/// # Errors
+/// When the store fails.
+pub fn fresh(snap: &mut dyn Snapshot, node: &Node) -> Result<(Card, Text), StoreError> {
+    let text = Text::of(node);
+    let mut card = Card::of(node, &text);
+    if node.ty == Type::Task {
+        let each = &mut |edge: Edge, _| match edge.rel {
+            rel::PARENT => card.sub = true,
+            rel::LIKES => card.likes += 1,
+            rel::DEPENDS => card.waits = true,
+            _ => {}
+        };
+        snap.out(node.gid, rel::PARENT, rel::DEPENDS, Depth::Edge, each)?;
+        card.blocks = snap.count_in(node.gid, rel::DEPENDS)? > 0;
+    }
+    Ok((card, text))
+}
+
 /// Writes the card of a node anew, if it is live and has one.
 ///
 /// # Errors
 /// When the store fails.
 pub fn renew(txn: &mut dyn Transaction, gid: Gid) -> Result<(), StoreError> {
-    let Some(node) = txn.node(gid, Depth::Full)?.filter(|n| is_found(n.ty)) else {
+    let node = txn.node(gid, Depth::Full)?;
+    let Some(node) = node.filter(|n| is_found(n.ty)) else {
         return Ok(());
     };
-    let text = Text::of(&node);
-    let mut card = Card::of(&node, &text);
-    if node.ty == Type::Task {
-        txn.out(
-            gid,
-            rel::PARENT,
-            rel::DEPENDS,
-            Depth::Edge,
-            &mut |edge, _| match edge.rel {
-                rel::PARENT => card.sub = true,
-                rel::LIKES => card.likes += 1,
-                rel::DEPENDS => card.waits = true,
-                _ => {}
-            },
-        )?;
-        card.blocks = txn.count_in(gid, rel::DEPENDS)? > 0;
-    }
+    let (card, text) = fresh(txn, &node)?;
     txn.put_card(&card, &text)
 }
