@@ -29,6 +29,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
         many: false,
         reached: FxHashSet::default(),
         own_fields: None,
+        kinds: FxHashMap::default(),
     };
     for (at, r) in want.refs.iter().enumerate() {
         let gid = loader.named(r)?;
@@ -162,6 +163,8 @@ pub(crate) struct Loader<'a> {
     reached: FxHashSet<(usize, Gid)>,
     /// Whether a task list of the viewer has custom fields, once that was looked up.
     own_fields: Option<bool>,
+    /// The types of the custom fields that values were read for.
+    kinds: FxHashMap<Gid, Option<Kind>>,
 }
 
 impl Loader<'_> {
@@ -614,24 +617,44 @@ impl Loader<'_> {
         let (Some(plan), Some(task)) = (plans.first(), self.view.nodes.get(&gid).cloned()) else {
             return Ok(());
         };
-        for held in values::held(&self.view, gid, task.raw(key)) {
-            self.reach(held.field, then)?;
-            let Some(value) = held.value else { continue };
-            let Some(field) = self.view.nodes.get(&held.field) else {
+        let places: Vec<Gid> = values::places(&self.view, gid).collect();
+        for place in places {
+            // The fields of a place are those of all tasks in it.
+            let at = (std::ptr::from_ref(then) as usize, place);
+            if self.reached.insert(at) {
+                for edge in self.view.sources(place, rel::FIELD_ON).to_vec() {
+                    self.reach(edge.src, then)?;
+                }
+            }
+        }
+        for (field, value) in task.raw(key).into_iter().flat_map(values::stored) {
+            self.reach(field, then)?;
+            let kind = match self.kinds.get(&field) {
+                Some(kind) => *kind,
+                None => {
+                    let kind = self.view.node(field).map(custom_field::kind);
+                    self.kinds.insert(field, kind);
+                    kind
+                }
+            };
+            let Some(kind) = kind.filter(|k| k.links()) else {
                 continue;
             };
-            let kind = custom_field::kind(field);
-            let shown = plan
-                .steps
-                .iter()
-                .find(|s| matches!(s.def.source, Source::Value(Part::Linked(of)) if of == kind));
-            let then = shown.map_or(&Then::Stub, |s| &s.then);
+            let part = |s: &&Step| match s.def.source {
+                Source::Value(Part::Linked(of)) => of == kind,
+                Source::Value(Part::Display) => true,
+                _ => false,
+            };
+            // The links themselves stand before the one string that shows them.
+            let Some(step) = plan.steps.iter().find(part) else {
+                continue;
+            };
             for target in values::linked(kind, value) {
                 if matches!(kind, Kind::Enum | Kind::MultiEnum) {
-                    let level = self.view.level(held.field);
+                    let level = self.view.level(field);
                     self.seen_through(target, level);
                 }
-                self.reach(target, then)?;
+                self.reach(target, &step.then)?;
             }
         }
         Ok(())

@@ -352,6 +352,14 @@ impl Kind {
         let at = Self::WORDS.iter().position(|w| *w == word)?;
         Self::ALL.get(at).copied()
     }
+    /// Whether values are gids of nodes.
+    #[must_use]
+    pub fn links(self) -> bool {
+        matches!(
+            self,
+            Self::Enum | Self::MultiEnum | Self::People | Self::Reference
+        )
+    }
     /// The name.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -80,11 +80,7 @@ pub fn held<'v>(view: &View, task: Gid, object: Option<&'v str>) -> Vec<Held<'v>
 
 /// The gids in a stored value of a type that links.
 pub fn linked(kind: Kind, value: &str) -> impl Iterator<Item = Gid> {
-    let links = matches!(
-        kind,
-        Kind::Enum | Kind::MultiEnum | Kind::People | Kind::Reference
-    );
-    let inner = if links { value } else { "" };
+    let inner = if kind.links() { value } else { "" };
     gids(inner)
 }
 
@@ -213,19 +209,19 @@ impl Look {
 
 /// A number with so many decimals; halves go away from zero, as people round.
 fn rounded(number: f64, precision: usize) -> String {
-    let exact = format!("{number:.precision$}");
-    // What was typed decides about a half, not its nearest binary number: 1.005 is shown as 1.01.
-    let typed = number.to_string();
-    let half = typed
-        .split_once('.')
-        .is_some_and(|(_, decimals)| decimals.len() == precision + 1 && decimals.ends_with('5'));
-    let shown = if half {
-        let up = format!("{}6", typed.strip_suffix('5').unwrap_or(&typed));
-        let up = up.parse::<f64>().unwrap_or(number);
-        format!("{up:.precision$}")
-    } else {
-        exact
-    };
+    let mut shown = format!("{number:.precision$}");
+    let scaled = number.abs() * 10f64.powi(i32::try_from(precision).unwrap_or(0));
+    if (scaled.fract() - 0.5).abs() < 1e-6 {
+        // What was typed decides about a half, not its nearest binary number: 1.005 is shown as 1.01.
+        let typed = number.to_string();
+        let half = typed.strip_suffix('5').filter(|rest| {
+            let decimals = rest.split_once('.').map(|(_, decimals)| decimals.len());
+            decimals == Some(precision)
+        });
+        if let Some(up) = half.and_then(|rest| format!("{rest}6").parse::<f64>().ok()) {
+            shown = format!("{up:.precision$}");
+        }
+    }
     match shown.strip_prefix('-') {
         Some(zero) if zero.bytes().all(|b| matches!(b, b'0' | b'.')) => zero.to_owned(),
         _ => shown,
