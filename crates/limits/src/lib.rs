@@ -11,6 +11,7 @@ pub mod window;
 
 mod account;
 mod ledger;
+mod stamps;
 mod state;
 #[expect(
     unexpected_cfgs,

@@ -1,6 +1,6 @@
 //! The window log with debt: a quota per minute that also counts attempts it refused.
 
-use std::collections::VecDeque;
+use crate::stamps::{Stamps, is_old};
 
 /// The length of the window in milliseconds. A stamp made at `s` counts while `now - s` is below it.
 pub const WINDOW_MS: u64 = 60_000;
@@ -32,6 +32,7 @@ pub struct Window {
 
 impl Window {
     /// Moves the window to `now` (milliseconds), dropping what has expired. An earlier `now` than the last is that one.
+    #[inline]
     pub fn advance(&mut self, now: u64) {
         let silence = now.saturating_sub(self.last);
         self.last = self.last.max(now);
@@ -101,6 +102,11 @@ impl Entry {
         self.load % 2 == 1
     }
 
+    /// Whether it is an entry, and as old as the window.
+    fn is_old(self, last: u32) -> bool {
+        !self.is_free() && is_old(self.stamp, last)
+    }
+
     fn is_free(self) -> bool {
         self.load < 2
     }
@@ -123,9 +129,9 @@ struct More {
     /// Whether `admitted` is used instead of the few places.
     spilled: bool,
     /// One stamp for each unit of weight admitted.
-    admitted: VecDeque<u32>,
+    admitted: Stamps,
     /// One stamp for each unit of weight refused.
-    refused: VecDeque<u32>,
+    refused: Stamps,
     held_since: u64,
     held: u32,
     remembered: u32,
@@ -139,27 +145,38 @@ impl Log {
     #[inline]
     pub(crate) fn expire(&mut self, silence: u64, last: u64) {
         if silence >= WINDOW_MS {
-            if !self.is_untouched() {
-                *self = Self::default();
-            }
+            self.forget();
             return;
         }
         let last = low(last);
-        let old = |entry: &Entry| !entry.is_free() && is_old(entry.stamp, last);
         let [first, ..] = &self.few;
-        if old(first) {
-            // Mostly it is one at a time.
-            while old(self.few.first().unwrap_or(&Entry::default())) {
-                self.few.copy_within(1.., 0);
-                if let Some(last) = self.few.last_mut() {
-                    *last = Entry::default();
-                }
-            }
+        if first.is_old(last) {
+            self.expire_few(last);
         }
         if let Some(more) = &mut self.more {
-            expire(&mut more.admitted, last);
-            expire(&mut more.refused, last);
+            more.admitted.expire(last);
+            if !more.refused.is_empty() {
+                more.refused.expire(last);
+            }
             more.spilled &= !more.admitted.is_empty();
+        }
+    }
+
+    #[inline(never)]
+    fn forget(&mut self) {
+        if !self.is_untouched() {
+            *self = Self::default();
+        }
+    }
+
+    #[inline(never)]
+    fn expire_few(&mut self, last: u32) {
+        // Mostly it is one at a time.
+        while self.few.first().is_some_and(|first| first.is_old(last)) {
+            self.few.copy_within(1.., 0);
+            if let Some(last) = self.few.last_mut() {
+                *last = Entry::default();
+            }
         }
     }
 
@@ -208,9 +225,7 @@ impl Log {
             return;
         }
         for stamps in [&mut more.admitted, &mut more.refused] {
-            if stamps.capacity() / 4 > stamps.len() {
-                stamps.shrink_to(stamps.len() * 2);
-            }
+            stamps.shrink();
         }
     }
 
@@ -275,8 +290,8 @@ impl Log {
         let room = terms.remembered.max(more.held(last));
         let weight = weight.min(MAX_WEIGHT).min(room);
         let surplus = (more.refused.len() + weight as usize).saturating_sub(room as usize);
-        more.refused.drain(..surplus.min(more.refused.len()));
-        push(&mut more.refused, low(last), weight, room);
+        more.refused.forget(surplus);
+        more.refused.push(low(last), weight, room);
     }
 
     /// How many of the oldest stamps must expire before this weight fits; more than there are if it never does.
@@ -302,7 +317,7 @@ impl Log {
         let admitted = |i: usize| self.admitted_at(i).map(|stamp| left(stamp, last));
         let refused = |i: usize| {
             let stamps = &self.more.as_ref()?.refused;
-            stamps.get(i).map(|stamp| left(*stamp, last))
+            stamps.get(i).map(|stamp| left(stamp, last))
         };
         let mut low = n.saturating_sub(all_refused);
         let mut high = n.min(all_admitted);
@@ -325,7 +340,7 @@ impl Log {
         if let Some(more) = &self.more
             && more.spilled
         {
-            return more.admitted.get(i).copied();
+            return more.admitted.get(i);
         }
         let mut passed = 0;
         let entry = self.few.iter().find(|entry| {
@@ -356,7 +371,7 @@ impl More {
 
     #[inline]
     fn admit(&mut self, entry: Entry, quota: u32) {
-        push(&mut self.admitted, entry.stamp, entry.weight(), quota);
+        self.admitted.push(entry.stamp, entry.weight(), quota);
         if let Some(place) = self.recent.get_mut(self.next % RECENT) {
             *place = entry;
         }
@@ -374,46 +389,9 @@ fn low(now: u64) -> u32 {
     low
 }
 
-/// Whether a stamp is as old as the window.
-fn is_old(stamp: u32, last: u32) -> bool {
-    u64::from(last.wrapping_sub(stamp)) >= WINDOW_MS
-}
-
 /// How long a stamp still counts.
 fn left(stamp: u32, last: u32) -> u64 {
     WINDOW_MS.saturating_sub(last.wrapping_sub(stamp).into())
-}
-
-/// Drops the stamps that are as old as the window.
-fn expire(stamps: &mut VecDeque<u32>, last: u32) {
-    while let Some(&stamp) = stamps.front() {
-        if !is_old(stamp, last) {
-            break;
-        }
-        stamps.pop_front();
-    }
-}
-
-/// Appends a stamp `weight` times. The queue doubles as it grows, but not beyond `most`, which it never outgrows.
-#[inline]
-fn push(stamps: &mut VecDeque<u32>, stamp: u32, weight: u32, most: u32) {
-    if stamps.len() + weight as usize > stamps.capacity() {
-        grow(stamps, weight, most);
-    }
-    if weight == 1 {
-        stamps.push_back(stamp);
-    } else {
-        stamps.extend(std::iter::repeat_n(stamp, weight as usize));
-    }
-}
-
-#[cold]
-fn grow(stamps: &mut VecDeque<u32>, weight: u32, most: u32) {
-    let target = (stamps.capacity() * 2)
-        .max(4)
-        .min(most as usize)
-        .max(stamps.len() + weight as usize);
-    stamps.reserve_exact(target - stamps.len());
 }
 
 #[cfg(test)]
