@@ -12,17 +12,19 @@ use crate::graph::{self, Graph, NESTED};
 use crate::http::{self, Client};
 use crate::loadgen::{Make, Rng};
 use crate::measure::{self, Figure, median};
+use crate::oauth::Granted;
 use crate::report::Line;
 use crate::rows::{Bound, Measured, ROWS, Row};
 use crate::sqlite::{Scratch, Shape};
 use crate::{Result, RunArgs, clock, procfs};
 
 /// Limits far above any load, so the limiter works on every request and refuses none.
-const SERVER_ENV: [(&str, &str); 4] = [
+const SERVER_ENV: [(&str, &str); 5] = [
     ("WORKGRAPH_LIMITS_COST", "off"),
     ("WORKGRAPH_LIMITS_STANDARD_PAID", "1000000000"),
     ("WORKGRAPH_LIMITS_CONCURRENT_READS", "10000"),
     ("WORKGRAPH_LIMITS_CONCURRENT_WRITES", "10000"),
+    ("WORKGRAPH_OAUTH_TOKEN_INFO_PER_MINUTE", "off"),
 ];
 /// The depth of the deep page.
 const DEPTH: usize = 50_000;
@@ -133,7 +135,11 @@ impl<'a> Bench<'a> {
         let (writes, reads): (Vec<&'static Row>, Vec<_>) = ROWS
             .iter()
             .filter(|row| self.wanted(row.name))
-            .partition(|row| row.name.starts_with("create"));
+            .partition(|row| {
+                ["create", "refresh"]
+                    .iter()
+                    .any(|w| row.name.starts_with(w))
+            });
         let mut measured = Vec::new();
         for group in [reads, writes] {
             let mut jobs = Vec::new();
@@ -185,6 +191,12 @@ impl<'a> Bench<'a> {
             "users-me" => (16, vec!["/api/1.0/users/me".to_owned()]),
             "page-compact" => (16, page(None, None)),
             "page-nested" => return Ok(Job::SqlitePage(get(page(Some(NESTED), None)))),
+            "introspection" => return self.posts(row, 16, Granted::introspections),
+            "refresh" => return self.posts(row, graph::WRITERS, Granted::refreshes),
+            "refresh-one-row" => {
+                let granted = Granted::get(&self.client, &self.data)?;
+                return Ok(Job::Create(granted.refreshes(), Grain::Row));
+            }
             "create-one-row" => return Ok(Job::Create(Arc::clone(&self.graph.create), Grain::Row)),
             "create" => {
                 return Ok(Job::Create(Arc::clone(&self.graph.create), Grain::Task));
@@ -205,6 +217,22 @@ impl<'a> Bench<'a> {
             .len();
         let bare = Server::bare(self.folder, row.name, size)?;
         Ok(Job::Hyper(connections, get(paths), bare))
+    }
+
+    /// Posts of an app's server, beside bare hyper with replies of their size.
+    fn posts(
+        &self,
+        row: &Row,
+        connections: usize,
+        make: impl Fn(&Granted) -> Arc<Make>,
+    ) -> Result<Job> {
+        let granted = Granted::get(&self.client, &self.data)?;
+        let make = make(&granted);
+        let mut request = Vec::new();
+        make(&mut Rng::new(1), 0, &mut request);
+        let (_, body) = http::whole(self.client.addr, &request)?;
+        let bare = Server::bare(self.folder, row.name, body.len())?;
+        Ok(Job::Hyper(connections, make, bare))
     }
 
     /// One round of a row: ours and the ceiling's, the ceiling first.

@@ -203,7 +203,7 @@ impl Graph {
     }
 }
 
-fn bootstrap(data: &Path) -> Result<Value> {
+pub(crate) fn bootstrap(data: &Path) -> Result<Value> {
     let path = data.join("bootstrap.json");
     let text =
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -219,7 +219,7 @@ fn gid_of(answer: &Value) -> Result<String> {
     member(data, "gid").map(str::to_owned)
 }
 
-fn member<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
+pub(crate) fn member<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
     value
         .get(name)
         .and_then(Value::as_str)

@@ -99,6 +99,22 @@ pub(crate) fn write_post(out: &mut Vec<u8>, path: &str, token: &str, body: &str)
 
 /// One request on a connection of its own; the answer's status and body.
 pub(crate) fn exchange(addr: SocketAddr, request: &[u8]) -> Result<(u16, Vec<u8>)> {
+    let (head, mut bytes) = answer(addr, request)?;
+    Ok((head.status, bytes.split_off(head.length)))
+}
+
+/// The same for an answer below 400; its head as text, and its body.
+pub(crate) fn whole(addr: SocketAddr, request: &[u8]) -> Result<(String, Vec<u8>)> {
+    let (head, mut bytes) = answer(addr, request)?;
+    let body = bytes.split_off(head.length);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if head.status >= 400 {
+        return Err(format!("{text}{}", String::from_utf8_lossy(&body)).into());
+    }
+    Ok((text, body))
+}
+
+fn answer(addr: SocketAddr, request: &[u8]) -> Result<(Head, Vec<u8>)> {
     let wait = Duration::from_secs(30);
     let mut stream = TcpStream::connect_timeout(&addr, wait)?;
     stream.set_read_timeout(Some(wait))?;
@@ -112,7 +128,7 @@ pub(crate) fn exchange(addr: SocketAddr, request: &[u8]) -> Result<(u16, Vec<u8>
         if let Some(head) = parse_head(&bytes)?
             && bytes.len() >= head.total()
         {
-            return Ok((head.status, bytes.split_off(head.length)));
+            return Ok((head, bytes));
         }
         if count == 0 {
             return Err("the server closed the connection in mid-answer".into());

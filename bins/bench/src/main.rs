@@ -13,6 +13,7 @@ mod graph;
 mod http;
 mod loadgen;
 mod measure;
+mod oauth;
 mod page;
 mod procfs;
 mod report;

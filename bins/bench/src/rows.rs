@@ -85,6 +85,13 @@ pub(crate) const ROWS: &[Row] = &[
         Bound::AtLeast(0.75, 0.92),
     ),
     row(
+        "introspection",
+        "POST /-/token_info, 16 connections",
+        "bare hyper",
+        Basis::Rate,
+        Bound::AtLeast(0.5, 0.7),
+    ),
+    row(
         "page-compact",
         "GET 100 tasks, compact, 16 connections",
         "bare hyper",
@@ -104,6 +111,20 @@ pub(crate) const ROWS: &[Row] = &[
         "the first page",
         Basis::Time,
         Bound::AtMost(1.1, 1.02),
+    ),
+    row(
+        "refresh",
+        "POST /-/oauth_token, a refresh, durable, 64 connections",
+        "bare hyper",
+        Basis::Rate,
+        Bound::AtLeast(0.15, 0.25),
+    ),
+    row(
+        "refresh-one-row",
+        "the same refreshes",
+        "bare group commit by 64 of one row each",
+        Basis::Rate,
+        Bound::None,
     ),
     row(
         "create",
