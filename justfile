@@ -43,6 +43,10 @@ laws:
 kill points="1000" seed="1":
     WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- crash::acknowledged
 
+# Webhooks: so many events against targets that fail at random, while workers and servers are killed
+hooks events="100000" kills="1000":
+    WORKGRAPH_TEST_HOOK_EVENTS={{events}} WORKGRAPH_TEST_HOOK_KILLS={{kills}} cargo test --release -p workgraph-api --test all -- webhooks::nothing_is_lost
+
 # Licences, duplicates and sources of what we depend on. Once: cargo install cargo-deny --locked
 deny:
     cargo deny check licenses bans sources

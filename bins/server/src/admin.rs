@@ -2,7 +2,7 @@
 use crate::apps;
 use crate::cli::{
     Admin, LimitsCommand, PlanName, RoleName, ServiceCommand, TeamCommand, TokenCommand,
-    UserCommand, WorkspaceCommand,
+    UserCommand, WebhooksCommand, WorkspaceCommand,
 };
 use crate::limits::Whose;
 use crate::office::Office;
@@ -26,6 +26,7 @@ pub(crate) async fn run(office: &Office, what: Admin) -> Result<Value, String> {
         Admin::User(what) => of_users(office, what).await,
         Admin::Team(what) => of_teams(office, what).await,
         Admin::Token(what) => of_tokens(office, what).await,
+        Admin::Webhooks(what) => of_webhooks(office, what).await,
         Admin::Limits(what) => of_limits(office, what).await,
         Admin::Jobs => {
             let jobs = office.api.jobs().await?;
@@ -293,6 +294,45 @@ async fn of_limits(office: &Office, what: LimitsCommand) -> Result<Value, String
                 }))
             });
             Ok(alive.collect())
+        }
+    }
+}
+
+async fn of_webhooks(office: &Office, what: WebhooksCommand) -> Result<Value, String> {
+    match what {
+        WebhooksCommand::List => {
+            let all = office.api.webhooks().await?;
+            let show = |hook: &workgraph_webhooks::Hook| {
+                json!({
+                    "gid": hook.id.to_string(),
+                    "user": hook.user.to_string(),
+                    "resource": hook.resource.to_string(),
+                    "target": hook.target,
+                    "last_success_at": time(hook.state.last_success_at),
+                    "retries": hook.state.retries,
+                    "next_attempt_at": time(hook.state.next_attempt_at),
+                    "deletion_at": time(hook.state.deletion_at()),
+                })
+            };
+            Ok(all.iter().map(show).collect())
+        }
+        WebhooksCommand::Log { gid, limit } => {
+            let log = office.api.deliveries(gid, limit).await?;
+            let show = |line: &workgraph_webhooks::Delivery| {
+                json!({
+                    "id": line.id,
+                    "at": time(Some(line.at)),
+                    "events": line.events,
+                    "attempt": line.attempt,
+                    "status": line.status,
+                    "error": line.error,
+                })
+            };
+            Ok(log.iter().map(show).collect())
+        }
+        WebhooksCommand::Redeliver { gid, delivery } => {
+            let events = office.api.redeliver(gid, delivery).await?;
+            Ok(json!({"gid": gid.to_string(), "delivery": delivery, "events": events}))
         }
     }
 }

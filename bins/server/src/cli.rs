@@ -96,6 +96,9 @@ pub(crate) enum Admin {
     /// Personal access tokens.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Webhooks and the log of their deliveries.
+    #[command(subcommand)]
+    Webhooks(WebhooksCommand),
     /// Service accounts.
     #[command(subcommand)]
     ServiceAccount(ServiceCommand),
@@ -213,6 +216,24 @@ pub(crate) enum TokenCommand {
     Revoke {
         /// The token's id, as listed.
         id: u64,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum WebhooksCommand {
+    /// List all webhooks, and how deliveries go.
+    List,
+    /// List the last deliveries of a webhook, newest first.
+    Log {
+        gid: u64,
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+    },
+    /// Send the events of a logged delivery once more.
+    Redeliver {
+        gid: u64,
+        /// The delivery's id, as logged.
+        delivery: u64,
     },
 }
 

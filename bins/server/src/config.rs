@@ -21,7 +21,43 @@ pub(crate) struct Config {
     pub(crate) oauth: OAuth,
     pub(crate) http: Http,
     pub(crate) log: Log,
+    pub(crate) webhooks: Webhooks,
     pub(crate) admin: Admin,
+}
+
+/// Which targets webhooks may have, and how they are sent to.
+#[derive(Clone, Debug)]
+pub(crate) struct Webhooks {
+    /// Targets on this machine, with http or https.
+    pub(crate) allow_loopback: bool,
+    /// Targets with http.
+    pub(crate) allow_http: bool,
+    /// Networks that are not public, as in `10.1.0.0/16`, separated by commas.
+    pub(crate) allow_networks: String,
+    /// Send the stable ids of events as a header.
+    pub(crate) event_ids: bool,
+    /// How long the log of deliveries is kept.
+    pub(crate) log_retention: Duration,
+    /// How many targets are sent to at the same time.
+    pub(crate) workers: u32,
+}
+
+impl Webhooks {
+    /// The networks that are allowed.
+    ///
+    /// # Errors
+    /// Names what is no network.
+    pub(crate) fn networks(&self) -> Result<Vec<workgraph_webhooks::address::Network>, String> {
+        let texts = self.allow_networks.split(',').map(str::trim);
+        let read = |text: &str| {
+            workgraph_webhooks::address::Network::parse(text).ok_or_else(|| {
+                format!(
+                    "webhooks.allow_networks: must be networks such as 10.1.0.0/16, not `{text}`"
+                )
+            })
+        };
+        texts.filter(|t| !t.is_empty()).map(read).collect()
+    }
 }
 
 /// The authorization server.
@@ -103,6 +139,14 @@ impl Default for Config {
                 format: "auto".to_owned(),
                 level: "info".to_owned(),
                 requests: false,
+            },
+            webhooks: Webhooks {
+                allow_loopback: false,
+                allow_http: false,
+                allow_networks: String::new(),
+                event_ids: false,
+                log_retention: Duration::from_secs(30 * 24 * 3600),
+                workers: 64,
             },
             admin: Admin {
                 name: "Admin".to_owned(),
@@ -234,6 +278,7 @@ pub(crate) fn check(config: &mut Config) -> Result<(), String> {
             config.log.format
         ));
     }
+    config.webhooks.networks()?;
     if config.node > 31 {
         return Err("node: must be 0 to 31".to_owned());
     }

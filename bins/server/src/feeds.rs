@@ -1,24 +1,123 @@
-//! What runs beside the requests: the journal is kept from growing for ever.
+//! What runs beside the requests: deliveries to webhooks, and the journal kept from growing for ever.
+use crate::config::Webhooks;
+use crate::sender::{Sender, System};
+use crate::storage::Storage;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{MissedTickBehavior, interval};
-use workgraph_api::Api;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use workgraph_api::hooks::HookSettings;
+use workgraph_api::{Api, Clock};
+use workgraph_webhooks::{Limits, Policy};
 
 /// How often old commits are dropped from the journal.
-const PRUNE_EVERY: Duration = Duration::from_secs(60);
+const KEEP_EVERY: Duration = Duration::from_secs(60);
+/// How often it is looked whether something was committed. Nothing on the way of a write does that.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long it is waited after a failure of the store.
+const PAUSE: Duration = Duration::from_secs(1);
 
-/// Starts it; it ends with the runtime.
-pub(crate) fn start(api: Arc<Api>) {
-    tokio::spawn(async move {
-        let mut ticks = interval(PRUNE_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            match api.prune_journal(u64::MAX).await {
-                Ok(0) => {}
-                Ok(commits) => tracing::debug!(commits, "dropped from the journal"),
-                Err(why) => tracing::warn!(why, "the journal was not pruned"),
+/// Sets webhooks up and starts the courier; both end with the runtime.
+///
+/// # Errors
+/// When the store or TLS fails.
+pub(crate) async fn start(
+    api: &Arc<Api>,
+    storage: &Storage,
+    clock: &Arc<dyn Clock>,
+    settings: &Webhooks,
+    own: Vec<SocketAddr>,
+) -> Result<(), String> {
+    set_up(api, storage, settings, own).await?;
+    tokio::spawn(keep(Arc::clone(api)));
+    tokio::spawn(deliver(
+        Arc::clone(api),
+        Arc::clone(clock),
+        usize::try_from(settings.workers).unwrap_or(1).max(1),
+    ));
+    Ok(())
+}
+
+/// Gives the API what webhooks need.
+///
+/// # Errors
+/// When the store or TLS fails.
+pub(crate) async fn set_up(
+    api: &Api,
+    storage: &Storage,
+    settings: &Webhooks,
+    own: Vec<SocketAddr>,
+) -> Result<(), String> {
+    let policy = Policy {
+        loopback: settings.allow_loopback,
+        plain_http: settings.allow_http,
+        networks: settings.networks()?,
+        own,
+    };
+    let sender = Arc::new(Sender::new(System, policy.clone())?);
+    let settings = HookSettings {
+        policy,
+        limits: Limits::default(),
+        event_ids: settings.event_ids,
+        log_retention: settings.log_retention,
+    };
+    api.set_hooks(Arc::clone(&storage.hooks), sender, settings)
+        .await
+}
+
+async fn keep(api: Arc<Api>) {
+    let mut ticks = interval(KEEP_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let pruned = async { api.prune_journal(api.keep_hooks().await?).await };
+        match pruned.await {
+            Ok(0) => {}
+            Ok(commits) => tracing::debug!(commits, "dropped from the journal"),
+            Err(why) => tracing::warn!(why, "the journal was not pruned"),
+        }
+    }
+}
+
+/// Makes attempts as they are due, so many at a time. A panic in one leaves the others alone; its
+/// webhook is free again when the lease ends.
+async fn deliver(api: Arc<Api>, clock: Arc<dyn Clock>, workers: usize) {
+    let mut under_way = JoinSet::new();
+    let mut seen = None;
+    loop {
+        let version = api.version();
+        if version.is_none() || seen != version {
+            match api.hear().await {
+                Ok(()) => seen = version,
+                Err(why) => {
+                    tracing::error!(why, "the journal could not be read for webhooks");
+                    let _ = timeout(PAUSE, std::future::pending::<()>()).await;
+                }
             }
         }
-    });
+        while under_way.len() < workers
+            && let Some(taken) = api.take_delivery()
+        {
+            let api = Arc::clone(&api);
+            under_way.spawn(async move {
+                if let Err(why) = api.deliver(&taken).await {
+                    tracing::error!(why, "a delivery was not noted");
+                }
+            });
+        }
+        let now = clock.now();
+        let due = api
+            .next_delivery()
+            .and_then(|at| at.duration_since(now).ok());
+        let nap = due.map_or(LOOK_EVERY, |due| due.min(LOOK_EVERY));
+        // Whatever ends the nap: there may be something to do.
+        let _ = timeout(nap.max(Duration::from_millis(1)), async {
+            match under_way.join_next().await {
+                Some(_) => {}
+                None => std::future::pending().await,
+            }
+        })
+        .await;
+    }
 }

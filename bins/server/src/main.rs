@@ -26,6 +26,7 @@ mod run;
 #[cfg(debug_assertions)]
 mod sabotage;
 mod seams;
+mod sender;
 mod setting;
 mod signing;
 mod socket;

@@ -132,6 +132,7 @@ pub(crate) async fn serve(
     };
     config.api.base_url = format!("{root}{}", crate::http::BASE);
     config.oauth.loopback_redirects |= options.demo;
+    config.webhooks.allow_loopback |= options.demo;
 
     // The first start calls the API often; those calls are nobody's and count against no limit.
     let limits = Arc::new(Desk::open(&config)?);
@@ -159,7 +160,9 @@ pub(crate) async fn serve(
     let metrics = Arc::new(Metrics::new());
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
     jobs::start(&api, &clock, &metrics).await?;
-    feeds::start(Arc::clone(&api));
+    let mut own = vec![address];
+    own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
+    feeds::start(&api, &base.storage, &clock, &config.webhooks, own).await?;
     let keys = Signing::new(
         config.folder(),
         config.oauth.key_lifetime,
@@ -254,7 +257,9 @@ pub(crate) async fn admin(config: &Config, what: Admin) -> Result<Value, String>
     }
     let base = Base::open(config)?;
     let limits = Arc::new(Desk::open(config)?);
-    let office = base.office(config, base.api(config, config.limits)?, &limits);
+    let api = base.api(config, config.limits)?;
+    feeds::set_up(&api, &base.storage, &config.webhooks, Vec::new()).await?;
+    let office = base.office(config, api, &limits);
     admin::run(&office, what).await
 }
 

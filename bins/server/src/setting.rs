@@ -76,6 +76,18 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("log.format", false, |c| &mut c.log.format),
     Setting("log.level", false, |c| &mut c.log.level),
     Setting("log.requests", false, |c| &mut c.log.requests),
+    Setting("webhooks.allow_loopback", false, |c| {
+        &mut c.webhooks.allow_loopback
+    }),
+    Setting("webhooks.allow_http", false, |c| &mut c.webhooks.allow_http),
+    Setting("webhooks.allow_networks", false, |c| {
+        &mut c.webhooks.allow_networks
+    }),
+    Setting("webhooks.event_ids", false, |c| &mut c.webhooks.event_ids),
+    Setting("webhooks.log_retention", false, |c| {
+        &mut c.webhooks.log_retention
+    }),
+    Setting("webhooks.workers", false, |c| &mut c.webhooks.workers),
     Setting("admin.name", false, |c| &mut c.admin.name),
     Setting("admin.email", false, |c| &mut c.admin.email),
     Setting("admin.password", true, |c| &mut c.admin.password),

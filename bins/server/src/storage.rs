@@ -7,12 +7,14 @@ use workgraph_auth::{OAuthStore, TokenStore};
 use workgraph_core::Gid;
 use workgraph_core::graph::GraphStore;
 use workgraph_store_sqlite::{Options, SqliteStore};
+use workgraph_webhooks::HookStore;
 
 /// The stores.
 pub(crate) struct Storage {
     pub(crate) graph: Arc<dyn GraphStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) oauth: Arc<dyn OAuthStore>,
+    pub(crate) hooks: Arc<dyn HookStore>,
     sqlite: Arc<SqliteStore>,
 }
 
@@ -40,6 +42,7 @@ impl Storage {
             graph,
             tokens: sqlite.clone(),
             oauth: sqlite.clone(),
+            hooks: sqlite.clone(),
             sqlite,
         })
     }

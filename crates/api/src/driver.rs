@@ -76,6 +76,7 @@ pub(crate) async fn run(
         }
         // The walk of a batch goes through its actions instead.
         Run::Batch => Err(Failure::NoRoute),
+        Run::Hooks(act) => crate::hooks::run(api, call, grant, path, act, &asked).await,
         Run::Events(span) => crate::events::poll(api, call, grant, span, &asked).await,
         Run::Act(needs, decide) => {
             let subject = commit(api, call, &needs, &decide).await?;
@@ -370,7 +371,7 @@ async fn list(
     asked: &Asked,
 ) -> Result<Answered, Failure> {
     filters(call, &mut listed.page)?;
-    let bounds = Paging::of(call, grant, path, &listed)?;
+    let bounds = Paging::of(call, grant, path)?;
     let position = bounds.open(api, call)?;
     let silent = matches!(listed.page.from, Listing::Alphabetical { .. });
     position.bound(

@@ -70,6 +70,8 @@ pub(crate) struct Told<'e> {
     pub(crate) event: &'e Event,
     pub(crate) fact: &'e Fact,
     pub(crate) said: Said,
+    /// Which of the commit's facts it is.
+    pub(crate) index: usize,
     /// The place right behind it.
     pub(crate) then: Place,
 }
@@ -100,6 +102,7 @@ pub(crate) fn told(events: &[Event], at: Gid, after: Place) -> impl Iterator<Ite
                 event,
                 fact,
                 said,
+                index: i,
                 then,
             })
         })

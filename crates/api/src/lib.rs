@@ -8,6 +8,7 @@ mod driver;
 mod events;
 pub mod explain;
 pub mod fault;
+pub mod hooks;
 pub mod limits;
 pub mod operation;
 pub mod operations;

@@ -81,6 +81,23 @@ pub enum Run {
     Batch,
     /// Tells what happened since the last call.
     Events(Span),
+    /// Does something with webhooks, which have a store of their own.
+    Hooks(HookAct),
+}
+
+/// What is done with webhooks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HookAct {
+    /// Lists those of the caller.
+    List,
+    /// Makes one.
+    Create,
+    /// Shows one.
+    Get,
+    /// Replaces the filters of one.
+    Update,
+    /// Deletes one.
+    Delete,
 }
 
 /// What a feed of events is about.
@@ -108,6 +125,7 @@ impl std::fmt::Debug for Run {
             Self::Act(..) => "act",
             Self::Batch => "batch",
             Self::Events(_) => "events",
+            Self::Hooks(_) => "webhooks",
         })
     }
 }
@@ -283,6 +301,17 @@ pub const fn typeahead(
 ) -> Operation {
     row(id, Method::Get, path, Answer::Names, Run::Search(describe))
 }
+/// Does something with webhooks.
+#[must_use]
+pub const fn hooks(
+    id: &'static str,
+    method: Method,
+    path: &'static str,
+    answer: Answer,
+    act: HookAct,
+) -> Operation {
+    row(id, method, path, answer, Run::Hooks(act))
+}
 /// Creates a node.
 #[must_use]
 pub const fn create(
@@ -416,7 +445,12 @@ impl Operation {
     /// Whether it changes anything.
     #[must_use]
     pub const fn writes(&self) -> bool {
-        matches!(self.run, Run::Delete(_) | Run::Act(..))
+        matches!(
+            self.run,
+            Run::Delete(_)
+                | Run::Act(..)
+                | Run::Hooks(HookAct::Create | HookAct::Update | HookAct::Delete)
+        )
     }
     /// The type of record it answers with.
     #[must_use]
@@ -445,6 +479,7 @@ pub fn parameter_type(name: &str) -> Option<Type> {
         "tag_gid" => Type::Tag,
         "user_task_list_gid" => Type::UserTaskList,
         "story_gid" => Type::Story,
+        "webhook_gid" => Type::Webhook,
         "custom_field_gid" => Type::CustomField,
         "enum_option_gid" => Type::EnumOption,
         "job_gid" => Type::Job,

@@ -1,7 +1,6 @@
 //! Page tokens: where a walk stands, what it belongs to, and how it ends.
 use crate::call::Call;
 use crate::fault::Failure;
-use crate::operation::Listed;
 use crate::pipeline::Api;
 use crate::settings::Settings;
 use workgraph_auth::Grant;
@@ -31,12 +30,7 @@ const FREE: &[&str] = &["limit", "offset", "opt_fields", "opt_pretty", "opt_expa
 
 impl Paging {
     /// Binds a walk to user, app, operation, path and filters.
-    pub(crate) fn of(
-        call: &Call<'_>,
-        grant: &Grant,
-        path: &str,
-        _listed: &Listed,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn of(call: &Call<'_>, grant: &Grant, path: &str) -> Result<Self, Failure> {
         let limit = call
             .query
             .limit()
@@ -104,6 +98,18 @@ impl Paging {
 }
 
 impl Position {
+    /// The number that a list of webhooks goes on after, and how many to give.
+    pub(crate) fn keyset(&self, settings: &Settings) -> (u64, usize) {
+        let after = self.after.as_ref().and_then(|a| a.first());
+        let after = after.and_then(|a| u64::try_from(*a).ok());
+        let most = match settings.unpaginated_max {
+            _ if self.paged => self.limit,
+            0 => usize::MAX >> 2,
+            max => max,
+        };
+        (after.unwrap_or(0), most)
+    }
+
     /// Sets the bounds of a page. `computed` walks end after the walk cap; `silent` lists are cut
     /// without an error when they are not paginated.
     pub(crate) fn bound(&self, page: &mut Page, settings: &Settings, computed: bool, silent: bool) {

@@ -3,6 +3,7 @@ use crate::body::{self, Sent};
 use crate::call::Call;
 use crate::driver::{self, Answered};
 use crate::fault::{self, Failure};
+use crate::hooks::Hooks;
 use crate::limits::{self, Load, Terms};
 use crate::operation::{Operation, Run};
 use crate::replies::{Asked, Replies};
@@ -33,6 +34,7 @@ pub struct Api {
     pub(crate) uses: Uses,
     /// Called when a job was started.
     pub(crate) bell: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    pub(crate) hooks: OnceLock<Hooks>,
     router: Router,
     replies: Replies,
 }
@@ -75,6 +77,7 @@ impl Api {
             router: Router::new(crate::operations::TABLES),
             replies: Replies::new(),
             bell: OnceLock::new(),
+            hooks: OnceLock::new(),
         }
     }
 

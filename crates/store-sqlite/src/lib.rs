@@ -8,6 +8,7 @@ mod checkpoint;
 mod connect;
 mod error;
 mod facts;
+mod hooks;
 mod oauth;
 mod readers;
 mod records;

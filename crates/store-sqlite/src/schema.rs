@@ -116,6 +116,26 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      CREATE VIRTUAL TABLE words USING fts5(
          name, notes, content='', contentless_delete=1, detail=column, tokenize='ascii'
      );",
+    // Webhooks: `seq` and `facts` are the place in the journal up to which they were told. Deliveries
+    // are the log of attempts.
+    "CREATE TABLE hook (
+         id INTEGER PRIMARY KEY, user INTEGER NOT NULL, app INTEGER, service INTEGER,
+         workspace INTEGER NOT NULL, resource INTEGER NOT NULL, kind INTEGER NOT NULL,
+         target TEXT NOT NULL, secret TEXT NOT NULL, filters TEXT NOT NULL, created_at INTEGER NOT NULL,
+         seq INTEGER NOT NULL, facts INTEGER NOT NULL DEFAULT 0, last_success_at INTEGER,
+         last_failure_at INTEGER, last_failure TEXT NOT NULL DEFAULT '', retries INTEGER NOT NULL DEFAULT 0,
+         next_attempt_at INTEGER, failing_since INTEGER
+     ) STRICT;
+     CREATE INDEX hook_owner ON hook (user, app, workspace, id);
+     CREATE INDEX hook_resource ON hook (resource);
+     CREATE TABLE delivery (
+         id INTEGER PRIMARY KEY, hook INTEGER NOT NULL, at INTEGER NOT NULL,
+         from_seq INTEGER NOT NULL, from_facts INTEGER NOT NULL, to_seq INTEGER NOT NULL,
+         to_facts INTEGER NOT NULL, events INTEGER NOT NULL, attempt INTEGER NOT NULL, status INTEGER,
+         error TEXT NOT NULL
+     ) STRICT;
+     CREATE INDEX delivery_hook ON delivery (hook, id);
+     CREATE INDEX delivery_at ON delivery (at);",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

@@ -150,6 +150,15 @@ macro_rules! grant_cols {
         "g.id, g.user, g.app, g.scopes, g.created_at, g.revoked_at"
     };
 }
+macro_rules! hook_cols {
+    () => {
+        concat!(
+            "SELECT id, user, app, service, workspace, resource, kind, target, secret, filters, created_at,",
+            " seq, facts, last_success_at, last_failure_at, last_failure, retries, next_attempt_at, failing_since",
+            " FROM hook"
+        )
+    };
+}
 macro_rules! app_cols {
     () => {
         "p.id, p.name, p.secret, p.redirects, p.scopes, p.distribution, p.disabled_in, p.owner, p.created_at, p.disabled_at"
@@ -240,6 +249,27 @@ statements! {
     Events = "SELECT seq, at, actor, facts, nodes FROM journal WHERE seq > ?1 ORDER BY seq LIMIT ?2";
     Feed = "SELECT seq, at, actor, facts, nodes FROM journal \
         WHERE seq > ?1 AND seq <= ?2 AND instr(nodes, ?3) > 0 ORDER BY seq LIMIT ?4";
+    Hooks = concat!(hook_cols!(), " WHERE id >= 0 ORDER BY id");
+    Hook = concat!(hook_cols!(), " WHERE id = ?1");
+    HooksOf = concat!(
+        hook_cols!(), " WHERE user = ?1 AND app IS ?2 AND workspace = ?3 AND id > ?4",
+        " AND (?5 IS NULL OR resource = ?5) ORDER BY id LIMIT ?6"
+    );
+    CountHooksOn = "SELECT count(*) FROM hook WHERE resource = ?1";
+    CountHooksOf = "SELECT count(*) FROM hook WHERE user = ?1 AND app IS ?2";
+    InsertHook = "INSERT INTO hook (id, user, app, service, workspace, resource, kind, target, secret, filters, \
+        created_at, seq, last_success_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    SetFilters = "UPDATE hook SET filters = ?2 WHERE id = ?1";
+    DropHook = "DELETE FROM hook WHERE id = ?1";
+    SettleHook = "UPDATE hook SET seq = ?2, facts = ?3, last_success_at = ?4, last_failure_at = ?5, \
+        last_failure = ?6, retries = ?7, next_attempt_at = ?8, failing_since = ?9 WHERE id = ?1";
+    AdvanceHook = "UPDATE hook SET seq = ?2, facts = 0 WHERE id = ?1 AND seq < ?2";
+    InsertDelivery = "INSERT INTO delivery (hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, \
+        status, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    Deliveries = "SELECT id, hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, status, error \
+        FROM delivery WHERE hook = ?1 ORDER BY id DESC LIMIT ?2";
+    DropDeliveries = "DELETE FROM delivery WHERE hook = ?1";
+    SweepDeliveries = "DELETE FROM delivery WHERE id IN (SELECT id FROM delivery WHERE at < ?1 LIMIT ?2)";
     FirstSeq = "SELECT min(seq) FROM journal";
     OldestCommits = "SELECT seq, at FROM journal WHERE seq <= ?1 ORDER BY seq LIMIT ?2";
     Prune = "DELETE FROM journal WHERE seq <= ?1";
@@ -305,6 +335,7 @@ statements! {
     MaxToken = "SELECT max(id) FROM token";
     MaxApp = "SELECT max(id) FROM app";
     MaxGrant = "SELECT max(id) FROM authorization";
+    MaxHook = "SELECT max(id) FROM hook";
     GetMeta = "SELECT value FROM meta WHERE key = ?1";
     PutMeta = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 

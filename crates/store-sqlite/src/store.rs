@@ -100,7 +100,13 @@ impl SqliteStore {
                 .one(Sql::GetMeta, [FLOOR], |row| maybe_gid(row, 0))
                 .map_err(failed)?
                 .flatten();
-            for sql in [Sql::MaxNode, Sql::MaxToken, Sql::MaxApp, Sql::MaxGrant] {
+            for sql in [
+                Sql::MaxNode,
+                Sql::MaxToken,
+                Sql::MaxApp,
+                Sql::MaxGrant,
+                Sql::MaxHook,
+            ] {
                 let used = session.one(sql, [], |row| maybe_gid(row, 0));
                 most = most.max(used.map_err(failed)?.flatten());
             }

@@ -32,3 +32,10 @@ fn sqlite_keeps_the_graph_as_the_port_says() {
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
+
+#[test]
+fn sqlite_keeps_webhooks_as_the_port_says() {
+    let folder = Scratch::new("hooks");
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    block_on(workgraph_testkit::conformance::webhooks(&store, &store)).unwrap();
+}

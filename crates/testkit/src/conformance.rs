@@ -3,6 +3,7 @@
 //! Each case takes an empty store. A failure says what was promised and not kept.
 mod access;
 mod edges;
+mod hooks;
 mod journal;
 mod nodes;
 mod pages;
@@ -15,6 +16,7 @@ mod walks;
 pub use values::index;
 
 use crate::fixture::Fixture;
+pub use hooks::webhooks;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

@@ -1,7 +1,9 @@
 //! A store in memory: the model that other stores are compared with, and quick in tests.
+mod hooks;
 mod plainly;
 mod state;
 
+use self::hooks::Hooks;
 use self::state::State;
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +25,7 @@ use workgraph_core::{apply, load};
 pub struct MemoryStore {
     state: Mutex<State>,
     tokens: MemoryTokenStore,
+    hooks: Mutex<Hooks>,
 }
 
 impl MemoryStore {

@@ -43,3 +43,9 @@ fn cards_that_are_not_renewed_are_noticed() {
     });
     assert!(noticed.is_err());
 }
+
+#[test]
+fn the_memory_store_keeps_webhooks_as_the_port_says() {
+    let store = MemoryStore::new();
+    block_on(workgraph_testkit::conformance::webhooks(&store, &store)).unwrap();
+}

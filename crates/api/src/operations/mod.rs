@@ -23,6 +23,7 @@ pub mod teams;
 pub mod templates;
 pub mod typeahead;
 pub mod users;
+pub mod webhooks;
 pub mod workspaces;
 
 use crate::operation::Operation;
@@ -48,6 +49,7 @@ pub static TABLES: &[&[Operation]] = &[
     jobs::JOBS,
     templates::TEMPLATES,
     events::EVENTS,
+    webhooks::WEBHOOKS,
 ];
 
 /// Every row.

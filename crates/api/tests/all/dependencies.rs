@@ -66,11 +66,12 @@ fn packages() -> BTreeMap<String, Package> {
     packages
 }
 
-const LEAVES: [&str; 4] = [
+const LEAVES: [&str; 5] = [
     "workgraph-core",
     "workgraph-auth",
     "workgraph-wire",
     "workgraph-limits",
+    "workgraph-webhooks",
 ];
 
 /// What a library may depend on in this workspace; none for one that nobody drew into the picture.
@@ -79,7 +80,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         name if LEAVES.contains(&name) => vec![],
         "workgraph-api" => LEAVES.to_vec(),
         "workgraph-portal" => LEAVES.into_iter().chain(["workgraph-api"]).collect(),
-        "workgraph-store-sqlite" => vec!["workgraph-core", "workgraph-auth"],
+        "workgraph-store-sqlite" => vec!["workgraph-core", "workgraph-auth", "workgraph-webhooks"],
         "workgraph-testkit" => LEAVES
             .into_iter()
             .chain(["workgraph-api", "workgraph-store-sqlite"])

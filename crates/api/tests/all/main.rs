@@ -27,3 +27,4 @@ mod races;
 mod rules;
 mod search;
 mod transcripts;
+mod webhooks;

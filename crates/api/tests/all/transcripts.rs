@@ -27,6 +27,7 @@ const FILES: &[&str] = &[
     "16-custom-fields",
     "17-custom-field-values",
     "16-events",
+    "17-webhooks",
     "18-search",
     "19-typeahead",
     "20-batch",

@@ -2,6 +2,7 @@
 //!
 //! Organization `orchid` is paid, workspace `basalt` is free. Everything of the one is called after
 //! plants and everything of the other after rocks, so that foreign bytes are easy to find.
+use crate::webhooks::Receiver;
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Runtime;
+use workgraph_api::hooks::HookSettings;
 use workgraph_api::runner::{Gone, Taken};
 use workgraph_api::seams::NoEntropy;
 use workgraph_api::{Api, Clock, Entropy, Parts, Reply, Request, Settings};
@@ -29,6 +31,7 @@ use workgraph_core::work::Work;
 use workgraph_core::{Gid, Mint};
 use workgraph_store_sqlite::{Options, SqliteStore};
 use workgraph_testkit::{Fixture, ManualClock, MemoryStore, Scratch, SeededBytes};
+use workgraph_webhooks::{Deliver, HookStore};
 use workgraph_wire::KeyRing;
 
 /// The address of the API in these tests.
@@ -178,6 +181,9 @@ pub(crate) struct World {
     pub(crate) graph: Arc<dyn GraphStore>,
     hesitant: Arc<Hesitant>,
     tokens: Arc<dyn TokenStore>,
+    pub(crate) hooks: Arc<dyn HookStore>,
+    /// What webhooks are sent to.
+    pub(crate) receiver: Arc<Receiver>,
     runtime: Runtime,
     /// What was built, by name.
     pub(crate) names: BTreeMap<String, Gid>,
@@ -228,20 +234,21 @@ impl World {
             .build()
             .unwrap();
         let (mut scratch, mut sqlite) = (None, None);
-        let (graph, tokens): (Arc<dyn GraphStore>, Arc<dyn TokenStore>) = match kind {
-            Kind::Memory => {
-                let store = Arc::new(MemoryStore::new());
-                (store.clone(), store)
-            }
-            Kind::Sqlite => {
-                let folder = Scratch::new("api");
-                let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-                let store = Arc::new(store);
-                scratch = Some(folder);
-                sqlite = Some(Arc::clone(&store));
-                (store.clone(), store)
-            }
-        };
+        let (graph, tokens, hooks): (Arc<dyn GraphStore>, Arc<dyn TokenStore>, Arc<dyn HookStore>) =
+            match kind {
+                Kind::Memory => {
+                    let store = Arc::new(MemoryStore::new());
+                    (store.clone(), store.clone(), store)
+                }
+                Kind::Sqlite => {
+                    let folder = Scratch::new("api");
+                    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+                    let store = Arc::new(store);
+                    scratch = Some(folder);
+                    sqlite = Some(Arc::clone(&store));
+                    (store.clone(), store.clone(), store)
+                }
+            };
         runtime.block_on(graph.commit(changes)).unwrap();
         let hesitant = Arc::new(Hesitant {
             store: graph,
@@ -267,12 +274,15 @@ impl World {
             graph,
             hesitant,
             tokens,
+            hooks,
+            receiver: Arc::default(),
             runtime,
             names,
             texts: Mutex::default(),
             sqlite,
             _scratch: scratch,
         };
+        world.rig();
         for (name, paid) in PEOPLE {
             let tier = if *paid { Tier::Paid } else { Tier::Free };
             world.account(name, tier);
@@ -302,6 +312,7 @@ impl World {
             keys,
             0,
         );
+        self.rig();
     }
 
     /// Starts the API anew over the same stores, with other keys for page tokens. `node` tells its
@@ -309,6 +320,18 @@ impl World {
     pub(crate) fn restart(&mut self, keys: KeyRing, node: u8) {
         let settings = self.api.settings().clone();
         self.api = api(&self.graph, &self.tokens, &self.clock, settings, keys, node);
+        self.rig();
+    }
+
+    /// Sets webhooks up, from what the store has of them.
+    fn rig(&self) {
+        let settings = HookSettings {
+            event_ids: true,
+            ..HookSettings::default()
+        };
+        let deliver: Arc<dyn Deliver> = self.receiver.clone();
+        self.run(self.api.set_hooks(self.hooks.clone(), deliver, settings))
+            .unwrap();
     }
 
     fn account(&self, name: &str, tier: Tier) {

@@ -1,0 +1,248 @@
+//! The board: every webhook in memory, what waits for it, and when it is its turn.
+//!
+//! It is made from the store at start and follows each change, so finding out whether a commit
+//! concerns a webhook costs no read. One attempt at a time holds a webhook, by a lease with a number:
+//! when its holder dies, the lease ends, and what the dead holder would still say is not believed.
+use std::collections::{BTreeSet, HashMap};
+use std::time::SystemTime;
+use workgraph_core::Gid;
+use workgraph_core::feed::{Said, said};
+use workgraph_core::graph::{Event, Fact};
+use workgraph_core::resources::resource;
+use workgraph_webhooks::hook::LEASE;
+use workgraph_webhooks::{Hook, Occurrence, Position, State};
+
+/// What filters see of a fact.
+pub(crate) fn occurrence<'e>(event: &'e Event, fact: &Fact, said: &Said) -> Occurrence<'e> {
+    Occurrence {
+        resource_type: resource(fact.ty).name,
+        resource_subtype: event.about(fact.gid).and_then(|a| a.subtype.as_deref()),
+        action: said.action,
+        field: said.change.map(|c| c.field),
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    hook: Hook,
+    /// The last commit that concerns it.
+    noted: u64,
+    /// Its place in the agenda.
+    due: SystemTime,
+    /// The number of the attempt that holds it, 0 for none.
+    lease: u64,
+    /// Where the store has it.
+    saved: u64,
+}
+
+impl Entry {
+    fn waiting(&self) -> bool {
+        self.noted > self.hook.state.position.seq
+    }
+}
+
+/// An attempt that was begun.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub(crate) hook: Hook,
+    pub(crate) waiting: bool,
+    pub(crate) lease: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    entries: HashMap<u64, Entry>,
+    /// Webhooks by what they watch.
+    on: HashMap<u64, Vec<u64>>,
+    /// Whose turn is when.
+    agenda: BTreeSet<(SystemTime, u64)>,
+    /// The last commit that was looked at.
+    pub(crate) scanned: u64,
+    leases: u64,
+}
+
+impl Board {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Adds webhooks, or puts others in their place. Those that begin before what was looked at last
+    /// are taken to have something waiting: an attempt finds out.
+    pub(crate) fn put(&mut self, hooks: Vec<Hook>) {
+        if self.entries.is_empty() {
+            let first = hooks.iter().map(|h| h.state.position.seq).min();
+            self.scanned = first.unwrap_or(self.scanned);
+        }
+        for hook in hooks {
+            self.remove(hook.id);
+            let seq = hook.state.position.seq;
+            let noted = if seq < self.scanned { self.scanned } else { 0 };
+            self.on.entry(hook.resource).or_default().push(hook.id);
+            let due = hook.due(noted > seq);
+            self.agenda.insert((due, hook.id));
+            let entry = Entry {
+                noted,
+                due,
+                lease: 0,
+                saved: seq,
+                hook,
+            };
+            self.entries.insert(entry.hook.id, entry);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, id: u64) {
+        let Some(entry) = self.entries.remove(&id) else {
+            return;
+        };
+        self.agenda.remove(&(entry.due, id));
+        if let Some(ids) = self.on.get_mut(&entry.hook.resource) {
+            ids.retain(|i| *i != id);
+            if ids.is_empty() {
+                self.on.remove(&entry.hook.resource);
+            }
+        }
+    }
+
+    /// Replaces the filters of a webhook.
+    pub(crate) fn filter(&mut self, hook: &Hook) {
+        if let Some(entry) = self.entries.get_mut(&hook.id) {
+            entry.hook.filters.clone_from(&hook.filters);
+        }
+    }
+
+    fn plan(&mut self, id: u64, due: SystemTime) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            self.agenda.remove(&(entry.due, id));
+            entry.due = due;
+            self.agenda.insert((due, id));
+        }
+    }
+
+    /// Notes whom a commit concerns.
+    pub(crate) fn note(&mut self, event: &Event) {
+        self.scanned = self.scanned.max(event.seq);
+        let named = event
+            .nodes
+            .iter()
+            .flat_map(|n| std::iter::once(n.gid).chain(n.within.iter().copied()));
+        let mut ids: Vec<u64> = named
+            .filter_map(|gid| self.on.get(&gid.get()))
+            .flatten()
+            .copied()
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            let Some(entry) = self.entries.get_mut(&id) else {
+                continue;
+            };
+            let at = Gid::new(entry.hook.resource);
+            let concerns = |fact: &Fact| {
+                let at = at.filter(|at| event.reaches(fact, *at));
+                at.and_then(|_| said(fact))
+                    .is_some_and(|said| entry.hook.wants(&occurrence(event, fact, &said)))
+            };
+            if event.seq <= entry.hook.state.position.seq || !event.facts.iter().any(concerns) {
+                continue;
+            }
+            if !entry.waiting() && entry.lease == 0 {
+                // Nothing before this commit concerned it.
+                let before = Position {
+                    seq: event.seq - 1,
+                    facts: 0,
+                };
+                entry.hook.state.position = entry.hook.state.position.max(before);
+            }
+            entry.noted = event.seq;
+            if entry.lease == 0 {
+                let due = entry.hook.due(true);
+                self.plan(id, due);
+            }
+        }
+    }
+
+    /// Begins an attempt for whoever's turn it is. Until the lease ends nobody else gets it.
+    pub(crate) fn take(&mut self, now: SystemTime) -> Option<Taken> {
+        let (due, id) = *self.agenda.first()?;
+        if due > now {
+            return None;
+        }
+        self.lease(id, now)
+    }
+
+    /// Begins an attempt for a webhook.
+    pub(crate) fn lease(&mut self, id: u64, now: SystemTime) -> Option<Taken> {
+        self.leases += 1;
+        let lease = self.leases;
+        let entry = self.entries.get_mut(&id)?;
+        entry.lease = lease;
+        let taken = Taken {
+            hook: entry.hook.clone(),
+            waiting: entry.waiting(),
+            lease,
+        };
+        self.plan(id, now + LEASE);
+        Some(taken)
+    }
+
+    /// Whether an attempt is under way.
+    pub(crate) fn is_leased(&self, id: u64, now: SystemTime) -> bool {
+        let entry = self.entries.get(&id);
+        entry.is_some_and(|e| e.lease != 0 && e.due > now)
+    }
+
+    /// Whether an attempt still holds its webhook.
+    pub(crate) fn holds(&self, taken: &Taken) -> bool {
+        let entry = self.entries.get(&taken.hook.id);
+        entry.is_some_and(|e| e.lease == taken.lease)
+    }
+
+    /// Ends an attempt. `saved`: the store has the state, too.
+    pub(crate) fn settle(&mut self, taken: &Taken, state: State, saved: bool) {
+        if !self.holds(taken) {
+            return;
+        }
+        let id = taken.hook.id;
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.lease = 0;
+            if saved {
+                entry.saved = state.position.seq;
+            }
+            entry.hook.state = state;
+            let due = entry.hook.due(entry.waiting());
+            self.plan(id, due);
+        }
+    }
+
+    /// When the next attempt is due.
+    pub(crate) fn next(&self) -> Option<SystemTime> {
+        self.agenda.first().map(|(due, _)| *due)
+    }
+
+    /// Webhooks for which nothing happened since the store heard of them last.
+    pub(crate) fn idle(&self) -> Vec<u64> {
+        let idle = |e: &&Entry| !e.waiting() && e.lease == 0 && e.saved < self.scanned;
+        let ids = self.entries.values().filter(idle).map(|e| e.hook.id);
+        ids.collect()
+    }
+
+    /// The store has these webhooks at a commit.
+    pub(crate) fn advanced(&mut self, ids: &[u64], seq: u64) {
+        for id in ids {
+            if let Some(entry) = self.entries.get_mut(id) {
+                entry.saved = entry.saved.max(seq);
+                let here = Position { seq, facts: 0 };
+                if entry.lease == 0 {
+                    entry.hook.state.position = entry.hook.state.position.max(here);
+                }
+            }
+        }
+    }
+
+    /// The commit up to which nobody needs the journal any more.
+    pub(crate) fn told(&self) -> u64 {
+        let saved = self.entries.values().map(|e| e.saved).min();
+        saved.unwrap_or(u64::MAX)
+    }
+}

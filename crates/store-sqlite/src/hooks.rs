@@ -1,0 +1,304 @@
+//! Webhooks and the log of their deliveries, in the same file and through the same writer.
+use crate::error::failed;
+use crate::rows::millis;
+use crate::session::Session;
+use crate::sql::Sql;
+use crate::store::SqliteStore;
+use async_trait::async_trait;
+use rusqlite::Row;
+use std::time::SystemTime;
+use workgraph_auth::StoreError as Refused;
+use workgraph_core::snapshot::Snapshot;
+use workgraph_core::time::Time;
+use workgraph_webhooks::{
+    Delivery, Filter, Hook, HookStore, Inserted, Limits, Position, State, StoreError,
+};
+
+fn text(filters: &[Filter]) -> String {
+    let all: serde_json::Value = filters.iter().map(Filter::json).collect();
+    all.to_string()
+}
+
+fn filters(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<Filter>> {
+    let text = row.get_ref(at)?.as_str()?;
+    let value = serde_json::from_str(text).unwrap_or_default();
+    Filter::read_all(&value).map_err(|why| {
+        rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, why.into())
+    })
+}
+
+fn time(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<SystemTime>> {
+    let ms: Option<i64> = row.get(at)?;
+    Ok(ms.map(|ms| Time::from_millis(ms).to_system()))
+}
+
+/// Numbers are kept as SQLite has them: gids and sequence numbers are far below its end.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(at)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, number))
+}
+
+fn maybe(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
+    match row.get_ref(at)? {
+        rusqlite::types::ValueRef::Null => Ok(None),
+        _ => unsigned(row, at).map(Some),
+    }
+}
+
+fn hook(row: &Row<'_>) -> rusqlite::Result<Hook> {
+    Ok(Hook {
+        id: unsigned(row, 0)?,
+        user: unsigned(row, 1)?,
+        app: maybe(row, 2)?,
+        service: maybe(row, 3)?,
+        workspace: unsigned(row, 4)?,
+        resource: unsigned(row, 5)?,
+        kind: row.get(6)?,
+        target: row.get(7)?,
+        secret: row.get(8)?,
+        filters: filters(row, 9)?,
+        created_at: time(row, 10)?.unwrap_or(SystemTime::UNIX_EPOCH),
+        state: State {
+            position: Position {
+                seq: unsigned(row, 11)?,
+                facts: row.get(12)?,
+            },
+            last_success_at: time(row, 13)?,
+            last_failure_at: time(row, 14)?,
+            last_failure_content: row.get(15)?,
+            retries: row.get(16)?,
+            next_attempt_at: time(row, 17)?,
+            failing_since: time(row, 18)?,
+        },
+    })
+}
+
+fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
+    Ok(Delivery {
+        id: unsigned(row, 0)?,
+        hook: unsigned(row, 1)?,
+        at: time(row, 2)?.unwrap_or(SystemTime::UNIX_EPOCH),
+        from: Position {
+            seq: unsigned(row, 3)?,
+            facts: row.get(4)?,
+        },
+        to: Position {
+            seq: unsigned(row, 5)?,
+            facts: row.get(6)?,
+        },
+        events: row.get(7)?,
+        attempt: row.get(8)?,
+        status: row.get(9)?,
+        error: row.get(10)?,
+    })
+}
+
+fn broken(error: impl std::fmt::Display) -> StoreError {
+    StoreError(error.to_string())
+}
+
+fn refused(error: rusqlite::Error) -> Refused {
+    Refused::Unavailable(error.to_string())
+}
+
+impl SqliteStore {
+    fn hooks(
+        &self,
+        sql: Sql,
+        params: impl rusqlite::Params + Clone,
+    ) -> Result<Vec<Hook>, StoreError> {
+        let read = |session: &mut Session<'_>| {
+            let mut all = Vec::new();
+            let each = |row: &Row<'_>| hook(row).map(|h| all.push(h));
+            session.each(sql, params.clone(), each).map_err(failed)?;
+            Ok(all)
+        };
+        self.readers.read(read).map_err(broken)
+    }
+
+    /// Does some work on webhooks in a transaction.
+    async fn on_hooks<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Session<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let work = move |session: &mut Session<'_>| work(session).map_err(refused);
+        self.writer.work(work).await.map_err(broken)
+    }
+}
+
+fn count(
+    session: &mut Session<'_>,
+    sql: Sql,
+    params: impl rusqlite::Params,
+) -> rusqlite::Result<u64> {
+    let found = session.one(sql, params, |row| unsigned(row, 0))?;
+    Ok(found.unwrap_or(0))
+}
+
+/// How many rows of the log are dropped at once.
+const ROUND: i64 = 1_000;
+
+#[async_trait]
+impl HookStore for SqliteStore {
+    async fn insert(&self, hook: Hook, limits: Limits) -> Result<Inserted, StoreError> {
+        let work = move |session: &mut Session<'_>| {
+            let on_resource = count(session, Sql::CountHooksOn, [signed(hook.resource)]);
+            if on_resource.map_err(refused)? >= limits.per_resource {
+                return Ok(Inserted::ResourceFull);
+            }
+            let owner = (signed(hook.user), hook.app.map(signed));
+            if count(session, Sql::CountHooksOf, owner).map_err(refused)? >= limits.per_owner {
+                return Ok(Inserted::OwnerFull);
+            }
+            let seq = session.seq();
+            let mut hook = hook.clone();
+            hook.state.position = Position {
+                seq: seq.map_err(|e| Refused::Unavailable(e.to_string()))?,
+                facts: 0,
+            };
+            let params = rusqlite::params![
+                signed(hook.id),
+                signed(hook.user),
+                hook.app.map(signed),
+                hook.service.map(signed),
+                signed(hook.workspace),
+                signed(hook.resource),
+                hook.kind,
+                hook.target,
+                hook.secret,
+                text(&hook.filters),
+                millis(hook.created_at),
+                signed(hook.state.position.seq),
+                hook.state.last_success_at.map(millis),
+            ];
+            session.run(Sql::InsertHook, params).map_err(refused)?;
+            Ok(Inserted::Done(Box::new(hook)))
+        };
+        self.writer.work(work).await.map_err(broken)
+    }
+
+    async fn all(&self) -> Result<Vec<Hook>, StoreError> {
+        self.hooks(Sql::Hooks, [])
+    }
+
+    async fn get(&self, id: u64) -> Result<Option<Hook>, StoreError> {
+        Ok(self.hooks(Sql::Hook, [signed(id)])?.pop())
+    }
+
+    async fn list(
+        &self,
+        owner: (u64, Option<u64>),
+        workspace: u64,
+        resource: Option<u64>,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Hook>, StoreError> {
+        let params = (
+            signed(owner.0),
+            owner.1.map(signed),
+            signed(workspace),
+            signed(after),
+            resource.map(signed),
+            signed(limit as u64),
+        );
+        self.hooks(Sql::HooksOf, params)
+    }
+
+    async fn set_filters(&self, id: u64, filters: Vec<Filter>) -> Result<bool, StoreError> {
+        let text = text(&filters);
+        self.on_hooks(move |session| {
+            let changed = session.run(Sql::SetFilters, (signed(id), &text))?;
+            Ok(changed > 0)
+        })
+        .await
+    }
+
+    async fn remove(&self, id: u64) -> Result<bool, StoreError> {
+        self.on_hooks(move |session| {
+            session.run(Sql::DropDeliveries, [signed(id)])?;
+            Ok(session.run(Sql::DropHook, [signed(id)])? > 0)
+        })
+        .await
+    }
+
+    async fn settle(
+        &self,
+        id: u64,
+        state: State,
+        delivery: Option<Delivery>,
+    ) -> Result<bool, StoreError> {
+        self.on_hooks(move |session| {
+            let params = rusqlite::params![
+                signed(id),
+                signed(state.position.seq),
+                state.position.facts,
+                state.last_success_at.map(millis),
+                state.last_failure_at.map(millis),
+                state.last_failure_content,
+                state.retries,
+                state.next_attempt_at.map(millis),
+                state.failing_since.map(millis),
+            ];
+            if session.run(Sql::SettleHook, params)? == 0 {
+                return Ok(false);
+            }
+            if let Some(line) = &delivery {
+                let params = rusqlite::params![
+                    signed(id),
+                    millis(line.at),
+                    signed(line.from.seq),
+                    line.from.facts,
+                    signed(line.to.seq),
+                    line.to.facts,
+                    line.events,
+                    line.attempt,
+                    line.status,
+                    line.error,
+                ];
+                session.run(Sql::InsertDelivery, params)?;
+            }
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn advance(&self, ids: Vec<u64>, seq: u64) -> Result<(), StoreError> {
+        self.on_hooks(move |session| {
+            for id in &ids {
+                session.run(Sql::AdvanceHook, (signed(*id), signed(seq)))?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn deliveries(&self, id: u64, limit: usize) -> Result<Vec<Delivery>, StoreError> {
+        let params = (signed(id), signed(limit as u64));
+        let read = |session: &mut Session<'_>| {
+            let mut all = Vec::new();
+            let each = |row: &Row<'_>| delivery(row).map(|d| all.push(d));
+            session
+                .each(Sql::Deliveries, params, each)
+                .map_err(failed)?;
+            Ok(all)
+        };
+        self.readers.read(read).map_err(broken)
+    }
+
+    async fn sweep(&self, before: SystemTime) -> Result<u64, StoreError> {
+        let mut gone = 0;
+        loop {
+            let round = self
+                .on_hooks(move |session| session.run(Sql::SweepDeliveries, (millis(before), ROUND)))
+                .await? as u64;
+            gone += round;
+            if round < ROUND as u64 {
+                return Ok(gone);
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+pub mod address;
+pub mod filter;
+pub mod hook;
+pub mod port;
+pub mod sign;
+pub mod target;
+
+pub use address::Policy;
+pub use filter::{Filter, Occurrence};
+pub use hook::{Hook, Position, State};
+pub use port::{
+    Attempt, Deliver, Delivery, Failed, HookStore, Inserted, Limits, Replied, StoreError,
+};
+pub use target::{Host, Target};

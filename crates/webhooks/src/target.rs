@@ -1,0 +1,268 @@
+//! Targets: the addresses of receivers, as they may be written.
+use crate::address::Policy;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// The longest target, in bytes.
+pub const TARGET_MAX: usize = 1024;
+
+/// A host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Host {
+    /// An address.
+    Ip(IpAddr),
+    /// A name, in lower case.
+    Name(String),
+}
+
+/// A parsed target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// With TLS.
+    pub https: bool,
+    /// The host.
+    pub host: Host,
+    /// The port.
+    pub port: u16,
+    /// Path and query, as they are sent.
+    pub path: String,
+}
+
+/// Why a target is not one. `Display` is the message for the client.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// Not a URL that can be called.
+    Malformed,
+    /// http, where only https is allowed.
+    Plain,
+    /// A port that is neither 443 nor above 1023 (80 for http).
+    Port,
+    /// An address that is not public.
+    Address,
+    /// A name that never leads to a public address.
+    Local,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => {
+                "Not a URL that events can be sent to; it must be https://host/path without user and fragment"
+            }
+            Self::Plain => "Not allowed; it must begin with https://",
+            Self::Port => "Not allowed; the port must be 443 or above 1023",
+            Self::Address | Self::Local => "not allowed; it must lead to a public address",
+        })
+    }
+}
+impl std::error::Error for Refused {}
+
+impl Target {
+    /// Reads a target and checks what can be checked without a resolver.
+    ///
+    /// # Errors
+    /// When it is no URL, or leads where nothing may be sent.
+    pub fn read(text: &str, policy: &Policy) -> Result<Self, Refused> {
+        let target = Self::parse(text).ok_or(Refused::Malformed)?;
+        let loopback = match &target.host {
+            Host::Ip(ip) => {
+                if !policy.allows(SocketAddr::new(*ip, target.port)) {
+                    return Err(Refused::Address);
+                }
+                ip.to_canonical().is_loopback()
+            }
+            Host::Name(name) => {
+                let local = is_local(name);
+                if local && !(policy.loopback && name.ends_with("localhost")) {
+                    return Err(Refused::Local);
+                }
+                local
+            }
+        };
+        if !target.https && !loopback && !policy.plain_http {
+            return Err(Refused::Plain);
+        }
+        let usual = target.port == if target.https { 443 } else { 80 };
+        if !usual && target.port < 1024 {
+            return Err(Refused::Port);
+        }
+        Ok(target)
+    }
+
+    /// Reads `http(s)://host[:port][/path][?query]`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > TARGET_MAX || !text.bytes().all(|b| b.is_ascii_graphic()) {
+            return None;
+        }
+        let (scheme, rest) = text.split_once("://")?;
+        let https = match scheme.to_ascii_lowercase().as_str() {
+            "https" => true,
+            "http" => false,
+            _ => return None,
+        };
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        if text.contains(['#', '\\', '"', '<', '>', '^', '`', '{', '|', '}'])
+            || authority.contains('@')
+        {
+            return None;
+        }
+        let (host, port) = match authority.strip_prefix('[') {
+            Some(rest) => {
+                let (host, port) = rest.split_once(']')?;
+                let ip: Ipv6Addr = host.parse().ok()?;
+                (Host::Ip(ip.into()), port)
+            }
+            None => {
+                let at = authority.find(':').unwrap_or(authority.len());
+                let (host, port) = authority.split_at(at);
+                (name(host)?, port)
+            }
+        };
+        let port = match port.strip_prefix(':') {
+            None if port.is_empty() => {
+                if https {
+                    443
+                } else {
+                    80
+                }
+            }
+            Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok()?,
+            _ => return None,
+        };
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        (port > 0).then(|| Self {
+            https,
+            host,
+            port,
+            path: format!("{slash}{path}"),
+        })
+    }
+
+    /// The value of `Host`.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let host = match &self.host {
+            Host::Ip(IpAddr::V6(ip)) => format!("[{ip}]"),
+            Host::Ip(ip) => ip.to_string(),
+            Host::Name(name) => name.clone(),
+        };
+        if self.port == if self.https { 443 } else { 80 } {
+            host
+        } else {
+            format!("{host}:{}", self.port)
+        }
+    }
+}
+
+/// A host that is not in brackets. What looks like a number somehow is an address or nothing:
+/// resolvers read `0x7f.1` and `2130706433` as addresses, too.
+fn name(text: &str) -> Option<Host> {
+    if let Ok(ip) = text.parse::<Ipv4Addr>() {
+        return Some(Host::Ip(ip.into()));
+    }
+    let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+    let last = name.rsplit('.').next().unwrap_or("");
+    let number = last.bytes().all(|b| b.is_ascii_digit()) || last.starts_with("0x");
+    let label = |l: &str| {
+        (1..=63).contains(&l.len())
+            && l.bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    };
+    let plain = name.len() <= 253 && name.split('.').all(label);
+    (plain && !number).then_some(Host::Name(name))
+}
+
+/// Names that lead nowhere public: RFC 6761, RFC 6762, and what networks use inside.
+fn is_local(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or("");
+    matches!(
+        last,
+        "localhost" | "local" | "internal" | "localdomain" | "lan" | "intranet"
+    ) || !name.contains('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Target, Refused> {
+        Target::read(text, &Policy::default())
+    }
+
+    #[test]
+    fn targets_are_urls_of_public_hosts() {
+        let target = read("HTTPS://Hooks.Example.COM:8443/in?x=1").unwrap();
+        assert_eq!(target.authority(), "hooks.example.com:8443");
+        assert_eq!((target.path.as_str(), target.https), ("/in?x=1", true));
+        assert_eq!(read("https://a.test").unwrap().path, "/");
+        assert_eq!(read("https://a.test?q").unwrap().path, "/?q");
+        assert_eq!(
+            read("https://[2606:4700::1111]/").unwrap().authority(),
+            "[2606:4700::1111]"
+        );
+        for (bad, why) in [
+            ("", Refused::Malformed),
+            ("a.test/x", Refused::Malformed),
+            ("ftp://a.test/", Refused::Malformed),
+            ("https:///x", Refused::Malformed),
+            ("https://u:p@a.test/", Refused::Malformed),
+            ("https://a.test/#x", Refused::Malformed),
+            ("https://a.test:0/", Refused::Malformed),
+            ("https://a.test:99999/", Refused::Malformed),
+            ("https://a.test:+443/", Refused::Malformed),
+            ("https://a b.test/", Refused::Malformed),
+            ("https://a.test/\r\nX: y", Refused::Malformed),
+            ("https://a.test\\@b.test/", Refused::Malformed),
+            ("https://[::1", Refused::Malformed),
+            ("https://[fe80::1%25eth0]/", Refused::Malformed),
+            ("https://2130706433/", Refused::Malformed),
+            ("https://0x7f000001/", Refused::Malformed),
+            ("https://127.1/", Refused::Malformed),
+            ("https://0177.0.0.1/", Refused::Malformed),
+            ("https://1.2.3.4.5/", Refused::Malformed),
+            ("http://a.test/", Refused::Plain),
+            ("https://a.test:22/", Refused::Port),
+            ("https://a.test:80/", Refused::Port),
+            ("http://127.0.0.1:8080/", Refused::Address),
+            ("https://[::ffff:10.0.0.1]/", Refused::Address),
+            ("https://169.254.169.254/latest/meta-data", Refused::Address),
+            ("https://localhost:8443/", Refused::Local),
+            ("https://a.localhost/", Refused::Local),
+            ("https://localhost./", Refused::Local),
+            ("https://printer.local/", Refused::Local),
+            ("https://metadata.google.internal/", Refused::Local),
+            ("https://intranet/", Refused::Local),
+        ] {
+            assert_eq!(read(bad), Err(why), "{bad}");
+        }
+        assert_eq!(
+            Target::parse(&format!("https://a.test/{}", "x".repeat(1024))),
+            None
+        );
+    }
+
+    #[test]
+    fn loopback_with_http_needs_its_setting() {
+        let policy = Policy {
+            loopback: true,
+            ..Policy::default()
+        };
+        for good in [
+            "http://127.0.0.1:9000/echo/a",
+            "http://[::1]:9000/",
+            "http://localhost:9000/",
+        ] {
+            assert!(Target::read(good, &policy).is_ok(), "{good}");
+        }
+        assert_eq!(
+            Target::read("http://10.0.0.1:9000/", &policy),
+            Err(Refused::Address)
+        );
+        assert_eq!(
+            Target::read("http://a.test:9000/", &policy),
+            Err(Refused::Plain)
+        );
+    }
+}
