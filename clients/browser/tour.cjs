@@ -45,8 +45,8 @@ async function post(where, fields) {
   return { status: response.status, body: await response.json() };
 }
 
-async function api(token) {
-  const response = await fetch(`${BASE}/api/1.0/users/me`, { headers: { authorization: `Bearer ${token}` } });
+async function api(token, where = "/users/me") {
+  const response = await fetch(`${BASE}/api/1.0${where}`, { headers: { authorization: `Bearer ${token}` } });
   await response.arrayBuffer();
   return response.status;
 }
@@ -290,6 +290,22 @@ class Tour {
     await this.audit("apps");
   }
 
+  async installed(tokens) {
+    const { page } = this;
+    this.step("an admin switches an app off in the workspace, and on");
+    await this.open("/-/console/workspace_apps");
+    await this.audit("workspace-apps");
+    const action = await page.attribute('form[action^="/-/console/workspace_apps/"]', "action");
+    const there = `/users?workspace=${action.split("/")[4]}`;
+    assert.equal(await api(tokens.access_token, there), 200);
+    await page.go('button[aria-label^="Switch off Planner Two"]');
+    await this.says(/The app is switched off/);
+    assert.equal(await api(tokens.access_token, there), 401);
+    await page.go('button[aria-label^="Switch on Planner Two"]');
+    await this.says(/The app is switched on/);
+    assert.equal(await api(tokens.access_token, there), 200);
+  }
+
   async disconnect(tokens) {
     const { page } = this;
     this.step("a connected app is disconnected and has no access from then on");
@@ -365,6 +381,7 @@ class Tour {
     await this.outOfBand(native);
     client = await this.reset(client, tokens);
     await this.change(client);
+    await this.installed(tokens);
     await this.disconnect(tokens);
     await this.token();
     await this.service();

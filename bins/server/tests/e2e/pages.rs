@@ -235,6 +235,7 @@ fn every_html_route_has_its_headers() {
         "/-/console/apps/1".to_owned(),
         "/-/console/tokens".to_owned(),
         "/-/console/service_accounts".to_owned(),
+        "/-/console/workspace_apps".to_owned(),
         "/-/console/secret".to_owned(),
         "/-/console".to_owned(),
         authorize(&app, redirect, challenge),

@@ -8,6 +8,7 @@ mod apps;
 mod connected;
 mod drawer;
 mod form;
+mod installed;
 mod services;
 mod tokens;
 
@@ -154,6 +155,7 @@ impl Console<'_> {
             (Part::Apps, [app]) => self.app(&scene, app).await?,
             (Part::Tokens, []) => self.tokens(&scene, now).await?,
             (Part::Services, []) => self.services(&scene, now).await?,
+            (Part::Installed, []) => self.installed(&scene).await?,
             _ => Answer::not_found(),
         }))
     }
@@ -193,6 +195,9 @@ impl Console<'_> {
             (Part::Services, [place, account, id, "revoke"]) => {
                 self.revoke_service_token(&scene, place, account, id, fresh.now)
                     .await?
+            }
+            (Part::Installed, [place, app]) => {
+                self.switch_installed(&scene, place, app, form).await?
             }
             _ => Answer::not_found(),
         };
@@ -242,6 +247,7 @@ enum Part {
     Apps,
     Tokens,
     Services,
+    Installed,
 }
 
 /// The part of the console that a path is in, and the segments below.
@@ -251,6 +257,7 @@ fn spot(path: &str) -> Option<(Part, Vec<&str>)> {
         (paths::APPS, Part::Apps),
         (paths::TOKENS, Part::Tokens),
         (paths::SERVICES, Part::Services),
+        (paths::INSTALLED, Part::Installed),
     ];
     let (below, part) = parts.into_iter().find_map(|(at, part)| {
         let below = path.strip_prefix(at)?;

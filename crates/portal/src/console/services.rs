@@ -10,7 +10,7 @@ use crate::pages::{Page, Problem, Service, ServiceForm, ServicePlace, Services, 
 
 impl Scene<'_> {
     /// The workspace of this number, if the visitor administers it.
-    fn administers(&self, workspace: &str) -> Option<&Seat> {
+    pub(super) fn administers(&self, workspace: &str) -> Option<&Seat> {
         let id = number(workspace)?;
         self.seats
             .iter()

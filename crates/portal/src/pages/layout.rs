@@ -99,14 +99,21 @@ pub(super) enum Section {
     Tokens,
     /// Service accounts.
     Services,
+    /// Apps of the workspaces that the user administers.
+    Installed,
 }
 
 impl Section {
-    const ALL: [(Self, &'static str, &'static str); 4] = [
+    const fn is_for_admins(self) -> bool {
+        matches!(self, Self::Services | Self::Installed)
+    }
+
+    const ALL: [(Self, &'static str, &'static str); 5] = [
         (Self::Connected, paths::CONNECTED, "Connected apps"),
         (Self::Apps, paths::APPS, "My apps"),
         (Self::Tokens, paths::TOKENS, "Access tokens"),
         (Self::Services, paths::SERVICES, "Service accounts"),
+        (Self::Installed, paths::INSTALLED, "Workspace apps"),
     ];
 }
 
@@ -161,7 +168,7 @@ pub(super) fn console(
                 nav aria-label="Console" {
                     ul {
                         @for (this, path, name) in Section::ALL {
-                            @if this != Section::Services || frame.who.admin {
+                            @if frame.who.admin || !this.is_for_admins() {
                                 li { a href=(path) aria-current=[(Some(this) == section).then_some("page")] { (name) } }
                             }
                         }

@@ -7,6 +7,7 @@ mod apps;
 mod connected;
 mod consent;
 mod form;
+mod installed;
 mod layout;
 pub mod paths;
 mod services;
@@ -18,6 +19,7 @@ pub use apps::{AppForm, AppPage, AppRow, AppValues, Apps, Place, SecretPage, Use
 pub use connected::{Connected, Connection};
 pub use consent::{Consent, FormPost, OutOfBand, Wish};
 pub use form::Problem;
+pub use installed::{Installed, InstalledApps, InstalledPlace};
 pub use layout::{Failure, Frame, Page, Who};
 pub use services::{Service, ServiceForm, ServicePlace, Services};
 pub use tokens::{LIFETIMES, TokenForm, TokenRow, Tokens};

@@ -16,5 +16,8 @@ pub const TOKENS: &str = "/-/console/tokens";
 /// Service accounts. `{SERVICES}/{workspace}/{account}/tokens` and
 /// `{SERVICES}/{workspace}/{account}/{token}/revoke` take a POST.
 pub const SERVICES: &str = "/-/console/service_accounts";
+/// The apps that can be used in the workspaces that a user administers.
+/// `{INSTALLED}/{workspace}/{app}` takes a POST.
+pub const INSTALLED: &str = "/-/console/workspace_apps";
 /// The page that shows a new secret, once.
 pub const SECRET: &str = "/-/console/secret";

@@ -221,6 +221,7 @@ fn forms_are_guarded() {
         "/-/console/service_accounts/7/1/tokens".to_owned(),
         "/-/console/service_accounts/7/1/1/revoke".to_owned(),
         "/-/connected_apps/1/revoke".to_owned(),
+        format!("/-/console/workspace_apps/7/{}", app.id),
     ];
     for path in &paths {
         for guard in [
@@ -299,4 +300,45 @@ fn an_app_is_disconnected_by_its_user() {
             .unwrap()
             .is_none()
     );
+}
+
+/// B18. Who administers a workspace switches an app off there, and nobody else does.
+#[test]
+fn admins_switch_apps_off_in_their_workspaces() {
+    let desk = Desk::new();
+    let (ada, bob) = (desk.browser(ADA), desk.browser(BOB));
+    // Bob's app, for his workspace; then for Ada's too, as if he had been there.
+    desk.secret(
+        &bob,
+        "/-/console/apps/new",
+        &APP.replace("workspace=7", "workspace=8"),
+    );
+    let before = only(&desk, BOB);
+    let path = format!("/-/console/workspace_apps/7/{}", before.id);
+    html(&desk.post(&ada, &path, "state=off"), 404);
+    let shared = App {
+        distribution: vec![7, 8],
+        ..before.clone()
+    };
+    block_on(desk.store.put_app(shared, Some(&before))).unwrap();
+    let page = html(&desk.get(&ada, "/-/console/workspace_apps"), 200);
+    assert!(page.contains("Planner") && page.contains("Acme") && !page.contains("Example Ltd"));
+    let to = leads(&desk.post(&ada, &path, "state=off"));
+    assert!(html(&desk.get(&ada, &to), 200).contains("Switched off"));
+    let app = only(&desk, BOB);
+    assert!(!app.works_in(7) && app.works_in(8));
+    leads(&desk.post(&ada, &path, "state=off"));
+    assert_eq!(only(&desk, BOB).disabled_in, [7]);
+    // Its owner sees it, and cannot undo it.
+    let page = html(&desk.get(&bob, &format!("/-/console/apps/{}", app.id)), 200);
+    assert!(page.contains("switched this app off"));
+    html(&desk.post(&bob, &path, "state=on"), 404);
+    html(&desk.get(&bob, "/-/console/workspace_apps"), 404);
+    html(
+        &desk.post(&ada, &path.replace("/7/", "/8/"), "state=off"),
+        404,
+    );
+    html(&desk.post(&ada, &path, "state=half"), 404);
+    leads(&desk.post(&ada, &path, "state=on"));
+    assert!(only(&desk, BOB).works_in(7));
 }

@@ -5,8 +5,9 @@ use workgraph_auth::scope::SCOPES;
 use workgraph_auth::{Registered, ScopeSet};
 use workgraph_portal::pages::{
     AppForm, AppPage, AppRow, AppValues, Apps, Connected, Connection, Consent, Failure, FormPost,
-    Frame, Leave, OutOfBand, Page, Place, Problem, SecretPage, Service, ServiceForm, ServicePlace,
-    Services, SignIn, TokenForm, TokenRow, Tokens, Use, Who, Wish,
+    Frame, Installed, InstalledApps, InstalledPlace, Leave, OutOfBand, Page, Place, Problem,
+    SecretPage, Service, ServiceForm, ServicePlace, Services, SignIn, TokenForm, TokenRow, Tokens,
+    Use, Who, Wish,
 };
 
 const CSRF: &str = "c4PUxbp1Fh4Hnd0pRKzjJUP9Vx3XNn8Ebv3Nw9w5c2g";
@@ -106,6 +107,16 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         places: &places,
         problems,
         loopback: true,
+    };
+    let installed = |id, off| Installed {
+        id,
+        name: own(text),
+        scopes: if off {
+            Registered::Full
+        } else {
+            Registered::Only(some)
+        },
+        off,
     };
     let tokens = [
         token(1, text, ScopeSet::full()),
@@ -332,6 +343,25 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
                     workspace: 2,
                 },
                 problems: &service_wrong,
+            }
+            .page(),
+        ),
+        (
+            "installed",
+            InstalledApps {
+                frame,
+                places: &[
+                    InstalledPlace {
+                        id: 1,
+                        name: own(text),
+                        apps: vec![installed(3, false), installed(4, true)],
+                    },
+                    InstalledPlace {
+                        id: 2,
+                        name: own("Example Ltd"),
+                        apps: vec![],
+                    },
+                ],
             }
             .page(),
         ),
