@@ -290,18 +290,19 @@ class Tour {
     await this.audit("apps");
   }
 
-  async installed(tokens) {
+  async installed(client, tokens) {
     const { page } = this;
     this.step("an admin switches an app off in the workspace, and on");
     await this.open("/-/console/workspace_apps");
     await this.audit("workspace-apps");
-    const action = await page.attribute('form[action^="/-/console/workspace_apps/"]', "action");
+    const form = `form[action^="/-/console/workspace_apps/"][action$="/${client.id}"]`;
+    const action = await page.attribute(form, "action");
     const there = `/users?workspace=${action.split("/")[4]}`;
     assert.equal(await api(tokens.access_token, there), 200);
-    await page.go('button[aria-label^="Switch off Planner Two"]');
+    await page.go(`${form} button`);
     await this.says(/The app is switched off/);
     assert.equal(await api(tokens.access_token, there), 401);
-    await page.go('button[aria-label^="Switch on Planner Two"]');
+    await page.go(`${form} button`);
     await this.says(/The app is switched on/);
     assert.equal(await api(tokens.access_token, there), 200);
   }
@@ -381,7 +382,7 @@ class Tour {
     await this.outOfBand(native);
     client = await this.reset(client, tokens);
     await this.change(client);
-    await this.installed(tokens);
+    await this.installed(client, tokens);
     await this.disconnect(tokens);
     await this.token();
     await this.service();
