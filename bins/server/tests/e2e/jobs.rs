@@ -1,0 +1,148 @@
+//! Kills the server with SIGKILL while a job copies a project, again and again.
+//!
+//! The promise: the job goes on where its last checkpoint ended, so in the end the copy is the
+//! original, without gaps and without doubles. `WORKGRAPH_KILL_POINTS` sets how often it is killed
+//! in a job, `WORKGRAPH_KILL_SEED` when.
+use crate::common::{Folder, Seeded, Server, WIDE, clock, pause, run};
+use serde_json::{Value, json};
+use std::io::Write as _;
+
+/// Tasks of the project, half of them with two subtasks: a job of about ten steps.
+const TASKS: usize = 400;
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().map_or(default, |v| {
+        v.parse()
+            .unwrap_or_else(|_| panic!("{name}: not a number: {v}"))
+    })
+}
+
+/// Carries out actions, ten to a batch; the gids of what they made.
+fn batch(server: &Server, actions: &[Value]) -> Vec<String> {
+    let mut made = Vec::new();
+    for ten in actions.chunks(10) {
+        let body = json!({"data": {"actions": ten}});
+        for outcome in server
+            .data("POST", "/batch", Some(&body))
+            .as_array()
+            .unwrap()
+        {
+            assert_eq!(outcome["status_code"], 201, "{outcome}");
+            made.push(outcome["body"]["data"]["gid"].as_str().unwrap().to_owned());
+        }
+    }
+    made
+}
+
+fn plant(server: &Server) -> String {
+    let project = server.project("Forest");
+    let task = |n: usize| {
+        json!({"relative_path": "/tasks", "method": "post",
+        "data": {"name": format!("tree {n}"), "projects": [project]}})
+    };
+    let trees = batch(server, &(0..TASKS).map(task).collect::<Vec<_>>());
+    let branches = trees.iter().step_by(2).flat_map(|tree| {
+        ["left", "right"].map(|side| {
+            json!({"relative_path": format!("/tasks/{tree}/subtasks"), "method": "post",
+                "data": {"name": format!("{side} of {tree}")}})
+        })
+    });
+    batch(server, &branches.collect::<Vec<_>>());
+    project
+}
+
+/// The names of the tasks in order, each with those of its subtasks. Creates of one batch are in no
+/// order, so that of the original is what counts.
+fn lines(server: &Server, project: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut path = format!("/projects/{project}/tasks?limit=100&opt_fields=name,num_subtasks");
+    loop {
+        let page = server.ask("GET", &path, None).json();
+        for task in page["data"].as_array().unwrap() {
+            let mut line = task["name"].as_str().unwrap().to_owned();
+            if task["num_subtasks"] != 0 {
+                let below = format!("/tasks/{}/subtasks", task["gid"].as_str().unwrap());
+                for sub in server.data("GET", &below, None).as_array().unwrap() {
+                    line.push_str(&format!(" + {}", sub["name"].as_str().unwrap()));
+                }
+            }
+            out.push(line);
+        }
+        match page["next_page"]["path"].as_str() {
+            Some(next) => next.clone_into(&mut path),
+            None => return out,
+        }
+    }
+}
+
+fn duplicate(server: &Server, project: &str) -> (String, String) {
+    let body = json!({"data": {"name": "Copy", "include": "task_subtasks,task_dependencies"}});
+    let path = format!("/projects/{project}/duplicate");
+    let job = server.data("POST", &path, Some(&body));
+    let gid = |v: &Value| v["gid"].as_str().unwrap().to_owned();
+    (gid(&job), gid(&job["new_project"]))
+}
+
+fn status(server: &Server, job: &str) -> String {
+    let job = server.data("GET", &format!("/jobs/{job}"), None);
+    job["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_job_survives_sigkill_without_gaps_and_without_doubles() {
+    let seed = setting("WORKGRAPH_KILL_SEED", 1);
+    let points = usize::try_from(setting("WORKGRAPH_KILL_POINTS", 12)).unwrap();
+    let folder = Folder::new("jobs");
+    let mut server = Server::start(&folder, WIDE);
+    let project = plant(&server);
+    let original = lines(&server, &project);
+    assert_eq!(original.len(), TASKS);
+    let (began, mut random) = (clock(), Seeded(seed));
+    let (mut kills, mut inside, mut jobs) = (0, 0, 0);
+    while inside < points {
+        let (job, copy) = duplicate(&server, &project);
+        jobs += 1;
+        loop {
+            pause(random.below(60) as u64);
+            server.kill();
+            kills += 1;
+            server = Server::start(&folder, WIDE);
+            let now = status(&server, &job);
+            assert_ne!(now, "failed", "seed {seed}, kill {kills}");
+            if now == "succeeded" {
+                break;
+            }
+            inside += 1;
+            // Sooner or later it must be let go on.
+            if random.below(4) == 0 {
+                break;
+            }
+        }
+        for _ in 0..2_000 {
+            if status(&server, &job) == "succeeded" {
+                break;
+            }
+            pause(10);
+        }
+        assert_eq!(
+            status(&server, &job),
+            "succeeded",
+            "seed {seed}, kill {kills}"
+        );
+        assert_eq!(lines(&server, &copy), original, "seed {seed}, kill {kills}");
+        server.data("DELETE", &format!("/projects/{copy}"), None);
+    }
+    let check = run_check(&folder, &mut server);
+    assert!(check, "seed {seed}: the store is sound in the end");
+    // Not through a macro, whose output would only be seen of a failed test.
+    let _shown = writeln!(
+        std::io::stderr(),
+        "seed {seed}: {kills} kills, {inside} of them inside of a job; {jobs} jobs, 0 gaps, 0 doubles; {:.1} s",
+        began.elapsed().as_secs_f64(),
+    );
+}
+
+fn run_check(folder: &Folder, server: &mut Server) -> bool {
+    assert_eq!(server.stop(), Some(0));
+    run(folder, &["check"]).status.success()
+}
