@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::child::Server;
 use crate::commits::{self, Grain};
+use crate::finding::{self, Bare, Find};
 use crate::graph::{self, Graph, NESTED};
 use crate::http::{self, Client};
 use crate::loadgen::{Make, Rng};
@@ -19,7 +20,8 @@ use crate::sqlite::{Scratch, Shape};
 use crate::{Result, RunArgs, clock, procfs};
 
 /// Limits far above any load, so the limiter works on every request and refuses none.
-const SERVER_ENV: [(&str, &str); 5] = [
+const SERVER_ENV: [(&str, &str); 6] = [
+    ("WORKGRAPH_LIMITS_SEARCH", "1000000000"),
     ("WORKGRAPH_LIMITS_COST", "off"),
     ("WORKGRAPH_LIMITS_STANDARD_PAID", "1000000000"),
     ("WORKGRAPH_LIMITS_CONCURRENT_READS", "10000"),
@@ -48,6 +50,7 @@ enum Job {
     SqlitePage(Arc<Make>),
     Depth(Arc<Make>, Arc<Make>),
     Create(Arc<Make>, Grain),
+    Find(Arc<Make>, Find, Bare),
 }
 
 /// A started server with the graph in it.
@@ -197,6 +200,10 @@ impl<'a> Bench<'a> {
                 let granted = Granted::get(&self.client, &self.data)?;
                 return Ok(Job::Create(granted.refreshes(), Grain::Row));
             }
+            "search-text" => return self.find(Find::Text),
+            "search-assigned" => return self.find(Find::Assigned),
+            "search-field" => return self.find(Find::Field),
+            "typeahead" => return self.find(Find::Typeahead),
             "create-one-row" => return Ok(Job::Create(Arc::clone(&self.graph.create), Grain::Row)),
             "create" => {
                 return Ok(Job::Create(Arc::clone(&self.graph.create), Grain::Task));
@@ -235,6 +242,12 @@ impl<'a> Bench<'a> {
         Ok(Job::Hyper(connections, make, bare))
     }
 
+    fn find(&self, find: Find) -> Result<Job> {
+        let paths = finding::paths(&self.client, &self.graph, find)?;
+        let bare = Bare::build(self.folder, self.shape)?;
+        Ok(Job::Find(gets(&self.client.token, paths), find, bare))
+    }
+
     /// One round of a row: ours and the ceiling's, the ceiling first.
     fn step(&self, job: &Job) -> Result<(Figure, Figure)> {
         let time = self.time();
@@ -245,6 +258,7 @@ impl<'a> Bench<'a> {
             ),
             Job::SqlitePage(make) => (self.scratch.nested_pages(time)?, (16, make)),
             Job::Depth(first, deep) => (measure::load(&self.server, 1, time, first)?, (1, deep)),
+            Job::Find(make, find, bare) => (bare.run(*find, time)?, (16, make)),
             Job::Create(make, grain) => (
                 commits::run(self.folder, time, self.shape, *grain)?,
                 (graph::WRITERS, make),

@@ -9,6 +9,7 @@ mod bench;
 mod child;
 mod clock;
 mod commits;
+mod finding;
 mod graph;
 mod http;
 mod loadgen;

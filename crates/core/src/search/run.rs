@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// How large a source may be to be gathered, as parts of the most: the first that is smaller is taken,
 /// so what is read of larger ones before is no more than a few times that.
-const PARTS: [usize; 3] = [100, 10, 1];
+const PARTS: [usize; 5] = [100, 33, 10, 3, 1];
 /// How many rows of a source are tested for each that may be found.
 const TESTED: usize = 16;
 /// The most cards read at once.
