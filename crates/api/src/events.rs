@@ -76,6 +76,15 @@ pub(crate) struct Told<'e> {
     pub(crate) then: Place,
 }
 
+impl Told<'_> {
+    /// What a story is on; nothing for all else.
+    fn holders(&self) -> impl Iterator<Item = Gid> {
+        let about = self.event.about(self.fact.gid);
+        let about = about.filter(|_| self.fact.ty == Type::Story);
+        about.into_iter().flat_map(|a| a.within.iter().copied())
+    }
+}
+
 /// What commits tell at a node after a place, in order.
 pub(crate) fn told(events: &[Event], at: Gid, after: Place) -> impl Iterator<Item = Told<'_>> {
     events.iter().flat_map(move |event| {
@@ -271,7 +280,9 @@ impl Records {
             want.given.push((Arc::new(record), Arc::clone(plan)));
             gids.push(gid);
         }
-        let subjects: HashSet<Gid> = some.iter().map(|t| t.fact.gid).collect();
+        let mut subjects: HashSet<Gid> = some.iter().map(|t| t.fact.gid).collect();
+        // A story goes with its task without being trashed itself.
+        subjects.extend(some.iter().flat_map(Told::holders));
         want.refs.extend(subjects.into_iter().map(Ref::Gid));
         let mut view = driver::load(api, &want).await?;
         let mut gone: Vec<Node> = Vec::new();
@@ -290,7 +301,10 @@ impl Records {
         for (gid, told) in gids.into_iter().zip(some) {
             let subject = told.fact.gid;
             let hidden = view.node(subject).is_some() && view.level(subject) == Level::None;
-            if hidden && told.said.parent == Some(at) && told.said.action == "removed" {
+            let orphan = || told.holders().any(|g| view.resolve(&Ref::Gid(g)).is_none());
+            if hidden && orphan() {
+                gone.extend(told.event.about(subject).map(|about| about.remains()));
+            } else if hidden && told.said.parent == Some(at) && told.said.action == "removed" {
                 // They saw it go; what became of it is not theirs to know.
                 gone.extend(told.event.about(subject).map(|about| about.remains()));
             } else if hidden {

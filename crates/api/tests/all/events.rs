@@ -210,3 +210,27 @@ fn a_project_of_its_own_hears_nothing_of_others() {
     );
     assert_eq!(page.json["has_more"], false);
 }
+
+#[test]
+fn a_comment_is_told_though_its_task_was_deleted_before_the_poll() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let garden = world.gid("garden").to_string();
+        let target = format!("/events?resource={garden}");
+        let sync = world.get("mel", &target).json["sync"].clone();
+        let data = json!({"name": "x", "projects": [garden]});
+        let task = world.post("mel", "/tasks", data).gid();
+        let comment = world.post(
+            "mel",
+            &format!("/tasks/{task}/stories"),
+            json!({"text": "heard?"}),
+        );
+        world.call("mel", "DELETE", &format!("/tasks/{task}"), &Value::Null);
+        let page = world.get("mel", &format!("{target}&sync={}", sync.as_str().unwrap()));
+        let events = page.json["data"].as_array().unwrap();
+        let told = events
+            .iter()
+            .find(|e| e["resource"]["gid"] == comment.gid());
+        assert_eq!(told.unwrap()["action"], "added", "{}", page.text);
+    }
+}
