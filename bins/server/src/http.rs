@@ -84,6 +84,9 @@ impl Answer {
 const JSON: &str = "application/json; charset=UTF-8";
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
+/// Asks for what the limits say.
+static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN);
+
 /// Answers a request.
 pub(crate) async fn serve(
     edge: Arc<Edge>,
@@ -238,12 +241,15 @@ fn check(request: &Request<Incoming>) -> Option<Answer> {
 
 async fn route(edge: &Arc<Edge>, line: &Line, request: Request<Incoming>) -> Answer {
     let path = request.uri().path();
-    if let Some(route) = edge.portal.route(request.method().as_str(), path) {
-        return portal(edge, line, route, request).await;
-    }
     let below = path
         .strip_prefix(BASE)
         .filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    // Most requests are for the API, and what the portal has below its base begins like this.
+    let ours =
+        below.is_none_or(|b| b.starts_with("/openid_connect/") || b.starts_with("/.well-known/"));
+    if ours && let Some(route) = edge.portal.route(request.method().as_str(), path) {
+        return portal(edge, line, route, request).await;
+    }
     if let Some(below) = below {
         if request.method() == hyper::Method::OPTIONS && edge.http.cors {
             return Answer {
@@ -371,7 +377,7 @@ async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answ
         content_type,
         explain: head
             .headers
-            .get_all(explain::EXPLAIN)
+            .get_all(&EXPLAIN)
             .iter()
             .any(|v| v.as_bytes() == explain::EXPLAIN_LIMITS.as_bytes()),
         body: bytes,
