@@ -13,9 +13,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
-/// What hyper itself may read of a head; beyond it, and beyond its own 100 headers, the refusal has
-/// no body.
+/// What hyper itself may read of a head; beyond it the refusal has no body.
 const HARD_HEAD: usize = 64 << 10;
+const HARD_HEADERS: usize = 128;
 
 /// Serves until SIGTERM or SIGINT, then lets what was begun end. At SIGHUP it calls `reload`.
 ///
@@ -96,6 +96,7 @@ fn builder(edge: &Edge) -> Builder<TokioExecutor> {
         .http1()
         // Slow heads and idle connections are the door's, which looks at all of them at once.
         .header_read_timeout(None)
+        .max_headers(HARD_HEADERS)
         .max_buf_size(HARD_HEAD)
         .half_close(false);
     builder

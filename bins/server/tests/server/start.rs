@@ -26,6 +26,7 @@ fn the_demo_is_made_once_and_its_file_tells_what_is_in_it() {
         "personal_access_token",
         "rate_token",
         "free_token",
+        "apps",
     ];
     assert_eq!(keys(&boot), named);
     assert_eq!(
