@@ -248,7 +248,7 @@ async fn route(edge: &Arc<Edge>, line: &Line, request: Request<Incoming>) -> Ans
     let ours =
         below.is_none_or(|b| b.starts_with("/openid_connect/") || b.starts_with("/.well-known/"));
     if ours && let Some(route) = edge.portal.route(request.method().as_str(), path) {
-        return portal(edge, line, route, request).await;
+        return Box::pin(portal(edge, line, route, request)).await;
     }
     if let Some(below) = below {
         if request.method() == hyper::Method::OPTIONS && edge.http.cors {

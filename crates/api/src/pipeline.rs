@@ -154,7 +154,7 @@ impl Api {
         let grant = self.authenticate(&request.authorization).await?;
         let terms = held.terms.insert(self.terms(&grant));
         if matches!(found.operation.run, Run::Batch) {
-            return crate::batch::answer(self, request, found, &grant, held).await;
+            return Box::pin(crate::batch::answer(self, request, found, &grant, held)).await;
         }
         held.permit = Some(self.admit(terms, Load::of(found.operation), found.number)?);
         self.enter(Sent::Request(request), found, &grant).await
@@ -200,7 +200,8 @@ impl Api {
             mint: &mint,
             settings: &self.settings,
         };
-        let answered = driver::run(self, &call, grant, sent.path()).await?;
+        // On the heap, so that a reply that was kept does not carry the room of one that is made.
+        let answered = Box::pin(driver::run(self, &call, grant, sent.path())).await?;
         if let Some(Some(version)) = kept {
             self.replies
                 .put(&asked, version, &answered.reply.body, answered.cost);
