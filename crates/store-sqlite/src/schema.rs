@@ -83,8 +83,12 @@ pub(crate) const MIGRATIONS: &[&str] = &[
          key BLOB PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID;
      CREATE INDEX strikes_last ON strikes (last_at);",
-    // Values of custom fields as search finds them: a number or a text for each.
-    "CREATE TABLE value (
+    // Relations that lists read together stand together: followers, tags, parents and My Tasks changed
+    // their numbers. And values of custom fields as search finds them: a number or a text for each.
+    "UPDATE edge SET rel = rel + 100 WHERE rel BETWEEN 2 AND 5;
+     UPDATE edge SET rel = CASE rel WHEN 102 THEN 5 WHEN 103 THEN 4 WHEN 104 THEN 2 ELSE 3 END
+         WHERE rel BETWEEN 102 AND 105;
+     CREATE TABLE value (
          field INTEGER NOT NULL, key ANY NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (field, key, node)
      ) STRICT, WITHOUT ROWID;
      CREATE INDEX value_of ON value (node, field, key);",
@@ -217,6 +221,39 @@ mod tests {
             .query_row("SELECT refresh IS NULL FROM token", [], |r| r.get(0))
             .unwrap();
         assert!(alone && is_newest(&conn).unwrap());
+    }
+
+    #[test]
+    fn relations_of_a_file_from_before_get_their_new_numbers() {
+        use workgraph_core::registry::rel;
+        let conn = memory();
+        for step in MIGRATIONS.iter().take(2) {
+            conn.execute_batch(step).unwrap();
+        }
+        // Section, My Tasks, parent, followers, tags and likes of one task.
+        for old in 1..=6 {
+            let edge = (7, old, 100 + old);
+            conn.execute("INSERT INTO edge VALUES (?1, ?2, ?3, 0, 1, NULL)", edge)
+                .unwrap();
+        }
+        conn.pragma_update(None, "application_id", APPLICATION_ID)
+            .unwrap();
+        conn.pragma_update(None, "user_version", 2).unwrap();
+        migrate(&conn).unwrap();
+        let mut read = conn
+            .prepare("SELECT rel FROM edge WHERE src = 7 ORDER BY dst")
+            .unwrap();
+        let rows = read.query_map([], |row| row.get::<_, u8>(0)).unwrap();
+        let numbers: Vec<u8> = rows.map(Result::unwrap).collect();
+        let now = [
+            rel::SECTION,
+            rel::MY_TASKS,
+            rel::PARENT,
+            rel::FOLLOWERS,
+            rel::TAGS,
+            rel::LIKES,
+        ];
+        assert_eq!(numbers, now.map(|rel| rel.0));
     }
 
     #[test]
