@@ -1,15 +1,23 @@
 //! Projection: a plan over a view becomes JSON bytes.
+mod body;
+mod head;
+mod links;
+mod values;
+
+pub use head::head;
+
 use crate::access::Level;
 use crate::gid::Gid;
 use crate::graph::{Edge, View};
-use crate::node::{Entries, Node, decode, entries, write_string};
+use crate::node::Node;
 use crate::plan::{Plan, Step, Then};
-use crate::registry::{Def, Dir, Kind, Part, Rep, Shape, Source, Type};
+use crate::registry::{Def, Dir, Rep, Shape, Source};
 use crate::resources::resource;
-use crate::rich;
-use crate::values::{self, Held, Look};
+use crate::values::gids;
+use body::Body;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
+use values::Column;
 
 /// What a projection reads.
 #[derive(Debug)]
@@ -31,13 +39,6 @@ pub struct Projector<'a> {
     /// the record was written. None for fields that the viewer may not see.
     columns: FxHashMap<(usize, Gid), Option<Column>>,
     tally: Tally,
-}
-
-/// What the values of one custom field have in common.
-#[derive(Debug)]
-struct Column {
-    look: Look,
-    prefix: Range<usize>,
 }
 
 /// What was written, for the cost of the request.
@@ -152,7 +153,7 @@ impl<'a> Projector<'a> {
                 let value = body.find(key);
                 if value.is_some() || def.rep != Rep::FullIfSet {
                     self.name(def.name, first);
-                    self.links(value.into_iter().flat_map(values::gids), step);
+                    self.links(value.into_iter().flat_map(gids), step);
                 }
                 return;
             }
@@ -233,102 +234,6 @@ impl<'a> Projector<'a> {
         }
     }
 
-    /// Writes a task's custom fields with its values.
-    fn values(&mut self, task: &Node, object: Option<&str>, step: &Step) {
-        let plan = match &step.then {
-            Then::Plans(plans) => plans.first(),
-            _ => None,
-        };
-        self.out.push(b'[');
-        let mut first = true;
-        if let Some(plan) = plan {
-            for held in values::held(self.scene.view, task.gid, object) {
-                self.value(held, plan, &mut first);
-            }
-        }
-        self.out.push(b']');
-    }
-
-    /// Writes one custom field with its value, unless the viewer may not see it.
-    fn value(&mut self, held: Held<'_>, plan: &Plan, first: &mut bool) {
-        let key = (std::ptr::from_ref(plan) as usize, held.field);
-        let start = plan
-            .steps
-            .iter()
-            .position(|s| matches!(s.def.source, Source::Value(_)))
-            .unwrap_or(plan.steps.len());
-        // The map is taken out so that it can be read while the record is written.
-        let mut columns = std::mem::take(&mut self.columns);
-        match columns.get(&key) {
-            None => {
-                let field = self.visible(held.field);
-                let column = field.map(|field| {
-                    self.comma(first);
-                    let from = self.out.len();
-                    self.out.push(b'{');
-                    let mut body = Body::new(&field.body);
-                    let mut inner = true;
-                    for step in plan.steps.iter().take(start) {
-                        self.field(field, &mut body, step, &mut inner);
-                    }
-                    Column {
-                        look: Look::of(field),
-                        prefix: from..self.out.len(),
-                    }
-                });
-                columns.insert(key, column);
-            }
-            Some(None) => {}
-            Some(Some(column)) => {
-                self.comma(first);
-                self.out.extend_from_within(column.prefix.clone());
-            }
-        }
-        if let Some(Some(column)) = columns.get(&key) {
-            let mut inner = false;
-            for step in plan.steps.iter().skip(start) {
-                self.part(held, &column.look, step, &mut inner);
-            }
-            self.out.push(b'}');
-            self.tally.links += 1;
-        }
-        self.columns = columns;
-    }
-
-    /// Writes one part of a value, if the field's type has it.
-    fn part(&mut self, held: Held<'_>, look: &Look, step: &Step, first: &mut bool) {
-        let Source::Value(part) = step.def.source else {
-            return;
-        };
-        match part {
-            Part::Plain(kind) | Part::Linked(kind) if kind != look.kind => return,
-            Part::Html if look.kind != Kind::Text => return,
-            _ => self.name(step.def.name, first),
-        }
-        match part {
-            Part::Enabled => self.raw(if held.enabled { "true" } else { "false" }),
-            Part::Plain(_) => self.raw(held.value.unwrap_or("null")),
-            Part::Linked(kind) => {
-                let mut targets = held.value.into_iter().flat_map(|v| values::linked(kind, v));
-                if kind == Kind::Enum {
-                    self.link(targets.next(), step);
-                } else {
-                    self.links(targets, step);
-                }
-            }
-            Part::Html => match held.value {
-                Some(text) => write_string(&mut self.out, &rich::from_text(&decode(text))),
-                None => self.raw("null"),
-            },
-            Part::Display => {
-                let mut out = std::mem::take(&mut self.out);
-                let title = |gid| self.visible(gid).and_then(values::title);
-                values::display(look, held.value, title, &mut out);
-                self.out = out;
-            }
-        }
-    }
-
     /// An inline object that is stored as one: its parts are read from it as from a body.
     fn group(
         &mut self,
@@ -354,92 +259,6 @@ impl<'a> Projector<'a> {
         self.out.push(b'}');
     }
 
-    fn items(&mut self, edges: &[Edge], parts: &[Step]) {
-        self.out.push(b'[');
-        let mut first = true;
-        for edge in edges {
-            let seen = parts.iter().all(|p| match p.def.source {
-                Source::ItemTarget => self.visible(edge.dst).is_some(),
-                Source::ItemAux => edge.aux.is_some_and(|aux| self.visible(aux).is_some()),
-                _ => true,
-            });
-            if !seen {
-                continue;
-            }
-            self.comma(&mut first);
-            self.out.push(b'{');
-            let mut inner = true;
-            for part in parts {
-                self.name(part.def.name, &mut inner);
-                match part.def.source {
-                    Source::ItemTarget => self.link(Some(edge.dst), part),
-                    Source::ItemAux => self.link(edge.aux, part),
-                    Source::ItemAuxGid => self.gid(edge.aux.unwrap_or(edge.dst)),
-                    _ => self.raw("null"),
-                }
-            }
-            self.out.push(b'}');
-        }
-        self.out.push(b']');
-    }
-
-    fn links(&mut self, targets: impl Iterator<Item = Gid>, step: &Step) {
-        let types = match step.def.shape {
-            Shape::Many(types) | Shape::One(types) => types,
-            _ => &[],
-        };
-        self.out.push(b'[');
-        let mut first = true;
-        for gid in targets {
-            if self.visible(gid).is_some_and(|n| types.contains(&n.ty)) {
-                self.comma(&mut first);
-                self.link(Some(gid), step);
-            }
-        }
-        self.out.push(b']');
-    }
-
-    fn link(&mut self, target: Option<Gid>, step: &Step) {
-        let types = match step.def.shape {
-            Shape::Many(types) | Shape::One(types) => types,
-            _ => &[],
-        };
-        let Some(node) = target
-            .and_then(|g| self.visible(g))
-            .filter(|n| types.contains(&n.ty))
-        else {
-            self.raw("null");
-            return;
-        };
-        match &step.then {
-            Then::Bare => {
-                self.raw("{\"gid\":");
-                self.gid(node.gid);
-                self.raw(",\"resource_type\":\"");
-                self.raw(resource(node.ty).name);
-                self.raw("\"}");
-            }
-            Then::Plans(plans) => match plans.iter().find(|p| p.ty == node.ty) {
-                Some(plan) => self.repeated(node, plan),
-                None => self.raw(&node.head),
-            },
-            _ => self.raw(&node.head),
-        }
-        self.tally.links += 1;
-    }
-
-    /// Writes a linked record, or copies what was written for it before.
-    fn repeated(&mut self, node: &Node, plan: &Plan) {
-        let key = (std::ptr::from_ref(plan) as usize, node.gid);
-        if let Some(range) = self.written.get(&key).cloned() {
-            self.out.extend_from_within(range);
-            return;
-        }
-        let start = self.out.len();
-        self.object(node, plan);
-        self.written.insert(key, start..self.out.len());
-    }
-
     fn gid(&mut self, gid: Gid) {
         self.out.push(b'"');
         self.number(gid.get());
@@ -454,83 +273,4 @@ impl<'a> Projector<'a> {
 
 fn far(edge: &Edge, dir: Dir) -> Gid {
     if dir == Dir::Out { edge.dst } else { edge.src }
-}
-
-/// More stored fields than any type has.
-const STORED_MAX: usize = 40;
-
-/// Reads a body in one pass, and no further than asked, when fields are asked for in stored order,
-/// which they usually are.
-struct Body<'n> {
-    pairs: [(&'n str, &'n str); STORED_MAX],
-    /// How many were read.
-    len: usize,
-    /// Where the next one asked for most likely stands.
-    at: usize,
-    rest: Entries<'n>,
-}
-
-impl<'n> Body<'n> {
-    fn new(body: &'n str) -> Self {
-        Self {
-            pairs: [("", ""); STORED_MAX],
-            len: 0,
-            at: 0,
-            rest: entries(body),
-        }
-    }
-
-    fn find(&mut self, key: &str) -> Option<&'n str> {
-        let (before, after) = self.pairs.get(..self.len)?.split_at_checked(self.at)?;
-        let known = after
-            .iter()
-            .chain(before)
-            .position(|(name, _)| *name == key);
-        if let Some(step) = known {
-            let at = (self.at + step) % self.len;
-            self.at = at + 1;
-            return self.pairs.get(at).map(|(_, value)| *value);
-        }
-        while let Some(slot) = self.pairs.get_mut(self.len) {
-            *slot = self.rest.next()?;
-            self.len += 1;
-            if slot.0 == key {
-                self.at = self.len;
-                return Some(slot.1);
-            }
-        }
-        None
-    }
-}
-
-/// The head of a node: its compact JSON object, with whatever else the type keeps in it.
-#[must_use]
-pub fn head<'v>(
-    ty: Type,
-    gid: Gid,
-    title: Option<&str>,
-    subtype: Option<&str>,
-    more: impl Iterator<Item = (&'static str, &'v str)>,
-) -> String {
-    let r = resource(ty);
-    let mut out = format!("{{\"gid\":\"{gid}\"");
-    if let Some(title) = title.filter(|_| r.title.is_some()) {
-        out.push_str(",\"name\":");
-        out.push_str(title);
-    }
-    out.push_str(",\"resource_type\":\"");
-    out.push_str(r.name);
-    out.push('"');
-    if let Some(subtype) = subtype.filter(|_| r.subtype) {
-        out.push_str(",\"resource_subtype\":");
-        out.push_str(subtype);
-    }
-    for (name, value) in more {
-        out.push_str(",\"");
-        out.push_str(name);
-        out.push_str("\":");
-        out.push_str(value);
-    }
-    out.push('}');
-    out
 }

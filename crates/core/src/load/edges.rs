@@ -1,0 +1,136 @@
+//! Runs of edges, read once, and what the access rules ask of them.
+use super::Loader;
+use crate::access::Facts;
+use crate::gid::Gid;
+use crate::graph::{Band, Edge, StoreError};
+use crate::node::Node;
+use crate::registry::Rel;
+use crate::snapshot::{Depth, Snapshot};
+use std::sync::Arc;
+
+/// Every edge of a relation into a node.
+pub(crate) fn all_in(
+    snap: &mut dyn Snapshot,
+    dst: Gid,
+    rel: Rel,
+    each: &mut dyn FnMut(Edge),
+) -> Result<(), StoreError> {
+    snap.scan_in(
+        dst,
+        rel,
+        (i64::MIN, i64::MIN),
+        usize::MAX >> 1,
+        Depth::Edge,
+        &mut |edge, _| each(edge),
+    )
+}
+
+impl Loader<'_> {
+    /// Has the edges from a node with relations in `lo..=hi`.
+    pub(super) fn band(
+        &mut self,
+        gid: Gid,
+        lo: Rel,
+        hi: Rel,
+        depth: Depth,
+    ) -> Result<(), StoreError> {
+        let held = self.view.out.get(&gid).copied();
+        let heads = depth > Depth::Edge;
+        if held.is_some_and(|b| b.lo <= lo && b.hi >= hi && b.heads >= heads) {
+            return Ok(());
+        }
+        let (lo, hi) = held.map_or((lo, hi), |b| (lo.min(b.lo), hi.max(b.hi)));
+        let (mut edges, mut nodes) = (Vec::new(), Vec::new());
+        self.snap.out(gid, lo, hi, depth, &mut |edge, node| {
+            edges.push(edge);
+            nodes.extend(node);
+        })?;
+        for node in nodes {
+            self.keep(node);
+        }
+        let start = self.view.edges.len() as u32;
+        self.view.edges.append(&mut edges);
+        let end = self.view.edges.len() as u32;
+        let band = Band {
+            lo,
+            hi,
+            start,
+            end,
+            heads,
+        };
+        self.view.out.insert(gid, band);
+        Ok(())
+    }
+
+    /// Has edges from a node that were read along with it, all there are with relations in `band`.
+    pub(crate) fn adopt(&mut self, gid: Gid, (lo, hi): (Rel, Rel), edges: &[Edge]) {
+        let view = &mut self.view;
+        if let std::collections::hash_map::Entry::Vacant(free) = view.out.entry(gid) {
+            let start = view.edges.len() as u32;
+            view.edges.extend_from_slice(edges);
+            free.insert(Band {
+                lo,
+                hi,
+                start,
+                end: view.edges.len() as u32,
+                heads: false,
+            });
+        }
+    }
+
+    /// Has the first edges into a node.
+    pub(super) fn ins(
+        &mut self,
+        gid: Gid,
+        rel: Rel,
+        limit: usize,
+        depth: Depth,
+    ) -> Result<(), StoreError> {
+        if self.view.ins.contains_key(&(gid, rel)) {
+            return Ok(());
+        }
+        let (mut edges, mut nodes) = (Vec::new(), Vec::new());
+        self.snap.scan_in(
+            gid,
+            rel,
+            (i64::MIN, i64::MIN),
+            limit,
+            depth,
+            &mut |edge, node| {
+                edges.push(edge);
+                nodes.extend(node);
+            },
+        )?;
+        for node in nodes {
+            self.keep(node);
+        }
+        let start = self.view.edges.len() as u32;
+        self.view.edges.append(&mut edges);
+        self.view
+            .ins
+            .insert((gid, rel), (start, self.view.edges.len() as u32));
+        Ok(())
+    }
+}
+
+impl Facts for Loader<'_> {
+    fn fact(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, StoreError> {
+        Ok(if self.full(gid)? {
+            self.view.nodes.get(&gid).cloned()
+        } else {
+            None
+        })
+    }
+    fn edges_of(&mut self, gid: Gid, rel: Rel) -> Result<Vec<Edge>, StoreError> {
+        self.band(gid, rel, rel, Depth::Edge)?;
+        Ok(self.view.links(gid, rel).to_vec())
+    }
+    fn is_linked(&mut self, source: Gid, rel: Rel, target: Gid) -> Result<bool, StoreError> {
+        match self.view.out.get(&source) {
+            Some(b) if b.lo <= rel && b.hi >= rel => {
+                Ok(self.view.link(source, rel, target).is_some())
+            }
+            _ => Ok(self.snap.linked(source, rel, target)?.is_some()),
+        }
+    }
+}

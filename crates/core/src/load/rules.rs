@@ -1,0 +1,109 @@
+//! What decisions ask for: nodes by what names them, edges, ancestors, heights.
+use super::{Loader, all_in};
+use crate::gid::Gid;
+use crate::graph::{By, Ref, StoreError, Want, alias};
+use crate::registry::rel;
+use crate::snapshot::Depth;
+
+impl Loader<'_> {
+    /// The gid a ref names, live or not.
+    pub(super) fn named(&mut self, name: &Ref) -> Result<Option<Gid>, StoreError> {
+        match name {
+            Ref::Gid(gid) => Ok(Some(*gid)),
+            Ref::Alias(key) => self.snap.alias(key),
+            Ref::TaskList { user, near } => {
+                let (Some(user), Some(near)) = (self.named(user)?, self.named(near)?) else {
+                    return Ok(None);
+                };
+                let Some(node) = self.snap.node(near, Depth::Head)? else {
+                    return Ok(None);
+                };
+                let workspace = node.home.unwrap_or(near);
+                self.snap.alias(&alias::task_list(user, workspace))
+            }
+            Ref::Of { node, by } => {
+                let Some(gid) = self.named(node)? else {
+                    return Ok(None);
+                };
+                match by {
+                    By::Edge(rel) => {
+                        self.band(gid, *rel, *rel, Depth::Head)?;
+                        Ok(self.view.links(gid, *rel).first().map(|e| e.dst))
+                    }
+                    By::Aux(rel, to) => {
+                        let edge = self.snap.linked(gid, *rel, *to)?;
+                        Ok(edge.and_then(|e| e.aux))
+                    }
+                    By::Key(key) => {
+                        let raw = if self.full(gid)? {
+                            self.view.nodes.get(&gid).and_then(|n| n.raw(key))
+                        } else {
+                            None
+                        };
+                        Ok(raw.and_then(|v| Gid::parse(v.trim_matches('"'))))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the edges that rules asked for.
+    pub(super) fn rules(&mut self, want: &Want) -> Result<(), StoreError> {
+        for (at, rel) in &want.out {
+            if let Some(gid) = self.found(*at) {
+                self.band(gid, *rel, *rel, Depth::Head)?;
+            }
+        }
+        for (at, rel, limit) in &want.into {
+            if let Some(gid) = self.found(*at) {
+                self.ins(gid, *rel, *limit, Depth::Head)?;
+            }
+        }
+        for (a, rel, b) in &want.linked {
+            if let (Some(a), Some(b)) = (self.found(*a), self.found(*b))
+                && self.view.link(a, *rel, b).is_none()
+                && let Some(edge) = self.snap.linked(a, *rel, b)?
+            {
+                self.view.singles.push(edge);
+            }
+        }
+        for at in &want.fields {
+            if let Some(gid) = self.found(*at) {
+                self.band(gid, rel::SECTION, rel::SECTION, Depth::Edge)?;
+                self.fields(gid)?;
+            }
+        }
+        for at in &want.heights {
+            if let Some(gid) = self.found(*at) {
+                let height = self.height(gid)?;
+                self.view.heights.insert(gid, height);
+            }
+        }
+        for at in &want.ancestors {
+            let mut next = self.found(*at);
+            for _ in 0..8 {
+                let Some(gid) = next else { break };
+                self.level(gid)?;
+                self.band(gid, rel::PARENT, rel::PARENT, Depth::Head)?;
+                next = self.view.links(gid, rel::PARENT).first().map(|e| e.dst);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many levels of subtasks are below a node.
+    fn height(&mut self, gid: Gid) -> Result<usize, StoreError> {
+        let mut level = vec![gid];
+        for height in 0..8 {
+            let mut below = Vec::new();
+            for gid in level {
+                all_in(self.snap, gid, rel::PARENT, &mut |e| below.push(e.src))?;
+            }
+            if below.is_empty() {
+                return Ok(height);
+            }
+            level = below;
+        }
+        Ok(8)
+    }
+}

@@ -1,0 +1,117 @@
+//! Plans and the names they are made from.
+use super::*;
+
+fn shown(ty: Type, text: &str) -> String {
+    fn steps_of_root(steps: &[Step]) -> String {
+        let shown: Vec<String> = steps
+            .iter()
+            .map(|s| match &s.then {
+                Then::Plans(plans) => format!(
+                    "{}{{{}}}",
+                    s.def.name,
+                    plans.first().map(steps_of).unwrap_or_default()
+                ),
+                Then::Items(parts) => format!("{}[{}]", s.def.name, steps_of_root(parts)),
+                _ => s.def.name.to_owned(),
+            })
+            .collect();
+        shown.join(" ")
+    }
+    fn steps_of(plan: &Plan) -> String {
+        steps_of_root(&plan.steps)
+    }
+    steps_of_root(&asked(ty, &Names::parse(text).unwrap()).plan.steps)
+}
+
+#[test]
+fn opt_fields_give_the_named_fields_and_gid_in_record_order() {
+    assert_eq!(shown(Type::Task, "completed,name"), "gid name completed");
+    assert_eq!(
+        shown(Type::Task, "this.name, assignee.email"),
+        "gid name assignee{gid email}"
+    );
+    assert_eq!(
+        shown(Type::Task, "memberships.section.name"),
+        "gid memberships[section{gid name}]"
+    );
+    assert_eq!(
+        shown(Type::Task, "this.(followers|assignee).email"),
+        "gid assignee{gid email} followers{gid email}"
+    );
+    assert_eq!(shown(Type::Task, "(name|notes)"), "gid name notes");
+}
+
+#[test]
+fn unknown_names_are_ignored() {
+    assert_eq!(
+        shown(Type::Task, "nope,name,assignee.nope,name.x,a.b.c.d"),
+        "gid name assignee{gid}"
+    );
+}
+
+#[test]
+fn malformed_deep_and_many_are_refused() {
+    for bad in [
+        "",
+        "a,,b",
+        ",",
+        "a.",
+        ".a",
+        "(a",
+        "a)",
+        "(a|)b",
+        "()",
+        "a\0",
+        "a b c",
+        "a.b.c.d.e.f.g.h.i",
+    ] {
+        assert!(
+            Names::parse(bad)
+                .unwrap_err()
+                .message
+                .starts_with("opt_fields: "),
+            "{bad:?}"
+        );
+    }
+    let many = (0..PATHS_MAX + 1)
+        .map(|i| format!("f{i}"))
+        .collect::<Vec<_>>()
+        .join(",");
+    assert!(
+        Names::parse(&many)
+            .unwrap_err()
+            .message
+            .contains("Too many")
+    );
+    assert!(Names::parse("(a|b|c|d).".repeat(5).trim_end_matches('.')).is_err());
+}
+
+#[test]
+fn fields_of_linked_nodes_need_the_scope_of_their_type() {
+    let scopes = |text: &str| -> Vec<&'static str> {
+        asked(Type::Task, &Names::parse(text).unwrap())
+            .scopes
+            .into_iter()
+            .map(|s| s.0)
+            .collect()
+    };
+    assert_eq!(scopes("name,assignee,assignee.name"), Vec::<&str>::new());
+    assert_eq!(scopes("assignee.email"), ["users:read"]);
+    assert_eq!(
+        scopes("actual_time_minutes"),
+        ["time_tracking_entries:read"]
+    );
+    assert_eq!(
+        scopes("memberships.project.owner.email"),
+        ["projects:read", "users:read"]
+    );
+    assert_eq!(scopes("assignee.nope"), Vec::<&str>::new());
+}
+
+#[test]
+fn the_compact_form_of_a_task_is_its_head() {
+    assert!(compact(Type::Task).is_head);
+    assert!(!compact(Type::Task).reads_body);
+    assert!(!compact(Type::Story).is_head);
+    assert!(full(Type::Task).reads_body);
+}

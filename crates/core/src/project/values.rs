@@ -1,0 +1,113 @@
+//! The custom fields of a task with its values.
+use super::{Body, Projector};
+use crate::node::{Node, decode, write_string};
+use crate::plan::{Plan, Step, Then};
+use crate::registry::{Kind, Part, Source};
+use crate::rich;
+use crate::values::{self, Held, Look};
+use std::ops::Range;
+
+/// What the values of one custom field have in common.
+#[derive(Debug)]
+pub(super) struct Column {
+    look: Look,
+    prefix: Range<usize>,
+}
+
+impl Projector<'_> {
+    /// Writes a task's custom fields with its values.
+    pub(super) fn values(&mut self, task: &Node, object: Option<&str>, step: &Step) {
+        let plan = match &step.then {
+            Then::Plans(plans) => plans.first(),
+            _ => None,
+        };
+        self.out.push(b'[');
+        let mut first = true;
+        if let Some(plan) = plan {
+            for held in values::held(self.scene.view, task.gid, object) {
+                self.value(held, plan, &mut first);
+            }
+        }
+        self.out.push(b']');
+    }
+
+    /// Writes one custom field with its value, unless the viewer may not see it.
+    fn value(&mut self, held: Held<'_>, plan: &Plan, first: &mut bool) {
+        let key = (std::ptr::from_ref(plan) as usize, held.field);
+        let start = plan
+            .steps
+            .iter()
+            .position(|s| matches!(s.def.source, Source::Value(_)))
+            .unwrap_or(plan.steps.len());
+        // The map is taken out so that it can be read while the record is written.
+        let mut columns = std::mem::take(&mut self.columns);
+        match columns.get(&key) {
+            None => {
+                let field = self.visible(held.field);
+                let column = field.map(|field| {
+                    self.comma(first);
+                    let from = self.out.len();
+                    self.out.push(b'{');
+                    let mut body = Body::new(&field.body);
+                    let mut inner = true;
+                    for step in plan.steps.iter().take(start) {
+                        self.field(field, &mut body, step, &mut inner);
+                    }
+                    Column {
+                        look: Look::of(field),
+                        prefix: from..self.out.len(),
+                    }
+                });
+                columns.insert(key, column);
+            }
+            Some(None) => {}
+            Some(Some(column)) => {
+                self.comma(first);
+                self.out.extend_from_within(column.prefix.clone());
+            }
+        }
+        if let Some(Some(column)) = columns.get(&key) {
+            let mut inner = false;
+            for step in plan.steps.iter().skip(start) {
+                self.part(held, &column.look, step, &mut inner);
+            }
+            self.out.push(b'}');
+            self.tally.links += 1;
+        }
+        self.columns = columns;
+    }
+
+    /// Writes one part of a value, if the field's type has it.
+    fn part(&mut self, held: Held<'_>, look: &Look, step: &Step, first: &mut bool) {
+        let Source::Value(part) = step.def.source else {
+            return;
+        };
+        match part {
+            Part::Plain(kind) | Part::Linked(kind) if kind != look.kind => return,
+            Part::Html if look.kind != Kind::Text => return,
+            _ => self.name(step.def.name, first),
+        }
+        match part {
+            Part::Enabled => self.raw(if held.enabled { "true" } else { "false" }),
+            Part::Plain(_) => self.raw(held.value.unwrap_or("null")),
+            Part::Linked(kind) => {
+                let mut targets = held.value.into_iter().flat_map(|v| values::linked(kind, v));
+                if kind == Kind::Enum {
+                    self.link(targets.next(), step);
+                } else {
+                    self.links(targets, step);
+                }
+            }
+            Part::Html => match held.value {
+                Some(text) => write_string(&mut self.out, &rich::from_text(&decode(text))),
+                None => self.raw("null"),
+            },
+            Part::Display => {
+                let mut out = std::mem::take(&mut self.out);
+                let title = |gid| self.visible(gid).and_then(values::title);
+                values::display(look, held.value, title, &mut out);
+                self.out = out;
+            }
+        }
+    }
+}
