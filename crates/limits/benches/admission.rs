@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use criterion::measurement::{Measurement, WallTime};
 use criterion::{Bencher, Criterion};
 use governor::clock::{Clock, DefaultClock};
 use governor::middleware::NoOpMiddleware;
@@ -73,9 +74,8 @@ fn pace(n: u64) -> u64 {
 }
 
 /// Runs a step `count` times on each of `threads` threads, with numbers that go on over the calls; returns the time.
-#[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn run(threads: u64, first: u64, count: u64, step: &(impl Fn(u64) + Sync)) -> Duration {
-    let start = std::time::Instant::now();
+    let start = WallTime.start();
     if threads == 1 {
         (first..first + count).for_each(step);
     } else {
@@ -87,7 +87,7 @@ fn run(threads: u64, first: u64, count: u64, step: &(impl Fn(u64) + Sync)) -> Du
             }
         });
     }
-    start.elapsed()
+    WallTime.end(start)
 }
 
 /// Something to measure: it goes on from step to step, and needs a warm-up that makes all its records.
@@ -232,11 +232,10 @@ fn in_hand(criterion: &mut Criterion) {
     beside(criterion, "a record in hand", 1_000_000, subjects);
 }
 
-#[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn timed(work: impl FnOnce()) -> Duration {
-    let start = std::time::Instant::now();
+    let start = WallTime.start();
     work();
-    start.elapsed()
+    WallTime.end(start)
 }
 
 fn main() {

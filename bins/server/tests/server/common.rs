@@ -1,6 +1,6 @@
 //! Starts the built server, and speaks HTTP to it byte by byte.
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -69,26 +69,22 @@ impl Server {
         }
         command
             .envs(env.iter().copied())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(std::fs::File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
-        for _ in 0..600 {
-            if let Ok(text) = std::fs::read_to_string(&port_file) {
-                return Self {
-                    child,
-                    port: text.trim().parse().unwrap(),
-                    log,
-                };
-            }
-            if let Some(status) = child.try_wait().unwrap() {
-                panic!(
-                    "the server ended with {status}: {}",
-                    std::fs::read_to_string(&log).unwrap()
-                );
-            }
-            pause(50);
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        // It says where it is once it serves; before, nothing.
+        if said.read_line(&mut String::new()).unwrap() == 0 {
+            let status = child.wait().unwrap();
+            let log = std::fs::read_to_string(&log).unwrap();
+            panic!("the server ended with {status}: {log}");
         }
-        panic!("the server does not start");
+        let port = std::fs::read_to_string(&port_file).unwrap();
+        Self {
+            child,
+            port: port.trim().parse().unwrap(),
+            log,
+        }
     }
 
     pub(crate) fn demo(folder: &Folder, more: &[&str]) -> Self {
@@ -101,6 +97,23 @@ impl Server {
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
         stream
+    }
+
+    /// A connection on which a request was answered; none if the server takes no more.
+    pub(crate) fn answered(&self) -> Option<TcpStream> {
+        let mut stream = self.connect();
+        let sent = stream.write_all(b"GET /-/livez HTTP/1.1\r\nHost: x\r\n\r\n");
+        let mut first = [0; 12];
+        sent.and_then(|()| stream.read_exact(&mut first)).ok()?;
+        assert_eq!(&first, b"HTTP/1.1 200");
+        Some(stream)
+    }
+
+    /// The same once the server takes one, after others ended.
+    pub(crate) fn wait_for_room(&self) -> TcpStream {
+        (0..10_000)
+            .find_map(|_| self.answered())
+            .expect("the server takes no connection")
     }
 
     /// Sends bytes and reads until the server closes.
@@ -162,14 +175,6 @@ pub(crate) fn status(reply: &str) -> u16 {
 /// The JSON after the head.
 pub(crate) fn json(reply: &str) -> Value {
     serde_json::from_str(reply.split_once("\r\n\r\n").unwrap().1).unwrap()
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a child process is waited for, which no clock drives"
-)]
-pub(crate) fn pause(millis: u64) {
-    std::thread::sleep(Duration::from_millis(millis));
 }
 
 /// Runs a command to its end: whether it succeeded, and what it printed.

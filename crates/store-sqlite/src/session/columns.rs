@@ -1,0 +1,105 @@
+//! Columns of rows as values, and values as parameters.
+use rusqlite::Row;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use std::sync::Arc;
+use workgraph_core::gid::Gid;
+use workgraph_core::graph::{Edge, Seq};
+use workgraph_core::index::Key;
+use workgraph_core::node::Node;
+use workgraph_core::registry::{Rel, Type};
+use workgraph_core::snapshot::Depth;
+
+pub(crate) fn limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn unreadable(at: usize, value: i64) -> rusqlite::Error {
+    rusqlite::Error::IntegralValueOutOfRange(at, value)
+}
+
+/// The gid in a column.
+pub(crate) fn gid(row: &Row<'_>, at: usize) -> rusqlite::Result<Gid> {
+    let number = row.get(at)?;
+    Gid::from_i64(number).ok_or_else(|| unreadable(at, number))
+}
+
+/// The gid in a column that may be null.
+pub(crate) fn maybe_gid(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Gid>> {
+    match row.get_ref(at)? {
+        ValueRef::Null => Ok(None),
+        ValueRef::Integer(number) => match Gid::from_i64(number) {
+            Some(gid) => Ok(Some(gid)),
+            None => Err(unreadable(at, number)),
+        },
+        _ => gid(row, at).map(Some),
+    }
+}
+
+/// A sequence number in a column.
+pub(crate) fn seq(row: &Row<'_>, at: usize) -> rusqlite::Result<Seq> {
+    let number: i64 = row.get(at)?;
+    Seq::try_from(number).map_err(|_| unreadable(at, number))
+}
+
+/// A key of the index of values as a parameter.
+pub(crate) fn column(key: &Key) -> ToSqlOutput<'_> {
+    match key {
+        Key::Number(number) => ToSqlOutput::from(*number),
+        Key::Text(text) => ToSqlOutput::from(text.as_str()),
+    }
+}
+
+/// The key in a column.
+pub(crate) fn key(row: &Row<'_>, at: usize) -> rusqlite::Result<Key> {
+    Ok(match row.get_ref(at)? {
+        ValueRef::Text(_) => Key::Text(row.get(at)?),
+        _ => Key::Number(row.get(at)?),
+    })
+}
+
+pub(super) fn edge(row: &Row<'_>) -> rusqlite::Result<Edge> {
+    Ok(Edge {
+        src: gid(row, 0)?,
+        rel: Rel(row.get(1)?),
+        dst: gid(row, 2)?,
+        rank: row.get(3)?,
+        seq: seq(row, 4)?,
+        aux: maybe_gid(row, 5)?,
+    })
+}
+
+/// The node whose columns start at `at`.
+pub(super) fn node(
+    row: &Row<'_>,
+    at: usize,
+    gid: Gid,
+    depth: Depth,
+) -> rusqlite::Result<Option<Arc<Node>>> {
+    if depth == Depth::Edge {
+        return Ok(None);
+    }
+    let kind: u8 = row.get(at)?;
+    let ty = Type::from_code(kind).ok_or_else(|| unreadable(at, i64::from(kind)))?;
+    let home = maybe_gid(row, at + 1)?;
+    let head = text(row, at + 2)?;
+    let (version, body) = match depth {
+        Depth::Full => (seq(row, at + 3)?, text(row, at + 4)?),
+        _ => (0, Box::default()),
+    };
+    Ok(Some(Arc::new(Node {
+        gid,
+        ty,
+        home,
+        version,
+        head,
+        body,
+    })))
+}
+
+fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Box<str>> {
+    let value = row.get_ref(at)?;
+    value
+        .as_str()
+        .map(Into::into)
+        .map_err(|e| rusqlite::Error::FromSqlConversionFailure(at, value.data_type(), Box::new(e)))
+}
