@@ -420,15 +420,14 @@ async fn list(
     let bounds = Paging::of(call, grant, path)?;
     let position = bounds.open(api, call)?;
     let (after, limit) = position.keyset(call.settings);
-    let owner = (grant.user, grant.app);
-    let found = hooks.store.list(
-        owner,
-        workspace.get(),
-        resource.map(Gid::get),
+    let page = workgraph_webhooks::Page {
+        owner: (grant.user, grant.app),
+        workspace: workspace.get(),
+        resource: resource.map(Gid::get),
         after,
-        limit.saturating_add(1),
-    );
-    let mut found = found.await.map_err(broken)?;
+        limit: limit.saturating_add(1),
+    };
+    let mut found = hooks.store.list(page).await.map_err(broken)?;
     let more = found.len() > limit;
     found.truncate(limit);
     // Lists of webhooks have whole records.

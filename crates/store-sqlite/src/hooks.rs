@@ -11,7 +11,7 @@ use workgraph_auth::StoreError as Refused;
 use workgraph_core::snapshot::Snapshot;
 use workgraph_core::time::Time;
 use workgraph_webhooks::{
-    Delivery, Filter, Hook, HookStore, Inserted, Limits, Position, State, StoreError,
+    Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Position, State, StoreError,
 };
 
 fn text(filters: &[Filter]) -> String {
@@ -189,21 +189,14 @@ impl HookStore for SqliteStore {
         Ok(self.hooks(Sql::Hook, [signed(id)])?.pop())
     }
 
-    async fn list(
-        &self,
-        owner: (u64, Option<u64>),
-        workspace: u64,
-        resource: Option<u64>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<Hook>, StoreError> {
+    async fn list(&self, page: Page) -> Result<Vec<Hook>, StoreError> {
         let params = (
-            signed(owner.0),
-            owner.1.map(signed),
-            signed(workspace),
-            signed(after),
-            resource.map(signed),
-            signed(limit as u64),
+            signed(page.owner.0),
+            page.owner.1.map(signed),
+            signed(page.workspace),
+            signed(page.after),
+            page.resource.map(signed),
+            signed(page.limit as u64),
         );
         self.hooks(Sql::HooksOf, params)
     }

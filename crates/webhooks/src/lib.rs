@@ -10,6 +10,6 @@ pub use address::Policy;
 pub use filter::{Filter, Occurrence};
 pub use hook::{Hook, Position, State};
 pub use port::{
-    Attempt, Deliver, Delivery, Failed, HookStore, Inserted, Limits, Replied, StoreError,
+    Attempt, Deliver, Delivery, Failed, HookStore, Inserted, Limits, Page, Replied, StoreError,
 };
 pub use target::{Host, Target};

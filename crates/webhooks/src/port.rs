@@ -104,6 +104,21 @@ impl Default for Limits {
     }
 }
 
+/// Which webhooks are listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Page {
+    /// The user and app whose they are.
+    pub owner: (u64, Option<u64>),
+    /// The workspace they are in.
+    pub workspace: u64,
+    /// The object they are on, if only one is meant.
+    pub resource: Option<u64>,
+    /// Their ids are above this one.
+    pub after: u64,
+    /// How many to give at most.
+    pub limit: usize,
+}
+
 /// What came of an insertion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Inserted {
@@ -137,15 +152,8 @@ pub trait HookStore: Send + Sync {
     async fn all(&self) -> Result<Vec<Hook>, StoreError>;
     /// A webhook.
     async fn get(&self, id: u64) -> Result<Option<Hook>, StoreError>;
-    /// Webhooks of a user and app in a workspace, perhaps on one object, with ids above `after`.
-    async fn list(
-        &self,
-        owner: (u64, Option<u64>),
-        workspace: u64,
-        resource: Option<u64>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<Hook>, StoreError>;
+    /// Webhooks of a user and app in a workspace, by id.
+    async fn list(&self, page: Page) -> Result<Vec<Hook>, StoreError>;
     /// Replaces the filters; false if there is no such webhook.
     async fn set_filters(&self, id: u64, filters: Vec<Filter>) -> Result<bool, StoreError>;
     /// Deletes a webhook; false if there is none.

@@ -1,6 +1,7 @@
 //! The pages in a real browser: `clients/browser/tour.cjs` walks through all of them.
 use crate::clients::{ready, root};
 use crate::common::{Folder, Server, WIDE, command};
+use crate::sdk::passed;
 
 // Every page in every state it can be in, as the tests of the pages have them.
 #[path = "../../../../crates/portal/tests/pages/gallery.rs"]
@@ -33,16 +34,7 @@ fn a_person_finds_their_way_through_all_pages() {
     }
     let secrets = folder.path().join("secrets");
     tour.env("SECRETS", &secrets);
-    let output = tour.output().unwrap();
-    let (out, err) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
-    assert!(
-        output.status.success() && out.contains(" steps passed"),
-        "{out}\n{err}\n{}",
-        folder.log()
-    );
+    passed(tour, &folder);
     let secrets = std::fs::read_to_string(secrets).unwrap();
     let secrets: Vec<&str> = secrets.lines().collect();
     assert!(secrets.len() > 20, "{} secrets", secrets.len());

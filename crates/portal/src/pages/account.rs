@@ -31,18 +31,8 @@ impl SignIn<'_> {
             .map(|text| Problem::new("email", text))
             .into_iter()
             .collect();
-        let email = Field {
-            id: "email",
-            label: "E-mail address",
-            hint: None,
-            problems: &problems,
-        };
-        let password = Field {
-            id: "password",
-            label: "Password",
-            hint: None,
-            problems: &[],
-        };
+        let email = Field::new("email", "E-mail address", &problems);
+        let password = Field::new("password", "Password", &[]);
         slim(
             "Sign in",
             &html! {

@@ -8,8 +8,9 @@ use workgraph_auth::{Registered, ScopeSet};
 
 use super::form::{Field, Problem, permissions, summary};
 use super::layout::{Frame, Page, Section, console, csrf, slim};
+use super::parts::{card, client, list, switched};
 use super::paths;
-use super::words::{count, day};
+use super::words::day;
 
 /// An app in the list.
 #[derive(Clone, Debug)]
@@ -50,28 +51,15 @@ impl Apps<'_> {
                 }
                 p.lead { "An app asks people for access to their account and then acts for them. Register it here to get a client ID and a client secret." }
                 div.card {
-                    @if self.apps.is_empty() {
-                        p.empty { "You have not registered an app yet." }
-                    } @else {
-                        ul.list {
-                            @for app in self.apps {
-                                li {
-                                    h2 {
-                                        a href={ (paths::APPS) "/" (app.id) } { bdi { (app.name) } }
-                                        @if app.off { " " span.tag.off { "Switched off" } }
-                                    }
-                                    p.soft {
-                                        "Client ID " code { (app.id) } " · "
-                                        @match app.scopes {
-                                            Registered::Full => "full permissions",
-                                            Registered::Only(set) => (count(set.iter().count(), "scope")),
-                                        }
-                                        " · since " (day(app.created_at))
-                                    }
-                                }
+                    (list(self.apps, "You have not registered an app yet.", |app| html! {
+                        li {
+                            h2 {
+                                a href={ (paths::APPS) "/" (app.id) } { bdi { (app.name) } }
+                                (switched(app.off))
                             }
+                            p.soft { (client(app.id, app.scopes)) " · since " (day(app.created_at)) }
                         }
-                    }
+                    }))
                 }
             },
         )
@@ -132,28 +120,16 @@ impl AppForm<'_> {
 
     fn form(&self, action: &str, token: &str, go: &str) -> Markup {
         let values = self.values;
-        let field = |id, label, hint| Field {
-            id,
-            label,
-            hint,
-            problems: self.problems,
-        };
-        let name = field(
-            "name",
-            "Name",
-            Some("Shown to the people it asks for access."),
-        );
+        let field = |id, label| Field::new(id, label, self.problems);
+        let name = field("name", "Name").hint("Shown to the people it asks for access.");
         let rule = if self.loopback {
             "One a line, each starting with https://, or with http:// on this machine (127.0.0.1, [::1] or localhost). A request must repeat one exactly; there are no wildcards, fragments or user names."
         } else {
             "One a line, each starting with https://. A request must repeat one exactly; there are no wildcards, fragments or user names."
         };
-        let redirects = field("redirects", "Redirect URLs", Some(rule));
-        let places = field(
-            "distribution",
-            "Workspaces",
-            Some("Members of these workspaces can authorize the app."),
-        );
+        let redirects = field("redirects", "Redirect URLs").hint(rule);
+        let places = field("distribution", "Workspaces")
+            .hint("Members of these workspaces can authorize the app.");
         html! {
             form method="post" action=(action) {
                 (csrf(token))
@@ -214,14 +190,13 @@ impl AppPage<'_> {
                 p { a href=(paths::APPS) { "All apps" } }
                 h1 {
                     bdi { (app.name) }
-                    @if app.off { " " span.tag.off { "Switched off" } }
+                    (switched(app.off))
                 }
                 p.lead { "Created " (day(app.created_at)) }
                 @if !self.disabled_in.is_empty() {
                     div.note.warn { "Administrators switched this app off in " (self.disabled_in.join(", ")) "." }
                 }
-                section.card aria-labelledby="credentials" {
-                    h2 #credentials { "Credentials" }
+                (card("credentials", "Credentials", &html! {
                     dl {
                         dt { "Client ID" } dd { code { (app.id) } }
                         dt { "Client secret" }
@@ -232,14 +207,12 @@ impl AppPage<'_> {
                         p.hint #secret-hint { "The old secret stops working at once. People stay connected." }
                         button.quiet type="submit" aria-describedby="secret-hint" { "Reset client secret" }
                     }
-                }
-                section.card aria-labelledby="settings" {
-                    h2 #settings { "Settings" }
+                }))
+                (card("settings", "Settings", &html! {
                     p.hint { "Taking away scopes or workspaces takes them from tokens at once." }
                     (self.form.form(&path, token, "Save changes"))
-                }
-                section.card aria-labelledby="switch" {
-                    h2 #switch { @if app.off { "Switch on" } @else { "Switch off" } }
+                }))
+                (card("switch", if app.off { "Switch on" } else { "Switch off" }, &html! {
                     form method="post" action={ (path) "/state" } {
                         (csrf(token))
                         @if app.off {
@@ -252,7 +225,7 @@ impl AppPage<'_> {
                             button.bad type="submit" aria-describedby="switch-hint" { "Switch the app off" }
                         }
                     }
-                }
+                }))
             },
         )
     }

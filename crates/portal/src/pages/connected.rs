@@ -6,6 +6,7 @@ use workgraph_auth::ScopeSet;
 use workgraph_auth::scope::FULL_SAYS;
 
 use super::layout::{Frame, Page, Section, console, csrf};
+use super::parts::{list, switched};
 use super::paths;
 use super::words::day;
 
@@ -47,13 +48,7 @@ impl Connected<'_> {
                 h1 { "Connected apps" }
                 p.lead { "These apps may act for you. One that you disconnect loses its access at once." }
                 div.card {
-                    @if self.apps.is_empty() {
-                        p.empty { "No app has access to your account." }
-                    } @else {
-                        ul.list {
-                            @for app in self.apps { (self.row(app)) }
-                        }
-                    }
+                    (list(self.apps, "No app has access to your account.", |app| self.row(app)))
                 }
             },
         )
@@ -66,7 +61,7 @@ impl Connected<'_> {
                     div {
                         h2 {
                             bdi { (app.app) }
-                            @if app.off { " " span.tag.off { "Switched off" } }
+                            (switched(app.off))
                         }
                         p.soft {
                             @if app.hosts.is_empty() { "Native app" } @else { (app.hosts.join(", ")) }

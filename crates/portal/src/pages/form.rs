@@ -1,5 +1,5 @@
 //! Parts of forms: fields with labels, hints and problems, and the summary of problems.
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use workgraph_auth::ScopeSet;
 use workgraph_auth::scope::{FULL_SAYS, SCOPES};
 
@@ -41,13 +41,30 @@ pub(super) fn summary(problems: &[Problem]) -> Markup {
 
 /// A field and what is said about it.
 pub(super) struct Field<'a> {
-    pub(super) id: &'static str,
+    id: &'static str,
     pub(super) label: &'a str,
-    pub(super) hint: Option<&'a str>,
-    pub(super) problems: &'a [Problem],
+    hint: Option<&'a str>,
+    problems: &'a [Problem],
 }
 
-impl Field<'_> {
+impl<'a> Field<'a> {
+    pub(super) fn new(id: &'static str, label: &'a str, problems: &'a [Problem]) -> Self {
+        Self {
+            id,
+            label,
+            hint: None,
+            problems,
+        }
+    }
+
+    /// What is said between its name and its input.
+    pub(super) fn hint(self, hint: &'a str) -> Self {
+        Self {
+            hint: Some(hint),
+            ..self
+        }
+    }
+
     fn problem(&self) -> Option<&str> {
         let mut own = self
             .problems
@@ -98,6 +115,20 @@ impl Field<'_> {
                 maxlength=(most) required aria-describedby=[self.described()] aria-invalid=[self.invalid()];
         })
     }
+
+    /// One of some choices: what is sent for each, its words, and whether it is chosen.
+    pub(super) fn choice<W: Render>(
+        &self,
+        choices: impl Iterator<Item = (u64, W, bool)>,
+    ) -> Markup {
+        self.around(&html! {
+            select id=(self.id) name=(self.id) aria-invalid=[self.invalid()] aria-describedby=[self.described()] {
+                @for (value, words, chosen) in choices {
+                    option value=(value) selected[chosen] { (words) }
+                }
+            }
+        })
+    }
 }
 
 /// The choice between full permissions and a list of scopes. Where full permissions are chosen the
@@ -109,12 +140,7 @@ pub(super) fn permissions(
     only: &str,
     problems: &[Problem],
 ) -> Markup {
-    let field = Field {
-        id: "scopes",
-        label: legend,
-        hint: None,
-        problems,
-    };
+    let field = Field::new("scopes", legend, problems);
     let all = scopes.is_full();
     html! {
         fieldset #scopes tabindex="-1" aria-describedby=[field.described()] {

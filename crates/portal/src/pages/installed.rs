@@ -3,8 +3,8 @@ use maud::{Markup, html};
 use workgraph_auth::Registered;
 
 use super::layout::{Frame, Page, Section, console, csrf};
+use super::parts::{card, client, list, switched};
 use super::paths;
-use super::words::count;
 
 /// An app that is distributed to a workspace.
 #[derive(Clone, Debug)]
@@ -51,16 +51,8 @@ impl InstalledApps<'_> {
                 h1 { "Workspace apps" }
                 p.lead { "Members of your workspaces can authorize these apps. One that you switch off reaches nothing in the workspace from then on, whoever authorized it." }
                 @for place in self.places {
-                    section.card aria-labelledby={ "w-" (place.id) } {
-                        h2 id={ "w-" (place.id) } { bdi { (place.name) } }
-                        @if place.apps.is_empty() {
-                            p.empty { "No app is available here." }
-                        } @else {
-                            ul.list {
-                                @for app in &place.apps { (self.row(place, app)) }
-                            }
-                        }
-                    }
+                    (card(&format!("w-{}", place.id), &place.name,
+                        &list(&place.apps, "No app is available here.", |app| self.row(place, app))))
                 }
             },
         )
@@ -77,15 +69,9 @@ impl InstalledApps<'_> {
                 div {
                     h3 {
                         bdi { (app.name) }
-                        @if app.off { " " span.tag.off { "Switched off" } }
+                        (switched(app.off))
                     }
-                    p.soft {
-                        "Client ID " code { (app.id) } " · "
-                        @match app.scopes {
-                            Registered::Full => "full permissions",
-                            Registered::Only(set) => (count(set.iter().count(), "scope")),
-                        }
-                    }
+                    p.soft { (client(app.id, app.scopes)) }
                 }
                 form method="post" action={ (paths::INSTALLED) "/" (place.id) "/" (app.id) } {
                     (csrf(self.frame.who.csrf))

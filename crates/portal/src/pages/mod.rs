@@ -9,6 +9,7 @@ mod consent;
 mod form;
 mod installed;
 mod layout;
+mod parts;
 pub mod paths;
 mod services;
 mod tokens;

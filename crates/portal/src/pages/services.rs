@@ -3,6 +3,7 @@ use maud::{Markup, html};
 
 use super::form::{Field, Problem, summary};
 use super::layout::{Frame, Page, Section, console, csrf};
+use super::parts::{card, list};
 use super::paths;
 use super::tokens::{TokenRow, row};
 
@@ -54,18 +55,13 @@ impl Services<'_> {
     /// The page.
     #[must_use]
     pub fn page(&self) -> Page {
-        let field = |id, label, hint| Field {
-            id,
-            label,
-            hint,
-            problems: self.problems,
-        };
-        let name = field(
-            "name",
-            "Name",
-            Some("The work it does, for instance: Nightly export."),
-        );
-        let place = field("workspace", "Workspace", None);
+        let name = Field::new("name", "Name", self.problems)
+            .hint("The work it does, for instance: Nightly export.");
+        let place = Field::new("workspace", "Workspace", self.problems);
+        let choices = self
+            .places
+            .iter()
+            .map(|p| (p.id, p.name.as_str(), p.id == self.form.workspace));
         console(
             "Service accounts",
             &self.frame,
@@ -74,39 +70,20 @@ impl Services<'_> {
                 (summary(self.problems))
                 h1 { "Service accounts" }
                 p.lead { "A service account belongs to a workspace instead of a person. Its token reaches everything in that workspace, and nothing else." }
-                @for place in self.places { (self.accounts(place)) }
-                section.card aria-labelledby="new" {
-                    h2 #new { "Create a service account" }
+                @for place in self.places {
+                    (card(&format!("w-{}", place.id), &place.name,
+                        &list(&place.accounts, "No service account.", |account| self.account(place, account))))
+                }
+                (card("new", "Create a service account", &html! {
                     form method="post" action=(paths::SERVICES) {
                         (csrf(self.frame.who.csrf))
                         (name.line("text", &self.form.name, "off", 100))
-                        (place.around(&html! {
-                            select #workspace name="workspace" aria-invalid=[place.invalid()] aria-describedby=[place.described()] {
-                                @for place in self.places {
-                                    option value=(place.id) selected[place.id == self.form.workspace] { (place.name) }
-                                }
-                            }
-                        }))
+                        (place.choice(choices))
                         button type="submit" { "Create account and token" }
                     }
-                }
+                }))
             },
         )
-    }
-
-    fn accounts(&self, place: &ServicePlace) -> Markup {
-        html! {
-            section.card aria-labelledby={ "w-" (place.id) } {
-                h2 id={ "w-" (place.id) } { bdi { (place.name) } }
-                @if place.accounts.is_empty() {
-                    p.empty { "No service account." }
-                } @else {
-                    ul.list {
-                        @for account in &place.accounts { (self.account(place, account)) }
-                    }
-                }
-            }
-        }
     }
 
     fn account(&self, place: &ServicePlace, account: &Service) -> Markup {

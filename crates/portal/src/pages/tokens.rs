@@ -6,6 +6,7 @@ use workgraph_auth::ScopeSet;
 
 use super::form::{Field, Problem, permissions, summary};
 use super::layout::{Frame, Page, Section, console, csrf};
+use super::parts::{card, list};
 use super::paths;
 use super::words::{count, day, day_or};
 
@@ -104,18 +105,10 @@ impl Tokens<'_> {
     /// The page.
     #[must_use]
     pub fn page(&self) -> Page {
-        let field = |id, label, hint| Field {
-            id,
-            label,
-            hint,
-            problems: self.problems,
-        };
-        let description = field(
-            "description",
-            "Description",
-            Some("What it is for, so that you know it again."),
-        );
-        let days = field("days", "Expires after", None);
+        let description = Field::new("description", "Description", self.problems)
+            .hint("What it is for, so that you know it again.");
+        let days = Field::new("days", "Expires after", self.problems);
+        let choices = LIFETIMES.map(|(n, words)| (n.into(), words, n == self.form.days));
         let guard = self.frame.who.csrf;
         console(
             "Access tokens",
@@ -125,34 +118,18 @@ impl Tokens<'_> {
                 (summary(self.problems))
                 h1 { "Personal access tokens" }
                 p.lead { "A token lets a script of yours use the API as you. Treat it like a password." }
-                section.card aria-labelledby="yours" {
-                    h2 #yours { "Your tokens" }
-                    @if self.tokens.is_empty() {
-                        p.empty { "You have no access token." }
-                    } @else {
-                        ul.list {
-                            @for token in self.tokens {
-                                (row(token, &format!("{}/{}/revoke", paths::TOKENS, token.id), guard))
-                            }
-                        }
-                    }
-                }
-                section.card aria-labelledby="new" {
-                    h2 #new { "Create a token" }
+                (card("yours", "Your tokens", &list(self.tokens, "You have no access token.", |token| {
+                    row(token, &format!("{}/{}/revoke", paths::TOKENS, token.id), guard)
+                })))
+                (card("new", "Create a token", &html! {
                     form method="post" action=(paths::TOKENS) {
                         (csrf(guard))
                         (description.line("text", &self.form.description, "off", 100))
-                        (days.around(&html! {
-                            select #days name="days" aria-invalid=[days.invalid()] aria-describedby=[days.described()] {
-                                @for (n, words) in LIFETIMES {
-                                    option value=(n) selected[n == self.form.days] { (words) }
-                                }
-                            }
-                        }))
+                        (days.choice(choices.into_iter()))
                         (permissions(self.form.scopes, "Permissions", "", "Everything else is refused.", self.problems))
                         button type="submit" { "Create token" }
                     }
-                }
+                }))
             },
         )
     }

@@ -3,7 +3,7 @@ use super::{Failure, ensure, same};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_core::graph::{Changes, GraphStore};
 use workgraph_webhooks::{
-    Delivery, Filter, Hook, HookStore, Inserted, Limits, Position, State, StoreError,
+    Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Position, State, StoreError,
 };
 
 impl From<StoreError> for Failure {
@@ -95,9 +95,14 @@ pub async fn webhooks(graph: &dyn GraphStore, store: &dyn HookStore) -> Result<(
         "all of them, by id",
     )?;
     let list = async |app, resource, after, limit| -> Result<Vec<u64>, Failure> {
-        Ok(ids(&store
-            .list((7, app), 1, resource, after, limit)
-            .await?))
+        let page = Page {
+            owner: (7, app),
+            workspace: 1,
+            resource,
+            after,
+            limit,
+        };
+        Ok(ids(&store.list(page).await?))
     };
     same(
         &list(None, None, 0, 10).await?,
@@ -119,8 +124,15 @@ pub async fn webhooks(graph: &dyn GraphStore, store: &dyn HookStore) -> Result<(
         &vec![12, 17],
         "those of an app",
     )?;
+    let elsewhere = Page {
+        owner: (7, None),
+        workspace: 2,
+        resource: None,
+        after: 0,
+        limit: 10,
+    };
     ensure(
-        store.list((7, None), 2, None, 0, 10).await?.is_empty(),
+        store.list(elsewhere).await?.is_empty(),
         "none of another workspace",
     )?;
 

@@ -6,7 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 use std::time::SystemTime;
 use workgraph_core::snapshot::Snapshot;
 use workgraph_webhooks::{
-    Delivery, Filter, Hook, HookStore, Inserted, Limits, Position, State, StoreError,
+    Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Position, State, StoreError,
 };
 
 #[derive(Debug, Default)]
@@ -50,26 +50,19 @@ impl HookStore for MemoryStore {
         Ok(self.hooks().hooks.get(&id).cloned())
     }
 
-    async fn list(
-        &self,
-        owner: (u64, Option<u64>),
-        workspace: u64,
-        resource: Option<u64>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<Hook>, StoreError> {
+    async fn list(&self, page: Page) -> Result<Vec<Hook>, StoreError> {
         let held = self.hooks();
         let fits = |h: &&Hook| {
-            (h.user, h.app) == owner
-                && h.workspace == workspace
-                && h.id > after
-                && resource.is_none_or(|r| h.resource == r)
+            (h.user, h.app) == page.owner
+                && h.workspace == page.workspace
+                && h.id > page.after
+                && page.resource.is_none_or(|r| h.resource == r)
         };
         Ok(held
             .hooks
             .values()
             .filter(fits)
-            .take(limit)
+            .take(page.limit)
             .cloned()
             .collect())
     }
