@@ -140,6 +140,23 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// What most types are like: errors call them by their name, they have a `name`, and their rich
+    /// text is a description. Path, scope and fields must be given.
+    #[must_use]
+    pub const fn of(ty: Type, name: &'static str) -> Self {
+        Self {
+            ty,
+            name,
+            path: "",
+            noun: name,
+            read_scope: "",
+            flavor: crate::rich::Flavor::Description,
+            title: Some("name"),
+            subtype: false,
+            fields: &[],
+        }
+    }
+
     /// The field of this name.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&'static Def> {

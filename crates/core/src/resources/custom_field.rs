@@ -6,7 +6,6 @@ use crate::registry::{
     Dir, Field, Kind, Many, NAME_MAX, One, Opaque, Part, Resource, Shape, Source, TEXT_MAX, Type,
     rel,
 };
-use crate::rich::Flavor;
 
 /// Longest text value, in characters.
 pub const VALUE_MAX: u32 = 1024;
@@ -188,13 +187,9 @@ pub const RESTRICTIONS: &[&str] = &["task", "project", "portfolio", "goal"];
 /// The declaration. What a definition says stands first, the parts of a value last: where many
 /// tasks have a field, the first part is written once and copied.
 pub static CUSTOM_FIELD: Resource = Resource {
-    ty: Type::CustomField,
-    name: "custom_field",
     path: "custom_fields",
     noun: "custom field",
     read_scope: "custom_fields:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
     subtype: true,
     fields: &[
         GID.def,
@@ -231,6 +226,7 @@ pub static CUSTOM_FIELD: Resource = Resource {
         REFERENCE_VALUE.def,
         DISPLAY_VALUE.def,
     ],
+    ..Resource::of(Type::CustomField, "custom_field")
 };
 
 /// The type of a custom field, from its head or its whole record.

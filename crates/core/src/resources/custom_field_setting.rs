@@ -1,7 +1,6 @@
 //! Custom field settings: which custom fields the tasks of a project or a user task list have.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Field, One, Rep, Resource, Type};
-use crate::rich::Flavor;
 
 /// Old name of `parent`.
 pub const PROJECT: Field<One> = Field::inline("project", &[Type::Project])
@@ -24,14 +23,10 @@ pub const CUSTOM_FIELD: Field<One> = Field::inline("custom_field", &[Type::Custo
 
 /// The declaration.
 pub static CUSTOM_FIELD_SETTING: Resource = Resource {
-    ty: Type::CustomFieldSetting,
-    name: "custom_field_setting",
     path: "custom_field_settings",
     noun: "custom field setting",
     read_scope: "projects:read",
-    flavor: Flavor::Description,
     title: None,
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -40,4 +35,5 @@ pub static CUSTOM_FIELD_SETTING: Resource = Resource {
         PARENT.def,
         CUSTOM_FIELD.def,
     ],
+    ..Resource::of(Type::CustomFieldSetting, "custom_field_setting")
 };

@@ -1,7 +1,6 @@
 //! Enum options: what can be chosen in enum and multi_enum custom fields.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Field, NAME_MAX, One, Resource, Type};
-use crate::rich::Flavor;
 
 /// Its display name.
 pub const NAME: Field<str> = Field::text("name", NAME_MAX)
@@ -25,13 +24,9 @@ pub const CUSTOM_FIELD: Field<One> = Field::inline("custom_field", &[Type::Custo
 
 /// The declaration.
 pub static ENUM_OPTION: Resource = Resource {
-    ty: Type::EnumOption,
-    name: "enum_option",
     path: "enum_options",
     noun: "enum option",
     read_scope: "custom_fields:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
-    subtype: false,
     fields: &[GID.def, RESOURCE_TYPE.def, NAME.def, ENABLED.def, COLOR.def],
+    ..Resource::of(Type::EnumOption, "enum_option")
 };

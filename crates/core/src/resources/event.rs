@@ -1,6 +1,5 @@
 //! Events: what happened, as the events API and webhooks tell it.
 use crate::registry::{Def, Field, One, Opaque, Resource, Shape, Source, Type};
-use crate::rich::Flavor;
 use crate::time::Time;
 
 /// Anything an event may be about.
@@ -72,14 +71,9 @@ const CHANGE_PARTS: &[Def] = &[
 
 /// The declaration.
 pub static EVENT: Resource = Resource {
-    ty: Type::Event,
-    name: "event",
     path: "events",
-    noun: "event",
     read_scope: "default",
-    flavor: Flavor::Description,
     title: None,
-    subtype: false,
     fields: &[
         USER.def,
         RESOURCE.def,
@@ -89,4 +83,5 @@ pub static EVENT: Resource = Resource {
         CREATED_AT.def,
         CHANGE.def,
     ],
+    ..Resource::of(Type::Event, "event")
 };

@@ -1,7 +1,6 @@
 //! Jobs: long work that goes on after the request that asked for it.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Field, One, Opaque, Resource, Type};
-use crate::rich::Flavor;
 
 /// What jobs do.
 pub const SUBTYPES: &[&str] = &[
@@ -43,12 +42,8 @@ pub const RECORD: Field<Opaque> = Field::json("job").opt_in();
 
 /// The declaration.
 pub static JOB: Resource = Resource {
-    ty: Type::Job,
-    name: "job",
     path: "jobs",
-    noun: "job",
     read_scope: "jobs:read",
-    flavor: Flavor::Description,
     title: None,
     subtype: true,
     fields: &[
@@ -60,4 +55,5 @@ pub static JOB: Resource = Resource {
         NEW_PROJECT.def,
         NEW_PROJECT_TEMPLATE.def,
     ],
+    ..Resource::of(Type::Job, "job")
 };

@@ -6,7 +6,6 @@ use super::{GID, RESOURCE_TYPE};
 use crate::node::Node;
 use crate::project::Scene;
 use crate::registry::{Field, One, Opaque, Resource, Shape, Source, Type};
-use crate::rich::Flavor;
 use crate::time::Time;
 
 /// The user of a workspace or team membership.
@@ -39,14 +38,10 @@ pub const CREATED_AT: Field<Time> = Field::time("created_at").doc("When the memb
 
 /// The declaration of workspace memberships.
 pub static WORKSPACE_MEMBERSHIP: Resource = Resource {
-    ty: Type::WorkspaceMembership,
-    name: "workspace_membership",
     path: "workspace_memberships",
     noun: "workspace membership",
     read_scope: "workspaces:read",
-    flavor: Flavor::Description,
     title: None,
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -60,6 +55,7 @@ pub static WORKSPACE_MEMBERSHIP: Resource = Resource {
         VACATION_DATES.def,
         CREATED_AT.def,
     ],
+    ..Resource::of(Type::WorkspaceMembership, "workspace_membership")
 };
 
 /// The team of a team membership.
@@ -82,14 +78,10 @@ pub const TEAM_IS_ADMIN: Field<bool> = Field::flag("is_admin")
 
 /// The declaration of team memberships.
 pub static TEAM_MEMBERSHIP: Resource = Resource {
-    ty: Type::TeamMembership,
-    name: "team_membership",
     path: "team_memberships",
     noun: "team membership",
     read_scope: "team_memberships:read",
-    flavor: Flavor::Description,
     title: None,
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -99,6 +91,7 @@ pub static TEAM_MEMBERSHIP: Resource = Resource {
         IS_LIMITED_ACCESS.def,
         TEAM_IS_ADMIN.def,
     ],
+    ..Resource::of(Type::TeamMembership, "team_membership")
 };
 
 /// The levels of access to a project, lowest first.
@@ -141,14 +134,10 @@ pub const WRITE_ACCESS: Field<Opaque> =
 
 /// The declaration of project memberships.
 pub static PROJECT_MEMBERSHIP: Resource = Resource {
-    ty: Type::ProjectMembership,
-    name: "project_membership",
     path: "memberships",
     noun: "membership",
     read_scope: "projects:read",
-    flavor: Flavor::Description,
     title: None,
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -160,6 +149,7 @@ pub static PROJECT_MEMBERSHIP: Resource = Resource {
         MEMBER_PROJECT.def,
         WRITE_ACCESS.def,
     ],
+    ..Resource::of(Type::ProjectMembership, "project_membership")
 };
 
 fn write_access(node: &Node, _scene: &Scene<'_>, out: &mut Vec<u8>) {

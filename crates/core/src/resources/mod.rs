@@ -135,3 +135,17 @@ fn permalink(node: &Node, scene: &Scene<'_>, out: &mut Vec<u8>) {
         &format!("{}/{}/{}", scene.base_url, resource(node.ty).path, node.gid),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_says_where_it_is_and_what_reading_it_needs() {
+        for of in Type::ALL.iter().map(|ty| resource(*ty)) {
+            let parts = [of.path, of.read_scope];
+            assert!(parts.iter().all(|p| !p.is_empty()), "{}", of.name);
+            assert!(!of.fields.is_empty(), "{}", of.name);
+        }
+    }
+}

@@ -197,14 +197,9 @@ pub const CREATED_BY: Field<One> = Field::inline("created_by", &[Type::User]).op
 
 /// The declaration.
 pub static PROJECT: Resource = Resource {
-    ty: Type::Project,
-    name: "project",
     path: "projects",
-    noun: "project",
     read_scope: "projects:read",
     flavor: Flavor::Task,
-    title: Some("name"),
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -241,6 +236,7 @@ pub static PROJECT: Resource = Resource {
         CREATED_FROM_TEMPLATE.def,
         WORKSPACE.def,
     ],
+    ..Resource::of(Type::Project, "project")
 };
 
 fn public(node: &Node, _scene: &Scene<'_>, out: &mut Vec<u8>) {

@@ -49,14 +49,9 @@ pub const FROZEN: Field<Opaque> = Field::json("frozen").opt_in();
 
 /// The declaration.
 pub static PROJECT_TEMPLATE: Resource = Resource {
-    ty: Type::ProjectTemplate,
-    name: "project_template",
     path: "project_templates",
     noun: "project template",
     read_scope: "project_templates:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -70,17 +65,15 @@ pub static PROJECT_TEMPLATE: Resource = Resource {
         COLOR.def,
         REQUESTED_ROLES.def,
     ],
+    ..Resource::of(Type::ProjectTemplate, "project_template")
 };
 
 /// A task of a template. It is kept like a task, but in no list, search or feed of tasks.
 pub static RECIPE: Resource = Resource {
-    ty: Type::Recipe,
-    name: "task_template_recipe",
     path: "task_template_recipes",
     noun: "recipe",
     read_scope: "project_templates:read",
     flavor: Flavor::Task,
-    title: Some("name"),
     subtype: true,
     fields: &{
         use super::task;
@@ -105,6 +98,7 @@ pub static RECIPE: Resource = Resource {
             TAGS.def,
         ]
     },
+    ..Resource::of(Type::Recipe, "task_template_recipe")
 };
 
 /// The tags that a copy gets: other edges than those by which a tag lists its tasks.

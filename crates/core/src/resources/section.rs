@@ -1,7 +1,6 @@
 //! Sections: the parts of a project or of a user task list.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Dir, Field, Many, NAME_MAX, One, Resource, Type, rel};
-use crate::rich::Flavor;
 use crate::time::Time;
 
 /// Its display name.
@@ -25,14 +24,8 @@ pub const PROJECTS: Field<Many> = Field::edges(
 
 /// The declaration.
 pub static SECTION: Resource = Resource {
-    ty: Type::Section,
-    name: "section",
     path: "sections",
-    noun: "section",
     read_scope: "project_sections:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -41,4 +34,5 @@ pub static SECTION: Resource = Resource {
         PROJECT.def,
         PROJECTS.def,
     ],
+    ..Resource::of(Type::Section, "section")
 };

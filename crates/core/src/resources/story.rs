@@ -237,10 +237,7 @@ pub const NEW_MULTI_ENUM: Field<Opaque> = Field::gids("new_multi_enum_values", &
 
 /// The declaration.
 pub static STORY: Resource = Resource {
-    ty: Type::Story,
-    name: "story",
     path: "stories",
-    noun: "story",
     read_scope: "stories:read",
     flavor: Flavor::Comment,
     title: None,
@@ -301,6 +298,7 @@ pub static STORY: Resource = Resource {
         SOURCE.def,
         TARGET.def,
     ],
+    ..Resource::of(Type::Story, "story")
 };
 
 /// The subtype of comments.

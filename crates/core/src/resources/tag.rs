@@ -1,7 +1,6 @@
 //! Tags: labels on tasks across projects.
 use super::{GID, PERMALINK, RESOURCE_TYPE, TAG_COLORS};
 use crate::registry::{Dir, Field, Many, NAME_MAX, One, Resource, TEXT_MAX, Type, rel};
-use crate::rich::Flavor;
 use crate::time::Time;
 
 /// Its display name.
@@ -31,14 +30,8 @@ pub const WORKSPACE: Field<One> = Field::home("workspace")
 
 /// The declaration.
 pub static TAG: Resource = Resource {
-    ty: Type::Tag,
-    name: "tag",
     path: "tags",
-    noun: "tag",
     read_scope: "tags:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -50,4 +43,5 @@ pub static TAG: Resource = Resource {
         WORKSPACE.def,
         PERMALINK.def,
     ],
+    ..Resource::of(Type::Tag, "tag")
 };

@@ -221,13 +221,9 @@ pub const MEMBERSHIPS: Field<Many> = Field::items("memberships", MEMBERSHIP_PART
 
 /// The declaration.
 pub static TASK: Resource = Resource {
-    ty: Type::Task,
-    name: "task",
     path: "tasks",
-    noun: "task",
     read_scope: "tasks:read",
     flavor: Flavor::Task,
-    title: Some("name"),
     subtype: true,
     fields: &[
         GID.def,
@@ -274,4 +270,5 @@ pub static TASK: Resource = Resource {
         WORKSPACE.def,
         PERMALINK.def,
     ],
+    ..Resource::of(Type::Task, "task")
 };

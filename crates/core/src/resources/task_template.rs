@@ -1,7 +1,6 @@
 //! Task templates: tasks kept as patterns for new ones in a project.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Field, NAME_MAX, One, Opaque, Resource, Type};
-use crate::rich::Flavor;
 use crate::time::Time;
 
 /// Its display name.
@@ -22,14 +21,9 @@ pub const CREATED_AT: Field<Time> = Field::time("created_at").doc("When the temp
 
 /// The declaration.
 pub static TASK_TEMPLATE: Resource = Resource {
-    ty: Type::TaskTemplate,
-    name: "task_template",
     path: "task_templates",
     noun: "task template",
     read_scope: "task_templates:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -39,4 +33,5 @@ pub static TASK_TEMPLATE: Resource = Resource {
         CREATED_BY.def,
         CREATED_AT.def,
     ],
+    ..Resource::of(Type::TaskTemplate, "task_template")
 };

@@ -1,7 +1,6 @@
 //! Teams: groups of people in an organization.
 use super::{GID, PERMALINK, RESOURCE_TYPE};
 use crate::registry::{Field, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type};
-use crate::rich::Flavor;
 
 const WHO: &[&str] = &["all_team_members", "only_team_admins"];
 const ALL_MEMBERS: &str = "\"all_team_members\"";
@@ -89,14 +88,8 @@ pub const CUSTOM_FIELD_SETTINGS: Field<Opaque> =
 
 /// The declaration.
 pub static TEAM: Resource = Resource {
-    ty: Type::Team,
-    name: "team",
     path: "teams",
-    noun: "team",
     read_scope: "teams:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -116,4 +109,5 @@ pub static TEAM: Resource = Resource {
         ENDORSED.def,
         CUSTOM_FIELD_SETTINGS.def,
     ],
+    ..Resource::of(Type::Team, "team")
 };

@@ -1,7 +1,6 @@
 //! Users: people with an account.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Dir, Field, Many, NAME_MAX, Opaque, Resource, Shape, Source, Type, rel};
-use crate::rich::Flavor;
 
 /// The display name; each user may change their own.
 pub const NAME: Field<str> = Field::text("name", NAME_MAX)
@@ -25,14 +24,8 @@ pub const CUSTOM_FIELDS: Field<Opaque> =
 
 /// The declaration.
 pub static USER: Resource = Resource {
-    ty: Type::User,
-    name: "user",
     path: "users",
-    noun: "user",
     read_scope: "users:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -42,4 +35,5 @@ pub static USER: Resource = Resource {
         WORKSPACES.def,
         CUSTOM_FIELDS.def,
     ],
+    ..Resource::of(Type::User, "user")
 };

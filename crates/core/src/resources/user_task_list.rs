@@ -1,7 +1,6 @@
 //! User task lists: what is assigned to a user in a workspace.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Field, NAME_MAX, One, Resource, Type};
-use crate::rich::Flavor;
 
 /// Its display name.
 pub const NAME: Field<str> = Field::text("name", NAME_MAX)
@@ -18,14 +17,9 @@ pub const WORKSPACE: Field<One> = Field::home("workspace")
 
 /// The declaration.
 pub static USER_TASK_LIST: Resource = Resource {
-    ty: Type::UserTaskList,
-    name: "user_task_list",
     path: "user_task_lists",
     noun: "user task list",
     read_scope: "tasks:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -33,4 +27,5 @@ pub static USER_TASK_LIST: Resource = Resource {
         OWNER.def,
         WORKSPACE.def,
     ],
+    ..Resource::of(Type::UserTaskList, "user_task_list")
 };

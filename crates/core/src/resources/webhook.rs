@@ -1,7 +1,6 @@
 //! Webhooks: who is told of what happens to an object.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Def, Field, NAME_MAX, One, Opaque, Resource, Shape, Source, Type};
-use crate::rich::Flavor;
 use crate::time::Time;
 
 /// What may be watched.
@@ -77,13 +76,9 @@ const ALL: &[Def] = &[
 
 /// The declaration.
 pub static WEBHOOK: Resource = Resource {
-    ty: Type::Webhook,
-    name: "webhook",
     path: "webhooks",
-    noun: "webhook",
     read_scope: "webhooks:read",
-    flavor: Flavor::Description,
     title: None,
-    subtype: false,
     fields: ALL,
+    ..Resource::of(Type::Webhook, "webhook")
 };

@@ -1,7 +1,6 @@
 //! Workspaces and organizations: the tenants.
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Field, NAME_MAX, Opaque, Resource, Type};
-use crate::rich::Flavor;
 
 /// Its display name.
 pub const NAME: Field<str> = Field::text("name", NAME_MAX)
@@ -22,14 +21,8 @@ pub const PLAN: Field<str> = Field::word("plan", &["free", "paid"], "\"free\"").
 
 /// The declaration.
 pub static WORKSPACE: Resource = Resource {
-    ty: Type::Workspace,
-    name: "workspace",
     path: "workspaces",
-    noun: "workspace",
     read_scope: "workspaces:read",
-    flavor: Flavor::Description,
-    title: Some("name"),
-    subtype: false,
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -37,4 +30,5 @@ pub static WORKSPACE: Resource = Resource {
         EMAIL_DOMAINS.def,
         IS_ORGANIZATION.def,
     ],
+    ..Resource::of(Type::Workspace, "workspace")
 };
