@@ -83,6 +83,7 @@ cases! {
     "a feed is the journal as far as it is about a node" => journal::feeds,
     "the oldest commits can be dropped, and nothing else" => journal::pruned,
     "changed memberships count from the next load on" => access::next_load,
+    "only teams and projects have members" => access::no_team,
     "a service account has one workspace" => access::service,
     "of two writers of one version one wins" => races::one_version,
     "of many that need an empty place one gets it" => races::empty_place,

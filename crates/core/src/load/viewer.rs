@@ -1,9 +1,8 @@
 //! What a user's own memberships say.
-use super::all_in;
 use crate::access::{Level, Role, Seat, Viewer};
 use crate::gid::Gid;
-use crate::graph::{StoreError, ViewerKey};
-use crate::registry::rel;
+use crate::graph::{Edge, StoreError, ViewerKey};
+use crate::registry::{Rel, Type, rel};
 use crate::resources::{membership, workspace};
 use crate::snapshot::{Depth, Snapshot};
 use rustc_hash::FxHashMap;
@@ -52,21 +51,39 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreEr
             task_list: node.get(membership::TASK_LIST),
         });
     }
-    let mut teams = Vec::new();
-    all_in(snap, key.user, rel::TEAM_MEMBERS, &mut |e| {
-        teams.push((e.src, e.rank == 1))
+    let mut teams = FxHashMap::default();
+    all_of(snap, key.user, rel::TEAM_MEMBERS, Type::Team, &mut |e| {
+        teams.insert(e.src, e.rank == 1);
     })?;
-    viewer.teams.extend(teams);
+    viewer.teams = teams;
     let mut projects: FxHashMap<Gid, Level> = FxHashMap::default();
     let members: Vec<Gid> = std::iter::once(key.user)
         .chain(viewer.teams.keys().copied())
         .collect();
     for member in members {
-        all_in(snap, member, rel::MEMBERS, &mut |e| {
+        all_of(snap, member, rel::MEMBERS, Type::Project, &mut |e| {
             let best = projects.entry(e.src).or_default();
             *best = (*best).max(Level::from_rank(e.rank));
         })?;
     }
     viewer.projects = projects;
     Ok(viewer)
+}
+
+/// Every edge of a relation into a node from those of a type: what is no team has no members, even if
+/// it has such an edge, and comes and goes without viewers being worked out anew.
+fn all_of(
+    snap: &mut dyn Snapshot,
+    dst: Gid,
+    rel: Rel,
+    ty: Type,
+    each: &mut dyn FnMut(Edge),
+) -> Result<(), StoreError> {
+    let first = (i64::MIN, i64::MIN);
+    let all = usize::MAX >> 1;
+    snap.scan_in(dst, rel, first, all, Depth::Head, &mut |edge, node| {
+        if node.is_some_and(|n| n.ty == ty) {
+            each(edge);
+        }
+    })
 }

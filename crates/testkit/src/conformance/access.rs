@@ -127,6 +127,27 @@ pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), Failure> {
     )
 }
 
+/// Found by a random history: viewers are not worked out anew when such a node comes or goes.
+pub(super) async fn no_team(store: &dyn GraphStore) -> Result<(), Failure> {
+    let mut scene = Scene::new(store).await?;
+    let bob = scene.fixture.member(scene.acme, "Bob", Role::Member);
+    let tag = scene.fixture.tag(scene.acme, "no team");
+    for rel in [rel::TEAM_MEMBERS, rel::MEMBERS] {
+        scene.fixture.link(tag, rel, bob, Place::Rank(1), None);
+    }
+    scene.commit().await?;
+    let before = scene.load(scene.want_of(bob)).await?.viewer;
+    same(
+        &(before.teams.len(), before.projects.len()),
+        &(0, 0),
+        "a tag is no team and no project",
+    )?;
+    scene.fixture.with(|work| work.trash(tag, Type::Tag));
+    scene.commit().await?;
+    let after = scene.load(scene.want_of(bob)).await?.viewer;
+    same(&after, &before, "so nothing changes when it goes")
+}
+
 pub(super) async fn service(store: &dyn GraphStore) -> Result<(), Failure> {
     let mut scene = Scene::new(store).await?;
     let task = scene.fixture.task(scene.acme, "task", scene.ann);
