@@ -1,14 +1,14 @@
 //! Search: a closed language of conditions, what each means, and how matches are found.
 //!
 //! [`Query::matches`] says what a query means, for one node and its facts; nothing else does. How
-//! matches are found is in `run`: from the smallest list that a store keeps of any condition, or
+//! matches are found is in `run`: from the smallest lists that a store keeps of any condition, or
 //! along the order asked for, and each candidate is then asked whether it matches.
 mod card;
 mod run;
 mod words;
 
 pub(crate) use card::is_told;
-pub use card::{Card, CardScan, Column, fresh, is_found, renew};
+pub use card::{Card, CardList, CardScan, Column, fresh, is_found, renew};
 pub(crate) use run::run;
 pub use words::{Text, WORD_MAX, WORDS_MAX, Words, words};
 
@@ -33,14 +33,31 @@ pub struct Search {
     /// Candidates after which a search ends with what it has: those that are read, whether or not
     /// they match and the viewer may see them.
     pub cap: usize,
-    /// How many candidates of one condition are gathered and sorted at most; usually [`GATHERED`].
-    /// What is found does not depend on it.
-    pub gather: usize,
+    /// How much is read in one way before another is tried; usually [`Effort::USUAL`].
+    pub effort: Effort,
 }
 
-/// How many candidates are gathered: sorting as many takes about as long as finding as many matches
-/// along an order, when there are more.
-pub const GATHERED: usize = 20_000;
+/// How much is read in one way before another is tried. What is found does not depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// How many candidates of one condition are gathered while there may be so many matches that
+    /// walking along the order meets enough of them soon.
+    pub gather: usize,
+    /// How many candidates there are at least when another condition's list is read to leave some
+    /// out; the cards of fewer are read in less time.
+    pub narrow: usize,
+    /// How many cards are walked along the order before all candidates of a condition are gathered.
+    pub walk: usize,
+}
+
+impl Effort {
+    /// That of searches of people: each way takes some ten milliseconds.
+    pub const USUAL: Self = Self {
+        gather: 20_000,
+        narrow: 64,
+        walk: 20_000,
+    };
+}
 
 /// What is looked for. `N` is how nodes are named: as indexes into [`crate::graph::Want::refs`], or
 /// by gid.

@@ -8,7 +8,7 @@ use crate::graph::{Edge, Event, Seq, StoreError};
 use crate::index::Key;
 use crate::node::Node;
 use crate::registry::{Rel, Type};
-use crate::search::{Card, CardScan, Text, Words};
+use crate::search::{Card, CardList, CardScan, Text, Words};
 use std::sync::Arc;
 
 /// How much of a node is read.
@@ -113,6 +113,17 @@ pub trait Snapshot {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError>;
+    /// Nodes with such an edge into `dst`, live or not, at most so many, in no order.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn list_in(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        limit: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError>;
     /// What [`Snapshot::scan_in`] finds at [`Depth::Full`], each row followed by what
     /// [`Snapshot::out`] finds from its source at [`Depth::Edge`] for the relations of `band`.
     ///
@@ -195,10 +206,22 @@ pub trait Snapshot {
     /// # Errors
     /// When the store fails.
     fn card(&mut self, home: Option<Gid>, ty: Type, gid: Gid) -> Result<Option<Card>, StoreError>;
-    /// Cards by the value of a column.
+    /// Nodes of a type in a workspace whose cards are in a list, at most so many, in no order.
     ///
     /// # Errors
     /// When the store fails.
+    fn list_cards(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        list: CardList,
+        limit: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError>;
+    /// Cards by the value of a column.
+    ///
+    /// # Errors
+    /// When the store fails, or cards are not kept in the order of this column.
     fn scan_cards(&mut self, scan: &CardScan, each: &mut dyn FnMut(Card))
     -> Result<(), StoreError>;
     /// Nodes that have all of some words, as the last card that was put for each says.

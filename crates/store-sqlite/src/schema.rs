@@ -140,6 +140,11 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      ) STRICT;
      CREATE INDEX delivery_hook ON delivery (hook, id);
      CREATE INDEX delivery_at ON delivery (at);",
+    // What someone has is listed by whether it is done and when it is due.
+    "ALTER TABLE card ADD COLUMN done INTEGER NOT NULL DEFAULT 0;
+     UPDATE card SET done = 1 WHERE flags & 1;
+     DROP INDEX card_who;
+     CREATE INDEX card_who ON card (home, kind, who, done, due, gid) WHERE who IS NOT NULL;",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.
@@ -254,6 +259,25 @@ mod tests {
             rel::LIKES,
         ];
         assert_eq!(numbers, now.map(|rel| rel.0));
+    }
+
+    #[test]
+    fn cards_of_a_file_from_before_say_what_is_done() {
+        let conn = memory();
+        for step in MIGRATIONS.iter().take(6) {
+            conn.execute_batch(step).unwrap();
+        }
+        conn.execute_batch(&format!(
+            "INSERT INTO card (home, kind, gid, created, modified, subtype, flags, likes, sum)
+             VALUES (1, 1, 7, 0, 0, 0, 3, 0, 0), (1, 1, 8, 0, 0, 0, 2, 0, 0);
+             PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 6;"
+        ))
+        .unwrap();
+        migrate(&conn).unwrap();
+        let done: i64 = conn
+            .query_row("SELECT sum(gid) FROM card WHERE done", [], |r| r.get(0))
+            .unwrap();
+        assert_eq!(done, 7);
     }
 
     #[test]

@@ -7,11 +7,12 @@ use crate::error::failed;
 use crate::session::{Session, gid, limit, maybe_gid, unreadable};
 use crate::sql::Sql;
 use rusqlite::{Connection, Row};
+use std::cell::Cell;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::StoreError;
 use workgraph_core::node::Node;
 use workgraph_core::registry::Type;
-use workgraph_core::search::{Card, CardScan, Column, Text, fresh, is_found, renew};
+use workgraph_core::search::{Card, CardList, CardScan, Column, Text, fresh, is_found, renew};
 use workgraph_core::snapshot::WordScan;
 
 /// Words that are to be written.
@@ -91,7 +92,7 @@ fn card(row: &Row<'_>, home: Option<Gid>, ty: Type) -> rusqlite::Result<Card> {
         creator: maybe_gid(row, 7)?,
         assigner: maybe_gid(row, 8)?,
         subtype: row.get(9)?,
-        done: flags & DONE != 0,
+        done: row.get(16)?,
         timed: flags & TIMED != 0,
         likes: row.get(11)?,
         sub: is_set(12)?,
@@ -101,11 +102,11 @@ fn card(row: &Row<'_>, home: Option<Gid>, ty: Type) -> rusqlite::Result<Card> {
     })
 }
 
-const DONE: u8 = 1;
+/// Due at an instant. Files from before have another flag, 1, which has a column now.
 const TIMED: u8 = 2;
 
-/// The statement that lists cards by a column.
-pub(crate) const fn by_column(column: Column, descending: bool) -> Sql {
+/// The statement that gives cards in the order of a column, if they are kept so.
+pub(crate) const fn by_column(column: Column, descending: bool) -> Option<Sql> {
     let (up, down) = match column {
         Column::Gid => (Sql::UpGid, Sql::DownGid),
         Column::Created => (Sql::UpCreated, Sql::DownCreated),
@@ -113,16 +114,30 @@ pub(crate) const fn by_column(column: Column, descending: bool) -> Sql {
         Column::Completed => (Sql::UpCompleted, Sql::DownCompleted),
         Column::Due => (Sql::UpDue, Sql::DownDue),
         Column::Likes => (Sql::UpLikes, Sql::DownLikes),
-        Column::Start => (Sql::UpStart, Sql::DownStart),
-        Column::Who => (Sql::UpWho, Sql::DownWho),
-        Column::Creator => (Sql::UpCreator, Sql::DownCreator),
         Column::Assigner => (Sql::UpAssigner, Sql::DownAssigner),
-        Column::Subtype => (Sql::UpSubtype, Sql::DownSubtype),
-        Column::Sub => (Sql::UpSub, Sql::DownSub),
-        Column::Waits => (Sql::UpWaits, Sql::DownWaits),
-        Column::Blocks => (Sql::UpBlocks, Sql::DownBlocks),
+        _ => return None,
     };
-    if descending { down } else { up }
+    Some(if descending { down } else { up })
+}
+
+/// The statement that lists cards by a column.
+pub(crate) const fn listed(column: Column) -> Sql {
+    match column {
+        Column::Gid => Sql::ListGid,
+        Column::Created => Sql::ListCreated,
+        Column::Modified => Sql::ListModified,
+        Column::Completed => Sql::ListCompleted,
+        Column::Due => Sql::ListDue,
+        Column::Likes => Sql::ListLikes,
+        Column::Start => Sql::ListStart,
+        Column::Who => Sql::ListWho,
+        Column::Creator => Sql::ListCreator,
+        Column::Assigner => Sql::ListAssigner,
+        Column::Subtype => Sql::ListSubtype,
+        Column::Sub => Sql::ListSub,
+        Column::Waits => Sql::ListWaits,
+        Column::Blocks => Sql::ListBlocks,
+    }
 }
 
 impl Session<'_> {
@@ -170,8 +185,48 @@ impl Session<'_> {
             each(card(row, scan.home, scan.ty)?);
             Ok(())
         };
-        self.each(by_column(scan.column, scan.descending), params, read)
-            .map_err(failed)
+        let sql = by_column(scan.column, scan.descending);
+        let sql = sql.ok_or_else(|| {
+            StoreError::Failed(format!("cards are not kept in order of {:?}", scan.column))
+        })?;
+        self.each(sql, params, read).map_err(failed)
+    }
+
+    pub(crate) fn list(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        list: CardList,
+        most: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        let (home, kind) = (place(home), ty as u8);
+        let left = Cell::new(limit(most));
+        let mut read = |row: &Row<'_>| {
+            each(gid(row, 0)?);
+            left.set(left.get() - 1);
+            Ok(())
+        };
+        let (who, done, due) = match list {
+            CardList::Within(column, from, to) => {
+                let params = (home, kind, from, to, left.get());
+                return self.each(listed(column), params, read).map_err(failed);
+            }
+            CardList::Of { who, done, due } => (who.as_i64(), done, due),
+        };
+        // Each value of `done` by itself: in the index, dates come after it.
+        let both = [false, true].into_iter();
+        for done in both.filter(|on| done.is_none_or(|done| done == *on)) {
+            let some = match due {
+                None => self.each(Sql::ListOf, (home, kind, who, done, left.get()), &mut read),
+                Some((from, to)) => {
+                    let params = (home, kind, who, done, from, to, left.get());
+                    self.each(Sql::ListOfDue, params, &mut read)
+                }
+            };
+            some.map_err(failed)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn words(
@@ -207,7 +262,7 @@ impl Session<'_> {
                 text: Some((column(&prefix, &text.name), column(&prefix, &text.notes))),
             });
         }
-        let flags = (u8::from(card.done) * DONE) | (u8::from(card.timed) * TIMED);
+        let flags = u8::from(card.timed) * TIMED;
         let on = |flag: bool| flag.then_some(1i64);
         let params = rusqlite::params![
             home,
@@ -228,6 +283,7 @@ impl Session<'_> {
             on(card.waits),
             on(card.blocks),
             card.sum,
+            card.done,
         ];
         self.run(Sql::PutCard, params).map(drop)
     }

@@ -75,7 +75,7 @@ macro_rules! scan_home {
 }
 macro_rules! card_cols {
     () => {
-        "gid, created, modified, completed, due, start, who, creator, assigner, subtype, flags, likes, sub, waits, blocks, sum"
+        "gid, created, modified, completed, due, start, who, creator, assigner, subtype, flags, likes, sub, waits, blocks, sum, done"
     };
 }
 // Cards by a column; the term of its partial index stands there, so that it is used.
@@ -110,6 +110,18 @@ macro_rules! scan_cards {
             " ORDER BY ",
             $column,
             " DESC, gid DESC LIMIT ?6"
+        )
+    };
+}
+// Gids by a column, from its index alone.
+macro_rules! list_cards {
+    ($column:literal, $indexed:literal) => {
+        concat!(
+            "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND ",
+            $column,
+            " BETWEEN ?3 AND ?4",
+            $indexed,
+            " LIMIT ?5"
         )
     };
 }
@@ -230,6 +242,7 @@ statements! {
     ScanInAll = "SELECT e.src, e.rank, e.seq, e.aux FROM edge e WHERE e.dst = ?1 AND e.rel = ?2 \
         AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src LIMIT ?5";
     OutAll = "SELECT e.rel, e.dst, e.rank, e.aux, e.seq FROM edge e WHERE e.src = ?1 ORDER BY e.rel, e.dst LIMIT ?2";
+    ListIn = "SELECT src FROM edge WHERE dst = ?1 AND rel = ?2 LIMIT ?3";
     // Goes with `ScanInFull`. No LIMIT: that would count edges, so the reading stops instead. The
     // outer index gives the order of sources, the inner primary key that of the edges of each. Most
     // edges have no rank and no aux: what says so costs less than reading both.
@@ -306,27 +319,31 @@ statements! {
     DownDue = scan_cards!("due", " AND due IS NOT NULL", down);
     UpLikes = scan_cards!("likes", " AND likes > 0");
     DownLikes = scan_cards!("likes", " AND likes > 0", down);
-    UpStart = scan_cards!("start", " AND start IS NOT NULL");
-    DownStart = scan_cards!("start", " AND start IS NOT NULL", down);
-    UpWho = scan_cards!("who", " AND who IS NOT NULL");
-    DownWho = scan_cards!("who", " AND who IS NOT NULL", down);
-    UpCreator = scan_cards!("creator", " AND creator IS NOT NULL");
-    DownCreator = scan_cards!("creator", " AND creator IS NOT NULL", down);
     UpAssigner = scan_cards!("assigner", " AND assigner IS NOT NULL");
     DownAssigner = scan_cards!("assigner", " AND assigner IS NOT NULL", down);
-    UpSubtype = scan_cards!("subtype", " AND subtype > 0");
-    DownSubtype = scan_cards!("subtype", " AND subtype > 0", down);
-    UpSub = scan_cards!("sub", " AND sub IS NOT NULL");
-    DownSub = scan_cards!("sub", " AND sub IS NOT NULL", down);
-    UpWaits = scan_cards!("waits", " AND waits IS NOT NULL");
-    DownWaits = scan_cards!("waits", " AND waits IS NOT NULL", down);
-    UpBlocks = scan_cards!("blocks", " AND blocks IS NOT NULL");
-    DownBlocks = scan_cards!("blocks", " AND blocks IS NOT NULL", down);
+    ListGid = list_cards!("gid", "");
+    ListCreated = list_cards!("created", "");
+    ListModified = list_cards!("modified", "");
+    ListCompleted = list_cards!("completed", " AND completed IS NOT NULL");
+    ListDue = list_cards!("due", " AND due IS NOT NULL");
+    ListLikes = list_cards!("likes", " AND likes > 0");
+    ListStart = list_cards!("start", " AND start IS NOT NULL");
+    ListWho = list_cards!("who", " AND who IS NOT NULL");
+    ListCreator = list_cards!("creator", " AND creator IS NOT NULL");
+    ListAssigner = list_cards!("assigner", " AND assigner IS NOT NULL");
+    ListSubtype = list_cards!("subtype", " AND subtype > 0");
+    ListSub = list_cards!("sub", " AND sub IS NOT NULL");
+    ListWaits = list_cards!("waits", " AND waits IS NOT NULL");
+    ListBlocks = list_cards!("blocks", " AND blocks IS NOT NULL");
+    ListOf = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
+        AND who IS NOT NULL LIMIT ?5";
+    ListOfDue = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
+        AND due BETWEEN ?5 AND ?6 AND who IS NOT NULL LIMIT ?7";
     UpWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3";
     DownWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";
     CardSum = "SELECT sum FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     PutCard = concat!("INSERT OR REPLACE INTO card (home, kind, ", card_cols!(), ") \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)");
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)");
     DropCard = "DELETE FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     PutWords = "INSERT INTO words (rowid, name, notes) VALUES (?1, ?2, ?3)";
     DropWords = "DELETE FROM words WHERE rowid = ?1";

@@ -15,7 +15,7 @@ use workgraph_core::index::{Entry, Key};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{project, story, task};
-use workgraph_core::search::{By, Clause, Column, Order, Query, Search, Test, Words};
+use workgraph_core::search::{By, Clause, Column, Effort, Order, Query, Search, Test, Words};
 use workgraph_core::time::Time;
 
 /// A history of changes and searches, as dice that were thrown.
@@ -27,6 +27,28 @@ pub fn dice() -> impl Strategy<Value = Dice> {
 }
 
 const DAY: i64 = 86_400_000;
+/// Every way that a search can take is taken in these small graphs.
+const EFFORTS: [Effort; 4] = [
+    Effort::USUAL,
+    // Everything is gathered, and lists are cut with each other.
+    Effort {
+        gather: 200,
+        narrow: 0,
+        walk: 0,
+    },
+    // Everything is walked.
+    Effort {
+        gather: 0,
+        narrow: 0,
+        walk: usize::MAX,
+    },
+    // A few are gathered, a few are walked, and then all are gathered.
+    Effort {
+        gather: 1,
+        narrow: 3,
+        walk: 4,
+    },
+];
 const NAMES: [&str; 8] = [
     "plan",
     "Plänt",
@@ -427,8 +449,7 @@ pub fn compare(store: &dyn GraphStore, dice: &Dice) -> Result<(), String> {
             queries: (0..1 + world.roll(8) / 7).map(|_| world.query()).collect(),
             limit: [3, 10, 100][world.roll(3)],
             cap: 100_000,
-            // None, few, or all that there are of a condition.
-            gather: [0, 200, 20_000][world.roll(3)],
+            effort: EFFORTS[world.roll(EFFORTS.len())],
         };
         let user = viewers[world.roll(viewers.len())];
         let viewer = ViewerKey {

@@ -4,9 +4,7 @@ use crate::operation::{Operation, Sought, typeahead as row};
 use workgraph_core::check::clip;
 use workgraph_core::fault::Fault;
 use workgraph_core::registry::Type;
-use workgraph_core::search::{
-    By, Clause, Column, GATHERED, Order, Query, Search, WORDS_MAX, Words,
-};
+use workgraph_core::search::{By, Clause, Column, Effort, Order, Query, Search, WORDS_MAX, Words};
 
 /// The rows.
 pub static TYPEAHEAD: &[Operation] = &[row(
@@ -73,7 +71,7 @@ fn typeahead(call: &Call<'_>) -> Result<Sought, Fault> {
         queries,
         limit,
         cap: call.settings.candidates(),
-        gather: GATHERED,
+        effort: Effort::USUAL,
     });
     Ok(Sought {
         want,

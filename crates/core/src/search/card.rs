@@ -31,7 +31,7 @@ pub struct Card {
     pub created: i64,
     /// When it was last modified; 0 for types that keep no time.
     pub modified: i64,
-    /// When it was completed.
+    /// When it was completed; everything completed has a time.
     pub completed: Option<i64>,
     /// When it is due: the instant, or the day.
     pub due: Option<i64>,
@@ -96,6 +96,16 @@ pub enum Column {
 }
 
 impl Column {
+    /// Those that cards are kept in the order of.
+    pub const SORTED: [Self; 7] = [
+        Self::Gid,
+        Self::Created,
+        Self::Modified,
+        Self::Completed,
+        Self::Due,
+        Self::Likes,
+        Self::Assigner,
+    ];
     /// All of them.
     pub const ALL: [Self; 14] = [
         Self::Gid,
@@ -113,6 +123,41 @@ impl Column {
         Self::Waits,
         Self::Blocks,
     ];
+}
+
+/// Which cards a list has. Lists are in no order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CardList {
+    /// Those with a value in a column that is within these bounds.
+    Within(Column, i64, i64),
+    /// Those that someone has ([`Card::who`]).
+    Of {
+        /// Who has them.
+        who: Gid,
+        /// Only what is completed, or only what is not.
+        done: Option<bool>,
+        /// Only what is due within these bounds.
+        due: Option<(i64, i64)>,
+    },
+}
+
+impl CardList {
+    /// Whether it has a card.
+    #[must_use]
+    pub fn has(&self, card: &Card) -> bool {
+        match self {
+            Self::Within(column, from, to) => card
+                .value(*column)
+                .is_some_and(|v| (from..=to).contains(&&v)),
+            Self::Of { who, done, due } => {
+                card.who == Some(*who)
+                    && done.is_none_or(|done| done == card.done)
+                    && due.is_none_or(|(from, to)| {
+                        card.due.is_some_and(|due| (from..=to).contains(&due))
+                    })
+            }
+        }
+    }
 }
 
 impl Card {
@@ -204,7 +249,7 @@ pub struct CardScan {
     pub home: Option<Gid>,
     /// The type.
     pub ty: Type,
-    /// The column.
+    /// The column, one of [`Column::SORTED`].
     pub column: Column,
     /// The least value.
     pub from: i64,

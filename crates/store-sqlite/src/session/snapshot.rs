@@ -10,7 +10,7 @@ use workgraph_core::graph::{Edge, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
-use workgraph_core::search::{Card, CardScan};
+use workgraph_core::search::{Card, CardList, CardScan};
 use workgraph_core::snapshot::{Depth, Found, Snapshot, WordScan};
 
 impl Snapshot for Session<'_> {
@@ -138,6 +138,21 @@ impl Snapshot for Session<'_> {
         )
     }
 
+    fn list_in(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        most: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        let read = |row: &Row<'_>| {
+            each(gid(row, 0)?);
+            Ok(())
+        };
+        let params = (dst.as_i64(), rel.0, limit(most));
+        self.each(Sql::ListIn, params, read).map_err(failed)
+    }
+
     fn scan_in_out(
         &mut self,
         dst: Gid,
@@ -248,6 +263,17 @@ impl Snapshot for Session<'_> {
 
     fn card(&mut self, home: Option<Gid>, ty: Type, gid: Gid) -> Result<Option<Card>, StoreError> {
         self.card_of(home, ty, gid)
+    }
+
+    fn list_cards(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        list: CardList,
+        most: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        self.list(home, ty, list, most, each)
     }
 
     fn scan_cards(

@@ -5,7 +5,7 @@ use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Changes, GraphStore, Guard, Ref, StoreError};
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{project, task};
-use workgraph_core::search::{By, Clause, Column, GATHERED, Order, Query, Search, Words};
+use workgraph_core::search::{By, Clause, Column, Effort, Order, Query, Search, Words};
 
 /// Texts that would mean something to a query language.
 const HOSTILE: [&str; 12] = [
@@ -39,7 +39,7 @@ impl Scene<'_> {
             queries: vec![query],
             limit: 100,
             cap: 100_000,
-            gather: GATHERED,
+            effort: Effort::USUAL,
         });
         Ok(self.load(want).await?.rows.gids)
     }

@@ -7,7 +7,7 @@ use workgraph_core::graph::{Edge, Event, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
-use workgraph_core::search::{Card, CardScan, Text, Words};
+use workgraph_core::search::{Card, CardList, CardScan, Text, Words};
 use workgraph_core::snapshot::{Depth, Snapshot, Transaction, WordScan};
 
 #[derive(Debug)]
@@ -228,6 +228,18 @@ impl Snapshot for State {
         Ok(())
     }
 
+    fn list_in(
+        &mut self,
+        dst: Gid,
+        rel: Rel,
+        limit: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        let edges = self.entering(dst, rel).take(limit);
+        edges.for_each(|edge| each(edge.src));
+        Ok(())
+    }
+
     fn before_in(
         &mut self,
         dst: Gid,
@@ -308,6 +320,20 @@ impl Snapshot for State {
     fn card(&mut self, home: Option<Gid>, ty: Type, gid: Gid) -> Result<Option<Card>, StoreError> {
         let card = self.cards.get(&gid).map(|(card, _)| *card);
         Ok(card.filter(|c| c.home == home && c.ty == ty))
+    }
+
+    fn list_cards(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        list: CardList,
+        limit: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        let cards = self.cards.values().map(|(card, _)| card);
+        let found = cards.filter(|c| c.home == home && c.ty == ty && list.has(c));
+        found.take(limit).for_each(|card| each(card.gid));
+        Ok(())
     }
 
     fn scan_cards(

@@ -6,7 +6,7 @@ use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Ref, Want};
 use workgraph_core::registry::Type;
 use workgraph_core::resources::task;
-use workgraph_core::search::{By, Clause, Column, GATHERED, Order, Query, Search};
+use workgraph_core::search::{By, Clause, Column, Effort, Order, Query, Search};
 use workgraph_core::time::Date;
 
 /// The most matches of one request, and how many it gets if it does not say.
@@ -71,7 +71,7 @@ impl<'p, 'c> Parts<'p, 'c> {
             queries: vec![query],
             limit,
             cap: self.call.settings.candidates(),
-            gather: GATHERED,
+            effort: Effort::USUAL,
         });
         Sought {
             want: self.want,

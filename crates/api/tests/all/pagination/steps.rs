@@ -7,7 +7,7 @@ use workgraph_core::graph::{Edge, Page, Seq, StoreError, ViewerKey, Want};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type, rel};
-use workgraph_core::search::{Card, CardScan};
+use workgraph_core::search::{Card, CardList, CardScan};
 use workgraph_core::snapshot::{Depth, Snapshot, WordScan};
 use workgraph_core::{Gid, load, tasks_of_container};
 
@@ -108,6 +108,25 @@ impl Snapshot for Deep {
             };
             each(edge, Some(Arc::new(node_of(first + rank))));
         }
+        Ok(())
+    }
+    fn list_in(
+        &mut self,
+        _: Gid,
+        _: Rel,
+        _: usize,
+        _: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+    fn list_cards(
+        &mut self,
+        _: Option<Gid>,
+        _: Type,
+        _: CardList,
+        _: usize,
+        _: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
         Ok(())
     }
     fn before_in(&mut self, _: Gid, _: Rel, _: (i64, i64)) -> Result<Option<Edge>, StoreError> {

@@ -1,0 +1,240 @@
+//! Gathering candidates: the smallest of the sources, cut with others.
+use super::Finder;
+use super::sources::Source;
+use crate::gid::Gid;
+use crate::graph::StoreError;
+use crate::index::Key;
+use crate::registry::{Rel, Type, rel};
+use crate::search::{By, CardList, Column, Query, Test};
+use crate::snapshot::WordScan;
+
+/// How many of each list are read at first.
+const FIRST: usize = 32;
+/// By how much more are read when none has ended: what is read in vain is at most a third more.
+const GROWTH: usize = 4;
+/// How much larger than the smallest list another may be for it to be read too.
+const WIDER: usize = 4;
+/// How many candidates are gathered at the very most: 32 MiB of them.
+pub(super) const GATHERED_MAX: usize = 1 << 22;
+/// How many keys of values are tested for each that may be found.
+const TESTED: usize = 16;
+
+/// Candidates as they are gathered.
+struct Basket {
+    gids: Vec<Gid>,
+    most: usize,
+}
+
+impl Basket {
+    fn room(&self) -> usize {
+        self.most.saturating_sub(self.gids.len())
+    }
+    fn fits(&self) -> bool {
+        self.gids.len() <= self.most
+    }
+}
+
+impl Finder<'_, '_> {
+    /// The candidates of the smallest source, less those that other small ones do not have; none if
+    /// all have more than `most`. All sources are read alike, a little further each time, so that
+    /// what is read of the others is no more than of the smallest.
+    pub(super) fn gather(
+        &mut self,
+        query: &Query,
+        sources: &[Source<'_>],
+        least: usize,
+        most: usize,
+    ) -> Result<Option<Vec<Gid>>, StoreError> {
+        let further = |size: &usize| (*size < most).then(|| size.saturating_mul(GROWTH).min(most));
+        for size in std::iter::successors(Some(least.max(FIRST).min(most)), further) {
+            for (at, source) in sources.iter().enumerate() {
+                let Some(mut gids) = self.fill(query, *source, size)? else {
+                    continue;
+                };
+                for (_, other) in sources.iter().enumerate().filter(|(n, _)| *n != at) {
+                    if gids.len() < self.effort.narrow {
+                        break;
+                    }
+                    let wider = gids.len().saturating_mul(WIDER);
+                    if let Some(others) = self.fill(query, *other, wider)? {
+                        keep_common(&mut gids, &others);
+                    }
+                }
+                return Ok(Some(gids));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The nodes of a source in the order of gids, or none if there are more than `most`.
+    fn fill(
+        &mut self,
+        query: &Query,
+        source: Source<'_>,
+        most: usize,
+    ) -> Result<Option<Vec<Gid>>, StoreError> {
+        let mut basket = Basket {
+            gids: Vec::new(),
+            most,
+        };
+        if !self.pour(query, source, &mut basket)? {
+            return Ok(None);
+        }
+        basket.gids.sort_unstable();
+        basket.gids.dedup();
+        Ok(Some(basket.gids))
+    }
+
+    /// Reads a source; false if it is too large.
+    fn pour(
+        &mut self,
+        query: &Query,
+        source: Source<'_>,
+        basket: &mut Basket,
+    ) -> Result<bool, StoreError> {
+        match source {
+            Source::Links(links) => {
+                for (by, to) in links {
+                    if !self.pour_link(query, *by, *to, basket)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Source::Column(column, from, to) => {
+                self.pour_list(query.ty, CardList::Within(column, from, to), basket)
+            }
+            Source::Words(words) => {
+                let scan = WordScan {
+                    home: self.home(query.ty),
+                    ty: query.ty,
+                    words,
+                    names: words.names,
+                    descending: true,
+                    after: None,
+                    limit: basket.room() + 1,
+                };
+                let gids = &mut basket.gids;
+                self.loader
+                    .snap
+                    .scan_words(&scan, &mut |gid| gids.push(gid))?;
+                Ok(basket.fits())
+            }
+            Source::Value(field, test) => {
+                for (from, to) in test.ranges() {
+                    if !self.pour_values(field, test, (&from, &to), basket)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn pour_values(
+        &mut self,
+        field: Gid,
+        test: &Test,
+        range: (&Key, &Key),
+        basket: &mut Basket,
+    ) -> Result<bool, StoreError> {
+        let (mut read, most) = (0, basket.room().saturating_mul(TESTED));
+        let gids = &mut basket.gids;
+        let each = &mut |key: Key, gid| {
+            read += 1;
+            if test.fits(&key) {
+                gids.push(gid);
+            }
+        };
+        self.loader
+            .snap
+            .scan_values(field, range, None, most + 1, each)?;
+        Ok(read <= most && basket.fits())
+    }
+
+    fn pour_list(
+        &mut self,
+        ty: Type,
+        list: CardList,
+        basket: &mut Basket,
+    ) -> Result<bool, StoreError> {
+        let (home, most) = (self.home(ty), basket.room() + 1);
+        let gids = &mut basket.gids;
+        self.loader
+            .snap
+            .list_cards(home, ty, list, most, &mut |gid| gids.push(gid))?;
+        Ok(basket.fits())
+    }
+
+    /// Reads what is linked to a node.
+    fn pour_link(
+        &mut self,
+        query: &Query,
+        by: By,
+        to: Gid,
+        basket: &mut Basket,
+    ) -> Result<bool, StoreError> {
+        if by == By::Who {
+            let list = CardList::Of {
+                who: to,
+                done: query.done(),
+                due: query.within(Column::Due),
+            };
+            return self.pour_list(query.ty, list, basket);
+        }
+        if let Some(column) = by.column() {
+            let list = CardList::Within(column, to.as_i64(), to.as_i64());
+            return self.pour_list(query.ty, list, basket);
+        }
+        match by {
+            By::Project => self.pour_project(to, basket),
+            By::Team if query.ty == Type::Task => {
+                let projects = self.sources_of(to, rel::TEAM, basket.room() + 1)?;
+                let mut fits = projects.len() <= basket.room();
+                for project in projects {
+                    fits = fits && self.pour_project(project, basket)?;
+                }
+                Ok(fits)
+            }
+            By::Section => Ok(self.pour_edges(to, rel::SECTION, basket)?
+                && self.pour_edges(to, rel::MY_TASKS, basket)?),
+            by => match by.relation(query.ty) {
+                Some(rel) => self.pour_edges(to, rel, basket),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Reads the tasks of a project.
+    fn pour_project(&mut self, project: Gid, basket: &mut Basket) -> Result<bool, StoreError> {
+        for section in self.sources_of(project, rel::SECTION_OF, usize::MAX >> 1)? {
+            if !self.pour_edges(section, rel::SECTION, basket)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn pour_edges(&mut self, dst: Gid, rel: Rel, basket: &mut Basket) -> Result<bool, StoreError> {
+        let found = self.sources_of(dst, rel, basket.room() + 1)?;
+        basket.gids.extend(found);
+        Ok(basket.fits())
+    }
+
+    fn sources_of(&mut self, dst: Gid, rel: Rel, limit: usize) -> Result<Vec<Gid>, StoreError> {
+        let mut found = Vec::new();
+        self.loader
+            .snap
+            .list_in(dst, rel, limit, &mut |gid| found.push(gid))?;
+        Ok(found)
+    }
+}
+
+/// Leaves of sorted gids those that are among others, which are sorted too.
+fn keep_common(gids: &mut Vec<Gid>, others: &[Gid]) {
+    let mut others = others.iter().peekable();
+    gids.retain(|gid| {
+        while others.next_if(|other| *other < gid).is_some() {}
+        others.peek() == Some(&gid)
+    });
+}
