@@ -3,16 +3,18 @@
 //! A word is kept with its workspace and type before it, so a search for it reads what it gives and
 //! nothing of others. Words are put into their table at the end of a batch of change sets: it makes a
 //! segment for each savepoint otherwise.
+mod made;
+
+pub(crate) use self::made::{agrees, make};
 use crate::error::failed;
-use crate::session::{Session, gid, limit, maybe_gid, unreadable};
+use crate::session::{Session, gid, limit, maybe_gid};
 use crate::sql::Sql;
-use rusqlite::{Connection, Row};
+use rusqlite::Row;
 use std::cell::Cell;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::StoreError;
-use workgraph_core::node::Node;
 use workgraph_core::registry::Type;
-use workgraph_core::search::{Card, CardList, CardScan, Column, Text, fresh, is_found, renew};
+use workgraph_core::search::{Card, CardList, CardScan, Column, Text};
 use workgraph_core::snapshot::WordScan;
 
 /// Words that are to be written.
@@ -331,191 +333,5 @@ impl Session<'_> {
     }
 }
 
-/// Whether the card of a live node says what the node does. That another task waited for it may be
-/// said longer than it is true.
-pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
-    let mut session = Session::new(conn);
-    let unread = |_| rusqlite::Error::InvalidQuery;
-    let (fresh, _) = fresh(&mut session, node).map_err(unread)?;
-    let kept = session
-        .card_of(node.home, node.ty, node.gid)
-        .map_err(unread)?;
-    Ok(kept.is_some_and(|kept| {
-        let blocks = kept.blocks || fresh.blocks;
-        (kept.blocks || !fresh.blocks) && Card { blocks, ..kept } == Card { blocks, ..fresh }
-    }))
-}
-
-/// Which form of cards and words this program writes. Another number in a file has them made anew.
-const FORM: i64 = 1;
-/// Where a file says which form it has.
-const FORM_KEY: &str = "cards";
-/// Nodes whose cards are made in one transaction.
-const AT_ONCE: i64 = 10_000;
-
-/// Makes cards and words of everything, if the file has none or has them in another form.
-pub(crate) fn make(conn: &Connection) -> Result<(), StoreError> {
-    let mut session = Session::new(conn);
-    let form = session.one(Sql::GetMeta, [FORM_KEY], |row| row.get(0));
-    if form.map_err(failed)? == Some(FORM) {
-        return Ok(());
-    }
-    conn.execute_batch(
-        "BEGIN IMMEDIATE; DELETE FROM card; INSERT INTO words (words) VALUES ('delete-all'); COMMIT;",
-    )
-    .map_err(failed)?;
-    let mut after = 0;
-    loop {
-        conn.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
-        let done = some(conn, &mut session, after).and_then(|last| {
-            if last.is_none() {
-                session
-                    .run(Sql::PutMeta, (FORM_KEY, FORM))
-                    .map_err(failed)?;
-            }
-            session.write_words().map_err(failed)?;
-            conn.execute_batch("COMMIT").map_err(failed)?;
-            Ok(last)
-        });
-        match done {
-            Ok(Some(last)) => after = last,
-            Ok(None) => return Ok(()),
-            Err(error) => {
-                conn.execute_batch("ROLLBACK").map_err(failed)?;
-                return Err(error);
-            }
-        }
-    }
-}
-
-/// Makes the cards of the next nodes; gives the last of them.
-fn some(
-    conn: &Connection,
-    session: &mut Session<'_>,
-    after: i64,
-) -> Result<Option<i64>, StoreError> {
-    let mut nodes = conn
-        .prepare_cached(
-            "SELECT gid, kind FROM node WHERE gid > ?1 AND gone IS NULL ORDER BY gid LIMIT ?2",
-        )
-        .map_err(failed)?;
-    let rows = nodes.query_map((after, AT_ONCE), |row| {
-        let kind: u8 = row.get(1)?;
-        let ty = Type::from_code(kind).ok_or_else(|| unreadable(1, i64::from(kind)))?;
-        Ok((gid(row, 0)?, ty))
-    });
-    let rows: Vec<(Gid, Type)> = rows.and_then(Iterator::collect).map_err(failed)?;
-    for (gid, _) in rows.iter().filter(|(_, ty)| is_found(*ty)) {
-        renew(session, *gid)?;
-    }
-    Ok(rows.last().map(|(gid, _)| gid.as_i64()))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schema::migrate;
-    use workgraph_core::draft::Draft;
-    use workgraph_core::resources::task;
-    use workgraph_core::search::Words;
-    use workgraph_core::snapshot::Transaction;
-
-    fn found(conn: &Connection, text: &str) -> Vec<u64> {
-        let words = Words::new(text, false, false);
-        let scan = WordScan {
-            home: Gid::new(1),
-            ty: Type::Task,
-            words: &words,
-            names: false,
-            descending: true,
-            after: None,
-            limit: 10,
-        };
-        let mut gids = Vec::new();
-        let mut session = Session::new(conn);
-        session
-            .words(&scan, &mut |gid| gids.push(gid.get()))
-            .unwrap();
-        gids
-    }
-
-    /// A file whose nodes were written before there were cards.
-    fn older() -> Connection {
-        let conn = Connection::open_in_memory().unwrap();
-        migrate(&conn).unwrap();
-        let mut session = Session::new(&conn);
-        for gid in [7, 8, 9] {
-            let mut draft = Draft::new(Type::Task, Gid::new(gid).unwrap(), Gid::new(1));
-            draft.set(task::NAME, "an old task");
-            session.put_node(&draft.finish(), 1).unwrap();
-        }
-        session.trash_node(Gid::new(9).unwrap(), 2).unwrap();
-        drop(session);
-        conn
-    }
-
-    #[test]
-    fn a_file_from_before_gets_its_cards_and_words_once() {
-        let conn = older();
-        assert!(found(&conn, "old").is_empty());
-        for _ in 0..2 {
-            make(&conn).unwrap();
-            assert_eq!(found(&conn, "old task"), [8, 7]);
-        }
-        conn.execute("UPDATE meta SET value = 0 WHERE key = ?1", [FORM_KEY])
-            .unwrap();
-        conn.execute("DELETE FROM words WHERE rowid = 8", [])
-            .unwrap();
-        make(&conn).unwrap();
-        assert_eq!(
-            found(&conn, "old task"),
-            [8, 7],
-            "another form is made anew"
-        );
-    }
-
-    #[test]
-    fn prefixes_have_one_length_so_that_no_word_is_found_under_another() {
-        let largest = Gid::new((1 << 53) - 1);
-        let all = [
-            prefix(None, Type::User),
-            prefix(Gid::new(1), Type::Task),
-            prefix(largest, Type::Task),
-        ];
-        assert_eq!(all, ["0000000000002", "0000000000109", "2gosa7pa2gv09"]);
-    }
-
-    #[test]
-    fn of_several_changes_the_last_counts() {
-        let conn = older();
-        make(&conn).unwrap();
-        let mut session = Session::new(&conn);
-        session.run(Sql::BeginImmediate, []).unwrap();
-        for (gid, name) in [
-            (7, "new"),
-            (10, "first"),
-            (7, "newer"),
-            (10, "second"),
-            (8, "gone"),
-        ] {
-            let mut draft = Draft::new(Type::Task, Gid::new(gid).unwrap(), Gid::new(1));
-            draft.set(task::NAME, name);
-            let node = draft.finish();
-            session.put_node(&node, 3).unwrap();
-            renew(&mut session, node.gid).unwrap();
-        }
-        session.trash_node(Gid::new(8).unwrap(), 3).unwrap();
-        session.write_words().unwrap();
-        session.run(Sql::Commit, []).unwrap();
-        for (text, expected) in [
-            ("newer", vec![7]),
-            ("second", vec![10]),
-            ("old", vec![]),
-            ("new", vec![]),
-            ("first", vec![]),
-            ("gone", vec![]),
-        ] {
-            assert_eq!(found(&conn, text), expected, "{text}");
-        }
-    }
-}
+mod tests;
