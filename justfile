@@ -18,10 +18,10 @@ test:
 serve *flags:
     cargo run --release -- serve --demo {{flags}}
 
-# Accept the recorded answers of the API tests, and the table of docs/OAUTH.md, as they are now
+# Accept the recorded answers of the API tests, and the tables of docs/CONTRACT.md and docs/OAUTH.md, as they are now
 bless:
     BLESS=1 cargo test -p workgraph-api
-    BLESS=1 cargo test -p workgraph-portal --test matrix
+    BLESS=1 cargo test -p workgraph-testkit --test matrix
 
 # Take the pictures of the pages in docs/screenshots again
 screenshots:

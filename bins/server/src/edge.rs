@@ -185,6 +185,7 @@ mod tests {
         assert_eq!(Call::new(broken, deadline).await, None);
     }
 
+    /// S88.
     #[tokio::test]
     async fn a_call_goes_on_when_its_client_is_gone_but_not_beyond_its_deadline() {
         let (go, told) = tokio::sync::oneshot::channel::<()>();

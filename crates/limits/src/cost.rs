@@ -75,6 +75,7 @@ impl Work {
 mod tests {
     use super::Work;
 
+    /// S86.
     #[test]
     fn every_part_of_the_work_only_adds_to_its_cost() {
         let edges = [0, 1, 7, u32::MAX];

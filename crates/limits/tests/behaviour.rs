@@ -51,6 +51,7 @@ fn obedient(workers: usize, minutes: u64) -> u32 {
     admitted
 }
 
+/// S82.
 #[test]
 fn an_obedient_client_gets_its_whole_quota() {
     assert_eq!(obedient(1, 5), 750);
@@ -66,6 +67,7 @@ fn the_burst_of_a_minute_is_the_quota_and_no_more() {
     assert_eq!(admitted, 150);
 }
 
+/// S83.
 #[test]
 fn ten_early_retries_cost_ten_of_the_next_window() {
     let limiter = open(10);
@@ -128,6 +130,7 @@ fn the_wait_covers_limits_other_than_the_refusing_one() {
     );
 }
 
+/// S84.
 #[test]
 fn a_concurrency_refusal_waits_for_the_latest_deadline_in_flight() {
     let limiter = Limiter::new(Settings {
@@ -170,6 +173,7 @@ fn a_batch_with_searches_needs_room_in_both_quotas() {
     assert!(limiter.admit(&batch(1), at(2)).is_ok());
 }
 
+/// S85.
 #[test]
 fn debt_of_cost_is_paid_back_before_the_next_request() {
     let limiter = Limiter::new(Settings {

@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// B20, F69.
+    /// B20.
     #[test]
     fn forms_of_other_origins_are_refused() {
         for (origin, referer, site, own) in [
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// B48, B64, F92.
+    /// B48, B64.
     #[test]
     fn one_address_gets_its_quota_and_others_theirs() {
         let (throttle, now) = (Throttle::new(), UNIX_EPOCH + Duration::from_secs(1000));

@@ -153,7 +153,7 @@ pub(crate) fn find(issuer: &str, method: &str, path: &str) -> Option<Route> {
 mod tests {
     use super::*;
 
-    /// B32, F70, F71.
+    /// B32.
     #[test]
     fn a_path_has_its_methods_and_no_others() {
         let to = |method, path| find("/api/1.0", method, path).map(|route| route.to);

@@ -189,6 +189,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
+    /// S01. S02.
     #[test]
     fn envelopes_have_the_shape_of_the_contract() {
         assert_eq!(text(data(br#"{"gid":"1"}"#)), r#"{"data":{"gid":"1"}}"#);

@@ -147,6 +147,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
+    /// S04.
     #[test]
     fn every_error_carries_message_and_help_and_phrase_only_where_given() {
         let list = [
@@ -173,6 +174,7 @@ mod tests {
         assert_eq!(value["errors"][0]["message"], "too old");
     }
 
+    /// S03.
     #[test]
     fn there_is_always_at_least_one_error() {
         assert_eq!(errors(&[]), errors(&[ErrorObject::new("Server Error")]));

@@ -170,6 +170,7 @@ pub fn too_deep(levels: usize) -> String {
 mod tests {
     use super::*;
 
+    /// S05.
     #[test]
     fn messages_read_as_clients_expect_them() {
         assert_eq!(missing_input("workspace"), "workspace: Missing input");

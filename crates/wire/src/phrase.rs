@@ -31,6 +31,7 @@ mod tests {
 
     use super::*;
 
+    /// S04.
     #[test]
     fn a_phrase_has_a_count_and_four_words() {
         for random in [0, u64::MAX, 0x0123_4567_89ab_cdef] {

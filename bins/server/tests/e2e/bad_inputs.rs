@@ -183,7 +183,7 @@ fn is_error(reply: &Reply) -> bool {
         })
 }
 
-/// B49. B51. B52. Over a socket.
+/// B49. B51. B52. S44. Over a socket.
 #[test]
 fn a_request_needs_one_whole_bearer_token() {
     let w = World::new("auth", &[]);
@@ -370,6 +370,7 @@ fn a_request_needs_one_whole_bearer_token() {
     assert_eq!(w.ask(&rows[0].send).unwrap().message(), denied);
 }
 
+/// S34. S64.
 #[test]
 fn the_path_the_query_and_the_objects_they_name_are_checked() {
     let w = World::new("query", &[]);
@@ -710,6 +711,7 @@ fn hidden_objects_look_like_none_if_the_operator_says_so() {
     assert!(!hidden.text().contains("Nobody"));
 }
 
+/// S42.
 #[test]
 fn page_tokens_are_sealed_and_bound() {
     let w = World::new("offset", &[("set_cap", "120")]);
@@ -847,6 +849,7 @@ fn page_tokens_are_sealed_and_bound() {
     );
 }
 
+/// S89.
 #[test]
 fn page_tokens_expire() {
     let w = World::new("expiry", &[("offset_lifetime", "0s")]);
@@ -868,6 +871,7 @@ fn page_tokens_expire() {
     );
 }
 
+/// S64.
 #[test]
 fn bodies_are_checked() {
     let w = World::new("bodies", &[]);
@@ -1328,7 +1332,7 @@ fn a_body_over_the_cap_is_413_and_ends_the_connection() {
     );
 }
 
-/// B53. Operations and fields beyond the scopes are 403.
+/// B53. S07. Operations and fields beyond the scopes are 403.
 #[test]
 fn a_token_does_only_what_its_scopes_say() {
     let w = World::new("scopes", &[]);
@@ -1422,6 +1426,7 @@ fn a_token_does_only_what_its_scopes_say() {
     ]);
 }
 
+/// S68.
 #[test]
 fn paid_features_are_402_on_a_free_workspace() {
     let w = World::new("premium", &[]);
@@ -1457,6 +1462,7 @@ fn paid_features_are_402_on_a_free_workspace() {
     )]);
 }
 
+/// S04. S74.
 #[test]
 fn a_write_that_finds_the_disk_full_is_500_and_leaves_nothing() {
     use crate::common::{binary, command, run};

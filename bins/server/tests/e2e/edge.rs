@@ -487,7 +487,7 @@ fn bytes_changed_at_random_bring_nothing_down() {
     assert_eq!(server.ask("GET", "/users/me", None).status, 200);
 }
 
-/// Only debug builds have the store that panics.
+/// S74. Only debug builds have the store that panics.
 #[cfg(debug_assertions)]
 #[test]
 fn a_panic_is_a_500_with_a_phrase_and_leaves_neither_process_nor_permits_worse() {

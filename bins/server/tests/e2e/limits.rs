@@ -111,8 +111,9 @@ fn wait(reply: &Reply) -> u64 {
     reply.header("Retry-After").unwrap().parse().unwrap()
 }
 
+/// S72.
 #[test]
-fn f51_the_151st_request_of_a_minute_is_refused_and_admitted_after_the_wait_it_was_told() {
+fn the_151st_request_of_a_minute_is_refused_and_admitted_after_the_wait_it_was_told() {
     let mut world = World::new("f51", &[]);
     for n in 0..150 {
         assert_eq!(world.get(ME).status, 200, "request {n}");
@@ -126,8 +127,9 @@ fn f51_the_151st_request_of_a_minute_is_refused_and_admitted_after_the_wait_it_w
     assert_eq!(world.state()["standard"]["used"], 0);
 }
 
+/// S76.
 #[test]
-fn f53_the_61st_search_of_a_minute_is_refused_and_the_standard_quota_is_untouched() {
+fn the_61st_search_of_a_minute_is_refused_and_the_standard_quota_is_untouched() {
     let mut world = World::new("f53", &[]);
     let token = world.server.token().to_owned();
     let path = format!(
@@ -152,8 +154,9 @@ fn f53_the_61st_search_of_a_minute_is_refused_and_the_standard_quota_is_untouche
     assert_eq!(ask(&world).status, 200);
 }
 
+/// S77. S84.
 #[test]
-fn f54_of_51_reads_at_once_one_is_refused_and_its_wait_is_long_enough() {
+fn of_51_reads_at_once_one_is_refused_and_its_wait_is_long_enough() {
     let world = World::new("f54-reads", &[("http.request_timeout", "2s")]);
     world.hold();
     let mut lines: Vec<Line> = (0..51).map(|_| world.server.line()).collect();
@@ -180,8 +183,9 @@ fn f54_of_51_reads_at_once_one_is_refused_and_its_wait_is_long_enough() {
     assert_eq!(statuses, [vec![429], vec![504; 50]].concat());
 }
 
+/// S77.
 #[test]
-fn f54_of_16_writes_at_once_one_is_refused_and_its_wait_is_long_enough() {
+fn of_16_writes_at_once_one_is_refused_and_its_wait_is_long_enough() {
     let mut world = World::new("f54-writes", &[]);
     let workspace = world.server.workspace("free");
     let body = |name: &str| json!({"data": {"name": name, "workspace": workspace}}).to_string();
@@ -234,8 +238,9 @@ fn the_python_sdk_loses_nothing_to_the_limits() {
     passed(script, &world.folder);
 }
 
+/// S85.
 #[test]
-fn f56_without_credits_a_request_waits_until_some_are_back() {
+fn without_credits_a_request_waits_until_some_are_back() {
     let mut world = World::new("f56", &[("limits.cost", "60")]);
     let mut spent = 0;
     let refused = loop {

@@ -570,6 +570,7 @@ fn cell(viewer: &str, object: &Object, action: &str, world: &World) -> (String, 
     (text, method != "GET" && answer.status < 300)
 }
 
+/// S69.
 #[test]
 fn the_access_matrix_is_as_it_was_agreed() {
     let mut rows: Vec<Vec<String>> = Vec::new();

@@ -71,6 +71,7 @@ fn a_batch_that_the_quota_cannot_hold_runs_nothing() {
     assert_eq!(commits(&world), before, "nothing was run");
 }
 
+/// S79.
 #[test]
 fn a_batch_counts_as_its_actions_and_is_itself_free() {
     let world = limited();
@@ -90,6 +91,7 @@ fn a_batch_counts_as_its_actions_and_is_itself_free() {
     );
 }
 
+/// S39.
 #[test]
 fn actions_answer_as_the_same_requests_do() {
     let world = World::new(Kind::Memory);

@@ -144,6 +144,7 @@ fn polls_equal_the_log(kind: Kind, seed: u64, next: fn(&Answer, &str) -> String)
     heard == log(&world, &garden, start)
 }
 
+/// S61.
 #[test]
 fn polls_joined_are_the_commit_log() {
     let next = |page: &Answer, _: &str| page.json["sync"].as_str().unwrap().to_owned();

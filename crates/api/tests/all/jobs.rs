@@ -132,6 +132,7 @@ fn die_after(world: &World, steps: usize) -> bool {
     true
 }
 
+/// S38.
 #[test]
 fn a_copy_is_its_original_whatever_its_size() {
     for (kind, tasks) in [
@@ -265,6 +266,7 @@ fn without_the_fence_the_late_write_spoils_the_copy() {
     assert_ne!(copy, original);
 }
 
+/// S37. S38. S78.
 #[test]
 fn the_sixth_job_is_429_until_one_ends_and_polling_goes_on() {
     for kind in KINDS {
@@ -314,7 +316,7 @@ async fn active(store: &dyn GraphStore, user: Gid) -> usize {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Starts, steps, deaths and passing time in any order.
+    /// S78. Starts, steps, deaths and passing time in any order.
     #[test]
     fn never_more_than_five_jobs_of_a_user(acts in prop::collection::vec(0u8..6, 1..40)) {
         let world = world(Kind::Memory, 3);
@@ -456,7 +458,7 @@ fn a_dead_runners_jobs_are_taken_back_at_once_when_it_is_known_to_be_dead() {
     assert_eq!(status(&world, &job.gid()), "succeeded");
 }
 
-/// Saved as a template and made into a project again, with a runner that dies in between.
+/// S37. Saved as a template and made into a project again, with a runner that dies in between.
 #[test]
 fn a_project_from_a_template_is_the_project_that_was_saved() {
     for kind in KINDS {

@@ -60,8 +60,9 @@ fn state(world: &World, token: &str) -> Value {
     serde_json::from_slice::<Value>(&reply.body).unwrap()["data"].take()
 }
 
+/// S75. S82.
 #[test]
-fn f51_the_request_after_the_quota_waits_as_long_as_it_is_told() {
+fn the_request_after_the_quota_waits_as_long_as_it_is_told() {
     let world = limited();
     for _ in 0..150 {
         assert_eq!(reply(&world, "bob", "GET", "/users/me").status, 200);
@@ -78,8 +79,9 @@ fn f51_the_request_after_the_quota_waits_as_long_as_it_is_told() {
     assert_eq!(reply(&world, "bob", "GET", "/users/me").status, 200);
 }
 
+/// S77.
 #[test]
-fn f54_of_51_reads_and_16_writes_at_once_one_each_is_refused() {
+fn of_51_reads_and_16_writes_at_once_one_each_is_refused() {
     let world = limited();
     for (method, path, most) in [("GET", "/users/me", 50), ("POST", "/tasks", 15)] {
         let mut held: Vec<Reply> = (0..most)
@@ -95,8 +97,9 @@ fn f54_of_51_reads_and_16_writes_at_once_one_each_is_refused() {
     }
 }
 
+/// S76.
 #[test]
-fn f53_searches_have_a_quota_of_their_own_in_batches_too() {
+fn searches_have_a_quota_of_their_own_in_batches_too() {
     let world = limited();
     let path = format!("/workspaces/{}/tasks/search", world.gid("orchid"));
     let search = json!({"relative_path": path, "method": "get", "data": {"text": "roses"}});
@@ -146,8 +149,9 @@ fn the_actions_of_a_batch_hold_a_permit_each() {
     assert_eq!(batch(vec![delete; 10]).status, 200);
 }
 
+/// S85.
 #[test]
-fn f56_without_credits_a_request_waits_until_some_are_back() {
+fn without_credits_a_request_waits_until_some_are_back() {
     let mut world = World::new(Kind::Memory);
     world.limit();
     let settings = workgraph_limits::Settings {
@@ -212,6 +216,7 @@ fn the_cost_is_the_published_formula() {
     );
 }
 
+/// S86.
 #[test]
 fn l17_the_same_request_on_the_same_data_costs_the_same_and_a_field_more_never_less() {
     let world = World::new(Kind::Memory);

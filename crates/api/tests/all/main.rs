@@ -11,6 +11,7 @@
 )]
 mod access_matrix;
 mod batch;
+mod contract;
 mod coverage;
 mod custom_fields;
 mod dependencies;

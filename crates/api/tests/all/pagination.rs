@@ -395,6 +395,7 @@ fn p1_p2_p4_p5_p6_walks_among_changes() {
     }
 }
 
+/// S02.
 #[test]
 fn p3_p11_p12_the_pages_are_the_list() {
     for kind in KINDS {
@@ -438,6 +439,7 @@ fn p6_ends_though_something_is_added_after_every_page() {
     }
 }
 
+/// S42.
 #[test]
 fn p7_p8_p9_p10_tokens() {
     for kind in KINDS {
@@ -513,8 +515,9 @@ fn p14_both_stores_give_the_same_pages() {
     done.unwrap_or_else(|e| panic!("{e}"));
 }
 
+/// S80. S87.
 #[test]
-fn d1_unpaginated_lists_end_in_an_error_above_the_cap() {
+fn unpaginated_lists_end_in_an_error_above_the_cap() {
     let settings = Settings {
         unpaginated_max: 10,
         ..Settings::default()
@@ -565,8 +568,9 @@ fn stands_still_without_whole(list: &mut Listed, size: usize) {
     assert_eq!(seen.len(), size);
 }
 
+/// S80.
 #[test]
-fn d1_the_default_cap_is_1000() {
+fn the_default_cap_is_1000() {
     let shape = LISTS.iter().find(|s| s.name == "subtasks").unwrap();
     let mut list = Listed::new(
         crate::world::Kind::Memory,
@@ -603,8 +607,9 @@ fn by_four(list: &mut Listed) -> (Vec<usize>, Result<(), String>) {
     }
 }
 
+/// S80.
 #[test]
-fn d1_a_walk_over_a_computed_list_ends_at_the_walk_cap() {
+fn a_walk_over_a_computed_list_ends_at_the_walk_cap() {
     let shape = LISTS.iter().find(|s| s.name == "assigned tasks").unwrap();
     for (cap, size, want) in [
         (10, 9, vec![4, 4, 1]),
@@ -630,8 +635,9 @@ fn d1_a_walk_over_a_computed_list_ends_at_the_walk_cap() {
     assert_eq!(by_four(&mut list), (vec![4, 4, 4, 2], Ok(())));
 }
 
+/// S65. S81.
 #[test]
-fn d1_beyond_the_set_cap_the_last_page_is_400() {
+fn beyond_the_set_cap_the_last_page_is_400() {
     for shape in LISTS.iter().filter(|s| s.name != "assigned tasks") {
         for (cap, size, want, ends) in [
             (10, 10, vec![4, 4, 2], true),

@@ -9,7 +9,7 @@ use workgraph_core::Gid;
 
 /// One of the two tenants, as the probes use it.
 #[derive(Clone, Copy)]
-struct Tenant {
+pub(crate) struct Tenant {
     admin: &'static str,
     workspace: &'static str,
     team: &'static str,
@@ -33,7 +33,7 @@ struct Tenant {
     task_template: &'static str,
 }
 
-const ORCHID: Tenant = Tenant {
+pub(crate) const ORCHID: Tenant = Tenant {
     admin: "ada",
     workspace: "orchid",
     team: "gardeners",
@@ -117,9 +117,9 @@ fn parameters(row: &Operation) -> Vec<&'static str> {
 
 /// A request that fits a row: path, query, body.
 #[derive(Clone)]
-struct Sample {
+pub(crate) struct Sample {
     path: Vec<(&'static str, String)>,
-    query: Vec<(&'static str, String)>,
+    pub(crate) query: Vec<(&'static str, String)>,
     body: Map<String, Value>,
 }
 
@@ -137,7 +137,7 @@ impl Sample {
         }
     }
 
-    fn send(&self, world: &World, token: &str, row: &Operation) -> Answer {
+    pub(crate) fn send(&self, world: &World, token: &str, row: &Operation) -> Answer {
         let writes = matches!(row.method, Method::Post | Method::Put);
         let body = if writes {
             json!({ "data": self.body }).to_string()
@@ -149,7 +149,7 @@ impl Sample {
 }
 
 /// Who sends a row's sample: some rows are for service accounts alone.
-fn sender(row: &Operation, admin: &'static str) -> &'static str {
+pub(crate) fn sender(row: &Operation, admin: &'static str) -> &'static str {
     if row.id == "getWorkspaceEvents" {
         "robot"
     } else {
@@ -158,7 +158,7 @@ fn sender(row: &Operation, admin: &'static str) -> &'static str {
 }
 
 /// A request of the row that its tenant's admin may make and that does something.
-fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample {
+pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample {
     let gid = |name: &str| world.gid(name).to_string();
     let mut path: Vec<(&'static str, String)> = parameters(row)
         .into_iter()
@@ -339,6 +339,7 @@ fn memory() -> World {
     World::new(Kind::Memory)
 }
 
+/// S01. S35. S58. S91.
 #[test]
 fn every_row_answers_its_sample() {
     for row in all() {
@@ -363,6 +364,7 @@ fn every_row_answers_its_sample() {
     }
 }
 
+/// S36.
 #[test]
 fn every_location_can_be_read() {
     for row in all() {
@@ -380,7 +382,7 @@ fn every_location_can_be_read() {
     }
 }
 
-/// B49. Every operation, to the header.
+/// B49. S44. S66. Every operation, to the header.
 #[test]
 fn without_a_token_every_row_is_401() {
     let world = memory();
@@ -396,6 +398,7 @@ fn without_a_token_every_row_is_401() {
     }
 }
 
+/// S71.
 #[test]
 fn another_method_on_a_known_path_is_404_before_authentication() {
     let world = memory();
@@ -437,7 +440,7 @@ fn same_shape(a: &str, b: &str) -> bool {
     a.split('/').map(part).eq(b.split('/').map(part))
 }
 
-/// B16. All other scopes together do not make up for the one that is needed.
+/// B16. S60. S70. All other scopes together do not make up for the one that is needed.
 #[test]
 fn without_its_scope_every_row_is_403() {
     let world = memory();
@@ -463,6 +466,7 @@ fn without_its_scope_every_row_is_403() {
     }
 }
 
+/// S60.
 #[test]
 fn with_its_scope_alone_every_row_that_has_one_passes_authorization() {
     for row in all() {
@@ -484,6 +488,7 @@ fn with_its_scope_alone_every_row_that_has_one_passes_authorization() {
     }
 }
 
+/// S05.
 #[test]
 fn each_required_input_that_is_absent_is_400() {
     let world = memory();
@@ -518,6 +523,7 @@ fn expect_missing(answer: &Answer, row: &Operation, name: &str) {
     );
 }
 
+/// S64. S71.
 #[test]
 fn each_unknown_path_id_is_404_and_each_malformed_one_400() {
     let world = memory();
@@ -599,6 +605,7 @@ fn an_id_of_another_type_in_the_path_is_404() {
     }
 }
 
+/// S68.
 #[test]
 fn premium_rows_are_402_in_a_free_workspace_and_only_those() {
     for row in all() {
@@ -812,7 +819,7 @@ impl Walls {
     }
 }
 
-/// B54. Every identifier of every path, from both sides.
+/// B54. S69. Every identifier of every path, from both sides.
 #[test]
 fn no_byte_of_another_tenant_through_any_path() {
     for walls in [FROM_ORCHID, FROM_BASALT] {
@@ -977,6 +984,7 @@ fn a_hidden_object_and_a_missing_one_look_the_same_when_hiding_is_on() {
     }
 }
 
+/// S71.
 #[test]
 fn a_route_is_decided_before_anything_else() {
     let world = memory();
@@ -1001,7 +1009,7 @@ fn a_route_is_decided_before_anything_else() {
     }
 }
 
-/// B40. B50. B51. B52. One header, one whole token, dead at its hour.
+/// B40. B50. B51. B52. S11. One header, one whole token, dead at its hour.
 #[test]
 fn a_token_must_be_whole_alone_and_alive() {
     let world = memory();
@@ -1064,6 +1072,7 @@ fn a_token_tells_when_it_was_last_used() {
     }
 }
 
+/// S03.
 #[test]
 fn every_error_is_an_envelope_with_help() {
     let world = memory();

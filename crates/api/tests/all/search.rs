@@ -436,7 +436,7 @@ fn no_byte_of_another_tenant_through_any_filter() {
     }));
 }
 
-/// C3. Bad input 53.
+/// Searches have a quota of their own.
 #[test]
 fn the_sixty_first_search_waits_and_the_standard_quota_knows_nothing_of_it() {
     let mut world = World::new(Kind::Memory);

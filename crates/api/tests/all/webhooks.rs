@@ -202,6 +202,7 @@ impl World {
     }
 }
 
+/// S62.
 #[test]
 fn changes_are_delivered_signed_and_filtered_and_heartbeats_follow() {
     for kind in KINDS {

@@ -10,6 +10,7 @@ use crate::{at, random};
 
 use crate::authorize::{SCOPES_40, code, fields, refused, sent_to};
 
+/// S19. S21.
 #[test]
 fn b09_the_response_type_is_a_set() {
     let both = Some(ResponseType {
@@ -163,6 +164,7 @@ fn a_registered_query_stays() {
     }
 }
 
+/// S49.
 #[test]
 fn b12_a_native_app_gets_a_page_and_must_have_a_challenge() {
     let params = with(&asks(), "redirect_uri", Some(OOB));

@@ -58,6 +58,7 @@ pub(crate) fn fields(text: &str) -> Vec<Pair> {
         .collect()
 }
 
+/// S19.
 #[test]
 fn b01_an_unknown_client_is_told_in_plain_text() {
     for id in [
@@ -102,6 +103,7 @@ fn b01_an_unknown_client_is_told_in_plain_text() {
     }
 }
 
+/// S19.
 #[test]
 fn b03_a_missing_redirect_uri_is_told_in_plain_text() {
     let one = App {
@@ -117,6 +119,7 @@ fn b03_a_missing_redirect_uri_is_told_in_plain_text() {
     }
 }
 
+/// S27.
 #[test]
 fn b05_every_other_error_goes_back_with_state_and_issuer() {
     let base = asks();
@@ -273,6 +276,7 @@ fn b07_empty_is_omitted_and_unknown_is_ignored() {
 }
 
 proptest! {
+    /// S22.
     #[test]
     fn b08_state_comes_back_as_it_was(state in ".{1,200}|[%&=#+? \\x00-\\x1f]{1,40}") {
         let request = read(app(40, SCOPES_40), &with(&asks(), "state", Some(&state))).unwrap();
@@ -282,6 +286,7 @@ proptest! {
         prop_assert_eq!(fields(query), pairs(&[("code", "wgc_code"), ("state", &state), ("iss", ISSUER)]));
     }
 
+    /// S24. S56.
     #[test]
     fn b15_the_scopes_are_those_asked_for(picks in prop::collection::vec(0..SCOPES.len(), 0..6), own in prop::collection::vec(0..SCOPES.len(), 1..12)) {
         let text = |picks: &[usize]| picks.iter().map(|at| SCOPES[*at].name).collect::<Vec<_>>().join(" ");
@@ -295,6 +300,7 @@ proptest! {
     }
 }
 
+/// S19.
 #[test]
 fn b08_state_is_required_and_has_a_limit() {
     let most = "s".repeat(MAX_ECHO_BYTES);
@@ -307,6 +313,7 @@ fn b08_state_is_required_and_has_a_limit() {
     }
 }
 
+/// S24. S56. S58. S59.
 #[test]
 fn b13_b14_scopes_by_kind_of_app() {
     let (scoped, full) = (app(40, SCOPES_40), app(40, "default"));

@@ -53,6 +53,7 @@ fn is_bound(judge: impl Fn(&Service, &[Pair], SystemTime) -> u16) -> bool {
     }
 }
 
+/// S30.
 #[test]
 fn b27_a_code_is_bound_to_its_request() {
     assert!(is_bound(|service, form, now| service
@@ -126,7 +127,7 @@ fn b29_a_replay_kills_what_came_from_the_code() {
     );
 }
 
-/// B29, F77.
+/// B29.
 #[test]
 fn b29_without_a_challenge_every_second_use_is_a_replay() {
     let service = Service::new();
@@ -146,6 +147,7 @@ fn b29_without_a_challenge_every_second_use_is_a_replay() {
     assert!(!service.works(&access, at(4)));
 }
 
+/// S31.
 #[test]
 fn b30_verifier_and_challenge_go_together() {
     let bare = with(
@@ -191,6 +193,7 @@ fn b30_verifier_and_challenge_go_together() {
     }
 }
 
+/// S23.
 #[test]
 fn b11_a_challenge_is_a_sha_256() {
     let good = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"; // RFC 7636 appendix B
@@ -211,6 +214,7 @@ fn b11_a_challenge_is_a_sha_256() {
     }
 }
 
+/// S31.
 #[test]
 fn b31_a_wrong_verifier_burns_the_code() {
     for wrong in [

@@ -7,6 +7,7 @@ use workgraph_auth::{App, OAuthStore, Pair, TokenKind, TokenRecord, TokenStore, 
 use crate::oauth::{Service, app, asks, bad, error, exchange, member, refreshing, secret_of, with};
 use crate::{at, random};
 
+/// S16.
 #[test]
 fn b39_the_reply_of_an_exchange() {
     let service = Service::new();
@@ -162,6 +163,7 @@ fn b34_b35_a_client_is_known_before_anything_is_looked_up() {
     assert_eq!(service.token(&exchange(&code), at(1)).status, 200);
 }
 
+/// S13.
 #[test]
 fn b36_a_refresh_token_is_used_again_and_again() {
     let service = Service::new();
@@ -196,6 +198,7 @@ fn b36_a_refresh_token_is_used_again_and_again() {
     );
 }
 
+/// S13.
 #[test]
 fn b37_a_refresh_token_is_its_apps_and_its_grants() {
     let service = Service::new();
@@ -281,6 +284,7 @@ fn b15_scope_is_returned_if_it_differs() {
     );
 }
 
+/// S11.
 #[test]
 fn b40_an_access_token_is_dead_at_its_3600th_second() {
     let service = Service::new();
@@ -292,6 +296,7 @@ fn b40_an_access_token_is_dead_at_its_3600th_second() {
     );
 }
 
+/// S29.
 #[test]
 fn malformed_forms_are_invalid_requests() {
     let service = Service::new();

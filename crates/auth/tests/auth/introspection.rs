@@ -11,6 +11,7 @@ fn json(record: &TokenRecord, account: &Account, millis: u64) -> String {
     introspect(Some((record, account)), at(millis)).to_json()
 }
 
+/// S17.
 #[test]
 fn a_live_token_is_described() {
     let scoped = |kind| TokenRecord {
@@ -45,7 +46,7 @@ fn a_personal_token_with_an_expiry_tells_the_time_left() {
     );
 }
 
-/// B46. Whatever the reason, the answer is the same.
+/// B46. S12. Whatever the reason, the answer is the same.
 #[test]
 fn a_dead_token_tells_nothing() {
     assert_eq!(introspect(None, at(0)).to_json(), INACTIVE);

@@ -4,7 +4,7 @@ use workgraph_auth::conformance::{OAUTH_CASES, block_on, laws};
 
 use crate::flawed::{Flaw, Flawed};
 
-/// B17. B18. B37. Over long random runs, beside a model.
+/// B17. B18. B37. S57. Over long random runs, beside a model.
 #[test]
 fn the_token_lifecycle_keeps_its_laws() {
     let steps = std::env::var("WORKGRAPH_LAW_STEPS").map_or(100_000, |n| n.parse().unwrap());

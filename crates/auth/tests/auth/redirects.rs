@@ -104,6 +104,7 @@ fn registered() -> App {
     }
 }
 
+/// S20.
 #[test]
 fn b02_a_redirect_uri_is_repeated_to_the_byte() {
     assert!(variants().len() >= 60);
@@ -141,6 +142,7 @@ fn matching_that_went_wrong_elsewhere_is_noticed() {
     }
 }
 
+/// S49.
 #[test]
 fn b23_what_may_be_registered() {
     use RedirectError::{Characters, Fragment, Host, Long, Path, Scheme, UserInfo, Wildcard};
@@ -269,6 +271,7 @@ fn b22_a_name_is_visible() {
     assert_eq!(check_name(&"é".repeat(101)), Err(NameError::Long));
 }
 
+/// S50.
 #[test]
 fn b60_a_reset_kills_the_old_secret() {
     let (old, stored) = mint_secret(&random(1));
@@ -293,6 +296,7 @@ fn b60_a_reset_kills_the_old_secret() {
     assert!(!format!("{app:?} {new:?}").contains(&new.expose()[4..12]));
 }
 
+/// S51.
 #[test]
 fn b19_an_app_works_where_it_is_distributed_and_not_disabled() {
     let app = App {

@@ -16,6 +16,7 @@ fn revoking(token: &str) -> Vec<Pair> {
     ])
 }
 
+/// S14.
 #[test]
 fn b41_revoking_a_refresh_token_kills_what_hangs_on_it() {
     let service = Service::new();
@@ -38,6 +39,7 @@ fn b41_revoking_a_refresh_token_kills_what_hangs_on_it() {
     );
 }
 
+/// S15. S32.
 #[test]
 fn b42_b43_b44_what_revocation_answers() {
     let service = Service::new();
@@ -84,6 +86,7 @@ fn b42_b43_b44_what_revocation_answers() {
     assert!(service.works(&refresh, at(1)));
 }
 
+/// S17. S18. S33.
 #[test]
 fn b46_b47_what_introspection_answers() {
     let service = Service::new();

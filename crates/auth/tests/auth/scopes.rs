@@ -24,7 +24,7 @@ fn allows_exactly(names: &[&str], allows: impl Fn(&str) -> bool) -> bool {
 }
 
 proptest! {
-    /// B16. What is in a set is allowed and nothing else; no action brings another.
+    /// B16. S54. What is in a set is allowed and nothing else; no action brings another.
     #[test]
     fn a_scope_is_allowed_if_it_is_in_the_set(names in some_names()) {
         let set = set(&names);
@@ -123,6 +123,7 @@ fn unknown_scopes_are_named() {
     assert!(ScopeSet::empty().is_empty() && ScopeSet::empty() == ScopeSet::default());
 }
 
+/// S54.
 #[test]
 fn the_registry_is_in_order_and_described() {
     assert!(SCOPES.is_sorted_by(|a, b| a.name < b.name));

@@ -23,6 +23,7 @@ fn shown(ty: Type, text: &str) -> String {
     steps_of_root(&asked(ty, &Names::parse(text).unwrap()).plan.steps)
 }
 
+/// S43.
 #[test]
 fn opt_fields_give_the_named_fields_and_gid_in_record_order() {
     assert_eq!(shown(Type::Task, "completed,name"), "gid name completed");
@@ -86,6 +87,7 @@ fn malformed_deep_and_many_are_refused() {
     assert!(Names::parse("(a|b|c|d).".repeat(5).trim_end_matches('.')).is_err());
 }
 
+/// S07.
 #[test]
 fn fields_of_linked_nodes_need_the_scope_of_their_type() {
     let scopes = |text: &str| -> Vec<&'static str> {

@@ -14,7 +14,7 @@ fn only(desk: &Desk, owner: u64) -> App {
     apps.remove(0)
 }
 
-/// B60. The client secret is shown once and kept as a digest; a reset kills the old one.
+/// B60. S50. The client secret is shown once and kept as a digest; a reset kills the old one.
 #[test]
 fn an_app_is_registered_and_its_secret_reset() {
     let desk = Desk::new();
@@ -148,7 +148,7 @@ fn loopback_urls_are_let_in_where_the_setting_says_so() {
     assert_eq!(only(&desk, ADA).name, "y");
 }
 
-/// B18. Settings, the switch: each is kept, and said on the page after.
+/// B18. S48. Settings, the switch: each is kept, and said on the page after.
 #[test]
 fn an_app_is_changed_and_switched() {
     let desk = Desk::new();

@@ -11,7 +11,7 @@ fn stands(town: &Town, user: u64) -> Option<String> {
     standing.map(|standing| standing.scopes.to_string())
 }
 
-/// B22. The page says who asks, for what, and where the answer goes; without a session it is the
+/// B22. S25. S48. The page says who asks, for what, and where the answer goes; without a session it is the
 /// page for signing in, which leads back.
 #[test]
 fn the_page_says_what_is_asked() {
@@ -97,7 +97,7 @@ fn a_consent_form_fits_once() {
     assert_eq!(stands(&town, ADA).as_deref(), Some("tasks:read"));
 }
 
-/// B05. A no goes back to the app and keeps nothing.
+/// B05. S25. A no goes back to the app and keeps nothing.
 #[test]
 fn a_no_keeps_nothing() {
     let town = Town::new();
@@ -116,7 +116,7 @@ fn a_no_keeps_nothing() {
     assert_eq!(stands(&town, ADA), None);
 }
 
-/// B19. An app that is in none of the user's workspaces gets no code from them, and no page asks.
+/// B19. S51. An app that is in none of the user's workspaces gets no code from them, and no page asks.
 #[test]
 fn a_user_of_another_workspace_is_not_asked() {
     let town = Town::new();

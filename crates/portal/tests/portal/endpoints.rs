@@ -41,7 +41,7 @@ fn connected(town: &Town) -> String {
     member(&text(&reply), "refresh_token")
 }
 
-/// B32. Parameters count in a form and nowhere else; whatever is refused, the token works after.
+/// B32. S28. Parameters count in a form and nowhere else; whatever is refused, the token works after.
 #[test]
 fn parameters_belong_into_a_form() {
     let town = Town::new();

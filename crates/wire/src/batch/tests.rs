@@ -6,6 +6,7 @@ fn refused(action: Value) -> String {
     Action::read(&action).unwrap_err()
 }
 
+/// S40.
 #[test]
 fn a_batch_has_one_to_ten_actions() {
     let of = |n: usize| json!({"actions": vec![json!({}); n]});
@@ -40,6 +41,7 @@ fn the_data_and_options_of_a_get_are_its_query() {
     assert!(!action.options.pretty, "only the batch is indented");
 }
 
+/// S39.
 #[test]
 fn the_data_of_a_write_is_its_body() {
     let action = Action::read(&json!({
@@ -52,6 +54,7 @@ fn the_data_of_a_write_is_its_body() {
     assert_eq!(action.query, "");
 }
 
+/// S39.
 #[test]
 fn what_is_wrong_with_an_action_is_said() {
     let at = |path: &str| json!({"relative_path": path, "method": "get"});

@@ -49,6 +49,7 @@ fn what_cannot_be_decoded_names_its_parameter() {
     );
 }
 
+/// S41.
 #[test]
 fn limit_is_one_to_a_hundred_in_ascii_digits() {
     assert_eq!(query("limit=1").limit(), Ok(Some(1)));
@@ -121,6 +122,7 @@ fn options_come_from_the_opt_parameters() {
     );
 }
 
+/// S02.
 #[test]
 fn the_next_page_keeps_the_other_parameters() {
     let q = query("workspace=1&offset=old&limit=7&text=a%26b+c&opt_fields=name,assignee.name");

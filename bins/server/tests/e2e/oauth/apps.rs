@@ -6,7 +6,7 @@ use super::{
 use crate::common::{admin, request};
 use serde_json::json;
 
-/// B18, F9.
+/// B18. S67.
 #[test]
 fn an_app_works_where_it_is_distributed_and_not_disabled() {
     let (folder, server) = demo("oauth-places");
@@ -82,7 +82,7 @@ fn an_app_works_where_it_is_distributed_and_not_disabled() {
     assert!(browser.get(&app.asks(&[])).text().contains("Sign in"));
 }
 
-/// B17, B60, F82.
+/// B17. B60. S57.
 #[test]
 fn a_later_authorization_replaces_scopes_and_a_reset_secret_is_dead() {
     let (folder, server) = demo("oauth-later");

@@ -20,7 +20,7 @@ fn is_plain(reply: &Reply) -> bool {
         && !reply.text().contains("evil")
 }
 
-/// B01, B02, B03, B06, F59, F60, F61.
+/// B01. B02. B03. B06. S26.
 #[test]
 fn nobody_is_sent_anywhere_before_app_and_url_are_known() {
     let (_folder, server) = demo("oauth-plain");
@@ -86,7 +86,7 @@ fn nobody_is_sent_anywhere_before_app_and_url_are_known() {
 /// A request by an app, with changes, and the error that it gets.
 type Refused<'a> = (&'a str, &'a App, &'a [(&'a str, &'a str)], &'a str);
 
-/// B05, B06, B08, B09, B11, B12, B13, B14, F62, F63, F64, F65, F66, F67.
+/// B05. B06. B08. B09. B11. B12. B13. B14. S27. S59.
 #[test]
 fn every_other_error_goes_back_to_the_app() {
     let (_folder, server) = demo("oauth-redirect");
@@ -237,7 +237,7 @@ fn every_other_error_goes_back_to_the_app() {
     assert!(off.is_empty(), "{}", off.join("\n"));
 }
 
-/// B07, B10, B24, D5.
+/// B07. B10. B24. S25.
 #[test]
 fn answers_go_where_they_belong() {
     let (_folder, server) = demo("oauth-answers");
@@ -283,7 +283,7 @@ fn answers_go_where_they_belong() {
     assert!(page.text().contains("access_denied") && page.header("location").is_none());
 }
 
-/// B20, F68, F69, F70.
+/// B20.
 #[test]
 fn consent_is_given_once_on_our_own_page() {
     let (_folder, server) = demo("oauth-consent");
@@ -362,7 +362,7 @@ fn consent_is_given_once_on_our_own_page() {
     }
 }
 
-/// B27, B29, B30, B31, B32, B33, B34, B35, B36, B37, B38, B39, F71 to F84.
+/// B27. B29. B30. B31. B32. B33. B34. B35. B36. B37. B38. B39. S29.
 #[test]
 fn the_token_endpoint_refuses_what_is_not_right() {
     let (_folder, server) = demo("oauth-token");
@@ -577,7 +577,7 @@ fn a_refresh_token_buys_again_and_again() {
     assert!(all.iter().step_by(97).all(|token| works(&server, token)));
 }
 
-/// B41, B42, B43, B44, B46, B47, F85 to F91.
+/// B41. B42. B43. B44. B46. B47. S18. S32.
 #[test]
 fn revocation_and_introspection_tell_what_they_should() {
     let (_folder, server) = demo("oauth-revoke");
@@ -651,7 +651,7 @@ fn revocation_and_introspection_tell_what_they_should() {
     }
 }
 
-/// B48, B64, F92.
+/// B48, B64.
 #[test]
 fn an_address_asks_about_sixty_tokens_a_minute() {
     let folder = Folder::new("oauth-asks");

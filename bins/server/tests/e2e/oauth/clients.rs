@@ -60,7 +60,7 @@ fn allow(browser: &mut Browser<'_>, url: &str) -> crate::common::Reply {
     browser.submit(super::AUTHORIZE, &page, &[("decision", "allow")])
 }
 
-/// B33, B36, B41, B62.
+/// B33. B36. B41. B62. S47.
 #[test]
 fn the_oauth2_library_goes_all_the_way() {
     let (_folder, server) = start("oauth2-crate");
