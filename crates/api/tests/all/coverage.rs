@@ -1,9 +1,11 @@
 //! The public catalogue: what of it is implemented, written to `docs/COVERAGE.md`.
 //!
 //! `fixtures/catalogue.tsv` holds the facts: tag, method, path, operation id, scopes (or `-`).
-use crate::golden;
+use crate::probes::Planned;
+use crate::{golden, transcripts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use workgraph_api::operation::Operation;
 use workgraph_api::operations::all;
 
 struct Entry<'a> {
@@ -79,10 +81,11 @@ fn every_row_is_in_the_catalogue_as_it_is_there() {
 fn the_coverage_document_is_fresh() {
     let text = catalogue();
     let entries = entries(&text);
-    let done: BTreeSet<&str> = all().map(|r| r.id).collect();
+    let rows: BTreeMap<&str, &Operation> = all().map(|r| (r.id, r)).collect();
+    let shown = transcripts::shown();
     let count = |tag: Option<&str>| {
         let of_tag = entries.iter().filter(|e| tag.is_none_or(|t| t == e.tag));
-        let done = of_tag.clone().filter(|e| done.contains(e.id)).count();
+        let done = of_tag.clone().filter(|e| rows.contains_key(e.id)).count();
         (done, of_tag.count())
     };
     let (have, total) = count(None);
@@ -90,17 +93,63 @@ fn the_coverage_document_is_fresh() {
         "# Coverage of the public API\n\n\
          This file is generated: `BLESS=1 cargo test -p workgraph-api coverage` rewrites it from the operation table\n\
          and `fixtures/catalogue.tsv`.\n\n\
-         **{have} of {total}** operations are implemented.\n"
+         **{have} of {total}** operations are implemented. Of each the table says in which of `fixtures/transcripts` it\n\
+         works, and how often the probes of `crates/api/tests/all/probes` try it:\n\n\
+         | | What is tried | Answer |\n|---|---|---|\n\
+         | a | without a token | 401 |\n\
+         | b | with all scopes but the one it needs | 403 |\n\
+         | c | without each required input, absent and empty | 400 `name: Missing input` |\n\
+         | d | with an unknown gid, for each of its path | 404 |\n\
+         | e | with the gid of something the caller cannot see, for each of its path | 403 |\n\
+         | f | in a free workspace, where it needs a paid one | 402 |\n\
+         | g | with everything of another tenant, from both sides, for each place of path, query and body that can hold a gid | no byte of it |\n"
     );
     let tags: BTreeSet<&str> = entries.iter().map(|e| e.tag).collect();
     for tag in tags {
         let (have, total) = count(Some(tag));
         write!(out, "\n## {tag}: {have} of {total}\n\n").unwrap();
-        out.push_str("| | Method | Path | Operation |\n|---|---|---|---|\n");
+        let (head, none) = if have == 0 {
+            ("", String::new())
+        } else {
+            (" Transcripts | a | b | c | d | e | f | g |", " |".repeat(8))
+        };
+        let line = "---|".repeat(3 + none.len() / 2);
+        write!(out, "| Method | Path | Operation |{head}\n|{line}\n").unwrap();
         for e in entries.iter().filter(|e| e.tag == tag) {
-            let mark = if done.contains(e.id) { "yes" } else { "" };
-            writeln!(out, "| {mark} | {} | `{}` | {} |", e.method, e.path, e.id).unwrap();
+            let tried = rows.get(e.id).map_or_else(
+                || none.clone(),
+                |row| format!(" {} |{}", numbers(&shown[e.id]), figures(row)),
+            );
+            writeln!(out, "| {} | `{}` | {} |{tried}", e.method, e.path, e.id).unwrap();
         }
     }
     golden::check(&golden::root("docs/COVERAGE.md"), &out);
+}
+
+/// The numbers that names of transcripts begin with.
+fn numbers(names: &BTreeSet<&str>) -> String {
+    let numbers: BTreeSet<&str> = names
+        .iter()
+        .filter_map(|name| Some(name.split_once('-')?.0))
+        .collect();
+    Vec::from_iter(numbers).join(" ")
+}
+
+/// How much is tried of a row, in the order of the table.
+fn figures(row: &Operation) -> String {
+    let Planned {
+        token,
+        scope,
+        missing,
+        unknown,
+        hidden,
+        paid,
+        slots,
+    } = Planned::of(row);
+    let all = [token, scope, missing, unknown, hidden, paid, slots];
+    let cell = |n: usize| match n {
+        0 => " |".to_owned(),
+        n => format!(" {n} |"),
+    };
+    all.map(cell).concat()
 }

@@ -302,6 +302,21 @@ fn replay(name: &str, text: &str, kind: Kind, covered: &mut BTreeSet<&'static st
     out
 }
 
+/// The transcripts in which each operation works.
+pub(crate) fn shown() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+    let mut all: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for name in FILES {
+        let path = golden::root("fixtures/transcripts").join(format!("{name}.http"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut covered = BTreeSet::new();
+        replay(name, &text, Kind::Memory, &mut covered);
+        for id in covered {
+            all.entry(id).or_default().insert(*name);
+        }
+    }
+    all
+}
+
 #[test]
 fn transcripts_are_what_the_api_says_on_both_stores() {
     let folder = golden::root("fixtures/transcripts");

@@ -1,0 +1,333 @@
+//! A request for every row that its tenant's admin may make and that does something.
+use crate::world::{Answer, World};
+use serde_json::{Map, Value, json};
+use workgraph_api::operation::Operation;
+use workgraph_api::request::Method;
+
+/// One of the two tenants, as the probes use it.
+#[derive(Clone, Copy)]
+pub(crate) struct Tenant {
+    pub(super) admin: &'static str,
+    pub(super) workspace: &'static str,
+    pub(super) team: &'static str,
+    pub(super) member: &'static str,
+    pub(super) project: &'static str,
+    pub(super) section: &'static str,
+    pub(super) spare: &'static str,
+    pub(super) task: &'static str,
+    pub(super) other_task: &'static str,
+    pub(super) tag: &'static str,
+    pub(super) story: &'static str,
+    pub(super) list: &'static str,
+    pub(super) seat: &'static str,
+    pub(super) in_team: &'static str,
+    pub(super) in_project: &'static str,
+    pub(super) field: &'static str,
+    pub(super) option: &'static str,
+    pub(super) other_option: &'static str,
+    pub(super) job: &'static str,
+    pub(super) project_template: &'static str,
+    pub(super) task_template: &'static str,
+}
+
+pub(crate) const ORCHID: Tenant = Tenant {
+    admin: "ada",
+    workspace: "orchid",
+    team: "gardeners",
+    member: "mel",
+    project: "garden",
+    section: "beds",
+    spare: "paths",
+    task: "water",
+    other_task: "rake",
+    tag: "thirsty",
+    story: "water_note",
+    list: "ada_list",
+    seat: "mel_seat",
+    in_team: "mel_in_gardeners",
+    in_project: "gus_in_garden",
+    field: "vigor",
+    option: "lush",
+    other_option: "wilted",
+    job: "ada_job",
+    project_template: "plot_plan",
+    task_template: "weeding",
+};
+
+pub(super) const BASALT: Tenant = Tenant {
+    admin: "bob",
+    workspace: "basalt",
+    team: "miners",
+    member: "ben",
+    project: "quarry",
+    section: "pit",
+    spare: "ramp",
+    task: "blast",
+    other_task: "haul",
+    tag: "brittle",
+    story: "blast_note",
+    list: "bob_list",
+    seat: "ben_seat",
+    in_team: "ben_in_miners",
+    in_project: "ben_in_quarry",
+    field: "grain",
+    option: "coarse",
+    other_option: "vesicular",
+    job: "bob_job",
+    project_template: "dig_plan",
+    task_template: "drilling",
+};
+
+/// The thing of a tenant that a path parameter names.
+pub(super) fn parameter(tenant: &Tenant, name: &str) -> &'static str {
+    match name {
+        "workspace_gid" => tenant.workspace,
+        "user_gid" => tenant.member,
+        "team_gid" => tenant.team,
+        "workspace_membership_gid" => tenant.seat,
+        "team_membership_gid" => tenant.in_team,
+        "project_gid" => tenant.project,
+        "membership_gid" | "project_membership_gid" => tenant.in_project,
+        "section_gid" => tenant.section,
+        "task_gid" => tenant.task,
+        "tag_gid" => tenant.tag,
+        "user_task_list_gid" => tenant.list,
+        "story_gid" => tenant.story,
+        // A webhook is made for each sample.
+        "webhook_gid" => tenant.project,
+        "custom_field_gid" => tenant.field,
+        "enum_option_gid" => tenant.option,
+        "job_gid" => tenant.job,
+        "project_template_gid" => tenant.project_template,
+        "task_template_gid" => tenant.task_template,
+        other => panic!("no sample for {other}"),
+    }
+}
+
+/// The names of a row's path parameters.
+pub(super) fn parameters(row: &Operation) -> Vec<&'static str> {
+    let parts = row.path.split('/');
+    parts
+        .filter_map(|s| s.strip_prefix('{')?.strip_suffix('}'))
+        .collect()
+}
+
+/// A request that fits a row: path, query, body.
+#[derive(Clone)]
+pub(crate) struct Sample {
+    pub(super) path: Vec<(&'static str, String)>,
+    pub(crate) query: Vec<(&'static str, String)>,
+    pub(super) body: Map<String, Value>,
+}
+
+impl Sample {
+    pub(super) fn target(&self, row: &Operation) -> String {
+        let mut path = row.path.to_owned();
+        for (name, value) in &self.path {
+            path = path.replace(&format!("{{{name}}}"), value);
+        }
+        let query: Vec<String> = self.query.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        if query.is_empty() {
+            path
+        } else {
+            format!("{path}?{}", query.join("&"))
+        }
+    }
+
+    pub(crate) fn send(&self, world: &World, token: &str, row: &Operation) -> Answer {
+        let writes = matches!(row.method, Method::Post | Method::Put);
+        let body = if writes {
+            json!({ "data": self.body }).to_string()
+        } else {
+            String::new()
+        };
+        world.send(world.request(token, row.method.name(), &self.target(row), body))
+    }
+}
+
+/// Who sends a row's sample: some rows are for service accounts alone.
+pub(crate) fn sender(row: &Operation, admin: &'static str) -> &'static str {
+    if row.id == "getWorkspaceEvents" {
+        "robot"
+    } else {
+        admin
+    }
+}
+
+/// A request of the row that its tenant's admin may make and that does something.
+pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample {
+    let gid = |name: &str| world.gid(name).to_string();
+    let mut path: Vec<(&'static str, String)> = parameters(row)
+        .into_iter()
+        .map(|name| (name, gid(parameter(tenant, name))))
+        .collect();
+    let mut query: Vec<(&'static str, String)> = row
+        .query
+        .iter()
+        .map(|name| {
+            let value = match *name {
+                "resource_type" => "project".to_owned(),
+                "workspace" | "organization" => gid(tenant.workspace),
+                "project" => gid(tenant.project),
+                other => panic!("{}: no sample for the parameter {other}", row.id),
+            };
+            (*name, value)
+        })
+        .collect();
+    if row.id == "typeaheadForWorkspace" {
+        // Required, but under either of two names.
+        query.push(("resource_type", "project".to_owned()));
+    }
+    let mut body = Map::new();
+    for name in row.body {
+        let value = match *name {
+            "user" | "member" => json!(gid(tenant.member)),
+            "followers" | "members" => json!([gid(tenant.member)]),
+            "name" => json!("Probe"),
+            "organization" => json!(gid(tenant.workspace)),
+            "parent" if row.id == "createMembership" => json!(gid(tenant.project)),
+            "parent" | "task" => json!(gid(tenant.other_task)),
+            "access_level" => json!("editor"),
+            "public" => json!(false),
+            "section" => json!(gid(tenant.section)),
+            "project" => json!(gid(tenant.project)),
+            "tag" => json!(gid(tenant.tag)),
+            "resource" => json!(gid(tenant.project)),
+            "target" => json!("https://hooks.test/echo/probe"),
+            "actions" => json!([{"relative_path": "/users/me", "method": "get"}]),
+            "dependencies" | "dependents" => json!([gid(tenant.other_task)]),
+            "workspace" => json!(gid(tenant.workspace)),
+            "resource_subtype" => json!("number"),
+            "custom_field" => json!(gid(tenant.field)),
+            "enum_option" => json!(gid(tenant.option)),
+            other => panic!("{}: no sample for the field {other}", row.id),
+        };
+        body.insert((*name).to_owned(), value);
+    }
+    let mut put = |name: &str, value: Value| {
+        body.insert(name.to_owned(), value);
+    };
+    // What the table does not say: one of several inputs, or who may do it.
+    match row.id {
+        "getUsers" | "getProjects" | "getTags" | "getProjectTemplates" => {
+            query.push(("workspace", gid(tenant.workspace)))
+        }
+        "getTasks" | "getMemberships" => {
+            let name = if row.id == "getTasks" {
+                "project"
+            } else {
+                "parent"
+            };
+            query.push((name, gid(tenant.project)));
+        }
+        "getEvents" | "getWorkspaceEvents" => {
+            // The first call gives the token that the sample has.
+            let (token, target) = if row.id == "getEvents" {
+                let on = gid(tenant.project);
+                query.push(("resource", on.clone()));
+                (tenant.admin, format!("/events?resource={on}"))
+            } else {
+                let of = gid(tenant.workspace);
+                (
+                    sender(row, tenant.admin),
+                    format!("/workspaces/{of}/events"),
+                )
+            };
+            let first = world.get(token, &target);
+            if let Some(sync) = first.json["sync"].as_str() {
+                query.push(("sync", sync.to_owned()));
+            }
+        }
+        "getTeamMemberships" => query.push(("team", gid(tenant.team))),
+        "updateUser" | "updateUserForWorkspace" | "getFavoritesForUser" => {
+            for (name, value) in &mut path {
+                if *name == "user_gid" {
+                    *value = "me".to_owned();
+                }
+            }
+            put("name", json!("Probe"));
+        }
+        "createProject" => {
+            put("name", json!("Probe"));
+            put("workspace", json!(gid(tenant.workspace)));
+            put("team", json!(gid(tenant.team)));
+        }
+        "createProjectForWorkspace" => {
+            put("name", json!("Probe"));
+            put("team", json!(gid(tenant.team)));
+        }
+        "createProjectForTeam" => put("name", json!("Probe")),
+        "createTask" => {
+            put("name", json!("Probe"));
+            put("projects", json!([gid(tenant.project)]));
+        }
+        "createTag" => {
+            put("name", json!("Probe"));
+            put("workspace", json!(gid(tenant.workspace)));
+        }
+        "createSubtaskForTask"
+        | "createTagForWorkspace"
+        | "updateTask"
+        | "updateTag"
+        | "updateProject"
+        | "updateTeam"
+        | "createCustomField"
+        | "updateCustomField"
+        | "createEnumOptionForCustomField"
+        | "updateEnumOption"
+        | "updateWorkspace" => put("name", json!("Probe")),
+        "insertSectionForProject" => put("after_section", json!(gid(tenant.spare))),
+        "insertEnumOptionForCustomField" => {
+            put("after_enum_option", json!(gid(tenant.other_option)));
+        }
+        "createStoryForTask" => put("text", json!("Probe")),
+        "updateStory" => put("is_pinned", json!(true)),
+        "removeDependentsForTask" | "addDependentsForTask" => {
+            put("dependents", json!([gid(tenant.other_task)]));
+        }
+        _ => {}
+    }
+    if row.path.contains("{webhook_gid}") {
+        let data =
+            json!({"resource": gid(tenant.project), "target": "https://hooks.test/echo/probe"});
+        let made = world.post(tenant.admin, "/webhooks", data);
+        path = vec![("webhook_gid", made.gid())];
+    }
+    if row.id == "deleteSection" {
+        // Only an empty section can be deleted.
+        let place = gid(tenant.project);
+        let made = world.post(
+            tenant.admin,
+            &format!("/projects/{place}/sections"),
+            json!({"name": "Empty"}),
+        );
+        path = vec![("section_gid", made.gid())];
+    }
+    if row.id == "removeCustomFieldSettingForProject" {
+        let to = format!("/projects/{}/addCustomFieldSetting", gid(tenant.project));
+        world.post(
+            tenant.admin,
+            &to,
+            json!({"custom_field": gid(tenant.field)}),
+        );
+    }
+    if row.id == "deleteStory" {
+        let on = gid(tenant.task);
+        let made = world.post(
+            tenant.admin,
+            &format!("/tasks/{on}/stories"),
+            json!({"text": "Gone soon"}),
+        );
+        path = vec![("story_gid", made.gid())];
+    }
+    if row.id == "addDependentsForTask" {
+        path = vec![("task_gid", gid(tenant.other_task))];
+        let fresh = world.post(
+            tenant.admin,
+            "/tasks",
+            json!({"workspace": gid(tenant.workspace), "name": "Waits"}),
+        );
+        body.insert("dependents".to_owned(), json!([fresh.gid()]));
+    }
+    Sample { path, query, body }
+}

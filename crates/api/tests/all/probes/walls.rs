@@ -1,0 +1,409 @@
+//! Two tenants: neither sees a byte of the other through any gid that a row takes.
+use super::sample::{BASALT, ORCHID, Tenant, parameter, sample};
+use super::{Planned, memory};
+use crate::world::{Answer, BASALT_WORDS, Kind, ORCHID_WORDS, World, is_orchid};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use workgraph_api::Settings;
+use workgraph_api::operation::Operation;
+use workgraph_api::operations::all;
+use workgraph_api::request::Method;
+use workgraph_core::Gid;
+use workgraph_core::registry::{Shape, Write};
+
+/// Query parameters that can name something, for any row that reads.
+const QUERY_SLOTS: &[&str] = &[
+    "resource",
+    "workspace",
+    "team",
+    "user",
+    "project",
+    "section",
+    "tag",
+    "user_task_list",
+    "assignee",
+    "organization",
+    "parent",
+    "member",
+];
+
+/// Body fields that can name something, for any row that writes.
+const BODY_SLOTS: &[&str] = &[
+    "workspace",
+    "team",
+    "organization",
+    "user",
+    "followers",
+    "member",
+    "members",
+    "parent",
+    "project",
+    "projects",
+    "memberships",
+    "section",
+    "task",
+    "tag",
+    "tags",
+    "assignee",
+    "assignee_section",
+    "dependencies",
+    "dependents",
+    "insert_before",
+    "insert_after",
+    "before_section",
+    "after_section",
+    "owner",
+    "html_notes",
+    "html_text",
+    "html_description",
+    "custom_field",
+    "custom_fields",
+    "enum_option",
+    "before_enum_option",
+    "after_enum_option",
+    "resource",
+    "requested_roles",
+    "actions",
+];
+
+/// The query parameters of a row that foreign gids are put into.
+pub(super) fn query_slots(row: &Operation) -> BTreeSet<&'static str> {
+    let known = if row.method == Method::Get {
+        QUERY_SLOTS
+    } else {
+        &[]
+    };
+    let own = row.query.iter().chain(row.filters);
+    known.iter().chain(own).copied().collect()
+}
+
+/// The body fields of a row that foreign gids are put into.
+pub(super) fn body_slots(row: &Operation) -> &'static [&'static str] {
+    if matches!(row.method, Method::Post | Method::Put) {
+        BODY_SLOTS
+    } else {
+        &[]
+    }
+}
+
+#[test]
+fn every_field_that_can_name_something_is_a_slot() {
+    for resource in workgraph_core::resources::ALL {
+        for def in resource.fields {
+            let written = matches!(def.write, Write::Always | Write::OnCreate);
+            let names = matches!(def.shape, Shape::One(_) | Shape::Many(_) | Shape::Html);
+            assert!(
+                !(written && names) || BODY_SLOTS.contains(&def.name),
+                "{} of {}",
+                def.name,
+                resource.name
+            );
+        }
+    }
+}
+
+/// Forms in which a body field can name a gid.
+fn forms(slot: &str, gid: &str) -> Vec<Value> {
+    match slot {
+        "memberships" => vec![
+            json!([{"project": gid}]),
+            json!([{"project": gid, "section": gid}]),
+        ],
+        "html_notes" | "html_text" | "html_description" => {
+            vec![json!(format!("<body><a data-asana-gid=\"{gid}\"/></body>"))]
+        }
+        "followers" | "members" | "projects" | "tags" | "dependencies" | "dependents" => {
+            vec![json!([gid]), json!(gid)]
+        }
+        "requested_roles" => vec![json!([{"gid": "1", "value": gid}])],
+        "actions" => vec![json!([{"relative_path": format!("/tasks/{gid}"), "method": "get"}])],
+        "custom_fields" => vec![json!({gid: gid}), json!({gid: [gid]}), json!({gid: null})],
+        _ => vec![json!(gid)],
+    }
+}
+
+struct Walls {
+    own: Tenant,
+    own_is_orchid: bool,
+    /// Names of the other tenant.
+    words: &'static [&'static str],
+    /// Things of the other tenant, one of each type and some more.
+    foreign: &'static [&'static str],
+}
+
+const FROM_ORCHID: Walls = Walls {
+    own: ORCHID,
+    own_is_orchid: true,
+    words: BASALT_WORDS,
+    foreign: &[
+        "basalt",
+        "ben",
+        "miners",
+        "ben_seat",
+        "ben_in_miners",
+        "quarry",
+        "ben_in_quarry",
+        "pit",
+        "blast",
+        "brittle",
+        "ben_list",
+        "blast_note",
+        "grain",
+        "coarse",
+        "grain_in_quarry",
+        "bob_job",
+        "dig_plan",
+        "drilling",
+    ],
+};
+const FROM_BASALT: Walls = Walls {
+    own: BASALT,
+    own_is_orchid: false,
+    words: ORCHID_WORDS,
+    foreign: &[
+        "orchid",
+        "mel",
+        "commons",
+        "mel_seat",
+        "mel_in_gardeners",
+        "garden",
+        "gus_in_garden",
+        "beds",
+        "water",
+        "thirsty",
+        "mel_list",
+        "water_note",
+        "vigor",
+        "lush",
+        "vigor_in_moss",
+        "ada_job",
+        "plot_plan",
+        "weeding",
+    ],
+};
+
+impl Walls {
+    /// No byte of the other tenant in the reply; what the caller sent may be repeated in an error.
+    fn check(&self, world: &World, answer: &Answer, sent: &str, what: &str) {
+        for word in self.words {
+            assert!(
+                !answer.text.contains(word),
+                "{what}: leaks {word}: {}",
+                answer.text
+            );
+        }
+        for (name, gid) in &world.names {
+            if is_orchid(name) == self.own_is_orchid {
+                continue;
+            }
+            let gid = gid.to_string();
+            if answer.status >= 400 && gid == sent {
+                continue;
+            }
+            let leaks = answer.text.contains(&format!("\"{gid}\""))
+                || answer.text.contains(&format!("/{gid}"));
+            assert!(
+                !leaks,
+                "{what}: leaks {name}: {} {}",
+                answer.status, answer.text
+            );
+        }
+    }
+
+    /// Nothing of the other tenant was changed, and nothing was tied to it.
+    fn untouched(&self, world: &World, after: u64, what: &str) {
+        let foreign: Vec<Gid> = world
+            .names
+            .iter()
+            .filter(|(name, _)| is_orchid(name) != self.own_is_orchid)
+            .map(|(_, gid)| *gid)
+            .collect();
+        for event in world.events(after) {
+            for fact in event.facts {
+                let text = format!("{fact:?}");
+                assert!(!foreign.contains(&fact.gid), "{what}: changes {text}");
+                use workgraph_core::graph::Action;
+                let named = match fact.action {
+                    Action::Added { parent } => parent,
+                    Action::Removed { parent } => Some(parent),
+                    Action::Changed { added, removed, .. } => added.or(removed),
+                    Action::Deleted => None,
+                };
+                assert!(
+                    named.is_none_or(|g| !foreign.contains(&g)),
+                    "{what}: ties {text}"
+                );
+            }
+        }
+    }
+}
+
+/// B54. S69. Every identifier of every path, from both sides.
+#[test]
+fn no_byte_of_another_tenant_through_any_path() {
+    for walls in [FROM_ORCHID, FROM_BASALT] {
+        for row in all() {
+            let world = memory();
+            let whole = sample(&world, &walls.own, row);
+            let start = world.events(0).len() as u64;
+            let slots = whole.path.len() + query_slots(row).len() + body_slots(row).len();
+            assert_eq!(slots, Planned::of(row).slots, "{}", row.id);
+            for at in 0..whole.path.len() {
+                for name in walls.foreign {
+                    let mut one = whole.clone();
+                    one.path[at].1 = world.gid(name).to_string();
+                    let what = format!("{} {}={name}", row.id, whole.path[at].0);
+                    let answer = one.send(&world, walls.own.admin, row);
+                    let other = if walls.own_is_orchid {
+                        &BASALT
+                    } else {
+                        &ORCHID
+                    };
+                    let fits = world.gid(parameter(other, whole.path[at].0)) == world.gid(name);
+                    let fits = fits && whole.path[at].0 != "webhook_gid";
+                    if fits || row.id == "getFavoritesForUser" {
+                        assert_eq!(answer.status, 403, "{what}: {}", answer.text);
+                    } else {
+                        assert!(
+                            matches!(answer.status, 403 | 404),
+                            "{what}: {} {}",
+                            answer.status,
+                            answer.text
+                        );
+                    }
+                    walls.check(&world, &answer, &one.path[at].1, &what);
+                }
+            }
+            walls.untouched(&world, start, row.id);
+        }
+    }
+}
+
+/// B54. Every identifier of every query, from both sides.
+#[test]
+fn no_byte_of_another_tenant_through_any_query() {
+    for walls in [FROM_ORCHID, FROM_BASALT] {
+        for row in all() {
+            let world = memory();
+            let whole = sample(&world, &walls.own, row);
+            for slot in query_slots(row) {
+                for name in walls.foreign {
+                    let gid = world.gid(name).to_string();
+                    for alone in [false, true] {
+                        let mut one = whole.clone();
+                        if alone {
+                            // Without what else selects a list; then the answer may be a 400.
+                            one.query.retain(|(n, _)| row.query.contains(n));
+                        }
+                        one.query.retain(|(n, _)| *n != slot);
+                        one.query.push((slot, gid.clone()));
+                        if slot == "assignee" {
+                            one.query
+                                .push(("workspace", world.gid(walls.own.workspace).to_string()));
+                            one.query.retain(|(n, _)| !alone || *n != "project");
+                        }
+                        let what = format!("{} ?{slot}={name}", row.id);
+                        let answer = one.send(&world, walls.own.admin, row);
+                        // `next_page` repeats the query; these walks have no limit, so there is none.
+                        walls.check(&world, &answer, &gid, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_byte_of_basalt_reaches_orchid_through_any_body() {
+    through_any_body(FROM_ORCHID);
+}
+
+#[test]
+fn no_byte_of_orchid_reaches_basalt_through_any_body() {
+    through_any_body(FROM_BASALT);
+}
+
+fn through_any_body(walls: Walls) {
+    for row in all().filter(|r| !body_slots(r).is_empty()) {
+        let mut world = memory();
+        let mut whole = sample(&world, &walls.own, row);
+        let mut start = world.events(0).len() as u64;
+        for slot in body_slots(row) {
+            // A slot that takes foreign things of two types without a word is not read at all.
+            let mut taken = 0;
+            for name in walls.foreign {
+                if taken == 2 {
+                    break;
+                }
+                let gid = world.gid(name).to_string();
+                for form in forms(slot, &gid) {
+                    let mut one = whole.clone();
+                    if slot.contains("before") {
+                        one.body.remove("after_section");
+                        one.body.remove("after_enum_option");
+                    }
+                    one.body.insert((*slot).to_owned(), form.clone());
+                    let what = format!("{} {slot}={name}", row.id);
+                    let answer = one.send(&world, walls.own.admin, row);
+                    walls.check(&world, &answer, &gid, &what);
+                    if row.body.contains(slot) {
+                        // Of a batch, what its action answered.
+                        let status = answer.json["data"][0]["status_code"].as_u64();
+                        let status = status.unwrap_or(answer.status.into());
+                        assert!(status >= 400, "{what}: {}", answer.text);
+                    }
+                    if answer.status < 300 {
+                        taken += 1;
+                        walls.untouched(&world, start, &what);
+                        // Read again in full what was written.
+                        if let Some(read) = answer.json["data"]["gid"].as_str() {
+                            let kind = answer.json["data"]["resource_type"].as_str().unwrap_or("");
+                            let path = match kind {
+                                "task" => Some("tasks"),
+                                "project" => Some("projects"),
+                                "team" => Some("teams"),
+                                "tag" => Some("tags"),
+                                "story" => Some("stories"),
+                                _ => None,
+                            };
+                            if let Some(path) = path {
+                                let again = world.get(walls.own.admin, &format!("/{path}/{read}?opt_fields=html_notes,html_text,html_description,followers,projects,memberships,tags,owner,team,parent,assignee,workspace"));
+                                walls.check(&world, &again, "", &what);
+                            }
+                        }
+                        world = memory();
+                        whole = sample(&world, &walls.own, row);
+                        start = world.events(0).len() as u64;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hidden_object_and_a_missing_one_look_the_same_when_hiding_is_on() {
+    let settings = Settings {
+        hide_forbidden: true,
+        ..Settings::default()
+    };
+    let world = World::with(Kind::Memory, settings);
+    for row in all().filter(|r| r.id != "getFavoritesForUser") {
+        let whole = sample(&world, &ORCHID, row);
+        for at in 0..whole.path.len() {
+            let foreign = world.gid(parameter(&BASALT, whole.path[at].0)).to_string();
+            let mut one = whole.clone();
+            one.path[at].1.clone_from(&foreign);
+            let hidden = one.send(&world, "ada", row);
+            one.path[at].1 = "999999".to_owned();
+            let missing = one.send(&world, "ada", row);
+            assert_eq!((hidden.status, missing.status), (404, 404), "{}", row.id);
+            assert_eq!(
+                hidden.text.replace(&foreign, "X"),
+                missing.text.replace("999999", "X"),
+                "{}",
+                row.id
+            );
+        }
+    }
+}
