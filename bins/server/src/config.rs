@@ -463,4 +463,24 @@ mod tests {
             ("https://h", "a\"b")
         );
     }
+
+    #[test]
+    fn the_documents_name_every_setting() {
+        let documents = [
+            include_str!("../README.md"),
+            include_str!("../../../docs/LIMITS.md"),
+        ];
+        let mut section = String::new();
+        for line in print(&load_with("", &[], &[]).unwrap()).lines() {
+            if let Some(name) = line.strip_prefix('[') {
+                section = name.trim_end_matches(']').to_owned() + ".";
+            }
+            let Some((name, _)) = line.split_once(" = ") else {
+                continue;
+            };
+            let forms = [format!("`{section}{name}`"), format!("`.{name}`")];
+            let named = |text: &str| forms.iter().any(|form| text.contains(form));
+            assert!(documents.into_iter().any(named), "{section}{name}");
+        }
+    }
 }
