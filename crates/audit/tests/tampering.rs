@@ -1,0 +1,288 @@
+//! B65: whoever has the rows and the checkpoints beside them, but neither the key nor the anchors, is
+//! found out: edits, gaps, a cut tail and whole rewrites, 1,000 of each. Broken twins miss some.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "helpers of tests may"
+)]
+use workgraph_audit::{Checkpoint, Finding, Inspector, Key, Mark, Report};
+
+/// Trials of each kind of tampering.
+const TRIALS: u64 = 1_000;
+
+/// Numbers that look random and are the same each time (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end as u64) as usize
+    }
+}
+
+#[derive(Clone)]
+struct Row {
+    seq: u64,
+    content: Vec<u8>,
+    digest: Vec<u8>,
+}
+
+/// What the attacker has; the anchors are elsewhere.
+#[derive(Clone)]
+struct Log {
+    rows: Vec<Row>,
+    kept: Vec<String>,
+    /// The last row that was signed.
+    signed: usize,
+    base: Mark,
+}
+
+fn key() -> Key {
+    Key::from_seed(&[3; 32]).unwrap()
+}
+
+/// A log with a checkpoint every few rows, rows after the last one, and perhaps dropped rows.
+fn make(dice: &mut Dice) -> (Log, Vec<String>) {
+    let (key, mut head, mut base) = (key(), Mark::START, Mark::START);
+    let mut log = Log {
+        rows: Vec::new(),
+        kept: Vec::new(),
+        signed: 0,
+        base,
+    };
+    let mut anchored = Vec::new();
+    for at in 0..3 + dice.below(6) {
+        for _ in 0..1 + dice.below(8) {
+            let content = format!("row {} {}", head.seq + 1, dice.below(1_000)).into_bytes();
+            head = head.then(&content);
+            let digest = head.digest.to_vec();
+            log.rows.push(Row {
+                seq: head.seq,
+                content,
+                digest,
+            });
+        }
+        if at == 1 && dice.below(2) == 0 {
+            // The first rows are old enough.
+            let last = log.rows.remove(0);
+            base = Mark::START.then(&last.content);
+        }
+        let checkpoint = Checkpoint {
+            at: at as u64,
+            base,
+            head,
+        };
+        let line = key.sign(&checkpoint);
+        log.kept.push(line.clone());
+        anchored.push(line);
+        log.signed = log.rows.len();
+        log.base = base;
+    }
+    for _ in 0..dice.below(4) {
+        head = head.then(b"late");
+        log.rows.push(Row {
+            seq: head.seq,
+            content: b"late".to_vec(),
+            digest: head.digest.to_vec(),
+        });
+    }
+    (log, anchored)
+}
+
+/// Numbers and digests that hang together again, from a row on.
+fn chain_anew(log: &mut Log, from: usize) {
+    let mut mark = match from.checked_sub(1).and_then(|at| log.rows.get(at)) {
+        Some(row) => Mark {
+            seq: row.seq,
+            digest: row.digest.clone().try_into().unwrap(),
+        },
+        None => log.base,
+    };
+    for row in log.rows.iter_mut().skip(from) {
+        mark = mark.then(&row.content);
+        (row.seq, row.digest) = (mark.seq, mark.digest.to_vec());
+    }
+}
+
+/// Signs what the log has come to with a key of the attacker's own.
+fn sign_anew(log: &mut Log) {
+    let own = Key::from_seed(&[66; 32]).unwrap();
+    let last = log.rows.last().unwrap();
+    let head = Mark {
+        seq: last.seq,
+        digest: last.digest.clone().try_into().unwrap(),
+    };
+    let base = log.base;
+    log.kept.pop();
+    log.kept.push(own.sign(&Checkpoint { at: 9, base, head }));
+}
+
+fn edit(log: &mut Log, dice: &mut Dice) {
+    let at = dice.below(log.signed);
+    let row = &mut log.rows[at];
+    match dice.below(3) {
+        0 => row.content.push(b'!'),
+        1 => {
+            let byte = dice.below(row.content.len());
+            row.content[byte] ^= 1 << dice.below(7);
+        }
+        _ => {
+            // With a digest that fits the row, as far as it goes.
+            row.content.push(b'!');
+            let before = at.checked_sub(1).map(|at| &log.rows[at]);
+            let digest = match before {
+                Some(row) => row.digest.clone().try_into().unwrap(),
+                None => log.base.digest,
+            };
+            let seq = log.rows[at].seq - 1;
+            log.rows[at].digest = Mark { seq, digest }
+                .then(&log.rows[at].content)
+                .digest
+                .to_vec();
+        }
+    }
+}
+
+fn gap(log: &mut Log, dice: &mut Dice) {
+    // The last row stays: without it this is a cut.
+    let from = dice.below(log.signed - 1);
+    let to = from + 1 + dice.below(log.signed - 1 - from);
+    log.rows.drain(from..to);
+    if dice.below(3) == 0 {
+        for (row, seq) in log
+            .rows
+            .iter_mut()
+            .skip(from)
+            .zip(log.base.seq + from as u64 + 1..)
+        {
+            row.seq = seq;
+        }
+    }
+}
+
+fn cut(log: &mut Log, dice: &mut Dice) {
+    log.rows.truncate(dice.below(log.signed));
+    if dice.below(2) == 0 {
+        let stays = dice.below(log.kept.len());
+        log.kept.truncate(stays);
+    }
+}
+
+fn rewrite(log: &mut Log, dice: &mut Dice) {
+    let at = dice.below(log.signed);
+    match dice.below(3) {
+        0 => log.rows[at].content.push(b'!'),
+        1 if log.rows.len() > 1 => drop(log.rows.remove(at)),
+        _ => {
+            let mut new = log.rows[at].clone();
+            new.content.push(b'!');
+            log.rows.insert(at, new);
+        }
+    }
+    chain_anew(log, at);
+    match dice.below(3) {
+        0 => {}
+        1 => log.kept.clear(),
+        _ => sign_anew(log),
+    }
+}
+
+fn inspect(log: &Log, anchored: &[String]) -> Report {
+    let mut seen = Inspector::new(&key().public(), &log.kept, anchored);
+    for row in &log.rows {
+        seen.row(row.seq, &row.content, &row.digest);
+    }
+    seen.finish()
+}
+
+type Tampering = (&'static str, fn(&mut Log, &mut Dice));
+const ALL: [Tampering; 4] = [
+    ("edit", edit),
+    ("gap", gap),
+    ("tail cut", cut),
+    ("whole rewrite", rewrite),
+];
+
+/// How many of the trials a way of judging misses.
+fn missed(tamper: fn(&mut Log, &mut Dice), judge: impl Fn(&Log, &[String]) -> bool) -> usize {
+    let trial = |seed: u64| {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let (mut log, anchored) = make(&mut dice);
+        tamper(&mut log, &mut dice);
+        judge(&log, &anchored)
+    };
+    (0..TRIALS).filter(|seed| !trial(*seed)).count()
+}
+
+#[test]
+fn a_log_that_was_left_alone_is_sound() {
+    let found = missed(
+        |_, _| {},
+        |log, anchored| {
+            let report = inspect(log, anchored);
+            assert_eq!(report.findings, []);
+            assert_eq!(report.covered, log.rows[log.signed - 1].seq);
+            true
+        },
+    );
+    assert_eq!(found, 0);
+}
+
+#[test]
+fn every_tampering_before_the_last_checkpoint_is_found() {
+    for (name, tamper) in ALL {
+        let missed = missed(tamper, |log, anchored| {
+            !inspect(log, anchored).findings.is_empty()
+        });
+        assert_eq!(missed, 0, "{name}: {missed} of {TRIALS} were not found");
+    }
+}
+
+/// An inspection that does not look for some things.
+fn blind(log: &Log, anchored: &[String], to: fn(&Finding) -> bool) -> bool {
+    inspect(log, anchored).findings.iter().any(|f| !to(f))
+}
+
+#[test]
+fn an_inspection_that_ignores_something_misses_something() {
+    let no_digests = missed(edit, |log, anchored| {
+        blind(log, anchored, |f| matches!(f, Finding::Edited { .. }))
+    });
+    let no_order = missed(gap, |log, anchored| {
+        blind(log, anchored, |f| matches!(f, Finding::Gap { .. }))
+    });
+    let no_end = missed(cut, |log, anchored| {
+        blind(log, anchored, |f| {
+            matches!(f, Finding::Cut { .. } | Finding::Lost { .. })
+        })
+    });
+    let no_anchors = missed(cut, |log, _| !inspect(log, &[]).findings.is_empty());
+    let no_signatures = missed(rewrite, |log, _| {
+        let unsigned = Log {
+            kept: Vec::new(),
+            ..log.clone()
+        };
+        !inspect(&unsigned, &[]).findings.is_empty()
+    });
+    for (twin, missed) in [
+        ("digests", no_digests),
+        ("order", no_order),
+        ("the end", no_end),
+        ("anchors", no_anchors),
+        ("signatures", no_signatures),
+    ] {
+        assert!(missed > 0, "an inspection without {twin} finds everything");
+    }
+}
+
+#[test]
+fn what_happens_after_the_last_checkpoint_is_not_covered() {
+    let mut dice = Dice(5);
+    let (mut log, anchored) = make(&mut dice);
+    let covered = inspect(&log, &anchored).covered;
+    log.rows.truncate(log.signed);
+    let report = inspect(&log, &anchored);
+    assert_eq!((report.covered, report.findings.len()), (covered, 0));
+}
