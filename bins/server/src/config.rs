@@ -279,8 +279,8 @@ pub(crate) fn check(config: &mut Config) -> Result<(), String> {
         ));
     }
     config.webhooks.networks()?;
-    if config.node > 31 {
-        return Err("node: must be 0 to 31".to_owned());
+    if config.node > 30 {
+        return Err("node: must be 0 to 30".to_owned());
     }
     if config.limits.standard.floor_percent > 100 {
         return Err("limits.standard_floor_percent: must be 0 to 100".to_owned());
@@ -416,7 +416,7 @@ mod tests {
                 None,
                 "must be a number, not `-1`",
             ),
-            ("", None, Some("node=32"), "node: must be 0 to 31"),
+            ("", None, Some("node=31"), "node: must be 0 to 30"),
             ("", None, Some("node"), "KEY=VALUE"),
             ("", None, Some("http.idle_timeout=9y"), "must be a time"),
             ("", None, Some("public_url=https://u@h"), "public_url: must"),

@@ -3,6 +3,8 @@ use crate::config::Http;
 use crate::metrics::Metrics;
 use crate::seams::WallClock;
 use crate::storage::Storage;
+use hyper::header::HeaderValue;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use std::task::{Context, Poll};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 use workgraph_api::fault::{self, Failure};
-use workgraph_api::{Api, Entropy, Reply, Request};
+use workgraph_api::{Api, Caller, Entropy, Reply, Request};
 use workgraph_portal::{Portal, Route};
 
 /// Shared by all connections.
@@ -57,12 +59,23 @@ impl Edge {
         }
     }
 
-    /// Runs a request of the API.
-    pub(crate) async fn run(&self, request: Request) -> Ran {
+    /// Runs a request of the API, which came from an address, by a client that calls itself something.
+    pub(crate) async fn run(
+        &self,
+        request: Request,
+        address: IpAddr,
+        agent: Option<HeaderValue>,
+    ) -> Ran {
         let read = request.method == "GET";
         let api = Arc::clone(&self.api);
-        self.guard(read, async move { api.handle(request).await })
-            .await
+        let call = async move {
+            let caller = Caller {
+                address: Some(address),
+                agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
+            };
+            api.handle_from(request, caller).await
+        };
+        self.guard(read, call).await
     }
 
     /// Runs a request of the portal.

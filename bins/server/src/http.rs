@@ -259,7 +259,7 @@ async fn route(edge: &Arc<Edge>, line: &Line, request: Request<Incoming>) -> Ans
             };
         }
         let start = path.len() - below.len();
-        return api(edge, request, start).await;
+        return api(edge, line, request, start).await;
     }
     let own = own(edge, &request, edge.own_metrics).await;
     own.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE))
@@ -362,8 +362,8 @@ async fn portal(edge: &Edge, line: &Line, route: Route, request: Request<Incomin
 }
 
 /// A request below the API base. `start` is where its path begins in the whole.
-async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answer {
-    let (head, body) = request.into_parts();
+async fn api(edge: &Arc<Edge>, line: &Line, request: Request<Incoming>, start: usize) -> Answer {
+    let (mut head, body) = request.into_parts();
     let bytes = match read(edge, &head.headers, body, edge.api.settings().body_max).await {
         Ok(bytes) => bytes,
         Err(Refusal(status, text)) => return Answer::refuse(status, text),
@@ -382,7 +382,9 @@ async fn api(edge: &Arc<Edge>, request: Request<Incoming>, start: usize) -> Answ
             .any(|v| v.as_bytes() == explain::EXPLAIN_LIMITS.as_bytes()),
         body: bytes,
     };
-    match edge.run(request).await {
+    let address = edge.http.trusted_proxies.client(line.ip(), &head.headers);
+    let agent = head.headers.remove(header::USER_AGENT);
+    match edge.run(request, address, agent).await {
         Ran::Replied(reply) => Answer {
             reply,
             close: false,

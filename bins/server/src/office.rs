@@ -4,6 +4,7 @@ use crate::storage::Storage;
 use std::sync::Arc;
 use workgraph_api::{Api, Clock, Entropy};
 use workgraph_auth::{Account, Loopback, Tier};
+use workgraph_core::audit::{Acting, Actor, tells};
 use workgraph_core::graph::{Ref, StoreError, View, ViewerKey, Want, alias};
 use workgraph_core::registry::rel;
 use workgraph_core::resources::{team, workspace};
@@ -52,10 +53,13 @@ impl Office {
         let mut attempt = 0;
         loop {
             let mint = || self.api.fresh();
-            let (made, changes) = {
+            let (made, mut changes) = {
                 let mut work = Work::new(None, Time::from_system(self.clock.now()), &mint);
                 (decide(&mut work, attempt), work.changes)
             };
+            if tells(&changes) {
+                changes.acting = Some(Box::new(Acting::inside(Actor::Operator)));
+            }
             match self.storage.graph.commit(changes).await {
                 Ok(_) => return Ok(made),
                 Err(StoreError::Conflict) if attempt < 8 => attempt += 1,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use workgraph_core::Gid;
+use workgraph_core::audit::{Ask, Row};
 use workgraph_core::graph::{
     Changes, Committed, Event, Fed, Feed, GraphStore, Ref, Seq, StoreError, View, Want,
 };
@@ -96,6 +97,9 @@ impl GraphStore for Sabotaged {
     }
     async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
         self.graph.feed(ask).await
+    }
+    async fn audited(&self, ask: Ask) -> Result<Vec<Row>, StoreError> {
+        self.graph.audited(ask).await
     }
     async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {
         self.graph.prune(before, upto, limit).await

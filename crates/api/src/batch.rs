@@ -2,6 +2,7 @@
 //!
 //! Actions run at the same time and their outcomes keep their order. The limits are charged once
 //! with all of them, so a batch that does not fit runs none.
+use crate::audit::Caller;
 use crate::body::{self, Sent};
 use crate::driver::{self, Answered};
 use crate::fault::{self, Failure};
@@ -16,12 +17,15 @@ use workgraph_core::fault::Fault;
 use workgraph_wire::batch::{self, Action, Outcome};
 use workgraph_wire::envelope;
 
+/// By which right, and from where.
+type By<'a> = (&'a Grant, Caller<'a>);
+
 /// Answers `POST /batch`.
 pub(crate) async fn answer(
     api: &Api,
     request: &Request,
     found: &Match,
-    grant: &Grant,
+    by: By<'_>,
     held: &mut Held,
 ) -> Result<Answered, Failure> {
     // What is no batch at all counts as one request, like any other that is malformed.
@@ -35,7 +39,7 @@ pub(crate) async fn answer(
         Ok((actions, _)) => actions.iter().map(|action| load(api, action)).sum(),
         Err(_) => Load::of(found.operation),
     };
-    let terms = held.terms.insert(api.terms(grant));
+    let terms = held.terms.insert(api.terms(by.0));
     held.permit = Some(api.admit(terms, load, found.number)?);
     let (actions, options) = actions?;
 
@@ -43,7 +47,7 @@ pub(crate) async fn answer(
         let named = |name: &String| name == part || name.starts_with(&format!("{part}."));
         options.fields.as_ref().is_none_or(|f| f.iter().any(named))
     };
-    let outcomes = join_all(actions.iter().map(|action| run(api, action, grant))).await;
+    let outcomes = join_all(actions.iter().map(|action| run(api, action, by))).await;
     let (mut list, mut cost) = (vec![b'['], 0u32);
     for answered in outcomes {
         if list.len() > 1 {
@@ -72,9 +76,9 @@ pub(crate) async fn answer(
 }
 
 /// Carries out one action. Never fails: whatever goes wrong is its outcome.
-async fn run(api: &Api, action: &Result<Action, String>, grant: &Grant) -> Answered {
+async fn run(api: &Api, action: &Result<Action, String>, by: By<'_>) -> Answered {
     let outcome = match action {
-        Ok(action) => enter(api, action, grant).await,
+        Ok(action) => enter(api, action, by).await,
         Err(wrong) => Err(Fault::invalid(wrong.clone()).into()),
     };
     outcome.unwrap_or_else(|failure| Answered {
@@ -92,7 +96,7 @@ fn load(api: &Api, action: &Result<Action, String>) -> Load {
     found.map_or(Load::FAILING, |found| Load::of(found.operation))
 }
 
-async fn enter(api: &Api, action: &Action, grant: &Grant) -> Result<Answered, Failure> {
+async fn enter(api: &Api, action: &Action, by: By<'_>) -> Result<Answered, Failure> {
     let found = api.find(action.method, &action.path)?;
     if found.operation.alone {
         return Err(Fault::field(
@@ -101,5 +105,5 @@ async fn enter(api: &Api, action: &Action, grant: &Grant) -> Result<Answered, Fa
         )
         .into());
     }
-    api.enter(Sent::Action(action), &found, grant).await
+    api.enter(Sent::Action(action), &found, by).await
 }

@@ -1,10 +1,13 @@
 //! A call: one matched, authenticated and parsed request, as operations see it.
+use crate::audit::Caller;
 use crate::operation::{Operation, parameter_type};
 use crate::settings::Settings;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use workgraph_auth::Grant;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
+use workgraph_core::audit::Acting;
 use workgraph_core::check::{self, Inputs, clip};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Ref, View, ViewerKey, Want, alias};
@@ -23,8 +26,10 @@ pub struct Call<'a> {
     pub parameters: &'a [(&'static str, String)],
     /// Who asks.
     pub viewer: ViewerKey,
-    /// The app the token belongs to.
-    pub app: Option<u64>,
+    /// What its token grants.
+    pub grant: &'a Grant,
+    /// Where it came from.
+    pub caller: Caller<'a>,
     /// The workspaces that app works in.
     pub reach: Option<Arc<[u64]>>,
     /// The query.
@@ -42,6 +47,12 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// Who acts, and by which way, for the audit log.
+    #[must_use]
+    pub fn acting(&self) -> Acting {
+        self.caller.acting(self.grant)
+    }
+
     /// Changes by the caller, nothing yet.
     #[must_use]
     pub fn work(&self) -> Work<'a> {

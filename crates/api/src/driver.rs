@@ -8,6 +8,7 @@ use crate::request::Reply;
 use std::sync::Arc;
 use workgraph_auth::Grant;
 use workgraph_core::access::Level;
+use workgraph_core::audit::tells;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Filter, Listing, Page, Ref, StoreError, View, Want};
 use workgraph_core::plan::{self, Names, Plan};
@@ -77,6 +78,7 @@ pub(crate) async fn run(
         // The walk of a batch goes through its actions instead.
         Run::Batch => Err(Failure::NoRoute),
         Run::Hooks(act) => crate::hooks::run(api, call, grant, path, act, &asked).await,
+        Run::Audit => crate::audit::list(api, call, grant, path).await,
         Run::Events(span) => crate::events::poll(api, call, grant, span, &asked).await,
         Run::Act(needs, decide) => {
             let subject = commit(api, call, &needs, &decide).await?;
@@ -174,7 +176,11 @@ async fn commit(
         if decision.changes.is_empty() {
             return Ok(decision.subject);
         }
-        match api.graph.commit(decision.changes).await {
+        let mut changes = decision.changes;
+        if tells(&changes) {
+            changes.acting = Some(Box::new(call.acting()));
+        }
+        match api.graph.commit(changes).await {
             Ok(_) => {
                 for user in decision.accounts {
                     api.refresh_account(user).await.map_err(Failure::Server)?;

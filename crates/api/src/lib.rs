@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 mod accounts;
+mod audit;
 mod batch;
 mod body;
 pub mod call;
@@ -22,6 +23,7 @@ pub mod seams;
 pub mod settings;
 mod uses;
 
+pub use audit::Caller;
 pub use pipeline::{Api, Parts};
 pub use request::{Reply, Request};
 pub use seams::{Clock, Entropy};

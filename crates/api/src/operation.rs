@@ -58,6 +58,8 @@ pub enum Answer {
     Outcomes,
     /// 200 and events, with a token to go on from.
     Events,
+    /// 200 and rows of the audit log.
+    Audited,
 }
 
 /// What an operation does.
@@ -81,6 +83,8 @@ pub enum Run {
     Batch,
     /// Tells what happened since the last call.
     Events(Span),
+    /// Lists the audit log of a workspace.
+    Audit,
     /// Does something with webhooks, which have a store of their own.
     Hooks(HookAct),
 }
@@ -125,6 +129,7 @@ impl std::fmt::Debug for Run {
             Self::Act(..) => "act",
             Self::Batch => "batch",
             Self::Events(_) => "events",
+            Self::Audit => "audit log",
             Self::Hooks(_) => "webhooks",
         })
     }
@@ -275,6 +280,11 @@ pub const fn page_of(
 #[must_use]
 pub const fn events(id: &'static str, path: &'static str, span: Span) -> Operation {
     row(id, Method::Get, path, Answer::Events, Run::Events(span))
+}
+/// Lists the audit log of a workspace.
+#[must_use]
+pub const fn audit_log(id: &'static str, path: &'static str) -> Operation {
+    row(id, Method::Get, path, Answer::Audited, Run::Audit)
 }
 /// Lists what a search finds.
 #[must_use]
@@ -458,7 +468,9 @@ impl Operation {
         match self.answer {
             Answer::Record(ty) | Answer::Created(ty) | Answer::List(ty) => Some(ty),
             Answer::Events => Some(Type::Event),
-            Answer::Names | Answer::Empty | Answer::Counts | Answer::Outcomes => None,
+            Answer::Names | Answer::Empty | Answer::Counts | Answer::Outcomes | Answer::Audited => {
+                None
+            }
         }
     }
 }

@@ -63,6 +63,16 @@ impl Paging {
         })
     }
 
+    /// What a token of this walk is bound to.
+    pub(crate) const fn listing(&self) -> [u8; 16] {
+        self.listing
+    }
+
+    /// The page size that was asked for.
+    pub(crate) const fn limit(&self) -> Option<u16> {
+        self.limit
+    }
+
     /// Opens the token the client sent, if any.
     pub(crate) fn open(&self, api: &Api, call: &Call<'_>) -> Result<Position, Failure> {
         let limit = self.limit.map_or(usize::MAX, usize::from);
@@ -98,10 +108,14 @@ impl Paging {
 }
 
 impl Position {
+    /// The number that a list in the order of numbers goes on after.
+    pub(crate) fn last(&self) -> Option<i64> {
+        self.after.as_ref().and_then(|a| a.first()).copied()
+    }
+
     /// The number that a list of webhooks goes on after, and how many to give.
     pub(crate) fn keyset(&self, settings: &Settings) -> (u64, usize) {
-        let after = self.after.as_ref().and_then(|a| a.first());
-        let after = after.and_then(|a| u64::try_from(*a).ok());
+        let after = self.last().and_then(|a| u64::try_from(a).ok());
         let most = match settings.unpaginated_max {
             _ if self.paged => self.limit,
             0 => usize::MAX >> 2,
@@ -171,17 +185,28 @@ pub(crate) fn finish(
         sent: rows.seen,
         expires: api.clock.now() + settings.offset_lifetime,
     };
+    let limit = u16::try_from(position.limit).unwrap_or(100);
+    close(api, call, bounds, &cursor, Some(limit), json)
+}
+
+/// The body of a page that another one follows.
+pub(crate) fn close(
+    api: &Api,
+    call: &Call<'_>,
+    bounds: &Paging,
+    cursor: &Cursor,
+    limit: Option<u16>,
+    json: Vec<u8>,
+) -> Result<Vec<u8>, Failure> {
     let nonce = api.random::<12>()?;
     let keys = api
         .keys
         .read()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let offset = cursor.seal(&keys, nonce);
-    let query = call
-        .query
-        .rewrite(u16::try_from(position.limit).unwrap_or(100), &offset);
+    let query = call.query.rewrite(limit, &offset);
     let path = format!("{}?{query}", bounds.path);
-    let uri = format!("{}{path}", settings.base_url);
+    let uri = format!("{}{path}", call.settings.base_url);
     Ok(envelope::close(
         json,
         Next::Page {

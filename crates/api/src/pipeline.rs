@@ -1,4 +1,5 @@
 //! The walk of a request, top to bottom.
+use crate::audit::Caller;
 use crate::body::{self, Sent};
 use crate::call::Call;
 use crate::driver::{self, Answered};
@@ -102,12 +103,17 @@ impl Api {
 
     /// Answers a request. Never fails: whatever goes wrong has a reply.
     pub async fn handle(&self, request: Request) -> Reply {
+        self.handle_from(request, Caller::default()).await
+    }
+
+    /// Answers a request that came from somewhere, which the audit log tells.
+    pub async fn handle_from(&self, request: Request, caller: Caller<'_>) -> Reply {
         let mut held = Held::default();
         let (operation, outcome) = match self.find(&request.method, &request.path) {
             Err(none) => ("", Err(none)),
             Ok(found) => (
                 found.operation.id,
-                self.walk(&request, &found, &mut held).await,
+                self.walk(&request, &found, &mut held, caller).await,
             ),
         };
         let (mut reply, cost) = match outcome {
@@ -150,14 +156,23 @@ impl Api {
         request: &Request,
         found: &Match,
         held: &mut Held,
+        caller: Caller<'_>,
     ) -> Result<Answered, Failure> {
         let grant = self.authenticate(&request.authorization).await?;
         let terms = held.terms.insert(self.terms(&grant));
         if matches!(found.operation.run, Run::Batch) {
-            return Box::pin(crate::batch::answer(self, request, found, &grant, held)).await;
+            return Box::pin(crate::batch::answer(
+                self,
+                request,
+                found,
+                (&grant, caller),
+                held,
+            ))
+            .await;
         }
         held.permit = Some(self.admit(terms, Load::of(found.operation), found.number)?);
-        self.enter(Sent::Request(request), found, &grant).await
+        self.enter(Sent::Request(request), found, (&grant, caller))
+            .await
     }
 
     /// Authorize → parse → load, decide, commit, project: what a request and an action of a batch
@@ -166,7 +181,7 @@ impl Api {
         &self,
         sent: Sent<'_>,
         found: &Match,
-        grant: &Grant,
+        (grant, caller): (&Grant, Caller<'_>),
     ) -> Result<Answered, Failure> {
         let operation = found.operation;
         authorize(operation, grant)?;
@@ -191,7 +206,8 @@ impl Api {
             operation,
             parameters: &found.parameters,
             viewer: asked.viewer,
-            app: grant.app,
+            grant,
+            caller,
             reach: grant.reach.clone(),
             query,
             data,

@@ -18,6 +18,8 @@ pub struct Settings {
     pub sync_lifetime: Duration,
     /// How long the journal keeps what happened. What a webhook was not told yet is kept longer.
     pub journal_retention: Duration,
+    /// How long the audit log is kept, and how long a token of a walk over it lives.
+    pub audit_retention: Duration,
     /// Answer 404 instead of 403 for objects that exist but are not visible.
     pub hide_forbidden: bool,
     /// The largest JSON body, in bytes.
@@ -48,6 +50,7 @@ impl Default for Settings {
             offset_lifetime: Duration::from_secs(24 * 3600),
             sync_lifetime: Duration::from_secs(24 * 3600),
             journal_retention: Duration::from_secs(48 * 3600),
+            audit_retention: Duration::from_secs(90 * 86_400),
             hide_forbidden: false,
             body_max: 1 << 20,
             depth_max: 32,

@@ -1,5 +1,6 @@
 //! Committing: applies [`Changes`] to a [`Transaction`].
 use crate::about::Notes;
+use crate::audit::Auditor;
 use crate::gid::Gid;
 use crate::graph::{
     Action, Changes, Committed, Edge, Event, Fact, Guard, Link, Place, Seq, StoreError, fingerprint,
@@ -26,6 +27,7 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     let seq = txn.seq()? + 1;
     let mut facts = changes.facts.clone();
     let mut notes = Notes::new(changes);
+    let mut audit = Auditor::new(txn, changes)?;
     let mut viewers = false;
     for put in &changes.puts {
         txn.put_node(&put.node, seq)?;
@@ -37,7 +39,7 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
         if let Some(ty) = ty {
             notes.subject(txn, *gid, ty)?;
         }
-        trash(txn, *gid, seq, &mut facts, &mut notes, 0)?;
+        trash(txn, *gid, seq, (&mut facts, &mut notes, &mut audit), 0)?;
     }
     for (src, rel, dst) in &changes.unlinks {
         txn.drop_edge(*src, *rel, *dst)?;
@@ -70,6 +72,7 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
     if viewers {
         txn.viewers_changed()?;
     }
+    audit.finish(txn)?;
     let nodes = notes.finish(txn, &facts)?;
     txn.append(&Event {
         seq,
@@ -132,8 +135,7 @@ fn trash(
     txn: &mut dyn Transaction,
     gid: Gid,
     seq: Seq,
-    facts: &mut Vec<Fact>,
-    notes: &mut Notes<'_>,
+    told: (&mut Vec<Fact>, &mut Notes<'_>, &mut Auditor<'_>),
     depth: u8,
 ) -> Result<(), StoreError> {
     txn.trash_node(gid, seq)?;
@@ -142,14 +144,17 @@ fn trash(
     }
     let mut children = Vec::new();
     crate::load::all_in(txn, gid, rel::PARENT, &mut |e| children.push(e.src))?;
+    let (facts, notes, audit) = told;
     for child in children {
-        facts.push(Fact {
+        let fact = Fact {
             gid: child,
             ty: Type::Task,
             action: Action::Deleted,
-        });
+        };
         notes.subject(txn, child, Type::Task)?;
-        trash(txn, child, seq, facts, notes, depth + 1)?;
+        audit.fact(txn, &fact)?;
+        facts.push(fact);
+        trash(txn, child, seq, (facts, notes, audit), depth + 1)?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
 //! Changes: what one request writes, and what happened by it.
+use crate::audit::{Acting, Told};
 use crate::gid::Gid;
 use crate::graph::Seq;
 use crate::index::Entry;
@@ -166,6 +167,10 @@ pub struct Changes {
     pub values: Vec<Entry>,
     /// What happened.
     pub facts: Vec<Fact>,
+    /// What stands in the audit log beside what follows from the facts.
+    pub told: Vec<Told>,
+    /// Who acts, for the audit log; `None` for the service itself on behalf of [`Changes::actor`].
+    pub acting: Option<Box<Acting>>,
 }
 
 impl Changes {
@@ -179,6 +184,7 @@ impl Changes {
             && self.unnamed.is_empty()
             && self.aliases.is_empty()
             && self.values.is_empty()
+            && self.told.is_empty()
     }
 }
 

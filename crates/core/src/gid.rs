@@ -41,6 +41,13 @@ impl Gid {
         Self::new(n)
     }
 
+    /// The least gid of a millisecond of the Unix epoch.
+    #[must_use]
+    pub fn first_of(ms: u64) -> Self {
+        let number = (ms.saturating_sub(EPOCH_MS) & ((1 << 40) - 1)) << 13;
+        Self(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
+    }
+
     /// The number itself.
     #[must_use]
     pub const fn get(self) -> u64 {
@@ -92,10 +99,13 @@ impl fmt::Debug for Gid {
 /// 2025-01-01T00:00:00Z in milliseconds of the Unix epoch: where gid time begins.
 const EPOCH_MS: u64 = 1_735_689_600_000;
 
+/// The greatest node number, which is no mint's: rows of the audit log have it.
+pub(crate) const LAST_NODE: u64 = 31;
+
 /// Mints gids: 40 bits of milliseconds since 2025, 5 bits of node, 8 bits of counter.
 ///
 /// Gids of one mint are strictly increasing; more than 256 in a millisecond borrow from the
-/// next one. Mints with different node numbers (0 to 31) never give the same gid.
+/// next one. Mints with different node numbers (0 to 30) never give the same gid.
 #[derive(Debug)]
 pub struct Mint {
     last: AtomicU64,
@@ -103,13 +113,13 @@ pub struct Mint {
 }
 
 impl Mint {
-    /// A mint for this node (taken modulo 32) that continues above `floor`.
+    /// A mint for this node (taken modulo 31) that continues above `floor`.
     #[must_use]
     pub fn new(node: u8, floor: Option<Gid>) -> Self {
         let last = floor.map_or(0, |g| slot(g.get()));
         Self {
             last: AtomicU64::new(last),
-            node: u64::from(node % 32),
+            node: u64::from(node) % LAST_NODE,
         }
     }
 

@@ -11,6 +11,7 @@ pub(crate) use view::Band;
 pub use view::View;
 pub use want::{By, Ref, ViewerKey, Want, alias};
 
+use crate::audit;
 use crate::gid::Gid;
 use crate::registry::Rel;
 use crate::time::Time;
@@ -80,6 +81,9 @@ pub trait GraphStore: Send + Sync {
 
     /// The commits of the journal that say something about a node or what is in it.
     async fn feed(&self, ask: Feed) -> Result<Fed, StoreError>;
+
+    /// The rows of the audit log that fit, oldest first.
+    async fn audited(&self, ask: audit::Ask) -> Result<Vec<audit::Row>, StoreError>;
 
     /// Drops the oldest commits from the journal: those before the instant and not after `upto`, at
     /// most `limit` of them and never the last one. Numbers go on as before. Says how many.

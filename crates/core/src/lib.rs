@@ -2,6 +2,7 @@
 mod about;
 pub mod access;
 pub mod apply;
+pub mod audit;
 pub mod change;
 pub mod check;
 pub mod draft;

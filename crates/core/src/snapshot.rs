@@ -3,6 +3,7 @@
 //! [`crate::load`] and [`crate::apply`] hold all that stores have in common: following plans,
 //! access filtering, page bounds, places in lists, trashing subtrees. A store maps these
 //! primitives to its own reads and writes and nothing else.
+use crate::audit::Row;
 use crate::gid::Gid;
 use crate::graph::{Edge, Event, Seq, StoreError};
 use crate::index::Key;
@@ -285,6 +286,18 @@ pub trait Transaction: Snapshot {
     /// # Errors
     /// When the store fails.
     fn append(&mut self, event: &Event) -> Result<(), StoreError>;
+    /// Appends to the audit log, [after](Row::after) its last row.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn record(&mut self, row: Row) -> Result<(), StoreError>;
+    /// What an app is called; `None` if there is no such app, or the store knows of none.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn app_name(&mut self, _app: u64) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
     /// Says that memberships changed, so viewers must be worked out anew.
     ///
     /// # Errors

@@ -1,4 +1,5 @@
 //! Work: the changes of one request as rules put them together.
+use crate::audit;
 use crate::draft::Draft;
 use crate::gid::Gid;
 use crate::graph::{Action, Changes, Fact, Guard, Link, Place, Put, View, fingerprint};
@@ -115,6 +116,13 @@ impl<'a> Work<'a> {
     /// Notes what happened.
     pub fn fact(&mut self, gid: Gid, ty: Type, action: Action) {
         self.changes.facts.push(Fact { gid, ty, action });
+    }
+
+    /// Notes something in the audit log that does not follow from facts.
+    pub fn told(&mut self, kind: audit::Kind, home: Gid, resource: Gid) {
+        self.changes
+            .told
+            .push(audit::Told::new(kind, home, resource));
     }
 
     /// Notes that a list of a node gained a member.

@@ -13,7 +13,7 @@ use workgraph_core::graph::StoreError;
 /// A store opened for reading only, also beside the process that has it open.
 #[derive(Debug)]
 pub struct ReadOnly {
-    conn: Connection,
+    pub(crate) conn: Connection,
 }
 
 impl ReadOnly {

@@ -1,9 +1,10 @@
 //! Writing: the primitives that committing uses.
 use crate::error::failed;
 use crate::facts;
+use crate::rows;
 use crate::session::{Session, column, maybe_gid};
 use crate::sql::Sql;
-use rusqlite::Row;
+use workgraph_core::audit::Row;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Edge, Event, Seq, StoreError};
 use workgraph_core::index::Key;
@@ -58,7 +59,7 @@ impl Transaction for Session<'_> {
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), StoreError> {
         self.touched.insert(gid);
         let params = (gid.as_i64(), whole(seq)?);
-        let read = |row: &Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
         let trashed = self.one(Sql::TrashNode, params, read).map_err(failed)?;
         match trashed.map(|(kind, home)| (Type::from_code(kind), home)) {
             Some((Some(ty), home)) => self.drop_card(home, ty, gid).map_err(failed),
@@ -133,6 +134,15 @@ impl Transaction for Session<'_> {
             facts::write_nodes(&event.nodes),
         );
         self.run(Sql::Append, params).map(drop).map_err(failed)
+    }
+
+    fn record(&mut self, row: Row) -> Result<(), StoreError> {
+        self.append_audit(row).map_err(failed)
+    }
+
+    fn app_name(&mut self, app: u64) -> Result<Option<String>, StoreError> {
+        let found = self.one(Sql::App, [whole(app)?], |row| rows::app(row, 0));
+        Ok(found.map_err(failed)?.map(|app| app.name))
     }
 
     fn viewers_changed(&mut self) -> Result<(), StoreError> {

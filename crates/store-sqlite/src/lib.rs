@@ -1,5 +1,6 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
+mod audit;
 mod backup;
 mod cache;
 mod change;
@@ -21,6 +22,7 @@ mod store;
 mod tokens;
 mod writer;
 
+pub use audit::AuditTail;
 pub use backup::ReadOnly;
 pub use connect::Options;
 pub use error::OpenError;

@@ -145,6 +145,21 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      UPDATE card SET done = 1 WHERE flags & 1;
      DROP INDEX card_who;
      CREATE INDEX card_who ON card (home, kind, who, done, due, gid) WHERE who IS NOT NULL;",
+    // The audit log: `gid` and `at` grow with `seq`, which has no gaps; `digest` chains the rows, and the
+    // lines of `checkpoint` are signed. The columns are for filters, `body` is what is shown.
+    "CREATE TABLE audit (
+         gid INTEGER PRIMARY KEY, seq INTEGER NOT NULL UNIQUE, at INTEGER NOT NULL, home INTEGER NOT NULL,
+         kind INTEGER NOT NULL, actor_type INTEGER NOT NULL, actor INTEGER, resource INTEGER NOT NULL,
+         body TEXT NOT NULL, digest BLOB NOT NULL
+     ) STRICT;
+     CREATE INDEX audit_home ON audit (home, gid);
+     CREATE INDEX audit_at ON audit (home, at, gid);
+     CREATE INDEX audit_kind ON audit (home, kind, gid);
+     CREATE INDEX audit_actor_type ON audit (home, actor_type, gid);
+     CREATE INDEX audit_actor ON audit (home, actor, gid) WHERE actor IS NOT NULL;
+     CREATE INDEX audit_resource ON audit (home, resource, gid);
+     CREATE TABLE checkpoint (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, line TEXT NOT NULL) STRICT;
+     CREATE INDEX checkpoint_seq ON checkpoint (seq);",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

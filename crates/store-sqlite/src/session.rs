@@ -7,6 +7,7 @@ mod snapshot;
 pub(crate) use self::columns::{column, gid, key, limit, maybe_gid, seq, unreadable};
 
 use self::known::Known;
+use crate::audit;
 use crate::records::{Records, State};
 use crate::search::Pending;
 use crate::sql::Sql;
@@ -38,6 +39,8 @@ pub(crate) struct Session<'c> {
     pub(crate) touched: FxHashSet<Gid>,
     /// The highest gid of a third party that is on record, once it was read.
     pub(crate) floor: Option<i64>,
+    /// The last row of the audit log, once it was read or written.
+    pub(crate) audited: Option<audit::Last>,
     /// Words to be written at the end.
     pub(crate) pending: Vec<Pending>,
 }
@@ -55,6 +58,7 @@ impl<'c> Session<'c> {
             before: None,
             touched: FxHashSet::default(),
             floor: None,
+            audited: None,
             pending: Vec::new(),
         }
     }

@@ -125,6 +125,21 @@ macro_rules! list_cards {
         )
     };
 }
+// Rows of the audit log by the index of one column, with conditions on the others.
+macro_rules! audit {
+    ($index:literal, $kind:literal, $actor_type:literal, $actor:literal, $resource:literal) => {
+        concat!(
+            "SELECT gid, at, home, kind, actor_type, actor, resource, body FROM audit INDEXED BY ",
+            $index,
+            " WHERE home = ?1 AND gid > ?2 AND gid < ?3",
+            $kind,
+            $actor_type,
+            $actor,
+            $resource,
+            " ORDER BY gid LIMIT ?8"
+        )
+    };
+}
 macro_rules! token_cols {
     ($t:literal) => {
         concat!(
@@ -286,6 +301,29 @@ statements! {
     FirstSeq = "SELECT min(seq) FROM journal";
     OldestCommits = "SELECT seq, at FROM journal WHERE seq <= ?1 ORDER BY seq LIMIT ?2";
     Prune = "DELETE FROM journal WHERE seq <= ?1";
+
+    AuditHome = audit!("audit_home", "", "", "", "");
+    AuditKind = audit!("audit_kind", " AND kind = ?4", " AND (?5 IS NULL OR actor_type = ?5)", "", "");
+    AuditActorType = audit!("audit_actor_type", "", " AND actor_type = ?5", "", "");
+    AuditActor = audit!("audit_actor", " AND (?4 IS NULL OR kind = ?4)", " AND (?5 IS NULL OR actor_type = ?5)",
+        " AND actor = ?6", "");
+    AuditResource = audit!("audit_resource", " AND (?4 IS NULL OR kind = ?4)",
+        " AND (?5 IS NULL OR actor_type = ?5)", " AND (?6 IS NULL OR actor = ?6)", " AND resource = ?7");
+    // The first row that is not before an instant; rows are in order of time.
+    AuditSince = "SELECT gid FROM audit WHERE home = ?1 AND at >= ?2 ORDER BY at, gid LIMIT 1";
+    AuditLast = "SELECT gid, at, seq, digest FROM audit WHERE gid > 0 ORDER BY gid DESC LIMIT 1";
+    AuditFirst = "SELECT min(seq) FROM audit";
+    AuditBefore = "SELECT seq, digest FROM audit WHERE gid < ?1 ORDER BY gid DESC LIMIT 1";
+    AuditAt = "SELECT seq, digest FROM audit WHERE seq = ?1";
+    AuditRows = "SELECT gid, at, home, kind, actor_type, actor, resource, body, seq, digest FROM audit \
+        WHERE seq > ?1 ORDER BY seq";
+    InsertAudit = "INSERT INTO audit (gid, at, home, kind, actor_type, actor, resource, body, seq, digest) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    PruneAudit = "DELETE FROM audit WHERE seq <= ?1";
+    Checkpoint = "SELECT line FROM checkpoint WHERE id > 0 ORDER BY id DESC LIMIT 1";
+    Checkpoints = "SELECT line FROM checkpoint WHERE id > ?1 ORDER BY id";
+    InsertCheckpoint = "INSERT INTO checkpoint (seq, line) VALUES (?1, ?2)";
+    PruneCheckpoints = "DELETE FROM checkpoint WHERE seq <= ?1";
 
     // A trashed node stays trashed when it is written again; `seq` stays that of its creation.
     PutNode = "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \

@@ -16,6 +16,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use workgraph_core::access::Viewer;
+use workgraph_core::audit::{Ask, Row as AuditRow};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{
     Changes, Committed, Event, Fed, Feed, GraphStore, Seq, StoreError, View, ViewerKey, Want,
@@ -222,6 +223,10 @@ impl GraphStore for SqliteStore {
                 events,
             })
         })
+    }
+
+    async fn audited(&self, ask: Ask) -> Result<Vec<AuditRow>, StoreError> {
+        self.readers.read(|session| session.audited(&ask))
     }
 
     async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {

@@ -208,7 +208,7 @@ fn write(conn: &Connection, records: &Records, jobs: &mut [Job]) -> Result<Chang
             run(&mut session, Sql::RollbackTo)?;
             (session.viewers, session.tokens) = (before.0, before.1);
             session.pending.truncate(before.2);
-            session.floor = None;
+            (session.floor, session.audited) = (None, None);
         }
         run(&mut session, Sql::Release)?;
     }

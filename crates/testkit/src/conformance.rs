@@ -2,6 +2,7 @@
 //!
 //! Each case takes an empty store. A failure says what was promised and not kept.
 mod access;
+mod audit;
 mod edges;
 mod hooks;
 mod journal;
@@ -82,6 +83,11 @@ cases! {
     "what happened comes back as it was" => journal::comes_back,
     "a feed is the journal as far as it is about a node" => journal::feeds,
     "the oldest commits can be dropped, and nothing else" => journal::pruned,
+    "an act that counts is in the audit log, with the names of then" => audit::told,
+    "what is deleted is in the audit log with all below it" => audit::deletions,
+    "what is no concern of the audit log is not in it" => audit::quiet,
+    "a commit that fails leaves nothing in the audit log" => audit::all_or_nothing,
+    "the audit log is read by any conditions together, in its order" => audit::filtered,
     "changed memberships count from the next load on" => access::next_load,
     "only teams and projects have members" => access::no_team,
     "a service account has one workspace" => access::service,

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 use workgraph_auth::{Account, Digest, Login, MemoryTokenStore, Secret, TokenRecord, TokenStore};
+use workgraph_core::audit::{Ask, Row};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{
     Changes, Committed, Event, Fed, Feed, GraphStore, Seq, StoreError, View, ViewerKey, Want,
@@ -113,6 +114,12 @@ impl GraphStore for MemoryStore {
             pruned: state.journal.first().map_or(last, |e| e.seq - 1),
             events,
         })
+    }
+
+    async fn audited(&self, ask: Ask) -> Result<Vec<Row>, StoreError> {
+        let state = self.state();
+        let rows = state.audit.iter().filter(|row| ask.fits(row));
+        Ok(rows.take(ask.limit).cloned().collect())
     }
 
     async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {

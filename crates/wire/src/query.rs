@@ -204,9 +204,9 @@ impl Query {
     }
 
     /// The query of another page of the same listing: every parameter as it was sent, re-encoded and
-    /// in order, but with this `limit` and `offset` at the end.
+    /// in order, but with this `limit`, if any, and `offset` at the end.
     #[must_use]
-    pub fn rewrite(&self, limit: u16, offset: &str) -> String {
+    pub fn rewrite(&self, limit: Option<u16>, offset: &str) -> String {
         let mut out = String::with_capacity(64 + offset.len());
         for (name, value) in self
             .iter()
@@ -217,9 +217,12 @@ impl Query {
             percent::encode(&mut out, value);
             out.push('&');
         }
-        out.push_str("limit=");
-        out.push_str(&limit.to_string());
-        out.push_str("&offset=");
+        if let Some(limit) = limit {
+            out.push_str("limit=");
+            out.push_str(&limit.to_string());
+            out.push('&');
+        }
+        out.push_str("offset=");
         percent::encode(&mut out, offset);
         out
     }

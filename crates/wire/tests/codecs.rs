@@ -124,7 +124,7 @@ proptest! {
         sent.insert(0, ("limit".into(), "7".into()));
         sent.push(("offset".into(), "old".into()));
         let query = Query::parse(&encode(&sent, coded));
-        let rewritten = query.map(|q| q.rewrite(limit, &offset)).unwrap_or_default();
+        let rewritten = query.map(|q| q.rewrite(Some(limit), &offset)).unwrap_or_default();
         prop_assert!(rewritten.is_ascii() && !rewritten.contains(' '), "{}", rewritten);
         let next = Query::parse(&rewritten);
         prop_assert_eq!(next.as_ref().map(|q| q.limit()), Ok(Ok(Some(limit))));

@@ -1,4 +1,5 @@
 //! The operation table: one file for each tag of the catalogue.
+pub mod audit;
 pub mod batch;
 pub mod custom_field_settings;
 pub mod custom_fields;
@@ -50,6 +51,7 @@ pub static TABLES: &[&[Operation]] = &[
     templates::TEMPLATES,
     events::EVENTS,
     webhooks::WEBHOOKS,
+    audit::AUDIT,
 ];
 
 /// Every row.

@@ -66,12 +66,13 @@ fn packages() -> BTreeMap<String, Package> {
     packages
 }
 
-const LEAVES: [&str; 5] = [
+const LEAVES: [&str; 6] = [
     "workgraph-core",
     "workgraph-auth",
     "workgraph-wire",
     "workgraph-limits",
     "workgraph-webhooks",
+    "workgraph-audit",
 ];
 
 /// What a library may depend on in this workspace; none for one that nobody drew into the picture.
@@ -80,7 +81,12 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         name if LEAVES.contains(&name) => vec![],
         "workgraph-api" => LEAVES.to_vec(),
         "workgraph-portal" => LEAVES.into_iter().chain(["workgraph-api"]).collect(),
-        "workgraph-store-sqlite" => vec!["workgraph-core", "workgraph-auth", "workgraph-webhooks"],
+        "workgraph-store-sqlite" => vec![
+            "workgraph-core",
+            "workgraph-auth",
+            "workgraph-webhooks",
+            "workgraph-audit",
+        ],
         "workgraph-testkit" => LEAVES
             .into_iter()
             .chain(["workgraph-api", "workgraph-store-sqlite"])

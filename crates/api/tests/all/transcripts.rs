@@ -33,6 +33,7 @@ const FILES: &[&str] = &[
     "20-batch",
     "21-jobs",
     "22-templates",
+    "23-audit-log",
 ];
 
 /// A part of a transcript.

@@ -19,6 +19,7 @@ use workgraph_auth::{
     Account, Digest, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, TokenStore, mint,
 };
 use workgraph_core::access::{Level, Role};
+use workgraph_core::audit::{Ask, Row};
 use workgraph_core::draft::Draft;
 use workgraph_core::graph::{
     Changes, Committed, Event, Fed, Feed, GraphStore, Place, Seq, StoreError, View, ViewerKey, Want,
@@ -87,6 +88,9 @@ impl GraphStore for Hesitant {
     }
     async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
         self.store.feed(ask).await
+    }
+    async fn audited(&self, ask: Ask) -> Result<Vec<Row>, StoreError> {
+        self.store.audited(ask).await
     }
     async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {
         self.store.prune(before, upto, limit).await

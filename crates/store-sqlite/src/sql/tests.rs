@@ -118,6 +118,24 @@ fn keysets_and_homes_are_searched_in_their_indexes() {
         ),
         (Sql::KeysOf, "value_of (node=? AND field=?)"),
         (Sql::ScanHomeHead, "node_home (home=? AND kind=? AND gid>?)"),
+        (Sql::AuditHome, "audit_home (home=? AND gid>? AND gid<?)"),
+        (
+            Sql::AuditKind,
+            "audit_kind (home=? AND kind=? AND gid>? AND gid<?)",
+        ),
+        (
+            Sql::AuditActorType,
+            "audit_actor_type (home=? AND actor_type=? AND gid>? AND gid<?)",
+        ),
+        (
+            Sql::AuditActor,
+            "audit_actor (home=? AND actor=? AND gid>? AND gid<?)",
+        ),
+        (
+            Sql::AuditResource,
+            "audit_resource (home=? AND resource=? AND gid>? AND gid<?)",
+        ),
+        (Sql::AuditSince, "audit_at (home=? AND at>?)"),
         (Sql::OutHead, "PRIMARY KEY (src=? AND rel>? AND rel<?)"),
         (Sql::ScanOutEdge, "PRIMARY KEY (src=? AND rel=? AND dst>?)"),
     ] {

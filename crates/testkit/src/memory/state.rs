@@ -2,6 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
+use workgraph_core::audit::Row;
 use workgraph_core::gid::{GID_END, Gid};
 use workgraph_core::graph::{Edge, Event, Seq, StoreError};
 use workgraph_core::index::Key;
@@ -31,6 +32,7 @@ pub(super) struct State {
     /// A flaw: the first card of a node is the last.
     pub(super) old_cards: bool,
     pub(super) journal: Vec<Event>,
+    pub(super) audit: Vec<Row>,
     /// How to undo what the transaction has done so far, last step last.
     pub(super) undo: Vec<Undo>,
 }
@@ -44,6 +46,7 @@ pub(super) enum Undo {
     Values((Gid, Gid), Option<BTreeSet<Key>>),
     Card(Gid, Option<(Card, Text)>),
     Append,
+    Record,
 }
 
 impl State {
@@ -66,6 +69,7 @@ impl State {
                 Undo::Card(gid, Some(card)) => drop(self.cards.insert(gid, card)),
                 Undo::Card(gid, None) => drop(self.cards.remove(&gid)),
                 Undo::Append => drop(self.journal.pop()),
+                Undo::Record => drop(self.audit.pop()),
             }
         }
     }
@@ -475,6 +479,13 @@ impl Transaction for State {
     fn append(&mut self, event: &Event) -> Result<(), StoreError> {
         self.journal.push(event.clone());
         self.undo.push(Undo::Append);
+        Ok(())
+    }
+
+    fn record(&mut self, row: Row) -> Result<(), StoreError> {
+        let last = self.audit.last().map(|last| (last.gid, last.at));
+        self.audit.push(row.after(last));
+        self.undo.push(Undo::Record);
         Ok(())
     }
 

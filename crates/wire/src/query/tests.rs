@@ -127,7 +127,7 @@ fn options_come_from_the_opt_parameters() {
 fn the_next_page_keeps_the_other_parameters() {
     let q = query("workspace=1&offset=old&limit=7&text=a%26b+c&opt_fields=name,assignee.name");
     assert_eq!(
-        q.rewrite(20, "AbC-_"),
+        q.rewrite(Some(20), "AbC-_"),
         "workspace=1&text=a%26b%20c&opt_fields=name,assignee.name&limit=20&offset=AbC-_"
     );
 }

@@ -147,7 +147,7 @@ impl Sample {
 
 /// Who sends a row's sample: some rows are for service accounts alone.
 pub(crate) fn sender(row: &Operation, admin: &'static str) -> &'static str {
-    if row.id == "getWorkspaceEvents" {
+    if ["getWorkspaceEvents", "getAuditLogEvents"].contains(&row.id) {
         "robot"
     } else {
         admin
