@@ -5,6 +5,7 @@ use crate::seams::{hex, random};
 use std::time::Duration;
 use workgraph_auth::{Account, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, mint};
 use workgraph_core::access::Role;
+use workgraph_core::audit::{Acting, Actor, kind};
 use workgraph_core::graph::StoreError;
 use workgraph_core::resources::{user, workspace};
 use workgraph_core::rules::membership;
@@ -70,16 +71,22 @@ impl Office {
     }
 
     /// Makes a service account of a workspace: a user without a seat or a password.
-    pub(crate) async fn found_service(&self, name: &str, place: &Node) -> Result<Gid, String> {
+    pub(crate) async fn found_service(
+        &self,
+        name: &str,
+        place: &Node,
+        acting: &Acting,
+    ) -> Result<Gid, String> {
         named(name)?;
         let prefix = service_prefix(place.gid);
         let mut number = self.numbered(&prefix).await?.len();
         let gid = loop {
             number += 1;
-            let made = self.commit(|work, _| {
+            let made = self.commit_by(acting, |work, _| {
                 let mut draft = work.draft(Type::User, None);
                 draft.set(user::NAME, name);
                 let gid = work.create(&draft, None);
+                work.told(kind::SERVICE_CREATED, place.gid, gid);
                 work.changes
                     .aliases
                     .push((format!("{prefix}:{number}"), gid));
@@ -101,7 +108,8 @@ impl Office {
         name: &str,
         place: &Node,
     ) -> Result<(Gid, u64, Secret), String> {
-        let gid = self.found_service(name, place).await?;
+        let operator = Acting::inside(Actor::Operator);
+        let gid = self.found_service(name, place, &operator).await?;
         let (secret, digest) = mint(TokenKind::Service, &random(&*self.entropy)?);
         let mut record = TokenRecord::service(
             self.api.fresh().get(),
@@ -136,8 +144,7 @@ impl Office {
 
     async fn insert(&self, record: TokenRecord, secret: Secret) -> Result<(u64, Secret), String> {
         let id = record.id;
-        self.storage
-            .tokens
+        self.hand()
             .insert(record)
             .await
             .map_err(|e| e.to_string())?;
@@ -145,8 +152,7 @@ impl Office {
     }
 
     pub(crate) async fn put(&self, account: Account, login: Option<Login>) -> Result<(), String> {
-        self.storage
-            .tokens
+        self.hand()
             .put_account(account, login)
             .await
             .map_err(|e| e.to_string())

@@ -261,13 +261,11 @@ async fn of_tokens(office: &Office, what: TokenCommand) -> Result<Value, String>
             };
             Ok(records.iter().map(show).collect())
         }
-        TokenCommand::Revoke { id } => {
-            match office.storage.tokens.revoke(id, office.clock.now()).await {
-                Ok(true) => Ok(json!({"id": id, "revoked": true})),
-                Ok(false) => Err(format!("{id}: there is no live token with this id")),
-                Err(e) => Err(e.to_string()),
-            }
-        }
+        TokenCommand::Revoke { id } => match office.hand().revoke(id, office.clock.now()).await {
+            Ok(true) => Ok(json!({"id": id, "revoked": true})),
+            Ok(false) => Err(format!("{id}: there is no live token with this id")),
+            Err(e) => Err(e.to_string()),
+        },
     }
 }
 

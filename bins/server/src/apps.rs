@@ -49,7 +49,7 @@ impl Office {
             created_at: self.clock.now(),
             disabled_at: None,
         };
-        let kept = self.storage.oauth.put_app(app.clone(), None).await;
+        let kept = self.hand().put_app(app.clone(), None).await;
         kept.map_err(|e| e.to_string())?;
         Ok((app, secret))
     }
@@ -72,7 +72,7 @@ impl Office {
             let was = self.app(id).await?;
             let mut app = was.clone();
             change(&mut app);
-            match self.storage.oauth.put_app(app.clone(), Some(&was)).await {
+            match self.hand().put_app(app.clone(), Some(&was)).await {
                 Ok(()) => return Ok(app),
                 Err(StoreError::Conflict) => {}
                 Err(e) => return Err(e.to_string()),

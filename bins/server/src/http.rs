@@ -346,6 +346,7 @@ async fn portal(edge: &Edge, line: &Line, route: Route, request: Request<Incomin
         referer: text(headers, header::REFERER),
         fetch_site: text(headers, HeaderName::from_static("sec-fetch-site")),
         address: edge.http.trusted_proxies.client(line.ip(), headers),
+        agent: text(headers, header::USER_AGENT),
         body: bytes,
     };
     match edge.show(route, request).await {

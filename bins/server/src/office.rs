@@ -3,7 +3,7 @@ use crate::limits::Desk;
 use crate::storage::Storage;
 use std::sync::Arc;
 use workgraph_api::{Api, Clock, Entropy};
-use workgraph_auth::{Account, Loopback, Tier};
+use workgraph_auth::{Account, Loopback, OAuthStore, Tier};
 use workgraph_core::audit::{Acting, Actor, tells};
 use workgraph_core::graph::{Ref, StoreError, View, ViewerKey, Want, alias};
 use workgraph_core::registry::rel;
@@ -12,6 +12,7 @@ use workgraph_core::rules::membership;
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
 use workgraph_core::{Gid, Node, Type};
+use workgraph_portal::Acts;
 
 /// What the office works with.
 pub(crate) struct Office {
@@ -45,9 +46,25 @@ impl Office {
             .map_err(|e| e.to_string())
     }
 
+    /// The tokens and apps in the hand of whoever runs the server.
+    pub(crate) fn hand(&self) -> Arc<dyn OAuthStore> {
+        let operator = Acting::inside(Actor::Operator);
+        self.storage.by(operator, self.clock.now())
+    }
+
     /// Decides and commits, again if something else was faster. `decide` is given the attempt's number.
     pub(crate) async fn commit<T>(
         &self,
+        decide: impl FnMut(&mut Work<'_>, u32) -> T,
+    ) -> Result<T, StoreError> {
+        let operator = Acting::inside(Actor::Operator);
+        self.commit_by(&operator, decide).await
+    }
+
+    /// The same, by somebody.
+    pub(crate) async fn commit_by<T>(
+        &self,
+        acting: &Acting,
         mut decide: impl FnMut(&mut Work<'_>, u32) -> T,
     ) -> Result<T, StoreError> {
         let mut attempt = 0;
@@ -58,7 +75,7 @@ impl Office {
                 (decide(&mut work, attempt), work.changes)
             };
             if tells(&changes) {
-                changes.acting = Some(Box::new(Acting::inside(Actor::Operator)));
+                changes.acting = Some(Box::new(acting.clone()));
             }
             match self.storage.graph.commit(changes).await {
                 Ok(_) => return Ok(made),

@@ -3,6 +3,7 @@ use crate::office::{Office, service_prefix};
 use async_trait::async_trait;
 use workgraph_auth::StoreError;
 use workgraph_core::access::Role;
+use workgraph_core::audit::Acting;
 use workgraph_core::graph::{ViewerKey, Want};
 use workgraph_core::{Gid, Type};
 use workgraph_portal::console::{Places, Seat};
@@ -47,10 +48,15 @@ impl Places for Office {
             .collect())
     }
 
-    async fn create_service(&self, workspace: u64, name: &str) -> Result<u64, StoreError> {
+    async fn create_service(
+        &self,
+        workspace: u64,
+        name: &str,
+        acting: &Acting,
+    ) -> Result<u64, StoreError> {
         let place = self.node(Type::Workspace, &workspace.to_string()).await;
         let place = place.map_err(StoreError::Unavailable)?;
-        let made = self.found_service(name, &place).await;
+        let made = self.found_service(name, &place, acting).await;
         made.map(Gid::get).map_err(StoreError::Unavailable)
     }
 }

@@ -72,6 +72,7 @@ impl Base {
         Ok(Arc::new(Portal::new(workgraph_portal::Parts {
             api: Arc::clone(api),
             store: Arc::clone(&self.storage.oauth),
+            acts: self.storage.clone(),
             people: Arc::new(Users(Arc::clone(&self.storage.graph))),
             places: office.clone(),
             passwords: Arc::new(Pool::new(&nobody, &random(&*self.entropy)?)?),

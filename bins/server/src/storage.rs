@@ -1,11 +1,15 @@
 //! The store behind its ports, and what only the store itself can do.
+use async_trait::async_trait;
 use std::fs::OpenOptions;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
-use workgraph_auth::{OAuthStore, TokenStore};
+use std::time::SystemTime;
+use workgraph_auth::{OAuthStore, StoreError, TokenStore};
 use workgraph_core::Gid;
+use workgraph_core::audit::Acting;
 use workgraph_core::graph::GraphStore;
+use workgraph_portal::Acts;
 use workgraph_store_sqlite::{Options, SqliteStore};
 use workgraph_webhooks::HookStore;
 
@@ -61,6 +65,22 @@ impl Storage {
         stats.map_or_else(Vec::new, |s| {
             vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)]
         })
+    }
+}
+
+#[async_trait]
+impl Acts for Storage {
+    fn by(&self, acting: Acting, now: SystemTime) -> Arc<dyn OAuthStore> {
+        Arc::new(self.sqlite.by(acting, now))
+    }
+
+    async fn sign_in_failed(
+        &self,
+        user: u64,
+        acting: Acting,
+        now: SystemTime,
+    ) -> Result<(), StoreError> {
+        self.sqlite.by(acting, now).sign_in_failed(user).await
     }
 }
 

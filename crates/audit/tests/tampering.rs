@@ -1,4 +1,4 @@
-//! B65: whoever has the rows and the checkpoints beside them, but neither the key nor the anchors, is
+//! Whoever has the rows and the checkpoints beside them, but neither the key nor the anchors, is
 //! found out: edits, gaps, a cut tail and whole rewrites, 1,000 of each. Broken twins miss some.
 #![expect(
     clippy::indexing_slicing,

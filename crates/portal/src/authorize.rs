@@ -55,7 +55,7 @@ impl Portal {
             (Ok(Next::Silent), Some(visit)) => {
                 // Nobody is asked, so there is no form to be answered once.
                 let ticket = Digest(self.random()?);
-                self.allow(&asked, visit, ticket, now).await
+                self.allow(request, &asked, visit, ticket, now).await
             }
             (Ok(Next::Consent), Some(visit)) => {
                 if let Some(refused) = self.admit(&asked, visit).await? {
@@ -97,7 +97,7 @@ impl Portal {
             return Ok(not_ours());
         };
         match form::one(&fields, DECISION) {
-            "allow" => self.allow(&asked, &visit, ticket, now).await,
+            "allow" => self.allow(request, &asked, &visit, ticket, now).await,
             "deny" => Ok(self.refuse(&asked, &asked.refuse(AuthorizeError::Denied))),
             _ => Ok(not_ours()),
         }
@@ -178,6 +178,7 @@ impl Portal {
     /// are there both or not at all, and a ticket is taken once.
     async fn allow(
         &self,
+        request: &Request,
         asked: &AuthorizationRequest,
         visit: &Visit,
         ticket: Digest,
@@ -212,7 +213,12 @@ impl Portal {
             authorization,
             code,
         };
-        match self.store.allow(yes).await {
+        match self
+            .acts
+            .by(request.acting(Some(user)), now)
+            .allow(yes)
+            .await
+        {
             Ok(_) => {}
             // The form was answered before, or app or account went meanwhile.
             Err(StoreError::Conflict | StoreError::NoAccount) => return Ok(not_ours()),

@@ -2,7 +2,8 @@
 use std::time::SystemTime;
 
 use workgraph_api::Reply;
-use workgraph_auth::encode;
+use workgraph_auth::{OAuthStore, encode};
+use workgraph_core::audit::Acting;
 
 use crate::console::{Answer, Console, Fresh, Visitor};
 use crate::form;
@@ -12,9 +13,10 @@ use crate::request::{Request, page, see_other};
 use crate::session::{Visit, not_ours};
 
 impl Portal {
-    fn console(&self) -> Console<'_> {
+    fn console<'c>(&'c self, store: &'c dyn OAuthStore, acting: &'c Acting) -> Console<'c> {
         Console {
-            store: &*self.store,
+            store,
+            acting,
             places: &*self.places,
             drawer: &self.drawer,
             loopback: self.settings.loopback,
@@ -30,8 +32,9 @@ impl Portal {
             return Ok(sign_in_first(request));
         };
         let query = form::decode(&request.query).unwrap_or_default();
+        let acting = request.acting(Some(visit.session.user));
         let answer = self
-            .console()
+            .console(&*self.store, &acting)
             .get(&visitor(&visit), &request.path, &query, now)
             .await?;
         Ok(send(answer))
@@ -53,8 +56,10 @@ impl Portal {
             id: self.number(),
             random: self.random()?,
         };
+        let acting = request.acting(Some(visit.session.user));
+        let store = self.acts.by(acting.clone(), now);
         let answer = self
-            .console()
+            .console(&*store, &acting)
             .post(&visitor(&visit), &request.path, &body, &fresh)
             .await?;
         Ok(send(answer))

@@ -134,6 +134,7 @@ mod tests {
             referer: referer.map(str::to_owned),
             fetch_site: site.map(str::to_owned),
             address: IpAddr::from([127, 0, 0, 1]),
+            agent: None,
             body: Bytes::new(),
         }
     }

@@ -15,6 +15,6 @@ mod session;
 mod token;
 
 pub use portal::{Parts, Portal, Settings};
-pub use ports::{Busy, Keys, Passwords};
+pub use ports::{Acts, Busy, Keys, Passwords};
 pub use request::Request;
 pub use route::{Route, names};

@@ -7,7 +7,7 @@ use workgraph_auth::{KeyRing, Loopback, OAuthStore, People, StoreError};
 
 use crate::console::{Drawer, Places};
 use crate::guard::{Throttle, origin};
-use crate::ports::{Keys, Passwords};
+use crate::ports::{Acts, Keys, Passwords};
 use crate::request::{Request, failure};
 use crate::route::{self, Route, To};
 
@@ -33,6 +33,8 @@ pub struct Parts {
     pub api: Arc<Api>,
     /// Apps, authorizations, codes, sessions and tokens.
     pub store: Arc<dyn OAuthStore>,
+    /// The same, in the hand of whoever acts.
+    pub acts: Arc<dyn Acts>,
     /// Who users are.
     pub people: Arc<dyn People>,
     /// Workspaces and service accounts.
@@ -53,6 +55,7 @@ pub struct Parts {
 pub struct Portal {
     pub(crate) api: Arc<Api>,
     pub(crate) store: Arc<dyn OAuthStore>,
+    pub(crate) acts: Arc<dyn Acts>,
     pub(crate) people: Arc<dyn People>,
     pub(crate) places: Arc<dyn Places>,
     pub(crate) passwords: Arc<dyn Passwords>,
@@ -93,6 +96,7 @@ impl Portal {
             drawer: Drawer::default(),
             api: parts.api,
             store: parts.store,
+            acts: parts.acts,
             people: parts.people,
             places: parts.places,
             passwords: parts.passwords,

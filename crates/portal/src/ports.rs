@@ -1,9 +1,11 @@
 //! What the portal asks of the service around it.
 use std::fmt;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use async_trait::async_trait;
-use workgraph_auth::{KeyRing, Secret, StoreError};
+use workgraph_auth::{KeyRing, OAuthStore, Secret, StoreError};
+use workgraph_core::audit::Acting;
 
 /// So many passwords are being checked that another one would wait too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,24 @@ pub trait Passwords: Send + Sync {
     /// # Errors
     /// [`Busy`]: it was not looked at.
     async fn check(&self, password: Secret, hash: Option<Secret>) -> Result<bool, Busy>;
+}
+
+/// Says who does what the portal writes, for the audit log.
+#[async_trait]
+pub trait Acts: Send + Sync {
+    /// The store in somebody's hand: what is written through it is told as done by them.
+    fn by(&self, acting: Acting, now: SystemTime) -> Arc<dyn OAuthStore>;
+
+    /// Tells that somebody could not sign in as a user.
+    ///
+    /// # Errors
+    /// When the store fails.
+    async fn sign_in_failed(
+        &self,
+        user: u64,
+        acting: Acting,
+        now: SystemTime,
+    ) -> Result<(), StoreError>;
 }
 
 /// Has the keys that sign id_tokens.

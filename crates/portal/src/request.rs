@@ -3,6 +3,8 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use workgraph_api::Reply;
+use workgraph_core::Gid;
+use workgraph_core::audit::{Acting, Actor, Channel};
 
 use crate::pages::{Failure, Page};
 
@@ -29,8 +31,24 @@ pub struct Request {
     pub fetch_site: Option<String>,
     /// Where it came from.
     pub address: IpAddr,
+    /// What the browser or app calls itself (`User-Agent`).
+    pub agent: Option<String>,
     /// The body.
     pub body: Bytes,
+}
+
+impl Request {
+    /// Who acts by it, for the audit log; nobody in particular if there is no user.
+    pub(crate) fn acting(&self, user: Option<u64>) -> Acting {
+        Acting {
+            actor: user.and_then(Gid::new).map_or(Actor::Nobody, Actor::User),
+            channel: Channel::Web,
+            method: None,
+            address: Some(self.address),
+            agent: self.agent.as_deref().map(Into::into),
+            app: None,
+        }
+    }
 }
 
 /// A page as a reply.

@@ -260,15 +260,22 @@ impl Portal {
         let Some(account) = account.filter(|account| right && !account.disabled) else {
             // Counted for later attempts; this one was let through.
             let _counted = self.throttle.admit(FAILURES, request.address, quota, now);
+            if let Some(account) = account {
+                let acting = request.acting(None);
+                self.acts
+                    .sign_in_failed(account.user, acting, self.now())
+                    .await?;
+            }
             return again(400, wrong, None);
         };
         let key = Strikes::key(email, &request.address.to_string());
         self.store.forgive_login(&key).await?;
         let now = self.now();
         let (secret, session) = Session::start(account.user, &self.random()?, now);
-        self.store.start_session(session).await?;
+        let store = self.acts.by(request.acting(Some(account.user)), now);
+        store.start_session(session).await?;
         if let Some(before) = self.cookie(request, Cookie::Session) {
-            self.store.end_session(&Digest::of(before.expose())).await?;
+            store.end_session(&Digest::of(before.expose())).await?;
         }
         let to = match next
             .strip_prefix(AUTHORIZE)
@@ -310,7 +317,8 @@ impl Portal {
         if !own || !self.is_own(request) {
             return Ok(not_ours());
         }
-        self.store.end_session(&visit.session.digest).await?;
+        let store = self.acts.by(request.acting(Some(visit.session.user)), now);
+        store.end_session(&visit.session.digest).await?;
         Ok(self.set_cookie(gone, Cookie::Session, None))
     }
 }

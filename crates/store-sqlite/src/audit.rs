@@ -2,6 +2,10 @@
 //!
 //! One chain for the whole file, so that a row is bound to those of all workspaces before it and one
 //! checkpoint covers everything.
+mod acts;
+
+pub(crate) use self::acts::By;
+
 use crate::backup::ReadOnly;
 use crate::error::failed;
 use crate::rows::refused;

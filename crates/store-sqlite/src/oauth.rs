@@ -14,13 +14,13 @@ use workgraph_auth::{
 #[async_trait]
 impl OAuthStore for SqliteStore {
     async fn put_app(&self, app: App, was: Option<&App>) -> Result<(), StoreError> {
-        let was = was.cloned();
+        let (was, by) = (was.cloned(), self.by.clone());
         self.writer
             .work(move |session| {
                 // One app does not become another.
                 match &was {
                     Some(was) if was.id != app.id => Err(StoreError::Conflict),
-                    _ => writes::put_app(session, &app, was.as_ref()),
+                    _ => writes::put_app(session, &app, was.as_ref(), &by),
                 }
             })
             .await
@@ -44,8 +44,9 @@ impl OAuthStore for SqliteStore {
     }
 
     async fn allow(&self, allow: Allow) -> Result<Authorization, StoreError> {
+        let by = self.by.clone();
         self.writer
-            .work(move |session| writes::allow(session, &allow))
+            .work(move |session| writes::allow(session, &allow, &by))
             .await
     }
 
@@ -72,8 +73,9 @@ impl OAuthStore for SqliteStore {
         if i64::try_from(id).is_err() {
             return Ok(false);
         }
+        let by = self.by.clone();
         self.writer
-            .work(move |session| writes::deauthorize(session, id, user, now))
+            .work(move |session| writes::deauthorize(session, id, user, now, &by))
             .await
     }
 
@@ -105,8 +107,9 @@ impl OAuthStore for SqliteStore {
     }
 
     async fn start_session(&self, session: Session) -> Result<(), StoreError> {
+        let by = self.by.clone();
         self.writer
-            .work(move |open| writes::start_session(open, &session))
+            .work(move |open| writes::start_session(open, &session, &by))
             .await
     }
 
@@ -125,7 +128,10 @@ impl OAuthStore for SqliteStore {
     }
 
     async fn end_session(&self, digest: &Digest) -> Result<(), StoreError> {
-        self.drop_row(Sql::EndSession, *digest).await
+        let (digest, by) = (*digest, self.by.clone());
+        self.writer
+            .work(move |session| writes::end_session(session, &digest, &by))
+            .await
     }
 
     async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Result<(), StoreError> {

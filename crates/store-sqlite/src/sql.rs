@@ -407,6 +407,7 @@ statements! {
         ON CONFLICT (user) DO UPDATE SET tier = excluded.tier, disabled = excluded.disabled";
     LoginOwner = "SELECT user FROM login WHERE email = ?1";
     Login = "SELECT a.user, a.tier, a.disabled, l.hash FROM login l CROSS JOIN account a ON a.user = l.user WHERE l.email = ?1";
+    LoginOf = "SELECT hash FROM login WHERE user = ?1";
     PutLogin = "INSERT INTO login (user, email, hash) VALUES (?1, ?2, ?3) \
         ON CONFLICT (user) DO UPDATE SET email = excluded.email, hash = excluded.hash";
 
@@ -429,6 +430,7 @@ statements! {
     // Whether an authorization of this user and app holds, and they do.
     GrantHolds = "SELECT 1 FROM authorization g CROSS JOIN account a ON a.user = g.user CROSS JOIN app p ON p.id = g.app \
         WHERE g.id = ?1 AND g.user = ?2 AND g.app = ?3 AND g.revoked_at IS NULL AND NOT a.disabled AND p.disabled_at IS NULL";
+    GrantOf = "SELECT p.name FROM authorization g CROSS JOIN app p ON p.id = g.app WHERE g.id = ?1";
     TakeTicket = "INSERT INTO ticket (digest, at) VALUES (?1, ?2)";
     Code = concat!("SELECT ", code_cols!(), " FROM code WHERE digest = ?1");
     InsertCode = concat!("INSERT INTO code (", code_cols!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
@@ -437,7 +439,7 @@ statements! {
     InsertSession = "INSERT INTO session (digest, user, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)";
     BrowserSession = "SELECT s.user, s.created_at, s.expires_at, a.tier, a.disabled \
         FROM session s CROSS JOIN account a ON a.user = s.user WHERE s.digest = ?1";
-    EndSession = "DELETE FROM session WHERE digest = ?1";
+    EndSession = "DELETE FROM session WHERE digest = ?1 RETURNING user";
     EndSessions = "DELETE FROM session WHERE user = ?1 AND digest IS NOT ?2";
     Strikes = "SELECT count, last_at FROM strikes WHERE key = ?1";
     PutStrikes = "INSERT INTO strikes (key, count, last_at) VALUES (?1, ?2, ?3) \

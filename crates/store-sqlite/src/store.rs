@@ -1,4 +1,5 @@
 //! The store: opening, loading, committing, reading the journal.
+use crate::audit::By;
 use crate::cache::Cache;
 use crate::change::FLOOR;
 use crate::checkpoint::{Checkpoints, Watch};
@@ -13,6 +14,7 @@ use crate::writer::{Caches, Writer};
 use async_trait::async_trait;
 use rusqlite::Row;
 use std::fs::File;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use workgraph_core::access::Viewer;
@@ -28,9 +30,25 @@ use workgraph_core::time::Time;
 /// The most viewers, and the most tokens, that are remembered.
 const REMEMBERED: usize = 10_000;
 
-/// A graph, its journal and its tokens in one SQLite file that this process alone writes.
-#[derive(Debug)]
+/// A graph, its journal and its tokens in one SQLite file that this process alone writes. A clone is
+/// another handle on the same store, which is closed with the last one.
+#[derive(Clone, Debug)]
 pub struct SqliteStore {
+    inner: Arc<Inner>,
+    /// Who acts through this handle, for the audit log.
+    pub(crate) by: By,
+}
+
+impl Deref for SqliteStore {
+    type Target = Inner;
+    fn deref(&self) -> &Inner {
+        &self.inner
+    }
+}
+
+/// What the handles on a store share.
+#[derive(Debug)]
+pub struct Inner {
     // Dropped in this order: what waits is written first, the lock goes last.
     pub(crate) writer: Writer,
     _checkpoints: Option<Checkpoints>,
@@ -80,7 +98,7 @@ impl SqliteStore {
             Arc::clone(&readers),
             watch,
         )?;
-        Ok(Self {
+        let inner = Arc::new(Inner {
             writer,
             _checkpoints: checkpoints,
             readers,
@@ -88,7 +106,9 @@ impl SqliteStore {
             files,
             options,
             _lock: lock,
-        })
+        });
+        let by = By::default();
+        Ok(Self { inner, by })
     }
 
     /// The highest gid that is in use anywhere: new ones must be above it.

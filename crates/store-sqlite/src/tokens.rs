@@ -1,4 +1,5 @@
 //! Tokens, accounts and logins, in the same file and through the same writer.
+use crate::audit::By;
 use crate::rows::{self, account, millis, number, refused, unavailable};
 use crate::session::{Session, gid};
 use crate::sql::Sql;
@@ -9,27 +10,25 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::record::fold_email;
 use workgraph_auth::{Account, Digest, Login, Secret, StoreError, Tier, TokenRecord, TokenStore};
+use workgraph_core::audit::kind;
 
 /// A token with its account, as the cache keeps it.
 pub(crate) type Found = Arc<(TokenRecord, Account)>;
 
 /// One change to tokens or accounts.
 pub(crate) enum TokenChange {
-    Insert(TokenRecord),
-    Revoke(u64, SystemTime),
+    Insert(TokenRecord, By),
+    Revoke(u64, SystemTime, By),
     Touch(Vec<(u64, SystemTime)>),
-    PutAccount(Account, Option<Login>),
+    PutAccount(Account, Option<Login>, By),
 }
 
 impl TokenChange {
     /// Makes the change; true if it changed anything.
     pub(crate) fn apply(&self, session: &mut Session<'_>) -> Result<bool, StoreError> {
         let changed = match self {
-            Self::Insert(record) => insert(session, record),
-            Self::Revoke(id, now) => session
-                .run(Sql::RevokeToken, (number(*id)?, millis(*now)))
-                .map(|n| n > 0)
-                .map_err(refused),
+            Self::Insert(record, by) => insert(session, record, by),
+            Self::Revoke(id, now, by) => revoke(session, *id, *now, by),
             Self::Touch(used) => {
                 let mut any = false;
                 for (id, at) in used {
@@ -40,14 +39,16 @@ impl TokenChange {
                 }
                 Ok(any)
             }
-            Self::PutAccount(account, login) => put_account(session, account, login.as_ref()),
+            Self::PutAccount(account, login, by) => {
+                put_account(session, account, login.as_ref(), by)
+            }
         }?;
         session.tokens |= changed;
         Ok(changed)
     }
 }
 
-fn insert(session: &mut Session<'_>, record: &TokenRecord) -> Result<bool, StoreError> {
+fn insert(session: &mut Session<'_>, record: &TokenRecord, by: &By) -> Result<bool, StoreError> {
     let user = number(record.user)?;
     if session
         .one(Sql::Account, [user], |_| Ok(()))
@@ -57,7 +58,28 @@ fn insert(session: &mut Session<'_>, record: &TokenRecord) -> Result<bool, Store
         return Err(StoreError::NoAccount);
     }
     keep(session, record, None)?;
+    by.of_token(session, kind::TOKEN_AUTHORIZED, record)?;
     Ok(true)
+}
+
+fn revoke(
+    session: &mut Session<'_>,
+    id: u64,
+    now: SystemTime,
+    by: &By,
+) -> Result<bool, StoreError> {
+    let id = number(id)?;
+    let done = session
+        .run(Sql::RevokeToken, (id, millis(now)))
+        .map_err(refused)?
+        > 0;
+    if done {
+        let record = session.one(Sql::TokenById, [id], rows::left);
+        if let Some(record) = record.map_err(refused)? {
+            by.of_token(session, kind::TOKEN_REVOKED, &record)?;
+        }
+    }
+    Ok(done)
 }
 
 /// Keeps a new token that hangs on this refresh token, or stands alone.
@@ -93,9 +115,16 @@ fn put_account(
     session: &mut Session<'_>,
     account: &Account,
     login: Option<&Login>,
+    by: &By,
 ) -> Result<bool, StoreError> {
     let user = number(account.user)?;
     let paid = account.tier == Tier::Paid;
+    let off = session
+        .one(Sql::Account, [user], |row| row.get::<_, bool>(1))
+        .map_err(refused)?;
+    let hash = session
+        .one(Sql::LoginOf, [user], |row| row.get::<_, String>(0))
+        .map_err(refused)?;
     session
         .run(Sql::PutAccount, (user, paid, account.disabled))
         .map_err(refused)?;
@@ -104,6 +133,17 @@ fn put_account(
         session
             .run(Sql::PutLogin, (user, login.email(), login.hash().expose()))
             .map_err(refused)?;
+    }
+    let mut tell = |kind| by.of_user(session, kind, account.user, (None, None));
+    match (off, account.disabled) {
+        (Some(false), true) => tell(kind::DEPROVISIONED)?,
+        (Some(true), false) => tell(kind::REPROVISIONED)?,
+        _ => {}
+    }
+    if let (Some(hash), Some(login)) = (hash, login)
+        && hash != *login.hash().expose()
+    {
+        tell(kind::PASSWORD_CHANGED)?;
     }
     Ok(true)
 }
@@ -158,14 +198,14 @@ impl TokenStore for SqliteStore {
 
     async fn insert(&self, record: TokenRecord) -> Result<(), StoreError> {
         self.writer
-            .change_tokens(TokenChange::Insert(record))
+            .change_tokens(TokenChange::Insert(record, self.by.clone()))
             .await
             .map(drop)
     }
 
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, StoreError> {
         self.writer
-            .change_tokens(TokenChange::Revoke(id, now))
+            .change_tokens(TokenChange::Revoke(id, now, self.by.clone()))
             .await
     }
 
@@ -182,7 +222,7 @@ impl TokenStore for SqliteStore {
 
     async fn put_account(&self, account: Account, login: Option<Login>) -> Result<(), StoreError> {
         self.writer
-            .change_tokens(TokenChange::PutAccount(account, login))
+            .change_tokens(TokenChange::PutAccount(account, login, self.by.clone()))
             .await
             .map(drop)
     }

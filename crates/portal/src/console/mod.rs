@@ -17,6 +17,7 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use workgraph_auth::session::{csrf, csrf_matches};
 use workgraph_auth::{Loopback, OAuthStore, Pair, Secret, Session, StoreError, TokenRecord};
+use workgraph_core::audit::Acting;
 
 pub use answer::Answer;
 pub use drawer::Drawer;
@@ -52,8 +53,13 @@ pub trait Places: Send + Sync {
     async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, StoreError>;
 
     /// Makes a service account of a workspace, with its [`Account`](workgraph_auth::Account) and
-    /// no token yet.
-    async fn create_service(&self, workspace: u64, name: &str) -> Result<u64, StoreError>;
+    /// no token yet; by somebody, as the audit log tells.
+    async fn create_service(
+        &self,
+        workspace: u64,
+        name: &str,
+        acting: &Acting,
+    ) -> Result<u64, StoreError>;
 }
 
 /// Who asks: somebody with a live session.
@@ -83,6 +89,8 @@ pub struct Fresh {
 pub struct Console<'a> {
     /// Apps, authorizations and tokens.
     pub store: &'a dyn OAuthStore,
+    /// Who acts, as the store knows already.
+    pub acting: &'a Acting,
     /// Workspaces and service accounts.
     pub places: &'a dyn Places,
     /// New secrets until they are shown.

@@ -113,7 +113,10 @@ impl Console<'_> {
         }
         match seat.filter(|_| problems.is_empty()) {
             Some(seat) => {
-                let account = self.places.create_service(seat.workspace, &name).await?;
+                let made = self
+                    .places
+                    .create_service(seat.workspace, &name, self.acting);
+                let account = made.await?;
                 self.issue(seat, account, &name, fresh, visitor).await
             }
             None => {

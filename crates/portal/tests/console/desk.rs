@@ -9,6 +9,7 @@ use workgraph_auth::{
     Account, Digest, Loopback, MemoryTokenStore, Pair, Secret, Session, StoreError, Tier,
     TokenStore,
 };
+use workgraph_core::audit::{Acting, Actor};
 use workgraph_portal::console::{Answer, Console, Drawer, Fresh, PURPOSE, Places, Seat, Visitor};
 
 /// Ada administers workspace 7 and is in 8; Bob is in 8.
@@ -44,7 +45,12 @@ impl Places for Town<'_> {
         let here = all.iter().filter(|s| s.0 == workspace);
         Ok(here.map(|s| (s.1, s.2.clone())).collect())
     }
-    async fn create_service(&self, workspace: u64, name: &str) -> Result<u64, StoreError> {
+    async fn create_service(
+        &self,
+        workspace: u64,
+        name: &str,
+        _: &Acting,
+    ) -> Result<u64, StoreError> {
         let id = self.0.id();
         self.0
             .store
@@ -105,6 +111,7 @@ impl Desk {
         let town = Town(self);
         run(&Console {
             store: &self.store,
+            acting: &Acting::inside(Actor::Nobody),
             places: &town,
             drawer: &self.drawer,
             loopback: self.loopback,

@@ -16,8 +16,9 @@ use workgraph_auth::{
     RedirectUri, Registered, Secret, Signer, StoreError, Tier, TokenStore, encode,
 };
 use workgraph_core::Mint;
+use workgraph_core::audit::Acting;
 use workgraph_portal::console::{Places, Seat};
-use workgraph_portal::{Busy, Keys, Parts, Passwords, Portal, Request, Settings};
+use workgraph_portal::{Acts, Busy, Keys, Parts, Passwords, Portal, Request, Settings};
 use workgraph_testkit::{ManualClock, MemoryStore};
 
 /// Ada and Eve are in workspace 7, where Ada is an admin; Bob is in 8.
@@ -107,7 +108,7 @@ impl Places for Neighbours {
     async fn services(&self, _: u64) -> Result<Vec<(u64, String)>, StoreError> {
         Ok(Vec::new())
     }
-    async fn create_service(&self, _: u64, _: &str) -> Result<u64, StoreError> {
+    async fn create_service(&self, _: u64, _: &str, _: &Acting) -> Result<u64, StoreError> {
         Err(StoreError::NoAccount)
     }
 }
@@ -135,6 +136,20 @@ impl Keys for Neighbours {
             Arc::new(Stamp) as Arc<dyn Signer>,
             made,
         )])))
+    }
+}
+
+/// A store that tells nobody who acts.
+struct Plain(Arc<MemoryTokenStore>);
+
+#[async_trait]
+impl Acts for Plain {
+    fn by(&self, _: Acting, _: SystemTime) -> Arc<dyn OAuthStore> {
+        self.0.clone()
+    }
+
+    async fn sign_in_failed(&self, _: u64, _: Acting, _: SystemTime) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 
@@ -207,6 +222,7 @@ impl Town {
         let portal = Portal::new(Parts {
             api,
             store: store.clone(),
+            acts: Arc::new(Plain(store.clone())),
             people: Arc::new(Neighbours),
             places: Arc::new(Neighbours),
             passwords: locks.clone(),
@@ -277,6 +293,7 @@ pub(crate) fn request(method: &str, path: &str, from: [u8; 4]) -> Request {
         referer: None,
         fetch_site: None,
         address: IpAddr::from(from),
+        agent: None,
         body: Bytes::new(),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Each function runs in a transaction of its own, and an error undoes all of it. What happens once
 //! is decided by how many rows a conditional write changed, or by a key that is taken.
+use crate::audit::By;
 use crate::rows::{self, millis, number, numbers_text, redirects_text, refused};
 use crate::session::{Session, maybe_gid};
 use crate::sql::Sql;
@@ -12,6 +13,7 @@ use workgraph_auth::session::{STRIKES_LIFETIME, Strikes};
 use workgraph_auth::{
     Allow, App, Authorization, Code, Digest, Redeemed, StoreError, TokenKind, TokenRecord, Tokens,
 };
+use workgraph_core::audit::kind;
 
 /// The most rows of one table that one round of a sweep takes.
 pub(super) const ROUND: u64 = 2_000;
@@ -42,7 +44,12 @@ fn app_values(app: &App) -> Done<[Value; 10]> {
 }
 
 /// Creates an app, or replaces it if it is what it was.
-pub(super) fn put_app(session: &mut Session<'_>, app: &App, was: Option<&App>) -> Done<()> {
+pub(super) fn put_app(
+    session: &mut Session<'_>,
+    app: &App,
+    was: Option<&App>,
+    by: &By,
+) -> Done<()> {
     let (sql, values) = match was {
         None => (Sql::InsertApp, app_values(app)?.to_vec()),
         Some(was) => {
@@ -55,11 +62,11 @@ pub(super) fn put_app(session: &mut Session<'_>, app: &App, was: Option<&App>) -
         return Err(StoreError::Conflict);
     }
     session.tokens = true;
-    Ok(())
+    by.of_app(session, app, was)
 }
 
 /// Keeps a user's yes.
-pub(super) fn allow(session: &mut Session<'_>, allow: &Allow) -> Done<Authorization> {
+pub(super) fn allow(session: &mut Session<'_>, allow: &Allow, by: &By) -> Done<Authorization> {
     let new = &allow.authorization;
     let (user, app) = (number(new.user)?, number(new.app)?);
     let disabled: Option<bool> = session
@@ -75,6 +82,11 @@ pub(super) fn allow(session: &mut Session<'_>, allow: &Allow) -> Done<Authorizat
         .run(Sql::TakeTicket, (allow.ticket.0, millis(allow.at)))
         .map_err(refused)?;
     let scopes = new.scopes.to_string();
+    let before = session
+        .one(Sql::Standing, (user, app), |row| {
+            rows::authorization(row, 0)
+        })
+        .map_err(refused)?;
     let again = session
         .run(Sql::Regrant, (user, app, &scopes))
         .map_err(refused)?;
@@ -91,8 +103,19 @@ pub(super) fn allow(session: &mut Session<'_>, allow: &Allow) -> Done<Authorizat
     if let Some(code) = &allow.code {
         insert_code(session, code, stands.id)?;
     }
+    if before.is_none_or(|before| before.scopes != new.scopes) {
+        let name = called(session, stands.id)?;
+        by.of_user(session, kind::APP_AUTHORIZED, new.user, (None, name))?;
+    }
     session.tokens = true;
     Ok(stands)
+}
+
+/// What the app of an authorization is called.
+fn called(session: &mut Session<'_>, grant: u64) -> Done<Option<String>> {
+    session
+        .one(Sql::GrantOf, [number(grant)?], |row| row.get(0))
+        .map_err(refused)
 }
 
 fn insert_code(session: &mut Session<'_>, code: &Code, grant: u64) -> Done<()> {
@@ -127,9 +150,14 @@ pub(super) fn deauthorize(
     id: u64,
     user: u64,
     now: SystemTime,
+    by: &By,
 ) -> Done<bool> {
     let params = (number(id)?, number(user)?, millis(now));
     let done = session.run(Sql::RevokeGrant, params).map_err(refused)? > 0;
+    if done {
+        let name = called(session, id)?;
+        by.of_user(session, kind::APP_REVOKED, user, (name, None))?;
+    }
     session.tokens |= done;
     Ok(done)
 }
@@ -209,7 +237,11 @@ pub(super) fn refresh(
 }
 
 /// Keeps a new browser session.
-pub(super) fn start_session(session: &mut Session<'_>, new: &workgraph_auth::Session) -> Done<()> {
+pub(super) fn start_session(
+    session: &mut Session<'_>,
+    new: &workgraph_auth::Session,
+    by: &By,
+) -> Done<()> {
     let user = number(new.user)?;
     if !finds(session, Sql::Account, [user])? {
         return Err(StoreError::NoAccount);
@@ -217,8 +249,18 @@ pub(super) fn start_session(session: &mut Session<'_>, new: &workgraph_auth::Ses
     let (start, end) = (millis(new.created_at), millis(new.expires_at));
     session
         .run(Sql::InsertSession, (new.digest.0, user, start, end))
-        .map(drop)
-        .map_err(refused)
+        .map_err(refused)?;
+    by.of_user(session, kind::LOGIN_SUCCEEDED, new.user, (None, None))
+}
+
+/// Ends a browser session, if it is one.
+pub(super) fn end_session(session: &mut Session<'_>, digest: &Digest, by: &By) -> Done<()> {
+    let user = session
+        .one(Sql::EndSession, [digest.0], |row| rows::whole(row, 0))
+        .map_err(refused)?;
+    user.map_or(Ok(()), |user| {
+        by.of_user(session, kind::LOGGED_OUT, user, (None, None))
+    })
 }
 
 /// Counts an attempt at logging in, or says how long it must wait.

@@ -1,6 +1,7 @@
 //! Batches: one that fails fails as a whole, and the next one works.
 use super::job::attempt;
 use super::*;
+use crate::audit::By;
 use crate::schema::migrate;
 use std::time::SystemTime;
 use tokio::sync::oneshot;
@@ -121,7 +122,11 @@ fn a_batch_that_cannot_begin_fails_every_job_and_the_next_one_works() {
     // A transaction is open already, so another one cannot begin.
     conn.execute_batch("BEGIN").unwrap();
     let (first, mut a) = graph(large(1, 10));
-    let (second, mut b) = token(TokenChange::PutAccount(Account::new(1, Tier::Free), None));
+    let (second, mut b) = token(TokenChange::PutAccount(
+        Account::new(1, Tier::Free),
+        None,
+        By::default(),
+    ));
     assert!(finish(&conn, vec![first, second]).is_err());
     assert!(matches!(a.try_recv().unwrap(), Err(StoreError::Failed(_))));
     assert!(matches!(
@@ -137,13 +142,21 @@ fn a_batch_that_cannot_begin_fails_every_job_and_the_next_one_works() {
 fn only_what_was_kept_outdates_the_caches() {
     let conn = memory();
     let record = TokenRecord::personal(1, Digest([1; 32]), 7, SystemTime::UNIX_EPOCH);
-    let (refused, mut a) = token(TokenChange::Insert(record.clone()));
+    let (refused, mut a) = token(TokenChange::Insert(record.clone(), By::default()));
     let changed = finish(&conn, vec![refused]).unwrap();
     assert_eq!(a.try_recv().unwrap(), Err(TokenError::NoAccount));
     assert!(!changed.tokens && !changed.viewers);
-    let (account, _a) = token(TokenChange::PutAccount(Account::new(7, Tier::Free), None));
-    let (insert, mut b) = token(TokenChange::Insert(record));
-    let (unknown, mut c) = token(TokenChange::Revoke(2, SystemTime::UNIX_EPOCH));
+    let (account, _a) = token(TokenChange::PutAccount(
+        Account::new(7, Tier::Free),
+        None,
+        By::default(),
+    ));
+    let (insert, mut b) = token(TokenChange::Insert(record, By::default()));
+    let (unknown, mut c) = token(TokenChange::Revoke(
+        2,
+        SystemTime::UNIX_EPOCH,
+        By::default(),
+    ));
     let changed = finish(&conn, vec![account, insert, unknown]).unwrap();
     assert_eq!(
         (b.try_recv().unwrap(), c.try_recv().unwrap()),
