@@ -1,26 +1,24 @@
 //! The measuring of a running server, row by row beside the ceilings.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::child::Server;
-use crate::commits::{self, Grain};
-use crate::finding::{self, Bare, Find};
 use crate::graph::{self, Graph, NESTED};
-use crate::http::{self, Client};
-use crate::loadgen::{Make, Rng};
-use crate::measure::{self, Figure, median};
-use crate::oauth::Granted;
+use crate::http::Client;
+use crate::measure::median;
 use crate::report::Line;
 use crate::rows::{Bound, Measured, ROWS, Row};
 use crate::sqlite::{Scratch, Shape};
 use crate::{Result, RunArgs, clock, procfs};
 
-/// Limits far above any load, so the limiter works on every request and refuses none.
-const SERVER_ENV: [(&str, &str); 6] = [
+/// Limits far above any load, so the limiter works on every request and refuses none; and a receiver of
+/// webhooks may be on this machine.
+const SERVER_ENV: [(&str, &str); 7] = [
+    ("WORKGRAPH_WEBHOOKS_ALLOW_LOOPBACK", "true"),
     ("WORKGRAPH_LIMITS_SEARCH", "1000000000"),
     ("WORKGRAPH_LIMITS_COST", "off"),
     ("WORKGRAPH_LIMITS_STANDARD_PAID", "1000000000"),
@@ -28,44 +26,24 @@ const SERVER_ENV: [(&str, &str); 6] = [
     ("WORKGRAPH_LIMITS_CONCURRENT_WRITES", "10000"),
     ("WORKGRAPH_OAUTH_TOKEN_INFO_PER_MINUTE", "off"),
 ];
-/// The depth of the deep page.
-const DEPTH: usize = 50_000;
+/// How the names of rows begin that write.
+const WRITES: [&str; 4] = ["create", "refresh", "copy", "delivery"];
 /// How often the server is started to time it.
 const STARTS: usize = 5;
 
-/// Makes GETs of random ones of these paths.
-pub(crate) fn gets(token: &str, paths: Arc<Vec<String>>) -> Arc<Make> {
-    let token = token.to_owned();
-    Arc::new(move |rng: &mut Rng, _, out: &mut Vec<u8>| {
-        let path = paths
-            .get(rng.below(paths.len()))
-            .map_or("/", String::as_str);
-        http::write_get(out, path, &token);
-    })
-}
-
-/// How a row is measured.
-enum Job {
-    Hyper(usize, Arc<Make>, Server),
-    SqlitePage(Arc<Make>),
-    Depth(Arc<Make>, Arc<Make>),
-    Create(Arc<Make>, Grain),
-    Find(Arc<Make>, Find, Bare),
-}
-
 /// A started server with the graph in it.
 pub(crate) struct Bench<'a> {
-    args: &'a RunArgs,
-    folder: &'a Path,
+    pub(crate) args: &'a RunArgs,
+    pub(crate) folder: &'a Path,
     binary: PathBuf,
     env: Vec<(String, String)>,
-    data: PathBuf,
-    server: Server,
-    client: Client,
-    graph: Graph,
-    scratch: Scratch,
-    shape: Shape,
-    notes: Vec<String>,
+    pub(crate) data: PathBuf,
+    pub(crate) server: Server,
+    pub(crate) client: Client,
+    pub(crate) graph: Graph,
+    pub(crate) scratch: Scratch,
+    pub(crate) shape: Shape,
+    pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Bench<'a> {
@@ -77,18 +55,19 @@ impl<'a> Bench<'a> {
             env.push((name.to_owned(), value.to_owned()));
         }
         let data = folder.join("graph");
-        let server = Server::workgraph(&binary, &data, &env, true)?;
-        let client = graph::client(&server, &data)?;
-        println!("building {} tasks through the API", args.tasks);
-        let graph = graph::build(&client, &data, args.tasks)?;
-        let seeding = format!(
-            "The graph was built through the API at {:.0} durable creates a second over {} connections (p50 {:.0} us, p99 {:.0} us).",
-            graph.seeding.rate(),
-            graph::WRITERS,
-            graph.seeding.p50,
-            graph.seeding.p99
-        );
+        let kept = args.graph.as_deref().unwrap_or(&data);
+        let seeding = if graph::is_built(kept) {
+            "The graph was kept from another run.".to_owned()
+        } else {
+            seed(args, &binary, kept, &env)?
+        };
         println!("{seeding}");
+        if kept != data {
+            copy(kept, &data)?;
+        }
+        let server = Server::workgraph(&binary, &data, &env, false)?;
+        let client = graph::client(&server, &data)?;
+        let graph = Graph::open(&client, &data)?;
 
         let nested = client.get_bytes(&graph.page(Some(NESTED), None))?;
         let followers = followers(&nested)?;
@@ -97,7 +76,7 @@ impl<'a> Bench<'a> {
             graph.tasks.first().ok_or("no tasks")?
         ))?;
         let shape = Shape {
-            tasks: args.tasks,
+            tasks: graph.tasks.len() as u64,
             users: graph.users as u64,
             followers,
             sections: 10,
@@ -138,11 +117,7 @@ impl<'a> Bench<'a> {
         let (writes, reads): (Vec<&'static Row>, Vec<_>) = ROWS
             .iter()
             .filter(|row| self.wanted(row.name))
-            .partition(|row| {
-                ["create", "refresh"]
-                    .iter()
-                    .any(|w| row.name.starts_with(w))
-            });
+            .partition(|row| WRITES.iter().any(|w| row.name.starts_with(w)));
         let mut measured = Vec::new();
         for group in [reads, writes] {
             let mut jobs = Vec::new();
@@ -175,99 +150,9 @@ impl<'a> Bench<'a> {
             .is_none_or(|only| name.contains(only))
     }
 
-    fn time(&self) -> Duration {
+    /// How long a measurement lasts.
+    pub(crate) fn time(&self) -> Duration {
         Duration::from_secs_f64(self.args.seconds)
-    }
-
-    fn job(&mut self, row: &Row) -> Result<Job> {
-        let tasks = |limit: usize| -> Vec<String> {
-            let gids = self.graph.tasks.iter().take(limit);
-            gids.map(|gid| format!("/api/1.0/tasks/{gid}")).collect()
-        };
-        let page = |fields, offset| vec![self.graph.page(fields, offset)];
-        let token = self.client.token.clone();
-        let get = |paths: Vec<String>| gets(&token, Arc::new(paths));
-        let (connections, paths) = match row.name {
-            "task-random" => (16, tasks(usize::MAX)),
-            "task-one-connection" => (1, tasks(usize::MAX)),
-            "task-hot" => (16, tasks(1)),
-            "users-me" => (16, vec!["/api/1.0/users/me".to_owned()]),
-            "page-compact" => (16, page(None, None)),
-            "page-nested" => return Ok(Job::SqlitePage(get(page(Some(NESTED), None)))),
-            "introspection" => return self.posts(row, 16, Granted::introspections),
-            "refresh" => return self.posts(row, graph::WRITERS, Granted::refreshes),
-            "refresh-one-row" => {
-                let granted = Granted::get(&self.client, &self.data)?;
-                return Ok(Job::Create(granted.refreshes(), Grain::Row));
-            }
-            "search-text" => return self.find(Find::Text),
-            "search-assigned" => return self.find(Find::Assigned),
-            "search-field" => return self.find(Find::Field),
-            "typeahead" => return self.find(Find::Typeahead),
-            "create-one-row" => return Ok(Job::Create(Arc::clone(&self.graph.create), Grain::Row)),
-            "create" => {
-                return Ok(Job::Create(Arc::clone(&self.graph.create), Grain::Task));
-            }
-            "page-depth" => {
-                let (offset, depth) = self.graph.walk(&self.client, DEPTH)?;
-                let first = get(page(Some("name"), None));
-                let deep = get(page(Some("name"), Some(&offset)));
-                self.notes
-                    .push(format!("The deep page begins behind {depth} tasks."));
-                return Ok(Job::Depth(first, deep));
-            }
-            other => return Err(format!("no measurement is named {other}").into()),
-        };
-        let size = self
-            .client
-            .get_bytes(paths.first().ok_or("no paths")?)?
-            .len();
-        let bare = Server::bare(self.folder, row.name, size)?;
-        Ok(Job::Hyper(connections, get(paths), bare))
-    }
-
-    /// Posts of an app's server, beside bare hyper with replies of their size.
-    fn posts(
-        &self,
-        row: &Row,
-        connections: usize,
-        make: impl Fn(&Granted) -> Arc<Make>,
-    ) -> Result<Job> {
-        let granted = Granted::get(&self.client, &self.data)?;
-        let make = make(&granted);
-        let mut request = Vec::new();
-        make(&mut Rng::new(1), 0, &mut request);
-        let (_, body) = http::whole(self.client.addr, &request)?;
-        let bare = Server::bare(self.folder, row.name, body.len())?;
-        Ok(Job::Hyper(connections, make, bare))
-    }
-
-    fn find(&self, find: Find) -> Result<Job> {
-        let paths = finding::paths(&self.client, &self.graph, find)?;
-        let bare = Bare::build(self.folder, self.shape)?;
-        Ok(Job::Find(gets(&self.client.token, paths), find, bare))
-    }
-
-    /// One round of a row: ours and the ceiling's, the ceiling first.
-    fn step(&self, job: &Job) -> Result<(Figure, Figure)> {
-        let time = self.time();
-        let (ceiling, (connections, make)) = match job {
-            Job::Hyper(connections, make, bare) => (
-                measure::load(bare, *connections, time, make)?,
-                (*connections, make),
-            ),
-            Job::SqlitePage(make) => (self.scratch.nested_pages(time)?, (16, make)),
-            Job::Depth(first, deep) => (measure::load(&self.server, 1, time, first)?, (1, deep)),
-            Job::Find(make, find, bare) => (bare.run(*find, time)?, (16, make)),
-            Job::Create(make, grain) => (
-                commits::run(self.folder, time, self.shape, *grain)?,
-                (graph::WRITERS, make),
-            ),
-        };
-        Ok((
-            measure::load(&self.server, connections, time, make)?,
-            ceiling,
-        ))
     }
 
     /// Start-up and idle memory: the server alone, on the graph and on a fresh demo.
@@ -311,6 +196,33 @@ impl<'a> Bench<'a> {
         }
         Ok((lines, self.notes))
     }
+}
+
+/// Builds the graph in a new data folder; how it went.
+fn seed(args: &RunArgs, binary: &Path, data: &Path, env: &[(String, String)]) -> Result<String> {
+    println!("building {} tasks through the API", args.tasks);
+    let server = Server::workgraph(binary, data, env, true)?;
+    let seeding = graph::build(&graph::client(&server, data)?, data, args.tasks)?;
+    server.stop()?;
+    Ok(format!(
+        "The graph was built through the API at {:.0} durable creates a second over {} connections (p50 {:.0} us, p99 {:.0} us).",
+        seeding.rate(),
+        graph::WRITERS,
+        seeding.p50,
+        seeding.p99
+    ))
+}
+
+/// Copies the files of a folder.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
 }
 
 /// The memory of a server that only waits.

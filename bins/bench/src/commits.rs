@@ -1,4 +1,4 @@
-//! The bare group commit: durable inserts, 64 to a commit, nothing around them.
+//! The bare group commit: durable inserts, so many to a commit, nothing around them.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::sqlite::{self, INSERT_EDGE, INSERT_NODE, Shape, TASK_GIDS, WORKSPACE_
 
 const INSERT_EVENT: &str = "INSERT INTO event VALUES (NULL, ?1, ?2, ?3)";
 
-/// How many creates one commit carries.
-const GROUP: i64 = 64;
+/// How many creates one commit of the writer carries under load.
+pub(crate) const GROUP: i64 = 64;
 
 /// What one create writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,12 @@ pub(crate) enum Grain {
 }
 
 /// Creates into a new file for a time; the rate counts creates, not commits.
-pub(crate) fn run(folder: &Path, time: Duration, shape: Shape, grain: Grain) -> Result<Figure> {
+pub(crate) fn run(
+    folder: &Path,
+    time: Duration,
+    shape: Shape,
+    (grain, group): (Grain, i64),
+) -> Result<Figure> {
     let name = "bare-commit.sqlite";
     let mut connection = sqlite::open(&folder.join(name))?;
     let body = vec![b'x'; shape.body];
@@ -36,7 +41,7 @@ pub(crate) fn run(folder: &Path, time: Duration, shape: Shape, grain: Grain) -> 
             let mut node = change.prepare_cached(INSERT_NODE)?;
             let mut edge = change.prepare_cached(INSERT_EDGE)?;
             let mut event = change.prepare_cached(INSERT_EVENT)?;
-            for gid in next..next + GROUP {
+            for gid in next..next + group {
                 let name = "A task of the benchmark";
                 node.execute(params![gid, 1, WORKSPACE_GID, name, body])?;
                 if grain == Grain::Row {
@@ -49,7 +54,7 @@ pub(crate) fn run(folder: &Path, time: Duration, shape: Shape, grain: Grain) -> 
             }
         }
         change.commit()?;
-        next += GROUP;
+        next += group;
         Ok(0)
     })?;
     drop(connection);
@@ -57,7 +62,7 @@ pub(crate) fn run(folder: &Path, time: Duration, shape: Shape, grain: Grain) -> 
         // The side files go with the last connection; what is left goes with the scratch folder.
         let _ = fs::remove_file(folder.join(format!("{name}{end}")));
     }
-    Ok(commits.times(GROUP as f64))
+    Ok(commits.times(group as f64))
 }
 
 #[cfg(test)]
@@ -76,7 +81,7 @@ mod tests {
             body: 200,
         };
         for grain in [Grain::Row, Grain::Task] {
-            let figure = run(&folder, Duration::from_millis(5), shape, grain).unwrap();
+            let figure = run(&folder, Duration::from_millis(5), shape, (grain, GROUP)).unwrap();
             assert!(figure.rate > 0.0);
         }
         fs::remove_dir_all(&folder).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use crate::graph::{self, Graph};
+use crate::graph::{self, Graph, Traits};
 use crate::http::Client;
 use crate::loadgen::Rng;
 use crate::measure::Figure;
@@ -103,6 +103,11 @@ fn field(client: &Client, graph: &Graph, workspace: &str) -> Result<String> {
     Ok(field)
 }
 
+/// A day as a number.
+fn day((month, day): (usize, usize)) -> i64 {
+    (month * 100 + day) as i64
+}
+
 fn text(value: &Value, pointer: &str) -> Result<String> {
     let found = value.pointer(pointer).and_then(Value::as_str);
     Ok(found.ok_or_else(|| format!("no {pointer}"))?.to_owned())
@@ -134,9 +139,10 @@ impl Bare {
                  CREATE TABLE value (key REAL, gid INTEGER, PRIMARY KEY (key, gid)) WITHOUT ROWID;",
             )?;
             for n in 0..i64::try_from(shape.tasks)? {
-                let name = format!("Task {n} of the benchmark");
-                let who = n % i64::try_from(shape.users.max(1))?;
-                let due = (n % 12) * 100 + n % 28;
+                // The same tasks.
+                let index = n.unsigned_abs();
+                let traits = Traits::of(index, usize::try_from(shape.users)?);
+                let (name, who, due) = (graph::name(index), traits.user as i64, day(traits.due));
                 let mut insert =
                     change.prepare_cached("INSERT INTO found VALUES (?1, ?2, 0, ?3, ?1, ?4)")?;
                 insert.execute(params![n, who, due, name])?;
@@ -179,8 +185,8 @@ impl Bare {
                 Find::Text => statement.query([format!("\"{number}\"")])?,
                 Find::Typeahead => statement.query([format!("\"{}\" *", number / 10)])?,
                 Find::Assigned => {
-                    let month = n % 12 * 100;
-                    statement.query(params![n % users, month, month + 14])?
+                    let month = number % 12 + 1;
+                    statement.query(params![n % users, day((month, 1)), day((month, 15))])?
                 }
                 Find::Field => statement.query([n % VALUES as i64])?,
             };

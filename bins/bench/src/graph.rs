@@ -1,7 +1,7 @@
 //! The graph of the run: built through the API, as any client would.
 
+use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -19,18 +19,28 @@ pub(crate) const WRITERS: usize = 64;
 pub(crate) const NESTED: &str =
     "name,completed,due_on,assignee.name,assignee.email,followers.name,memberships.section.name";
 
+/// Where the gids of a graph that is kept are written.
+const KEPT: &str = "benchmark.json";
+
 /// What was built.
 pub(crate) struct Graph {
     /// The project with all the tasks.
     pub(crate) project: String,
     /// Its tasks.
     pub(crate) tasks: Arc<Vec<String>>,
+    /// Where projects are made.
+    home: Home,
     /// Creates tasks in a second project, so that the first keeps its size.
     pub(crate) create: Arc<Make>,
     /// How many users there are.
     pub(crate) users: usize,
-    /// How the building went.
-    pub(crate) seeding: Outcome,
+}
+
+/// The place of projects: a workspace on a paid plan, a team there, and the users.
+struct Home {
+    workspace: String,
+    team: String,
+    users: Vec<String>,
 }
 
 /// A client of a server that was started on this data folder.
@@ -42,116 +52,170 @@ pub(crate) fn client(server: &Server, data: &Path) -> Result<Client> {
     })
 }
 
-/// Builds a project with so many tasks.
-pub(crate) fn build(client: &Client, data: &Path, tasks: u64) -> Result<Graph> {
-    let bootstrap = bootstrap(data)?;
-    let workspace = list(&bootstrap, "workspaces")?
-        .iter()
-        .find(|workspace| workspace.get("plan") == Some(&json!("paid")))
-        .ok_or("bootstrap.json names no paid workspace")?;
-    let workspace = member(workspace, "gid")?;
-    let team = list(&bootstrap, "teams")?
-        .iter()
-        .find(|team| team.get("workspace") == Some(&json!(workspace)))
-        .ok_or("bootstrap.json names no team of the paid workspace")?;
-    let team = member(team, "gid")?;
-    let found = client.get(&format!(
-        "/api/1.0/users?workspace={workspace}&limit=100&opt_fields=gid"
-    ))?;
-    let users = list(&found, "data")?
-        .iter()
-        .map(|user| member(user, "gid").map(str::to_owned))
-        .collect::<Result<Vec<_>>>()?;
-    if users.is_empty() {
-        return Err("the paid workspace has no users".into());
-    }
+/// Whether there is a whole graph in this data folder.
+pub(crate) fn is_built(data: &Path) -> bool {
+    data.join(KEPT).exists()
+}
 
-    let (project, fill) = project(client, "Benchmark", workspace, team, &users)?;
-    let (_, create) = self::project(client, "Benchmark creates", workspace, team, &users)?;
+/// Builds a project with so many tasks, and writes down what there is; how it went.
+pub(crate) fn build(client: &Client, data: &Path, tasks: u64) -> Result<Outcome> {
+    let home = Home::of(client, data)?;
+    let (project, make) = home.project(client, "Benchmark")?;
+    let (outcome, gids) = fill(client, make, tasks)?;
+    let kept = json!({"project": project, "tasks": gids});
+    fs::write(data.join(KEPT), kept.to_string())?;
+    Ok(outcome)
+}
+
+/// Creates so many tasks; how it went, and their gids.
+pub(crate) fn fill(client: &Client, make: Arc<Make>, tasks: u64) -> Result<(Outcome, Vec<String>)> {
     let gids = Arc::new(Mutex::new(Vec::new()));
-    let bad = Arc::new(AtomicU64::new(0));
-    let seeding = loadgen::run(Load {
+    let outcome = loadgen::run(Load {
         addr: client.addr,
         connections: WRITERS,
         stop: Stop::Count(tasks),
-        make: fill,
+        pace: None,
+        make,
         seen: Some(Arc::new({
-            let (gids, bad) = (Arc::clone(&gids), Arc::clone(&bad));
-            move |body: &[u8]| match created(body) {
-                Some(gid) => gids
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(gid),
-                None => {
-                    bad.fetch_add(1, Ordering::Relaxed);
-                }
+            let gids = Arc::clone(&gids);
+            move |body: &[u8]| {
+                let mut gids = gids.lock().unwrap_or_else(PoisonError::into_inner);
+                gids.extend(created(body));
             }
         })),
     })?;
-    let tasks = std::mem::take(&mut *gids.lock().unwrap_or_else(PoisonError::into_inner));
-    if tasks.is_empty() || bad.load(Ordering::Relaxed) > 0 || seeding.failed() > 0 {
+    let gids = std::mem::take(&mut *gids.lock().unwrap_or_else(PoisonError::into_inner));
+    if gids.len() as u64 != tasks {
         return Err(format!(
-            "building the graph: {} tasks made, {} answers without a gid, errors {:?}, the first: {}",
-            tasks.len(),
-            bad.load(Ordering::Relaxed),
-            seeding.errors,
-            seeding.sample.as_deref().unwrap_or("none")
+            "creating {tasks} tasks: {} were made, errors {:?}, the first: {}",
+            gids.len(),
+            outcome.errors,
+            outcome.sample.as_deref().unwrap_or("none")
         )
         .into());
     }
-    Ok(Graph {
-        project,
-        tasks: Arc::new(tasks),
-        create,
-        users: users.len(),
-        seeding,
-    })
+    Ok((outcome, gids))
 }
 
-/// Makes a project with sections; its gid, and what creates tasks in it.
-fn project(
-    client: &Client,
-    name: &str,
-    workspace: &str,
-    team: &str,
-    users: &[String],
-) -> Result<(String, Arc<Make>)> {
-    let body = json!({"data": {"name": name, "workspace": workspace, "team": team}});
-    let gid = gid_of(&client.post("/api/1.0/projects", &body)?)?;
-    let mut sections = Vec::new();
-    for number in 1..=SECTIONS {
-        let body = json!({"data": {"name": format!("Section {number}")}});
-        let made = client.post(&format!("/api/1.0/projects/{gid}/sections"), &body)?;
-        sections.push(gid_of(&made)?);
+impl Home {
+    fn of(client: &Client, data: &Path) -> Result<Self> {
+        let bootstrap = bootstrap(data)?;
+        let workspace = list(&bootstrap, "workspaces")?
+            .iter()
+            .find(|workspace| workspace.get("plan") == Some(&json!("paid")))
+            .ok_or("bootstrap.json names no paid workspace")?;
+        let workspace = member(workspace, "gid")?.to_owned();
+        let team = list(&bootstrap, "teams")?
+            .iter()
+            .find(|team| team.get("workspace") == Some(&json!(workspace)))
+            .ok_or("bootstrap.json names no team of the paid workspace")?;
+        let team = member(team, "gid")?.to_owned();
+        let found = client.get(&format!(
+            "/api/1.0/users?workspace={workspace}&limit=100&opt_fields=gid"
+        ))?;
+        let users = list(&found, "data")?
+            .iter()
+            .map(|user| member(user, "gid").map(str::to_owned))
+            .collect::<Result<Vec<_>>>()?;
+        if users.is_empty() {
+            return Err("the paid workspace has no users".into());
+        }
+        Ok(Self {
+            workspace,
+            team,
+            users,
+        })
     }
-    let (token, users, project) = (client.token.clone(), users.to_vec(), gid.clone());
-    let make = move |rng: &mut Rng, index: u64, out: &mut Vec<u8>| {
-        let body = task(rng, index, &project, &sections, &users);
-        http::write_post(out, "/api/1.0/tasks", &token, &body);
-    };
-    Ok((gid, Arc::new(make)))
+
+    /// Makes a project with sections; its gid, and what creates tasks in it.
+    fn project(&self, client: &Client, name: &str) -> Result<(String, Arc<Make>)> {
+        let body = json!({"data": {"name": name, "workspace": self.workspace, "team": self.team}});
+        let gid = gid_of(&client.post("/api/1.0/projects", &body)?)?;
+        let mut sections = Vec::new();
+        for number in 1..=SECTIONS {
+            let body = json!({"data": {"name": format!("Section {number}")}});
+            let made = client.post(&format!("/api/1.0/projects/{gid}/sections"), &body)?;
+            sections.push(gid_of(&made)?);
+        }
+        let (token, users, project) = (client.token.clone(), self.users.clone(), gid.clone());
+        let make = move |_: &mut Rng, index: u64, out: &mut Vec<u8>| {
+            let body = task(index, &project, &sections, &users);
+            http::write_post(out, "/api/1.0/tasks", &token, &body);
+        };
+        Ok((gid, Arc::new(make)))
+    }
+}
+
+/// What a task is like, by its number: so that tables elsewhere can have the same.
+pub(crate) struct Traits {
+    /// The place of the assignee among the users; the two followers are the next.
+    pub(crate) user: usize,
+    /// The place of the section.
+    section: usize,
+    /// When it is due: month and day.
+    pub(crate) due: (usize, usize),
+}
+
+impl Traits {
+    /// Those of a task.
+    pub(crate) fn of(index: u64, users: usize) -> Self {
+        let mut rng = Rng::new(index + 1);
+        // The first numbers of neighbouring seeds are alike.
+        rng.below(1);
+        Self {
+            user: rng.below(users),
+            section: rng.below(SECTIONS),
+            due: (rng.below(12) + 1, rng.below(28) + 1),
+        }
+    }
+}
+
+/// The name of a task.
+pub(crate) fn name(index: u64) -> String {
+    format!("Task {index} of the benchmark")
 }
 
 /// The body of a create: a name, an assignee, two followers, a due date, a project and a section in it.
-fn task(rng: &mut Rng, index: u64, project: &str, sections: &[String], users: &[String]) -> String {
+fn task(index: u64, project: &str, sections: &[String], users: &[String]) -> String {
     fn pick(from: &[String], place: usize) -> &str {
         from.get(place % from.len().max(1))
             .map_or("", String::as_str)
     }
-    let user = rng.below(users.len());
+    let traits = Traits::of(index, users.len());
+    let (user, (month, day)) = (traits.user, traits.due);
     let (assignee, one, two) = (
         pick(users, user),
         pick(users, user + 1),
         pick(users, user + 2),
     );
-    let section = pick(sections, rng.below(sections.len()));
-    let (month, day) = (rng.below(12) + 1, rng.below(28) + 1);
+    let (name, section) = (name(index), pick(sections, traits.section));
     format!(
-        r#"{{"data":{{"name":"Task {index} of the benchmark","projects":["{project}"],"assignee":"{assignee}","followers":["{one}","{two}"],"due_on":"2027-{month:02}-{day:02}","memberships":[{{"project":"{project}","section":"{section}"}}]}}}}"#
+        r#"{{"data":{{"name":"{name}","projects":["{project}"],"assignee":"{assignee}","followers":["{one}","{two}"],"due_on":"2027-{month:02}-{day:02}","memberships":[{{"project":"{project}","section":"{section}"}}]}}}}"#
     )
 }
 
 impl Graph {
+    /// The graph that was built in this data folder.
+    pub(crate) fn open(client: &Client, data: &Path) -> Result<Self> {
+        let kept: Value = serde_json::from_slice(&fs::read(data.join(KEPT))?)?;
+        let tasks = list(&kept, "tasks")?.iter();
+        let tasks: Vec<String> = tasks.filter_map(|t| Some(t.as_str()?.to_owned())).collect();
+        let home = Home::of(client, data)?;
+        let (_, create) = home.project(client, "Benchmark creates")?;
+        Ok(Self {
+            project: member(&kept, "project")?.to_owned(),
+            tasks: Arc::new(tasks),
+            create,
+            users: home.users.len(),
+            home,
+        })
+    }
+
+    /// Makes another project; its gid, and what creates tasks in it.
+    pub(crate) fn project(&self, client: &Client, name: &str) -> Result<(String, Arc<Make>)> {
+        self.home.project(client, name)
+    }
+
     /// The size of a create's body.
     pub(crate) fn create_size(&self) -> Result<usize> {
         let mut request = Vec::new();
@@ -210,11 +274,12 @@ pub(crate) fn bootstrap(data: &Path) -> Result<Value> {
     Ok(serde_json::from_str(&text)?)
 }
 
-fn created(body: &[u8]) -> Option<String> {
+/// The gid of what an answer tells of.
+pub(crate) fn created(body: &[u8]) -> Option<String> {
     gid_of(&serde_json::from_slice(body).ok()?).ok()
 }
 
-fn gid_of(answer: &Value) -> Result<String> {
+pub(crate) fn gid_of(answer: &Value) -> Result<String> {
     let data = answer.get("data").ok_or("an answer without data")?;
     member(data, "gid").map(str::to_owned)
 }
@@ -242,7 +307,7 @@ mod tests {
     #[test]
     fn a_create_is_valid_json_with_distinct_people() {
         let people: Vec<String> = (1..=3).map(|n| n.to_string()).collect();
-        let body = task(&mut Rng::new(3), 9, "77", &["5".to_owned()], &people);
+        let body = task(9, "77", &["5".to_owned()], &people);
         let body: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(body["data"]["memberships"][0]["section"], "5");
         assert_eq!(body["data"]["name"], "Task 9 of the benchmark");

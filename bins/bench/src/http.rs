@@ -165,6 +165,15 @@ impl Client {
         Ok(serde_json::from_slice(&self.send("POST", path, &request)?)?)
     }
 
+    /// DELETE.
+    pub(crate) fn delete(&self, path: &str) -> Result<()> {
+        let request = format!(
+            "DELETE {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {}\r\n\r\n",
+            self.token
+        );
+        self.send("DELETE", path, request.as_bytes()).map(drop)
+    }
+
     fn send(&self, method: &str, path: &str, request: &[u8]) -> Result<Vec<u8>> {
         let (status, body) = exchange(self.addr, request)?;
         if (200..300).contains(&status) {

@@ -34,6 +34,8 @@ pub(crate) struct Load {
     pub(crate) connections: usize,
     /// When it ends.
     pub(crate) stop: Stop,
+    /// How many requests a second at most; none for as many as are answered.
+    pub(crate) pace: Option<u32>,
     /// Makes the requests.
     pub(crate) make: Arc<Make>,
     /// Sees the answers, if anyone wants to.
@@ -137,6 +139,17 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Waits until it is a request's turn.
+    async fn turn(&self, index: u64) {
+        if let Some(pace) = self.load.pace {
+            let after = Duration::from_secs_f64(index as f64 / f64::from(pace.max(1)));
+            let turn = tokio::time::Instant::from_std(self.began + after);
+            tokio::time::sleep_until(turn).await;
+        }
+    }
+}
+
 #[derive(Default)]
 struct Tally {
     requests: u64,
@@ -183,6 +196,7 @@ async fn connection(shared: Arc<Shared>, number: usize) -> Tally {
             }
         };
         while let Some(index) = shared.take(at) {
+            shared.turn(index).await;
             out.clear();
             (load.make)(&mut rng, index, &mut out);
             let sent = clock::now();

@@ -9,9 +9,12 @@ mod bench;
 mod child;
 mod clock;
 mod commits;
+mod copying;
 mod finding;
 mod graph;
+mod hooks;
 mod http;
+mod jobs;
 mod loadgen;
 mod measure;
 mod oauth;
@@ -55,6 +58,10 @@ pub(crate) struct RunArgs {
     /// How many tasks the graph has.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) tasks: u64,
+    /// A data folder with the graph, which is built there if it is new; the run works on a copy. Without it the
+    /// graph is built in the scratch folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) graph: Option<PathBuf>,
     /// How many rounds; the table shows medians.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) rounds: u32,

@@ -83,6 +83,7 @@ pub(crate) fn load(
             addr: server.addr,
             connections,
             stop: Stop::After(time),
+            pace: None,
             make: Arc::clone(make),
             seen: None,
         })

@@ -11,6 +11,8 @@ pub(crate) enum Basis {
     Cpu,
     /// Time for each, ours over the ceiling's.
     Time,
+    /// Both are shown, and not compared.
+    Beside,
 }
 
 /// The bound of a ratio.
@@ -113,6 +115,20 @@ pub(crate) const ROWS: &[Row] = &[
         Bound::AtMost(1.1, 1.02),
     ),
     row(
+        "batch-singles",
+        "POST /batch of 10 reads, 1 connection",
+        "10 single reads, the same connection",
+        Basis::Rate,
+        Bound::None,
+    ),
+    row(
+        "batch",
+        "the same batches",
+        "bare hyper",
+        Basis::Rate,
+        Bound::None,
+    ),
+    row(
         "refresh",
         "POST /-/oauth_token, a refresh, durable, 64 connections",
         "bare hyper",
@@ -168,6 +184,34 @@ pub(crate) const ROWS: &[Row] = &[
         Basis::Rate,
         Bound::None,
     ),
+    row(
+        "copy-project",
+        "copy of a project of 10,000 tasks, durable, tasks",
+        "bare group commit by 100 of the same rows",
+        Basis::Rate,
+        Bound::None,
+    ),
+    row(
+        "delivery",
+        "lag of a webhook behind acknowledged creates, 1,000 events/s, to a receiver here",
+        "bare hyper, 1 connection",
+        Basis::Beside,
+        Bound::None,
+    ),
+    row(
+        "create-hook",
+        "POST /tasks with a webhook on the project, 64 connections",
+        "the same with none",
+        Basis::Rate,
+        Bound::AtLeast(0.8, 0.95),
+    ),
+    row(
+        "create-hooks",
+        "POST /tasks with 1,000 webhooks on the project, 64 connections",
+        "the same with none",
+        Basis::Rate,
+        Bound::None,
+    ),
 ];
 
 impl Row {
@@ -176,6 +220,7 @@ impl Row {
             Basis::Rate => (ours.rate, ceiling.rate),
             Basis::Cpu => (ours.cpu?, ceiling.cpu?),
             Basis::Time => (ceiling.rate, ours.rate),
+            Basis::Beside => return None,
         };
         (under > 0.0).then(|| over / under)
     }
@@ -225,6 +270,7 @@ impl Measured {
         }
         match self.ratio() {
             Some(ratio) => judge(ratio, self.row.bound).to_owned(),
+            None if self.row.basis == Basis::Beside => "-".to_owned(),
             None => "no ratio".to_owned(),
         }
     }

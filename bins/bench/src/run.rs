@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bench::{self, Bench};
+use crate::bench::Bench;
 use crate::child::Server;
-use crate::commits::{self, Grain};
+use crate::commits::{self, GROUP, Grain};
 use crate::measure::{self, Figure};
 use crate::report::{self, Line};
 use crate::sqlite::{Scratch, Shape};
-use crate::{Result, RunArgs, procfs};
+use crate::{Result, RunArgs, jobs, procfs};
 
 /// Does all of it.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
@@ -94,7 +94,7 @@ fn ceilings(args: &RunArgs, folder: &Path) -> Result<Vec<Line>> {
     };
     let scratch = Scratch::build(folder, shape)?;
     let time = Duration::from_secs_f64(args.seconds);
-    let make = bench::gets("none", Arc::new(vec!["/api/1.0/tasks/1".to_owned()]));
+    let make = jobs::gets("none", Arc::new(vec!["/api/1.0/tasks/1".to_owned()]));
     let (small, page) = (
         Server::bare(folder, "small", 1200)?,
         Server::bare(folder, "page", 40_000)?,
@@ -104,7 +104,8 @@ fn ceilings(args: &RunArgs, folder: &Path) -> Result<Vec<Line>> {
         let make = &make;
         Box::new(move || measure::load(server, connections, time, make))
     };
-    let commit = |grain| -> Step<'_> { Box::new(move || commits::run(folder, time, shape, grain)) };
+    let commit =
+        |grain| -> Step<'_> { Box::new(move || commits::run(folder, time, shape, (grain, GROUP))) };
     let steps: [(&str, Step<'_>); 7] = [
         ("bare hyper, 1.2 kB, 16 connections", load(&small, 16)),
         ("bare hyper, 1.2 kB, 1 connection", load(&small, 1)),

@@ -1,0 +1,208 @@
+//! How each row is measured: ours and its ceiling, round by round.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::Result;
+use crate::bench::Bench;
+use crate::child::Server;
+use crate::commits::{self, GROUP, Grain};
+use crate::copying::{Original, STEP};
+use crate::finding::{self, Bare, Find};
+use crate::graph::{self, NESTED};
+use crate::hooks::Receiver;
+use crate::http;
+use crate::loadgen::{Make, Rng};
+use crate::measure::{self, Figure};
+use crate::oauth::Granted;
+use crate::rows::Row;
+
+/// The depth of the deep page.
+const DEPTH: usize = 50_000;
+/// How many reads a batch has.
+const BATCH: usize = 10;
+/// Creates a second of which each is one event for a webhook.
+const PACE: u32 = 1_000;
+
+/// Makes GETs of random ones of these paths.
+pub(crate) fn gets(token: &str, paths: Arc<Vec<String>>) -> Arc<Make> {
+    let token = token.to_owned();
+    Arc::new(move |rng: &mut Rng, _, out: &mut Vec<u8>| {
+        let path = paths
+            .get(rng.below(paths.len()))
+            .map_or("/", String::as_str);
+        http::write_get(out, path, &token);
+    })
+}
+
+/// How a row is measured.
+pub(crate) enum Job {
+    /// Beside bare hyper.
+    Hyper(usize, Arc<Make>, Server),
+    /// The nested page beside that of bare SQLite.
+    SqlitePage(Arc<Make>),
+    /// Over one connection, beside other requests to the same server: so many of them for each.
+    Other(Arc<Make>, Arc<Make>, usize),
+    /// Creates beside a group commit.
+    Create(Arc<Make>, Grain),
+    /// A search beside its bare query.
+    Find(Arc<Make>, Find, Bare),
+    /// A copy of a project beside a group commit.
+    Copy(Original),
+    /// Creates with so many webhooks beside creates with none.
+    Hooked(Receiver, String, Arc<Make>, usize),
+    /// How late a webhook tells, beside bare hyper.
+    Lag(Receiver, String, Arc<Make>, Server),
+}
+
+impl Bench<'_> {
+    /// What a row takes; makes it, if it is not there yet.
+    pub(crate) fn job(&mut self, row: &Row) -> Result<Job> {
+        let tasks = |limit: usize| -> Vec<String> {
+            let gids = self.graph.tasks.iter().take(limit);
+            gids.map(|gid| format!("/api/1.0/tasks/{gid}")).collect()
+        };
+        let page = |fields, offset| vec![self.graph.page(fields, offset)];
+        let token = self.client.token.clone();
+        let get = |paths: Vec<String>| gets(&token, Arc::new(paths));
+        let create = || Arc::clone(&self.graph.create);
+        let (connections, paths) = match row.name {
+            "task-random" => (16, tasks(usize::MAX)),
+            "task-one-connection" => (1, tasks(usize::MAX)),
+            "task-hot" => (16, tasks(1)),
+            "users-me" => (16, vec!["/api/1.0/users/me".to_owned()]),
+            "page-compact" => (16, page(None, None)),
+            "page-nested" => return Ok(Job::SqlitePage(get(page(Some(NESTED), None)))),
+            "introspection" => {
+                let granted = Granted::get(&self.client, &self.data)?;
+                return self.posts(row, 16, granted.introspections());
+            }
+            "refresh" => {
+                let granted = Granted::get(&self.client, &self.data)?;
+                return self.posts(row, graph::WRITERS, granted.refreshes());
+            }
+            "refresh-one-row" => {
+                let granted = Granted::get(&self.client, &self.data)?;
+                return Ok(Job::Create(granted.refreshes(), Grain::Row));
+            }
+            "batch" => return self.posts(row, 1, batches(&token, Arc::clone(&self.graph.tasks))),
+            "batch-singles" => {
+                let batches = batches(&token, Arc::clone(&self.graph.tasks));
+                return Ok(Job::Other(batches, get(tasks(usize::MAX)), BATCH));
+            }
+            "search-text" => return self.find(Find::Text),
+            "search-assigned" => return self.find(Find::Assigned),
+            "search-field" => return self.find(Find::Field),
+            "typeahead" => return self.find(Find::Typeahead),
+            "create-one-row" => return Ok(Job::Create(create(), Grain::Row)),
+            "create" => return Ok(Job::Create(create(), Grain::Task)),
+            "create-hook" => return self.hooked(1),
+            "create-hooks" => return self.hooked(1_000),
+            "copy-project" => {
+                return Ok(Job::Copy(Original::make(&self.client, &self.graph)?));
+            }
+            "delivery" => {
+                let (project, make) = self.graph.project(&self.client, "Benchmark events")?;
+                let bare = Server::bare(self.folder, row.name, 2)?;
+                return Ok(Job::Lag(Receiver::start()?, project, make, bare));
+            }
+            "page-depth" => {
+                let (offset, depth) = self.graph.walk(&self.client, DEPTH)?;
+                let first = get(page(Some("name"), None));
+                let deep = get(page(Some("name"), Some(&offset)));
+                self.notes
+                    .push(format!("The deep page begins behind {depth} tasks."));
+                return Ok(Job::Other(deep, first, 1));
+            }
+            other => return Err(format!("no measurement is named {other}").into()),
+        };
+        let size = self
+            .client
+            .get_bytes(paths.first().ok_or("no paths")?)?
+            .len();
+        let bare = Server::bare(self.folder, row.name, size)?;
+        Ok(Job::Hyper(connections, get(paths), bare))
+    }
+
+    /// Posts, beside bare hyper with replies of their size.
+    fn posts(&self, row: &Row, connections: usize, make: Arc<Make>) -> Result<Job> {
+        let mut request = Vec::new();
+        make(&mut Rng::new(1), 0, &mut request);
+        let (_, body) = http::whole(self.client.addr, &request)?;
+        let bare = Server::bare(self.folder, row.name, body.len())?;
+        Ok(Job::Hyper(connections, make, bare))
+    }
+
+    fn find(&self, find: Find) -> Result<Job> {
+        let paths = finding::paths(&self.client, &self.graph, find)?;
+        let bare = Bare::build(self.folder, self.shape)?;
+        Ok(Job::Find(gets(&self.client.token, paths), find, bare))
+    }
+
+    fn hooked(&self, hooks: usize) -> Result<Job> {
+        let name = format!("Benchmark with {hooks} webhooks");
+        let (project, make) = self.graph.project(&self.client, &name)?;
+        Ok(Job::Hooked(Receiver::start()?, project, make, hooks))
+    }
+
+    /// One round of a row: ours and the ceiling's, the ceiling first.
+    pub(crate) fn step(&self, job: &Job) -> Result<(Figure, Figure)> {
+        let time = self.time();
+        let load = |server: &Server, connections, make: &Arc<Make>| {
+            measure::load(server, connections, time, make)
+        };
+        let commits = |grain| commits::run(self.folder, time, self.shape, grain);
+        let ours = &self.server;
+        // The ceiling is measured first.
+        let (ceiling, ours) = match job {
+            Job::Hyper(connections, make, bare) => (
+                load(bare, *connections, make)?,
+                load(ours, *connections, make)?,
+            ),
+            Job::SqlitePage(make) => (self.scratch.nested_pages(time)?, load(ours, 16, make)?),
+            Job::Other(make, other, count) => (
+                load(ours, 1, other)?.times(1.0 / *count as f64),
+                load(ours, 1, make)?,
+            ),
+            Job::Find(make, find, bare) => (bare.run(*find, time)?, load(ours, 16, make)?),
+            Job::Create(make, grain) => {
+                (commits((*grain, GROUP))?, load(ours, graph::WRITERS, make)?)
+            }
+            Job::Copy(original) => (
+                commits((Grain::Task, STEP))?,
+                original.copy(ours, &self.client)?,
+            ),
+            Job::Hooked(receiver, project, make, hooks) => {
+                let without = load(ours, graph::WRITERS, make)?;
+                let made = receiver.watch(&self.client, project, *hooks, &json!([]))?;
+                let with = load(ours, graph::WRITERS, make)?;
+                // What waits for them is not to be told while the next row is measured.
+                for hook in made {
+                    self.client.delete(&format!("/api/1.0/webhooks/{hook}"))?;
+                }
+                (without, with)
+            }
+            Job::Lag(receiver, project, make, bare) => (
+                load(bare, 1, make)?,
+                receiver.lag(ours, &self.client, (project, make), PACE, time)?,
+            ),
+        };
+        Ok((ours, ceiling))
+    }
+}
+
+/// Makes batches of reads of random tasks.
+fn batches(token: &str, tasks: Arc<Vec<String>>) -> Arc<Make> {
+    let token = token.to_owned();
+    Arc::new(move |rng: &mut Rng, _, out: &mut Vec<u8>| {
+        let action = |_| {
+            let task = tasks.get(rng.below(tasks.len()));
+            let path = format!("/tasks/{}", task.map_or("", String::as_str));
+            json!({"method": "get", "relative_path": path})
+        };
+        let actions: Vec<Value> = (0..BATCH).map(action).collect();
+        let body = json!({"data": {"actions": actions}}).to_string();
+        http::write_post(out, "/api/1.0/batch", &token, &body);
+    })
+}
