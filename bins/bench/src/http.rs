@@ -1,6 +1,6 @@
 //! The little HTTP/1.1 a closed-loop client needs: a response head, and a blocking client for the set-up.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -123,7 +123,10 @@ fn answer(addr: SocketAddr, request: &[u8]) -> Result<(Head, Vec<u8>)> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; 64 * 1024];
     loop {
-        let count = stream.read(&mut chunk)?;
+        let count = match stream.read(&mut chunk) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            count => count?,
+        };
         bytes.extend_from_slice(chunk.get(..count).unwrap_or_default());
         if let Some(head) = parse_head(&bytes)?
             && bytes.len() >= head.total()
