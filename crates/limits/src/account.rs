@@ -2,7 +2,10 @@
 
 use crate::concurrency::{Flights, Others};
 use crate::cost::Balance;
-use crate::settings::{Batch, Bits, Class, Figures, Key, Limit, Rate, Refusal};
+use crate::refusal::{Limit, Refusal};
+use crate::request::{Batch, Class, Rate};
+use crate::settings::Key;
+use crate::shared::{Bits, Figures};
 use crate::state::State;
 use crate::window::{Attempt, Log};
 

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::ledger::Shard;
 use crate::limiter::millis;
-use crate::settings::{Batch, Class};
+use crate::request::{Batch, Class};
 use crate::sync::lock;
 
 /// The requests of a key in flight: how many of each class, and the latest deadline of each, in milliseconds.

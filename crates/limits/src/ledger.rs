@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::account::Account;
-use crate::settings::{Bits, Each, Key, Limit};
+use crate::refusal::Limit;
+use crate::settings::{Each, Key};
+use crate::shared::Bits;
 use crate::sync::{Mutex, SHARDS, lock};
 
 /// A shard sweeps itself when it would grow beyond twice what the last sweep left, and not below this.

@@ -6,11 +6,14 @@ pub mod cost;
 #[cfg(any(test, feature = "laws"))]
 pub mod laws;
 pub mod limiter;
+pub mod refusal;
+pub mod request;
 pub mod settings;
 pub mod window;
 
 mod account;
 mod ledger;
+mod shared;
 mod stamps;
 mod state;
 #[expect(
@@ -22,7 +25,7 @@ mod sync;
 pub use concurrency::Permit;
 pub use cost::Work;
 pub use limiter::Limiter;
-pub use settings::{
-    Batch, Class, Counts, Custom, Each, Key, Limit, Quota, Rate, Refusal, Request, Settings,
-};
+pub use refusal::{Counts, Limit, Refusal};
+pub use request::{Batch, Class, Rate, Request};
+pub use settings::{Custom, Each, Key, Quota, Settings};
 pub use state::{CostState, RateState, Recent, SlotState, State};

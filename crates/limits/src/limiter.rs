@@ -6,7 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::account::Account;
 use crate::concurrency::Permit;
 use crate::ledger::Ledger;
-use crate::settings::{Batch, Counts, Custom, Key, Limit, Refusal, Request, Settings, Shared};
+use crate::refusal::{Counts, Limit, Refusal};
+use crate::request::{Batch, Request};
+use crate::settings::{Custom, Key, Settings};
+use crate::shared::Shared;
 use crate::state::State;
 use crate::sync::lock;
 

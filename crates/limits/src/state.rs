@@ -2,7 +2,9 @@
 
 use crate::concurrency::Flights;
 use crate::cost::{Balance, CREDIT};
-use crate::settings::{Class, Figures, Limit};
+use crate::refusal::Limit;
+use crate::request::Class;
+use crate::shared::Figures;
 use crate::window::{Log, RECENT, Terms};
 
 /// The state of every limiter for one key. Times are milliseconds from the instant it was asked for.

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use super::{Make, Subject, Ticket};
-use crate::settings::{Class, Key, Rate};
+use crate::request::{Class, Rate};
+use crate::settings::Key;
 use crate::{Refusal, Request, Settings};
 
 /// How many events a counterexample shows.

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::{Desk, Make, Real, Reference, Ticket, Twin};
-use crate::settings::{Class, Each, Quota, Rate};
+use crate::request::{Class, Rate};
+use crate::settings::{Each, Quota};
 use crate::{Request, Settings};
 use std::time::Duration;
 

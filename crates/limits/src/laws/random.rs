@@ -1,6 +1,8 @@
 //! Reproducible randomness for made-up traffic (splitmix64).
 
-use crate::settings::{Class, Each, Limit, Quota, Rate, Request, Settings};
+use crate::refusal::Limit;
+use crate::request::{Class, Rate, Request};
+use crate::settings::{Each, Quota, Settings};
 use crate::window::WINDOW_MS;
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::desk::{Desk, plain};
 use super::{Make, Random};
-use crate::settings::Rate;
+use crate::request::Rate;
 use crate::window::WINDOW_MS;
 use crate::{Refusal, Request, Settings};
 

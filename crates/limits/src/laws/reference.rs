@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Subject, Ticket, deadline_ms, slots};
-use crate::settings::{Class, Key, Limit, Rate};
+use crate::refusal::Limit;
+use crate::request::{Class, Rate};
+use crate::settings::Key;
 use crate::window::{MAX_WEIGHT, Terms, WINDOW_MS};
 use crate::{Refusal, Request, Settings};
 

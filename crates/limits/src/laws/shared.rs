@@ -6,7 +6,8 @@ use super::desk::{Desk, key, plain};
 use super::pair::{Pair, cost as some_cost, pick};
 use super::side::extremes;
 use super::{Make, Random, Reference, Ticket, deadline_ms, slots};
-use crate::settings::{Class, Limit};
+use crate::refusal::Limit;
+use crate::request::Class;
 use crate::{Request, Settings};
 
 type Round = Result<u64, String>;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::desk::{Desk, plain};
 use super::pair::{Pair, cost, pick};
 use super::{Make, Random, Reference};
-use crate::settings::{Class, Each, Quota, Rate};
+use crate::request::{Class, Rate};
+use crate::settings::{Each, Quota};
 use crate::window::{MAX_WEIGHT, WINDOW_MS};
 use crate::{Request, Settings};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::desk::key;
 use super::{Reference, Subject, Ticket};
-use crate::settings::{Class, Rate};
+use crate::request::{Class, Rate};
 use crate::{Refusal, Request, Settings};
 
 /// A limiter that breaks the law it is named after. It shows that the law can fail.
