@@ -238,21 +238,38 @@ impl Query {
     /// # Errors
     /// When the store fails.
     pub fn matches(&self, card: &Card, around: &mut dyn Around) -> Result<bool, StoreError> {
-        if card.ty != self.ty {
+        self.matches_else(card, &[], around)
+    }
+
+    /// The same of a node for which some conditions, by their places, are known to hold.
+    fn matches_else(
+        &self,
+        card: &Card,
+        known: &[usize],
+        around: &mut dyn Around,
+    ) -> Result<bool, StoreError> {
+        // What the card tells first, then what must be looked up.
+        if !self.may_match(card) {
             return Ok(false);
         }
-        // What the card tells first, then what must be looked up.
-        for clause in &self.clauses {
-            if clause.on_card(card) == Some(false) {
-                return Ok(false);
-            }
-        }
-        for clause in self.clauses.iter().filter(|c| c.on_card(card).is_none()) {
-            if !clause.looked_up(card, around)? {
+        for (at, clause) in self.clauses.iter().enumerate() {
+            if clause.on_card(card).is_none()
+                && !known.contains(&at)
+                && !clause.looked_up(card, around)?
+            {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Whether the card does not speak against it.
+    fn may_match(&self, card: &Card) -> bool {
+        card.ty == self.ty
+            && self
+                .clauses
+                .iter()
+                .all(|clause| clause.on_card(card) != Some(false))
     }
 
     /// The place of a node in the order, without its gid.

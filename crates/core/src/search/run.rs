@@ -8,9 +8,9 @@ mod gather;
 mod sources;
 mod walk;
 
-use self::gather::GATHERED_MAX;
+use self::gather::{GATHERED_MAX, Gathered};
 use self::sources::sources;
-use super::{Around, Card, Clause, Column, Effort, Query, Search};
+use super::{Around, Card, Clause, Column, Effort, Query, Search, Words};
 use crate::access::{Facts, Level};
 use crate::gid::Gid;
 use crate::graph::{Edge, Rows, StoreError};
@@ -31,29 +31,26 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), StoreE
     };
     let place = loader.found(search.place);
     let place = place.filter(|gid| loader.view.level(*gid) > Level::None);
-    for query in place
-        .is_some()
-        .then_some(&search.queries)
-        .into_iter()
-        .flatten()
-    {
-        let (Some(place), Some(query)) = (place, query.renamed(&|at| loader.found(*at))) else {
-            continue;
-        };
-        let mut finder = Finder {
-            loader,
-            place,
-            effort: search.effort,
-            contacts: None,
-        };
+    if let Some(place) = place {
         let mut room = Room {
             rows: &mut rows,
             limit: search.limit,
             cap: search.cap,
             steps: usize::MAX,
         };
-        // A search that is over gives no more rows; there is nothing else to break with.
-        let _over = finder.find(&query, &mut room)?;
+        let mut finder = Finder {
+            loader,
+            place,
+            effort: search.effort,
+            contacts: None,
+            words: None,
+        };
+        for query in &search.queries {
+            if let Some(query) = query.renamed(&|at| finder.loader.found(*at)) {
+                // A search that is over gives no more rows; there is nothing else to break with.
+                let _over = finder.find(&query, &mut room)?;
+            }
+        }
     }
     loader.view.rows = rows;
     Ok(())
@@ -97,6 +94,8 @@ struct Finder<'f, 'l> {
     place: Gid,
     effort: Effort,
     contacts: Option<FxHashMap<Gid, i64>>,
+    /// What has some words, of a type, as it was gathered last: the next query is often about them.
+    words: Option<(Type, Words, Vec<Gid>)>,
 }
 
 impl Finder<'_, '_> {
@@ -111,8 +110,8 @@ impl Finder<'_, '_> {
         }
         let sources = sources(query);
         let few = self.effort.gather;
-        if let Some(gids) = self.gather(query, &sources, 0, few)? {
-            return self.sorted(query, gids, room);
+        if let Some(gathered) = self.gather(query, &sources, 0, few)? {
+            return self.sorted(query, gathered, room);
         }
         let seen = room.rows.seen;
         if !sources.is_empty() {
@@ -126,16 +125,16 @@ impl Finder<'_, '_> {
         room.rows.seen = seen;
         room.steps = usize::MAX;
         match self.gather(query, &sources, few, GATHERED_MAX)? {
-            Some(gids) => self.sorted(query, gids, room),
+            Some(gathered) => self.sorted(query, gathered, room),
             None => self.walk(query, room),
         }
     }
 
     /// Goes through gathered candidates in the order of the query.
-    fn sorted(&mut self, query: &Query, gids: Vec<Gid>, room: &mut Room<'_>) -> Flow {
+    fn sorted(&mut self, query: &Query, gathered: Gathered, room: &mut Room<'_>) -> Flow {
         let home = self.home(query.ty);
-        let mut cards = Vec::with_capacity(gids.len());
-        for gid in gids {
+        let mut cards = Vec::with_capacity(gathered.gids.len());
+        for gid in gathered.gids {
             if let Some(card) = self.loader.snap.card(home, query.ty, gid)?
                 && query.may_match(&card)
             {
@@ -144,7 +143,7 @@ impl Finder<'_, '_> {
         }
         cards.sort_unstable_by(|a, b| query.compare((a.0, a.1.gid), (b.0, b.1.gid)));
         for (_, card) in cards {
-            if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
+            if let over @ ControlFlow::Break(_) = self.admit(query, &card, &gathered.known, room)? {
                 return Ok(over);
             }
         }
@@ -152,7 +151,8 @@ impl Finder<'_, '_> {
     }
 
     /// Takes a candidate into the rows if it matches and the viewer may see it.
-    fn admit(&mut self, query: &Query, card: &Card, room: &mut Room<'_>) -> Flow {
+    /// Some of the query's conditions, by their places, are known to hold for it.
+    fn admit(&mut self, query: &Query, card: &Card, known: &[usize], room: &mut Room<'_>) -> Flow {
         if room.is_full() {
             return Ok(ControlFlow::Break(End::Full));
         }
@@ -160,7 +160,7 @@ impl Finder<'_, '_> {
             return Ok(ControlFlow::Continue(()));
         }
         room.rows.seen = room.rows.seen.saturating_add(1);
-        if query.matches(card, self)? && self.loader.level(card.gid)? > Level::None {
+        if query.matches_else(card, known, self)? && self.loader.level(card.gid)? > Level::None {
             room.rows.gids.push(card.gid);
             self.loader.full(card.gid)?;
         } else {
@@ -175,15 +175,6 @@ impl Finder<'_, '_> {
 }
 
 impl Query {
-    /// Whether the card does not speak against it.
-    fn may_match(&self, card: &Card) -> bool {
-        card.ty == self.ty
-            && self
-                .clauses
-                .iter()
-                .all(|clause| clause.on_card(card) != Some(false))
-    }
-
     /// Bounds that leave everything.
     const UNBOUND: (i64, i64) = (i64::MIN, i64::MAX);
 

@@ -19,7 +19,23 @@ pub(super) const GATHERED_MAX: usize = 1 << 22;
 /// How many keys of values are tested for each that may be found.
 const TESTED: usize = 16;
 
-/// Candidates as they are gathered.
+/// Candidates, and the places of the conditions that are known to hold for all of them.
+pub(super) struct Gathered {
+    pub(super) gids: Vec<Gid>,
+    pub(super) known: Vec<usize>,
+}
+
+impl Gathered {
+    /// Candidates of which nothing is known.
+    pub(super) const fn of(gids: Vec<Gid>) -> Self {
+        Self {
+            gids,
+            known: Vec::new(),
+        }
+    }
+}
+
+/// Candidates as they are read.
 struct Basket {
     gids: Vec<Gid>,
     most: usize,
@@ -41,26 +57,29 @@ impl Finder<'_, '_> {
     pub(super) fn gather(
         &mut self,
         query: &Query,
-        sources: &[Source<'_>],
+        sources: &[(usize, Source<'_>)],
         least: usize,
         most: usize,
-    ) -> Result<Option<Vec<Gid>>, StoreError> {
+    ) -> Result<Option<Gathered>, StoreError> {
         let further = |size: &usize| (*size < most).then(|| size.saturating_mul(GROWTH).min(most));
         for size in std::iter::successors(Some(least.max(FIRST).min(most)), further) {
-            for (at, source) in sources.iter().enumerate() {
-                let Some(mut gids) = self.fill(query, *source, size)? else {
+            for (at, (clause, source)) in sources.iter().enumerate() {
+                let Some(gids) = self.fill(query, *source, size)? else {
                     continue;
                 };
-                for (_, other) in sources.iter().enumerate().filter(|(n, _)| *n != at) {
-                    if gids.len() < self.effort.narrow {
+                let mut gathered = Gathered::of(gids);
+                gathered.known.extend(source.is_exact().then_some(*clause));
+                for (_, (clause, other)) in sources.iter().enumerate().filter(|(n, _)| *n != at) {
+                    if gathered.gids.len() < self.effort.narrow {
                         break;
                     }
-                    let wider = gids.len().saturating_mul(WIDER);
+                    let wider = gathered.gids.len().saturating_mul(WIDER);
                     if let Some(others) = self.fill(query, *other, wider)? {
-                        keep_common(&mut gids, &others);
+                        keep_common(&mut gathered.gids, &others);
+                        gathered.known.extend(other.is_exact().then_some(*clause));
                     }
                 }
-                return Ok(Some(gids));
+                return Ok(Some(gathered));
             }
         }
         Ok(None)
@@ -73,6 +92,11 @@ impl Finder<'_, '_> {
         source: Source<'_>,
         most: usize,
     ) -> Result<Option<Vec<Gid>>, StoreError> {
+        if let (Source::Words(words), Some((ty, last, gids))) = (source, &self.words)
+            && (*ty, last) == (query.ty, words)
+        {
+            return Ok((gids.len() <= most).then(|| gids.clone()));
+        }
         let mut basket = Basket {
             gids: Vec::new(),
             most,
@@ -82,6 +106,9 @@ impl Finder<'_, '_> {
         }
         basket.gids.sort_unstable();
         basket.gids.dedup();
+        if let Source::Words(words) = source {
+            self.words = Some((query.ty, words.clone(), basket.gids.clone()));
+        }
         Ok(Some(basket.gids))
     }
 

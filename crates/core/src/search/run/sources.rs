@@ -12,8 +12,9 @@ pub(super) enum Source<'q> {
     Value(Gid, &'q Test),
 }
 
-/// The sources of a query: each has every node that it holds for.
-pub(super) fn sources(query: &Query) -> Vec<Source<'_>> {
+/// The sources of a query, with the places of their conditions: each has every node that its condition
+/// holds for.
+pub(super) fn sources(query: &Query) -> Vec<(usize, Source<'_>)> {
     let by_who = |of: &[(By, Gid)]| of.iter().any(|(by, _)| *by == By::Who);
     // What someone has is listed by when it is due.
     let with_due = query.clauses.iter().any(|clause| match clause {
@@ -21,9 +22,17 @@ pub(super) fn sources(query: &Query) -> Vec<Source<'_>> {
         Clause::All(of) => by_who(of),
         _ => false,
     });
-    let all = query.clauses.iter().flat_map(of_clause);
-    all.filter(|source| !(with_due && matches!(source, Source::Column(Column::Due, ..))))
+    let clauses = query.clauses.iter().enumerate();
+    let all = clauses.flat_map(|(at, clause)| of_clause(clause).into_iter().map(move |s| (at, s)));
+    all.filter(|(_, source)| !(with_due && matches!(source, Source::Column(Column::Due, ..))))
         .collect()
+}
+
+impl Source<'_> {
+    /// Whether it has nothing else, so that its condition is known to hold for what it gives.
+    pub(super) const fn is_exact(&self) -> bool {
+        matches!(self, Self::Words(_) | Self::Value(..))
+    }
 }
 
 fn of_clause(clause: &Clause) -> Vec<Source<'_>> {

@@ -1,4 +1,5 @@
 //! Going through cards in the order of a query, until there are enough matches.
+use super::gather::Gathered;
 use super::{End, Finder, Flow, Room};
 use crate::gid::Gid;
 use crate::graph::StoreError;
@@ -88,7 +89,7 @@ impl Finder<'_, '_> {
                     _ => false,
                 };
                 if !elsewhere
-                    && let over @ ControlFlow::Break(_) = self.admit(query, &card, room)?
+                    && let over @ ControlFlow::Break(_) = self.admit(query, &card, &[], room)?
                 {
                     return Ok(over);
                 }
@@ -132,7 +133,7 @@ impl Finder<'_, '_> {
                 if !query.may_match(&card) || (query.rank(&card, self)? == Some(1)) != named {
                     continue;
                 }
-                if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
+                if let over @ ControlFlow::Break(_) = self.admit(query, &card, &[], room)? {
                     return Ok(over);
                 }
             }
@@ -149,7 +150,7 @@ impl Finder<'_, '_> {
         let known_first = !query.ascending;
         for part in [known_first, !known_first] {
             let over = if part {
-                self.sorted(query, known.clone(), room)?
+                self.sorted(query, Gathered::of(known.clone()), room)?
             } else {
                 self.walk_cards(query, Part::Strangers, room)?
             };
