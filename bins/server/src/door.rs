@@ -99,6 +99,12 @@ impl Line {
         // Set once, right after the task was started.
         let _ = self.task.set(task);
     }
+    /// Ends the connection, whatever it is doing.
+    pub(crate) fn end(&self) {
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
+    }
     fn is_over(&self, now: u32, header: u32, idle: u32) -> bool {
         let head = self.head.load(Relaxed);
         let slow = head > 0 && now.saturating_sub(head) > header && !self.framed.load(Relaxed);
@@ -193,10 +199,8 @@ impl Door {
         let open: Vec<_> = self.lines().open.values().map(Arc::clone).collect();
         for line in open {
             line.release(now);
-            if let Some(task) = line.task.get()
-                && line.is_over(now, self.header, self.idle)
-            {
-                task.abort();
+            if line.is_over(now, self.header, self.idle) {
+                line.end();
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What every connection shares: the API, and the guards around a call of it.
 use crate::config::Http;
+use crate::exports::ExportFolder;
 use crate::metrics::Metrics;
 use crate::seams::WallClock;
 use crate::storage::Storage;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use workgraph_api::fault::{self, Failure};
 use workgraph_api::{Api, Caller, Entropy, Reply, Request};
@@ -29,6 +31,10 @@ pub(crate) struct Edge {
     /// Metrics are served here, and not on a listener of their own.
     pub(crate) own_metrics: bool,
     pub(crate) draining: AtomicBool,
+    /// The files of exports.
+    pub(crate) exports: Arc<ExportFolder>,
+    /// How many of them may still be sent at the same time.
+    pub(crate) downloads: Arc<Semaphore>,
     /// The start of every request id of this process.
     pub(crate) prefix: String,
     pub(crate) number: AtomicU64,

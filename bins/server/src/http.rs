@@ -1,16 +1,16 @@
 //! HTTP: from a request of hyper's to one of the API's, and back.
 use crate::body::{self, Refusal};
-use crate::door::{Busy, Line, Slot};
+use crate::door::Line;
+use crate::download::Download;
 use crate::edge::{Edge, Ran};
+use crate::outgoing::{Content, Outgoing, Owned};
 use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Request, Response, StatusCode, Version};
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::{Context, Poll};
 use workgraph_api::{Reply, explain};
 use workgraph_portal::Route;
 use workgraph_wire::{error::error, form::FORM_BYTES, message};
@@ -21,62 +21,34 @@ const HEAD_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 100;
 const URI_MAX: usize = 8 << 10;
 
-/// A body, and that its request is being answered.
-#[derive(Debug)]
-pub(crate) struct Outgoing {
-    bytes: Option<Bytes>,
-    _busy: Option<Busy>,
-}
-
-/// The bytes of a body with the slot of its permit. hyper keeps them until they are written, or the connection is gone.
-struct Owned {
-    bytes: Vec<u8>,
-    _slot: Slot,
-}
-
-impl AsRef<[u8]> for Owned {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl Body for Outgoing {
-    type Data = Bytes;
-    type Error = Infallible;
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.bytes.take().map(|b| Ok(Frame::data(b))))
-    }
-    fn is_end_stream(&self) -> bool {
-        self.bytes.is_none()
-    }
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.bytes.as_ref().map_or(0, |b| b.len() as u64))
-    }
-}
-
 /// An answer on its way out.
 struct Answer {
     reply: Reply,
     close: bool,
     kind: &'static str,
+    /// Sent instead of the reply's body.
+    file: Option<Download>,
 }
 
 impl Answer {
+    fn of(reply: Reply) -> Self {
+        Self {
+            reply,
+            close: false,
+            kind: JSON,
+            file: None,
+        }
+    }
     fn refuse(status: u16, text: &str) -> Self {
         Self {
-            reply: Reply::json(status, error(text)),
             close: status != 404,
-            kind: JSON,
+            ..Self::of(Reply::json(status, error(text)))
         }
     }
     fn text(status: u16, text: String) -> Self {
         Self {
-            reply: Reply::json(status, text.into_bytes()),
-            close: false,
             kind: TEXT,
+            ..Self::of(Reply::json(status, text.into_bytes()))
         }
     }
 }
@@ -112,6 +84,7 @@ pub(crate) async fn serve(
         mut reply,
         close,
         kind,
+        file,
     } = answer;
     let took = edge.clock.uptime().saturating_sub(began);
     edge.metrics
@@ -133,15 +106,16 @@ pub(crate) async fn serve(
         Some(permit) => {
             let left = edge.http.request_timeout.saturating_sub(took);
             let slot = line.hold(permit, left);
-            Bytes::from_owner(Owned { bytes, _slot: slot })
+            Bytes::from_owner(Owned::new(bytes, slot))
         }
         None => Bytes::from(bytes),
     };
     let empty = reply.status == 204;
-    let outgoing = Outgoing {
-        bytes: (!empty).then_some(body),
-        _busy: Some(busy),
+    let content = match file {
+        Some(file) => Content::File(file),
+        None => Content::Bytes((!empty).then_some(body)),
     };
+    let outgoing = Outgoing::new(content, Some(busy));
     let mut response = Response::new(outgoing);
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -195,10 +169,8 @@ pub(crate) async fn serve_metrics(
     };
     let Answer { reply, kind, .. } =
         answer.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE));
-    let mut response = Response::new(Outgoing {
-        bytes: Some(reply.body.into()),
-        _busy: None,
-    });
+    let content = Content::Bytes(Some(reply.body.into()));
+    let mut response = Response::new(Outgoing::new(content, None));
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
@@ -239,7 +211,7 @@ fn check(request: &Request<Incoming>) -> Option<Answer> {
     None
 }
 
-async fn route(edge: &Arc<Edge>, line: &Line, request: Request<Incoming>) -> Answer {
+async fn route(edge: &Arc<Edge>, line: &Arc<Line>, request: Request<Incoming>) -> Answer {
     let path = request.uri().path();
     let below = path
         .strip_prefix(BASE)
@@ -252,14 +224,15 @@ async fn route(edge: &Arc<Edge>, line: &Line, request: Request<Incoming>) -> Ans
     }
     if let Some(below) = below {
         if request.method() == hyper::Method::OPTIONS && edge.http.cors {
-            return Answer {
-                reply: Reply::json(204, Vec::new()),
-                close: false,
-                kind: JSON,
-            };
+            return Answer::of(Reply::json(204, Vec::new()));
         }
         let start = path.len() - below.len();
         return api(edge, line, request, start).await;
+    }
+    if let Some(name) = path.strip_prefix("/-/exports/")
+        && request.method() == hyper::Method::GET
+    {
+        return download(edge, line, name, request.uri().query().unwrap_or_default());
     }
     let own = own(edge, &request, edge.own_metrics).await;
     own.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE))
@@ -276,16 +249,45 @@ async fn own(edge: &Edge, request: &Request<Incoming>, metrics: bool) -> Option<
             let (status, text) = edge.ready().await;
             Some(Answer::text(status, text))
         }
-        "/-/limits" => Some(Answer {
-            reply: edge
-                .api
-                .limits(&texts(request.headers(), header::AUTHORIZATION))
-                .await,
-            close: false,
-            kind: JSON,
-        }),
+        "/-/limits" => {
+            let token = texts(request.headers(), header::AUTHORIZATION);
+            Some(Answer::of(edge.api.limits(&token).await))
+        }
         "/-/metrics" if metrics => Some(Answer::text(200, edge.metrics_text())),
         _ => None,
+    }
+}
+
+/// The file of an export, for whoever has an address of it that is still good.
+fn download(edge: &Edge, line: &Arc<Line>, name: &str, query: &str) -> Answer {
+    let refuse = |status, why: &str| Answer::of(Reply::json(status, error(why)));
+    let ticket = query.strip_prefix("ticket=").unwrap_or_default();
+    let file = match edge.api.admit_download(name, ticket) {
+        Ok(file) => file,
+        Err(why) => return refuse(403, &why.to_string()),
+    };
+    let Ok(place) = Arc::clone(&edge.downloads).try_acquire_owned() else {
+        let mut busy = refuse(503, "Too many files are being sent; try again later");
+        busy.reply.headers.push(("Retry-After", "10".to_owned()));
+        return busy;
+    };
+    match edge.exports.open(file) {
+        Ok(Some((file, length))) => {
+            let patience = edge.http.request_timeout;
+            let mut reply = Reply::json(200, Vec::new());
+            let shown = format!("attachment; filename=\"{name}\"");
+            reply.headers.push(("Content-Disposition", shown));
+            Answer {
+                kind: "application/gzip",
+                file: Some(Download::new(file, length, place, line, patience)),
+                ..Answer::of(reply)
+            }
+        }
+        Ok(None) => refuse(404, "The file is no longer there"),
+        Err(e) => {
+            tracing::error!(file = name, why = e.to_string(), "a file can't be sent");
+            refuse(503, "The file can't be read")
+        }
     }
 }
 
@@ -322,9 +324,8 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
 async fn portal(edge: &Edge, line: &Line, route: Route, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let refuse = |status, why| Answer {
-        reply: edge.portal.refused(route, status, why),
         close: true,
-        kind: JSON,
+        ..Answer::of(edge.portal.refused(route, status, why))
     };
     let bytes = if route.form {
         match read(edge, &head.headers, body, FORM_BYTES).await {
@@ -350,11 +351,7 @@ async fn portal(edge: &Edge, line: &Line, route: Route, request: Request<Incomin
         body: bytes,
     };
     match edge.show(route, request).await {
-        Ran::Replied(reply) => Answer {
-            reply,
-            close: false,
-            kind: JSON,
-        },
+        Ran::Replied(reply) => Answer::of(reply),
         Ran::Late => refuse(
             504,
             "The request took too long. What it asks may still be done.",
@@ -386,11 +383,7 @@ async fn api(edge: &Arc<Edge>, line: &Line, request: Request<Incoming>, start: u
     let address = edge.http.trusted_proxies.client(line.ip(), &head.headers);
     let agent = head.headers.remove(header::USER_AGENT);
     match edge.run(request, address, agent).await {
-        Ran::Replied(reply) => Answer {
-            reply,
-            close: false,
-            kind: JSON,
-        },
+        Ran::Replied(reply) => Answer::of(reply),
         Ran::Late => Answer::refuse(
             504,
             "The request took too long. A change it makes may still be made",

@@ -3,6 +3,7 @@ use crate::bootstrap;
 use crate::cli::{Admin, Serve};
 use crate::config::Config;
 use crate::edge::Edge;
+use crate::exports::ExportFolder;
 use crate::limits::Desk;
 use crate::metrics::Metrics;
 use crate::office::Office;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use workgraph_api::{Api, Clock, Entropy, Parts};
 use workgraph_core::Mint;
 use workgraph_portal::Portal;
@@ -160,6 +162,8 @@ pub(crate) async fn serve(
     }
     let metrics = Arc::new(Metrics::new());
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
+    let exports = Arc::new(ExportFolder::new(config.folder()));
+    api.set_exports(exports.clone());
     jobs::start(&api, &clock, &metrics).await?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
@@ -181,6 +185,8 @@ pub(crate) async fn serve(
         log_requests: config.log.requests,
         own_metrics,
         draining: AtomicBool::new(false),
+        exports,
+        downloads: Arc::new(Semaphore::new(DOWNLOADS)),
         prefix: hex(&random::<6>(&*base.entropy)?),
         number: AtomicU64::new(1),
     });
@@ -217,11 +223,13 @@ pub(crate) async fn serve(
     outcome
 }
 
+/// How many files are sent at the same time, at most.
+const DOWNLOADS: usize = 32;
 /// How often the chores are done.
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// What is done at the start and every hour, beside the requests: signing keys are made and rotated,
-/// and codes, sessions and tokens that were over long ago are forgotten.
+/// codes, sessions and tokens that were over long ago are forgotten, and old files are removed.
 async fn chores(edge: Arc<Edge>, keys: Arc<Signing>, storage: Arc<Storage>, remember: Duration) {
     let mut hours = tokio::time::interval(HOUR);
     hours.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -229,6 +237,7 @@ async fn chores(edge: Arc<Edge>, keys: Arc<Signing>, storage: Arc<Storage>, reme
         hours.tick().await;
         keys.tend();
         edge.portal.sweep();
+        sweep_files(&edge).await;
         let before = Clock::now(&*edge.clock).checked_sub(remember);
         let swept = match before {
             Some(before) => storage.oauth.sweep(before).await,
@@ -239,6 +248,17 @@ async fn chores(edge: Arc<Edge>, keys: Arc<Signing>, storage: Arc<Storage>, reme
             Ok(rows) => tracing::debug!(rows, "forgot what was over"),
             Err(e) => tracing::warn!(why = e.to_string(), "nothing was swept"),
         }
+    }
+}
+
+/// Removes the files of exports whose time is up.
+async fn sweep_files(edge: &Edge) {
+    let (exports, now) = (Arc::clone(&edge.exports), Clock::now(&*edge.clock));
+    match tokio::task::spawn_blocking(move || exports.sweep(now)).await {
+        Ok(Ok(0)) => {}
+        Ok(Ok(files)) => tracing::debug!(files, "removed files of exports"),
+        Ok(Err(e)) => tracing::warn!(why = e.to_string(), "no file of an export was removed"),
+        Err(e) => tracing::warn!(why = e.to_string(), "no file of an export was removed"),
     }
 }
 

@@ -91,6 +91,8 @@ pub(crate) async fn run(
 pub(crate) struct Asked {
     pub(crate) plan: Arc<Plan>,
     pub(crate) named: u32,
+    /// Whether the token may fetch files: only one with full permissions, as for making them.
+    pub(crate) files: bool,
 }
 
 /// The plan of the reply, and whether the token may have it.
@@ -101,6 +103,7 @@ fn ask(call: &Call<'_>, grant: &Grant) -> Result<Asked, Failure> {
 /// The plan of a reply with records of a type, and whether the token may have it.
 fn ask_for(call: &Call<'_>, grant: &Grant, ty: Type) -> Result<Asked, Failure> {
     let by_name = call.operation.answer == Answer::Names;
+    let files = grant.scopes.is_full();
     if let Some(fields) = &call.options.fields {
         let names = Names::parse(&fields.join(","))?;
         let asked = if by_name {
@@ -120,6 +123,7 @@ fn ask_for(call: &Call<'_>, grant: &Grant, ty: Type) -> Result<Asked, Failure> {
         return Ok(Asked {
             plan: asked.plan,
             named: asked.cost,
+            files,
         });
     }
     let plan = match call.operation.answer {
@@ -127,7 +131,11 @@ fn ask_for(call: &Call<'_>, grant: &Grant, ty: Type) -> Result<Asked, Failure> {
         Answer::Names => plan::asked(ty, &Names::parse("name,resource_type")?).plan,
         _ => plan::full(ty),
     };
-    Ok(Asked { plan, named: 0 })
+    Ok(Asked {
+        plan,
+        named: 0,
+        files,
+    })
 }
 
 pub(crate) async fn load(api: &Api, want: &Want) -> Result<View, Failure> {
@@ -185,7 +193,7 @@ async fn commit(
                 for user in decision.accounts {
                     api.refresh_account(user).await.map_err(Failure::Server)?;
                 }
-                if call.operation.answer == Answer::Created(Type::Job)
+                if let Answer::Created(Type::Job | Type::OrganizationExport) = call.operation.answer
                     && let Some(ring) = api.bell.get()
                 {
                     ring();
@@ -235,6 +243,10 @@ async fn written(
 
 fn record(api: &Api, call: &Call<'_>, view: &View, gid: Gid, asked: &Asked) -> Answered {
     let mut projector = Projector::onto(open(1024), view, &api.settings.base_url);
+    let addresses = api.addresses();
+    if asked.files {
+        projector = projector.files(&addresses);
+    }
     projector.record(gid, &asked.plan);
     let (json, tally) = projector.finish();
     done(

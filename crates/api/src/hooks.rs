@@ -438,6 +438,7 @@ async fn list(
     let asked = Asked {
         plan,
         named: asked.named,
+        files: false,
     };
     let view = scene(api, call.want(), &found, &asked).await?;
     let gids: Vec<Gid> = found.iter().filter_map(|h| Gid::new(h.id)).collect();

@@ -8,6 +8,7 @@ mod counts;
 mod driver;
 mod events;
 pub mod explain;
+pub mod exports;
 pub mod fault;
 pub mod hooks;
 pub mod limits;

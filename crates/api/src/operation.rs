@@ -31,6 +31,8 @@ pub struct Operation {
     pub premium: Option<&'static str>,
     /// Not allowed as an action of a batch.
     pub alone: bool,
+    /// Its record depends on the time, too, so that no reply is true for long.
+    pub timed: bool,
     /// Counted against the search quota instead of the standard one.
     pub search: bool,
     /// Gated to full members of the workspace, with the same message.
@@ -233,6 +235,7 @@ const fn row(
         answer,
         premium: None,
         alone: false,
+        timed: false,
         search: false,
         no_guests: false,
         run,
@@ -440,6 +443,12 @@ impl Operation {
         self.alone = true;
         self
     }
+    /// Its record depends on the time, too.
+    #[must_use]
+    pub const fn timed(mut self) -> Self {
+        self.timed = true;
+        self
+    }
     /// Counted against the search quota instead of the standard one.
     #[must_use]
     pub const fn search(mut self) -> Self {
@@ -495,6 +504,7 @@ pub fn parameter_type(name: &str) -> Option<Type> {
         "custom_field_gid" => Type::CustomField,
         "enum_option_gid" => Type::EnumOption,
         "job_gid" => Type::Job,
+        "organization_export_gid" => Type::OrganizationExport,
         "project_template_gid" => Type::ProjectTemplate,
         "task_template_gid" => Type::TaskTemplate,
         _ => return None,

@@ -3,6 +3,7 @@ use crate::audit::Caller;
 use crate::body::{self, Sent};
 use crate::call::Call;
 use crate::driver::{self, Answered};
+use crate::exports::ExportFiles;
 use crate::fault::{self, Failure};
 use crate::hooks::Hooks;
 use crate::limits::{self, Load, Terms};
@@ -36,6 +37,7 @@ pub struct Api {
     /// Called when a job was started.
     pub(crate) bell: OnceLock<Box<dyn Fn() + Send + Sync>>,
     pub(crate) hooks: OnceLock<Hooks>,
+    pub(crate) files: OnceLock<Arc<dyn ExportFiles>>,
     router: Router,
     replies: Replies,
 }
@@ -79,6 +81,7 @@ impl Api {
             replies: Replies::new(),
             bell: OnceLock::new(),
             hooks: OnceLock::new(),
+            files: OnceLock::new(),
         }
     }
 
@@ -186,7 +189,8 @@ impl Api {
         let operation = found.operation;
         authorize(operation, grant)?;
         // The version comes before the load: what is loaded is of this version, or newer.
-        let kept = matches!(operation.run, Run::Get).then(|| self.graph.version());
+        let kept =
+            (matches!(operation.run, Run::Get) && !operation.timed).then(|| self.graph.version());
         let asked = Asked {
             viewer: viewer(grant)?,
             scopes: grant.scopes,

@@ -3,11 +3,13 @@
 //! What a step does is in core; here is the order of load, step and commit. Whoever calls this
 //! decides when, and how many jobs go on at the same time. A runner can stop or die between any
 //! two lines: the job then waits for the end of its lease.
+use crate::exports::WriteError;
 use crate::pipeline::Api;
 use workgraph_core::Gid;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{StoreError, ViewerKey, Want};
-use workgraph_core::jobs::{self, Held, Stepped};
+use workgraph_core::jobs::export::Mark;
+use workgraph_core::jobs::{self, Held, Output, Stepped};
 use workgraph_core::registry::rel;
 use workgraph_core::time::Time;
 
@@ -95,6 +97,7 @@ impl Api {
             let stepped = match self.next(held).await {
                 Ok(stepped) => stepped,
                 Err(Stop::Store(why)) => return Err(why),
+                Err(Stop::Lost) => return Ok(Gone::Lost),
                 Err(Stop::Fault(fault)) => return self.fail(held, &fault.message).await,
             };
             match self.settle(stepped).await? {
@@ -161,13 +164,33 @@ impl Api {
             None => None,
         };
         let mint = || self.fresh();
-        Ok(held.step(&view, more.as_ref(), self.time(), &mint)?)
+        let step = held.step(&view, more.as_ref(), self.time(), &mint)?;
+        let mark = match step.output() {
+            Some(output) => Some(self.put(output).await?),
+            None => None,
+        };
+        Ok(step.settle(mark)?)
+    }
+
+    /// Puts what a step has for a file into it.
+    async fn put(&self, output: Output<'_>) -> Result<Mark, Stop> {
+        let Some(files) = self.files.get() else {
+            return Err(Fault::invalid("There is no place for files.").into());
+        };
+        files.append(output).await.map_err(|error| match error {
+            WriteError::Fenced => Stop::Lost,
+            WriteError::Failed(why) => Fault::invalid(why).into(),
+        })
     }
 
     async fn fail(&self, held: &Held, why: &str) -> Result<Gone, String> {
         tracing::warn!(job = held.gid().get(), why, "a job failed");
         let failed = held.fail(self.time(), why).map_err(|e| e.to_string())?;
-        self.settle(failed).await
+        let gone = self.settle(failed).await?;
+        if let (Gone::Ended(_), Some(file), Some(files)) = (&gone, held.file(), self.files.get()) {
+            files.remove(file).await;
+        }
+        Ok(gone)
     }
 
     /// Commits what a step came to.
@@ -207,6 +230,7 @@ fn nobody() -> Want {
 enum Stop {
     Fault(Fault),
     Store(String),
+    Lost,
 }
 
 impl From<Fault> for Stop {

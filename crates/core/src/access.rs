@@ -201,7 +201,7 @@ fn at_depth(
     } else {
         node.home
     };
-    if node.ty == Type::Job {
+    if matches!(node.ty, Type::Job | Type::GraphExport) {
         // Not even a service account reads the job of another.
         let own = node.get(job::CREATED_BY) == Some(viewer.user);
         return Ok(if own { Level::Viewer } else { Level::None });
@@ -258,8 +258,14 @@ fn at_depth(
         }
         Type::ProjectTemplate => of_template(viewer, node, full, facts)?,
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
-        // The last two are never nodes of a store.
-        Type::User | Type::Job | Type::Webhook | Type::Event => Level::None,
+        // The export of an organization is its service account's alone. The last two are never nodes of
+        // a store.
+        Type::User
+        | Type::Job
+        | Type::GraphExport
+        | Type::OrganizationExport
+        | Type::Webhook
+        | Type::Event => Level::None,
     };
     Ok(if seat.view_only {
         found.min(Level::Viewer)

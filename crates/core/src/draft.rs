@@ -191,6 +191,8 @@ fn keys(ty: Type) -> &'static [&'static str] {
                 "custom_field",
                 "job",
                 "frozen",
+                "status",
+                "completed_at",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for k in public.chain(private) {

@@ -13,11 +13,18 @@ use crate::node::Node;
 use crate::plan::{Plan, Step, Then};
 use crate::registry::{Def, Dir, Rep, Shape, Source};
 use crate::resources::resource;
+use crate::time::Time;
 use crate::values::gids;
 use body::Body;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use values::Column;
+
+/// Where files can be fetched for a while.
+pub trait Files: std::fmt::Debug {
+    /// The address of the file that was made for a node at this time; none if it is gone.
+    fn address(&self, of: Gid, made: Time) -> Option<String>;
+}
 
 /// What a projection reads.
 #[derive(Debug)]
@@ -26,6 +33,8 @@ pub struct Scene<'a> {
     pub view: &'a View,
     /// The address under which resources are reached, without a trailing slash.
     pub base_url: &'a str,
+    /// Where files can be fetched; none where no addresses are given out.
+    pub files: Option<&'a dyn Files>,
 }
 
 /// Writes records.
@@ -61,12 +70,23 @@ impl<'a> Projector<'a> {
     #[must_use]
     pub fn onto(out: Vec<u8>, view: &'a View, base_url: &'a str) -> Self {
         Self {
-            scene: Scene { view, base_url },
+            scene: Scene {
+                view,
+                base_url,
+                files: None,
+            },
             out,
             written: FxHashMap::default(),
             columns: FxHashMap::default(),
             tally: Tally::default(),
         }
+    }
+
+    /// Gives out the addresses of files.
+    #[must_use]
+    pub fn files(mut self, files: &'a dyn Files) -> Self {
+        self.scene.files = Some(files);
+        self
     }
 
     /// Writes one record; `null` if the viewer may not see it.
@@ -90,6 +110,17 @@ impl<'a> Projector<'a> {
             }
         }
         self.out.push(b']');
+    }
+
+    /// Writes records, each behind something that stands between them.
+    pub fn joined(&mut self, gids: &[Gid], plan: &Plan, between: &str) {
+        for gid in gids {
+            if let Some(node) = self.visible(*gid) {
+                self.tally.objects += 1;
+                self.raw(between);
+                self.object(node, plan);
+            }
+        }
     }
 
     /// The bytes written, and what they hold.

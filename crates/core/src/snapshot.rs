@@ -167,7 +167,7 @@ pub trait Snapshot {
     /// When the store fails.
     fn count_in(&mut self, dst: Gid, rel: Rel) -> Result<u64, StoreError>;
     /// Live nodes of a type in a workspace with gids above `after`, in that order, each with the
-    /// commit that created it. Tasks and stories are not kept in such lists.
+    /// commit that created it. Tasks are found by their cards; stories are not kept in such lists.
     ///
     /// # Errors
     /// When the store fails.

@@ -73,6 +73,17 @@ macro_rules! scan_home {
         )
     };
 }
+// Most nodes are tasks, so they are in no index of their own: their cards are in this order already.
+macro_rules! scan_home_tasks {
+    ($($cols:expr),*) => {
+        concat!(
+            "SELECT n.gid, n.seq", $($cols,)*
+            " FROM card c CROSS JOIN node n ON n.gid = c.gid",
+            " WHERE c.home = ?1 AND c.kind = ?2 AND c.gid > ?3 AND n.gone IS NULL",
+            " ORDER BY c.gid LIMIT ?4"
+        )
+    };
+}
 macro_rules! card_cols {
     () => {
         "gid, created, modified, completed, due, start, who, creator, assigner, subtype, flags, likes, sub, waits, blocks, sum, done"
@@ -267,6 +278,9 @@ statements! {
     ScanHomeEdge = scan_home!("");
     ScanHomeHead = scan_home!(head_cols!());
     ScanHomeFull = scan_home!(full_cols!());
+    ScanHomeTasksEdge = scan_home_tasks!("");
+    ScanHomeTasksHead = scan_home_tasks!(head_cols!());
+    ScanHomeTasksFull = scan_home_tasks!(full_cols!());
     Linked = concat!(edge_cols!(), " FROM edge e WHERE e.src = ?1 AND e.rel = ?2 AND e.dst = ?3");
     BeforeIn = concat!(
         edge_cols!(), " FROM edge e WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) < (?3, ?4)",

@@ -15,6 +15,7 @@ pub mod multipart;
 pub mod options;
 pub mod phrase;
 pub mod query;
+pub mod ticket;
 
 mod percent;
 mod words;
@@ -27,3 +28,4 @@ pub use json::{Body, JsonError};
 pub use keyring::{KeyRing, KeyRingError};
 pub use options::Options;
 pub use query::{Query, QueryError};
+pub use ticket::TicketError;

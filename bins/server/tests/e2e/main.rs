@@ -15,6 +15,7 @@ mod clients;
 mod common;
 mod crash;
 mod edge;
+mod exports;
 mod jobs;
 mod junk;
 mod limits;

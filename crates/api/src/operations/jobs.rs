@@ -18,7 +18,9 @@ use workgraph_core::time::Date;
 
 /// The rows.
 pub static JOBS: &[Operation] = &[
-    get("getJob", "/jobs/{job_gid}", Type::Job).scope("jobs:read"),
+    get("getJob", "/jobs/{job_gid}", Type::Job)
+        .scope("jobs:read")
+        .timed(),
     create(
         "duplicateTask",
         "/tasks/{task_gid}/duplicate",

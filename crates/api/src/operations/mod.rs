@@ -6,6 +6,7 @@ pub mod custom_fields;
 pub mod dependencies;
 mod enum_options;
 pub mod events;
+pub mod exports;
 pub mod jobs;
 pub mod memberships;
 pub mod placing;
@@ -48,6 +49,7 @@ pub static TABLES: &[&[Operation]] = &[
     custom_fields::CUSTOM_FIELDS,
     custom_field_settings::CUSTOM_FIELD_SETTINGS,
     jobs::JOBS,
+    exports::EXPORTS,
     templates::TEMPLATES,
     events::EVENTS,
     webhooks::WEBHOOKS,

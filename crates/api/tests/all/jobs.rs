@@ -14,7 +14,7 @@ use workgraph_core::time::Time;
 use workgraph_testkit::Fixture;
 
 /// A project with sections, tasks three levels deep, and dependencies between them.
-fn forest(f: &mut Fixture, orchid: Gid, ada: Gid, tasks: usize) -> Gid {
+pub(crate) fn forest(f: &mut Fixture, orchid: Gid, ada: Gid, tasks: usize) -> Gid {
     let project = f.project(orchid, "Forest", ada);
     let mut sections = vec![f.section_in(project)];
     sections.push(f.section(project, orchid, "Clearing"));
@@ -96,7 +96,7 @@ fn below(world: &World, list: &str, depth: usize, out: &mut Vec<String>) {
     }
 }
 
-fn duplicate(world: &World, token: &str) -> Answer {
+pub(crate) fn duplicate(world: &World, token: &str) -> Answer {
     let forest = world.gid("forest");
     world.post(
         token,
@@ -113,13 +113,13 @@ fn new_project(job: &Answer) -> String {
         .to_owned()
 }
 
-fn status(world: &World, job: &str) -> String {
+pub(crate) fn status(world: &World, job: &str) -> String {
     let job = world.get("ada", &format!("/jobs/{job}"));
     job.json["data"]["status"].as_str().unwrap().to_owned()
 }
 
 /// Takes a job up and so many steps of it; then the runner is gone.
-fn die_after(world: &World, steps: usize) -> bool {
+pub(crate) fn die_after(world: &World, steps: usize) -> bool {
     let Taken::Job(mut held) = world.run(world.api.take_up()).unwrap() else {
         return false;
     };
@@ -214,7 +214,8 @@ async fn prepared(store: &dyn GraphStore, world: &World, held: &Held) -> Stepped
         None => None,
     };
     let mint = || world.api.fresh();
-    held.step(&view, more.as_ref(), now(world), &mint).unwrap()
+    let step = held.step(&view, more.as_ref(), now(world), &mint).unwrap();
+    step.settle(None).unwrap()
 }
 
 fn now(world: &World) -> Time {

@@ -18,6 +18,7 @@ mod custom_fields;
 mod dependencies;
 mod escalation;
 mod events;
+mod exports;
 mod golden;
 mod jobs;
 mod limits;

@@ -34,6 +34,7 @@ const FILES: &[&str] = &[
     "21-jobs",
     "22-templates",
     "23-audit-log",
+    "24-exports",
 ];
 
 /// A part of a transcript.
@@ -239,7 +240,7 @@ impl Replay {
             show(&without_help(answer.json), 0, &mut shown);
             shown
         };
-        let shown = self.hide(&shown);
+        let shown = without_ticket(&self.hide(&shown));
         writeln!(out, "{shown}").unwrap();
     }
 }
@@ -252,6 +253,17 @@ fn without_help(mut json: Value) -> Value {
         }
     }
     json
+}
+
+/// Each address of a file has a ticket of its own.
+fn without_ticket(text: &str) -> String {
+    let mut parts = text.split("?ticket=");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str("?ticket=...");
+        out.push_str(part.find('"').map_or("", |end| &part[end..]));
+    }
+    out
 }
 
 /// JSON on few lines: what fits a line stays on one.

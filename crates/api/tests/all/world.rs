@@ -2,6 +2,7 @@
 //!
 //! Organization `orchid` is paid, workspace `basalt` is free. Everything of the one is called after
 //! plants and everything of the other after rocks, so that foreign bytes are easy to find.
+use crate::exports::Files;
 use crate::webhooks::Receiver;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -25,7 +26,9 @@ use workgraph_core::graph::{
     Changes, Committed, Event, Fed, Feed, GraphStore, Place, Seq, StoreError, View, ViewerKey, Want,
 };
 use workgraph_core::registry::{Kind as Fields, Type, rel};
-use workgraph_core::resources::{job, project, project_template, story, task_template, team, user};
+use workgraph_core::resources::{
+    export, job, project, project_template, story, task_template, team, user,
+};
 use workgraph_core::rules::membership;
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
@@ -188,6 +191,8 @@ pub(crate) struct World {
     pub(crate) hooks: Arc<dyn HookStore>,
     /// What webhooks are sent to.
     pub(crate) receiver: Arc<Receiver>,
+    /// The files of exports.
+    pub(crate) files: Arc<Files>,
     runtime: Runtime,
     /// What was built, by name.
     pub(crate) names: BTreeMap<String, Gid>,
@@ -280,6 +285,7 @@ impl World {
             tokens,
             hooks,
             receiver: Arc::default(),
+            files: Arc::default(),
             runtime,
             names,
             texts: Mutex::default(),
@@ -336,6 +342,7 @@ impl World {
         let deliver: Arc<dyn Deliver> = self.receiver.clone();
         self.run(self.api.set_hooks(self.hooks.clone(), deliver, settings))
             .unwrap();
+        self.api.set_exports(self.files.clone());
     }
 
     fn account(&self, name: &str, tier: Tier) {
@@ -781,6 +788,12 @@ fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         });
         put(name, gid);
     }
+    for (name, home) in [("orchid_export", orchid), ("basalt_export", basalt)] {
+        let gid = f.node(Type::OrganizationExport, Some(home), |draft, now| {
+            draft.set(export::CREATED_AT, now);
+        });
+        put(name, gid);
+    }
 }
 
 fn names_of(names: &BTreeMap<String, Gid>, name: &str) -> Gid {
@@ -837,6 +850,7 @@ pub(crate) fn is_orchid(name: &str) -> bool {
             | "vesicular"
             | "grain_in_quarry"
             | "bob_job"
+            | "basalt_export"
             | "dig_plan"
             | "drilling"
     )

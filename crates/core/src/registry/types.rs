@@ -1,7 +1,9 @@
 //! The kinds of node.
+use serde::{Deserialize, Serialize};
 
 /// The kinds of node. The numbers are stored; never reuse one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(into = "u8", try_from = "u8")]
 #[repr(u8)]
 pub enum Type {
     /// A workspace or organization: the tenant.
@@ -46,6 +48,10 @@ pub enum Type {
     TaskTemplate = 22,
     /// A task of a project template.
     Recipe = 23,
+    /// What a graph export made.
+    GraphExport = 24,
+    /// The export of a whole workspace. It is a job, shown as a thing of its own.
+    OrganizationExport = 25,
 }
 
 impl Type {
@@ -72,12 +78,26 @@ impl Type {
         Self::ProjectTemplate,
         Self::TaskTemplate,
         Self::Recipe,
+        Self::GraphExport,
+        Self::OrganizationExport,
     ];
 
     /// The type with this stored number.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|t| *t as u8 == code)
+    }
+}
+
+impl From<Type> for u8 {
+    fn from(ty: Type) -> Self {
+        ty as Self
+    }
+}
+impl TryFrom<u8> for Type {
+    type Error = &'static str;
+    fn try_from(code: u8) -> Result<Self, &'static str> {
+        Self::from_code(code).ok_or("no type has this number")
     }
 }
 

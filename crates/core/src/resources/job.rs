@@ -1,6 +1,6 @@
 //! Jobs: long work that goes on after the request that asked for it.
 use super::{GID, RESOURCE_TYPE};
-use crate::registry::{Field, One, Opaque, Resource, Type};
+use crate::registry::{Field, One, Opaque, Rep, Resource, Type};
 
 /// What jobs do.
 pub const SUBTYPES: &[&str] = &[
@@ -9,6 +9,7 @@ pub const SUBTYPES: &[&str] = &[
     "save_as_template",
     "instantiate_project",
     "instantiate_task",
+    "graph_export",
 ];
 /// Where a job stands.
 pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "failed"];
@@ -34,6 +35,11 @@ pub const NEW_PROJECT_TEMPLATE: Field<One> =
     Field::inline("new_project_template", &[Type::ProjectTemplate])
         .compact()
         .doc("The project template it makes; whole when the job has succeeded.");
+/// The export it makes.
+pub const NEW_GRAPH_EXPORT: Field<One> = Field::inline("new_graph_export", &[Type::GraphExport])
+    .compact()
+    .record(Rep::Compact)
+    .doc("The export it makes, with a fresh address of its file once the job has succeeded.");
 /// Who asked for it; not part of the public record.
 pub const CREATED_BY: Field<One> = Field::inline("created_by", &[Type::User]).opt_in();
 /// What is to be done, how far it is and by when: a [`Record`](crate::jobs::Record). Not part of
@@ -54,6 +60,7 @@ pub static JOB: Resource = Resource {
         NEW_TASK.def,
         NEW_PROJECT.def,
         NEW_PROJECT_TEMPLATE.def,
+        NEW_GRAPH_EXPORT.def,
     ],
     ..Resource::of(Type::Job, "job")
 };

@@ -3,6 +3,7 @@ pub mod custom_field;
 pub mod custom_field_setting;
 pub mod enum_option;
 pub mod event;
+pub mod export;
 pub mod job;
 pub mod membership;
 pub mod project;
@@ -45,6 +46,8 @@ pub static ALL: &[&Resource] = &[
     &project_template::PROJECT_TEMPLATE,
     &task_template::TASK_TEMPLATE,
     &project_template::RECIPE,
+    &export::GRAPH_EXPORT,
+    &export::ORGANIZATION_EXPORT,
 ];
 
 /// The declaration of a type.
@@ -72,6 +75,8 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::ProjectTemplate => &project_template::PROJECT_TEMPLATE,
         Type::TaskTemplate => &task_template::TASK_TEMPLATE,
         Type::Recipe => &project_template::RECIPE,
+        Type::GraphExport => &export::GRAPH_EXPORT,
+        Type::OrganizationExport => &export::ORGANIZATION_EXPORT,
     }
 }
 

@@ -210,12 +210,16 @@ impl Snapshot for Session<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
-        let sql = by_depth(
-            depth,
-            Sql::ScanHomeEdge,
-            Sql::ScanHomeHead,
-            Sql::ScanHomeFull,
-        );
+        let [edge, head, full] = if ty == Type::Task {
+            [
+                Sql::ScanHomeTasksEdge,
+                Sql::ScanHomeTasksHead,
+                Sql::ScanHomeTasksFull,
+            ]
+        } else {
+            [Sql::ScanHomeEdge, Sql::ScanHomeHead, Sql::ScanHomeFull]
+        };
+        let sql = by_depth(depth, edge, head, full);
         let read = |row: &Row<'_>| {
             let at = gid(row, 0)?;
             each(at, seq(row, 1)?, node(row, 2, at, depth)?);

@@ -136,6 +136,10 @@ fn keysets_and_homes_are_searched_in_their_indexes() {
             "audit_resource (home=? AND resource=? AND gid>? AND gid<?)",
         ),
         (Sql::AuditSince, "audit_at (home=? AND at>?)"),
+        (
+            Sql::ScanHomeTasksFull,
+            "PRIMARY KEY (home=? AND kind=? AND gid>?)",
+        ),
         (Sql::OutHead, "PRIMARY KEY (src=? AND rel>? AND rel<?)"),
         (Sql::ScanOutEdge, "PRIMARY KEY (src=? AND rel=? AND dst>?)"),
     ] {

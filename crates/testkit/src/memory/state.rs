@@ -285,7 +285,7 @@ impl Snapshot for State {
                 && node.home == Some(workspace)
                 && node.gid.as_i64() > after
         };
-        if matches!(ty, Type::Task | Type::Story) {
+        if ty == Type::Story {
             return Ok(());
         }
         for held in self.nodes.values().filter(listed).take(limit) {

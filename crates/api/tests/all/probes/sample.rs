@@ -26,6 +26,7 @@ pub(crate) struct Tenant {
     pub(super) option: &'static str,
     pub(super) other_option: &'static str,
     pub(super) job: &'static str,
+    pub(super) export: &'static str,
     pub(super) project_template: &'static str,
     pub(super) task_template: &'static str,
 }
@@ -50,6 +51,7 @@ pub(crate) const ORCHID: Tenant = Tenant {
     option: "lush",
     other_option: "wilted",
     job: "ada_job",
+    export: "orchid_export",
     project_template: "plot_plan",
     task_template: "weeding",
 };
@@ -74,6 +76,7 @@ pub(super) const BASALT: Tenant = Tenant {
     option: "coarse",
     other_option: "vesicular",
     job: "bob_job",
+    export: "basalt_export",
     project_template: "dig_plan",
     task_template: "drilling",
 };
@@ -98,6 +101,7 @@ pub(super) fn parameter(tenant: &Tenant, name: &str) -> &'static str {
         "custom_field_gid" => tenant.field,
         "enum_option_gid" => tenant.option,
         "job_gid" => tenant.job,
+        "organization_export_gid" => tenant.export,
         "project_template_gid" => tenant.project_template,
         "task_template_gid" => tenant.task_template,
         other => panic!("no sample for {other}"),
@@ -147,7 +151,13 @@ impl Sample {
 
 /// Who sends a row's sample: some rows are for service accounts alone.
 pub(crate) fn sender(row: &Operation, admin: &'static str) -> &'static str {
-    if ["getWorkspaceEvents", "getAuditLogEvents"].contains(&row.id) {
+    let robots = [
+        "getWorkspaceEvents",
+        "getAuditLogEvents",
+        "getOrganizationExport",
+        "createOrganizationExport",
+    ];
+    if robots.contains(&row.id) {
         "robot"
     } else {
         admin
@@ -256,6 +266,8 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             put("name", json!("Probe"));
             put("team", json!(gid(tenant.team)));
         }
+        "createGraphExport" => put("parent", json!(gid(tenant.project))),
+        "createOrganizationExport" => put("organization", json!(gid(tenant.workspace))),
         "createProjectForTeam" => put("name", json!("Probe")),
         "createTask" => {
             put("name", json!("Probe"));

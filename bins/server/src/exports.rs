@@ -1,0 +1,305 @@
+//! The files of exports in the data folder: written piece by piece under a working name, renamed when
+//! they are whole, and removed some time later.
+use crate::gzip;
+use async_trait::async_trait;
+use std::collections::HashMap;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+use workgraph_api::exports::{ExportFiles, KEPT, WriteError, file_name};
+use workgraph_core::Gid;
+use workgraph_core::jobs::export::Mark;
+use workgraph_core::jobs::{DEADLINE_MS, Output};
+
+/// The highest fencing token seen of each file that was written to. Whoever writes holds its lock.
+type Fences = Mutex<HashMap<Gid, Arc<Mutex<u64>>>>;
+
+/// The folder of the files.
+#[derive(Debug)]
+pub(crate) struct ExportFolder {
+    path: PathBuf,
+    fences: Fences,
+}
+
+impl ExportFolder {
+    /// The folder in the data folder; it is made when it is first needed.
+    pub(crate) fn new(data: &Path) -> Self {
+        Self {
+            path: data.join("exports"),
+            fences: Fences::default(),
+        }
+    }
+
+    /// A file that is whole, with its length; none if there is no such file.
+    ///
+    /// # Errors
+    /// When there is one that can't be read.
+    pub(crate) fn open(&self, file: Gid) -> io::Result<Option<(File, u64)>> {
+        match File::open(self.whole(file)) {
+            Ok(file) => {
+                let length = file.metadata()?.len();
+                Ok(Some((file, length)))
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Removes what is of no use any more: whole files that no address leads to, and parts whose job
+    /// can't be running. Says how many.
+    ///
+    /// # Errors
+    /// When the folder can't be read.
+    pub(crate) fn sweep(&self, now: SystemTime) -> io::Result<usize> {
+        let entries = match std::fs::read_dir(&self.path) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(e) => return Err(e),
+        };
+        let mut removed = 0;
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some((gid, rest)) = name.to_str().and_then(|n| n.split_once('.')) else {
+                continue;
+            };
+            let kept = if rest == "part" {
+                2 * Duration::from_millis(DEADLINE_MS.unsigned_abs())
+            } else {
+                KEPT
+            };
+            let age = now.duration_since(entry.metadata()?.modified()?);
+            if age.is_ok_and(|age| age > kept) {
+                std::fs::remove_file(entry.path())?;
+                removed += 1;
+                if let Some(gid) = Gid::parse(gid) {
+                    self.fences().remove(&gid);
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    fn whole(&self, file: Gid) -> PathBuf {
+        self.path.join(file_name(file))
+    }
+
+    fn part(&self, file: Gid) -> PathBuf {
+        self.path.join(format!("{file}.part"))
+    }
+
+    fn fences(&self) -> std::sync::MutexGuard<'_, HashMap<Gid, Arc<Mutex<u64>>>> {
+        // Maps are changed by single calls, so a poisoned one is whole.
+        self.fences.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fence(&self, file: Gid) -> Arc<Mutex<u64>> {
+        Arc::clone(self.fences().entry(file).or_default())
+    }
+}
+
+#[async_trait]
+impl ExportFiles for ExportFolder {
+    async fn append(&self, output: Output<'_>) -> Result<Mark, WriteError> {
+        let writing = Writing {
+            folder: self.path.clone(),
+            part: self.part(output.file),
+            whole: self.whole(output.file),
+            after: output.after,
+            ends: output.ends,
+        };
+        let (seen, fence) = (self.fence(output.file), output.fence);
+        let bytes = output.bytes.to_vec();
+        let task = tokio::task::spawn_blocking(move || {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if *seen > fence {
+                return Err(WriteError::Fenced);
+            }
+            *seen = fence;
+            let failed = |e| WriteError::Failed(format!("The file can't be written: {e}"));
+            writing.append(&bytes).map_err(failed)
+        });
+        let failed = |e: tokio::task::JoinError| WriteError::Failed(e.to_string());
+        task.await.map_err(failed)?
+    }
+
+    async fn remove(&self, file: Gid) {
+        for path in [self.part(file), self.whole(file)] {
+            match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    tracing::warn!(file = file.get(), why = e.to_string(), "a file stays");
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// One piece on its way to the disk.
+struct Writing {
+    folder: PathBuf,
+    part: PathBuf,
+    whole: PathBuf,
+    after: Mark,
+    ends: bool,
+}
+
+impl Writing {
+    fn append(&self, bytes: &[u8]) -> io::Result<Mark> {
+        let fresh = self.after.length == 0;
+        if fresh && !self.folder.is_dir() {
+            let mut folder = DirBuilder::new();
+            folder.recursive(true).mode(0o700).create(&self.folder)?;
+        }
+        if !self.part.exists() && self.whole.exists() {
+            // It was whole, but that was not committed.
+            std::fs::rename(&self.whole, &self.part)?;
+        }
+        let mut file = OpenOptions::new()
+            .create(fresh)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&self.part)?;
+        if file.metadata()?.len() < self.after.length {
+            return Err(io::Error::other("a part of it is gone"));
+        }
+        file.set_len(self.after.length)?;
+        file.seek(SeekFrom::End(0))?;
+        let (piece, mark) = gzip::piece(self.after, bytes, self.ends)?;
+        file.write_all(&piece)?;
+        file.sync_all()?;
+        if self.ends {
+            std::fs::rename(&self.part, &self.whole)?;
+        }
+        if fresh || self.ends {
+            File::open(&self.folder)?.sync_all()?;
+        }
+        Ok(mark)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    struct Data(PathBuf);
+    impl Data {
+        fn new(name: &str) -> Self {
+            let path =
+                std::env::temp_dir().join(format!("workgraph-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+    impl Drop for Data {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const FILE: Gid = match Gid::new(77) {
+        Some(gid) => gid,
+        None => unreachable!(),
+    };
+
+    fn output(after: Mark, fence: u64, bytes: &[u8], ends: bool) -> Output<'_> {
+        Output {
+            file: FILE,
+            fence,
+            after,
+            bytes,
+            ends,
+        }
+    }
+
+    fn text(folder: &ExportFolder) -> String {
+        let (file, _) = folder.open(FILE).unwrap().unwrap();
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(file)
+            .read_to_string(&mut text)
+            .unwrap();
+        text
+    }
+
+    #[tokio::test]
+    async fn what_is_beyond_the_mark_is_cut_off_and_the_end_can_come_again() {
+        let data = Data::new("exports-cut");
+        let folder = ExportFolder::new(&data.0);
+        let start = Mark::default();
+        let one = folder
+            .append(output(start, 1, b"one ", false))
+            .await
+            .unwrap();
+        folder
+            .append(output(one, 1, b"lost ", false))
+            .await
+            .unwrap();
+        assert!(folder.open(FILE).unwrap().is_none(), "not whole");
+        let two = folder.append(output(one, 2, b"two ", false)).await.unwrap();
+        folder.append(output(two, 2, b"end", true)).await.unwrap();
+        assert_eq!(text(&folder), "one two end");
+        folder.append(output(two, 3, b"END", true)).await.unwrap();
+        assert_eq!(text(&folder), "one two END");
+    }
+
+    #[tokio::test]
+    async fn whoever_lost_the_job_cannot_write_any_more() {
+        let data = Data::new("exports-fence");
+        let folder = ExportFolder::new(&data.0);
+        let start = Mark::default();
+        let one = folder
+            .append(output(start, 1, b"one ", false))
+            .await
+            .unwrap();
+        folder.append(output(one, 2, b"two", true)).await.unwrap();
+        let late = folder.append(output(one, 1, b"late", true)).await;
+        assert_eq!(late, Err(WriteError::Fenced));
+        assert_eq!(text(&folder), "one two");
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_cannot_be_written_and_a_file_that_is_gone_are_told() {
+        let data = Data::new("exports-fail");
+        std::fs::write(data.0.join("exports"), "in the way").unwrap();
+        let folder = ExportFolder::new(&data.0);
+        let told = folder.append(output(Mark::default(), 1, b"x", false)).await;
+        assert!(matches!(told, Err(WriteError::Failed(why)) if why.contains("can't be written")));
+        std::fs::remove_file(data.0.join("exports")).unwrap();
+        let one = folder
+            .append(output(Mark::default(), 1, b"x", false))
+            .await
+            .unwrap();
+        folder.remove(FILE).await;
+        let told = folder.append(output(one, 1, b"y", false)).await;
+        assert!(matches!(told, Err(WriteError::Failed(_))));
+    }
+
+    #[tokio::test]
+    async fn files_go_when_their_time_is_up() {
+        let data = Data::new("exports-sweep");
+        let folder = ExportFolder::new(&data.0);
+        let now = SystemTime::now();
+        assert_eq!(folder.sweep(now).unwrap(), 0);
+        folder
+            .append(output(Mark::default(), 1, b"x", true))
+            .await
+            .unwrap();
+        std::fs::write(data.0.join("exports/78.part"), "x").unwrap();
+        assert_eq!(folder.sweep(now + Duration::from_secs(3600)).unwrap(), 0);
+        assert_eq!(
+            folder.sweep(now + Duration::from_secs(3 * 3600)).unwrap(),
+            1
+        );
+        assert!(folder.open(FILE).unwrap().is_some());
+        assert_eq!(
+            folder.sweep(now + Duration::from_secs(27 * 3600)).unwrap(),
+            1
+        );
+        assert!(folder.open(FILE).unwrap().is_none());
+    }
+}

@@ -1,0 +1,126 @@
+//! Exports through the real server: what a client fetches, and what it gets with an address that is not good any more.
+use crate::common::{Folder, Reply, Server, WIDE, admin, pause, plain};
+use crate::sdk::{passed, python};
+use serde_json::{Value, json};
+
+/// Starts a graph export, and waits for its end.
+fn exported(server: &Server, parent: &str) -> Value {
+    let body = json!({"data": {"parent": parent}});
+    let job = server.data("POST", "/exports/graph", Some(&body));
+    let path = format!("/jobs/{}", job["gid"].as_str().unwrap());
+    for _ in 0..2_000 {
+        let job = server.data("GET", &path, None);
+        match job["status"].as_str().unwrap() {
+            "succeeded" => return job["new_graph_export"].clone(),
+            "failed" => return Value::Null,
+            _ => pause(10),
+        }
+    }
+    panic!("the job goes on and on");
+}
+
+fn fetch(server: &Server, method: &str, path: &str) -> Reply {
+    let host = [("host", "localhost")];
+    server.line().ask(&plain(method, path, &host, b"")).unwrap()
+}
+
+/// The path of an address.
+fn path(export: &Value) -> String {
+    let url = export["download_url"].as_str().unwrap();
+    let at = url.find("/-/").unwrap();
+    url[at..].to_owned()
+}
+
+#[test]
+fn the_python_sdk_exports_a_project_and_an_organization() {
+    let Some((_, mut script)) = python("clients/python/exports.py") else {
+        return;
+    };
+    let folder = Folder::new("exports-sdk");
+    let server = Server::start(&folder, WIDE);
+    let workspace = server.workspace("paid");
+    let made = admin(
+        &folder,
+        &[
+            "service-account",
+            "create",
+            "--workspace",
+            &workspace,
+            "--name",
+            "Archivist",
+        ],
+    );
+    script
+        .env("BASE_URL", server.demo("/base_url"))
+        .env("TOKEN", server.token())
+        .env("ROBOT", made["token"].as_str().unwrap())
+        .env("WORKSPACE", &workspace)
+        .env("TEAM", server.team(&workspace))
+        .env("NO_PROXY", "*")
+        .env("no_proxy", "*");
+    passed(script, &folder);
+}
+
+#[test]
+fn a_file_is_sent_to_whoever_has_its_address_and_to_nobody_else() {
+    let folder = Folder::new("exports");
+    let server = Server::start(&folder, WIDE);
+    let project = server.project("Attic");
+    let export = exported(&server, &project);
+    let path = path(&export);
+    let gid = export["gid"].as_str().unwrap();
+    let reply = fetch(&server, "GET", &path);
+    assert_eq!(reply.status, 200);
+    for (name, value) in [
+        ("content-type", "application/gzip"),
+        ("cache-control", "private, no-store"),
+        ("x-content-type-options", "nosniff"),
+        (
+            "content-disposition",
+            &*format!("attachment; filename=\"{gid}.json.gz\""),
+        ),
+        ("content-length", &*reply.body.len().to_string()),
+    ] {
+        assert_eq!(reply.header(name), Some(value), "{name}");
+    }
+    assert_eq!(reply.header("content-encoding"), None);
+    assert_eq!(reply.body[..2], [0x1f, 0x8b]);
+
+    let other = format!("/-/exports/1.json.gz?{}", path.split_once('?').unwrap().1);
+    let bare = path.split_once('?').unwrap().0.to_owned();
+    let longer = format!("{path}&more=1");
+    let climbing = format!(
+        "/-/exports/../workgraph.db?{}",
+        path.split_once('?').unwrap().1
+    );
+    for (wrong, status) in [(other, 403), (bare, 403), (longer, 403), (climbing, 403)] {
+        let reply = fetch(&server, "GET", &wrong);
+        assert_eq!(reply.status, status, "{wrong}");
+        assert_eq!(reply.message(), "The link is not valid");
+    }
+    assert_eq!(fetch(&server, "POST", &path).status, 404);
+    let file = folder.data().join(format!("exports/{gid}.json.gz"));
+    std::fs::remove_file(file).unwrap();
+    let reply = fetch(&server, "GET", &path);
+    assert_eq!(
+        (reply.status, reply.message().as_str()),
+        (404, "The file is no longer there")
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_ends_the_export_and_not_the_server() {
+    let folder = Folder::new("exports-full");
+    let server = Server::start(&folder, WIDE);
+    let project = server.project("Attic");
+    let place = folder.data().join("exports");
+    std::fs::write(&place, "in the way").unwrap();
+    assert_eq!(exported(&server, &project), Value::Null);
+    assert!(
+        folder.log().contains("can't be written"),
+        "{}",
+        folder.log()
+    );
+    std::fs::remove_file(&place).unwrap();
+    assert!(exported(&server, &project)["download_url"].is_string());
+}

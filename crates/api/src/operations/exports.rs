@@ -1,0 +1,123 @@
+//! Exports: all of a workspace, or what the caller sees of a team, project or task, as a file.
+use crate::call::Call;
+use crate::operation::{Decision, Operation, create, get};
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::fault::Fault;
+use workgraph_core::graph::{Put, Ref, View, Want};
+use workgraph_core::jobs::export::{CACHED_MS, Export, ROOTS, cached};
+use workgraph_core::jobs::{self, Plot};
+use workgraph_core::registry::Type;
+use workgraph_core::resources::{export, job};
+use workgraph_core::work::Work;
+
+/// The rows.
+pub static EXPORTS: &[Operation] = &[
+    create(
+        "createGraphExport",
+        "/exports/graph",
+        Type::Job,
+        graph_needs,
+        export_graph,
+    )
+    .body(&["parent"])
+    .premium("Exports are not available for free users."),
+    create(
+        "createOrganizationExport",
+        "/organization_exports",
+        Type::OrganizationExport,
+        organization_needs,
+        export_organization,
+    )
+    .body(&["organization"])
+    .alone(),
+    get(
+        "getOrganizationExport",
+        "/organization_exports/{organization_export_gid}",
+        Type::OrganizationExport,
+    )
+    .timed()
+    .alone(),
+];
+
+fn graph_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    let parent = call.required_gid("parent")?;
+    let found = Ref::Alias(cached(call.me(), parent));
+    Ok(jobs::starting(call.want(), call.me())
+        .node(parent)
+        .node(found))
+}
+
+fn export_graph(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let parent = call.required_gid("parent")?;
+    let parent = call.named(view, "parent", &Ref::Gid(parent), ROOTS, Level::Viewer)?;
+    call.premium(view, parent)?;
+    let home = parent.home.unwrap_or(parent.gid);
+    let mut work = call.work();
+    if let Some(done) = recent(call, view, parent.gid) {
+        let gid = found_again(call, &mut work, home, done);
+        return Ok(Decision::about(work.changes, gid));
+    }
+    let mut draft = work.draft(Type::GraphExport, Some(home));
+    draft.set(export::CREATED_AT, call.now);
+    draft.set(job::CREATED_BY, call.me());
+    let new = draft.gid;
+    work.changes.puts.push(Put {
+        node: draft.finish(),
+    });
+    let plot = Export::new(parent.gid, parent.ty, new, &call.settings.base_url);
+    let gid = jobs::start(
+        &mut work,
+        view,
+        call.viewer,
+        home,
+        "graph_export",
+        Plot::Export(plot),
+        |draft| draft.set(job::NEW_GRAPH_EXPORT, new),
+    )?;
+    Ok(Decision::about(work.changes, gid))
+}
+
+/// The caller's last large export of the same thing, if it is not old.
+fn recent(call: &Call<'_>, view: &View, parent: Gid) -> Option<Gid> {
+    let found = view.resolve(&Ref::Alias(cached(call.me(), parent)))?;
+    let done = view.node(found)?.get(export::COMPLETED_AT)?;
+    (call.now.millis() - done.millis() < CACHED_MS).then_some(found)
+}
+
+/// A job that is done already, with an export that was made before.
+fn found_again(call: &Call<'_>, work: &mut Work<'_>, home: Gid, done: Gid) -> Gid {
+    let mut draft = work.draft(Type::Job, Some(home));
+    draft.set(job::SUBTYPE, "graph_export");
+    draft.set(job::STATUS, "succeeded");
+    draft.set(job::CREATED_BY, call.me());
+    draft.set(job::NEW_GRAPH_EXPORT, done);
+    work.changes.puts.push(Put {
+        node: draft.finish(),
+    });
+    draft.gid
+}
+
+fn organization_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    let organization = call.required_gid("organization")?;
+    Ok(jobs::starting(call.want(), call.me()).node(organization))
+}
+
+fn export_organization(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let name = Ref::Gid(call.required_gid("organization")?);
+    let types = &[Type::Workspace];
+    let organization = call.named(view, "organization", &name, types, Level::Viewer)?;
+    let home = organization.gid;
+    if view.viewer.service != Some(home) {
+        return Err(Fault::forbidden(
+            "Only a service account of an organization can export it.",
+        ));
+    }
+    let mut work = call.work();
+    let mut draft = work.draft(Type::OrganizationExport, Some(home));
+    draft.set(export::CREATED_AT, call.now);
+    let base_url = &call.settings.base_url;
+    let plot = Export::new(home, Type::Workspace, draft.gid, base_url);
+    let gid = jobs::launch(&mut work, view, call.viewer, draft, Plot::Export(plot))?;
+    Ok(Decision::about(work.changes, gid))
+}

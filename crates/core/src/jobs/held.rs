@@ -1,0 +1,333 @@
+//! A job in somebody's hands: taking it up, stepping, and writing each step under its fence.
+use super::export::Mark;
+use super::{LEASE_MS, Next, Plot, RENEW_MS, Record, STEP, written};
+use crate::draft::Draft;
+use crate::fault::Fault;
+use crate::gid::Gid;
+use crate::graph::{Changes, Guard, Link, Place, Put, View, ViewerKey, Want};
+use crate::node::Node;
+use crate::registry::{Type, rel};
+use crate::resources::{export, job};
+use crate::time::Time;
+use crate::work::Work;
+
+/// A job in the hands of whoever took it up: its node as it was last written, and its record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The node; its version is the fencing token.
+    pub node: Node,
+    /// The record.
+    pub record: Record,
+    /// The queue it stands in.
+    pub queue: Gid,
+    /// When it was last written.
+    pub since: Time,
+    /// What is to go into its file with the next checkpoint.
+    pub unsent: Unsent,
+}
+
+/// Records on their way into a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unsent {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// How many records they are.
+    pub objects: usize,
+}
+
+impl Unsent {
+    /// Whether they are enough for a checkpoint.
+    fn is_due(&self) -> bool {
+        self.objects >= STEP || self.bytes.len() >= UNSENT_MAX
+    }
+}
+
+/// A step that was taken. What it has for a file must be in the file before the step is settled.
+#[derive(Clone, Debug)]
+pub struct Step {
+    changes: Changes,
+    held: Held,
+    now: Time,
+    course: Course,
+}
+
+/// What follows from a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// Nothing that is worth a commit.
+    Rests,
+    /// A checkpoint.
+    Goes,
+    /// The end.
+    Ends,
+}
+
+/// What a step has for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output<'a> {
+    /// The node whose file it is.
+    pub file: Gid,
+    /// The fencing token: nothing is taken any more that comes with a lower one.
+    pub fence: u64,
+    /// Where the file ended at the last checkpoint; what is beyond it is cut off.
+    pub after: Mark,
+    /// What is appended.
+    pub bytes: &'a [u8],
+    /// Whether the file is then whole.
+    pub ends: bool,
+}
+
+/// How many bytes are put into a file before there were enough records, at most about.
+const UNSENT_MAX: usize = 1 << 20;
+
+/// What a step came to.
+#[derive(Clone, Debug)]
+pub struct Stepped {
+    /// What is to be committed; none if there is nothing yet that is worth a commit.
+    pub changes: Option<Changes>,
+    /// The job after that.
+    pub held: Held,
+    /// Whether this was the last step.
+    pub ended: bool,
+}
+
+impl Held {
+    /// A job that was read.
+    ///
+    /// # Errors
+    /// When the node holds no record of a job.
+    pub fn read(node: &Node, queue: Gid, now: Time) -> Result<Self, Fault> {
+        let record = node.raw("job").and_then(|r| serde_json::from_str(r).ok());
+        Ok(Self {
+            node: node.clone(),
+            record: record.ok_or_else(|| Fault::invalid("the job has no record"))?,
+            queue,
+            since: now,
+            unsent: Unsent::default(),
+        })
+    }
+
+    /// The job.
+    #[must_use]
+    pub fn gid(&self) -> Gid {
+        self.node.gid
+    }
+
+    /// The node whose file it writes, if it writes one.
+    #[must_use]
+    pub fn file(&self) -> Option<Gid> {
+        match &self.record.plot {
+            Plot::Export(export) => Some(export.to),
+            Plot::Duplicate(_) => None,
+        }
+    }
+
+    /// Who asked for it: the job sees and does what they may see and do.
+    ///
+    /// # Errors
+    /// When the node names nobody.
+    pub fn viewer(&self) -> Result<ViewerKey, Fault> {
+        let user = self.node.get(job::CREATED_BY);
+        Ok(ViewerKey {
+            user: user.ok_or_else(|| Fault::invalid("the job has no creator"))?,
+            service: self.record.service,
+        })
+    }
+
+    /// Takes the job up, or takes it over from whoever let its lease end.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn claim(&self, now: Time) -> Result<Stepped, Fault> {
+        if now.millis() >= self.record.deadline {
+            return self.fail(now, "The job was not done in time.");
+        }
+        self.clone().write(
+            Changes::default(),
+            now,
+            "in_progress",
+            now.millis() + LEASE_MS,
+        )
+    }
+
+    /// Gives the job back, so that anyone may take it up.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn release(&self, now: Time) -> Result<Stepped, Fault> {
+        self.clone()
+            .write(Changes::default(), now, "in_progress", now.millis())
+    }
+
+    /// What the next step must read.
+    ///
+    /// # Errors
+    /// When the node names nobody.
+    pub fn needs(&self) -> Result<Want, Fault> {
+        let want = Want::of(self.viewer()?).node(self.gid());
+        Ok(match &self.record.plot {
+            Plot::Duplicate(plot) => plot.needs(self.gid(), want),
+            Plot::Export(plot) => plot.needs(want),
+        })
+    }
+
+    /// What it must read besides, now that it has read that.
+    ///
+    /// # Errors
+    /// When the node names nobody.
+    pub fn more(&self, view: &View) -> Result<Option<Want>, Fault> {
+        let want = Want::of(self.viewer()?).node(self.gid());
+        Ok(match &self.record.plot {
+            Plot::Duplicate(plot) => plot.more(self.gid(), view, want),
+            Plot::Export(plot) => plot.more(view, want),
+        })
+    }
+
+    /// The next step: a pure function of the job and what it read.
+    ///
+    /// # Errors
+    /// Why the work cannot go on; the job has then failed.
+    pub fn step(
+        &self,
+        view: &View,
+        more: Option<&View>,
+        now: Time,
+        mint: &dyn Fn() -> Gid,
+    ) -> Result<Step, Fault> {
+        if now.millis() >= self.record.deadline {
+            return Err(Fault::invalid("The job was not done in time."));
+        }
+        if view.viewer.seats.is_empty() && view.viewer.service.is_none() {
+            return Err(Fault::invalid("Who asked for the job is gone."));
+        }
+        let who = self.viewer()?;
+        let mut work = Work::new(Some(who.user), now, mint);
+        let mut held = self.clone();
+        let next = match &self.record.plot {
+            Plot::Duplicate(plot) => {
+                let next = plot.step(self, view, more, &mut work)?;
+                held.record.made += work.changes.puts.len() as u64;
+                next
+            }
+            Plot::Export(plot) => {
+                let next = plot.step(view, more, &mut work, &mut held.unsent)?;
+                held.record.made += (held.unsent.objects - self.unsent.objects) as u64;
+                next
+            }
+        };
+        let mut course = Course::Goes;
+        match next {
+            Next::Done => course = Course::Ends,
+            Next::On(plot) => held.record.plot = plot,
+        }
+        let fresh = now.millis() - self.since.millis() < RENEW_MS;
+        let nothing = work.changes.is_empty() && !held.unsent.is_due();
+        if course == Course::Goes && nothing && fresh {
+            // Reading again after a crash costs less than a commit now.
+            course = Course::Rests;
+        }
+        Ok(Step {
+            changes: work.changes,
+            held,
+            now,
+            course,
+        })
+    }
+
+    /// Ends the job without success.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn fail(&self, now: Time, why: &str) -> Result<Stepped, Fault> {
+        let mut held = self.clone();
+        held.record.error = Some(why.to_owned());
+        held.write(Changes::default(), now, "failed", 0)
+    }
+
+    /// Adds the job's next version to the changes, under the version that is held. `until` is the end
+    /// of the lease, in milliseconds.
+    fn write(
+        mut self,
+        mut changes: Changes,
+        now: Time,
+        status: &str,
+        until: i64,
+    ) -> Result<Stepped, Fault> {
+        let (who, queue) = (self.viewer()?.user, self.queue);
+        let gid = self.gid();
+        let ended = matches!(status, "succeeded" | "failed");
+        let mut draft = Draft::edit(&self.node);
+        draft.set(job::STATUS, status);
+        draft.set(job::RECORD, written(&self.record)?);
+        if status == "succeeded" && self.node.ty == Type::OrganizationExport {
+            draft.set(export::COMPLETED_AT, now);
+        }
+        (changes.actor, changes.at) = (Some(who), now);
+        changes.guards.push(Guard::Version(gid, self.node.version));
+        self.node = draft.finish();
+        self.since = now;
+        changes.puts.push(Put {
+            node: self.node.clone(),
+        });
+        if ended {
+            changes.unlinks.push((gid, rel::ACTIVE, who));
+            changes.unlinks.push((gid, rel::QUEUE, queue));
+        } else {
+            changes.links.push(Link {
+                src: gid,
+                rel: rel::QUEUE,
+                dst: queue,
+                place: Place::Rank(until),
+                aux: None,
+            });
+        }
+        Ok(Stepped {
+            changes: Some(changes),
+            held: self,
+            ended,
+        })
+    }
+}
+
+impl Step {
+    /// What must be in the file before the step is settled.
+    #[must_use]
+    pub fn output(&self) -> Option<Output<'_>> {
+        let Plot::Export(export) = &self.held.record.plot else {
+            return None;
+        };
+        let bytes = &self.held.unsent.bytes;
+        (self.course != Course::Rests && !bytes.is_empty()).then_some(Output {
+            file: export.to,
+            fence: self.held.node.version,
+            after: export.mark,
+            bytes,
+            ends: self.course == Course::Ends,
+        })
+    }
+
+    /// What is to be committed; `mark` is where the file ends now, if there was anything for one.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn settle(mut self, mark: Option<Mark>) -> Result<Stepped, Fault> {
+        if self.course == Course::Rests {
+            return Ok(Stepped {
+                changes: None,
+                held: self.held,
+                ended: false,
+            });
+        }
+        if let (Some(mark), Plot::Export(export)) = (mark, &mut self.held.record.plot) {
+            export.mark = mark;
+            self.held.unsent = Unsent::default();
+        }
+        let status = if self.course == Course::Ends {
+            "succeeded"
+        } else {
+            "in_progress"
+        };
+        let until = self.now.millis() + LEASE_MS;
+        self.held.write(self.changes, self.now, status, until)
+    }
+}
