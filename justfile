@@ -47,9 +47,9 @@ kill points="1000" seed="1":
 hooks events="100000" kills="1000":
     WORKGRAPH_TEST_HOOK_EVENTS={{events}} WORKGRAPH_TEST_HOOK_KILLS={{kills}} cargo test --release -p workgraph-api --test all -- webhooks::nothing_is_lost
 
-# Kill the server 1,000 times while jobs copy a project
+# Kill the server 1,000 times while jobs copy a project, and again while they export one
 kill-jobs points="1000" seed="1":
-    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- jobs::
+    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- jobs:: exports::an_export_survives
 
 # Licences, duplicates and sources of what we depend on. Once: cargo install cargo-deny --locked
 deny:

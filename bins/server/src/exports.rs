@@ -283,13 +283,14 @@ mod tests {
     async fn files_go_when_their_time_is_up() {
         let data = Data::new("exports-sweep");
         let folder = ExportFolder::new(&data.0);
-        let now = SystemTime::now();
-        assert_eq!(folder.sweep(now).unwrap(), 0);
+        assert_eq!(folder.sweep(SystemTime::UNIX_EPOCH).unwrap(), 0);
         folder
             .append(output(Mark::default(), 1, b"x", true))
             .await
             .unwrap();
-        std::fs::write(data.0.join("exports/78.part"), "x").unwrap();
+        let part = data.0.join("exports/78.part");
+        std::fs::write(&part, "x").unwrap();
+        let now = std::fs::metadata(&part).unwrap().modified().unwrap();
         assert_eq!(folder.sweep(now + Duration::from_secs(3600)).unwrap(), 0);
         assert_eq!(
             folder.sweep(now + Duration::from_secs(3 * 3600)).unwrap(),

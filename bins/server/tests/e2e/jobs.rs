@@ -10,7 +10,7 @@ use std::io::Write as _;
 /// Tasks of the project, half of them with two subtasks: a job of about ten steps.
 const TASKS: usize = 400;
 
-fn setting(name: &str, default: u64) -> u64 {
+pub(crate) fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |v| {
         v.parse()
             .unwrap_or_else(|_| panic!("{name}: not a number: {v}"))
@@ -34,7 +34,7 @@ fn batch(server: &Server, actions: &[Value]) -> Vec<String> {
     made
 }
 
-fn plant(server: &Server) -> String {
+pub(crate) fn plant(server: &Server) -> String {
     let project = server.project("Forest");
     let task = |n: usize| {
         json!({"relative_path": "/tasks", "method": "post",
@@ -83,7 +83,7 @@ fn duplicate(server: &Server, project: &str) -> (String, String) {
     (gid(&job), gid(&job["new_project"]))
 }
 
-fn status(server: &Server, job: &str) -> String {
+pub(crate) fn status(server: &Server, job: &str) -> String {
     let job = server.data("GET", &format!("/jobs/{job}"), None);
     job["status"].as_str().unwrap().to_owned()
 }
