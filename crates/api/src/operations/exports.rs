@@ -3,6 +3,7 @@ use crate::call::Call;
 use crate::operation::{Decision, Operation, create, get};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
+use workgraph_core::audit::kind::{OBJECT_EXPORT_STARTED, WORKSPACE_EXPORT_STARTED};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Put, Ref, View, Want};
 use workgraph_core::jobs::export::{CACHED_MS, Export, ROOTS, cached};
@@ -54,6 +55,7 @@ fn export_graph(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     call.premium(view, parent)?;
     let home = parent.home.unwrap_or(parent.gid);
     let mut work = call.work();
+    work.told(OBJECT_EXPORT_STARTED, home, parent.gid);
     if let Some(done) = recent(call, view, parent.gid) {
         let gid = found_again(call, &mut work, home, done);
         return Ok(Decision::about(work.changes, gid));
@@ -114,6 +116,7 @@ fn export_organization(call: &Call<'_>, view: &View) -> Result<Decision, Fault> 
         ));
     }
     let mut work = call.work();
+    work.told(WORKSPACE_EXPORT_STARTED, home, home);
     let mut draft = work.draft(Type::OrganizationExport, Some(home));
     draft.set(export::CREATED_AT, call.now);
     let base_url = &call.settings.base_url;

@@ -627,3 +627,33 @@ fn what_is_wrong_with_a_request_is_said() {
     let batch = world.post("robot", "/batch", json!({"actions": [action]}));
     assert_eq!(batch.json["data"][0]["status_code"], 400, "{}", batch.text);
 }
+
+#[test]
+fn that_data_was_taken_out_is_in_the_audit_log() {
+    for kind in KINDS {
+        let world = world(kind, 1);
+        let (orchid, forest) = (
+            world.gid("orchid").to_string(),
+            world.gid("forest").to_string(),
+        );
+        assert_eq!(export(&world, "ada", &forest).status, 201);
+        let body = json!({ "organization": orchid });
+        assert_eq!(
+            world
+                .post("robot", "/organization_exports", body.clone())
+                .status,
+            201
+        );
+        assert_eq!(world.post("ada", "/organization_exports", body).status, 403);
+        for (event, resource) in [
+            ("object_export_started", &forest),
+            ("workspace_export_started", &orchid),
+        ] {
+            let path = format!("/workspaces/{orchid}/audit_log_events?event_type={event}");
+            let log = world.get("robot", &path);
+            let rows = log.json["data"].as_array().unwrap();
+            assert_eq!(rows.len(), 1, "{}", log.text);
+            assert_eq!(rows[0]["resource"]["gid"], **resource);
+        }
+    }
+}
