@@ -1,4 +1,4 @@
-//! Webhooks: making, listing, changing and deleting them. [`courier`] delivers.
+//! Webhooks: making, listing, changing and deleting them. `courier` delivers.
 pub(crate) mod board;
 mod courier;
 

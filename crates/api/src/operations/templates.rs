@@ -1,26 +1,23 @@
 //! Templates of projects and tasks: making them, and making things from them.
-use super::projects::{member_of, places_allowed, team_of};
+use super::instantiation::{instantiate_project, instantiate_task, project_needs, task_needs};
+use super::projects::{places_allowed, team_of};
 use crate::call::Call;
 use crate::driver::page;
 use crate::operation::{
     Decision, Listed, Lists, Operation, create, delete, get, page as list, page_of,
 };
-use serde_json::{Map, Value};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::check::{clip, flag, reference, string, text};
+use workgraph_core::check::{flag, text};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{By, Filter, Give, Listing, Place, Ref, View, Want};
 use workgraph_core::jobs::dates::Shift;
 use workgraph_core::jobs::duplication::{Duplication, Kind, Parts, Phase};
-use workgraph_core::jobs::freezing::{Frozen, START};
+use workgraph_core::jobs::freezing::Frozen;
 use workgraph_core::jobs::{self, Plot};
-use workgraph_core::node::Node;
 use workgraph_core::registry::{Dir, Rel, Type, rel};
-use workgraph_core::resources::{job, project, project_template, task};
-use workgraph_core::rules::{fields, membership};
-use workgraph_core::time::Date;
-use workgraph_core::work::Work;
+use workgraph_core::resources::{job, project, project_template};
+use workgraph_core::rules::fields;
 
 /// The rows.
 pub static TEMPLATES: &[Operation] = &[
@@ -152,12 +149,12 @@ fn task_templates(call: &Call<'_>) -> Result<Listed, Fault> {
 }
 
 /// The team of what the path names, by a relation.
-fn own_team(call: &Call<'_>, parameter: &str, by: Rel) -> Result<Ref, Fault> {
+pub(super) fn own_team(call: &Call<'_>, parameter: &str, by: Rel) -> Result<Ref, Fault> {
     Ok(call.path(parameter)?.of(By::Edge(by)))
 }
 
 /// The team of the body, or else that of what the path names.
-fn team(
+pub(super) fn team(
     call: &Call<'_>,
     view: &View,
     home: Gid,
@@ -185,7 +182,7 @@ fn save_needs(call: &Call<'_>) -> Result<Want, Fault> {
 }
 
 /// All that a copy of a project can have, for templates keep it all.
-fn copying(kind: Kind, from: Gid, to: Gid) -> Duplication {
+pub(super) fn copying(kind: Kind, from: Gid, to: Gid) -> Duplication {
     Duplication {
         from,
         to,
@@ -258,248 +255,4 @@ fn save(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         |draft| draft.set(job::NEW_PROJECT_TEMPLATE, new),
     )?;
     Ok(Decision::about(work.changes, gid))
-}
-
-/// The items `{gid, value}` of a list in the body.
-fn items<'c>(call: &'c Call<'_>, name: &str) -> Result<Vec<(String, &'c Value)>, Fault> {
-    let list = match call.field(name) {
-        None => return Ok(Vec::new()),
-        Some(Value::Array(list)) => list,
-        Some(_) => {
-            return Err(Fault::field(
-                name,
-                "Value is not an array; it must be an array of {gid, value}",
-            ));
-        }
-    };
-    let mut out = Vec::new();
-    for (i, item) in list.iter().enumerate() {
-        let part = |part: &str| item.get(part).filter(|v| !v.is_null());
-        let missing = |part: &str| Fault::missing(&format!("{name}: [{i}]: {part}"));
-        let gid = part("gid").ok_or_else(|| missing("gid"))?;
-        let gid = reference(&format!("{name}: [{i}]: gid"), gid)?;
-        out.push((gid, part("value").ok_or_else(|| missing("value"))?));
-    }
-    Ok(out)
-}
-
-/// The users that are to fill roles, by the gid of the role.
-fn filled(call: &Call<'_>) -> Result<Vec<(String, Ref)>, Fault> {
-    let mut out = Vec::new();
-    for (i, (gid, value)) in items(call, "requested_roles")?.into_iter().enumerate() {
-        let field = format!("requested_roles: [{i}]: value");
-        let user = call.user(&field, &reference(&field, value)?)?;
-        out.push((gid, user));
-    }
-    Ok(out)
-}
-
-fn project_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let mut want = jobs::starting(call.want(), call.me())
-        .follow(call.path("project_template_gid")?, fields::settings())
-        .node(own_team(call, "project_template_gid", rel::TEMPLATE_TEAM)?);
-    if let Some(team) = call.body_gid("team")? {
-        want.add(team);
-    }
-    for (_, user) in filled(call)? {
-        want = want.edges(user, rel::WORKSPACES);
-    }
-    Ok(want)
-}
-
-/// The day given for the start of the project.
-fn start_day(call: &Call<'_>, frozen: &Frozen) -> Result<Option<Date>, Fault> {
-    let mut day = None;
-    for (i, (gid, value)) in items(call, "requested_dates")?.into_iter().enumerate() {
-        if gid != START || frozen.requested_dates() == "[]" {
-            let field = format!("requested_dates: [{i}]");
-            return Err(Fault::unknown_ref(&field, clip(&gid)));
-        }
-        let field = format!("requested_dates: [{i}]: value");
-        // A day, or an instant of which the day counts.
-        let value = string(&field, value)?;
-        let date = Date::parse(value.get(..10).unwrap_or(value));
-        day = Some(date.map_err(|e| Fault::field(&field, e))?);
-    }
-    Ok(day)
-}
-
-fn privacy(call: &Call<'_>) -> Result<&'static str, Fault> {
-    const SETTINGS: &[&str] = &["public_to_workspace", "private_to_team", "private"];
-    if let Some(value) = call.field("privacy_setting") {
-        let word = string("privacy_setting", value)?;
-        let found = SETTINGS.iter().find(|s| **s == word);
-        return found.copied().ok_or_else(|| {
-            let known = SETTINGS.join(", ");
-            let wrong = format_args!(
-                "Not a recognized value: {}; it is one of {known}",
-                clip(word)
-            );
-            Fault::field("privacy_setting", wrong)
-        });
-    }
-    Ok(match call.field("public") {
-        Some(value) if !flag("public", value)? => "private",
-        _ => "public_to_workspace",
-    })
-}
-
-fn instantiate_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let old = call.target(view, "project_template_gid", Level::Viewer)?;
-    let home = old.home.unwrap_or(old.gid);
-    let name = text("name", call.required("name")?, 1024)?;
-    let frozen = Frozen::of(old);
-    let strict = call.field("is_strict");
-    let strict = strict.map(|v| flag("is_strict", v)).transpose()?;
-    let today = Date::of(call.now);
-    let shift = frozen.shift(start_day(call, &frozen)?, today, strict == Some(true))?;
-    let mut roles = Vec::new();
-    for (i, (gid, user)) in filled(call)?.into_iter().enumerate() {
-        let field = format!("requested_roles: [{i}]");
-        let role = frozen.role(&gid);
-        let role = role.ok_or_else(|| Fault::unknown_ref(&field, clip(&gid)))?;
-        roles.push((role, member_of(call, view, &field, &user, home)?));
-    }
-    let privacy = privacy(call)?;
-    places_allowed(view, home, "projects")?;
-    let team = team(call, view, home, "project_template_gid", rel::TEMPLATE_TEAM)?;
-    let mut work = call.work();
-    let mut draft = work.draft(Type::Project, Some(home));
-    draft.set(project::NAME, name.as_str());
-    draft.set(project::OWNER, call.me());
-    draft.set(project::PRIVACY, privacy);
-    draft.set(project::CREATED_FROM_TEMPLATE, old.gid);
-    let notes = old.get(project_template::DESCRIPTION);
-    draft.set(project::NOTES, notes.as_deref().unwrap_or(""));
-    let html = old.get(project_template::HTML_DESCRIPTION);
-    draft.set(
-        project::HTML_NOTES,
-        html.as_deref().unwrap_or("<body></body>"),
-    );
-    draft.set(project::COLOR, old.get(project_template::COLOR).as_deref());
-    let new = membership::found_bare_project(&mut work, draft, call.me());
-    fields::copy_settings(&mut work, view, old.gid, (new, Type::Project), home);
-    if let Some(team) = team {
-        work.link(new, rel::TEAM, team, Place::Rank(0), None);
-    }
-    let mut plot = copying(Kind::Thaw, old.gid, new);
-    (plot.shift, plot.roles) = (shift, roles);
-    let gid = jobs::start(
-        &mut work,
-        view,
-        call.viewer,
-        home,
-        "instantiate_project",
-        Plot::Duplicate(plot),
-        |draft| draft.set(job::NEW_PROJECT, new),
-    )?;
-    Ok(Decision::about(work.changes, gid))
-}
-
-/// The project of the template in the path.
-fn home_of(call: &Call<'_>) -> Result<Ref, Fault> {
-    Ok(call.path("task_template_gid")?.of(By::Key("project")))
-}
-
-fn task_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let want = jobs::starting(call.want(), call.me()).node(call.path("task_template_gid")?);
-    Ok(want.into(home_of(call)?, rel::SECTION_OF, 1))
-}
-
-fn instantiate_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let old = call.target(view, "task_template_gid", Level::Viewer)?;
-    let home = old.home.unwrap_or(old.gid);
-    let at = call.named(
-        view,
-        "project",
-        &home_of(call)?,
-        &[Type::Project],
-        Level::Editor,
-    )?;
-    let recipe: Value = old
-        .raw("template")
-        .and_then(|raw| serde_json::from_str(raw).ok())
-        .unwrap_or_default();
-    let name = match call.field("name") {
-        Some(value) => text("name", value, 1024)?,
-        None => titled(&recipe).to_owned(),
-    };
-    let mut work = call.work();
-    let new = make(call, &mut work, &recipe, home, &name, None, at);
-    if let Some(section) = view.sources(at.gid, rel::SECTION_OF).first() {
-        work.needs_live(section.src);
-        work.link(new, rel::SECTION, section.src, Place::Last, Some(at.gid));
-    }
-    let mut plot = copying(Kind::Task, old.gid, new);
-    plot.phase = Phase::Dependencies { after: None };
-    let gid = jobs::start(
-        &mut work,
-        view,
-        call.viewer,
-        home,
-        "instantiate_task",
-        Plot::Duplicate(plot),
-        |draft| draft.set(job::NEW_TASK, new),
-    )?;
-    Ok(Decision::about(work.changes, gid))
-}
-
-/// The name in a recipe.
-fn titled(recipe: &Value) -> &str {
-    recipe
-        .get("name")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-/// Makes the task that a recipe describes, and its subtasks.
-fn make(
-    call: &Call<'_>,
-    work: &mut Work<'_>,
-    recipe: &Value,
-    home: Gid,
-    name: &str,
-    under: Option<Gid>,
-    project: &Node,
-) -> Gid {
-    let empty = Map::new();
-    let recipe = recipe.as_object().unwrap_or(&empty);
-    let part = |name: &str| recipe.get(name).and_then(Value::as_str);
-    let mut draft = work.draft(Type::Task, Some(home));
-    draft.set(task::NAME, name);
-    draft.set(task::NOTES, part("description").unwrap_or(""));
-    let html = part("html_description").unwrap_or("<body></body>");
-    draft.set(task::HTML_NOTES, html);
-    match part("task_resource_subtype") {
-        Some("milestone_task") => draft.set(task::SUBTYPE, "milestone"),
-        Some("approval_task") => {
-            draft.set(task::SUBTYPE, "approval");
-            draft.set(task::APPROVAL_STATUS, "pending");
-        }
-        _ => {}
-    }
-    let day = |name: &str| {
-        let days = recipe.get(name).and_then(Value::as_i64)?;
-        Date::of(call.now).add_days(i32::try_from(days).ok()?)
-    };
-    draft.set(task::DUE_ON, day("relative_due_on"));
-    let start = day("relative_start_on").filter(|_| day("relative_due_on").is_some());
-    draft.set(task::START_ON, start);
-    draft.set(task::CREATED_BY, call.me());
-    draft.set(task::CREATED_AT, work.now);
-    draft.set(task::MODIFIED_AT, work.now);
-    let new = work.create(&draft, Some(under.unwrap_or(project.gid)));
-    work.link(new, rel::FOLLOWERS, call.me(), Place::Rank(0), None);
-    if let Some(parent) = under {
-        work.link(new, rel::PARENT, parent, Place::Last, None);
-    }
-    for below in recipe
-        .get("subtasks")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        make(call, work, below, home, titled(below), Some(new), project);
-    }
-    new
 }
