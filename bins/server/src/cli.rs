@@ -57,7 +57,17 @@ pub(crate) enum Command {
         file: PathBuf,
     },
     /// Check the database file and the graph in it; exits with 1 if something is wrong.
-    Check,
+    Check {
+        /// Check instead whether the audit log was tampered with.
+        #[arg(long)]
+        audit: bool,
+        /// The file with the anchored checkpoints, if it is not the one that is set.
+        #[arg(long, value_name = "FILE", requires = "audit")]
+        anchor: Option<PathBuf>,
+        /// Answer with JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Show the settings.
     Config {
         #[command(subcommand)]

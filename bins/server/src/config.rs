@@ -23,6 +23,16 @@ pub(crate) struct Config {
     pub(crate) log: Log,
     pub(crate) webhooks: Webhooks,
     pub(crate) admin: Admin,
+    pub(crate) audit: Audit,
+}
+
+/// How the audit log is signed.
+#[derive(Clone, Debug)]
+pub(crate) struct Audit {
+    /// The file that checkpoints are appended to; `audit-anchors` in the data folder if none is named.
+    pub(crate) anchor: String,
+    /// After so many rows a checkpoint is signed, and every hour besides.
+    pub(crate) rows: u32,
 }
 
 /// Which targets webhooks may have, and how they are sent to.
@@ -147,6 +157,10 @@ impl Default for Config {
                 event_ids: false,
                 log_retention: Duration::from_secs(30 * 24 * 3600),
                 workers: 64,
+            },
+            audit: Audit {
+                anchor: String::new(),
+                rows: 1_000,
             },
             admin: Admin {
                 name: "Admin".to_owned(),

@@ -21,6 +21,7 @@ mod limits;
 mod listen;
 mod log;
 mod metrics;
+mod notary;
 mod office;
 mod outgoing;
 mod password;
@@ -83,8 +84,32 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
             storage::backup(config.folder(), &file)?;
             say(&file.display().to_string());
         }
-        Command::Check => {
+        Command::Check {
+            audit: true,
+            anchor,
+            json,
+        } => {
+            let found = notary::inspect(config.folder(), &config.audit, anchor.as_deref())?;
+            say(&if json {
+                found.json().to_string()
+            } else {
+                found.text()
+            });
+            if !found.is_sound() {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+        Command::Check { json, .. } => {
             let problems = storage::check(config.folder())?;
+            if json {
+                let sound = problems.is_empty();
+                say(&serde_json::json!({"sound": sound, "problems": problems}).to_string());
+                return Ok(if sound {
+                    ExitCode::SUCCESS
+                } else {
+                    ExitCode::FAILURE
+                });
+            }
             for problem in &problems {
                 say(problem);
             }

@@ -6,6 +6,7 @@ use crate::edge::Edge;
 use crate::exports::ExportFolder;
 use crate::limits::Desk;
 use crate::metrics::Metrics;
+use crate::notary::Notary;
 use crate::office::Office;
 use crate::password::Pool;
 use crate::people::Users;
@@ -173,6 +174,14 @@ pub(crate) async fn serve(
         config.oauth.key_lifetime,
         base.clock.clone(),
     );
+    let notary = Notary::open(
+        config.folder(),
+        &config.audit,
+        config.api.audit_retention,
+        &base.storage,
+        base.clock.clone(),
+        &*base.entropy,
+    )?;
     let portal = base.portal(&config, &root, &api, &office, &keys)?;
     let edge = Arc::new(Edge {
         api,
@@ -216,8 +225,16 @@ pub(crate) async fn serve(
         Arc::clone(&base.storage),
         config.oauth.remember,
     ));
+    let notary = Arc::new(notary);
+    let watch = {
+        let notary = Arc::clone(&notary);
+        tokio::spawn(async move { notary.watch().await })
+    };
     let outcome = listen::serve(edge, listener, metrics_listener, reload).await;
     chores.abort();
+    watch.abort();
+    // What was done until the end is covered, too.
+    notary.tend(true).await;
     socket::remove(config.folder());
     tracing::info!("stopped");
     outcome

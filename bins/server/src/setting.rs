@@ -23,6 +23,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("offset_lifetime", false, |c| &mut c.api.offset_lifetime),
     Setting("sync_lifetime", false, |c| &mut c.api.sync_lifetime),
     Setting("journal_retention", false, |c| &mut c.api.journal_retention),
+    Setting("audit_retention", false, |c| &mut c.api.audit_retention),
     Setting("hide_forbidden", false, |c| &mut c.api.hide_forbidden),
     Setting("body_max", false, |c| &mut c.api.body_max),
     Setting("depth_max", false, |c| &mut c.api.depth_max),
@@ -88,6 +89,8 @@ pub(crate) static SETTINGS: &[Setting] = &[
         &mut c.webhooks.log_retention
     }),
     Setting("webhooks.workers", false, |c| &mut c.webhooks.workers),
+    Setting("audit.anchor", false, |c| &mut c.audit.anchor),
+    Setting("audit.rows", false, |c| &mut c.audit.rows),
     Setting("admin.name", false, |c| &mut c.admin.name),
     Setting("admin.email", false, |c| &mut c.admin.email),
     Setting("admin.password", true, |c| &mut c.admin.password),

@@ -5,12 +5,14 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
+use workgraph_audit::{Mark, PublicKey, Report};
 use workgraph_auth::{OAuthStore, StoreError, TokenStore};
 use workgraph_core::Gid;
 use workgraph_core::audit::Acting;
 use workgraph_core::graph::GraphStore;
+use workgraph_core::time::Time;
 use workgraph_portal::Acts;
-use workgraph_store_sqlite::{Options, SqliteStore};
+use workgraph_store_sqlite::{AuditTail, Options, SqliteStore};
 use workgraph_webhooks::HookStore;
 
 /// The stores.
@@ -66,6 +68,36 @@ impl Storage {
             vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)]
         })
     }
+
+    /// How far the audit log has come.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(crate) fn audit_tail(&self) -> Result<AuditTail, String> {
+        self.sqlite.audit_tail().map_err(|e| e.to_string())
+    }
+
+    /// Up to which row the audit log may be dropped now.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub(crate) fn audit_old(&self, before: Time) -> Result<Option<Mark>, String> {
+        self.sqlite.audit_old(before).map_err(|e| e.to_string())
+    }
+
+    /// Keeps a signed checkpoint of a row, and drops the rows up to `base`.
+    ///
+    /// # Errors
+    /// When the store can't be written.
+    pub(crate) async fn keep_checkpoint(
+        &self,
+        line: String,
+        head: u64,
+        base: u64,
+    ) -> Result<(), String> {
+        let kept = self.sqlite.keep_checkpoint(line, head, base).await;
+        kept.map_err(|e| e.to_string())
+    }
 }
 
 #[async_trait]
@@ -94,6 +126,20 @@ pub(crate) fn backup(folder: &Path, to: &Path) -> Result<(), String> {
     // Hashes of passwords and tokens are in it.
     std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o600))
         .map_err(|e| format!("{}: {e}", to.display()))
+}
+
+/// Compares the audit log with its checkpoints; a server may be running.
+///
+/// # Errors
+/// When it can't be read at all.
+pub(crate) fn inspect_audit(
+    folder: &Path,
+    key: &PublicKey,
+    anchored: &[String],
+) -> Result<Report, String> {
+    let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
+    let report = store.inspect_audit(key, anchored);
+    report.map_err(|e| e.to_string())
 }
 
 /// What is wrong with the file and the graph in it; a server may be running.
