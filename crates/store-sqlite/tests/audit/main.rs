@@ -1,0 +1,20 @@
+//! The audit log in a file: every act has its row, and no tampering goes unseen.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+mod acts;
+mod tampering;
+
+use std::path::Path;
+use workgraph_store_sqlite::{Options, SqliteStore};
+
+pub(crate) fn open(path: &Path) -> SqliteStore {
+    // Nothing is copied out of the write-ahead log, so that each of its commits can be cut off.
+    let options = Options {
+        checkpoints: false,
+        ..Options::default()
+    };
+    SqliteStore::open(path, options).unwrap()
+}

@@ -1,0 +1,227 @@
+//! Tampering with the file: edits, gaps, a cut tail and whole rewrites.
+use crate::open;
+use rusqlite::Connection;
+use std::path::Path;
+use workgraph_audit::{Checkpoint, Key, Mark, Report};
+use workgraph_auth::conformance::block_on;
+use workgraph_core::access::Role;
+use workgraph_core::audit::content;
+use workgraph_core::graph::GraphStore;
+use workgraph_store_sqlite::SqliteStore;
+use workgraph_testkit::{Fixture, Scratch};
+
+/// Trials of each kind of tampering.
+const TRIALS: u64 = 1_000;
+
+fn key() -> Key {
+    Key::from_seed(&[5; 32]).unwrap()
+}
+
+/// Numbers that look random and are the same each time (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}
+
+/// A file with signed rows, some of which were dropped for their age, and the anchored lines. Gives
+/// the first row, the last signed one and the last one, too.
+fn signed(path: &Path) -> (Vec<String>, [u64; 3]) {
+    let store = open(path);
+    let mut fixture = Fixture::default();
+    let acme = fixture.workspace("Acme");
+    let ann = fixture.member(acme, "Ann", Role::Admin);
+    block_on(store.commit(fixture.take())).unwrap();
+    let (mut anchored, mut base, mut signed) = (Vec::new(), Mark::START, 0);
+    for n in 0..60 {
+        fixture.team(acme, &format!("team {n}"), ann);
+        block_on(store.commit(fixture.take())).unwrap();
+        if n % 8 == 7 {
+            let head = store.audit_tail().unwrap().head;
+            if n == 23 {
+                let conn = Connection::open(path.join("workgraph.db")).unwrap();
+                let old = "SELECT seq, digest FROM audit ORDER BY seq LIMIT 1 OFFSET 9";
+                base = conn
+                    .query_row(old, [], |row| {
+                        let seq: i64 = row.get(0)?;
+                        let digest = row.get(1)?;
+                        Ok(Mark {
+                            seq: seq.cast_unsigned(),
+                            digest,
+                        })
+                    })
+                    .unwrap();
+            }
+            let at = n;
+            let line = key().sign(&Checkpoint { at, base, head });
+            block_on(store.keep_checkpoint(line.clone(), head.seq, base.seq)).unwrap();
+            anchored.push(line);
+            signed = head.seq;
+        }
+    }
+    let last = store.audit_tail().unwrap().head.seq;
+    (anchored, [base.seq + 1, signed, last])
+}
+
+fn inspect(path: &Path, anchored: &[String]) -> Report {
+    let store = SqliteStore::open_read_only(path).unwrap();
+    store.inspect_audit(&key().public(), anchored).unwrap()
+}
+
+/// Digests that hang together again, from a row on.
+fn chain_anew(conn: &Connection, from: u64) {
+    let read = "SELECT seq, digest FROM audit WHERE seq < ?1 ORDER BY seq DESC LIMIT 1";
+    let before = conn.query_row(read, [from.cast_signed()], |row| {
+        let (seq, digest): (i64, _) = (row.get(0)?, row.get(1)?);
+        Ok(Mark {
+            seq: seq.cast_unsigned(),
+            digest,
+        })
+    });
+    let mut mark = before.unwrap_or(Mark {
+        seq: from - 1,
+        digest: [0; 32],
+    });
+    let all = "SELECT gid, at, home, kind, actor_type, resource, actor, body FROM audit WHERE seq >= ?1 ORDER BY seq";
+    let mut rows = conn.prepare(all).unwrap();
+    let rows = rows.query_map([from.cast_signed()], |row| {
+        let numbers = [
+            row.get(0)?,
+            row.get(1)?,
+            row.get(2)?,
+            row.get(3)?,
+            row.get(4)?,
+            row.get(5)?,
+        ];
+        Ok((
+            numbers,
+            row.get::<_, Option<i64>>(6)?,
+            row.get::<_, String>(7)?,
+        ))
+    });
+    let rows: Vec<_> = rows.unwrap().map(Result::unwrap).collect();
+    for (numbers, actor, body) in rows {
+        mark = mark.then(&content(numbers, actor, &body));
+        conn.execute(
+            "UPDATE audit SET seq = ?2, digest = ?3 WHERE gid = ?1",
+            (numbers[0], mark.seq.cast_signed(), mark.digest),
+        )
+        .unwrap();
+    }
+}
+
+fn edit(conn: &Connection, dice: &mut Dice, [first, signed, _]: [u64; 3]) {
+    let row = (first + dice.below(signed + 1 - first)).cast_signed();
+    let changes = [
+        "body = replace(body, 'team', 'Team')",
+        "body = body || ' '",
+        "at = at + 1",
+        "kind = 81 - (kind = 81)",
+        "actor = 77",
+        "actor_type = 2 + (actor_type = 2)",
+        "home = home + 1",
+        "resource = resource + 1",
+        "gid = gid + 1000000000000",
+        "digest = zeroblob(32)",
+        "kind = 255",
+        "home = -1",
+    ];
+    let change = changes[usize::try_from(dice.below(12)).unwrap()];
+    conn.execute(&format!("UPDATE audit SET {change} WHERE seq = ?1"), [row])
+        .unwrap();
+}
+
+fn gap(conn: &Connection, dice: &mut Dice, [first, signed, _]: [u64; 3]) {
+    let from = first + dice.below(signed - first);
+    let to = from + dice.below(signed - from);
+    conn.execute(
+        "DELETE FROM audit WHERE seq BETWEEN ?1 AND ?2",
+        (from.cast_signed(), to.cast_signed()),
+    )
+    .unwrap();
+}
+
+fn cut(conn: &Connection, dice: &mut Dice, [first, signed, _]: [u64; 3]) {
+    let from = (first + dice.below(signed + 1 - first)).cast_signed();
+    conn.execute("DELETE FROM audit WHERE seq >= ?1", [from])
+        .unwrap();
+    if dice.below(2) == 0 {
+        conn.execute("DELETE FROM checkpoint WHERE seq >= ?1", [from])
+            .unwrap();
+    }
+}
+
+fn rewrite(conn: &Connection, dice: &mut Dice, [first, signed, last]: [u64; 3]) {
+    let from = first + dice.below(signed + 1 - first);
+    let row = from.cast_signed();
+    if dice.below(2) == 0 || from == last {
+        conn.execute("UPDATE audit SET body = body || ' ' WHERE seq = ?1", [row])
+            .unwrap();
+    } else {
+        conn.execute("DELETE FROM audit WHERE seq = ?1", [row])
+            .unwrap();
+    }
+    chain_anew(conn, from);
+    match dice.below(3) {
+        0 => {}
+        1 => drop(conn.execute("DELETE FROM checkpoint", []).unwrap()),
+        _ => {
+            let own = Key::from_seed(&[66; 32]).unwrap();
+            let head = Mark {
+                seq: last,
+                digest: [1; 32],
+            };
+            let line = own.sign(&Checkpoint {
+                at: 9,
+                base: Mark::START,
+                head,
+            });
+            conn.execute("UPDATE checkpoint SET line = ?1", [line])
+                .unwrap();
+        }
+    }
+}
+
+type Tampering = (&'static str, fn(&Connection, &mut Dice, [u64; 3]));
+
+/// B65: whoever has the file, but neither the key nor the anchors.
+#[test]
+fn every_tampering_with_the_file_is_found() {
+    let made = Scratch::in_memory("signed");
+    let (anchored, bounds) = signed(made.path());
+    let report = inspect(made.path(), &anchored);
+    assert_eq!((report.findings.len(), report.covered), (0, bounds[1]));
+    let copy = Scratch::in_memory("tampered");
+    let file = std::fs::read(made.join("workgraph.db")).unwrap();
+    let all: [Tampering; 4] = [
+        ("edit", edit),
+        ("gap", gap),
+        ("tail cut", cut),
+        ("whole rewrite", rewrite),
+    ];
+    for (name, tamper) in all {
+        let mut unseen = (0, 0);
+        for trial in 0..TRIALS {
+            let mut dice = Dice(trial.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+            std::fs::write(copy.join("workgraph.db"), &file).unwrap();
+            let conn = Connection::open(copy.join("workgraph.db")).unwrap();
+            conn.execute_batch("PRAGMA synchronous = OFF").unwrap();
+            tamper(&conn, &mut dice, bounds);
+            drop(conn);
+            let found = |anchored| !inspect(copy.path(), anchored).findings.is_empty();
+            unseen.0 += u64::from(!found(&anchored));
+            if trial < 50 {
+                unseen.1 += u64::from(!found(&[]));
+            }
+        }
+        assert_eq!(unseen.0, 0, "{name}: of {TRIALS}");
+        // The broken twin looks at no anchors: it misses a log whose end was cut off with what was
+        // signed of it. Rewrites it finds, since this log begins with a row that was signed.
+        assert_eq!(unseen.1 > 0, name == "tail cut", "{name}");
+    }
+}
