@@ -337,11 +337,6 @@ impl Fixture {
     pub fn link(&mut self, src: Gid, rel: Rel, dst: Gid, place: Place, aux: Option<Gid>) {
         self.with(|work| work.link(src, rel, dst, place, aux));
     }
-
-    /// Names a section anew; handy where any edit will do.
-    pub fn rename_section(&mut self, node: &Node, name: &str) {
-        self.edit(node, section::NAME, name);
-    }
 }
 
 /// Gids never run out here; this is what a number out of range becomes.

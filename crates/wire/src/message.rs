@@ -45,15 +45,6 @@ pub const TASK_FILTERS: &str =
 pub const TASK_HOME: &str = "You should specify one of workspace, parent, projects";
 /// 400: a project in an organization needs a team.
 pub const MISSING_TEAM: &str = "Missing required team field";
-/// 400: both forms of a due date.
-pub const TWO_DUE_DATES: &str = "You may only provide one of due_on or due_at!";
-/// 402: search on a free workspace.
-pub const SEARCH_PREMIUM: &str = "Search is only available to premium users.";
-/// 402: custom fields on a free workspace.
-pub const CUSTOM_FIELDS_PREMIUM: &str = "Custom Fields are not available for free users or guests.";
-/// 402: custom field settings on a free workspace.
-pub const CUSTOM_FIELD_SETTINGS_PREMIUM: &str =
-    "Custom Field Settings are not available for free users.";
 /// 413: the body is over its cap.
 pub const BODY_TOO_LARGE: &str = "The request body is too large";
 /// 415: a body in a content type that isn't read here.
@@ -64,12 +55,6 @@ pub const UNSUPPORTED_MEDIA: &str =
 #[must_use]
 pub fn missing_input(param: &str) -> String {
     format!("{}: Missing input", clip(param))
-}
-
-/// 400: `<param>: given twice`.
-#[must_use]
-pub fn given_twice(param: &str) -> String {
-    format!("{}: given twice", clip(param))
 }
 
 /// 400: a key beside `data` and `options`.
@@ -86,46 +71,6 @@ pub(crate) fn unrecognized(key: &str) -> String {
     )
 }
 
-/// 400: a value that can't be an id at all.
-#[must_use]
-pub fn not_an_id(field: &str, value: &str) -> String {
-    format!("{}: Not a recognized ID: {}", clip(field), clip(value))
-}
-
-/// 400: a value that should be a number and isn't.
-#[must_use]
-pub fn not_a_long(field: &str, value: &str) -> String {
-    format!("{}: Not a Long: {}", clip(field), clip(value))
-}
-
-/// 400: an id given as another JSON type than a string; `json_type` is our name of the type.
-#[must_use]
-pub fn not_a_gid_type(field: &str, json_type: &str) -> String {
-    format!("{}: Not a valid GID type: {}", clip(field), clip(json_type))
-}
-
-/// 404 for the path's own object, 400 for one that a field or parameter refers to.
-#[must_use]
-pub fn unknown_object(resource: &str, gid: &str) -> String {
-    format!("{}: Unknown object: {}", clip(resource), clip(gid))
-}
-
-/// 400: entry `index` of a list of references is unknown.
-#[must_use]
-pub fn unknown_entry(field: &str, index: usize, gid: &str) -> String {
-    format!("{}: [{index}]: Unknown object: {}", clip(field), clip(gid))
-}
-
-/// 400: an assignee or other user that is none of the accepted forms.
-#[must_use]
-pub fn not_a_user(field: &str, value: &str) -> String {
-    format!(
-        "{}: Not an email, GID, or \"me\": {}",
-        clip(field),
-        clip(value)
-    )
-}
-
 /// 403: `kind` is the plain name of the object, such as `project`.
 #[must_use]
 pub fn no_access(kind: &str) -> String {
@@ -136,22 +81,6 @@ pub fn no_access(kind: &str) -> String {
 #[must_use]
 pub fn missing_scope(what: &str, scope: &str) -> String {
     format!("{}: needs the scope {}", clip(what), clip(scope))
-}
-
-/// 400: a field that can't be written, or not by this operation.
-#[must_use]
-pub fn cannot_write(field: &str) -> String {
-    format!("{}: Cannot write this property", clip(field))
-}
-
-/// 400: a date in another form than `yyyy-mm-dd`.
-#[must_use]
-pub fn not_a_date(field: &str, value: &str) -> String {
-    format!(
-        "{}: Date must be in ISO-8601 (yyyy-mm-dd) format, not: {}",
-        clip(field),
-        clip(value)
-    )
 }
 
 /// 400: a parameter whose value breaks a rule; `rule` is our text, such as `must be 1 to 100`.
@@ -174,11 +103,6 @@ mod tests {
     #[test]
     fn messages_read_as_clients_expect_them() {
         assert_eq!(missing_input("workspace"), "workspace: Missing input");
-        assert_eq!(given_twice("limit"), "limit: given twice");
-        assert_eq!(
-            unknown_entry("projects", 0, "9"),
-            "projects: [0]: Unknown object: 9"
-        );
         assert_eq!(
             no_access("project"),
             "You do not have access to this project."
@@ -206,8 +130,8 @@ mod tests {
     #[test]
     fn echoed_values_are_clipped() {
         assert_eq!(
-            not_an_id("project", &"9".repeat(100)).len(),
-            "project: Not a recognized ID: ".len() + 64
+            missing_input(&"9".repeat(100)).len(),
+            64 + ": Missing input".len()
         );
     }
 }

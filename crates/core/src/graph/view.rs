@@ -163,3 +163,36 @@ impl View {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draft::Draft;
+    use crate::registry::{Type, rel};
+
+    #[test]
+    fn a_view_made_by_hand_reads_like_one_that_was_loaded() {
+        let gid = |n| Gid::new(n).unwrap();
+        let (task, section, tag, user) = (gid(1), gid(2), gid(3), gid(4));
+        let edge = |src, rel, dst| Edge {
+            src,
+            rel,
+            dst,
+            rank: 0,
+            seq: 1,
+            aux: None,
+        };
+        let placed = edge(task, rel::SECTION, section);
+        let view = View::new(Arc::new(Viewer::alone(user)), 1)
+            .with(Draft::new(Type::Task, task, None).finish(), Level::Editor)
+            .with_links(task, vec![edge(task, rel::TAGS, tag)])
+            .with_links(task, vec![placed])
+            .with_sources(section, rel::SECTION, &[placed]);
+        assert_eq!(view.resolve(&Ref::Gid(task)), Some(task));
+        assert_eq!(view.level(task), Level::Editor);
+        assert_eq!(view.links(task, rel::SECTION), [placed]);
+        assert_eq!(view.links(task, rel::TAGS).len(), 1);
+        assert_eq!(view.sources(section, rel::SECTION), [placed]);
+        assert!(view.link(task, rel::TAGS, section).is_none());
+    }
+}
