@@ -59,7 +59,8 @@ impl Office {
         let none = || format!("{id}: there is no app with this client ID");
         let number = id.parse().map_err(|_| none())?;
         let found = self.storage.oauth.app(number).await;
-        found.map_err(|e| e.to_string())?.ok_or_else(none)
+        let app = found.map_err(|e| e.to_string())?.ok_or_else(none)?;
+        Ok(std::sync::Arc::unwrap_or_clone(app))
     }
 
     /// Changes an app, again if something else was faster.

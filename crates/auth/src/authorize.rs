@@ -1,6 +1,7 @@
 //! The authorization request, read in two steps: first who asks and where the answer goes, then
 //! what is asked. Nothing is sent anywhere before the first step succeeded.
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::authorization::Authorization;
@@ -62,7 +63,7 @@ pub fn client(params: &[Pair]) -> Result<u64, PlainError> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    app: App,
+    app: Arc<App>,
     redirect: RedirectUri,
 }
 
@@ -72,9 +73,10 @@ impl Verified {
     ///
     /// # Errors
     /// Client or redirect URL do not match.
-    pub fn check(params: &[Pair], found: Option<App>) -> Result<Self, PlainError> {
+    pub fn check(params: &[Pair], found: Option<impl Into<Arc<App>>>) -> Result<Self, PlainError> {
         let id = client(params)?;
         let app = found
+            .map(Into::into)
             .filter(|app| app.id == id && app.disabled_at.is_none())
             .ok_or(PlainError::Client)?;
         let sent = Params(params).one("redirect_uri");
@@ -89,7 +91,7 @@ impl Verified {
 
     /// The app.
     #[must_use]
-    pub const fn app(&self) -> &App {
+    pub fn app(&self) -> &App {
         &self.app
     }
 
@@ -144,7 +146,7 @@ pub enum Next {
 /// A valid authorization request. Whether this user may make it, and wants to, is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthorizationRequest {
-    app: App,
+    app: Arc<App>,
     way: Way,
     challenge: Option<Challenge>,
     scopes: ScopeSet,
@@ -199,7 +201,7 @@ impl AuthorizationRequest {
         }
     }
 
-    fn rest(app: &App, way: &Way, params: Params<'_>) -> Result<Self, AuthorizeError> {
+    fn rest(app: &Arc<App>, way: &Way, params: Params<'_>) -> Result<Self, AuthorizeError> {
         let state = params.one("state")?;
         let state = state.ok_or_else(|| invalid("The `state` parameter is missing."))?;
         if state.len() > MAX_ECHO_BYTES {
@@ -241,7 +243,7 @@ impl AuthorizationRequest {
             }
         };
         Ok(Self {
-            app: app.clone(),
+            app: Arc::clone(app),
             way: way.clone(),
             challenge,
             scopes,
@@ -254,13 +256,13 @@ impl AuthorizationRequest {
 
     /// The app's number.
     #[must_use]
-    pub const fn app(&self) -> u64 {
+    pub fn app(&self) -> u64 {
         self.app.id
     }
 
     /// The app's record.
     #[must_use]
-    pub const fn client(&self) -> &App {
+    pub fn client(&self) -> &App {
         &self.app
     }
 

@@ -3,6 +3,7 @@
 //! Each is a function of a decoded form over the store, the clock's reading and fresh random bytes.
 //! HTTP around it is the caller's: POST only, `application/x-www-form-urlencoded` only, nothing in
 //! the query.
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
@@ -258,13 +259,13 @@ impl Endpoints<'_> {
     }
 
     /// The app behind a claim that is proved. One look-up by id, then one comparison.
-    async fn client(&self, claim: Claim) -> Result<App, Stop> {
+    async fn client(&self, claim: Claim) -> Result<Arc<App>, Stop> {
         let found = match claim.id {
             Some(id) => self.store.app(id).await.map_err(Stop::Broken)?,
             None => None,
         };
-        let app = authenticate(found.as_ref(), &claim.secret);
-        Ok(app.cloned().ok_or(TokenError::InvalidClient)?)
+        let proved = authenticate(found.as_deref(), &claim.secret).is_some();
+        Ok(found.filter(|_| proved).ok_or(TokenError::InvalidClient)?)
     }
 }
 

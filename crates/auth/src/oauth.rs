@@ -1,4 +1,5 @@
 //! The port through which apps, authorizations, codes and sessions are kept.
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -69,7 +70,7 @@ pub trait OAuthStore: TokenStore {
     async fn put_app(&self, app: App, was: Option<&App>) -> Result<(), StoreError>;
 
     /// An app, disabled or not.
-    async fn app(&self, id: u64) -> Result<Option<App>, StoreError>;
+    async fn app(&self, id: u64) -> Result<Option<Arc<App>>, StoreError>;
 
     /// The apps of an owner, or all, in order of id.
     async fn apps(&self, owner: Option<u64>) -> Result<Vec<App>, StoreError>;

@@ -5,6 +5,7 @@ use crate::rows::{self, number, refused};
 use crate::sql::Sql;
 use crate::store::SqliteStore;
 use async_trait::async_trait;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{
     Account, Allow, App, Authorization, Code, Digest, OAuthStore, Redeemed, Session, StoreError,
@@ -26,12 +27,22 @@ impl OAuthStore for SqliteStore {
             .await
     }
 
-    async fn app(&self, id: u64) -> Result<Option<App>, StoreError> {
+    async fn app(&self, id: u64) -> Result<Option<Arc<App>>, StoreError> {
         // A number that cannot be kept, from anybody's request, is no app's.
-        let Ok(id) = i64::try_from(id) else {
+        let Ok(key) = i64::try_from(id) else {
             return Ok(None);
         };
-        self.one_row(Sql::App, [id], |row| rows::app(row, 0))
+        let cache = &self.caches.apps;
+        let epoch = cache.epoch();
+        if let Some(app) = cache.get(&id, epoch) {
+            return Ok(Some(app));
+        }
+        let found = self.one_row(Sql::App, [key], |row| rows::app(row, 0))?;
+        let app = found.map(Arc::new);
+        if let Some(app) = &app {
+            cache.put(id, Arc::clone(app), epoch);
+        }
+        Ok(app)
     }
 
     async fn apps(&self, owner: Option<u64>) -> Result<Vec<App>, StoreError> {
@@ -101,8 +112,9 @@ impl OAuthStore for SqliteStore {
         access: TokenRecord,
         now: SystemTime,
     ) -> Result<Option<TokenRecord>, StoreError> {
+        let caches = Arc::clone(&self.caches);
         self.writer
-            .work(move |session| writes::refresh(session, refresh, &access, now))
+            .work(move |session| writes::refresh(session, &caches, refresh, &access, now))
             .await
     }
 

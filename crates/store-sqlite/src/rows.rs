@@ -132,21 +132,65 @@ fn record(row: &Row<'_>, from: usize) -> rusqlite::Result<TokenRecord> {
     })
 }
 
+/// What a token hangs on.
+#[derive(Debug)]
+struct Above {
+    authorization: Option<Authorization>,
+    app: Option<App>,
+    refresh: Option<TokenRecord>,
+}
+
+impl Above {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            authorization: joined(row, AUTHORIZATION, authorization)?,
+            app: joined(row, APP, app)?,
+            refresh: joined(row, REFRESH, record)?,
+        })
+    }
+
+    fn leaves(&self, record: &TokenRecord) -> TokenRecord {
+        let lineage = Lineage {
+            authorization: self.authorization.as_ref(),
+            app: self.app.as_ref(),
+            refresh: self.refresh.as_ref(),
+        };
+        as_left(record, lineage)
+    }
+}
+
+/// A refresh token: what its lineage leaves of it, its account, and what hangs on it.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) left: TokenRecord,
+    pub(crate) account: Account,
+    above: Above,
+}
+
+impl Root {
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let above = Above::read(row)?;
+        let left = above.leaves(&record(row, 0)?);
+        Ok(Self {
+            account: account(row, left.user, ACCOUNT)?,
+            left,
+            above,
+        })
+    }
+
+    /// What is left of an access token that is bought with it.
+    pub(crate) fn leaves(&self, access: &TokenRecord) -> TokenRecord {
+        self.above.leaves(access)
+    }
+}
+
 /// The token as its lineage, in the same row, leaves it.
 pub(crate) fn left(row: &Row<'_>) -> rusqlite::Result<TokenRecord> {
     let kept = record(row, 0)?;
     if row.get_ref(REFRESH_ID)? == ValueRef::Null {
         return Ok(kept);
     }
-    let authorization = joined(row, AUTHORIZATION, authorization)?;
-    let app = joined(row, APP, app)?;
-    let refresh = joined(row, REFRESH, record)?;
-    let lineage = Lineage {
-        authorization: authorization.as_ref(),
-        app: app.as_ref(),
-        refresh: refresh.as_ref(),
-    };
-    Ok(as_left(&kept, lineage))
+    Ok(Above::read(row)?.leaves(&kept))
 }
 
 /// The token as its lineage leaves it, and its account.

@@ -16,13 +16,14 @@ use rustc_hash::FxHashSet;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::Seq;
 
-const STATEMENTS: usize = Sql::ALL.len();
-
 /// A connection inside a transaction, with the statements the transaction has used so far. They go
 /// back to the connection, prepared, when the session ends.
 pub(crate) struct Session<'c> {
     pub(crate) conn: &'c Connection,
-    held: [Option<CachedStatement<'c>>; STATEMENTS],
+    /// The statements used so far, in the order of their first use, and which they are. Most sessions
+    /// that read use none to a few.
+    held: Vec<CachedStatement<'c>>,
+    names: Vec<Sql>,
     /// Memberships were changed.
     pub(crate) viewers: bool,
     /// Tokens or accounts were changed.
@@ -49,7 +50,8 @@ impl<'c> Session<'c> {
     pub(crate) fn new(conn: &'c Connection) -> Self {
         Self {
             conn,
-            held: [const { None }; STATEMENTS],
+            held: Vec::new(),
+            names: Vec::new(),
             viewers: false,
             tokens: false,
             reading: false,
@@ -82,14 +84,15 @@ impl<'c> Session<'c> {
     }
 
     fn stmt(&mut self, sql: Sql) -> rusqlite::Result<&mut CachedStatement<'c>> {
-        let slot = self
-            .held
-            .get_mut(sql as usize)
-            .ok_or(rusqlite::Error::InvalidQuery)?;
-        match slot {
-            Some(stmt) => Ok(stmt),
-            None => Ok(slot.insert(self.conn.prepare_cached(sql.text())?)),
-        }
+        let at = match self.names.iter().position(|name| *name == sql) {
+            Some(at) => at,
+            None => {
+                self.held.push(self.conn.prepare_cached(sql.text())?);
+                self.names.push(sql);
+                self.held.len() - 1
+            }
+        };
+        self.held.get_mut(at).ok_or(rusqlite::Error::InvalidQuery)
     }
 
     /// Runs a statement that gives no rows; says how many it changed.

@@ -1,6 +1,5 @@
 //! The store: opening, loading, committing, reading the journal.
 use crate::audit::By;
-use crate::cache::Cache;
 use crate::change::FLOOR;
 use crate::checkpoint::{Checkpoints, Watch};
 use crate::connect::{self, Files, Options};
@@ -81,10 +80,7 @@ impl SqliteStore {
         let lock = files.lock()?;
         // First the connection that makes the tables, if they are new; the writer opens its own.
         search::make(&connect::writer(&files, &options)?).map_err(OpenError::Cards)?;
-        let caches = Arc::new(Caches {
-            viewers: Cache::new(REMEMBERED),
-            tokens: Cache::new(REMEMBERED),
-        });
+        let caches = Arc::new(Caches::new(REMEMBERED));
         let checkpoints = options
             .checkpoints
             .then(|| Checkpoints::start(&files, &options))

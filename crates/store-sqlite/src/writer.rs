@@ -8,6 +8,7 @@ use crate::connect::{self, Files, Options};
 use crate::error::OpenError;
 use crate::readers::Readers;
 use crate::records::Records;
+use crate::rows::Root;
 use crate::session::Session;
 use crate::sql::Sql;
 use crate::tokens::{Found, TokenChange};
@@ -16,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc;
-use workgraph_auth::Digest;
 use workgraph_auth::store::StoreError as TokenError;
+use workgraph_auth::{App, Digest};
 use workgraph_core::access::Viewer;
 use workgraph_core::graph::{Changes, Committed, StoreError, ViewerKey};
 
@@ -33,6 +34,27 @@ const QUEUE: usize = 1024;
 pub(crate) struct Caches {
     pub(crate) viewers: Cache<ViewerKey, Arc<Viewer>>,
     pub(crate) tokens: Cache<Digest, Found>,
+    /// Refresh tokens by id, for the writer itself.
+    pub(crate) roots: Cache<u64, Arc<Root>>,
+    pub(crate) apps: Cache<u64, Arc<App>>,
+}
+
+impl Caches {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            viewers: Cache::new(most),
+            tokens: Cache::new(most),
+            roots: Cache::new(most),
+            apps: Cache::new(most),
+        }
+    }
+
+    /// Outdates what hangs on tokens, accounts, authorizations or apps.
+    fn outdate_tokens(&self) {
+        self.tokens.outdate();
+        self.roots.outdate();
+        self.apps.outdate();
+    }
 }
 
 /// The writer's thread, until it is dropped.
@@ -180,7 +202,7 @@ impl Desk {
             self.caches.viewers.outdate();
         }
         if done.as_ref().map_or(true, |changed| changed.tokens) {
-            self.caches.tokens.outdate();
+            self.caches.outdate_tokens();
         }
         done.map(drop)
     }

@@ -248,7 +248,7 @@ fn what_was_kept_is_there_when_the_store_is_opened_again() {
     );
     assert_eq!(before, after);
     assert_eq!(after.3.len(), 2);
-    assert_eq!(block_on(store.app(40)), Ok(Some(app())));
+    assert_eq!(block_on(store.app(40)), Ok(Some(app().into())));
     let account = Account::new(1, Tier::Paid);
     assert_eq!(
         block_on(store.session(&session.digest)),

@@ -1,4 +1,5 @@
 //! The memory store's OAuth half.
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -36,8 +37,8 @@ impl OAuthStore for MemoryTokenStore {
         Ok(())
     }
 
-    async fn app(&self, id: u64) -> Result<Option<App>, StoreError> {
-        Ok(self.state().apps.get(&id).cloned())
+    async fn app(&self, id: u64) -> Result<Option<Arc<App>>, StoreError> {
+        Ok(self.state().apps.get(&id).cloned().map(Arc::new))
     }
 
     async fn apps(&self, owner: Option<u64>) -> Result<Vec<App>, StoreError> {

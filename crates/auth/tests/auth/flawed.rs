@@ -95,11 +95,11 @@ impl OAuthStore for Flawed {
     async fn put_app(&self, app: App, was: Option<&App>) -> Answer<()> {
         if self.is(Flaw::BlindPut) {
             let now = self.1.app(app.id).await?;
-            return self.1.put_app(app, now.as_ref()).await;
+            return self.1.put_app(app, now.as_deref()).await;
         }
         self.1.put_app(app, was).await
     }
-    async fn app(&self, id: u64) -> Answer<Option<App>> {
+    async fn app(&self, id: u64) -> Answer<Option<std::sync::Arc<App>>> {
         self.1.app(id).await
     }
     async fn apps(&self, owner: Option<u64>) -> Answer<Vec<App>> {

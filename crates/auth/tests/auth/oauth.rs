@@ -77,7 +77,10 @@ pub(crate) fn asks() -> Vec<Pair> {
     ])
 }
 
-pub(crate) fn read(app: App, params: &[Pair]) -> Result<AuthorizationRequest, Box<Refused>> {
+pub(crate) fn read(
+    app: impl Into<std::sync::Arc<App>>,
+    params: &[Pair],
+) -> Result<AuthorizationRequest, Box<Refused>> {
     AuthorizationRequest::read(Verified::check(params, Some(app)).unwrap(), params)
 }
 

@@ -1,4 +1,5 @@
 //! Apps: registered, changed, switched, their secrets reset.
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use workgraph_auth::client::mint_secret;
@@ -48,7 +49,7 @@ fn places(scene: &Scene<'_>) -> Vec<Place> {
 
 impl Console<'_> {
     /// An app of the visitor's, by its number as text.
-    async fn own(&self, scene: &Scene<'_>, id: &str) -> Result<Option<App>, StoreError> {
+    async fn own(&self, scene: &Scene<'_>, id: &str) -> Result<Option<Arc<App>>, StoreError> {
         let Some(id) = number(id) else {
             return Ok(None);
         };
@@ -262,7 +263,7 @@ impl Console<'_> {
                     "The app was changed elsewhere meanwhile. Look at it as it is now and try again.",
                 );
                 let now = self.store.app(was.id).await?;
-                let app = now.as_ref().unwrap_or(was);
+                let app = now.as_deref().unwrap_or(was);
                 Ok(Answer::Page(
                     409,
                     self.page(scene, app, &values(app), &[problem]),
@@ -294,7 +295,7 @@ impl Console<'_> {
             redirects,
             scopes: Registered::from_set(values.scopes),
             distribution: values.distribution,
-            ..was.clone()
+            ..App::clone(&was)
         };
         let path = format!("{}/{}", paths::APPS, was.id);
         self.replace(scene, &was, becomes, || Answer::done(&path, Done::Saved))
@@ -314,7 +315,7 @@ impl Console<'_> {
         let (secret, digest) = mint_secret(&fresh.random);
         let becomes = App {
             secret: Some(digest),
-            ..was.clone()
+            ..App::clone(&was)
         };
         let show = || {
             self.show(
@@ -345,7 +346,7 @@ impl Console<'_> {
         };
         let becomes = App {
             disabled_at,
-            ..was.clone()
+            ..App::clone(&was)
         };
         let path = format!("{}/{}", paths::APPS, was.id);
         self.replace(scene, &was, becomes, || Answer::done(&path, done))

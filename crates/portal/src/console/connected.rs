@@ -26,7 +26,7 @@ impl Console<'_> {
                 hosts,
                 scopes: authorization.scopes.intersect(app.scopes.set()),
                 since: authorization.created_at,
-                app: app.name,
+                app: app.name.clone(),
             });
         }
         Ok(Answer::ok(

@@ -56,7 +56,7 @@ impl Console<'_> {
             let Some(was) = was.filter(|app| app.distribution.contains(&seat.workspace)) else {
                 return Ok(Answer::not_found());
             };
-            let mut becomes = was.clone();
+            let mut becomes = App::clone(&was);
             becomes.disabled_in.retain(|id| *id != seat.workspace);
             if off {
                 becomes.disabled_in.push(seat.workspace);

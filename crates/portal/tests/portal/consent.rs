@@ -130,7 +130,7 @@ fn a_user_of_another_workspace_is_not_asked() {
     let app = block_on(town.store.app(APP)).unwrap().unwrap();
     let gone = workgraph_auth::App {
         distribution: vec![8],
-        ..app.clone()
+        ..workgraph_auth::App::clone(&app)
     };
     block_on(town.store.put_app(gone, Some(&app))).unwrap();
     let to = ada.post(DECIDE, &answer(&request, &ticket, "allow"));

@@ -99,11 +99,11 @@ fn apps_that_are_not_who_they_say_get_one_answer() {
     let app = block_on(town.store.app(APP)).unwrap().unwrap();
     let off = App {
         disabled_at: Some(app.created_at),
-        ..app.clone()
+        ..App::clone(&app)
     };
     block_on(town.store.put_app(off.clone(), Some(&app))).unwrap();
     assert_eq!(ask("40", secret, &token), wrong);
-    block_on(town.store.put_app(app, Some(&off))).unwrap();
+    block_on(town.store.put_app(App::clone(&app), Some(&off))).unwrap();
     assert_eq!(ask("40", secret, &token).0, 200);
 }
 

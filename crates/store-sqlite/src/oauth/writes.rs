@@ -3,11 +3,13 @@
 //! Each function runs in a transaction of its own, and an error undoes all of it. What happens once
 //! is decided by how many rows a conditional write changed, or by a key that is taken.
 use crate::audit::By;
-use crate::rows::{self, millis, number, numbers_text, redirects_text, refused};
+use crate::rows::{self, Root, millis, number, numbers_text, redirects_text, refused};
 use crate::session::{Session, maybe_gid};
 use crate::sql::Sql;
 use crate::tokens::keep;
+use crate::writer::Caches;
 use rusqlite::types::Value;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::session::{STRIKES_LIFETIME, Strikes};
 use workgraph_auth::{
@@ -214,26 +216,42 @@ fn kept(session: &mut Session<'_>, id: u64) -> Done<TokenRecord> {
 /// Keeps an access token bought with a refresh token, if that is alive.
 pub(super) fn refresh(
     session: &mut Session<'_>,
+    caches: &Caches,
     refresh: u64,
     access: &TokenRecord,
     now: SystemTime,
 ) -> Done<Option<TokenRecord>> {
-    let with = session
-        .one(Sql::TokenById, [number(refresh)?], rows::found)
-        .map_err(refused)?;
-    let alive = with.is_some_and(|(with, account)| {
-        with.kind == TokenKind::Refresh
-            && (with.user, with.app, with.grant) == (access.user, access.app, access.grant)
-            && with.is_sound()
-            && with.revoked_at.is_none()
-            && with.expires_at.is_none_or(|end| now < end)
-            && !account.disabled
-    });
-    if !alive {
+    let good = |root: &Arc<Root>| {
+        let left = &root.left;
+        left.kind == TokenKind::Refresh
+            && (left.user, left.app, left.grant) == (access.user, access.app, access.grant)
+            && left.is_sound()
+            && left.revoked_at.is_none()
+            && left.expires_at.is_none_or(|end| now < end)
+            && !root.account.disabled
+    };
+    let Some(root) = root(session, caches, refresh)?.filter(good) else {
         return Ok(None);
-    }
+    };
     keep(session, access, Some(refresh))?;
-    kept(session, access.id).map(Some)
+    Ok(Some(root.leaves(access)))
+}
+
+/// A refresh token with its lineage: as it is remembered, unless this commit changes what tokens are
+/// worth.
+fn root(session: &mut Session<'_>, caches: &Caches, id: u64) -> Done<Option<Arc<Root>>> {
+    let epoch = (!session.tokens).then(|| caches.roots.epoch());
+    if let Some(root) = epoch.and_then(|epoch| caches.roots.get(&id, epoch)) {
+        return Ok(Some(root));
+    }
+    let found = session
+        .one(Sql::TokenById, [number(id)?], Root::read)
+        .map_err(refused)?;
+    let root = found.map(Arc::new);
+    if let (Some(epoch), Some(root)) = (epoch, &root) {
+        caches.roots.put(id, Arc::clone(root), epoch);
+    }
+    Ok(root)
 }
 
 /// Keeps a new browser session.

@@ -15,11 +15,11 @@ pub(in crate::conformance) async fn app_comes_back(store: &dyn OAuthStore) -> Do
     };
     store.put_app(full.clone(), None).await?;
     ensure(
-        store.app(40).await? == Some(app(40)?),
+        store.app(40).await? == Some(app(40)?.into()),
         "an app comes back with every field as put",
     )?;
     ensure(
-        store.app(39).await? == Some(full.clone()),
+        store.app(39).await? == Some(full.clone().into()),
         "a disabled app of full permissions comes back, too",
     )?;
     ensure(
@@ -62,7 +62,7 @@ pub(in crate::conformance) async fn app_expected(store: &dyn OAuthStore) -> Done
         "an edit of an app that is not there is a conflict",
     )?;
     ensure(
-        store.app(40).await? == Some(reset) && store.app(50).await?.is_none(),
+        store.app(40).await? == Some(reset.into()) && store.app(50).await?.is_none(),
         "a conflict changes nothing",
     )
 }
