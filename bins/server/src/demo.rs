@@ -248,7 +248,7 @@ pub(crate) async fn call(
             .map(|data| json!({"data": data}).to_string().into())
             .unwrap_or_default(),
     };
-    let reply = api.handle(request).await;
+    let reply = api.handle(&request).await;
     let text = String::from_utf8_lossy(&reply.body);
     if reply.status >= 400 {
         return Err(format!("{method} {path}: {} {text}", reply.status));

@@ -79,7 +79,7 @@ impl Edge {
                 address: Some(address),
                 agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
             };
-            api.handle_from(request, caller).await
+            api.handle_from(&request, caller).await
         };
         self.guard(read, call).await
     }

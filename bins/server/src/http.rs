@@ -120,7 +120,6 @@ pub(crate) async fn serve(
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
-    headers.reserve(12);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
@@ -193,6 +192,7 @@ fn check(request: &Request<Incoming>) -> Option<Answer> {
         .iter()
         .map(|(n, v)| n.as_str().len() + v.len() + 4)
         .sum();
+    // Of HTTP/1 hyper itself reads no more headers than this.
     if headers.len() > HEADERS_MAX || size + path > HEAD_MAX {
         return Some(Answer::refuse(431, "The request headers are too large"));
     }

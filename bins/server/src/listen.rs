@@ -15,7 +15,6 @@ use tokio::time::{MissedTickBehavior, interval};
 
 /// What hyper itself may read of a head; beyond it the refusal has no body.
 const HARD_HEAD: usize = 64 << 10;
-const HARD_HEADERS: usize = 128;
 
 /// Serves until SIGTERM or SIGINT, then lets what was begun end. At SIGHUP it calls `reload`.
 ///
@@ -96,9 +95,11 @@ fn builder(edge: &Edge) -> Builder<TokioExecutor> {
         .http1()
         // Slow heads and idle connections are the door's, which looks at all of them at once.
         .header_read_timeout(None)
-        .max_headers(HARD_HEADERS)
+        // A bound of our own on the number of headers would put room for them on the heap for each
+        // request; hyper's is ours.
         .max_buf_size(HARD_HEAD)
-        .half_close(false);
+        // What is begun is answered or done, even if the client is gone: nothing is read meanwhile.
+        .half_close(true);
     builder
         .http2()
         .timer(TokioTimer::new())

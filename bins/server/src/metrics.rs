@@ -1,5 +1,5 @@
 //! Counters and their Prometheus text.
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -28,7 +28,7 @@ struct Histogram {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     /// By operation: replies with a status of 1xx to 5xx. The empty name is for what matched none.
-    operations: HashMap<&'static str, [AtomicU64; 5]>,
+    operations: FxHashMap<&'static str, [AtomicU64; 5]>,
     reads: Histogram,
     writes: Histogram,
     /// Requests being answered.

@@ -54,35 +54,43 @@ pub(crate) async fn run(
             let view = load(api, &want).await?;
             let gid = choose(call, &view)?;
             if call.operation.answer == Answer::Counts {
-                return crate::counts::answer(api, call, gid).await;
+                return Box::pin(crate::counts::answer(api, call, gid)).await;
             }
             Ok(record(api, call, &view, gid, &asked))
         }
-        Run::Page(lists) => list(api, call, grant, path, listed(call, lists)?, &asked).await,
-        Run::PageOf(describe) => list(api, call, grant, path, describe(call)?, &asked).await,
-        Run::Search(describe) => find(api, call, grant, describe(call)?).await,
+        // Each way is on the heap by itself, so that the usual one does not carry the room of all.
+        Run::Page(lists) => {
+            let listed = listed(call, lists)?;
+            Box::pin(list(api, call, grant, path, listed, &asked)).await
+        }
+        Run::PageOf(describe) => {
+            let listed = describe(call)?;
+            Box::pin(list(api, call, grant, path, listed, &asked)).await
+        }
+        Run::Search(describe) => Box::pin(find(api, call, grant, describe(call)?)).await,
         Run::Delete(least) => {
             let Some((name, _)) = call.parameters.last() else {
                 return Err(Fault::missing("gid").into());
             };
             let want = call.want().node(call.path(name)?);
-            commit(api, call, &|_| Ok(want.clone()), &|call, view| {
+            let needs = |_: &Call<'_>| Ok(want.clone());
+            let decide = |call: &Call<'_>, view: &View| {
                 let node = call.target(view, name, least)?;
                 let mut work = call.work();
                 work.trash(node.gid, node.ty);
                 Ok(crate::operation::Decision::of(work.changes))
-            })
-            .await?;
+            };
+            Box::pin(commit(api, call, &needs, &decide)).await?;
             Ok(done(call, 200, envelope::empty(), 1))
         }
         // The walk of a batch goes through its actions instead.
         Run::Batch => Err(Failure::NoRoute),
-        Run::Hooks(act) => crate::hooks::run(api, call, grant, path, act, &asked).await,
-        Run::Audit => crate::audit::list(api, call, grant, path).await,
-        Run::Events(span) => crate::events::poll(api, call, grant, span, &asked).await,
+        Run::Hooks(act) => Box::pin(crate::hooks::run(api, call, grant, path, act, &asked)).await,
+        Run::Audit => Box::pin(crate::audit::list(api, call, grant, path)).await,
+        Run::Events(span) => Box::pin(crate::events::poll(api, call, grant, span, &asked)).await,
         Run::Act(needs, decide) => {
-            let subject = commit(api, call, &needs, &decide).await?;
-            written(api, call, subject, &asked).await
+            let subject = Box::pin(commit(api, call, &needs, &decide)).await?;
+            Box::pin(written(api, call, subject, &asked)).await
         }
     }
 }

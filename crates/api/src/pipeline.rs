@@ -105,18 +105,18 @@ impl Api {
     }
 
     /// Answers a request. Never fails: whatever goes wrong has a reply.
-    pub async fn handle(&self, request: Request) -> Reply {
+    pub async fn handle(&self, request: &Request) -> Reply {
         self.handle_from(request, Caller::default()).await
     }
 
     /// Answers a request that came from somewhere, which the audit log tells.
-    pub async fn handle_from(&self, request: Request, caller: Caller<'_>) -> Reply {
+    pub async fn handle_from(&self, request: &Request, caller: Caller<'_>) -> Reply {
         let mut held = Held::default();
         let (operation, outcome) = match self.find(&request.method, &request.path) {
             Err(none) => ("", Err(none)),
             Ok(found) => (
                 found.operation.id,
-                self.walk(&request, &found, &mut held, caller).await,
+                self.walk(request, &found, &mut held, caller).await,
             ),
         };
         let (mut reply, cost) = match outcome {
@@ -204,12 +204,30 @@ impl Api {
             let reply = Reply::json(200, body);
             return Ok(Answered { reply, cost });
         }
+        // On the heap, so that a reply that was kept does not carry the room of one that is made.
+        let answered = Box::pin(self.make(sent, found, (grant, caller), asked.viewer)).await?;
+        if let Some(Some(version)) = kept {
+            self.replies
+                .put(&asked, version, &answered.reply.body, answered.cost);
+        }
+        Ok(answered)
+    }
+
+    /// Parse → load, decide, commit, project.
+    async fn make(
+        &self,
+        sent: Sent<'_>,
+        found: &Match,
+        (grant, caller): (&Grant, Caller<'_>),
+        viewer: ViewerKey,
+    ) -> Result<Answered, Failure> {
+        let operation = found.operation;
         let (query, data, options) = body::read(sent, operation, &self.settings)?;
         let mint = || self.fresh();
         let call = Call {
             operation,
             parameters: &found.parameters,
-            viewer: asked.viewer,
+            viewer,
             grant,
             caller,
             reach: grant.reach.clone(),
@@ -220,13 +238,7 @@ impl Api {
             mint: &mint,
             settings: &self.settings,
         };
-        // On the heap, so that a reply that was kept does not carry the room of one that is made.
-        let answered = Box::pin(driver::run(self, &call, grant, sent.path())).await?;
-        if let Some(Some(version)) = kept {
-            self.replies
-                .put(&asked, version, &answered.reply.body, answered.cost);
-        }
-        Ok(answered)
+        Box::pin(driver::run(self, &call, grant, sent.path())).await
     }
 
     pub(crate) async fn authenticate(&self, headers: &[String]) -> Result<Grant, Failure> {

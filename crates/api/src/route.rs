@@ -1,7 +1,7 @@
 //! The router: a trie over the operation table.
 use crate::operation::Operation;
 use crate::request::Method;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Finds operations by method and path.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub struct Router {
 
 #[derive(Debug, Default)]
 struct Branch {
-    literals: HashMap<&'static str, Branch>,
+    literals: FxHashMap<&'static str, Branch>,
     variable: Option<(&'static str, Box<Branch>)>,
     rows: Vec<(Method, &'static Operation, u16)>,
 }

@@ -6,6 +6,7 @@ use crate::registry::{Def, Resource, Shape, Source, Write};
 use crate::rich::clean_text;
 use crate::time::{Date, Time};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// What a client gave for a field. An absent field is not in [`Inputs`] at all.
 #[derive(Clone, PartialEq, Debug)]
@@ -199,16 +200,19 @@ pub fn flag(name: &str, value: &Value) -> Result<bool, Fault> {
 ///
 /// # Errors
 /// When the value is of another type.
-pub fn reference(name: &str, value: &Value) -> Result<String, Fault> {
+pub fn reference(name: impl fmt::Display, value: &Value) -> Result<String, Fault> {
     match value {
         Value::String(s) => Ok(s.clone()),
         Value::Number(n) if n.is_u64() => Ok(n.to_string()),
         Value::Object(map) => match map.get("gid") {
             Some(Value::String(s)) => Ok(s.clone()),
-            _ => Err(Fault::field(name, "Not a valid GID type: object")),
+            _ => Err(Fault::field(
+                &name.to_string(),
+                "Not a valid GID type: object",
+            )),
         },
         other => Err(Fault::field(
-            name,
+            &name.to_string(),
             format_args!("Not a valid GID type: {}", type_name(other)),
         )),
     }
@@ -240,7 +244,7 @@ pub fn references(name: &str, value: &Value) -> Result<Vec<String>, Fault> {
     items
         .iter()
         .enumerate()
-        .map(|(i, v)| reference(&format!("{name}: [{i}]"), v))
+        .map(|(i, v)| reference(format_args!("{name}: [{i}]"), v))
         .collect()
 }
 

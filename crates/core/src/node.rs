@@ -196,13 +196,27 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
 /// `text` as a JSON string.
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    if text.bytes().any(|b| matches!(b, 0..0x20 | b'"' | b'\\')) {
+        return serde_json::Value::from(text).to_string();
+    }
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn quoted_text_is_json(text in any::<String>()) {
+            prop_assert_eq!(serde_json::from_str::<String>(&quoted(&text)).unwrap(), text);
+        }
+    }
 
     #[test]
     fn entries_find_values_of_every_kind() {

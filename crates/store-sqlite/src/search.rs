@@ -287,7 +287,12 @@ impl Session<'_> {
             card.sum,
             card.done,
         ];
-        self.run(Sql::PutCard, params).map(drop)
+        let put = if known.is_some() {
+            Sql::PutCard
+        } else {
+            Sql::NewCard
+        };
+        self.run(put, params).map(drop)
     }
 
     /// Takes away the card and the words of a node.

@@ -394,6 +394,9 @@ statements! {
     UpWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3";
     DownWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";
     CardSum = "SELECT sum FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
+    // A replacement could fail half way, so SQLite copies the pages it changes; the usual card is new.
+    NewCard = concat!("INSERT INTO card (home, kind, ", card_cols!(), ") \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)");
     PutCard = concat!("INSERT OR REPLACE INTO card (home, kind, ", card_cols!(), ") \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)");
     DropCard = "DELETE FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";

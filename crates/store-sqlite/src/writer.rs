@@ -214,35 +214,63 @@ struct Changed {
     tokens: bool,
 }
 
-/// One transaction with a savepoint for each job.
+/// Writes the jobs in one transaction.
+///
+/// At first without savepoints: with one SQLite copies every page before a job changes it. What fails
+/// has mostly written nothing, since guards are checked first. If something has, all is begun anew,
+/// with a savepoint for each job.
 fn write(conn: &Connection, records: &Records, jobs: &mut [Job]) -> Result<Changed, String> {
+    let unfit = || "a job that failed was not undone".to_owned();
+    match transact(conn, records, jobs, false)? {
+        Some(changed) => Ok(changed),
+        None => transact(conn, records, jobs, true)?.ok_or_else(unfit),
+    }
+}
+
+/// One transaction; none if a job failed that had written something, and there are no savepoints.
+fn transact(
+    conn: &Connection,
+    records: &Records,
+    jobs: &mut [Job],
+    savepoints: bool,
+) -> Result<Option<Changed>, String> {
     let run = |session: &mut Session<'_>, sql| session.run(sql, []).map_err(|e| e.to_string());
     let mut session = Session::writing(conn, records);
     run(&mut session, Sql::BeginImmediate)?;
     for job in jobs {
         let before = (session.viewers, session.tokens, session.pending.len());
-        run(&mut session, Sql::Savepoint)?;
+        let written = conn.total_changes();
+        if savepoints {
+            run(&mut session, Sql::Savepoint)?;
+        }
         if !job.run(&mut session) {
             if conn.is_autocommit() {
                 // After some failures, such as a full disk, SQLite has rolled back everything.
                 return Err(job.failure());
             }
-            run(&mut session, Sql::RollbackTo)?;
+            if savepoints {
+                run(&mut session, Sql::RollbackTo)?;
+            } else if conn.total_changes() != written {
+                run(&mut session, Sql::Rollback)?;
+                return Ok(None);
+            }
             (session.viewers, session.tokens) = (before.0, before.1);
             session.pending.truncate(before.2);
             (session.floor, session.audited) = (None, None);
         }
-        run(&mut session, Sql::Release)?;
+        if savepoints {
+            run(&mut session, Sql::Release)?;
+        }
     }
     session.write_words().map_err(|e| e.to_string())?;
     records.begin(&session.touched);
     let committed = run(&mut session, Sql::Commit);
     records.end(committed.is_err());
     committed?;
-    Ok(Changed {
+    Ok(Some(Changed {
         viewers: session.viewers,
         tokens: session.tokens,
-    })
+    }))
 }
 
 #[cfg(test)]

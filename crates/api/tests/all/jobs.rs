@@ -361,7 +361,7 @@ fn of_many_threads_that_start_jobs_five_succeed() {
                     let api = &world.api;
                     scope.spawn(move || {
                         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-                        runtime.block_on(api.handle(request)).status
+                        runtime.block_on(api.handle(&request)).status
                     })
                 })
                 .collect();

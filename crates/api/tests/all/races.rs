@@ -14,8 +14,8 @@ pub(crate) fn race(world: &World, a: Racer<'_>, b: Racer<'_>) -> [u16; 2] {
     let (a, b) = (request(a), request(b));
     world.hesitate(true);
     let (a, b) = world.run(async {
-        let mut a = std::pin::pin!(world.api.handle(a));
-        let mut b = std::pin::pin!(world.api.handle(b));
+        let mut a = std::pin::pin!(world.api.handle(&a));
+        let mut b = std::pin::pin!(world.api.handle(&b));
         tokio::join!(a.as_mut(), b.as_mut())
     });
     world.hesitate(false);

@@ -472,12 +472,12 @@ impl World {
 
     /// A reply as it leaves the API, with its permit.
     pub(crate) fn reply(&self, request: Request) -> Reply {
-        self.run(self.api.handle(request))
+        self.run(self.api.handle(&request))
     }
 
     /// Sends a request.
     pub(crate) fn send(&self, request: Request) -> Answer {
-        let reply = self.run(self.api.handle(request));
+        let reply = self.run(self.api.handle(&request));
         let text = String::from_utf8(reply.body).expect("replies are UTF-8");
         let json: Value = serde_json::from_str(&text).expect("replies are JSON");
         if reply.status >= 500 {

@@ -2,6 +2,7 @@
 use crate::gid::Gid;
 use crate::registry::Type;
 use crate::resources::resource;
+use std::fmt::Write as _;
 
 /// The head of a node: its compact JSON object, with whatever else the type keeps in it.
 #[must_use]
@@ -13,7 +14,9 @@ pub fn head<'v>(
     more: impl Iterator<Item = (&'static str, &'v str)>,
 ) -> String {
     let r = resource(ty);
-    let mut out = format!("{{\"gid\":\"{gid}\"");
+    let mut out = String::with_capacity(128 + title.map_or(0, str::len));
+    // Writing to a String cannot fail.
+    let _ = write!(out, "{{\"gid\":\"{gid}\"");
     if let Some(title) = title.filter(|_| r.title.is_some()) {
         out.push_str(",\"name\":");
         out.push_str(title);

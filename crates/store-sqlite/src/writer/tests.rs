@@ -75,6 +75,27 @@ fn one_change_set_that_fails_leaves_the_others_of_its_batch() {
     assert_eq!(nodes, 4);
 }
 
+/// What failed after it had written something is not there, and the others of its batch are.
+#[test]
+fn a_change_set_that_fails_late_is_undone_alone() {
+    let conn = memory();
+    let named = |gid: u64, name: &str| Changes {
+        aliases: vec![(name.to_owned(), Gid::new(gid).unwrap())],
+        ..large(gid, 10)
+    };
+    let (first, mut a) = graph(named(1, "name"));
+    let (second, mut b) = graph(named(2, "name"));
+    let (third, mut c) = graph(named(3, "another"));
+    finish(&conn, vec![first, second, third]).unwrap();
+    assert_eq!(a.try_recv().unwrap(), Ok(Committed { seq: 1 }));
+    assert!(matches!(b.try_recv().unwrap(), Err(StoreError::Taken(_))));
+    assert_eq!(c.try_recv().unwrap(), Ok(Committed { seq: 2 }));
+    let nodes: i64 = conn
+        .query_row("SELECT sum(gid) FROM node", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(nodes, 4);
+}
+
 /// B67. The journal has a row for each commit that was made, and none for the others.
 #[test]
 fn a_full_disk_fails_the_whole_batch_and_service_goes_on_when_there_is_room() {
