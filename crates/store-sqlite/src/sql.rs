@@ -89,6 +89,15 @@ macro_rules! card_cols {
         "gid, created, modified, completed, due, start, who, creator, assigner, subtype, flags, likes, sub, waits, blocks, sum, done"
     };
 }
+macro_rules! into_card {
+    () => {
+        concat!(
+            " INTO card (home, kind, ",
+            card_cols!(),
+            ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)"
+        )
+    };
+}
 // Cards by a column; the term of its partial index stands there, so that it is used.
 macro_rules! scan_cards {
     ($column:literal, $indexed:literal) => {
@@ -395,10 +404,8 @@ statements! {
     DownWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";
     CardSum = "SELECT sum FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     // A replacement could fail half way, so SQLite copies the pages it changes; the usual card is new.
-    NewCard = concat!("INSERT INTO card (home, kind, ", card_cols!(), ") \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)");
-    PutCard = concat!("INSERT OR REPLACE INTO card (home, kind, ", card_cols!(), ") \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)");
+    NewCard = concat!("INSERT", into_card!());
+    PutCard = concat!("INSERT OR REPLACE", into_card!());
     DropCard = "DELETE FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     PutWords = "INSERT INTO words (rowid, name, notes) VALUES (?1, ?2, ?3)";
     DropWords = "DELETE FROM words WHERE rowid = ?1";

@@ -85,7 +85,7 @@ fn a_row_says_which_way_its_act_came() {
     };
     let request = world.request("ada[tasks:delete]", "DELETE", &path, String::new());
     assert_eq!(
-        world.run(world.api.handle_from(request, caller)).status,
+        world.run(world.api.handle_from(&request, caller)).status,
         200
     );
     let page = world.get("robot", &target(&world, "event_type=task_deleted"));
@@ -104,7 +104,7 @@ fn a_row_says_which_way_its_act_came() {
     let body = json!({"data": {"actions": [action]}}).to_string();
     let request = world.request("ada", "POST", "/batch", body);
     assert_eq!(
-        world.run(world.api.handle_from(request, caller)).status,
+        world.run(world.api.handle_from(&request, caller)).status,
         200
     );
     let page = world.get("robot", &target(&world, "event_type=task_deleted"));
