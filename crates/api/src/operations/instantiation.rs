@@ -36,7 +36,7 @@ fn items<'c>(call: &'c Call<'_>, name: &str) -> Result<Vec<(String, &'c Value)>,
         let part = |part: &str| item.get(part).filter(|v| !v.is_null());
         let missing = |part: &str| Fault::missing(&format!("{name}: [{i}]: {part}"));
         let gid = part("gid").ok_or_else(|| missing("gid"))?;
-        let gid = reference(&format!("{name}: [{i}]: gid"), gid)?;
+        let gid = reference(format_args!("{name}: [{i}]: gid"), gid)?;
         out.push((gid, part("value").ok_or_else(|| missing("value"))?));
     }
     Ok(out)
