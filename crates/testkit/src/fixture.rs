@@ -8,7 +8,7 @@ use workgraph_core::graph::{Changes, Place};
 use workgraph_core::index::Entry;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Field, Kind, Rel, Type, rel};
-use workgraph_core::resources::{custom_field, enum_option, project, section, tag, task, team};
+use workgraph_core::resources::{custom_field, enum_option, project, tag, task, team};
 use workgraph_core::rules::{fields, membership};
 use workgraph_core::time::Time;
 use workgraph_core::values;
