@@ -41,11 +41,11 @@ laws:
 
 # Kill the server 1,000 times under write load; the seed decides when
 kill points="1000" seed="1":
-    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- crash::acknowledged
+    WORKGRAPH_KILL_POINTS={{points}} WORKGRAPH_KILL_SEED={{seed}} cargo test --release -p workgraph-server --test e2e -- crash::campaign::acknowledged
 
 # Webhooks: so many events against targets that fail at random, while workers and servers are killed
 hooks events="100000" kills="1000":
-    WORKGRAPH_TEST_HOOK_EVENTS={{events}} WORKGRAPH_TEST_HOOK_KILLS={{kills}} cargo test --release -p workgraph-api --test all -- webhooks::nothing_is_lost
+    WORKGRAPH_TEST_HOOK_EVENTS={{events}} WORKGRAPH_TEST_HOOK_KILLS={{kills}} cargo test --release -p workgraph-api --test all -- webhooks::simulation::nothing_is_lost
 
 # Kill the server 1,000 times while jobs copy a project, and again while they export one
 kill-jobs points="1000" seed="1":

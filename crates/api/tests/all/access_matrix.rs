@@ -1,7 +1,10 @@
 //! Who may do what: a golden table of viewer × object × action, written to
 //! `fixtures/access-matrix.txt`. A change of the rules shows there as a diff to be read.
+mod scene;
+
 use crate::golden;
 use crate::world::{Kind, World};
+use scene::world;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -285,160 +288,6 @@ const OBJECTS: &[Object] = &[
         "/projects/{p_open}/custom_field_settings",
     ),
 ];
-
-/// A world around one viewer: "here" is wherever the viewer was let in.
-fn world(viewer: &str) -> World {
-    World::build(Kind::Memory, Settings::default(), |f, names| {
-        build(f, names, viewer)
-    })
-}
-
-fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
-    let orchid = names["orchid"];
-    let home_of_viewer = if viewer == "bob" { "basalt" } else { "orchid" };
-    let inside = home_of_viewer == "orchid" && viewer != "robot";
-    let who = names[viewer];
-    let owner = f.member(orchid, "Owner", workgraph_core::access::Role::Member);
-    for (name, visibility) in [
-        ("t_secret", "secret"),
-        ("t_request", "request_to_join"),
-        ("t_public", "public"),
-    ] {
-        let gid = f.with(|work| {
-            let mut draft = work.draft(Type::Team, Some(orchid));
-            draft.set(team::NAME, name);
-            draft.set(team::VISIBILITY, visibility);
-            membership::found_team(work, draft, Some(owner))
-        });
-        names.insert(name.to_owned(), gid);
-        if viewer == "mel" {
-            f.join_team(who, gid, orchid);
-        }
-    }
-    let secret_seat = f.join_team(names["moe"], names["t_secret"], orchid);
-    // Moe is a plain member in the table, so the membership is that of another.
-    if viewer == "moe" {
-        f.with(|work| {
-            work.changes
-                .links
-                .retain(|l| !(l.rel == rel::TEAM_MEMBERS && l.dst == who))
-        });
-    }
-    names.insert("t_secret_seat".to_owned(), secret_seat);
-
-    for (name, privacy, level, share) in [
-        ("p_open", "public_to_workspace", None, "editor"),
-        ("p_team", "private_to_team", None, "editor"),
-        ("p_private", "private", None, "editor"),
-        ("p_viewer", "private", Some(Level::Viewer), "editor"),
-        ("p_commenter", "private", Some(Level::Commenter), "editor"),
-        ("p_editor", "private", Some(Level::Editor), "editor"),
-        ("p_admin", "private", Some(Level::Admin), "editor"),
-        ("p_reserved", "public_to_workspace", None, "admin"),
-    ] {
-        let gid = f.with(|work| {
-            let mut draft = work.draft(Type::Project, Some(orchid));
-            draft.set(project::NAME, name);
-            draft.set(project::PRIVACY, privacy);
-            draft.set(project::SHARE_ACCESS, share);
-            draft.set(project::OWNER, owner);
-            membership::found_project(work, draft, owner)
-        });
-        names.insert(name.to_owned(), gid);
-        names.insert(format!("{name}_section"), f.section_in(gid));
-        if let Some(level) = level.filter(|_| inside) {
-            f.share(gid, orchid, who, level);
-        }
-        if name == "p_team" {
-            f.link(gid, rel::TEAM, names["t_secret"], Place::Rank(0), None);
-        }
-    }
-    let shared = f.share(names["p_open"], orchid, names["gardeners"], Level::Editor);
-    names.insert("p_open_seat".to_owned(), shared);
-    names.insert("moe_section".to_owned(), f.section_in(names["moe_list"]));
-
-    let tag = f.tag(orchid, "Matrix");
-    names.insert("g_tag".to_owned(), tag);
-    for (name, place) in [
-        ("k_open", Some("p_open")),
-        ("k_team", Some("p_team")),
-        ("k_private", Some("p_private")),
-        ("k_viewer", Some("p_viewer")),
-        ("k_commenter", Some("p_commenter")),
-        ("k_commenter_followed", Some("p_commenter")),
-        ("k_loose", None),
-        ("k_mine", None),
-        ("k_followed", None),
-    ] {
-        let gid = match place {
-            Some(place) => f.task_in(names[&format!("{place}_section")], name, owner),
-            None if name == "k_mine" && inside => f.node(Type::Task, Some(orchid), |draft, now| {
-                draft.set(task::NAME, name);
-                draft.set(task::CREATED_AT, now);
-                draft.set(task::CREATED_BY, owner);
-                draft.set(task::ASSIGNEE, who);
-            }),
-            None => f.task(orchid, name, owner),
-        };
-        names.insert(name.to_owned(), gid);
-        f.link(gid, rel::TAGS, tag, Place::Rank(0), None);
-        if name.ends_with("_followed") && inside {
-            f.link(gid, rel::FOLLOWERS, who, Place::Rank(0), None);
-        }
-    }
-    for (name, parent) in [("k_sub", "k_open"), ("k_private_sub", "k_private")] {
-        let gid = f.subtask(names[parent], name, owner);
-        names.insert(name.to_owned(), gid);
-    }
-    for (name, on, by) in [
-        ("c_open", "k_open", owner),
-        ("c_own", "k_open", who),
-        ("c_private", "k_private", owner),
-    ] {
-        let gid = f.node(Type::Story, Some(orchid), |draft, now| {
-            draft.set(story::CREATED_AT, now);
-            draft.set(story::SUBTYPE, story::COMMENT);
-            draft.set(story::CREATED_BY, by);
-            draft.set(story::TEXT, "Matrix");
-        });
-        f.link(gid, rel::STORY_OF, names[on], Place::Rank(0), None);
-        names.insert(name.to_owned(), gid);
-    }
-    custom_fields(f, names, owner);
-}
-
-/// Custom fields of each kind of privacy, all on the open project.
-fn custom_fields(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid) {
-    let (orchid, open) = (names["orchid"], names["p_open"]);
-    for (name, privacy, level) in [
-        ("x_guests", "public_with_guests", "editor"),
-        ("x_public", "public", "editor"),
-        ("x_used", "public", "user"),
-        ("x_private", "private", "editor"),
-    ] {
-        let gid = f.with(|work| {
-            let mut draft = work.draft(Type::CustomField, Some(orchid));
-            draft.set(custom_field::NAME, name);
-            draft.set(custom_field::SUBTYPE, "enum");
-            draft.set(custom_field::PRIVACY, privacy);
-            draft.set(custom_field::DEFAULT_ACCESS, level);
-            draft.set(custom_field::CREATED_BY, owner);
-            let field = fields::found_field(work, &draft, orchid);
-            let option = fields::add_option(work, field, orchid, Place::Last, |draft| {
-                draft.set(enum_option::NAME, "Matrix");
-            });
-            if name == "x_public" {
-                names.insert("x_option".to_owned(), option);
-            }
-            field
-        });
-        let setting = f.field_on(gid, open, orchid);
-        if name == "x_guests" {
-            names.insert("x_setting".to_owned(), setting);
-        }
-        names.insert(name.to_owned(), gid);
-    }
-}
 
 fn fill(world: &World, text: &str) -> String {
     let mut text = text.to_owned();

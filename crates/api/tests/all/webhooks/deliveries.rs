@@ -1,0 +1,320 @@
+//! Deliveries as a target sees them: signed, filtered, made up for, given up.
+use super::*;
+
+/// S62.
+#[test]
+fn changes_are_delivered_signed_and_filtered_and_heartbeats_follow() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let garden = world.gid("garden").to_string();
+        let all = world.hook("ada", "garden", "/echo/all", Value::Null);
+        world.hook(
+            "ada",
+            "garden",
+            "/echo/due",
+            json!([
+                {"resource_type": "task", "action": "changed", "fields": ["due_on"]},
+                {"resource_type": "story", "resource_subtype": "comment_added"},
+            ]),
+        );
+        assert_eq!(world.deliver(), 2, "a heartbeat each follows the handshake");
+        let first = world.receiver.got("/echo/all");
+        assert!(first.len() == 1 && first[0].events.is_empty());
+        world.receiver.forget();
+
+        let task = world
+            .post(
+                "mel",
+                "/tasks",
+                json!({"name": "Dig", "projects": [garden]}),
+            )
+            .gid();
+        let path = format!("/tasks/{task}");
+        world.call("mel", "PUT", &path, &json!({"name": "Dig deep"}));
+        world.call("mel", "PUT", &path, &json!({"due_on": "2026-02-02"}));
+        world.post("mel", &format!("{path}/stories"), json!({"text": "Ready"}));
+        world.deliver();
+        let due = world.receiver.got("/echo/due");
+        let shown: Vec<_> = due
+            .iter()
+            .flat_map(|g| &g.events)
+            .map(|e| e["action"].clone())
+            .collect();
+        assert_eq!(shown, ["changed", "added"], "{due:?}");
+        let got = world.receiver.got("/echo/all");
+        let events: Vec<&Value> = got.iter().flat_map(|g| &g.events).collect();
+        assert_eq!(
+            *events[0],
+            json!({
+                "user": {"gid": world.gid("mel").to_string(), "resource_type": "user"},
+                "resource": {"gid": task, "resource_type": "task"},
+                "type": "task",
+                "action": "added",
+                "parent": {"gid": garden, "resource_type": "project"},
+                "created_at": "2026-01-15T09:30:00.000Z",
+            })
+        );
+        assert!(events.iter().any(|e| e["change"]["field"] == "name"));
+        assert_eq!(world.deliver(), 0, "nothing is left");
+
+        // Eight hours of silence later, and not before.
+        assert_eq!(world.next_delivery(), 8 * 3600);
+        assert_eq!(
+            world.receiver.got("/echo/all").last().unwrap().events.len(),
+            0
+        );
+        assert_eq!(
+            world.show(&all)["last_success_at"],
+            "2026-01-15T17:30:00.000Z"
+        );
+    }
+}
+
+#[test]
+fn a_target_that_fails_for_a_day_loses_its_webhook() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let gid = world.hook("ada", "garden", "/down/a", Value::Null);
+        world.deliver();
+        let held = world.show(&gid);
+        assert_eq!(held["delivery_retry_count"], 1);
+        assert_eq!(held["last_failure_content"], "said 503");
+        assert_eq!(
+            held["failure_deletion_timestamp"],
+            "2026-01-16T09:30:00.000Z"
+        );
+        assert!(held["next_attempt_after"].as_str().unwrap() > "2026-01-15T09:30:00.000Z");
+        let (start, mut attempts) = (world.clock.0.now(), 1);
+        while world.api.next_delivery().is_some() {
+            let wait = world.next_delivery();
+            assert!(wait <= 3600, "an hour at most: {wait}");
+            attempts += 1;
+        }
+        let day = world.clock.0.now().duration_since(start).unwrap();
+        assert_eq!(day.as_secs(), 86_400);
+        assert!(attempts > 25, "{attempts}");
+        assert_eq!(world.get("ada", &format!("/webhooks/{gid}")).status, 404);
+    }
+}
+
+#[test]
+fn an_outage_is_made_up_for_in_order() {
+    let world = World::new(Kind::Memory);
+    let gid = world.hook("ada", "garden", "/echo/a", Value::Null);
+    world.deliver();
+    *world.receiver.faults.lock().unwrap() = None;
+    world.receiver.forget();
+    let garden = world.gid("garden").to_string();
+    world.post(
+        "ada",
+        "/tasks",
+        json!({"name": "one", "projects": [garden]}),
+    );
+    // The target's machine is away for three hours.
+    let path = format!("/webhooks/{gid}");
+    world
+        .receiver
+        .secrets
+        .lock()
+        .unwrap()
+        .insert("/echo/a".to_owned(), String::new());
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.deliver())).is_err());
+    assert_eq!(
+        world.get("ada", &path).status,
+        200,
+        "a worker that panicked changed nothing"
+    );
+    world.receiver.secrets.lock().unwrap().clear();
+    let hook = world
+        .run(world.hooks.get(gid.parse().unwrap()))
+        .unwrap()
+        .unwrap();
+    world
+        .receiver
+        .secrets
+        .lock()
+        .unwrap()
+        .insert("/echo/a".to_owned(), hook.secret);
+    assert_eq!(world.deliver(), 0, "its lease still holds the webhook");
+    world.advance(31);
+    assert_eq!(world.deliver(), 1, "and then ends");
+    assert_eq!(
+        world.receiver.got("/echo/a").last().unwrap().events.len(),
+        2
+    );
+}
+
+#[test]
+fn handshakes_that_fail_make_no_webhook() {
+    let world = World::new(Kind::Memory);
+    let garden = world.gid("garden").to_string();
+    for mode in ["mute", "wrong", "late", "error"] {
+        let data = json!({"resource": garden, "target": format!("https://hooks.test/{mode}/a")});
+        let made = world.post("ada", "/webhooks", data);
+        assert_eq!(made.status, 400, "{mode}: {}", made.text);
+        assert!(made.message().contains("handshake secret"), "{}", made.text);
+    }
+    for (target, status) in [
+        ("https://127.0.0.1/", 400),
+        ("http://[::ffff:10.0.0.1]/", 400),
+        ("http://hooks.test/", 400),
+        ("https://hooks.test:22/", 400),
+        ("https://localhost:8443/", 403),
+        ("nonsense", 400),
+    ] {
+        let made = world.post(
+            "ada",
+            "/webhooks",
+            json!({"resource": garden, "target": target}),
+        );
+        assert_eq!(made.status, status, "{target}: {}", made.text);
+        assert!(made.message().starts_with("target: "), "{}", made.text);
+    }
+    assert!(world.run(world.hooks.all()).unwrap().is_empty());
+}
+
+#[test]
+fn owners_hear_only_what_they_may_see() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let gid = |name: &str| world.gid(name).to_string();
+        world.hook("mel", "garden", "/echo/mel", Value::Null);
+        world.deliver();
+        world.receiver.forget();
+        let hidden = world.post(
+            "ada",
+            "/tasks",
+            json!({"name": "x", "projects": [gid("garden"), gid("moss")]}),
+        );
+        let out = format!("/tasks/{}/removeProject", hidden.gid());
+        world.post("ada", &out, json!({"project": gid("garden")}));
+        world.deliver();
+        let got = world.receiver.got("/echo/mel");
+        let events: Vec<&Value> = got.iter().flat_map(|g| &g.events).collect();
+        assert_eq!(events.len(), 1, "{events:?}");
+        assert_eq!(events[0]["action"], "removed");
+        // A project that she may not see any more says nothing at all.
+        world.call(
+            "ada",
+            "PUT",
+            &format!("/projects/{}", gid("garden")),
+            &json!({"privacy_setting": "private"}),
+        );
+        world.receiver.forget();
+        world.post(
+            "ada",
+            "/tasks",
+            json!({"name": "y", "projects": [gid("garden")]}),
+        );
+        world.deliver();
+        assert!(world.receiver.got("/echo/mel").is_empty());
+    }
+}
+
+#[test]
+fn the_end_of_what_is_watched_is_the_last_thing_told() {
+    let world = World::new(Kind::Sqlite);
+    world.hook("ada", "garden", "/echo/a", Value::Null);
+    world.deliver();
+    world.receiver.forget();
+    world.call(
+        "ada",
+        "DELETE",
+        &format!("/projects/{}", world.gid("garden")),
+        &Value::Null,
+    );
+    world.deliver();
+    let got = world.receiver.got("/echo/a");
+    let last = got.last().unwrap();
+    assert_eq!(last.events.len(), 1, "{got:?}");
+    assert_eq!(last.events[0]["action"], "deleted");
+    assert_eq!(last.events[0]["resource"]["resource_type"], "project");
+}
+
+#[test]
+fn a_logged_delivery_can_be_sent_again() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let gid = world.hook("ada", "garden", "/echo/a", Value::Null);
+        world.deliver();
+        world.post(
+            "ada",
+            "/tasks",
+            json!({"name": "x", "projects": [world.gid("garden").to_string()]}),
+        );
+        world.deliver();
+        let id: u64 = gid.parse().unwrap();
+        let log = world.run(world.api.deliveries(id, 10)).unwrap();
+        assert_eq!(log.iter().map(|d| d.events).collect::<Vec<_>>(), [2, 0]);
+        world.receiver.forget();
+        let sent = world.run(world.api.redeliver(id, log[0].id)).unwrap();
+        let again = world.receiver.got("/echo/a");
+        assert_eq!((sent, again.len(), again[0].ids.len()), (2, 1, 2));
+        assert!(world.run(world.api.redeliver(id, 999)).is_err());
+        assert_eq!(world.deliver(), 0, "what was told stays told");
+    }
+}
+
+#[test]
+fn webhooks_of_a_restarted_server_go_on_where_they_were() {
+    for kind in KINDS {
+        let mut world = World::new(kind);
+        let garden = world.gid("garden").to_string();
+        world.hook("ada", "garden", "/echo/a", Value::Null);
+        world.deliver();
+        world.receiver.forget();
+        world.post(
+            "ada",
+            "/tasks",
+            json!({"name": "before", "projects": [garden]}),
+        );
+        world.restart(KeyRing::new(1, [7; 32]), 1);
+        world.post(
+            "ada",
+            "/tasks",
+            json!({"name": "after", "projects": [garden]}),
+        );
+        world.deliver();
+        let events: usize = world
+            .receiver
+            .got("/echo/a")
+            .iter()
+            .map(|g| g.events.len())
+            .sum();
+        assert_eq!(events, 4);
+        // The journal is kept for those who were not told, and only for them.
+        let upto = world.run(world.api.keep_hooks()).unwrap();
+        assert_eq!(upto, world.events(0).last().unwrap().seq);
+    }
+}
+
+#[test]
+fn there_are_so_many_webhooks_and_no_more() {
+    use workgraph_webhooks::Limits;
+    assert_eq!(
+        Limits::default(),
+        Limits {
+            per_resource: 1_000,
+            per_owner: 10_000
+        }
+    );
+    let world = World::new(Kind::Memory);
+    let data =
+        json!({"resource": world.gid("water").to_string(), "target": "https://hooks.test/echo/a"});
+    for _ in 0..1_000 {
+        assert_eq!(world.post("ada", "/webhooks", data.clone()).status, 201);
+    }
+    let more = world.post("mel", "/webhooks", data);
+    assert_eq!(more.status, 403, "{}", more.text);
+    let all = format!("/webhooks?workspace={}&limit=100", world.gid("orchid"));
+    let (mut count, mut offset) = (0, String::new());
+    loop {
+        let page = world.get("ada", &format!("{all}{offset}"));
+        count += page.gids().len();
+        match page.next() {
+            Some(next) => offset = format!("&offset={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(count, 1_000);
+}
