@@ -13,7 +13,7 @@ use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Filter, Listing, Page, Ref, StoreError, View, Want};
 use workgraph_core::plan::{self, Names, Plan};
 use workgraph_core::project::{Projector, Tally};
-use workgraph_core::registry::Type;
+use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::resource;
 use workgraph_core::{Gid, tasks_of_container};
 use workgraph_limits::Work;
@@ -196,14 +196,14 @@ async fn commit(
         if tells(&changes) {
             changes.acting = Some(Box::new(call.acting()));
         }
+        // A job that was started stands in the queue.
+        let starts = changes.links.iter().any(|l| l.rel == rel::QUEUE);
         match api.graph.commit(changes).await {
             Ok(_) => {
                 for user in decision.accounts {
                     api.refresh_account(user).await.map_err(Failure::Server)?;
                 }
-                if let Answer::Created(Type::Job | Type::OrganizationExport) = call.operation.answer
-                    && let Some(ring) = api.bell.get()
-                {
+                if let (true, Some(ring)) = (starts, api.bell.get()) {
                     ring();
                 }
                 return Ok(decision.subject);
@@ -325,7 +325,7 @@ fn listed(call: &Call<'_>, lists: Lists) -> Result<Listed, Fault> {
         Lists::Alphabetical(rel, dir) => (Listing::Alphabetical { anchor, rel, dir }, true),
         Lists::Home(ty) => (Listing::Home { anchor, ty }, false),
         Lists::Tasks if anchor_type == Type::Section => {
-            let rel = workgraph_core::registry::rel::SECTION;
+            let rel = rel::SECTION;
             (
                 Listing::Edges {
                     anchor,

@@ -46,6 +46,9 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
         viewers |= is_membership(*rel);
     }
     for link in &changes.links {
+        if link.place == Place::Next && !is_new(txn, link)? {
+            continue;
+        }
         let rank = place(txn, link)?;
         txn.put_edge(&Edge {
             src: link.src,
@@ -159,12 +162,22 @@ fn trash(
     Ok(())
 }
 
+/// Whether there is no such edge yet, and its target is there.
+fn is_new(txn: &mut dyn Transaction, link: &Link) -> Result<bool, StoreError> {
+    let held = txn.linked(link.src, link.rel, link.dst)?;
+    Ok(held.is_none() && txn.node(link.dst, Depth::Head)?.is_some())
+}
+
 /// The rank that puts a link where it should be, making room if there is none.
 fn place(txn: &mut dyn Transaction, link: &Link) -> Result<i64, StoreError> {
     let (dst, rel) = (link.dst, link.rel);
     for _ in 0..2 {
         let (low, high) = match link.place {
             Place::Rank(rank) => return Ok(rank),
+            Place::Next => {
+                let last = txn.before_in(dst, rel, (i64::MAX, i64::MAX))?;
+                return Ok(last.map_or(1, |e| e.rank.saturating_add(1)));
+            }
             Place::First => (None, next(txn, link, (i64::MIN, i64::MIN))?),
             Place::Last => (prev(txn, link, (i64::MAX, i64::MAX))?, None),
             Place::After(src) => {

@@ -23,6 +23,9 @@ pub enum Place {
     First,
     /// After all others.
     Last,
+    /// The rank is one more than the highest there is, 1 for the first. An edge that is there already
+    /// stays as it is, and nothing leads to a node that is gone.
+    Next,
     /// Right before the edge from this node.
     Before(Gid),
     /// Right after the edge from this node.

@@ -193,6 +193,7 @@ fn keys(ty: Type) -> &'static [&'static str] {
                 "frozen",
                 "status",
                 "completed_at",
+                "numbered_by",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for k in public.chain(private) {

@@ -18,6 +18,7 @@ use crate::index::Key;
 use crate::node::{Node, decode, entries};
 use crate::registry::{Kind, rel};
 use crate::resources::custom_field;
+use crate::rules::ids;
 use crate::time::{Date, Time};
 
 /// A custom field of a task.
@@ -29,6 +30,8 @@ pub struct Held<'v> {
     pub value: Option<&'v str>,
     /// Whether a project of the task has the field; otherwise the value can only be cleared.
     pub enabled: bool,
+    /// The number it gives the task.
+    pub number: Option<i64>,
 }
 
 /// The values in a stored object.
@@ -50,6 +53,7 @@ pub fn places(view: &View, task: Gid) -> impl Iterator<Item = Gid> {
 #[must_use]
 pub fn held<'v>(view: &View, task: Gid, object: Option<&'v str>) -> Vec<Held<'v>> {
     let values: Vec<(Gid, &str)> = object.map(|o| stored(o).collect()).unwrap_or_default();
+    let numbers = view.links(task, rel::NUMBERED);
     let mut all: Vec<Held<'v>> = Vec::new();
     for (at, place) in places(view, task).enumerate() {
         for edge in view.sources(place, rel::FIELD_ON) {
@@ -62,6 +66,7 @@ pub fn held<'v>(view: &View, task: Gid, object: Option<&'v str>) -> Vec<Held<'v>
                 field: edge.src,
                 value: value.map(|(_, value)| *value),
                 enabled: true,
+                number: numbers.iter().find(|e| e.dst == edge.src).map(|e| e.rank),
             });
         }
     }
@@ -72,6 +77,7 @@ pub fn held<'v>(view: &View, task: Gid, object: Option<&'v str>) -> Vec<Held<'v>
                 field,
                 value: Some(value),
                 enabled: false,
+                number: None,
             });
         }
     }
@@ -138,6 +144,8 @@ pub struct Look {
     pub after: String,
     /// The number is minutes, shown as hours and minutes.
     pub duration: bool,
+    /// What stands before automatic ids.
+    pub prefix: Option<String>,
 }
 
 impl Look {
@@ -152,6 +160,7 @@ impl Look {
             before: String::new(),
             after: String::new(),
             duration: false,
+            prefix: ids::prefix(field),
         };
         if kind != Kind::Number {
             return look;
@@ -176,6 +185,13 @@ impl Look {
             _ => {}
         }
         look
+    }
+
+    /// An automatic id, as it would be stored.
+    #[must_use]
+    pub fn id(&self, number: Option<i64>) -> Option<String> {
+        let (prefix, number) = (self.prefix.as_ref()?, number?);
+        Some(format!("\"{prefix}-{number}\""))
     }
 
     /// A number as it is shown.

@@ -70,6 +70,7 @@ cases! {
     "guards count edges" => edges::guards,
     "a link goes first, last, before or after" => places::four_places,
     "a list is in the order of its moves" => places::moves,
+    "numbers are given without gaps, once each" => places::numbers,
     "a list that was squeezed is spread" => places::squeezed,
     "a place beside what is not there is a conflict" => places::gone_anchor,
     "pages joined are the list" => pages::joined,

@@ -9,12 +9,15 @@ use workgraph_core::access::Level;
 use workgraph_core::check::{flag, reference};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{By, Give, Place, Ref, View, Want};
+use workgraph_core::graph::{By, Give, Guard, Place, Put, Ref, View, Want};
+use workgraph_core::jobs::numbering::Numbering;
+use workgraph_core::jobs::{self, Plot};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::custom_field::FIELDS_MAX;
 use workgraph_core::resources::{custom_field_setting, project};
-use workgraph_core::rules::fields;
+use workgraph_core::rules::{fields, ids};
+use workgraph_core::work::Work;
 
 /// The rows.
 pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
@@ -84,7 +87,8 @@ fn field<'c>(call: &'c Call<'_>) -> Result<Field<'c>, Fault> {
 
 fn add_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let place = crate::call::gid("project", call.parameter("project_gid"))?;
-    let mut want = call.want().into(place, rel::FIELD_ON, FIELDS_MAX);
+    let want = jobs::starting(call.want(), call.me());
+    let mut want = want.into(place, rel::FIELD_ON, FIELDS_MAX);
     if let Field::Existing(field) = field(call)? {
         want.add(field);
         want.add(Ref::Gid(field).of(By::Aux(rel::FIELD_ON, place)));
@@ -177,7 +181,46 @@ fn add(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         important.unwrap_or(false),
         place.unwrap_or(Place::Last),
     );
+    number(call, view, &mut work, node, gid)?;
     Ok(Decision::about(work.changes, setting))
+}
+
+/// If the field gives automatic ids: from now on to all tasks of the project, and by a job to those it has.
+fn number(
+    call: &Call<'_>,
+    view: &View,
+    work: &mut Work<'_>,
+    node: &Node,
+    field: Gid,
+) -> Result<(), Fault> {
+    let made = work.changes.puts.iter().map(|put| &put.node);
+    let held = view.node(field).into_iter();
+    let definition = held.chain(made).find(|n| n.gid == field);
+    if definition.and_then(ids::prefix).is_none() {
+        return Ok(());
+    }
+    if node.ty != Type::Project {
+        return Err(Fault::field(
+            "custom_field",
+            "Only projects can have a field with automatic ids",
+        ));
+    }
+    note(work, node, field, true);
+    let plot = Plot::Number(Numbering::new(node.gid, field));
+    let home = node.home.unwrap_or(node.gid);
+    jobs::start(work, view, call.viewer, home, "number_tasks", plot, |_| {})?;
+    Ok(())
+}
+
+/// Notes in a project that a field numbers its tasks, or that it does no more. That is nobody's news.
+fn note(work: &mut Work<'_>, project: &Node, field: Gid, there: bool) {
+    let mut draft = Draft::edit(project);
+    draft.set(project::NUMBERED_BY, ids::changed(project, field, there));
+    let unchanged = Guard::Version(project.gid, project.version);
+    work.changes.guards.push(unchanged);
+    work.changes.puts.push(Put {
+        node: draft.finish(),
+    });
 }
 
 fn remove_needs(call: &Call<'_>) -> Result<Want, Fault> {
@@ -197,6 +240,9 @@ fn remove(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     if let Some(setting) = edge.aux {
         work.trash(setting, Type::CustomFieldSetting);
         work.lost(node.gid, node.ty, "custom_field_settings", setting);
+    }
+    if ids::numbering(node).any(|field| field == gid) {
+        note(&mut work, node, gid, false);
     }
     Ok(Decision::of(work.changes))
 }

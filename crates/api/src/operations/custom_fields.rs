@@ -17,7 +17,7 @@ use workgraph_core::graph::{Place, Ref, View, Want};
 use workgraph_core::registry::{Kind, Type};
 use workgraph_core::resources::custom_field::{PRECISION_MAX, RESTRICTIONS};
 use workgraph_core::resources::{custom_field, enum_option};
-use workgraph_core::rules::fields;
+use workgraph_core::rules::{fields, ids};
 use workgraph_core::work::Work;
 
 /// The rows.
@@ -219,11 +219,11 @@ fn write(draft: &mut Draft, data: &Map<String, Value>, inputs: &Inputs) -> Resul
             "owned_by_app: This app may not own custom fields.",
         ));
     }
-    if data.get("id_prefix").is_some_and(|v| !v.is_null()) {
-        return Err(Fault::field(
-            "id_prefix",
-            "Fields with automatic ids cannot be created",
-        ));
+    if let Some(prefix) = draft.get(custom_field::ID_PREFIX) {
+        ids::checked(&prefix)?;
+        if kind(draft) != Kind::Text || draft.get(custom_field::IS_FORMULA) {
+            return Err(Fault::field("id_prefix", "Only text fields have one"));
+        }
     }
     let number = kind(draft) == Kind::Number;
     let precision = draft.get(custom_field::PRECISION);
@@ -338,6 +338,10 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     }
     if data.get("is_formula_field") == Some(&Value::Bool(formula)) {
         data.remove("is_formula_field");
+    }
+    let prefix = ids::prefix(node).map_or(Value::Null, Value::String);
+    if data.get("id_prefix") == Some(&prefix) {
+        data.remove("id_prefix");
     }
     if data.contains_key("enum_options") {
         return Err(Fault::unwritable("enum_options"));

@@ -15,7 +15,7 @@ use workgraph_core::jobs::{self, Plot};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{job, project, project_template, task};
-use workgraph_core::rules::{fields, membership};
+use workgraph_core::rules::{fields, ids, membership};
 use workgraph_core::time::Date;
 use workgraph_core::work::Work;
 
@@ -136,6 +136,7 @@ pub(super) fn instantiate_project(call: &Call<'_>, view: &View) -> Result<Decisi
         html.as_deref().unwrap_or("<body></body>"),
     );
     draft.set(project::COLOR, old.get(project_template::COLOR).as_deref());
+    draft.take(project::NUMBERED_BY, old);
     let new = membership::found_bare_project(&mut work, draft, call.me());
     fields::copy_settings(&mut work, view, old.gid, (new, Type::Project), home);
     if let Some(team) = team {
@@ -188,6 +189,7 @@ pub(super) fn instantiate_task(call: &Call<'_>, view: &View) -> Result<Decision,
     if let Some(section) = view.sources(at.gid, rel::SECTION_OF).first() {
         work.needs_live(section.src);
         work.link(new, rel::SECTION, section.src, Place::Last, Some(at.gid));
+        ids::number(&mut work, Some(at), new);
     }
     let mut plot = copying(Kind::Task, old.gid, new);
     plot.phase = Phase::Dependencies { after: None };

@@ -205,6 +205,7 @@ fn duplicate_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         draft.take(field, old);
     }
     draft.take(project::PRIVACY, old);
+    draft.take(project::NUMBERED_BY, old);
     if has("permissions") {
         for field in [
             project::DEFAULT_ACCESS,

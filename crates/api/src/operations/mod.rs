@@ -3,6 +3,7 @@ pub mod audit;
 pub mod batch;
 pub mod custom_field_settings;
 pub mod custom_fields;
+pub mod custom_ids;
 pub mod dependencies;
 mod enum_options;
 pub mod events;
@@ -43,6 +44,7 @@ pub static TABLES: &[&[Operation]] = &[
     tasks::TASKS,
     task_links::TASK_LINKS,
     dependencies::DEPENDENCIES,
+    custom_ids::CUSTOM_IDS,
     tags::TAGS,
     stories::STORIES,
     search::SEARCH,

@@ -15,7 +15,7 @@ use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::custom_field::FIELDS_MAX;
 use workgraph_core::resources::task;
-use workgraph_core::rules::{fields, stories, text};
+use workgraph_core::rules::{fields, ids, stories, text};
 use workgraph_core::work::Work;
 
 /// A project that a new task goes into, and the section if one was named.
@@ -269,6 +269,7 @@ fn enter(view: &View, work: &mut Work<'_>, on: Gid, home: Gid, spot: &Spot) -> R
     };
     work.needs_live(section);
     work.link(on, rel::SECTION, section, Place::Last, Some(spot.project));
+    ids::number(work, view.node(spot.project), on);
     let name = view.node(spot.project).map(Node::title).unwrap_or_default();
     stories::tell(
         work,

@@ -12,6 +12,7 @@ use workgraph_core::graph::{Action, By, Place, Ref, View, Want};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{section, story};
+use workgraph_core::rules::ids;
 use workgraph_core::rules::stories::tell;
 use workgraph_core::work::Work;
 
@@ -224,6 +225,7 @@ fn put(
     );
     match before {
         None => {
+            ids::number(work, Some(project), on.gid);
             work.fact(
                 on.gid,
                 Type::Task,

@@ -101,7 +101,7 @@ pub(super) fn write(
             .filter(|n| n.ty == Type::CustomField)
             .ok_or_else(|| not_on(field))?;
         allowed(view, node, Level::Viewer)?;
-        if node.get(custom_field::IS_FORMULA) {
+        if custom_field::is_computed(node) {
             return Err(Fault::unwritable(&format!("custom_fields: {field}")));
         }
         let one = One {

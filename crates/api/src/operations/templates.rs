@@ -234,6 +234,7 @@ fn save(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let html = html.as_deref().unwrap_or("<body></body>");
     draft.set(project_template::HTML_DESCRIPTION, html);
     draft.set(project_template::COLOR, old.get(project::COLOR).as_deref());
+    draft.take(project::NUMBERED_BY, old);
     let new = work.create(&draft, Some(home));
     let to = (new, Type::ProjectTemplate);
     fields::copy_settings(&mut work, view, old.gid, to, home);

@@ -15,6 +15,7 @@ mod batch;
 mod contract;
 mod coverage;
 mod custom_fields;
+mod custom_ids;
 mod dependencies;
 mod escalation;
 mod events;

@@ -35,6 +35,7 @@ const FILES: &[&str] = &[
     "22-templates",
     "23-audit-log",
     "24-exports",
+    "25-automatic-ids",
 ];
 
 /// A part of a transcript.

@@ -39,6 +39,8 @@ pub enum By {
     Key(&'static str),
     /// As the third party of its edge to that node.
     Aux(Rel, Gid),
+    /// By the edge with this rank into it.
+    Rank(Rel, i64),
 }
 
 impl Ref {
@@ -65,6 +67,13 @@ pub mod alias {
     #[must_use]
     pub fn email(address: &str) -> String {
         format!("email:{}", address.to_lowercase())
+    }
+    /// A custom field by the prefix of its automatic ids, in any case; taken, it reads as the error
+    /// `id_prefix: Already taken: ...`.
+    #[must_use]
+    pub fn id_prefix(workspace: Gid, prefix: &str) -> String {
+        let prefix = prefix.to_ascii_uppercase();
+        format!("id_prefix:{prefix} (in workspace {workspace})")
     }
     /// The task list of a user in a workspace.
     #[must_use]

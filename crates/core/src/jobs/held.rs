@@ -118,7 +118,7 @@ impl Held {
     pub fn file(&self) -> Option<Gid> {
         match &self.record.plot {
             Plot::Export(export) => Some(export.to),
-            Plot::Duplicate(_) => None,
+            Plot::Duplicate(_) | Plot::Number(_) => None,
         }
     }
 
@@ -168,6 +168,7 @@ impl Held {
         Ok(match &self.record.plot {
             Plot::Duplicate(plot) => plot.needs(self.gid(), want),
             Plot::Export(plot) => plot.needs(want),
+            Plot::Number(plot) => plot.needs(self.gid(), want),
         })
     }
 
@@ -180,6 +181,7 @@ impl Held {
         Ok(match &self.record.plot {
             Plot::Duplicate(plot) => plot.more(self.gid(), view, want),
             Plot::Export(plot) => plot.more(view, want),
+            Plot::Number(_) => None,
         })
     }
 
@@ -208,6 +210,10 @@ impl Held {
                 let next = plot.step(self, view, more, &mut work)?;
                 held.record.made += work.changes.puts.len() as u64;
                 next
+            }
+            Plot::Number(plot) => {
+                held.record.made += view.rows.gids.len() as u64;
+                plot.step(self.gid(), view, &mut work)?
             }
             Plot::Export(plot) => {
                 let next = plot.step(view, more, &mut work, &mut held.unsent)?;

@@ -20,6 +20,7 @@ pub mod duplication;
 pub mod export;
 pub mod freezing;
 mod held;
+pub mod numbering;
 
 pub use held::{Held, Output, Step, Stepped, Unsent};
 
@@ -32,6 +33,7 @@ use crate::resources::job;
 use crate::work::Work;
 use duplication::Duplication;
 use export::Export;
+use numbering::Numbering;
 use serde::{Deserialize, Serialize};
 
 /// The most jobs of one user that are not at their end.
@@ -75,6 +77,8 @@ pub enum Plot {
     Duplicate(Duplication),
     /// Writing records into a file.
     Export(Export),
+    /// Numbering tasks.
+    Number(Numbering),
 }
 
 /// What a step of a kind of work adds to its changes.

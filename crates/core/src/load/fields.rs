@@ -50,6 +50,13 @@ impl Loader<'_> {
         Ok(own)
     }
 
+    /// Whether a field of a place gives its tasks automatic ids.
+    fn numbers(&self, place: Gid) -> bool {
+        let fields = self.view.sources(place, rel::FIELD_ON).iter();
+        let mut fields = fields.filter_map(|e| self.view.node(e.src));
+        fields.any(|field| field.raw("id_prefix").is_some())
+    }
+
     /// Has the custom fields of a task, and what its values link to.
     pub(super) fn values(&mut self, gid: Gid, key: &str, then: &Then) -> Result<(), StoreError> {
         self.fields(gid)?;
@@ -60,6 +67,9 @@ impl Loader<'_> {
             return Ok(());
         };
         let places: Vec<Gid> = values::places(&self.view, gid).collect();
+        if places.iter().any(|place| self.numbers(*place)) {
+            self.band(gid, rel::NUMBERED, rel::NUMBERED, Depth::Edge)?;
+        }
         for place in places {
             // The fields of a place are those of all tasks in it.
             let at = (std::ptr::from_ref(then) as usize, place);

@@ -34,6 +34,14 @@ impl Loader<'_> {
                         let edge = self.snap.linked(gid, *rel, *to)?;
                         Ok(edge.and_then(|e| e.aux))
                     }
+                    By::Rank(rel, rank) => {
+                        let (mut found, before) = (None, (*rank - 1, i64::MAX));
+                        self.snap
+                            .scan_in(gid, *rel, before, 1, Depth::Edge, &mut |edge, _| {
+                                found = Some(edge)
+                            })?;
+                        Ok(found.filter(|e| e.rank == *rank).map(|e| e.src))
+                    }
                     By::Key(key) => {
                         let raw = if self.full(gid)? {
                             self.view.nodes.get(&gid).and_then(|n| n.raw(key))

@@ -68,6 +68,11 @@ impl Projector<'_> {
         }
         if let Some(Some(column)) = columns.get(&key) {
             let mut inner = false;
+            let id = column.look.id(held.number);
+            let held = Held {
+                value: id.as_deref().or(held.value),
+                ..held
+            };
             for step in plan.steps.iter().skip(start) {
                 self.part(held, &column.look, step, &mut inner);
             }

@@ -39,6 +39,10 @@ pub const FAVORITES: Rel = Rel(17);
 pub const OPTION_OF: Rel = Rel(20);
 /// Custom field → project whose tasks have it; aux is the setting. Placed.
 pub const FIELD_ON: Rel = Rel(21);
+/// Task → custom field that numbers it; rank is the number.
+pub const NUMBERED: Rel = Rel(33);
+/// Task that is to be numbered → the job that does it; rank is the task's gid.
+pub const TO_NUMBER: Rel = Rel(34);
 /// Job that is not at its end → user who asked for it; rank is its deadline.
 pub const ACTIVE: Rel = Rel(50);
 /// Job that is not at its end → the queue of jobs; rank is when it may be taken up.

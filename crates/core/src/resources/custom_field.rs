@@ -46,11 +46,12 @@ pub const REPRESENTATION: Field<Opaque> = Field::other(
     Source::Computed(representation),
 )
 .compact()
-.doc("The type as it is shown: that of the field, or formula.");
+.doc("The type as it is shown: that of the field, formula or custom_id.");
 /// Prefix of automatic ids.
-pub const ID_PREFIX: Field<Opaque> = Field::other("id_prefix", Shape::Json, Source::Always("null"))
+pub const ID_PREFIX: Field<str> = Field::text_or_null("id_prefix", 64)
     .compact()
-    .doc("The prefix of automatic ids.");
+    .on_create()
+    .doc("The prefix of automatic ids, if its values are those.");
 /// What a reference may lead to.
 pub const INPUT_RESTRICTIONS: Field<Opaque> = Field::json("input_restrictions")
     .default("[]")
@@ -244,6 +245,12 @@ pub fn kind_of(head: &str) -> Kind {
         .unwrap_or(Kind::Text)
 }
 
+/// Whether its values are made, not written: formulas and automatic ids.
+#[must_use]
+pub fn is_computed(node: &Node) -> bool {
+    node.get(IS_FORMULA) || node.get(ID_PREFIX).is_some()
+}
+
 fn has_options(node: &Node) -> bool {
     matches!(kind(node), Kind::Enum | Kind::MultiEnum)
 }
@@ -259,6 +266,8 @@ fn is_reference(node: &Node) -> bool {
 fn representation(node: &Node, _scene: &Scene<'_>, out: &mut Vec<u8>) {
     let word = if node.get(IS_FORMULA) {
         "formula"
+    } else if node.get(ID_PREFIX).is_some() {
+        "custom_id"
     } else {
         kind(node).word()
     };
@@ -268,9 +277,6 @@ fn representation(node: &Node, _scene: &Scene<'_>, out: &mut Vec<u8>) {
 }
 
 fn read_only(node: &Node, _scene: &Scene<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(if node.get(IS_FORMULA) {
-        b"true"
-    } else {
-        b"false"
-    });
+    let computed = is_computed(node);
+    out.extend_from_slice(if computed { b"true" } else { b"false" });
 }

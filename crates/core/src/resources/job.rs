@@ -10,6 +10,7 @@ pub const SUBTYPES: &[&str] = &[
     "instantiate_project",
     "instantiate_task",
     "graph_export",
+    "number_tasks",
 ];
 /// Where a job stands.
 pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "failed"];

@@ -120,6 +120,8 @@ pub const PUBLIC: Field<bool> = {
     f.def.source = Source::Computed(public);
     f
 };
+/// The custom fields that number its tasks; not part of the public record.
+pub const NUMBERED_BY: Field<Opaque> = Field::gids("numbered_by", &[Type::CustomField]).opt_in();
 /// Who can see it.
 pub const PRIVACY: Field<str> = Field::word(
     "privacy_setting",

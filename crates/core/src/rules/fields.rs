@@ -28,6 +28,10 @@ pub fn found_field(work: &mut Work<'_>, draft: &Draft, home: Gid) -> Gid {
         let name = draft.get(custom_field::NAME).unwrap_or_default();
         work.changes.aliases.push((alias(home, &name), gid));
     }
+    if let Some(prefix) = draft.get(custom_field::ID_PREFIX) {
+        let alias = crate::graph::alias::id_prefix(home, &prefix);
+        work.changes.aliases.push((alias, gid));
+    }
     gid
 }
 

@@ -1,5 +1,6 @@
 //! Rules of the domain that more than one operation needs.
 pub mod fields;
+pub mod ids;
 pub mod membership;
 pub mod stories;
 pub mod text;

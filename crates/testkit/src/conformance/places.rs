@@ -3,7 +3,7 @@ use super::{Failure, Scene, same};
 use crate::clock::SeededBytes;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{GraphStore, Place, StoreError};
-use workgraph_core::registry::rel;
+use workgraph_core::registry::{Type, rel};
 
 pub(super) async fn four_places(store: &dyn GraphStore) -> Result<(), Failure> {
     let mut scene = Scene::new(store).await?;
@@ -47,6 +47,55 @@ pub(super) async fn four_places(store: &dyn GraphStore) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Numbers: the next one each time, in one commit or in several; kept when given again and when their
+/// holder is gone; none into what is gone.
+pub(super) async fn numbers(store: &dyn GraphStore) -> Result<(), Failure> {
+    let mut scene = Scene::new(store).await?;
+    let tasks = scene.tasks(7);
+    let [counter, a, b, c, d, e, gone] = tasks.as_slice() else {
+        return Err(Failure("seven tasks".into()));
+    };
+    for task in [a, b] {
+        let next = Place::Next;
+        scene
+            .fixture
+            .link(*task, rel::DEPENDS, *counter, next, None);
+    }
+    scene.commit().await?;
+    for task in [b, c, a, d] {
+        let next = Place::Next;
+        scene
+            .fixture
+            .link(*task, rel::DEPENDS, *counter, next, None);
+    }
+    scene
+        .fixture
+        .link(*a, rel::DEPENDS, *gone, Place::Next, None);
+    scene.commit().await?;
+    for task in [d, gone] {
+        scene.fixture.with(|work| work.trash(*task, Type::Task));
+    }
+    scene.commit().await?;
+    for dst in [counter, gone] {
+        scene
+            .fixture
+            .link(*e, rel::DEPENDS, *dst, Place::Next, None);
+    }
+    scene.commit().await?;
+    let want = scene.want().into(*counter, rel::DEPENDS, 10);
+    let view = scene.load(want).await?;
+    let edges = view.sources(*counter, rel::DEPENDS).iter();
+    let found: Vec<_> = edges.map(|edge| (edge.src, edge.rank)).collect();
+    let expected = vec![(*a, 1), (*b, 2), (*c, 3), (*e, 5)];
+    same(
+        &found,
+        &expected,
+        "each number is given once, and none is left out",
+    )?;
+    let targets = scene.targets(*e, rel::DEPENDS).await?;
+    same(&targets, &vec![*counter], "nothing leads to what is gone")
+}
+
 /// What a place means, on a plain list.
 fn put(list: &mut Vec<Gid>, gid: Gid, place: Place) {
     list.retain(|g| *g != gid);
@@ -55,7 +104,7 @@ fn put(list: &mut Vec<Gid>, gid: Gid, place: Place) {
         Place::First => 0,
         Place::Before(other) => at(other),
         Place::After(other) => at(other) + 1,
-        Place::Last | Place::Rank(_) => list.len(),
+        Place::Last | Place::Next | Place::Rank(_) => list.len(),
     };
     list.insert(index, gid);
 }

@@ -113,6 +113,7 @@ pub(super) fn parameters(row: &Operation) -> Vec<&'static str> {
     let parts = row.path.split('/');
     parts
         .filter_map(|s| s.strip_prefix('{')?.strip_suffix('}'))
+        .filter(|name| name.ends_with("_gid"))
         .collect()
 }
 
@@ -126,7 +127,7 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(super) fn target(&self, row: &Operation) -> String {
-        let mut path = row.path.to_owned();
+        let mut path = row.path.replace("{custom_id}", "ID-1");
         for (name, value) in &self.path {
             path = path.replace(&format!("{{{name}}}"), value);
         }
@@ -304,6 +305,17 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             json!({"resource": gid(tenant.project), "target": "https://hooks.test/echo/probe"});
         let made = world.post(tenant.admin, "/webhooks", data);
         path = vec![("webhook_gid", made.gid())];
+    }
+    if row.id == "getTaskForCustomID" {
+        let data = json!({"workspace": gid(tenant.workspace), "name": "Probe",
+            "resource_subtype": "text", "id_prefix": "ID"});
+        let made = world.post(tenant.admin, "/custom_fields", data);
+        // The free workspace has none.
+        if made.status == 201 {
+            let to = format!("/projects/{}/addCustomFieldSetting", gid(tenant.project));
+            world.post(tenant.admin, &to, json!({"custom_field": made.gid()}));
+            world.work();
+        }
     }
     if row.id == "deleteSection" {
         // Only an empty section can be deleted.

@@ -9,7 +9,7 @@ use crate::jobs::freezing::Frozen;
 use crate::node::Node;
 use crate::registry::{Type, rel};
 use crate::resources::task;
-use crate::rules::fields;
+use crate::rules::{fields, ids};
 use crate::time::{Date, Time};
 use crate::work::Work;
 
@@ -111,6 +111,9 @@ impl<'s> Copier<'s> {
         for (section, project) in sections {
             work.needs_live(section);
             work.link(new, rel::SECTION, section, Place::Last, Some(project));
+            if draft.ty == Type::Task {
+                ids::number(work, self.view.node(project), new);
+            }
         }
     }
 
