@@ -216,7 +216,7 @@ fn numbers_have_no_gaps_however_many_create_at_once() {
                     .build()
                     .unwrap();
                 for request in requests {
-                    assert_eq!(runtime.block_on(api.handle(request)).status, 201);
+                    assert_eq!(runtime.block_on(api.handle(&request)).status, 201);
                 }
             });
         }
