@@ -40,9 +40,11 @@ pub struct Search {
 /// How much is read in one way before another is tried. What is found does not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// How many candidates of one condition are gathered while there may be so many matches that
-    /// walking along the order meets enough of them soon.
+    /// How many candidates of one condition are gathered before walking along the order is tried.
     pub gather: usize,
+    /// How many candidates are sorted at once; if there are more, walking along the order may meet
+    /// enough matches sooner.
+    pub sort: usize,
     /// How many candidates there are at least when another condition's list is read to leave some
     /// out; the cards of fewer are read in less time.
     pub narrow: usize,
@@ -54,6 +56,7 @@ impl Effort {
     /// That of searches of people: each way takes some ten milliseconds.
     pub const USUAL: Self = Self {
         gather: 20_000,
+        sort: 1_000,
         narrow: 64,
         walk: 20_000,
     };

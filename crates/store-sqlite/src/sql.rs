@@ -133,14 +133,18 @@ macro_rules! scan_cards {
         )
     };
 }
-// Gids by a column, from its index alone.
+// Gids by a column, from its index alone. What makes an index usable must not pass for the bound where
+// SQLite begins: that the column is not null is not said, as it follows; other terms stand beside a bound
+// that is two columns long.
 macro_rules! list_cards {
-    ($column:literal, $indexed:literal) => {
+    ($column:literal) => {
+        list_cards!($column, " BETWEEN ?3 AND ?4")
+    };
+    ($column:literal, $rest:literal) => {
         concat!(
             "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND ",
             $column,
-            " BETWEEN ?3 AND ?4",
-            $indexed,
+            $rest,
             " LIMIT ?5"
         )
     };
@@ -382,24 +386,24 @@ statements! {
     DownLikes = scan_cards!("likes", " AND likes > 0", down);
     UpAssigner = scan_cards!("assigner", " AND assigner IS NOT NULL");
     DownAssigner = scan_cards!("assigner", " AND assigner IS NOT NULL", down);
-    ListGid = list_cards!("gid", "");
-    ListCreated = list_cards!("created", "");
-    ListModified = list_cards!("modified", "");
-    ListCompleted = list_cards!("completed", " AND completed IS NOT NULL");
-    ListDue = list_cards!("due", " AND due IS NOT NULL");
-    ListLikes = list_cards!("likes", " AND likes > 0");
-    ListStart = list_cards!("start", " AND start IS NOT NULL");
-    ListWho = list_cards!("who", " AND who IS NOT NULL");
-    ListCreator = list_cards!("creator", " AND creator IS NOT NULL");
-    ListAssigner = list_cards!("assigner", " AND assigner IS NOT NULL");
-    ListSubtype = list_cards!("subtype", " AND subtype > 0");
-    ListSub = list_cards!("sub", " AND sub IS NOT NULL");
-    ListWaits = list_cards!("waits", " AND waits IS NOT NULL");
-    ListBlocks = list_cards!("blocks", " AND blocks IS NOT NULL");
+    ListGid = list_cards!("gid");
+    ListCreated = list_cards!("created");
+    ListModified = list_cards!("modified");
+    ListCompleted = list_cards!("completed");
+    ListDue = list_cards!("due");
+    ListLikes = list_cards!("(likes, gid) > (?3, -1) AND likes <= ?4", " AND likes > 0");
+    ListStart = list_cards!("start");
+    ListWho = list_cards!("who");
+    ListCreator = list_cards!("creator");
+    ListAssigner = list_cards!("assigner");
+    ListSubtype = list_cards!("(subtype, gid) > (?3, -1) AND subtype <= ?4", " AND subtype > 0");
+    ListSub = list_cards!("sub");
+    ListWaits = list_cards!("waits");
+    ListBlocks = list_cards!("blocks");
     ListOf = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
-        AND who IS NOT NULL LIMIT ?5";
+        LIMIT ?5";
     ListOfDue = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
-        AND due BETWEEN ?5 AND ?6 AND who IS NOT NULL LIMIT ?7";
+        AND due BETWEEN ?5 AND ?6 LIMIT ?7";
     UpWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3";
     DownWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";
     CardSum = "SELECT sum FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";

@@ -28,27 +28,27 @@ pub fn dice() -> impl Strategy<Value = Dice> {
 
 const DAY: i64 = 86_400_000;
 /// Every way that a search can take is taken in these small graphs.
-const EFFORTS: [Effort; 4] = [
+const EFFORTS: [Effort; 5] = [
     Effort::USUAL,
     // Everything is gathered, and lists are cut with each other.
-    Effort {
-        gather: 200,
-        narrow: 0,
-        walk: 0,
-    },
+    effort(200, 200, 0, 0),
     // Everything is walked.
-    Effort {
-        gather: 0,
-        narrow: 0,
-        walk: usize::MAX,
-    },
+    effort(0, 0, 0, usize::MAX),
     // A few are gathered, a few are walked, and then all are gathered.
-    Effort {
-        gather: 1,
-        narrow: 3,
-        walk: 4,
-    },
+    effort(1, 1, 3, 4),
+    // Many are gathered, and a few are walked all the same.
+    effort(200, 2, 3, 4),
 ];
+
+const fn effort(gather: usize, sort: usize, narrow: usize, walk: usize) -> Effort {
+    Effort {
+        gather,
+        sort,
+        narrow,
+        walk,
+    }
+}
+
 const NAMES: [&str; 8] = [
     "plan",
     "Plänt",

@@ -1,16 +1,16 @@
 //! Finding the matches of a search.
 //!
 //! Each condition that a store keeps a list of is a source of candidates. The smallest of them is
-//! gathered, cut with others that are not much larger, sorted and gone through. When all are large,
+//! gathered, cut with others that are not much larger, sorted and gone through. When there are many,
 //! matches are likely frequent, and the order itself is walked, until there are enough. They may
-//! still lie at its far end: a walk that becomes too long is given up, and all of a source gathered.
+//! still lie at its far end: a walk that becomes too long is given up for all that can be gathered.
 mod gather;
 mod sources;
 mod walk;
 
-use self::gather::{GATHERED_MAX, Gathered};
+use self::gather::{GATHERED_MAX, Gathered, Worded};
 use self::sources::sources;
-use super::{Around, Card, Clause, Column, Effort, Query, Search, Words};
+use super::{Around, Card, Clause, Column, Effort, Query, Search};
 use crate::access::{Facts, Level};
 use crate::gid::Gid;
 use crate::graph::{Edge, Rows, StoreError};
@@ -94,8 +94,7 @@ struct Finder<'f, 'l> {
     place: Gid,
     effort: Effort,
     contacts: Option<FxHashMap<Gid, i64>>,
-    /// What has some words, of a type, as it was gathered last: the next query is often about them.
-    words: Option<(Type, Words, Vec<Gid>)>,
+    words: Option<Worded>,
 }
 
 impl Finder<'_, '_> {
@@ -109,22 +108,30 @@ impl Finder<'_, '_> {
             return Ok(ControlFlow::Continue(()));
         }
         let sources = sources(query);
-        let few = self.effort.gather;
-        if let Some(gathered) = self.gather(query, &sources, 0, few)? {
-            return self.sorted(query, gathered, room);
-        }
+        let most = self.effort.gather;
+        let gathered = self.gather(query, &sources, 0, most)?;
         let seen = room.rows.seen;
-        if !sources.is_empty() {
-            room.steps = self.effort.walk;
-        }
-        let over = self.walk(query, room)?;
-        if over != ControlFlow::Break(End::Tired) {
-            return Ok(over);
+        room.steps = match &gathered {
+            Some(few) if few.gids.len() <= self.effort.sort => 0,
+            // A step of a walk costs as much as a candidate's card.
+            Some(many) => many.gids.len().min(self.effort.walk),
+            None if sources.is_empty() => usize::MAX,
+            None => self.effort.walk,
+        };
+        if room.steps > 0 {
+            let over = self.walk(query, room)?;
+            if over != ControlFlow::Break(End::Tired) {
+                return Ok(over);
+            }
         }
         // What was looked at is looked at again; what was found stands first in any case.
         room.rows.seen = seen;
         room.steps = usize::MAX;
-        match self.gather(query, &sources, few, GATHERED_MAX)? {
+        let gathered = match gathered {
+            None => self.gather(query, &sources, most, GATHERED_MAX)?,
+            gathered => gathered,
+        };
+        match gathered {
             Some(gathered) => self.sorted(query, gathered, room),
             None => self.walk(query, room),
         }

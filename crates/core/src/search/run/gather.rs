@@ -5,7 +5,7 @@ use crate::gid::Gid;
 use crate::graph::StoreError;
 use crate::index::Key;
 use crate::registry::{Rel, Type, rel};
-use crate::search::{By, CardList, Column, Query, Test};
+use crate::search::{By, CardList, Column, Query, Test, Words};
 use crate::snapshot::WordScan;
 
 /// How many of each list are read at first.
@@ -33,6 +33,15 @@ impl Gathered {
             known: Vec::new(),
         }
     }
+}
+
+/// What has some words, as it was read last: the next query is often about the same.
+pub(super) struct Worded {
+    ty: Type,
+    words: Words,
+    gids: Vec<Gid>,
+    /// These are all.
+    fits: bool,
 }
 
 /// Candidates as they are read.
@@ -92,70 +101,94 @@ impl Finder<'_, '_> {
         source: Source<'_>,
         most: usize,
     ) -> Result<Option<Vec<Gid>>, StoreError> {
-        if let (Source::Words(words), Some((ty, last, gids))) = (source, &self.words)
-            && (*ty, last) == (query.ty, words)
-        {
-            return Ok((gids.len() <= most).then(|| gids.clone()));
-        }
         let mut basket = Basket {
             gids: Vec::new(),
             most,
         };
-        if !self.pour(query, source, &mut basket)? {
-            return Ok(None);
-        }
+        let fits = match source {
+            Source::Words(words) => return self.fill_words(query.ty, words, most),
+            Source::Links(links) => self.pour_links(query, links, &mut basket)?,
+            Source::Column(column, from, to) => {
+                self.pour_list(query.ty, CardList::Within(column, from, to), &mut basket)?
+            }
+            Source::Value(field, test) => self.pour_tested(field, test, &mut basket)?,
+        };
         basket.gids.sort_unstable();
         basket.gids.dedup();
-        if let Source::Words(words) = source {
-            self.words = Some((query.ty, words.clone(), basket.gids.clone()));
-        }
-        Ok(Some(basket.gids))
+        Ok(fits.then_some(basket.gids))
     }
 
-    /// Reads a source; false if it is too large.
-    fn pour(
+    /// What has some words. A store has to read all words that begin so to give the first node, so it
+    /// is asked once.
+    fn fill_words(
+        &mut self,
+        ty: Type,
+        words: &Words,
+        most: usize,
+    ) -> Result<Option<Vec<Gid>>, StoreError> {
+        let last = self.words.as_ref();
+        if let Some(last) = last.filter(|last| (last.ty, &last.words) == (ty, words))
+            && (last.fits || last.gids.len() > most)
+        {
+            let found = last.fits && last.gids.len() <= most;
+            return Ok(found.then(|| last.gids.clone()));
+        }
+        let ask = if words.starts {
+            most.max(self.effort.gather)
+        } else {
+            most
+        };
+        let mut gids = Vec::new();
+        let scan = WordScan {
+            home: self.home(ty),
+            ty,
+            words,
+            names: words.names,
+            descending: true,
+            after: None,
+            limit: ask + 1,
+        };
+        self.loader
+            .snap
+            .scan_words(&scan, &mut |gid| gids.push(gid))?;
+        gids.sort_unstable();
+        let fits = gids.len() <= ask;
+        let found = (fits && gids.len() <= most).then(|| gids.clone());
+        self.words = Some(Worded {
+            ty,
+            words: words.clone(),
+            gids,
+            fits,
+        });
+        Ok(found)
+    }
+
+    fn pour_links(
         &mut self,
         query: &Query,
-        source: Source<'_>,
+        links: &[(By, Gid)],
         basket: &mut Basket,
     ) -> Result<bool, StoreError> {
-        match source {
-            Source::Links(links) => {
-                for (by, to) in links {
-                    if !self.pour_link(query, *by, *to, basket)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            Source::Column(column, from, to) => {
-                self.pour_list(query.ty, CardList::Within(column, from, to), basket)
-            }
-            Source::Words(words) => {
-                let scan = WordScan {
-                    home: self.home(query.ty),
-                    ty: query.ty,
-                    words,
-                    names: words.names,
-                    descending: true,
-                    after: None,
-                    limit: basket.room() + 1,
-                };
-                let gids = &mut basket.gids;
-                self.loader
-                    .snap
-                    .scan_words(&scan, &mut |gid| gids.push(gid))?;
-                Ok(basket.fits())
-            }
-            Source::Value(field, test) => {
-                for (from, to) in test.ranges() {
-                    if !self.pour_values(field, test, (&from, &to), basket)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
+        for (by, to) in links {
+            if !self.pour_link(query, *by, *to, basket)? {
+                return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    fn pour_tested(
+        &mut self,
+        field: Gid,
+        test: &Test,
+        basket: &mut Basket,
+    ) -> Result<bool, StoreError> {
+        for (from, to) in test.ranges() {
+            if !self.pour_values(field, test, (&from, &to), basket)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn pour_values(
