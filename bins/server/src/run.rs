@@ -242,11 +242,13 @@ pub(crate) async fn serve(
 
 /// How many files are sent at the same time, at most.
 const DOWNLOADS: usize = 32;
+/// How many steps of forgetting jobs are taken each time, at most.
+const FORGOTTEN: usize = 10_000;
 /// How often the chores are done.
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// What is done at the start and every hour, beside the requests: signing keys are made and rotated,
-/// codes, sessions and tokens that were over long ago are forgotten, and old files are removed.
+/// codes, sessions and tokens that were over long ago are forgotten, and old files and jobs are removed.
 async fn chores(edge: Arc<Edge>, keys: Arc<Signing>, storage: Arc<Storage>, remember: Duration) {
     let mut hours = tokio::time::interval(HOUR);
     hours.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -255,6 +257,11 @@ async fn chores(edge: Arc<Edge>, keys: Arc<Signing>, storage: Arc<Storage>, reme
         keys.tend();
         edge.portal.sweep();
         sweep_files(&edge).await;
+        match edge.api.forget_jobs(FORGOTTEN).await {
+            Ok(0) => {}
+            Ok(steps) => tracing::debug!(steps, "forgot jobs"),
+            Err(why) => tracing::warn!(why, "no job was forgotten"),
+        }
         let before = Clock::now(&*edge.clock).checked_sub(remember);
         let swept = match before {
             Some(before) => storage.oauth.sweep(before).await,

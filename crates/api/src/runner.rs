@@ -9,7 +9,7 @@ use workgraph_core::Gid;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{StoreError, ViewerKey, Want};
 use workgraph_core::jobs::export::Mark;
-use workgraph_core::jobs::{self, Held, Output, Stepped};
+use workgraph_core::jobs::{self, Held, Output, Stepped, ended};
 use workgraph_core::registry::rel;
 use workgraph_core::time::Time;
 
@@ -128,6 +128,32 @@ impl Api {
             }
         }
         Ok(())
+    }
+
+    /// Removes what jobs at their end left in the graph, and those whose time is up, in at most so many steps.
+    /// Says how many there were.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn forget_jobs(&self, most: usize) -> Result<usize, String> {
+        let failed = |e: StoreError| e.to_string();
+        for steps in 0..most {
+            let now = self.time();
+            let view = self.graph.load(&ended::due(nobody())).await;
+            let view = view.map_err(failed)?;
+            let queue = view.resolve(&jobs::queue());
+            let first = queue.and_then(|q| view.sources(q, rel::ENDED).first());
+            let Some(edge) = first.filter(|e| e.rank <= now.millis()) else {
+                return Ok(steps);
+            };
+            let left = self.graph.load(&ended::left(nobody(), edge.src)).await;
+            let changes = ended::forget(&left.map_err(failed)?, edge, now);
+            match self.graph.commit(changes).await {
+                Ok(_) | Err(StoreError::Conflict) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(most)
     }
 
     /// The jobs that are not at their end, each with its queue and when it may be taken up.

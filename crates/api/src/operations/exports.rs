@@ -5,10 +5,11 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::audit::kind::{OBJECT_EXPORT_STARTED, WORKSPACE_EXPORT_STARTED};
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Put, Ref, View, Want};
+use workgraph_core::graph::{Place, Put, Ref, View, Want};
+use workgraph_core::jobs::ended::KEPT_MS;
 use workgraph_core::jobs::export::{CACHED_MS, Export, ROOTS, cached};
 use workgraph_core::jobs::{self, Plot};
-use workgraph_core::registry::Type;
+use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{export, job};
 use workgraph_core::work::Work;
 
@@ -57,7 +58,7 @@ fn export_graph(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let mut work = call.work();
     work.told(OBJECT_EXPORT_STARTED, home, parent.gid);
     if let Some(done) = recent(call, view, parent.gid) {
-        let gid = found_again(call, &mut work, home, done);
+        let gid = found_again(call, view, &mut work, home, done);
         return Ok(Decision::about(work.changes, gid));
     }
     let mut draft = work.draft(Type::GraphExport, Some(home));
@@ -88,7 +89,7 @@ fn recent(call: &Call<'_>, view: &View, parent: Gid) -> Option<Gid> {
 }
 
 /// A job that is done already, with an export that was made before.
-fn found_again(call: &Call<'_>, work: &mut Work<'_>, home: Gid, done: Gid) -> Gid {
+fn found_again(call: &Call<'_>, view: &View, work: &mut Work<'_>, home: Gid, done: Gid) -> Gid {
     let mut draft = work.draft(Type::Job, Some(home));
     draft.set(job::SUBTYPE, "graph_export");
     draft.set(job::STATUS, "succeeded");
@@ -97,6 +98,10 @@ fn found_again(call: &Call<'_>, work: &mut Work<'_>, home: Gid, done: Gid) -> Gi
     work.changes.puts.push(Put {
         node: draft.finish(),
     });
+    if let Some(queue) = view.resolve(&jobs::queue()) {
+        let until = Place::Rank(call.now.millis() + KEPT_MS);
+        work.link(draft.gid, rel::ENDED, queue, until, None);
+    }
     draft.gid
 }
 

@@ -521,3 +521,58 @@ fn copies_have_the_custom_fields_of_their_originals() {
     );
     assert_eq!(show(&new_project(&job)), original);
 }
+
+/// How many edges of a relation lead to a node.
+async fn edges(store: &dyn GraphStore, to: Gid, rel: workgraph_core::registry::Rel) -> usize {
+    let key = ViewerKey {
+        user: to,
+        service: None,
+    };
+    let want = Want::of(key).into(to, rel, 10_000);
+    store.load(&want).await.unwrap().sources(to, rel).len()
+}
+
+#[test]
+fn what_jobs_leave_is_removed_soon_and_they_after_a_month() {
+    for kind in KINDS {
+        let world = world(kind, 130);
+        let (done, running) = (duplicate(&world, "ada"), duplicate(&world, "ada"));
+        let job = Gid::parse(&done.gid()).unwrap();
+        let Ok(Taken::Job(mut held)) = world.run(world.api.take_up()) else {
+            panic!("jobs wait");
+        };
+        while let Gone::On(next) = world.run(world.api.go_on(&held)).unwrap() {
+            held = next;
+        }
+        die_after(&world, 5);
+        let other = Gid::parse(&running.gid()).unwrap();
+        let left = || world.run(edges(&*world.graph, job, rel::COPIED));
+        let before = world.run(edges(&*world.graph, other, rel::COPIED));
+        let copied = left();
+        assert!(copied > 200 && before > 0);
+        // A step at a time, so that nothing else waits for long.
+        assert_eq!(world.run(world.api.forget_jobs(1)).unwrap(), 1);
+        assert_eq!(left(), copied - 100);
+        world.run(world.api.forget_jobs(100)).unwrap();
+        assert_eq!(left(), 0);
+        assert_eq!(
+            world.run(edges(&*world.graph, other, rel::COPIED)),
+            before,
+            "goes on"
+        );
+        assert_eq!(world.run(world.api.forget_jobs(100)).unwrap(), 0, "not yet");
+        assert_eq!(status(&world, &done.gid()), "succeeded");
+        world.advance(31);
+        world.work();
+        assert_eq!(status(&world, &running.gid()), "succeeded");
+        world.advance(31 * 24 * 3600);
+        world.run(world.api.forget_jobs(100)).unwrap();
+        for job in [done, running] {
+            let gone = world.get("ada", &format!("/jobs/{}", job.gid()));
+            assert_eq!(gone.status, 404, "{}", gone.text);
+            let copy = world.get("ada", &format!("/projects/{}", new_project(&job)));
+            assert_eq!(copy.status, 200, "what it made stays");
+        }
+        assert_eq!(world.problems(), Vec::<String>::new());
+    }
+}

@@ -278,15 +278,19 @@ impl Held {
         if ended {
             changes.unlinks.push((gid, rel::ACTIVE, who));
             changes.unlinks.push((gid, rel::QUEUE, queue));
-        } else {
-            changes.links.push(Link {
-                src: gid,
-                rel: rel::QUEUE,
-                dst: queue,
-                place: Place::Rank(until),
-                aux: None,
-            });
         }
+        let (rel, rank) = if ended {
+            (rel::ENDED, now.millis())
+        } else {
+            (rel::QUEUE, until)
+        };
+        changes.links.push(Link {
+            src: gid,
+            rel,
+            dst: queue,
+            place: Place::Rank(rank),
+            aux: None,
+        });
         Ok(Stepped {
             changes: Some(changes),
             held: self,

@@ -17,6 +17,7 @@
 //! whoever has it ends.
 pub mod dates;
 pub mod duplication;
+pub mod ended;
 pub mod export;
 pub mod freezing;
 mod held;
