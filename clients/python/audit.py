@@ -1,0 +1,98 @@
+"""The audit log, followed with the official Python SDK (PyPI asana 5.4.0) as it is.
+
+The log is a stream: its pages never end, so whoever wants what there is so far stops at an empty page, and goes on from
+its offset later. Environment: BASE_URL, TOKEN of an admin, SERVICE of a service account, and WORKSPACE.
+"""
+import os
+import sys
+
+import asana
+from asana.rest import ApiException
+
+WORKSPACE = os.environ["WORKSPACE"]
+done = 0
+
+
+def step(words):
+    """Says that everything up to here held."""
+    global done
+    done += 1
+    print("ok %d %s" % (done, words), flush=True)
+
+
+def check(truth, words):
+    if not truth:
+        raise AssertionError(words)
+
+
+def client(token):
+    configuration = asana.Configuration()
+    configuration.host, configuration.access_token = os.environ["BASE_URL"], token
+    configuration.retry_strategy = None
+    return asana.ApiClient(configuration)
+
+
+admin, service = client(os.environ["TOKEN"]), client(os.environ["SERVICE"])
+tasks, log = asana.TasksApi(admin), asana.AuditLogAPIApi(service)
+
+
+def follow(options):
+    """The events up to now, and the offset to go on from."""
+    events, options = [], dict(options)
+    # The pages of one call share its options, and the last offset stays in them.
+    for page in log.get_audit_log_events(WORKSPACE, options):
+        if not page:
+            break
+        events += page
+    return events, options.get("offset")
+
+
+def delete(name):
+    task = tasks.create_task({"data": {"name": name, "workspace": WORKSPACE}}, {"opt_fields": "name"})
+    tasks.delete_task(task["gid"])
+    return task["gid"]
+
+
+events, offset = follow({"limit": 3})
+check(events and offset, "the log of the demo is not empty")
+check(len({event["gid"] for event in events}) == len(events), "each event once")
+check(events == sorted(events, key=lambda event: event["created_at"]), "in order of time")
+kinds = {event["event_type"] for event in events}
+check({"team_created", "user_invited", "service_account_created"} <= kinds, "what made the demo: %s" % kinds)
+step("the log up to now, %d events in pages of 3" % len(events))
+
+gone = delete("Launch party")
+more, offset = follow({"limit": 3, "offset": offset})
+check([event["resource"]["gid"] for event in more] == [gone], "one more event: %s" % more)
+event = more[0]
+check(event["event_type"] == "task_deleted" and event["event_category"] == "deletion", event)
+check(event["resource"]["name"] == "Launch party", event)
+check(event["actor"]["actor_type"] == "user" and "@" in event["actor"]["email"], event)
+context = event["context"]
+check(context["api_authentication_method"] == "personal_access_token", context)
+check(context["client_ip_address"] == "127.0.0.1" and "asana" in context["user_agent"].lower(), context)
+step("one more event, from the offset of the empty page")
+
+again, _ = follow({"limit": 3, "offset": offset})
+check(again == [], "caught up")
+step("caught up again")
+
+late = delete("Later")
+some, _ = follow({"resource_gid": late, "event_type": "task_deleted"})
+check([event["resource"]["gid"] for event in some] == [late], some)
+some, _ = follow({"start_at": event["created_at"], "actor_gid": event["actor"]["gid"], "limit": 1})
+check([event["resource"]["gid"] for event in some][:2] == [gone, late], some)
+some, _ = follow({"end_at": event["created_at"], "event_type": "task_deleted"})
+check(gone not in [event["resource"]["gid"] for event in some], some)
+step("filters")
+
+try:
+    next(asana.AuditLogAPIApi(admin).get_audit_log_events(WORKSPACE, {}))
+    check(False, "a user's token reads no audit log")
+except ApiException as refused:
+    check(refused.status == 403, refused)
+step("a user's token is refused")
+print("%d steps passed" % done)
+sys.stdout.flush()
+# The SDK's thread pool must not keep the process.
+os._exit(0)
