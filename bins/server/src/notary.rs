@@ -219,8 +219,8 @@ pub(crate) fn inspect(
         Err(e) => return Err(format!("{}: {e}", path.display())),
     };
     let report = crate::storage::inspect_audit(folder, &public, &lines)?;
-    if report.last == 0 && report.findings.is_empty() {
-        // Nothing ever happened, so nothing was anchored.
+    if report.covered == 0 && report.findings.is_empty() {
+        // Nothing was signed yet, so nothing was anchored.
         findings.clear();
     }
     findings.extend(report.findings.iter().map(ToString::to_string));
