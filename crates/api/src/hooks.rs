@@ -130,6 +130,27 @@ impl Api {
     }
 }
 
+impl Api {
+    /// Deletes the webhooks that a user made with an app; says how many there were.
+    ///
+    /// # Errors
+    /// When the store fails; the text is for the log.
+    pub async fn end_webhooks(&self, user: u64, app: u64) -> Result<usize, String> {
+        let Some(hooks) = self.hooks.get() else {
+            return Ok(0);
+        };
+        let mut ended = 0;
+        for hook in self.webhooks().await? {
+            if (hook.user, hook.app) == (user, Some(app)) {
+                lock(&hooks.board).remove(hook.id);
+                let removed = hooks.store.remove(hook.id).await;
+                ended += usize::from(removed.map_err(|e| e.to_string())?);
+            }
+        }
+        Ok(ended)
+    }
+}
+
 /// Carries out an operation on webhooks.
 pub(crate) async fn run(
     api: &Api,

@@ -318,3 +318,41 @@ fn there_are_so_many_webhooks_and_no_more() {
     }
     assert_eq!(count, 1_000);
 }
+
+#[test]
+fn the_webhooks_of_an_app_end_when_its_user_disconnects_it() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let scopes = "[webhooks:read,webhooks:write,webhooks:delete,tasks:read,projects:read]";
+        let (mine, other) = (format!("ada{scopes}"), format!("ada{scopes}@2"));
+        let kept = [
+            ("ada".to_owned(), "/echo/own"),
+            (other, "/echo/other"),
+            (format!("mel{scopes}"), "/echo/mel"),
+        ];
+        let ended = world.hook(&mine, "garden", "/echo/app", Value::Null);
+        let kept = kept.map(|(who, path)| (world.hook(&who, "garden", path, Value::Null), who));
+        world.deliver();
+        let ada = world.gid("ada").get();
+        assert_eq!(world.run(world.api.end_webhooks(ada, 900)), Ok(1));
+        assert_eq!(world.run(world.api.end_webhooks(ada, 900)), Ok(0));
+        world.receiver.forget();
+        let garden = world.gid("garden").to_string();
+        world.post(
+            "mel",
+            "/tasks",
+            json!({"name": "Dig", "projects": [garden]}),
+        );
+        world.deliver();
+        assert!(world.receiver.got("/echo/app").is_empty());
+        assert!(!world.receiver.got("/echo/other").is_empty());
+        assert_eq!(world.get(&mine, &format!("/webhooks/{ended}")).status, 404);
+        for (hook, who) in kept {
+            assert_eq!(
+                world.get(&who, &format!("/webhooks/{hook}")).status,
+                200,
+                "{who}"
+            );
+        }
+    }
+}
