@@ -345,6 +345,10 @@ fn a_prefix_is_one_fields_alone_and_stays() {
     assert_eq!(same.status, 200, "{}", same.text);
     let other = world.call("ada", "PUT", &path, &json!({"id_prefix": "OTHER"}));
     assert_eq!(other.status, 400, "{}", other.text);
+    // A prefix is free again when its field is deleted.
+    world.call("ada", "DELETE", &path, &Value::Null);
+    let again = field(&world, "ENG");
+    assert_eq!(again.status, 201, "{}", again.text);
     let plain = field(&world, "PLAIN").gid();
     let list = world.gid("ada_list");
     let on_list = world.post(

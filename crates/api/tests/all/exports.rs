@@ -433,7 +433,7 @@ fn an_organization_is_exported_by_its_service_account_alone() {
     }
 }
 
-/// B55: all kinds of job together are at most five.
+/// B55. S78. All kinds of job together are at most five.
 #[test]
 fn exports_and_copies_share_the_five_places() {
     let world = world(Kind::Memory, 3);
