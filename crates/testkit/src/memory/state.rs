@@ -1,4 +1,6 @@
 //! The graph in memory, and how a change to it is undone.
+mod change;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
@@ -391,105 +393,6 @@ impl Snapshot for State {
         };
         let rest = found.into_iter().skip_while(|gid| passed(*gid));
         rest.take(scan.limit).for_each(each);
-        Ok(())
-    }
-}
-
-impl Transaction for State {
-    fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), StoreError> {
-        let old = self.nodes.remove(&node.gid);
-        // The next version of a trashed node is trashed too.
-        let (created, trashed) = old
-            .as_ref()
-            .map_or((seq, false), |held| (held.created, held.trashed));
-        self.nodes.insert(
-            node.gid,
-            Held {
-                node: node.clone(),
-                created,
-                trashed,
-            },
-        );
-        self.undo.push(Undo::Node(node.gid, old));
-        Ok(())
-    }
-
-    fn trash_node(&mut self, gid: Gid, _seq: Seq) -> Result<(), StoreError> {
-        if let Some(held) = self.nodes.get_mut(&gid).filter(|held| !held.trashed) {
-            held.trashed = true;
-            self.undo.push(Undo::Trash(gid));
-            let card = self.cards.remove(&gid);
-            self.undo.push(Undo::Card(gid, card));
-        }
-        Ok(())
-    }
-
-    fn put_card(&mut self, card: &Card, text: &Text) -> Result<(), StoreError> {
-        if self.old_cards && self.cards.contains_key(&card.gid) {
-            return Ok(());
-        }
-        let old = self.cards.insert(card.gid, (*card, text.clone()));
-        self.undo.push(Undo::Card(card.gid, old));
-        Ok(())
-    }
-
-    fn put_edge(&mut self, edge: &Edge) -> Result<(), StoreError> {
-        let key = (edge.src, edge.rel, edge.dst);
-        let old = self.swap_edge(key, Some(*edge));
-        self.undo.push(Undo::Edge(key, old));
-        Ok(())
-    }
-
-    fn drop_edge(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<bool, StoreError> {
-        let old = self.swap_edge((src, rel, dst), None);
-        let was_there = old.is_some();
-        self.undo.push(Undo::Edge((src, rel, dst), old));
-        Ok(was_there)
-    }
-
-    fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), StoreError> {
-        // A trashed node does not hold its names any more.
-        if self.alias(key)?.is_some_and(|holder| holder != gid) {
-            return Err(StoreError::Taken(key.to_owned()));
-        }
-        let old = self.aliases.insert(key.to_owned(), gid);
-        self.undo.push(Undo::Alias(key.to_owned(), old));
-        Ok(())
-    }
-
-    fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), StoreError> {
-        if self.aliases.get(key) == Some(&gid) {
-            let old = self.aliases.remove(key);
-            self.undo.push(Undo::Alias(key.to_owned(), old));
-        }
-        Ok(())
-    }
-
-    fn put_values(&mut self, node: Gid, field: Gid, keys: &[Key]) -> Result<(), StoreError> {
-        let old = if keys.is_empty() {
-            self.values.remove(&(node, field))
-        } else {
-            self.values
-                .insert((node, field), keys.iter().cloned().collect())
-        };
-        self.undo.push(Undo::Values((node, field), old));
-        Ok(())
-    }
-
-    fn append(&mut self, event: &Event) -> Result<(), StoreError> {
-        self.journal.push(event.clone());
-        self.undo.push(Undo::Append);
-        Ok(())
-    }
-
-    fn record(&mut self, row: Row) -> Result<(), StoreError> {
-        let last = self.audit.last().map(|last| (last.gid, last.at));
-        self.audit.push(row.after(last));
-        self.undo.push(Undo::Record);
-        Ok(())
-    }
-
-    fn viewers_changed(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 }

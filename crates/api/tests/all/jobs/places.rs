@@ -1,0 +1,116 @@
+//! The five places of a user: never more, whoever asks at once.
+use super::*;
+
+/// S37. S38. S78.
+#[test]
+fn the_sixth_job_is_429_until_one_ends_and_polling_goes_on() {
+    for kind in KINDS {
+        let world = world(kind, 3);
+        let first = duplicate(&world, "ada");
+        for _ in 0..4 {
+            assert_eq!(duplicate(&world, "ada").status, 201);
+        }
+        let sixth = duplicate(&world, "ada");
+        assert_eq!(sixth.status, 429, "{}", sixth.text);
+        let wait = sixth
+            .headers
+            .iter()
+            .find(|(n, _)| *n == "Retry-After")
+            .unwrap();
+        assert!((1..=60).contains(&wait.1.parse::<u32>().unwrap()));
+        assert_eq!(duplicate(&world, "mel").status, 201, "each user has five");
+        assert_eq!(
+            world.get("ada", &format!("/jobs/{}", first.gid())).status,
+            200
+        );
+        assert_eq!(world.get("ada", "/users/me").status, 200);
+        // One comes to its end.
+        let Ok(Taken::Job(mut held)) = world.run(world.api.take_up()) else {
+            panic!("jobs wait");
+        };
+        while let Gone::On(next) = world.run(world.api.go_on(&held)).unwrap() {
+            held = next;
+        }
+        assert_eq!(duplicate(&world, "ada").status, 201);
+        assert_eq!(duplicate(&world, "ada").status, 429);
+    }
+}
+
+/// How many jobs of a user are not at their end, as the store has it.
+pub(super) async fn active(store: &dyn GraphStore, user: Gid) -> usize {
+    let key = ViewerKey {
+        user,
+        service: None,
+    };
+    let view = store
+        .load(&Want::of(key).into(user, rel::ACTIVE, 100))
+        .await
+        .unwrap();
+    view.sources(user, rel::ACTIVE).len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// S78. Starts, steps, deaths and passing time in any order.
+    #[test]
+    fn never_more_than_five_jobs_of_a_user(acts in prop::collection::vec(0u8..6, 1..40)) {
+        let world = world(Kind::Memory, 3);
+        let ada = world.gid("ada");
+        let mut held: Vec<Held> = Vec::new();
+        for act in acts {
+            match act {
+                0..=2 => {
+                    let before = world.run(active(&*world.graph, ada));
+                    let status = duplicate(&world, "ada").status;
+                    prop_assert_eq!(status, if before < 5 { 201 } else { 429 });
+                }
+                3 => if let Taken::Job(job) = world.run(world.api.take_up()).unwrap() {
+                    held.push(*job);
+                },
+                4 => if let Some(job) = held.pop()
+                    && let Gone::On(job) = world.run(world.api.go_on(&job)).unwrap()
+                {
+                    held.insert(0, *job);
+                },
+                _ => world.advance(20),
+            }
+            prop_assert!(world.run(active(&*world.graph, ada)) <= 5);
+        }
+    }
+}
+
+/// Threads that all start jobs at once, on the store that has real writers.
+#[test]
+fn of_many_threads_that_start_jobs_five_succeed() {
+    let world = Arc::new(world(Kind::Sqlite, 3));
+    for _ in 0..5 {
+        let answers: Vec<u16> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..12)
+                .map(|_| {
+                    let request = {
+                        let forest = world.gid("forest");
+                        let body = json!({"data": {"name": "Copy", "team": world.gid("gardeners").to_string()}});
+                        world.request("ada", "POST", &format!("/projects/{forest}/duplicate"), body.to_string())
+                    };
+                    let api = &world.api;
+                    scope.spawn(move || {
+                        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                        runtime.block_on(api.handle(&request)).status
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        assert_eq!(
+            answers.iter().filter(|s| **s == 201).count(),
+            5,
+            "{answers:?}"
+        );
+        assert_eq!(
+            answers.iter().filter(|s| **s == 429).count(),
+            7,
+            "{answers:?}"
+        );
+        world.work();
+    }
+}
