@@ -11,7 +11,7 @@ use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
 use workgraph_core::search::{Card, CardList, CardScan, Text, Words};
-use workgraph_core::snapshot::{Depth, Snapshot, Transaction, WordScan};
+use workgraph_core::snapshot::{Depth, Snapshot, WordScan};
 
 #[derive(Debug)]
 pub(super) struct Held {

@@ -7,7 +7,7 @@ use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::Rel;
 use workgraph_core::search::{Card, Text};
-use workgraph_core::snapshot::Transaction;
+use workgraph_core::snapshot::{Snapshot, Transaction};
 
 impl Transaction for State {
     fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), StoreError> {
