@@ -230,6 +230,7 @@ fn a_log_that_was_left_alone_is_sound() {
     assert_eq!(found, 0);
 }
 
+/// B65.
 #[test]
 fn every_tampering_before_the_last_checkpoint_is_found() {
     for (name, tamper) in ALL {

@@ -111,7 +111,7 @@ fn what_pages_and_commands_do_is_told() {
     }
 }
 
-/// The log of a real server: signed while it runs and when it stops, checked beside it and after it.
+/// B65. The log of a real server: signed while it runs and when it stops, checked beside it and after it.
 #[test]
 fn the_log_is_signed_and_whoever_edits_the_file_is_found_out() {
     let folder = Folder::new("audit-check");
