@@ -1,3 +1,4 @@
+//! Addresses that may be called, and those that may not.
 use super::*;
 
 /// Addresses that must never be called, each range with its ends.
