@@ -271,3 +271,6 @@ impl Inspected {
         out
     }
 }
+
+#[cfg(test)]
+mod tests;
