@@ -21,6 +21,7 @@ use crate::registry::{Rel, Type, rel};
 use crate::snapshot::Depth;
 use rustc_hash::FxHashMap;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Reads the matches into the rows of the view.
@@ -44,6 +45,7 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), StoreE
             effort: search.effort,
             contacts: None,
             words: None,
+            gathered: None,
         };
         for query in &search.queries {
             if let Some(query) = query.renamed(&|at| finder.loader.found(*at)) {
@@ -95,6 +97,8 @@ struct Finder<'f, 'l> {
     effort: Effort,
     contacts: Option<FxHashMap<Gid, i64>>,
     words: Option<Worded>,
+    /// Among these are all matches of the query.
+    gathered: Option<Rc<Gathered>>,
 }
 
 impl Finder<'_, '_> {
@@ -109,9 +113,9 @@ impl Finder<'_, '_> {
         }
         let sources = sources(query);
         let most = self.effort.gather;
-        let gathered = self.gather(query, &sources, 0, most)?;
+        self.gathered = self.gather(query, &sources, 0, most)?.map(Rc::new);
         let seen = room.rows.seen;
-        room.steps = match &gathered {
+        room.steps = match &self.gathered {
             Some(few) if few.gids.len() <= self.effort.sort => 0,
             // A step of a walk costs as much as a candidate's card.
             Some(many) => many.gids.len().min(self.effort.walk),
@@ -127,22 +131,22 @@ impl Finder<'_, '_> {
         // What was looked at is looked at again; what was found stands first in any case.
         room.rows.seen = seen;
         room.steps = usize::MAX;
-        let gathered = match gathered {
-            None => self.gather(query, &sources, most, GATHERED_MAX)?,
-            gathered => gathered,
-        };
-        match gathered {
-            Some(gathered) => self.sorted(query, gathered, room),
+        if self.gathered.is_none() {
+            let all = self.gather(query, &sources, most, GATHERED_MAX)?;
+            self.gathered = all.map(Rc::new);
+        }
+        match self.gathered.clone() {
+            Some(gathered) => self.sorted(query, &gathered.gids, room),
             None => self.walk(query, room),
         }
     }
 
     /// Goes through gathered candidates in the order of the query.
-    fn sorted(&mut self, query: &Query, gathered: Gathered, room: &mut Room<'_>) -> Flow {
+    fn sorted(&mut self, query: &Query, gids: &[Gid], room: &mut Room<'_>) -> Flow {
         let home = self.home(query.ty);
-        let mut cards = Vec::with_capacity(gathered.gids.len());
-        for gid in gathered.gids {
-            if let Some(card) = self.loader.snap.card(home, query.ty, gid)?
+        let mut cards = Vec::with_capacity(gids.len());
+        for gid in gids {
+            if let Some(card) = self.loader.snap.card(home, query.ty, *gid)?
                 && query.may_match(&card)
             {
                 cards.push((query.rank(&card, self)?, card));
@@ -150,7 +154,7 @@ impl Finder<'_, '_> {
         }
         cards.sort_unstable_by(|a, b| query.compare((a.0, a.1.gid), (b.0, b.1.gid)));
         for (_, card) in cards {
-            if let over @ ControlFlow::Break(_) = self.admit(query, &card, &gathered.known, room)? {
+            if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
                 return Ok(over);
             }
         }
@@ -158,14 +162,16 @@ impl Finder<'_, '_> {
     }
 
     /// Takes a candidate into the rows if it matches and the viewer may see it.
-    /// Some of the query's conditions, by their places, are known to hold for it.
-    fn admit(&mut self, query: &Query, card: &Card, known: &[usize], room: &mut Room<'_>) -> Flow {
+    fn admit(&mut self, query: &Query, card: &Card, room: &mut Room<'_>) -> Flow {
         if room.is_full() {
             return Ok(ControlFlow::Break(End::Full));
         }
-        if !query.may_match(card) || room.rows.gids.contains(&card.gid) {
+        let gathered = self.gathered.clone();
+        let elsewhere = gathered.as_ref().is_some_and(|g| !g.has(card.gid));
+        if elsewhere || !query.may_match(card) || room.rows.gids.contains(&card.gid) {
             return Ok(ControlFlow::Continue(()));
         }
+        let known = gathered.as_ref().map_or(&[][..], |g| &g.known);
         room.rows.seen = room.rows.seen.saturating_add(1);
         if query.matches_else(card, known, self)? && self.loader.level(card.gid)? > Level::None {
             room.rows.gids.push(card.gid);

@@ -19,19 +19,17 @@ pub(super) const GATHERED_MAX: usize = 1 << 22;
 /// How many keys of values are tested for each that may be found.
 const TESTED: usize = 16;
 
-/// Candidates, and the places of the conditions that are known to hold for all of them.
+/// Candidates in the order of their gids, and the places of the conditions that are known to hold for
+/// all of them.
 pub(super) struct Gathered {
     pub(super) gids: Vec<Gid>,
     pub(super) known: Vec<usize>,
 }
 
 impl Gathered {
-    /// Candidates of which nothing is known.
-    pub(super) const fn of(gids: Vec<Gid>) -> Self {
-        Self {
-            gids,
-            known: Vec::new(),
-        }
+    /// Whether a node is among them.
+    pub(super) fn has(&self, gid: Gid) -> bool {
+        self.gids.binary_search(&gid).is_ok()
     }
 }
 
@@ -76,8 +74,8 @@ impl Finder<'_, '_> {
                 let Some(gids) = self.fill(query, *source, size)? else {
                     continue;
                 };
-                let mut gathered = Gathered::of(gids);
-                gathered.known.extend(source.is_exact().then_some(*clause));
+                let known = source.is_exact().then_some(*clause).into_iter().collect();
+                let mut gathered = Gathered { gids, known };
                 for (_, (clause, other)) in sources.iter().enumerate().filter(|(n, _)| *n != at) {
                     if gathered.gids.len() < self.effort.narrow {
                         break;

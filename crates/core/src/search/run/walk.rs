@@ -1,5 +1,4 @@
 //! Going through cards in the order of a query, until there are enough matches.
-use super::gather::Gathered;
 use super::{End, Finder, Flow, Room};
 use crate::gid::Gid;
 use crate::graph::StoreError;
@@ -89,7 +88,7 @@ impl Finder<'_, '_> {
                     _ => false,
                 };
                 if !elsewhere
-                    && let over @ ControlFlow::Break(_) = self.admit(query, &card, &[], room)?
+                    && let over @ ControlFlow::Break(_) = self.admit(query, &card, room)?
                 {
                     return Ok(over);
                 }
@@ -133,7 +132,7 @@ impl Finder<'_, '_> {
                 if !query.may_match(&card) || (query.rank(&card, self)? == Some(1)) != named {
                     continue;
                 }
-                if let over @ ControlFlow::Break(_) = self.admit(query, &card, &[], room)? {
+                if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
                     return Ok(over);
                 }
             }
@@ -150,7 +149,7 @@ impl Finder<'_, '_> {
         let known_first = !query.ascending;
         for part in [known_first, !known_first] {
             let over = if part {
-                self.sorted(query, Gathered::of(known.clone()), room)?
+                self.sorted(query, &known, room)?
             } else {
                 self.walk_cards(query, Part::Strangers, room)?
             };
