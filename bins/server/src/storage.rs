@@ -64,9 +64,12 @@ impl Storage {
     /// Figures for the metrics; none if the store can't be read.
     pub(crate) fn stats(&self) -> Vec<(&'static str, u64)> {
         let stats = self.sqlite.stats().ok();
-        stats.map_or_else(Vec::new, |s| {
+        let mut all = stats.map_or_else(Vec::new, |s| {
             vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)]
-        })
+        });
+        let tail = self.sqlite.audit_tail().ok();
+        all.extend(tail.map(|tail| ("audit_sequence", tail.head.seq)));
+        all
     }
 
     /// How far the audit log has come.
