@@ -86,7 +86,7 @@ impl<T> Each<T> {
 /// Every figure the limiter works with; all of them may change while it runs (see [`Limiter::set`](crate::Limiter::set)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The standard quota. A request says itself which quota it has ([`Rate::Standard`]); `free` and `paid` are kept
+    /// The standard quota. A request says itself which quota it has ([`Rate::Standard`](crate::request::Rate::Standard)); `free` and `paid` are kept
     /// here so that one value holds all the figures, `floor_percent` is read by the limiter.
     pub standard: Quota,
     /// Searches per minute and key, counted apart from the standard quota. Refused searches do not count.
@@ -103,7 +103,7 @@ pub struct Settings {
     /// The time by which every admitted request has ended, since the server stops it then.
     pub deadline: Duration,
     /// The limits that only count: they refuse nothing and add nothing to a wait, and what they would have refused is
-    /// in [`Counts::shadowed`]. They go on counting as if they refused, so that leaving the mode starts from the truth.
+    /// in [`Counts::shadowed`](crate::refusal::Counts::shadowed). They go on counting as if they refused, so that leaving the mode starts from the truth.
     pub shadow: Each<bool>,
 }
 

@@ -172,7 +172,8 @@ pub(crate) fn status(reply: &str) -> u16 {
 
 /// The JSON after the head.
 pub(crate) fn json(reply: &str) -> Value {
-    serde_json::from_str(reply.split_once("\r\n\r\n").unwrap().1).unwrap()
+    let (_, body) = reply.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {reply}"))
 }
 
 /// Runs a command to its end: whether it succeeded, and what it printed.
