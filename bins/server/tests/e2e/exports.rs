@@ -110,6 +110,62 @@ fn a_file_is_sent_to_whoever_has_its_address_and_to_nobody_else() {
     );
 }
 
+/// So many files are sent at once, as `run.rs` says.
+const AT_ONCE: usize = 32;
+
+#[test]
+fn clients_that_do_not_read_their_files_lose_their_places() {
+    let folder = Folder::new("exports-slow");
+    let settings = [WIDE, &[("http.request_timeout", "2s")]].concat();
+    let server = Server::start(&folder, &settings);
+    let export = exported(&server, &server.project("Attic"));
+    // More than sockets hold on their way.
+    let gid = export["gid"].as_str().unwrap();
+    let file = folder.data().join(format!("exports/{gid}.json.gz"));
+    std::fs::File::options()
+        .write(true)
+        .open(file)
+        .unwrap()
+        .set_len(96 << 20)
+        .unwrap();
+    let path = path(&export);
+    let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut idle: Vec<_> = (0..AT_ONCE).map(|_| server.line()).collect();
+    for line in &mut idle {
+        line.send(head.as_bytes()).unwrap();
+    }
+    // Each has its place once its answer has begun.
+    let mut refused = fetch(&server, "GET", &path);
+    for _ in 0..10 {
+        if refused.status == 503 {
+            break;
+        }
+        refused = fetch(&server, "GET", &path);
+    }
+    assert_eq!(refused.status, 503);
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(
+        server.ask("GET", "/users/me", None).status,
+        200,
+        "others are served"
+    );
+    let mut whole = fetch(&server, "GET", &path);
+    for _ in 0..200 {
+        if whole.status == 200 {
+            break;
+        }
+        pause(100);
+        whole = fetch(&server, "GET", &path);
+    }
+    assert_eq!((whole.status, whole.body.len()), (200, 96 << 20));
+    // The last ones end with a tick of their own.
+    pause(5_000);
+    for line in &mut idle {
+        let read = line.read().map(|reply| reply.status);
+        assert!(read.is_err(), "{read:?}");
+    }
+}
+
 #[test]
 fn a_folder_that_cannot_be_written_ends_the_export_and_not_the_server() {
     let folder = Folder::new("exports-full");
