@@ -30,7 +30,6 @@ fn what_is_too_large_or_malformed_is_refused_in_the_envelope() {
             ),
             431,
         ),
-        (get("/api/1.0/users/me", &format!("Host: x\r\n{many}")), 431),
         (get("/api/1.0/users/me", ""), 400),
         (get("/api/1.0/users/me", "Host: x\r\nHost: y\r\n"), 400),
         (get("/api/1.0/users/me", end), 401),
@@ -64,6 +63,9 @@ fn what_is_too_large_or_malformed_is_refused_in_the_envelope() {
             assert!(reply.contains(header), "{header} is not in {reply}");
         }
     }
+    // hyper itself reads no more headers than these, and refuses without a body.
+    let crowded = get("/api/1.0/users/me", &format!("Host: x\r\n{many}"));
+    assert_eq!(status(&crowded), 431, "{crowded}");
     let (code, reply) = server.request("POST /api/1.0/tasks", &token, &" ".repeat((1 << 20) + 1));
     assert_eq!(
         (code, reply.contains("connection: close")),
