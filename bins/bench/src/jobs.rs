@@ -1,6 +1,7 @@
 //! How each row is measured: ours and its ceiling, round by round.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -8,6 +9,7 @@ use crate::Result;
 use crate::bench::Bench;
 use crate::child::Server;
 use crate::commits::{self, GROUP, Grain};
+use crate::copies::Create;
 use crate::copying::{Original, STEP};
 use crate::finding::{self, Bare, Find};
 use crate::graph::{self, NESTED};
@@ -46,6 +48,8 @@ pub(crate) enum Job {
     Other(Arc<Make>, Arc<Make>, usize),
     /// Creates beside a group commit.
     Create(Arc<Make>, Grain),
+    /// Creates beside a group commit of the rows that one of them wrote.
+    Copies(Arc<Make>, Create),
     /// A search beside its bare query.
     Find(Arc<Make>, Find, Bare),
     /// A copy of a project beside a group commit.
@@ -96,7 +100,11 @@ impl Bench<'_> {
             "search-field" => return self.find(Find::Field),
             "typeahead" => return self.find(Find::Typeahead),
             "create-one-row" => return Ok(Job::Create(create(), Grain::Row)),
-            "create" => return Ok(Job::Create(create(), Grain::Task)),
+            "create" => {
+                // One now, so that the newest is as the others will be.
+                measure::load(&self.server, 1, Duration::from_millis(1), &create())?;
+                return Ok(Job::Copies(create(), Create::read(&self.data)?));
+            }
             "create-hook" => return self.hooked(1),
             "create-hooks" => return self.hooked(1_000),
             "copy-project" => {
@@ -169,6 +177,10 @@ impl Bench<'_> {
             Job::Create(make, grain) => {
                 (commits((*grain, GROUP))?, load(ours, graph::WRITERS, make)?)
             }
+            Job::Copies(make, create) => (
+                create.run(self.folder, time, GROUP)?,
+                load(ours, graph::WRITERS, make)?,
+            ),
             Job::Copy(original) => (
                 commits((Grain::Task, STEP))?,
                 original.copy(ours, &self.client)?,

@@ -9,6 +9,7 @@ mod bench;
 mod child;
 mod clock;
 mod commits;
+mod copies;
 mod copying;
 mod finding;
 mod graph;

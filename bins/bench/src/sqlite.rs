@@ -73,12 +73,20 @@ pub(crate) struct Scratch {
     shape: Shape,
 }
 
-/// Opens a file as the store would, with empty tables.
-pub(crate) fn open(path: &Path) -> Result<Connection> {
+/// Opens a file as the store would.
+pub(crate) fn settled(path: &Path) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.execute_batch(PRAGMAS)?;
     // Without it SQLite prepares many statements again at each use, because statistics are compiled in.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // Those of all rows of a create, and the rest.
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Opens a file as the store would, with empty tables.
+pub(crate) fn open(path: &Path) -> Result<Connection> {
+    let connection = settled(path)?;
     connection.execute_batch(SCHEMA)?;
     Ok(connection)
 }

@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -52,7 +53,9 @@ impl Edge {
     /// A fresh request id.
     pub(crate) fn next_id(&self) -> String {
         let mut number = self.number.fetch_add(1, Relaxed);
-        let mut id = String::with_capacity(self.prefix.len() + 17);
+        // With room for just this, it becomes a header's value as it is.
+        let digits = (number.max(1).ilog2() / 4 + 1) as usize;
+        let mut id = String::with_capacity(self.prefix.len() + 1 + digits);
         id.push_str(&self.prefix);
         id.push('-');
         // Digits from the last to the first: an id is only ever compared.
@@ -94,19 +97,19 @@ impl Edge {
     /// Runs a call. A client that goes away does not stop it, so its permit says how long the store works for it: a write
     /// runs on a task of its own from the start, a read goes on on one. A panic becomes a 500.
     async fn guard(&self, read: bool, call: impl Future<Output = Reply> + Send + 'static) -> Ran {
-        let deadline = Instant::now() + self.http.request_timeout;
+        let timeout = self.http.request_timeout;
         let outcome = if read {
-            let mut call = Call::new(call, deadline);
+            let mut call = Call::new(call, timeout);
             // Most reads are done at once: for them no timer is set.
             let first = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
             let outcome = match first {
                 Poll::Ready(outcome) => Ok(outcome),
-                Poll::Pending => tokio::time::timeout_at(deadline, &mut call).await,
+                Poll::Pending => Box::pin(tokio::time::timeout(timeout, &mut call)).await,
             };
             call.end();
             outcome.map(|r| r.ok_or("a handler panicked".to_owned()))
         } else {
-            tokio::time::timeout_at(deadline, tokio::spawn(call))
+            Box::pin(tokio::time::timeout(timeout, tokio::spawn(call)))
                 .await
                 .map(|r| r.map_err(|_| "a handler panicked".to_owned()))
         };
@@ -143,17 +146,20 @@ impl Edge {
     }
 }
 
-/// A future whose panic is a `None`, and which goes on without its owner, up to a deadline.
+/// A future whose panic is a `None`, and which goes on without its owner, for a time after it first had to wait.
 struct Call<F: Future<Output: Send> + Send + 'static> {
     future: Option<Pin<Box<F>>>,
-    deadline: Instant,
+    timeout: Duration,
+    /// Once it had to wait: until when it may go on.
+    deadline: Option<Instant>,
 }
 
 impl<F: Future<Output: Send> + Send + 'static> Call<F> {
-    fn new(future: F, deadline: Instant) -> Self {
+    fn new(future: F, timeout: Duration) -> Self {
         Self {
             future: Some(Box::pin(future)),
-            deadline,
+            timeout,
+            deadline: None,
         }
     }
 
@@ -170,7 +176,11 @@ impl<F: Future<Output: Send> + Send + 'static> Future for Call<F> {
             return Poll::Ready(None);
         };
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
-        if !matches!(polled, Ok(Poll::Pending)) {
+        if matches!(polled, Ok(Poll::Pending)) {
+            let timeout = self.timeout;
+            self.deadline
+                .get_or_insert_with(|| Instant::now() + timeout);
+        } else {
             self.future = None;
         }
         match polled {
@@ -183,7 +193,9 @@ impl<F: Future<Output: Send> + Send + 'static> Future for Call<F> {
 impl<F: Future<Output: Send> + Send + 'static> Drop for Call<F> {
     fn drop(&mut self) {
         if let (Some(future), Ok(runtime)) = (self.future.take(), Handle::try_current()) {
-            runtime.spawn(tokio::time::timeout_at(self.deadline, future));
+            let deadline = self.deadline;
+            let deadline = deadline.unwrap_or_else(|| Instant::now() + self.timeout);
+            runtime.spawn(tokio::time::timeout_at(deadline, future));
         }
     }
 }
@@ -194,14 +206,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_in_a_call_is_caught() {
-        let deadline = Instant::now() + std::time::Duration::from_secs(60);
-        assert_eq!(Call::new(async { 7 }, deadline).await, Some(7));
+        let timeout = Duration::from_secs(60);
+        assert_eq!(Call::new(async { 7 }, timeout).await, Some(7));
         let broken = async {
             if std::hint::black_box(true) {
                 panic!("on purpose");
             }
         };
-        assert_eq!(Call::new(broken, deadline).await, None);
+        assert_eq!(Call::new(broken, timeout).await, None);
     }
 
     /// S88.
@@ -209,12 +221,11 @@ mod tests {
     async fn a_call_goes_on_when_its_client_is_gone_but_not_beyond_its_deadline() {
         let (go, told) = tokio::sync::oneshot::channel::<()>();
         let (done, over) = tokio::sync::oneshot::channel();
-        let deadline = Instant::now() + std::time::Duration::from_secs(60);
         let call = async move {
             told.await.unwrap();
             done.send(()).unwrap();
         };
-        let mut call = Call::new(call, deadline);
+        let mut call = Call::new(call, Duration::from_secs(60));
         assert!(futures_poll(&mut call).await.is_pending());
         drop(call);
         go.send(()).unwrap();
@@ -225,7 +236,7 @@ mod tests {
             let _held = held;
             std::future::pending::<()>().await;
         };
-        drop(Call::new(hang, Instant::now()));
+        drop(Call::new(hang, Duration::ZERO));
         assert!(freed.await.is_err(), "what it held is free");
     }
 

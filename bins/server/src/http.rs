@@ -188,22 +188,25 @@ fn check(request: &Request<Incoming>) -> Option<Answer> {
     if path > URI_MAX {
         return Some(Answer::refuse(414, "The request address is too long"));
     }
-    let size: usize = headers
-        .iter()
-        .map(|(n, v)| n.as_str().len() + v.len() + 4)
-        .sum();
+    let (mut size, mut hosts, mut readable) = (0, 0, true);
+    for (name, value) in headers {
+        size += name.as_str().len() + value.len() + 4;
+        if name == header::HOST {
+            hosts += 1;
+            readable &= value.to_str().is_ok();
+        }
+    }
     // Of HTTP/1 hyper itself reads no more headers than this.
     if headers.len() > HEADERS_MAX || size + path > HEAD_MAX {
         return Some(Answer::refuse(431, "The request headers are too large"));
     }
-    let mut hosts = headers.get_all(header::HOST).iter();
-    let host_is_wrong = match (hosts.next(), hosts.next()) {
-        (Some(_), Some(_)) => true,
-        (Some(host), None) => host.to_str().is_err(),
-        (None, _) => {
+    let host_is_wrong = match hosts {
+        0 => {
             request.version() != Version::HTTP_10
                 && (request.version() != Version::HTTP_2 || request.uri().authority().is_none())
         }
+        1 => !readable,
+        _ => true,
     };
     if host_is_wrong {
         return Some(Answer::refuse(400, "Host: one such header is needed"));
@@ -234,7 +237,7 @@ async fn route(edge: &Arc<Edge>, line: &Arc<Line>, request: Request<Incoming>) -
     {
         return download(edge, line, name, request.uri().query().unwrap_or_default());
     }
-    let own = own(edge, &request, edge.own_metrics).await;
+    let own = Box::pin(own(edge, &request, edge.own_metrics)).await;
     own.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE))
 }
 
@@ -304,15 +307,19 @@ async fn read(
     let awaits = headers.contains_key(header::EXPECT);
     let whole = body::collect(body, most, awaits);
     let late = Refusal(408, "The request body did not arrive in time");
-    let in_time = tokio::time::timeout(edge.http.body_timeout, whole).await;
+    // On the heap, so that a request without a body does not carry the room for one.
+    let in_time = Box::pin(tokio::time::timeout(edge.http.body_timeout, whole)).await;
     in_time.unwrap_or(Err(late))
 }
 
 /// The values of a header.
 fn texts(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
     let all = headers.get_all(name).iter();
-    all.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-        .collect()
+    let own = |value: &HeaderValue| match std::str::from_utf8(value.as_bytes()) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(value.as_bytes()).into_owned(),
+    };
+    all.map(own).collect()
 }
 
 /// The value of a header; the first one, if there are several.

@@ -243,8 +243,7 @@ impl Api {
 
     pub(crate) async fn authenticate(&self, headers: &[String]) -> Result<Grant, Failure> {
         use workgraph_auth::BearerError;
-        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
-        let token = bearer(&headers).map_err(|e| match e {
+        let token = bearer(headers).map_err(|e| match e {
             BearerError::Missing => Failure::Unauthorized(message::NOT_AUTHORIZED, None),
             BearerError::Repeated => {
                 Failure::BadHeader("Authorization: given twice; send one header".to_owned())

@@ -52,10 +52,10 @@ impl std::error::Error for BearerError {}
 ///
 /// # Errors
 /// One distinct error per way of not presenting exactly one bearer token.
-pub fn bearer<'a>(headers: &[&'a str]) -> Result<&'a str, BearerError> {
+pub fn bearer<T: AsRef<str>>(headers: &[T]) -> Result<&str, BearerError> {
     let value = match headers {
         [] => return Err(BearerError::Missing),
-        [value] => value.trim_matches([' ', '\t']),
+        [value] => value.as_ref().trim_matches([' ', '\t']),
         _ => return Err(BearerError::Repeated),
     };
     if value.is_empty() {

@@ -1,0 +1,185 @@
+//! The rows of one create, as the server wrote them, and a group commit of copies of just these.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::Result;
+use crate::measure::Figure;
+use crate::sqlite;
+
+/// The tables a create writes to, and what finds its rows there by the number of its commit.
+const TABLES: [(&str, &str); 4] = [
+    ("node", "seq = ?1"),
+    ("edge", "seq = ?1"),
+    ("journal", "seq = ?1"),
+    ("card", "gid IN (SELECT gid FROM node WHERE seq = ?1)"),
+];
+
+/// The tables as they are, with their indexes.
+const SCHEMA: &str = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL
+    AND tbl_name IN ('node', 'edge', 'journal', 'card', 'words') ORDER BY rowid";
+
+/// The commit of the newest node of the type that has most cards: of a task.
+const NEWEST: &str = "SELECT seq FROM node WHERE gid = (SELECT max(gid) FROM card
+    WHERE kind = (SELECT kind FROM card GROUP BY kind ORDER BY count(*) DESC LIMIT 1))";
+
+/// How far the gids of two creates are apart: those of one follow each other.
+const APART: i64 = 1 << 13;
+
+/// A value of a row.
+enum Cell {
+    /// The same in every copy.
+    Same(Value),
+    /// What goes up by this much from copy to copy: a gid of its own, a number of a commit, a rank.
+    Next(i64, i64),
+}
+
+/// What one create writes.
+pub(crate) struct Create {
+    schema: Vec<String>,
+    rows: Vec<(String, Vec<Cell>)>,
+}
+
+impl Create {
+    /// Reads the newest one from the server's folder.
+    pub(crate) fn read(data: &Path) -> Result<Self> {
+        let path = data.join("workgraph.db");
+        let file = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let texts = |sql: &str| -> Result<Vec<String>> {
+            let mut all = file.prepare(sql)?;
+            let all = all.query_map([], |row| row.get(0))?;
+            Ok(all.collect::<rusqlite::Result<_>>()?)
+        };
+        let seq: i64 = file.query_row(NEWEST, [], |row| row.get(0))?;
+        let mut own = HashSet::new();
+        let mut gids = file.prepare("SELECT gid FROM node WHERE seq = ?1")?;
+        for gid in gids.query_map([seq], |row| row.get::<_, i64>(0))? {
+            own.insert(gid?);
+        }
+        let mut rows = Vec::new();
+        for (table, of) in TABLES {
+            let mut found = file.prepare(&format!("SELECT * FROM {table} WHERE {of}"))?;
+            let names: Vec<String> = found.column_names().map(str::to_owned).collect();
+            let insert = insert(table, &names);
+            let mut found = found.query([seq])?;
+            while let Some(row) = found.next()? {
+                let cell = |(at, name): (usize, &String)| {
+                    Ok(match row.get(at)? {
+                        Value::Integer(n) if own.contains(&n) => Cell::Next(n, APART),
+                        Value::Integer(n) if name == "seq" || name == "rank" => Cell::Next(n, 1),
+                        value => Cell::Same(value),
+                    })
+                };
+                let cells: rusqlite::Result<Vec<Cell>> =
+                    names.iter().enumerate().map(cell).collect();
+                rows.push((insert.clone(), cells?));
+            }
+        }
+        // The words of a card can't be read back: these are as many and as long as those of a name.
+        let card = "SELECT gid, home || 'x' || kind FROM card WHERE gid IN (SELECT gid FROM node WHERE seq = ?1)";
+        let mut cards = file.prepare(card)?;
+        for card in cards.query_map([seq], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))? {
+            let (gid, prefix): (i64, String) = card?;
+            let name = format!("{prefix}benchmark {prefix}task {prefix}number").into();
+            let cells = vec![
+                Cell::Next(gid, APART),
+                Cell::Same(name),
+                Cell::Same(String::new().into()),
+            ];
+            let names = ["rowid", "name", "notes"].map(str::to_owned);
+            rows.push((insert("words", &names), cells));
+        }
+        Ok(Self {
+            schema: texts(SCHEMA)?,
+            rows,
+        })
+    }
+
+    /// Commits copies into a new file for a time, so many at once; the rate counts creates.
+    pub(crate) fn run(&self, folder: &Path, time: Duration, group: i64) -> Result<Figure> {
+        let name = "bare-creates.sqlite";
+        let mut connection = sqlite::settled(&folder.join(name))?;
+        for sql in &self.schema {
+            connection.execute_batch(sql)?;
+        }
+        let mut next = 1;
+        let commits = sqlite::timed(time, || {
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for copy in next..next + group {
+                for (insert, cells) in &self.rows {
+                    let mut insert = change.prepare_cached(insert)?;
+                    for (at, cell) in cells.iter().enumerate() {
+                        match cell {
+                            Cell::Same(value) => insert.raw_bind_parameter(at + 1, value)?,
+                            Cell::Next(n, step) => {
+                                insert.raw_bind_parameter(at + 1, n + copy * step)?;
+                            }
+                        }
+                    }
+                    insert.raw_execute()?;
+                }
+            }
+            change.commit()?;
+            next += group;
+            Ok(0)
+        })?;
+        drop(connection);
+        for end in ["", "-wal", "-shm"] {
+            // The side files go with the last connection; what is left goes with the scratch folder.
+            let _ = fs::remove_file(folder.join(format!("{name}{end}")));
+        }
+        Ok(commits.times(group as f64))
+    }
+}
+
+/// The statement that inserts a row.
+fn insert(table: &str, names: &[String]) -> String {
+    let places = vec!["?"; names.len()].join(", ");
+    format!(
+        "INSERT INTO {table} ({}) VALUES ({places})",
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_newest_create_is_copied() {
+        let folder = std::env::temp_dir().join(format!("workgraph-copies-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = Connection::open(folder.join("workgraph.db")).unwrap();
+        file.execute_batch(
+            "CREATE TABLE node (gid INTEGER PRIMARY KEY, seq INTEGER, head TEXT);
+             CREATE TABLE edge (src INTEGER, dst INTEGER, rank INTEGER, seq INTEGER, PRIMARY KEY (src, dst)) WITHOUT ROWID;
+             CREATE INDEX edge_in ON edge (dst, rank);
+             CREATE TABLE journal (seq INTEGER PRIMARY KEY, facts TEXT);
+             CREATE TABLE card (home INTEGER, kind INTEGER, gid INTEGER PRIMARY KEY);
+             CREATE VIRTUAL TABLE words USING fts5(name, notes, content='', contentless_delete=1);
+             INSERT INTO node VALUES (7, 1, 'old'), (20, 2, 'task'), (21, 2, 'story'), (30, 3, 'field');
+             INSERT INTO edge VALUES (20, 7, 5, 2), (21, 20, 6, 2), (30, 7, 9, 3);
+             INSERT INTO journal VALUES (1, 'a'), (2, 'b'), (3, 'c');
+             INSERT INTO card VALUES (1, 4, 19), (1, 4, 20), (1, 9, 30);",
+        )
+        .unwrap();
+        let create = Create::read(&folder).unwrap();
+        let tables: Vec<&str> = create
+            .rows
+            .iter()
+            .filter_map(|r| r.0.split(' ').nth(2))
+            .collect();
+        assert_eq!(
+            tables,
+            ["node", "node", "edge", "edge", "journal", "card", "words"]
+        );
+        let figure = create.run(&folder, Duration::from_millis(5), 3).unwrap();
+        assert!(figure.rate > 0.0);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
