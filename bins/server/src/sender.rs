@@ -11,7 +11,7 @@ use hyper::{Request, Response, body::Incoming};
 use hyper_util::rt::TokioIo;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -57,16 +57,25 @@ impl Net for System {
 pub(crate) struct Sender<N> {
     net: N,
     policy: Policy,
-    tls: TlsConnector,
+    /// Made for the first target that needs it: reading what the machine trusts takes time and memory.
+    tls: OnceLock<TlsConnector>,
 }
 
 impl<N: Net> Sender<N> {
     /// A sender that calls what the policy allows; certificates are checked against those the
     /// machine trusts.
-    ///
-    /// # Errors
-    /// When TLS can't be set up.
-    pub(crate) fn new(net: N, policy: Policy) -> Result<Self, String> {
+    pub(crate) fn new(net: N, policy: Policy) -> Self {
+        Self {
+            net,
+            policy,
+            tls: OnceLock::new(),
+        }
+    }
+
+    fn tls(&self) -> Result<&TlsConnector, Failed> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(tls);
+        }
         let mut roots = RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
         let (trusted, _) = roots.add_parsable_certificates(found.certs);
@@ -75,14 +84,11 @@ impl<N: Net> Sender<N> {
         }
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .map_err(|e| format!("TLS: {e}"))?
+            .map_err(|e| Failed::Broken(format!("TLS: {e}")))?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Self {
-            net,
-            policy,
-            tls: TlsConnector::from(Arc::new(config)),
-        })
+        let made = TlsConnector::from(Arc::new(config));
+        Ok(self.tls.get_or_init(|| made))
     }
 
     /// A connection to one of the target's addresses, all of which are allowed.
@@ -117,7 +123,7 @@ impl<N: Net> Sender<N> {
             Host::Ip(ip) => ServerName::from(*ip),
             Host::Name(name) => ServerName::try_from(name.clone()).map_err(broken)?,
         };
-        let stream = self.tls.connect(name, stream).await;
+        let stream = self.tls()?.connect(name, stream).await;
         let stream = stream.map_err(|e| Failed::Broken(format!("TLS: {e}")))?;
         exchange(stream, attempt).await
     }

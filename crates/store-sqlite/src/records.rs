@@ -19,6 +19,9 @@ pub(crate) const EDGES_MAX: usize = 64;
 /// About what an entry takes besides the text of its node and its edges.
 const ENTRY: usize = 192;
 
+/// How many pages are known to have been read once.
+const PAGES: usize = 256;
+
 /// The number of a state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct State(u64);
@@ -93,6 +96,8 @@ pub(crate) struct Records {
     shards: [Mutex<Shard>; SHARDS],
     /// The most bytes of a shard.
     most: usize,
+    /// Pages that were read without their nodes' bodies: the first node of the last one in each slot.
+    pages: [AtomicU64; PAGES],
 }
 
 impl Records {
@@ -102,7 +107,15 @@ impl Records {
             state: AtomicU64::new(0),
             shards: Default::default(),
             most: bytes / SHARDS,
+            pages: [const { AtomicU64::new(0) }; PAGES],
         }
+    }
+
+    /// Notes that the page that begins with this node was read; whether it was lately.
+    pub(crate) fn again(&self, first: Gid) -> bool {
+        let at = usize::try_from(mix(first) >> 56).unwrap_or_default();
+        let slot = self.pages.get(at).filter(|_| self.most > 0);
+        slot.is_some_and(|slot| slot.swap(first.get(), Ordering::Relaxed) == first.get())
     }
 
     /// The state of a snapshot that is taken after this call.
@@ -175,11 +188,15 @@ impl Records {
     }
 
     fn shard(&self, gid: Gid) -> MutexGuard<'_, Shard> {
-        // Gids count up in their low bits and in those of the time.
-        let hash = gid.get().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
         let [first, ..] = &self.shards;
-        lock(self.shards.get(hash as usize).unwrap_or(first))
+        let at = (mix(gid) >> 60) as usize;
+        lock(self.shards.get(at).unwrap_or(first))
     }
+}
+
+/// Spreads gids, which count up in their low bits and in those of the time.
+fn mix(gid: Gid) -> u64 {
+    gid.get().wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {

@@ -74,13 +74,13 @@ fn no_address_that_is_not_public_is_ever_called() {
                 answers: Mutex::new(VecDeque::from([answer])),
                 ..Staged::default()
             });
-            let sender = Sender::new(Arc::clone(&net), Policy::default()).unwrap();
+            let sender = Sender::new(Arc::clone(&net), Policy::default());
             let outcome = run(sender.post(attempt("https://rebinding.test/")));
             assert_eq!(outcome, Err(Failed::NotAllowed), "{at}");
             connects += net.dialled.lock().unwrap().len();
         }
         let net = Arc::new(Staged::default());
-        let sender = Sender::new(Arc::clone(&net), Policy::default()).unwrap();
+        let sender = Sender::new(Arc::clone(&net), Policy::default());
         let outcome = run(sender.post(attempt(&format!("https://{at}/"))));
         assert_eq!(outcome, Err(Failed::NotAllowed), "{at}");
         connects += net.dialled.lock().unwrap().len();
@@ -96,7 +96,7 @@ fn a_name_that_leads_elsewhere_a_moment_later_is_not_asked_again() {
         answers: Mutex::new(VecDeque::from([vec![public], vec![inside], vec![inside]])),
         ..Staged::default()
     });
-    let sender = Sender::new(Arc::clone(&net), Policy::default()).unwrap();
+    let sender = Sender::new(Arc::clone(&net), Policy::default());
     let first = run(sender.post(attempt("https://rebinding.test/")));
     assert!(matches!(first, Err(Failed::Broken(_))), "{first:?}");
     assert_eq!(
@@ -119,7 +119,7 @@ fn answered(with: &'static [u8]) -> (Result<Replied, Failed>, String) {
             loopback: true,
             ..Policy::default()
         };
-        let sender = Sender::new(System, policy).unwrap();
+        let sender = Sender::new(System, policy);
         let receive = async {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut request = vec![0; 4096];
@@ -185,7 +185,7 @@ fn broken_and_endless_answers_are_failures() {
             loopback: true,
             ..Policy::default()
         };
-        let sender = Sender::new(System, policy).unwrap();
+        let sender = Sender::new(System, policy);
         let mut slow = attempt(&format!("http://{at}/"));
         slow.timeout = Duration::from_millis(50);
         let reply = sender.post(slow).await;

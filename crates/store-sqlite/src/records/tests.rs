@@ -247,6 +247,16 @@ fn a_snapshot_reads_through_the_cache_what_it_shows() {
 }
 
 #[test]
+fn a_page_is_worth_keeping_when_it_is_read_again() {
+    let gid = |n| Gid::new(n).unwrap();
+    let records = Records::new(1 << 20);
+    assert!(!records.again(gid(1)) && !records.again(gid(2)));
+    assert!(records.again(gid(1)) && records.again(gid(2)));
+    let nothing = Records::new(0);
+    assert!(!nothing.again(gid(1)) && !nothing.again(gid(1)));
+}
+
+#[test]
 fn each_broken_twin_is_found_out() {
     for broken in [
         Broken::BeginsLate,

@@ -95,8 +95,8 @@ impl Session<'_> {
     }
 
     /// Goes through a list whose rows are mostly remembered: reads the edges alone, and each row
-    /// from memory. False, and nothing done, if the first row is not there: then one statement for
-    /// all is better.
+    /// from memory. If the first row is not there nothing is done, and it is told: then one statement
+    /// for all is better.
     pub(super) fn scan_known(
         &mut self,
         known: Known<'_>,
@@ -104,7 +104,7 @@ impl Session<'_> {
         mut after: (i64, i64),
         most: usize,
         each: &mut Each<'_, Self>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Gid>, StoreError> {
         let mut given = 0;
         let mut first = true;
         while given < most {
@@ -124,9 +124,10 @@ impl Session<'_> {
             self.each(Sql::ScanInAll, params, read).map_err(failed)?;
             let ended = edges.len() < most - given;
             if std::mem::take(&mut first)
-                && edges.first().is_some_and(|e| known.node(e.src).is_none())
+                && let Some(edge) = edges.first()
+                && known.node(edge.src).is_none()
             {
-                return Ok(false);
+                return Ok(Some(edge.src));
             }
             for edge in edges {
                 after = (edge.rank, edge.src.as_i64());
@@ -140,7 +141,7 @@ impl Session<'_> {
                 break;
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// The edges of some relations away from a node.

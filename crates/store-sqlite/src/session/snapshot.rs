@@ -113,13 +113,19 @@ impl Snapshot for Session<'_> {
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), StoreError> {
         let known = self.known.filter(|_| depth > Depth::Edge);
-        if let Some(known) = known
-            && self.scan_known(known, (dst, rel), after, most, &mut |_, edge, node| {
+        let mut depth = depth;
+        if let Some(known) = known {
+            let list = (dst, rel);
+            let unknown = self.scan_known(known, list, after, most, &mut |_, edge, node| {
                 each(edge, Some(node));
                 Ok(())
-            })?
-        {
-            return Ok(());
+            })?;
+            match unknown {
+                None => return Ok(()),
+                // A page that is read again is worth keeping whole.
+                Some(first) if known.records.again(first) => depth = Depth::Full,
+                Some(_) => {}
+            }
         }
         let sql = by_depth(depth, Sql::ScanInEdge, Sql::ScanInHead, Sql::ScanInFull);
         let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
@@ -164,16 +170,18 @@ impl Snapshot for Session<'_> {
     ) -> Result<(), StoreError> {
         let known = self.known;
         if let Some(known) = known
-            && self.scan_known(
-                known,
-                (dst, rel),
-                after,
-                most,
-                &mut |session, edge, node| {
-                    each(Found::Row(edge, node));
-                    session.band(known, edge.src, band, &mut |edge| each(Found::Out(edge)))
-                },
-            )?
+            && self
+                .scan_known(
+                    known,
+                    (dst, rel),
+                    after,
+                    most,
+                    &mut |session, edge, node| {
+                        each(Found::Row(edge, node));
+                        session.band(known, edge.src, band, &mut |edge| each(Found::Out(edge)))
+                    },
+                )?
+                .is_none()
         {
             return Ok(());
         }
