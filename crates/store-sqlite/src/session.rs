@@ -117,9 +117,21 @@ impl<'c> Session<'c> {
         params: impl Params,
         mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
     ) -> rusqlite::Result<()> {
+        self.each_while(sql, params, |row| read(row).map(|()| true))
+    }
+
+    /// Reads rows until one is not wanted any more.
+    pub(crate) fn each_while(
+        &mut self,
+        sql: Sql,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<bool>,
+    ) -> rusqlite::Result<()> {
         let mut rows = self.stmt(sql)?.query(params)?;
         while let Some(row) = rows.next()? {
-            read(row)?;
+            if !read(row)? {
+                break;
+            }
         }
         Ok(())
     }

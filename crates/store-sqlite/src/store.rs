@@ -252,23 +252,22 @@ impl GraphStore for SqliteStore {
                 .seq()
                 .map_err(|e| workgraph_auth::StoreError::Unavailable(e.to_string()))?;
             let upto = upto.min(last.saturating_sub(1));
-            let mut old = Vec::new();
-            session
-                .each(
-                    Sql::OldestCommits,
-                    (bound(upto), bound(limit as u64)),
-                    |row| {
-                        old.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-                        Ok(())
-                    },
-                )
-                .map_err(read)?;
             // Only from the front: numbers keep without gaps.
-            let gone = old.iter().take_while(|(_, at)| *at < before.millis());
-            let Some((seq, _)) = gone.last() else {
-                return Ok(0);
+            let mut gone = None;
+            let oldest = (bound(upto), bound(limit as u64));
+            let old = |row: &Row<'_>| {
+                let (seq, at): (i64, i64) = (row.get(0)?, row.get(1)?);
+                let old = at < before.millis();
+                gone = if old { Some(seq) } else { gone };
+                Ok(old)
             };
-            session.run(Sql::Prune, [seq]).map_err(read)
+            session
+                .each_while(Sql::OldestCommits, oldest, old)
+                .map_err(read)?;
+            match gone {
+                Some(seq) => session.run(Sql::Prune, [seq]).map_err(read),
+                None => Ok(0),
+            }
         });
         done.await.map_err(|e| StoreError::Failed(e.to_string()))
     }
