@@ -35,8 +35,7 @@ const STARTS: usize = 5;
 pub(crate) struct Bench<'a> {
     pub(crate) args: &'a RunArgs,
     pub(crate) folder: &'a Path,
-    binary: PathBuf,
-    env: Vec<(String, String)>,
+    absolutes: Vec<Line>,
     pub(crate) data: PathBuf,
     pub(crate) server: Server,
     pub(crate) client: Client,
@@ -65,6 +64,8 @@ impl<'a> Bench<'a> {
         if kept != data {
             copy(kept, &data)?;
         }
+        let begin = |data: &Path, demo| Server::workgraph(&binary, data, &env, demo);
+        let absolutes = absolutes(args, folder, &data, begin)?;
         let server = Server::workgraph(&binary, &data, &env, false)?;
         let client = graph::client(&server, &data)?;
         let graph = Graph::open(&client, &data)?;
@@ -99,8 +100,7 @@ impl<'a> Bench<'a> {
         Ok(Self {
             args,
             folder,
-            binary,
-            env,
+            absolutes,
             data,
             server,
             client,
@@ -140,62 +140,65 @@ impl<'a> Bench<'a> {
             let figure = self.scratch.point_reads(self.time())?;
             lines.push(Line::ceiling("bare SQLite point read, one thread", &figure));
         }
-        self.absolutes(lines)
+        lines.append(&mut self.absolutes);
+        self.server.stop()?;
+        Ok((lines, self.notes))
     }
 
     fn wanted(&self, name: &str) -> bool {
-        self.args
-            .only
-            .as_deref()
-            .is_none_or(|only| name.contains(only))
+        wanted(self.args, name)
     }
 
     /// How long a measurement lasts.
     pub(crate) fn time(&self) -> Duration {
         Duration::from_secs_f64(self.args.seconds)
     }
+}
 
-    /// Start-up and idle memory: the server alone, on the graph and on a fresh demo.
-    fn absolutes(self, mut lines: Vec<Line>) -> Result<(Vec<Line>, Vec<String>)> {
-        let (start, memory) = (self.wanted("start-up"), self.wanted("idle-memory"));
-        self.server.stop()?;
-        if !start && !memory {
-            return Ok((lines, self.notes));
+fn wanted(args: &RunArgs, name: &str) -> bool {
+    args.only.as_deref().is_none_or(|only| name.contains(only))
+}
+
+/// Start-up and idle memory: the server alone, on the graph as it was built and on a fresh demo.
+fn absolutes(
+    args: &RunArgs,
+    folder: &Path,
+    data: &Path,
+    begin: impl Fn(&Path, bool) -> Result<Server>,
+) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    if wanted(args, "start-up") {
+        let mut starts = (Vec::new(), Vec::new());
+        for _ in 0..STARTS {
+            let bare = Server::bare(folder, "start", 0)?;
+            starts.1.push(bare.ready_after * 1000.0);
+            drop(bare);
+            let server = begin(data, false)?;
+            starts.0.push(server.ready_after * 1000.0);
+            server.stop()?;
         }
-        let small = self.folder.join("small");
-        Server::workgraph(&self.binary, &small, &self.env, true)?.stop()?;
-        let begin = |data: &Path| Server::workgraph(&self.binary, data, &self.env, false);
-        if start {
-            let mut starts = (Vec::new(), Vec::new());
-            for _ in 0..STARTS {
-                let bare = Server::bare(self.folder, "start", 0)?;
-                starts.1.push(bare.ready_after * 1000.0);
-                drop(bare);
-                let server = begin(&self.data)?;
-                starts.0.push(server.ready_after * 1000.0);
-                server.stop()?;
-            }
-            lines.push(Line::absolute(
-                "start to ready, on the graph",
-                median(&starts.0).ok_or("no starts")?,
-                median(&starts.1),
-                "ms",
-                Bound::AtMost(50.0, 8.0),
-            ));
-        }
-        if memory {
-            let bare = idle(Server::bare(self.folder, "idle", 0)?)?;
-            for (what, data) in [
-                ("idle memory, on the graph", &self.data),
-                ("idle memory, small demo", &small),
-            ] {
-                let ours = idle(begin(data)?)?;
-                let bound = Bound::AtMost(16.0, 4.0);
-                lines.push(Line::absolute(what, ours, Some(bare), "MiB", bound));
-            }
-        }
-        Ok((lines, self.notes))
+        lines.push(Line::absolute(
+            "start to ready, on the graph",
+            median(&starts.0).ok_or("no starts")?,
+            median(&starts.1),
+            "ms",
+            Bound::AtMost(50.0, 8.0),
+        ));
     }
+    if wanted(args, "idle-memory") {
+        let small = folder.join("small");
+        begin(&small, true)?.stop()?;
+        let bare = idle(Server::bare(folder, "idle", 0)?)?;
+        for (what, data) in [
+            ("idle memory, on the graph", data),
+            ("idle memory, small demo", &small),
+        ] {
+            let ours = idle(begin(data, false)?)?;
+            let bound = Bound::AtMost(16.0, 4.0);
+            lines.push(Line::absolute(what, ours, Some(bare), "MiB", bound));
+        }
+    }
+    Ok(lines)
 }
 
 /// Builds the graph in a new data folder; how it went.
