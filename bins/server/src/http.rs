@@ -7,6 +7,7 @@ use crate::outgoing::{Content, Outgoing, Owned};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Version};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -60,25 +61,36 @@ const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN);
 
 /// Answers a request.
-pub(crate) async fn serve(
+pub(crate) fn serve(
     edge: Arc<Edge>,
     line: Arc<Line>,
     request: Request<Incoming>,
+) -> impl Future<Output = Result<Response<Outgoing>, Infallible>> {
+    // Not an async function, and the head goes on by reference: each would have room for another one.
+    let (mut head, body) = request.into_parts();
+    async move { answer(&edge, &line, &mut head, body).await }
+}
+
+async fn answer(
+    edge: &Arc<Edge>,
+    line: &Arc<Line>,
+    head: &mut Parts,
+    body: Incoming,
 ) -> Result<Response<Outgoing>, Infallible> {
     let loose = line.is_loose();
     let busy = line.request();
     let began = edge.clock.uptime();
-    let counted = Gauge::up(&edge);
+    let counted = Gauge::up(edge);
     let id = edge.next_id();
-    let method = request.method().clone();
+    let method = head.method.clone();
     let read = method == hyper::Method::GET || method == hyper::Method::HEAD;
     let preflight = method == hyper::Method::OPTIONS;
-    let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
-    let old = request.version() <= Version::HTTP_11;
-    let origin = edge.http.cors && request.headers().contains_key(header::ORIGIN);
-    let answer = match check(&request) {
+    let chunked = head.headers.contains_key(header::TRANSFER_ENCODING);
+    let old = head.version <= Version::HTTP_11;
+    let origin = edge.http.cors && head.headers.contains_key(header::ORIGIN);
+    let answer = match check(head) {
         Some(refusal) => refusal,
-        None => route(&edge, &line, request).await,
+        None => route(edge, line, head, body).await,
     };
     let Answer {
         mut reply,
@@ -162,7 +174,7 @@ pub(crate) async fn serve_metrics(
     request: Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
     let answer = if request.uri().path().starts_with("/-/") {
-        own(&edge, &request, true).await
+        own(&edge, &request.into_parts().0, true).await
     } else {
         None
     };
@@ -179,12 +191,9 @@ pub(crate) async fn serve_metrics(
 }
 
 /// What is wrong with a request before anything looks at what it asks for.
-fn check(request: &Request<Incoming>) -> Option<Answer> {
-    let headers = request.headers();
-    let path = request
-        .uri()
-        .path_and_query()
-        .map_or(0, |p| p.as_str().len());
+fn check(head: &Parts) -> Option<Answer> {
+    let headers = &head.headers;
+    let path = head.uri.path_and_query().map_or(0, |p| p.as_str().len());
     if path > URI_MAX {
         return Some(Answer::refuse(414, "The request address is too long"));
     }
@@ -202,8 +211,8 @@ fn check(request: &Request<Incoming>) -> Option<Answer> {
     }
     let host_is_wrong = match hosts {
         0 => {
-            request.version() != Version::HTTP_10
-                && (request.version() != Version::HTTP_2 || request.uri().authority().is_none())
+            head.version != Version::HTTP_10
+                && (head.version != Version::HTTP_2 || head.uri.authority().is_none())
         }
         1 => !readable,
         _ => true,
@@ -214,46 +223,46 @@ fn check(request: &Request<Incoming>) -> Option<Answer> {
     None
 }
 
-async fn route(edge: &Arc<Edge>, line: &Arc<Line>, request: Request<Incoming>) -> Answer {
-    let path = request.uri().path();
+async fn route(edge: &Arc<Edge>, line: &Arc<Line>, head: &mut Parts, body: Incoming) -> Answer {
+    let path = head.uri.path();
     let below = path
         .strip_prefix(BASE)
         .filter(|rest| rest.is_empty() || rest.starts_with('/'));
     // Most requests are for the API, and what the portal has below its base begins like this.
     let ours =
         below.is_none_or(|b| b.starts_with("/openid_connect/") || b.starts_with("/.well-known/"));
-    if ours && let Some(route) = edge.portal.route(request.method().as_str(), path) {
-        return Box::pin(portal(edge, line, route, request)).await;
+    if ours && let Some(route) = edge.portal.route(head.method.as_str(), path) {
+        return Box::pin(portal(edge, line, route, head, body)).await;
     }
     if let Some(below) = below {
-        if request.method() == hyper::Method::OPTIONS && edge.http.cors {
+        if head.method == hyper::Method::OPTIONS && edge.http.cors {
             return Answer::of(Reply::json(204, Vec::new()));
         }
         let start = path.len() - below.len();
-        return api(edge, line, request, start).await;
+        return api(edge, line, head, body, start).await;
     }
     if let Some(name) = path.strip_prefix("/-/exports/")
-        && request.method() == hyper::Method::GET
+        && head.method == hyper::Method::GET
     {
-        return download(edge, line, name, request.uri().query().unwrap_or_default());
+        return download(edge, line, name, head.uri.query().unwrap_or_default());
     }
-    let own = Box::pin(own(edge, &request, edge.own_metrics)).await;
+    let own = Box::pin(own(edge, head, edge.own_metrics)).await;
     own.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE))
 }
 
 /// The server's own pages: health, metrics, and what the limits have counted for a token.
-async fn own(edge: &Edge, request: &Request<Incoming>, metrics: bool) -> Option<Answer> {
-    if request.method() != hyper::Method::GET {
+async fn own(edge: &Edge, head: &Parts, metrics: bool) -> Option<Answer> {
+    if head.method != hyper::Method::GET {
         return None;
     }
-    match request.uri().path() {
+    match head.uri.path() {
         "/-/livez" => Some(Answer::text(200, "ok\n".to_owned())),
         "/-/readyz" => {
             let (status, text) = edge.ready().await;
             Some(Answer::text(status, text))
         }
         "/-/limits" => {
-            let token = texts(request.headers(), header::AUTHORIZATION);
+            let token = texts(&head.headers, header::AUTHORIZATION);
             Some(Answer::of(edge.api.limits(&token).await))
         }
         "/-/metrics" if metrics => Some(Answer::text(200, edge.metrics_text())),
@@ -328,8 +337,7 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
 }
 
 /// A request of the authorization server or for its pages.
-async fn portal(edge: &Edge, line: &Line, route: Route, request: Request<Incoming>) -> Answer {
-    let (head, body) = request.into_parts();
+async fn portal(edge: &Edge, line: &Line, route: Route, head: &Parts, body: Incoming) -> Answer {
     let refuse = |status, why| Answer {
         close: true,
         ..Answer::of(edge.portal.refused(route, status, why))
@@ -367,8 +375,13 @@ async fn portal(edge: &Edge, line: &Line, route: Route, request: Request<Incomin
 }
 
 /// A request below the API base. `start` is where its path begins in the whole.
-async fn api(edge: &Arc<Edge>, line: &Line, request: Request<Incoming>, start: usize) -> Answer {
-    let (mut head, body) = request.into_parts();
+async fn api(
+    edge: &Arc<Edge>,
+    line: &Line,
+    head: &mut Parts,
+    body: Incoming,
+    start: usize,
+) -> Answer {
     let bytes = match read(edge, &head.headers, body, edge.api.settings().body_max).await {
         Ok(bytes) => bytes,
         Err(Refusal(status, text)) => return Answer::refuse(status, text),
