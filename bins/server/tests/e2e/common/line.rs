@@ -119,6 +119,14 @@ impl Line {
         })
     }
 
+    /// Waits until a reply has begun.
+    pub(crate) fn begun(&mut self) -> Result<(), String> {
+        if self.ahead.is_empty() {
+            self.more()?;
+        }
+        Ok(())
+    }
+
     fn more(&mut self) -> Result<usize, String> {
         let mut chunk = [0u8; 16 << 10];
         let count = self.stream.read(&mut chunk).map_err(|e| e.to_string())?;
