@@ -1,6 +1,5 @@
 //! The bare group commit: durable inserts, so many to a commit, nothing around them.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,8 +30,8 @@ pub(crate) fn run(
     shape: Shape,
     (grain, group): (Grain, i64),
 ) -> Result<Figure> {
-    let name = "bare-commit.sqlite";
-    let mut connection = sqlite::open(&folder.join(name))?;
+    let path = folder.join("bare-commit.sqlite");
+    let mut connection = sqlite::open(&path)?;
     let body = vec![b'x'; shape.body];
     let mut next = TASK_GIDS;
     let commits = sqlite::timed(time, || {
@@ -58,16 +57,14 @@ pub(crate) fn run(
         Ok(0)
     })?;
     drop(connection);
-    for end in ["", "-wal", "-shm"] {
-        // The side files go with the last connection; what is left goes with the scratch folder.
-        let _ = fs::remove_file(folder.join(format!("{name}{end}")));
-    }
+    sqlite::discard(&path);
     Ok(commits.times(group as f64))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn both_grains_commit() {

@@ -1,7 +1,6 @@
 //! The rows of one create, as the server wrote them, and a group commit of copies of just these.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -102,8 +101,8 @@ impl Create {
 
     /// Commits copies into a new file for a time, so many at once; the rate counts creates.
     pub(crate) fn run(&self, folder: &Path, time: Duration, group: i64) -> Result<Figure> {
-        let name = "bare-creates.sqlite";
-        let mut connection = sqlite::settled(&folder.join(name))?;
+        let path = folder.join("bare-creates.sqlite");
+        let mut connection = sqlite::settled(&path)?;
         for sql in &self.schema {
             connection.execute_batch(sql)?;
         }
@@ -129,10 +128,7 @@ impl Create {
             Ok(0)
         })?;
         drop(connection);
-        for end in ["", "-wal", "-shm"] {
-            // The side files go with the last connection; what is left goes with the scratch folder.
-            let _ = fs::remove_file(folder.join(format!("{name}{end}")));
-        }
+        sqlite::discard(&path);
         Ok(commits.times(group as f64))
     }
 }
@@ -149,6 +145,7 @@ fn insert(table: &str, names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn every_row_of_the_newest_create_is_copied() {

@@ -91,6 +91,16 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
+/// Removes a file that was opened so, after its last connection.
+pub(crate) fn discard(path: &Path) {
+    for end in ["", "-wal", "-shm"] {
+        let mut side = path.as_os_str().to_owned();
+        side.push(end);
+        // The side files go with the last connection; what is left goes with the scratch folder.
+        let _ = std::fs::remove_file(side);
+    }
+}
+
 impl Scratch {
     /// Makes the file and fills it.
     pub(crate) fn build(folder: &Path, shape: Shape) -> Result<Self> {
