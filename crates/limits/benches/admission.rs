@@ -24,7 +24,8 @@ use workgraph_limits::{Class, Key, Limiter, Rate, Request, Settings};
 
 const KEYS: u64 = 1_000_000;
 
-/// Requests per minute and key: the virtual clock of both passes a minute in so many rounds over all keys.
+/// Requests per minute and key, by all threads together: the virtual clock of both passes a minute in so many rounds over
+/// all keys.
 const ROUNDS: u64 = 4;
 
 /// A clock that is told the time, which costs `governor` one load.
@@ -68,9 +69,9 @@ fn quota() -> Quota {
     Quota::per_minute(NonZeroU32::new(1_500).unwrap_or(NonZeroU32::MIN))
 }
 
-/// The time of the `n`-th request over all keys, in milliseconds.
-fn pace(n: u64) -> u64 {
-    n * 60_000 / (KEYS * ROUNDS)
+/// The time of the `n`-th request over all keys of each of `threads` threads, in milliseconds.
+fn pace(threads: u64, n: u64) -> u64 {
+    n * threads * 60_000 / (KEYS * ROUNDS)
 }
 
 /// Runs a step `count` times on each of `threads` threads, with numbers that go on over the calls; returns the time.
@@ -170,10 +171,12 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
     let warm_up = KEYS * (ROUNDS + 1);
     let subjects = vec![
         Subject::new("ours, admitted and ended", threads, warm_up, |n| {
-            drop(black_box(admitted.admit(&request(key(n)), at(pace(n)))));
+            drop(black_box(
+                admitted.admit(&request(key(n)), at(pace(threads, n))),
+            ));
         }),
         Subject::new("ours, admitted, settled and ended", threads, warm_up, |n| {
-            let now = at(pace(n));
+            let now = at(pace(threads, n));
             if let Ok(mut permit) = settled.admit(&request(key(n)), now) {
                 permit.settle(12, now);
             }
@@ -182,7 +185,7 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
             let _ = black_box(own.check_key(&key(n)));
         }),
         Subject::new("governor, told the time", threads, warm_up, |n| {
-            let now = pace(n) * 1_000_000;
+            let now = pace(threads, n) * 1_000_000;
             if clock.0.load(Relaxed) != now {
                 clock.0.store(now, Relaxed);
             }

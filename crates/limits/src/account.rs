@@ -119,14 +119,32 @@ impl Account {
             };
         };
 
-        // The wait of the same request after this one was counted, which every limiter may add to.
+        Decision {
+            answer: Err(self.refusal(limit, figures, batch, (quota, weight, searches))),
+            shadowed,
+            met,
+        }
+    }
+
+    /// What the client is told: the wait of the same request after this one was counted, which every limiter may add to.
+    #[cold]
+    #[inline(never)]
+    fn refusal(
+        &self,
+        limit: Limit,
+        figures: &Figures,
+        batch: &Batch,
+        (quota, weight, searches): (u32, u32, u32),
+    ) -> Refusal {
+        let now = self.last;
         let slot = |class, more| {
             let longest = figures.deadline_ms;
             self.flights
                 .wait(class, more, figures.slots(class), now, longest)
         };
+        let standard = self.standard.wait(figures.standard(quota), weight, now);
         let waits = [
-            (Limit::Standard, self.standard.wait(terms, weight, now)),
+            (Limit::Standard, standard),
             (Limit::Search, self.wait_to_search(figures, searches)),
             (Limit::ConcurrentReads, slot(Class::Read, batch.reads)),
             (Limit::ConcurrentWrites, slot(Class::Write, batch.writes)),
@@ -138,12 +156,7 @@ impl Account {
         let enforced = waits
             .iter()
             .filter(|(limit, _)| !figures.shadow.has(*limit));
-        let wait = enforced.map(|(_, wait)| *wait).max().unwrap_or(0);
-        Decision {
-            answer: Err(Refusal::new(limit, wait)),
-            shadowed,
-            met,
-        }
+        Refusal::new(limit, enforced.map(|(_, wait)| *wait).max().unwrap_or(0))
     }
 
     /// Takes the cost of an answer.

@@ -234,8 +234,8 @@ impl Log {
         match &self.more {
             Some(more) if more.spilled => more.admitted.len(),
             _ => {
-                let few = self.few.iter().map(|entry| entry.weight()).sum::<u32>();
-                few as usize
+                let few = self.few.iter().take_while(|entry| !entry.is_free());
+                few.map(|entry| entry.weight() as usize).sum()
             }
         }
     }
