@@ -472,6 +472,7 @@ async fn list(
         upto: view.seq,
         gids,
         cut: false,
+        read: 0,
     };
     let body = paging::finish(api, call, &bounds, &position, &rows, json, false, false)?;
     Ok(driver::done(

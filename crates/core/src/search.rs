@@ -8,7 +8,7 @@ mod run;
 mod words;
 
 pub(crate) use card::is_told;
-pub use card::{Card, CardList, CardScan, Column, fresh, is_found, renew};
+pub use card::{Card, CardList, CardScan, Column, Shape, fresh, is_found, renew};
 pub(crate) use run::run;
 pub use words::{Text, WORD_MAX, WORDS_MAX, Words, words};
 
@@ -30,8 +30,8 @@ pub struct Search {
     pub queries: Vec<Query<usize>>,
     /// How many matches at most.
     pub limit: usize,
-    /// Candidates after which a search ends with what it has: those that are read, whether or not
-    /// they match and the viewer may see them.
+    /// Cards after which a query ends with what it has: those that are read, whether or not they match
+    /// and the viewer may see them.
     pub cap: usize,
     /// How much is read in one way before another is tried; usually [`Effort::USUAL`].
     pub effort: Effort,
@@ -40,23 +40,27 @@ pub struct Search {
 /// How much is read in one way before another is tried. What is found does not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// How many candidates of one condition are gathered before walking along the order is tried.
-    pub gather: usize,
-    /// How many candidates are sorted at once; if there are more, walking along the order may meet
-    /// enough matches sooner.
+    /// How many candidates are sorted at once; if each condition has more, walking along the order may
+    /// meet enough matches sooner.
     pub sort: usize,
+    /// How many cards are walked along the order then, before more candidates are gathered.
+    pub peek: usize,
+    /// How many candidates of one condition are gathered before a longer walk is tried.
+    pub gather: usize,
     /// How many candidates there are at least when another condition's list is read to leave some
     /// out; the cards of fewer are read in less time.
     pub narrow: usize,
-    /// How many cards are walked along the order before all candidates of a condition are gathered.
+    /// How many cards are walked along the order before as many candidates of a condition are gathered
+    /// as a search may read.
     pub walk: usize,
 }
 
 impl Effort {
     /// That of searches of people: each way takes some ten milliseconds.
     pub const USUAL: Self = Self {
-        gather: 20_000,
         sort: 1_000,
+        peek: 250,
+        gather: 20_000,
         narrow: 64,
         walk: 20_000,
     };
@@ -275,6 +279,11 @@ impl Query {
                 .all(|clause| clause.on_card(card) != Some(false))
     }
 
+    /// Whether cards of a shape may match.
+    fn may_have(&self, shape: Shape) -> bool {
+        self.clauses.iter().all(|clause| clause.may_have(shape))
+    }
+
     /// The place of a node in the order, without its gid.
     ///
     /// # Errors
@@ -317,6 +326,23 @@ impl Query {
 }
 
 impl Clause {
+    /// Whether it may hold for cards of a shape.
+    fn may_have(&self, shape: Shape) -> bool {
+        let valued = |column| shape.has(column) != Some(false);
+        let linked = |(by, _): &(By, Gid)| by.column().is_none_or(valued);
+        match self {
+            Self::Any(of) => of.iter().any(linked),
+            Self::All(of) => of.iter().all(linked),
+            Self::Within(column, _) => valued(*column),
+            Self::Lacks(column) => shape.has(*column) != Some(true),
+            Self::Timed => shape.timed(),
+            Self::Done(on) => shape.done() == *on,
+            Self::Blocking(true) => !shape.done(),
+            Self::Never => false,
+            _ => true,
+        }
+    }
+
     /// Whether it holds, if the card tells.
     fn on_card(&self, card: &Card) -> Option<bool> {
         let linked = |(by, to): &(By, Gid)| by.column().map(|c| card.value(c) == Some(to.as_i64()));

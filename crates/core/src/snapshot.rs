@@ -9,7 +9,7 @@ use crate::graph::{Edge, Event, Seq, StoreError};
 use crate::index::Key;
 use crate::node::Node;
 use crate::registry::{Rel, Type};
-use crate::search::{Card, CardList, CardScan, Text, Words};
+use crate::search::{Card, CardList, CardScan, Shape, Text, Words};
 use std::sync::Arc;
 
 /// How much of a node is read.
@@ -47,6 +47,21 @@ pub struct WordScan<'w> {
     pub descending: bool,
     /// Only what comes after this gid in that order.
     pub after: Option<Gid>,
+    /// How many at most.
+    pub limit: usize,
+}
+
+/// Nodes of one type in one workspace that have a word with some beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct StartList<'w> {
+    /// The workspace, or none for what belongs to none.
+    pub home: Option<Gid>,
+    /// The type.
+    pub ty: Type,
+    /// How the word begins.
+    pub start: &'w str,
+    /// Only words of names count.
+    pub names: bool,
     /// How many at most.
     pub limit: usize,
 }
@@ -219,12 +234,27 @@ pub trait Snapshot {
         limit: usize,
         each: &mut dyn FnMut(Gid),
     ) -> Result<(), StoreError>;
+    /// The shapes of the cards of a type in a workspace, each once, in order.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn shapes(&mut self, home: Option<Gid>, ty: Type) -> Result<Vec<Shape>, StoreError>;
     /// Cards by the value of a column.
     ///
     /// # Errors
     /// When the store fails, or cards are not kept in the order of this column.
     fn scan_cards(&mut self, scan: &CardScan, each: &mut dyn FnMut(Card))
     -> Result<(), StoreError>;
+    /// Nodes that have a word that begins so, as the last card that was put for each says, in no
+    /// order. One with several such words comes for each of them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn list_starts(
+        &mut self,
+        list: &StartList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError>;
     /// Nodes that have all of some words, as the last card that was put for each says.
     ///
     /// # Errors

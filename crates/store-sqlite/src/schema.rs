@@ -160,6 +160,14 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      CREATE INDEX audit_resource ON audit (home, resource, gid);
      CREATE TABLE checkpoint (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, line TEXT NOT NULL) STRICT;
      CREATE INDEX checkpoint_seq ON checkpoint (seq);",
+    // Cards by their shape, which says what they lack, too; and the words, to read those with a beginning.
+    "ALTER TABLE card ADD COLUMN shape INTEGER NOT NULL DEFAULT 0;
+     UPDATE card SET shape = (completed IS NOT NULL) + 2 * (due IS NOT NULL) + 4 * (start IS NOT NULL)
+         + 8 * (who IS NOT NULL) + 16 * (creator IS NOT NULL) + 32 * (assigner IS NOT NULL)
+         + 64 * (sub IS NOT NULL) + 128 * (subtype > 0) + 256 * (done <> 0) + 512 * ((flags & 2) <> 0);
+     DROP INDEX card_modified;
+     CREATE INDEX card_shape ON card (home, kind, shape, modified, gid);
+     CREATE VIRTUAL TABLE word USING fts5vocab(words, instance);",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

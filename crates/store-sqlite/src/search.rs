@@ -14,8 +14,8 @@ use std::cell::Cell;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::StoreError;
 use workgraph_core::registry::Type;
-use workgraph_core::search::{Card, CardList, CardScan, Column, Text};
-use workgraph_core::snapshot::WordScan;
+use workgraph_core::search::{Card, CardList, CardScan, Column, Shape, Text};
+use workgraph_core::snapshot::{StartList, WordScan};
 
 /// Words that are to be written.
 #[derive(Debug)]
@@ -122,12 +122,12 @@ pub(crate) const fn by_column(column: Column, descending: bool) -> Option<Sql> {
     Some(if descending { down } else { up })
 }
 
-/// The statement that lists cards by a column.
-pub(crate) const fn listed(column: Column) -> Sql {
-    match column {
+/// The statement that lists cards by a column, if they are listed so.
+pub(crate) const fn listed(column: Column) -> Option<Sql> {
+    Some(match column {
         Column::Gid => Sql::ListGid,
         Column::Created => Sql::ListCreated,
-        Column::Modified => Sql::ListModified,
+        Column::Modified => return None,
         Column::Completed => Sql::ListCompleted,
         Column::Due => Sql::ListDue,
         Column::Likes => Sql::ListLikes,
@@ -139,7 +139,12 @@ pub(crate) const fn listed(column: Column) -> Sql {
         Column::Sub => Sql::ListSub,
         Column::Waits => Sql::ListWaits,
         Column::Blocks => Sql::ListBlocks,
-    }
+    })
+}
+
+/// Says that cards are not kept in such a way.
+fn unkept(column: Column) -> StoreError {
+    StoreError::Failed(format!("cards are not kept so by {column:?}"))
 }
 
 impl Session<'_> {
@@ -175,23 +180,38 @@ impl Session<'_> {
             (Column::Gid, None) => (first.saturating_sub(1), i64::MIN),
             _ => (value, at),
         };
-        let params = (
-            place(scan.home),
-            scan.ty as u8,
-            value,
-            at,
-            last,
-            limit(scan.limit),
-        );
+        let (home, kind, most) = (place(scan.home), scan.ty as u8, limit(scan.limit));
         let read = |row: &Row<'_>| {
             each(card(row, scan.home, scan.ty)?);
             Ok(())
         };
         let sql = by_column(scan.column, scan.descending);
-        let sql = sql.ok_or_else(|| {
-            StoreError::Failed(format!("cards are not kept in order of {:?}", scan.column))
-        })?;
-        self.each(sql, params, read).map_err(failed)
+        let sql = sql.filter(|_| scan.shape.is_some() == (scan.column == Column::Modified));
+        let sql = sql.ok_or_else(|| unkept(scan.column))?;
+        let done = match scan.shape {
+            None => self.each(sql, (home, kind, value, at, last, most), read),
+            Some(shape) => {
+                let params = (home, kind, value, at, last, most, shape.number());
+                self.each(sql, params, read)
+            }
+        };
+        done.map_err(failed)
+    }
+
+    /// The shapes of cards: the next one each time, so that no card is read but the first of each.
+    pub(crate) fn shapes_of(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+    ) -> rusqlite::Result<Vec<Shape>> {
+        let (mut shapes, mut last) = (Vec::new(), -1);
+        while let Some(next) = self.one(Sql::Shapes, (place(home), ty as u8, last), |row| {
+            row.get::<_, u16>(0)
+        })? {
+            shapes.push(Shape::from_number(next));
+            last = i32::from(next);
+        }
+        Ok(shapes)
     }
 
     pub(crate) fn list(
@@ -212,7 +232,12 @@ impl Session<'_> {
         let (who, done, due) = match list {
             CardList::Within(column, from, to) => {
                 let params = (home, kind, from, to, left.get());
-                return self.each(listed(column), params, read).map_err(failed);
+                let sql = listed(column).ok_or_else(|| unkept(column))?;
+                return self.each(sql, params, read).map_err(failed);
+            }
+            CardList::Shaped(shape, from, to) => {
+                let params = (home, kind, shape.number(), from, to, left.get());
+                return self.each(Sql::ListShape, params, read).map_err(failed);
             }
             CardList::Of { who, done, due } => (who.as_i64(), done, due),
         };
@@ -229,6 +254,26 @@ impl Session<'_> {
             some.map_err(failed)?;
         }
         Ok(())
+    }
+
+    pub(crate) fn starts(
+        &mut self,
+        list: &StartList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        let first = prefix(list.home, list.ty) + list.start;
+        let last = format!("{first}{}", char::MAX);
+        let sql = if list.names {
+            Sql::ListNamed
+        } else {
+            Sql::ListStarts
+        };
+        let read = |row: &Row<'_>| {
+            each(gid(row, 0)?);
+            Ok(())
+        };
+        self.each(sql, (first, last, limit(list.limit)), read)
+            .map_err(failed)
     }
 
     pub(crate) fn words(
@@ -286,6 +331,7 @@ impl Session<'_> {
             on(card.blocks),
             card.sum,
             card.done,
+            card.shape().number(),
         ];
         let put = if known.is_some() {
             Sql::PutCard

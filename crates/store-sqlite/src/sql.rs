@@ -94,7 +94,7 @@ macro_rules! into_card {
         concat!(
             " INTO card (home, kind, ",
             card_cols!(),
-            ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)"
+            ", shape) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
         )
     };
 }
@@ -133,19 +133,20 @@ macro_rules! scan_cards {
         )
     };
 }
-// Gids by a column, from its index alone. What makes an index usable must not pass for the bound where
+// Gids by a column, the greatest values first, from its index alone. What makes an index usable must not pass for the bound where
 // SQLite begins: that the column is not null is not said, as it follows; other terms stand beside a bound
 // that is two columns long.
 macro_rules! list_cards {
     ($column:literal) => {
-        list_cards!($column, " BETWEEN ?3 AND ?4")
+        list_cards!($column, "", $column, " BETWEEN ?3 AND ?4")
     };
-    ($column:literal, $rest:literal) => {
+    ($column:literal, $($condition:literal),*) => {
         concat!(
             "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND ",
+            $($condition,)*
+            " ORDER BY ",
             $column,
-            $rest,
-            " LIMIT ?5"
+            " DESC LIMIT ?5"
         )
     };
 }
@@ -376,8 +377,9 @@ statements! {
         AND gid < min(?3, ?4) AND gid >= ?5 ORDER BY gid DESC LIMIT ?6");
     UpCreated = scan_cards!("created", "");
     DownCreated = scan_cards!("created", "", down);
-    UpModified = scan_cards!("modified", "");
-    DownModified = scan_cards!("modified", "", down);
+    UpModified = scan_cards!("modified", " AND shape = ?7");
+    DownModified = scan_cards!("modified", " AND shape = ?7", down);
+    Shapes = "SELECT shape FROM card WHERE home = ?1 AND kind = ?2 AND shape > ?3 ORDER BY shape LIMIT 1";
     UpCompleted = scan_cards!("completed", " AND completed IS NOT NULL");
     DownCompleted = scan_cards!("completed", " AND completed IS NOT NULL", down);
     UpDue = scan_cards!("due", " AND due IS NOT NULL");
@@ -388,24 +390,29 @@ statements! {
     DownAssigner = scan_cards!("assigner", " AND assigner IS NOT NULL", down);
     ListGid = list_cards!("gid");
     ListCreated = list_cards!("created");
-    ListModified = list_cards!("modified");
     ListCompleted = list_cards!("completed");
     ListDue = list_cards!("due");
-    ListLikes = list_cards!("(likes, gid) > (?3, -1) AND likes <= ?4", " AND likes > 0");
+    ListLikes = list_cards!("likes", "(likes, gid) > (?3, -1) AND likes <= ?4 AND likes > 0");
     ListStart = list_cards!("start");
     ListWho = list_cards!("who");
     ListCreator = list_cards!("creator");
     ListAssigner = list_cards!("assigner");
-    ListSubtype = list_cards!("(subtype, gid) > (?3, -1) AND subtype <= ?4", " AND subtype > 0");
+    ListSubtype = list_cards!("subtype", "(subtype, gid) > (?3, -1) AND subtype <= ?4 AND subtype > 0");
     ListSub = list_cards!("sub");
     ListWaits = list_cards!("waits");
     ListBlocks = list_cards!("blocks");
+    ListShape = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND shape = ?3 \
+        AND modified BETWEEN ?4 AND ?5 ORDER BY modified DESC LIMIT ?6";
     ListOf = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
         LIMIT ?5";
     ListOfDue = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
         AND due BETWEEN ?5 AND ?6 LIMIT ?7";
     UpWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3";
     DownWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";
+    // What words begin with is a range of them, read word by word.
+    ListStarts = "SELECT doc FROM word WHERE term >= ?1 AND term <= ?2 LIMIT ?3";
+    ListNamed = "SELECT doc FROM word WHERE term >= ?1 AND term <= ?2 AND col = 'name' LIMIT ?3";
+    CardShape = "SELECT shape FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     CardSum = "SELECT sum FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     // A replacement could fail half way, so SQLite copies the pages it changes; the usual card is new.
     NewCard = concat!("INSERT", into_card!());

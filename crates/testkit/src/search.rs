@@ -28,22 +28,24 @@ pub fn dice() -> impl Strategy<Value = Dice> {
 
 const DAY: i64 = 86_400_000;
 /// Every way that a search can take is taken in these small graphs.
-const EFFORTS: [Effort; 5] = [
+const EFFORTS: [Effort; 6] = [
     Effort::USUAL,
     // Everything is gathered, and lists are cut with each other.
-    effort(200, 200, 0, 0),
-    // Everything is walked.
-    effort(0, 0, 0, usize::MAX),
+    effort(200, 200, 0, [0, 0]),
+    // Everything is walked, at once or the second time.
+    effort(0, 0, 0, [usize::MAX, 0]),
+    effort(0, 0, 0, [2, usize::MAX]),
     // A few are gathered, a few are walked, and then all are gathered.
-    effort(1, 1, 3, 4),
+    effort(1, 1, 3, [2, 4]),
     // Many are gathered, and a few are walked all the same.
-    effort(200, 2, 3, 4),
+    effort(200, 2, 3, [0, 4]),
 ];
 
-const fn effort(gather: usize, sort: usize, narrow: usize, walk: usize) -> Effort {
+const fn effort(gather: usize, sort: usize, narrow: usize, [peek, walk]: [usize; 2]) -> Effort {
     Effort {
-        gather,
         sort,
+        peek,
+        gather,
         narrow,
         walk,
     }

@@ -117,4 +117,6 @@ pub struct Rows {
     pub seen: u32,
     /// The walk reached the cap and there is more.
     pub cut: bool,
+    /// Cards, and entries of lists, that a search read.
+    pub read: u64,
 }

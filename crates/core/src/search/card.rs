@@ -125,11 +125,14 @@ impl Column {
     ];
 }
 
-/// Which cards a list has. Lists are in no order.
+/// Which cards a list has. Lists are in no order, but where there is a column to go by, a store begins
+/// with its greatest values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CardList {
-    /// Those with a value in a column that is within these bounds.
+    /// Those with a value in a column, any but [`Column::Modified`], that is within these bounds.
     Within(Column, i64, i64),
+    /// Those of a shape that were modified within these bounds.
+    Shaped(Shape, i64, i64),
     /// Those that someone has ([`Card::who`]).
     Of {
         /// Who has them.
@@ -149,6 +152,9 @@ impl CardList {
             Self::Within(column, from, to) => card
                 .value(*column)
                 .is_some_and(|v| (from..=to).contains(&&v)),
+            Self::Shaped(shape, from, to) => {
+                *shape == card.shape() && (*from..=*to).contains(&card.modified)
+            }
             Self::Of { who, done, due } => {
                 card.who == Some(*who)
                     && done.is_none_or(|done| done == card.done)
@@ -219,6 +225,16 @@ impl Card {
         card
     }
 
+    /// Its shape.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        let bit = |at: usize, on: bool| u16::from(on) << at;
+        let columns = Shape::COLUMNS.iter().enumerate();
+        let has = columns.map(|(at, column)| bit(at, self.value(*column).is_some()));
+        let flags = bit(Shape::DONE, self.done) | bit(Shape::TIMED, self.timed);
+        Shape(has.fold(flags, |shape, bit| shape | bit))
+    }
+
     /// What it is found and sorted by in a column.
     #[must_use]
     pub fn value(&self, column: Column) -> Option<i64> {
@@ -242,6 +258,68 @@ impl Card {
     }
 }
 
+/// What a card has, whatever the values are. Cards are kept by their shapes, and those of a shape in
+/// the order in which they were modified: so what lacks something is listed, too, and found in the usual
+/// order of searches.
+///
+/// There are hundreds of shapes; a workspace has a dozen or two.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Shape(u16);
+
+impl Shape {
+    /// Columns in which a card has a value or not. A store keeps the number of a shape: places are
+    /// never given to others.
+    const COLUMNS: [Column; 8] = [
+        Column::Completed,
+        Column::Due,
+        Column::Start,
+        Column::Who,
+        Column::Creator,
+        Column::Assigner,
+        Column::Sub,
+        Column::Subtype,
+    ];
+    /// The place of [`Card::done`].
+    const DONE: usize = 8;
+    /// The place of [`Card::timed`].
+    const TIMED: usize = 9;
+
+    /// The shape of a number that a store kept.
+    #[must_use]
+    pub const fn from_number(number: u16) -> Self {
+        Self(number)
+    }
+
+    /// The number by which it is kept.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+
+    const fn bit(self, at: usize) -> bool {
+        self.0 >> at & 1 == 1
+    }
+
+    /// Whether its cards have a value in a column, if that makes a difference to shapes.
+    #[must_use]
+    pub fn has(self, column: Column) -> Option<bool> {
+        let at = Self::COLUMNS.iter().position(|c| *c == column)?;
+        Some(self.bit(at))
+    }
+
+    /// Whether its cards are completed.
+    #[must_use]
+    pub const fn done(self) -> bool {
+        self.bit(Self::DONE)
+    }
+
+    /// Whether its cards are due at an instant.
+    #[must_use]
+    pub const fn timed(self) -> bool {
+        self.bit(Self::TIMED)
+    }
+}
+
 /// Cards of one type in one workspace, in the order of a column's values, then of gids.
 #[derive(Clone, Copy, Debug)]
 pub struct CardScan {
@@ -251,6 +329,8 @@ pub struct CardScan {
     pub ty: Type,
     /// The column, one of [`Column::SORTED`].
     pub column: Column,
+    /// Only cards of this shape. There is one exactly where the column is [`Column::Modified`].
+    pub shape: Option<Shape>,
     /// The least value.
     pub from: i64,
     /// The greatest value.

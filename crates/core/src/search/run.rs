@@ -8,9 +8,9 @@ mod gather;
 mod sources;
 mod walk;
 
-use self::gather::{GATHERED_MAX, Gathered, Worded};
+use self::gather::{GATHERED_MAX, Gathered};
 use self::sources::sources;
-use super::{Around, Card, Clause, Column, Effort, Query, Search};
+use super::{Around, Card, Clause, Column, Effort, Query, Search, Shape};
 use crate::access::{Facts, Level};
 use crate::gid::Gid;
 use crate::graph::{Edge, Rows, StoreError};
@@ -44,8 +44,9 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), StoreE
             place,
             effort: search.effort,
             contacts: None,
-            words: None,
             gathered: None,
+            shapes: None,
+            read: 0,
         };
         for query in &search.queries {
             if let Some(query) = query.renamed(&|at| finder.loader.found(*at)) {
@@ -53,6 +54,7 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), StoreE
                 let _over = finder.find(&query, &mut room)?;
             }
         }
+        rows.read = finder.read;
     }
     loader.view.rows = rows;
     Ok(())
@@ -96,12 +98,26 @@ struct Finder<'f, 'l> {
     place: Gid,
     effort: Effort,
     contacts: Option<FxHashMap<Gid, i64>>,
-    words: Option<Worded>,
     /// Among these are all matches of the query.
     gathered: Option<Rc<Gathered>>,
+    /// The shapes of the cards of a type, as they were read last.
+    shapes: Option<(Type, Vec<Shape>)>,
+    /// Cards and entries of lists that were read.
+    read: u64,
 }
 
 impl Finder<'_, '_> {
+    /// The shapes of the cards of a type.
+    fn shapes(&mut self, ty: Type) -> Result<Vec<Shape>, StoreError> {
+        if let Some((_, shapes)) = self.shapes.as_ref().filter(|(of, _)| *of == ty) {
+            return Ok(shapes.clone());
+        }
+        let shapes = self.loader.snap.shapes(self.home(ty), ty)?;
+        self.read += shapes.len() as u64;
+        self.shapes = Some((ty, shapes.clone()));
+        Ok(shapes)
+    }
+
     /// Users belong to no workspace.
     fn home(&self, ty: Type) -> Option<Gid> {
         Some(self.place).filter(|_| ty != Type::User)
@@ -111,34 +127,47 @@ impl Finder<'_, '_> {
         if room.is_full() || query.clauses.contains(&Clause::Never) {
             return Ok(ControlFlow::Continue(()));
         }
-        let sources = sources(query);
-        let most = self.effort.gather;
-        self.gathered = self.gather(query, &sources, 0, most)?.map(Rc::new);
-        let seen = room.rows.seen;
-        room.steps = match &self.gathered {
-            Some(few) if few.gids.len() <= self.effort.sort => 0,
-            // A step of a walk costs as much as a candidate's card.
-            Some(many) => many.gids.len().min(self.effort.walk),
-            None if sources.is_empty() => usize::MAX,
-            None => self.effort.walk,
-        };
-        if room.steps > 0 {
-            let over = self.walk(query, room)?;
-            if over != ControlFlow::Break(End::Tired) {
-                return Ok(over);
+        let (sources, effort) = (sources(query), self.effort);
+        self.gathered = None;
+        if sources.is_empty() {
+            // Nothing is listed, so the cards that are walked are all that can be counted.
+            let over = self.walk(query, room.cap, room)?;
+            return Ok(over.map_break(|_| End::Full));
+        }
+        let mut least = 0;
+        for (most, steps) in [(effort.sort, effort.peek), (effort.gather, effort.walk)] {
+            self.gathered = self.gather(query, &sources, least, most)?.map(Rc::new);
+            let steps = match &self.gathered {
+                Some(few) if few.gids.len() <= effort.sort => 0,
+                // A step of a walk costs as much as a candidate's card.
+                Some(many) => many.gids.len().min(steps),
+                None => steps,
+            };
+            if steps > 0 {
+                let seen = room.rows.seen;
+                let over = self.walk(query, steps, room)?;
+                if over != ControlFlow::Break(End::Tired) {
+                    return Ok(over);
+                }
+                // What was looked at is looked at again; what was found stands first in any case.
+                room.rows.seen = seen;
             }
+            if self.gathered.is_some() {
+                break;
+            }
+            least = most;
         }
-        // What was looked at is looked at again; what was found stands first in any case.
-        room.rows.seen = seen;
-        room.steps = usize::MAX;
         if self.gathered.is_none() {
-            let all = self.gather(query, &sources, most, GATHERED_MAX)?;
-            self.gathered = all.map(Rc::new);
+            let most = room.cap.min(GATHERED_MAX);
+            let all = match self.gather(query, &sources, least, most)? {
+                Some(all) => all,
+                None => self.gather_some(query, &sources, most)?,
+            };
+            self.gathered = Some(Rc::new(all));
         }
-        match self.gathered.clone() {
-            Some(gathered) => self.sorted(query, &gathered.gids, room),
-            None => self.walk(query, room),
-        }
+        let gathered = self.gathered.clone();
+        let gids = gathered.as_ref().map_or(&[][..], |all| &all.gids);
+        self.sorted(query, gids, room)
     }
 
     /// Goes through gathered candidates in the order of the query.
@@ -146,6 +175,7 @@ impl Finder<'_, '_> {
         let home = self.home(query.ty);
         let mut cards = Vec::with_capacity(gids.len());
         for gid in gids {
+            self.read += 1;
             if let Some(card) = self.loader.snap.card(home, query.ty, *gid)?
                 && query.may_match(&card)
             {

@@ -1,8 +1,25 @@
 //! What becomes of files from before, and of files that are not ours.
 use super::*;
+use crate::session::Session;
+use crate::sql::Sql;
+use workgraph_core::gid::Gid;
+use workgraph_core::registry::Type;
 
 fn memory() -> Connection {
     Connection::open_in_memory().unwrap()
+}
+
+/// A file as a program wrote it that knew so many steps.
+fn older(steps: usize) -> Connection {
+    let conn = memory();
+    for step in MIGRATIONS.iter().take(steps) {
+        conn.execute_batch(step).unwrap();
+    }
+    conn.execute_batch(&format!(
+        "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {steps};"
+    ))
+    .unwrap();
+    conn
 }
 
 #[test]
@@ -17,13 +34,11 @@ fn a_new_file_gets_every_table_and_the_newest_version_once() {
 
 #[test]
 fn tokens_of_a_file_from_before_apps_stand_alone() {
-    let conn = memory();
-    let first = MIGRATIONS.first().unwrap();
-    conn.execute_batch(&format!(
-        "{first} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;
-         INSERT INTO token (id, digest, kind, user, scopes, description, created_at)
-         VALUES (1, x'00', 'personal', 7, 'default', '', 0)"
-    ))
+    let conn = older(1);
+    conn.execute_batch(
+        "INSERT INTO token (id, digest, kind, user, scopes, description, created_at)
+         VALUES (1, x'00', 'personal', 7, 'default', '', 0)",
+    )
     .unwrap();
     migrate(&conn).unwrap();
     let alone: bool = conn
@@ -35,19 +50,13 @@ fn tokens_of_a_file_from_before_apps_stand_alone() {
 #[test]
 fn relations_of_a_file_from_before_get_their_new_numbers() {
     use workgraph_core::registry::rel;
-    let conn = memory();
-    for step in MIGRATIONS.iter().take(2) {
-        conn.execute_batch(step).unwrap();
-    }
+    let conn = older(2);
     // Section, My Tasks, parent, followers, tags and likes of one task.
     for old in 1..=6 {
         let edge = (7, old, 100 + old);
         conn.execute("INSERT INTO edge VALUES (?1, ?2, ?3, 0, 1, NULL)", edge)
             .unwrap();
     }
-    conn.pragma_update(None, "application_id", APPLICATION_ID)
-        .unwrap();
-    conn.pragma_update(None, "user_version", 2).unwrap();
     migrate(&conn).unwrap();
     let mut read = conn
         .prepare("SELECT rel FROM edge WHERE src = 7 ORDER BY dst")
@@ -67,21 +76,46 @@ fn relations_of_a_file_from_before_get_their_new_numbers() {
 
 #[test]
 fn cards_of_a_file_from_before_say_what_is_done() {
-    let conn = memory();
-    for step in MIGRATIONS.iter().take(6) {
-        conn.execute_batch(step).unwrap();
-    }
-    conn.execute_batch(&format!(
+    let conn = older(6);
+    conn.execute_batch(
         "INSERT INTO card (home, kind, gid, created, modified, subtype, flags, likes, sum)
-         VALUES (1, 1, 7, 0, 0, 0, 3, 0, 0), (1, 1, 8, 0, 0, 0, 2, 0, 0);
-         PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 6;"
-    ))
+         VALUES (1, 1, 7, 0, 0, 0, 3, 0, 0), (1, 1, 8, 0, 0, 0, 2, 0, 0);",
+    )
     .unwrap();
     migrate(&conn).unwrap();
     let done: i64 = conn
         .query_row("SELECT sum(gid) FROM card WHERE done", [], |r| r.get(0))
         .unwrap();
     assert_eq!(done, 7);
+}
+
+/// What the step computes is what is written from then on.
+#[test]
+fn cards_of_a_file_from_before_get_their_shapes() {
+    let step = MIGRATIONS.iter().position(|step| step.contains("shape"));
+    let conn = older(step.unwrap());
+    // Each card has one thing that makes a shape, and the last has none.
+    let all = "completed due start who creator assigner sub subtype done flags waits";
+    for (gid, column) in (1..).zip(all.split(' ')) {
+        let insert = format!(
+            "INSERT INTO card (home, kind, gid, created, modified, likes, sum, subtype, flags)
+             VALUES (1, {}, {gid}, 0, 0, 0, 0, 0, 0);
+             UPDATE card SET {column} = iif('{column}' = 'flags', 2, 1) WHERE gid = {gid}",
+            Type::Task as u8
+        );
+        conn.execute_batch(&insert).unwrap();
+    }
+    migrate(&conn).unwrap();
+    let mut session = Session::new(&conn);
+    for number in 1..=11 {
+        let (gid, home) = (Gid::new(number).unwrap(), Gid::new(1));
+        let card = session.card_of(home, Type::Task, gid).unwrap().unwrap();
+        let shape = card.shape().number();
+        assert_eq!(shape.count_ones(), u32::from(number < 11), "{card:?}");
+        let params = (1, Type::Task as u8, gid.as_i64());
+        let kept = session.one(Sql::CardShape, params, |row| row.get(0));
+        assert_eq!(kept.unwrap(), Some(shape), "{card:?}");
+    }
 }
 
 #[test]

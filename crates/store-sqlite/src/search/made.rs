@@ -1,4 +1,5 @@
 //! Cards and words made anew, for files that have none or others, and to compare with what is kept.
+use super::place;
 use crate::error::failed;
 use crate::session::{Session, gid, unreadable};
 use crate::sql::Sql;
@@ -18,9 +19,13 @@ pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
     let kept = session
         .card_of(node.home, node.ty, node.gid)
         .map_err(unread)?;
+    let params = (place(node.home), node.ty as u8, node.gid.as_i64());
+    let shape: Option<u16> = session.one(Sql::CardShape, params, |row| row.get(0))?;
     Ok(kept.is_some_and(|kept| {
         let blocks = kept.blocks || fresh.blocks;
-        (kept.blocks || !fresh.blocks) && Card { blocks, ..kept } == Card { blocks, ..fresh }
+        shape == Some(fresh.shape().number())
+            && (kept.blocks || !fresh.blocks)
+            && Card { blocks, ..kept } == Card { blocks, ..fresh }
     }))
 }
 

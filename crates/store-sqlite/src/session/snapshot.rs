@@ -10,8 +10,8 @@ use workgraph_core::graph::{Edge, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
-use workgraph_core::search::{Card, CardList, CardScan};
-use workgraph_core::snapshot::{Depth, Found, Snapshot, WordScan};
+use workgraph_core::search::{Card, CardList, CardScan, Shape};
+use workgraph_core::snapshot::{Depth, Found, Snapshot, StartList, WordScan};
 
 impl Snapshot for Session<'_> {
     fn seq(&mut self) -> Result<Seq, StoreError> {
@@ -288,6 +288,16 @@ impl Snapshot for Session<'_> {
         self.list(home, ty, list, most, each)
     }
 
+    fn shapes(&mut self, home: Option<Gid>, ty: Type) -> Result<Vec<Shape>, StoreError> {
+        self.shapes_of(home, ty).map_err(failed)
+    }
+    fn list_starts(
+        &mut self,
+        list: &StartList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        self.starts(list, each)
+    }
     fn scan_cards(
         &mut self,
         scan: &CardScan,

@@ -10,8 +10,8 @@ use workgraph_core::graph::{Edge, Event, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
-use workgraph_core::search::{Card, CardList, CardScan, Text, Words};
-use workgraph_core::snapshot::{Depth, Snapshot, WordScan};
+use workgraph_core::search::{Card, CardList, CardScan, Shape, Text, Words};
+use workgraph_core::snapshot::{Depth, Snapshot, StartList, WordScan};
 
 #[derive(Debug)]
 pub(super) struct Held {
@@ -337,9 +337,19 @@ impl Snapshot for State {
         each: &mut dyn FnMut(Gid),
     ) -> Result<(), StoreError> {
         let cards = self.cards.values().map(|(card, _)| card);
-        let found = cards.filter(|c| c.home == home && c.ty == ty && list.has(c));
+        // The greatest gids first, as usual for those who search.
+        let found = cards
+            .rev()
+            .filter(|c| c.home == home && c.ty == ty && list.has(c));
         found.take(limit).for_each(|card| each(card.gid));
         Ok(())
+    }
+
+    fn shapes(&mut self, home: Option<Gid>, ty: Type) -> Result<Vec<Shape>, StoreError> {
+        let cards = self.cards.values().map(|(card, _)| card);
+        let found = cards.filter(|c| c.home == home && c.ty == ty);
+        let shapes: BTreeSet<Shape> = found.map(Card::shape).collect();
+        Ok(shapes.into_iter().collect())
     }
 
     fn scan_cards(
@@ -350,6 +360,7 @@ impl Snapshot for State {
         let cards = self.cards.values().map(|(card, _)| card);
         let mut found: Vec<(i64, Gid, &Card)> = cards
             .filter(|c| c.home == scan.home && c.ty == scan.ty)
+            .filter(|c| scan.shape.is_none_or(|shape| c.shape() == shape))
             .filter_map(|c| Some((c.value(scan.column)?, c.gid, c)))
             .filter(|(value, ..)| (scan.from..=scan.to).contains(value))
             .collect();
@@ -366,6 +377,25 @@ impl Snapshot for State {
             .into_iter()
             .skip_while(|(value, gid, _)| passed((*value, *gid)));
         rest.take(scan.limit).for_each(|(_, _, card)| each(*card));
+        Ok(())
+    }
+
+    fn list_starts(
+        &mut self,
+        list: &StartList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), StoreError> {
+        let words = Words {
+            all: vec![list.start.to_owned()],
+            starts: true,
+            names: list.names,
+        };
+        let cards = self
+            .cards
+            .values()
+            .map(|(card, text)| (card, words.fit(text)));
+        let found = cards.filter(|(c, fits)| c.home == list.home && c.ty == list.ty && *fits);
+        found.take(list.limit).for_each(|(card, _)| each(card.gid));
         Ok(())
     }
 

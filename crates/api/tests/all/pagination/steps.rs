@@ -7,8 +7,8 @@ use workgraph_core::graph::{Edge, Page, Seq, StoreError, ViewerKey, Want};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type, rel};
-use workgraph_core::search::{Card, CardList, CardScan};
-use workgraph_core::snapshot::{Depth, Snapshot, WordScan};
+use workgraph_core::search::{Card, CardList, CardScan, Shape};
+use workgraph_core::snapshot::{Depth, Snapshot, StartList, WordScan};
 use workgraph_core::{Gid, load, tasks_of_container};
 
 /// How the rows of a list are found.
@@ -162,7 +162,13 @@ impl Snapshot for Deep {
     fn card(&mut self, _: Option<Gid>, _: Type, _: Gid) -> Result<Option<Card>, StoreError> {
         Ok(None)
     }
+    fn shapes(&mut self, _: Option<Gid>, _: Type) -> Result<Vec<Shape>, StoreError> {
+        Ok(Vec::new())
+    }
     fn scan_cards(&mut self, _: &CardScan, _: &mut dyn FnMut(Card)) -> Result<(), StoreError> {
+        Ok(())
+    }
+    fn list_starts(&mut self, _: &StartList<'_>, _: &mut dyn FnMut(Gid)) -> Result<(), StoreError> {
         Ok(())
     }
     fn scan_words(&mut self, _: &WordScan<'_>, _: &mut dyn FnMut(Gid)) -> Result<(), StoreError> {

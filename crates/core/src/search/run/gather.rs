@@ -5,8 +5,8 @@ use crate::gid::Gid;
 use crate::graph::StoreError;
 use crate::index::Key;
 use crate::registry::{Rel, Type, rel};
-use crate::search::{By, CardList, Column, Query, Test, Words};
-use crate::snapshot::WordScan;
+use crate::search::{By, CardList, Column, Query, Shape, Test, Words};
+use crate::snapshot::{StartList, WordScan};
 
 /// How many of each list are read at first.
 const FIRST: usize = 32;
@@ -31,15 +31,6 @@ impl Gathered {
     pub(super) fn has(&self, gid: Gid) -> bool {
         self.gids.binary_search(&gid).is_ok()
     }
-}
-
-/// What has some words, as it was read last: the next query is often about the same.
-pub(super) struct Worded {
-    ty: Type,
-    words: Words,
-    gids: Vec<Gid>,
-    /// These are all.
-    fits: bool,
 }
 
 /// Candidates as they are read.
@@ -69,9 +60,10 @@ impl Finder<'_, '_> {
         most: usize,
     ) -> Result<Option<Gathered>, StoreError> {
         let further = |size: &usize| (*size < most).then(|| size.saturating_mul(GROWTH).min(most));
-        for size in std::iter::successors(Some(least.max(FIRST).min(most)), further) {
+        let first = least.saturating_mul(GROWTH).max(FIRST).min(most);
+        for size in std::iter::successors(Some(first), further) {
             for (at, (clause, source)) in sources.iter().enumerate() {
-                let Some(gids) = self.fill(query, *source, size)? else {
+                let (gids, true) = self.fill(query, *source, size)? else {
                     continue;
                 };
                 let known = source.is_exact().then_some(*clause).into_iter().collect();
@@ -81,7 +73,7 @@ impl Finder<'_, '_> {
                         break;
                     }
                     let wider = gathered.gids.len().saturating_mul(WIDER);
-                    if let Some(others) = self.fill(query, *other, wider)? {
+                    if let (others, true) = self.fill(query, *other, wider)? {
                         keep_common(&mut gathered.gids, &others);
                         gathered.known.extend(other.is_exact().then_some(*clause));
                     }
@@ -92,73 +84,129 @@ impl Finder<'_, '_> {
         Ok(None)
     }
 
-    /// The nodes of a source in the order of gids, or none if there are more than `most`.
+    /// As many candidates as may be read, of sources that all have more.
+    pub(super) fn gather_some(
+        &mut self,
+        query: &Query,
+        sources: &[(usize, Source<'_>)],
+        most: usize,
+    ) -> Result<Gathered, StoreError> {
+        let mut gathered = Gathered {
+            gids: Vec::new(),
+            known: Vec::new(),
+        };
+        if let Some((clause, source)) = sources.first() {
+            (gathered.gids, _) = self.fill(query, *source, most)?;
+            gathered.known.extend(source.is_exact().then_some(*clause));
+        }
+        Ok(gathered)
+    }
+
+    /// Nodes of a source in the order of gids, about `most` if there are more, and whether they are all.
     fn fill(
         &mut self,
         query: &Query,
         source: Source<'_>,
         most: usize,
-    ) -> Result<Option<Vec<Gid>>, StoreError> {
+    ) -> Result<(Vec<Gid>, bool), StoreError> {
         let mut basket = Basket {
             gids: Vec::new(),
             most,
         };
         let fits = match source {
-            Source::Words(words) => return self.fill_words(query.ty, words, most),
+            Source::Words(words) => self.pour_words(query.ty, words, &mut basket)?,
             Source::Links(links) => self.pour_links(query, links, &mut basket)?,
             Source::Column(column, from, to) => {
                 self.pour_list(query.ty, CardList::Within(column, from, to), &mut basket)?
             }
+            Source::Others(column, of) => self.pour_others(query.ty, column, of, &mut basket)?,
+            Source::Shapes => {
+                let bounds = query.bounds(Column::Modified);
+                self.pour_shapes(query.ty, bounds, &mut basket, |s| query.may_have(s))?
+            }
             Source::Value(field, test) => self.pour_tested(field, test, &mut basket)?,
         };
+        self.read = self.read.saturating_add(basket.gids.len() as u64);
         basket.gids.sort_unstable();
         basket.gids.dedup();
-        Ok(fits.then_some(basket.gids))
+        Ok((basket.gids, fits))
     }
 
-    /// What has some words. A store has to read all words that begin so to give the first node, so it
-    /// is asked once.
-    fn fill_words(
+    /// Reads what has some words: all of them, or one with the longest beginning.
+    fn pour_words(
         &mut self,
         ty: Type,
         words: &Words,
-        most: usize,
-    ) -> Result<Option<Vec<Gid>>, StoreError> {
-        let last = self.words.as_ref();
-        if let Some(last) = last.filter(|last| (last.ty, &last.words) == (ty, words))
-            && (last.fits || last.gids.len() > most)
-        {
-            let found = last.fits && last.gids.len() <= most;
-            return Ok(found.then(|| last.gids.clone()));
-        }
-        let ask = if words.starts {
-            most.max(self.effort.gather)
+        basket: &mut Basket,
+    ) -> Result<bool, StoreError> {
+        let (home, limit) = (self.home(ty), basket.room() + 1);
+        let gids = &mut basket.gids;
+        let each = &mut |gid| gids.push(gid);
+        let longest = words.all.iter().max_by_key(|word| word.len());
+        if let Some(start) = longest.filter(|_| words.starts) {
+            let list = StartList {
+                home,
+                ty,
+                start,
+                names: words.names,
+                limit,
+            };
+            self.loader.snap.list_starts(&list, each)?;
         } else {
-            most
-        };
-        let mut gids = Vec::new();
-        let scan = WordScan {
-            home: self.home(ty),
-            ty,
-            words,
-            names: words.names,
-            descending: true,
-            after: None,
-            limit: ask + 1,
-        };
-        self.loader
-            .snap
-            .scan_words(&scan, &mut |gid| gids.push(gid))?;
-        gids.sort_unstable();
-        let fits = gids.len() <= ask;
-        let found = (fits && gids.len() <= most).then(|| gids.clone());
-        self.words = Some(Worded {
-            ty,
-            words: words.clone(),
-            gids,
-            fits,
-        });
-        Ok(found)
+            let scan = WordScan {
+                home,
+                ty,
+                words,
+                names: words.names,
+                descending: true,
+                after: None,
+                limit,
+            };
+            self.loader.snap.scan_words(&scan, each)?;
+        }
+        Ok(basket.fits())
+    }
+
+    /// Reads what has no value in a column, or another than these.
+    fn pour_others(
+        &mut self,
+        ty: Type,
+        column: Column,
+        of: &[(By, Gid)],
+        basket: &mut Basket,
+    ) -> Result<bool, StoreError> {
+        let mut values: Vec<i64> = of.iter().map(|(_, to)| to.as_i64()).collect();
+        values.sort_unstable();
+        let mut from = i64::MIN;
+        for value in values {
+            let list = CardList::Within(column, from, value - 1);
+            if from < value && !self.pour_list(ty, list, basket)? {
+                return Ok(false);
+            }
+            from = value + 1;
+        }
+        Ok(
+            self.pour_list(ty, CardList::Within(column, from, i64::MAX), basket)?
+                && self.pour_shapes(ty, Query::UNBOUND, basket, |shape| {
+                    shape.has(column) == Some(false)
+                })?,
+        )
+    }
+
+    /// Reads what has some shapes and was modified within bounds.
+    fn pour_shapes(
+        &mut self,
+        ty: Type,
+        (from, to): (i64, i64),
+        basket: &mut Basket,
+        fits: impl Fn(Shape) -> bool,
+    ) -> Result<bool, StoreError> {
+        for shape in self.shapes(ty)?.into_iter().filter(|shape| fits(*shape)) {
+            if !self.pour_list(ty, CardList::Shaped(shape, from, to), basket)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn pour_links(
@@ -207,6 +255,7 @@ impl Finder<'_, '_> {
         self.loader
             .snap
             .scan_values(field, range, None, most + 1, each)?;
+        self.read = self.read.saturating_add(read as u64);
         Ok(read <= most && basket.fits())
     }
 

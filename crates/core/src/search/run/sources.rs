@@ -1,13 +1,17 @@
 //! The lists that a store keeps for the conditions of a query.
 use crate::gid::Gid;
 use crate::index::Key;
-use crate::search::{By, Clause, Column, Query, Test, Words};
+use crate::search::{By, Clause, Column, Query, Shape, Test, Words};
 
 /// Where candidates for a condition are listed.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'q> {
     Links(&'q [(By, Gid)]),
     Column(Column, i64, i64),
+    /// What has a value in a column that is none of those, or no value.
+    Others(Column, &'q [(By, Gid)]),
+    /// What has one of the shapes that may match, and was modified in time.
+    Shapes,
     Words(&'q Words),
     Value(Gid, &'q Test),
 }
@@ -24,6 +28,8 @@ pub(super) fn sources(query: &Query) -> Vec<(usize, Source<'_>)> {
     });
     let clauses = query.clauses.iter().enumerate();
     let all = clauses.flat_map(|(at, clause)| of_clause(clause).into_iter().map(move |s| (at, s)));
+    let shaped = query.clauses.iter().position(Clause::is_shaped);
+    let all = all.chain(shaped.map(|at| (at, Source::Shapes)));
     all.filter(|(_, source)| !(with_due && matches!(source, Source::Column(Column::Due, ..))))
         .collect()
 }
@@ -31,7 +37,12 @@ pub(super) fn sources(query: &Query) -> Vec<(usize, Source<'_>)> {
 impl Source<'_> {
     /// Whether it has nothing else, so that its condition is known to hold for what it gives.
     pub(super) const fn is_exact(&self) -> bool {
-        matches!(self, Self::Words(_) | Self::Value(..))
+        match self {
+            Self::Value(..) => true,
+            // Of several beginnings one is looked for.
+            Self::Words(words) => !words.starts || words.all.len() == 1,
+            _ => false,
+        }
     }
 }
 
@@ -44,17 +55,35 @@ fn of_clause(clause: &Clause) -> Vec<Source<'_>> {
             .filter(|(by, _)| by.is_listed())
             .map(|pair| Source::Links(std::slice::from_ref(pair)))
             .collect(),
-        Clause::Within(column, range) => {
+        Clause::None(of) => others(of).into_iter().collect(),
+        Clause::Within(column, range) if *column != Column::Modified => {
             vec![Source::Column(*column, *range.start(), *range.end())]
         }
         Clause::Words(words) => vec![Source::Words(words)],
         Clause::Value(field, test) if *test != Test::Set(false) => {
             vec![Source::Value(*field, test)]
         }
-        Clause::Done(true) => vec![Source::Column(Column::Completed, i64::MIN, i64::MAX)],
         Clause::Blocked(true) => flag(Column::Waits),
         Clause::Blocking(true) => flag(Column::Blocks),
         _ => Vec::new(),
+    }
+}
+
+/// What is linked to none of these, if cards tell.
+fn others(of: &[(By, Gid)]) -> Option<Source<'_>> {
+    let mut columns = of.iter().map(|(by, _)| by.column());
+    let first = columns.next()??;
+    let same = columns.all(|column| column == Some(first));
+    (same && Shape::default().has(first).is_some()).then_some(Source::Others(first, of))
+}
+
+impl Clause {
+    /// Whether it is about what the shape of a card tells, or about when it was modified.
+    const fn is_shaped(&self) -> bool {
+        matches!(
+            self,
+            Self::Lacks(_) | Self::Timed | Self::Done(_) | Self::Within(Column::Modified, _)
+        )
     }
 }
 
