@@ -260,7 +260,12 @@ impl<'a> Call<'a> {
         let path = self.operation.path;
         let stands_in = ["/sections", "ustomFieldSetting", "/custom_field_settings"];
         let list = ty == Type::Project && stands_in.iter().any(|part| path.contains(part));
-        let fits = |n: &&Node| n.ty == ty || (list && n.ty == Type::UserTaskList);
+        let any_membership = name == "membership_gid";
+        let fits = |n: &&Node| {
+            n.ty == ty
+                || (list && n.ty == Type::UserTaskList)
+                || (any_membership && resource(ty).kin.contains(&n.ty))
+        };
         let found = view
             .resolve(&self.path(name)?)
             .and_then(|g| view.node(g))

@@ -346,7 +346,8 @@ fn listed(call: &Call<'_>, lists: Lists) -> Result<Listed, Fault> {
         page: page(from, open),
         computed: false,
         anchor: name,
-        anchor_type,
+        // A node of the path is looked at for itself.
+        anchor_types: &[],
     })
 }
 
@@ -420,7 +421,7 @@ async fn list(
         ) => want.refs.get(*anchor),
         None => None,
     };
-    anchored(call, &view, anchor, listed.anchor, listed.anchor_type)?;
+    anchored(call, &view, anchor, listed.anchor, listed.anchor_types)?;
     // A field with its name takes about so much.
     let room = 64 + view.rows.gids.len() * (128 + 48 * asked.plan.steps.len());
     let mut projector = Projector::onto(open(room), &view, &api.settings.base_url);
@@ -471,7 +472,7 @@ fn anchored(
     view: &View,
     anchor: Option<&Ref>,
     name: &str,
-    ty: Type,
+    types: &[Type],
 ) -> Result<(), Fault> {
     if let Some((first, _)) = call.parameters.first() {
         if *first == name {
@@ -483,7 +484,7 @@ fn anchored(
     let node = view
         .resolve(anchor)
         .and_then(|g| view.node(g))
-        .filter(|n| n.ty == ty && call.shows(view, n));
+        .filter(|n| types.contains(&n.ty) && call.shows(view, n));
     let node = node.ok_or_else(|| Fault::unknown_ref(name, crate::call::show(anchor)))?;
     allowed(view, node, Level::Viewer)
 }

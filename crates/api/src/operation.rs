@@ -177,8 +177,8 @@ pub struct Listed {
     pub computed: bool,
     /// The parameter that names the anchor, for errors.
     pub anchor: &'static str,
-    /// The type the anchor must have.
-    pub anchor_type: Type,
+    /// The types the anchor may have.
+    pub anchor_types: &'static [Type],
 }
 
 /// A search that a function describes.

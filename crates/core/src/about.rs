@@ -89,6 +89,7 @@ impl<'c> Notes<'c> {
             Type::Section
                 | Type::TeamMembership
                 | Type::ProjectMembership
+                | Type::CustomFieldMembership
                 | Type::CustomFieldSetting
         );
         let read = match put {
@@ -225,6 +226,10 @@ impl<'c> Notes<'c> {
             Type::ProjectMembership => {
                 let of = node.and_then(|n| n.get(membership::PARENT));
                 places.extend(of.map(|gid| (gid, Type::Project)));
+            }
+            Type::CustomFieldMembership => {
+                let of = node.and_then(|n| n.get(membership::PARENT));
+                places.extend(of.map(|gid| (gid, Type::CustomField)));
             }
             Type::CustomFieldSetting => {
                 let of = node.and_then(|n| n.get(custom_field_setting::PARENT));

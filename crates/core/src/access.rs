@@ -28,14 +28,6 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level of this name in the contract (`viewer`, `commenter`, `editor`, `admin`).
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        membership::LEVELS
-            .iter()
-            .position(|l| *l == word)
-            .map(|i| Self::from_rank(i as i64 + 1))
-    }
     /// The level kept as the rank of a membership edge.
     #[must_use]
     pub const fn from_rank(rank: i64) -> Self {
@@ -45,17 +37,6 @@ impl Level {
             3 => Self::Editor,
             4.. => Self::Admin,
             _ => Self::None,
-        }
-    }
-    /// The level's name in the contract.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Viewer => "viewer",
-            Self::Commenter => "commenter",
-            Self::Editor => "editor",
-            Self::Admin => "admin",
         }
     }
 }
@@ -102,8 +83,9 @@ pub struct Viewer {
     pub barred: Vec<Gid>,
     /// The teams the user belongs to; true for team admins.
     pub teams: FxHashMap<Gid, bool>,
-    /// The projects shared with the user or a team of theirs, and the highest level so given.
-    pub projects: FxHashMap<Gid, Level>,
+    /// The projects and custom fields shared with the user or a team of theirs, and the highest level
+    /// so given.
+    pub shared: FxHashMap<Gid, Level>,
 }
 
 impl Viewer {
@@ -116,7 +98,7 @@ impl Viewer {
             seats: Vec::new(),
             barred: Vec::new(),
             teams: FxHashMap::default(),
-            projects: FxHashMap::default(),
+            shared: FxHashMap::default(),
         }
     }
     /// Whether the viewer belongs to a workspace that is none of these.
@@ -241,7 +223,9 @@ fn at_depth(
             };
             of_link(viewer, node.get(membership::TEAM), facts, depth)?.max(own)
         }
-        Type::ProjectMembership => of_link(viewer, node.get(membership::PARENT), facts, depth)?,
+        Type::ProjectMembership | Type::CustomFieldMembership => {
+            of_link(viewer, node.get(membership::PARENT), facts, depth)?
+        }
         Type::Project => in_project(viewer, node, full, facts)?,
         Type::Section => in_container(viewer, node.get(section::PROJECT), facts, depth)?,
         Type::UserTaskList if node.get(user_task_list::OWNER) == Some(viewer.user) => Level::Admin,
@@ -251,7 +235,7 @@ fn at_depth(
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
             None => Level::None,
         },
-        Type::CustomField => of_custom_field(viewer, node, seat.role),
+        Type::CustomField => of_custom_field(viewer, node, seat.role, facts)?,
         Type::EnumOption => of_link(viewer, node.get(enum_option::CUSTOM_FIELD), facts, depth)?,
         Type::CustomFieldSetting => {
             in_container(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
@@ -319,7 +303,7 @@ fn in_project(
     if node.get(project::OWNER) == Some(viewer.user) {
         return Ok(Level::Admin);
     }
-    let shared = viewer.projects.get(&node.gid).copied().unwrap_or_default();
+    let shared = viewer.shared.get(&node.gid).copied().unwrap_or_default();
     let open = match node.get(project::PRIVACY).as_deref() {
         Some("public_to_workspace") if full => Level::Editor,
         Some("private_to_team") if shared < Level::Editor => {
@@ -336,11 +320,18 @@ fn in_project(
 }
 
 /// A custom field belongs to who created it and to the admins; others have what its settings give.
-fn of_custom_field(viewer: &Viewer, node: &Node, role: Role) -> Level {
+/// Memberships raise that, and one's own lowers it, too: a team's would not for long, since one can
+/// leave it. Guests never do more than set values.
+fn of_custom_field(
+    viewer: &Viewer,
+    node: &Node,
+    role: Role,
+    facts: &mut dyn Facts,
+) -> Result<Level, StoreError> {
     if role == Role::Admin || node.get(custom_field::CREATED_BY) == Some(viewer.user) {
-        return Level::Admin;
+        return Ok(Level::Admin);
     }
-    match (node.get(custom_field::PRIVACY).as_deref(), role) {
+    let open = match (node.get(custom_field::PRIVACY).as_deref(), role) {
         (Some("private"), _) => Level::None,
         (Some("public"), Role::Guest) => Level::None,
         (_, Role::Guest) => Level::Viewer,
@@ -349,7 +340,17 @@ fn of_custom_field(viewer: &Viewer, node: &Node, role: Role) -> Level {
             Some("admin") => Level::Admin,
             _ => Level::Editor,
         },
-    }
+    };
+    let found = match viewer.shared.get(&node.gid) {
+        Some(given) if *given > open => *given,
+        Some(given) if facts.is_linked(node.gid, rel::MEMBERS, viewer.user)? => *given,
+        _ => open,
+    };
+    Ok(if role == Role::Guest {
+        found.min(Level::Viewer)
+    } else {
+        found
+    })
 }
 
 /// A template belongs to its owner; its team edits it, and if it is public the workspace sees it.

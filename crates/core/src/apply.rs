@@ -103,7 +103,11 @@ fn with_cards(changes: &Changes) -> BTreeSet<Gid> {
 fn says_who_belongs(ty: Type) -> bool {
     matches!(
         ty,
-        Type::Workspace | Type::WorkspaceMembership | Type::Team | Type::Project
+        Type::Workspace
+            | Type::WorkspaceMembership
+            | Type::Team
+            | Type::Project
+            | Type::CustomField
     )
 }
 

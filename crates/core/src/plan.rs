@@ -27,6 +27,8 @@ pub struct Plan {
     pub is_head: bool,
     /// Whether anything beyond the head is read.
     pub reads_body: bool,
+    /// The plans of other types that turn up in the same place.
+    pub kin: Vec<Plan>,
 }
 
 /// One field of a plan.
@@ -70,12 +72,20 @@ pub fn full(ty: Type) -> Arc<Plan> {
 fn cached(ty: Type, compact: bool) -> Arc<Plan> {
     static PLANS: OnceLock<ByType<[Arc<Plan>; 2]>> = OnceLock::new();
     let plans = PLANS.get_or_init(|| {
-        ByType::new(|ty| [false, true].map(|compact| Arc::new(default_plan(ty, compact))))
+        ByType::new(|ty| [false, true].map(|compact| Arc::new(with_kin(ty, compact))))
     });
     match plans.get(ty) {
         Some([_, small]) if compact => Arc::clone(small),
         Some([large, _]) => Arc::clone(large),
-        None => Arc::new(default_plan(ty, compact)),
+        None => Arc::new(with_kin(ty, compact)),
+    }
+}
+
+fn with_kin(ty: Type, compact: bool) -> Plan {
+    let kin = resource(ty).kin.iter();
+    Plan {
+        kin: kin.map(|ty| default_plan(*ty, compact)).collect(),
+        ..default_plan(ty, compact)
     }
 }
 
@@ -117,6 +127,12 @@ fn default_parts(parts: &'static [Def]) -> Vec<Step> {
 }
 
 impl Plan {
+    /// The plan for a node of a type: this one, unless the type is kin with a plan of its own.
+    #[must_use]
+    pub fn of(&self, ty: Type) -> &Self {
+        self.kin.iter().find(|plan| plan.ty == ty).unwrap_or(self)
+    }
+
     /// The same fields, with what they link to cut down to `{gid, resource_type}`.
     #[must_use]
     pub fn bare(&self) -> Self {
@@ -174,6 +190,7 @@ impl Plan {
             band,
             is_head,
             reads_body,
+            kin: Vec::new(),
         }
     }
 }

@@ -145,6 +145,7 @@ impl<'a> Projector<'a> {
     }
 
     fn object(&mut self, node: &Node, plan: &Plan) {
+        let plan = plan.of(node.ty);
         if plan.is_head {
             self.raw(&node.head);
             return;

@@ -135,6 +135,8 @@ pub struct Resource {
     pub title: Option<&'static str>,
     /// Whether `resource_subtype` is part of its compact form.
     pub subtype: bool,
+    /// Types whose records turn up in the same replies; each is asked for by the same names.
+    pub kin: &'static [Type],
     /// All fields, in the order in which they are sent.
     pub fields: &'static [Def],
 }
@@ -153,6 +155,7 @@ impl Resource {
             flavor: crate::rich::Flavor::Description,
             title: Some("name"),
             subtype: false,
+            kin: &[],
             fields: &[],
         }
     }

@@ -9,6 +9,7 @@ use workgraph_core::index::Entry;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Field, Kind, Rel, Type, rel};
 use workgraph_core::resources::{custom_field, enum_option, project, tag, task, team};
+use workgraph_core::rules::sharing::CUSTOM_FIELDS;
 use workgraph_core::rules::{fields, membership};
 use workgraph_core::time::Time;
 use workgraph_core::values;
@@ -209,6 +210,11 @@ impl Fixture {
     /// Shares a project with a user or team; returns the membership.
     pub fn share(&mut self, project: Gid, workspace: Gid, with: Gid, level: Level) -> Gid {
         self.with(|work| membership::join_project(work, with, project, workspace, level))
+    }
+
+    /// Gives a user or team a level of its own to a custom field; returns the membership.
+    pub fn share_field(&mut self, field: Gid, workspace: Gid, with: Gid, level: Level) -> Gid {
+        self.with(|work| CUSTOM_FIELDS.join(work, with, field, workspace, level))
     }
 
     /// One more section, after the others.

@@ -1,16 +1,18 @@
-//! Memberships of users and teams in projects.
+//! Memberships of users and teams in projects and custom fields.
+use super::custom_fields::PREMIUM;
 use crate::call::Call;
 use crate::driver::page;
 use crate::operation::{Decision, Listed, Operation, act, create, get, page_of, update};
 use crate::request::Method;
 use workgraph_core::access::Level;
+use workgraph_core::check;
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Action, By, Filter, Give, Listing, Place, Ref, View, Want};
+use workgraph_core::graph::{By, Filter, Give, Listing, Place, Ref, View, Want};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Dir, Type, rel};
-use workgraph_core::resources::{membership, project};
-use workgraph_core::rules;
+use workgraph_core::resources::{membership, project, resource};
+use workgraph_core::rules::sharing::Sharing;
 
 /// The rows.
 pub static MEMBERSHIPS: &[Operation] = &[
@@ -62,31 +64,10 @@ pub static MEMBERSHIPS: &[Operation] = &[
 ];
 
 fn list(call: &Call<'_>) -> Result<Listed, Fault> {
-    let mut want = call.want();
     let member = call.query_user("member")?;
     if let Some(parent) = call.query_gid("parent")? {
-        if let Some(name @ Ref::Alias(_)) = member {
-            return Ok(of_user(want, name, parent, "member"));
-        }
-        let anchor = want.add(parent);
-        let mut page = page(
-            Listing::Edges {
-                anchor,
-                rel: rel::MEMBERS,
-                dir: Dir::Out,
-                give: Give::Aux,
-            },
-            false,
-        );
-        page.filters
-            .extend(member.and_then(by_gid).map(Filter::Far));
-        return Ok(Listed {
-            want,
-            page,
-            computed: false,
-            anchor: "parent",
-            anchor_type: Type::Project,
-        });
+        let place = (parent.into(), "parent", Sharing::TYPES);
+        return Ok(of_place(call, place, member, "member"));
     }
     let Some(member) = member else {
         return Err(Fault::missing("parent"));
@@ -94,84 +75,65 @@ fn list(call: &Call<'_>) -> Result<Listed, Fault> {
     match call.query("resource_subtype")? {
         None | Some("project_membership") => {}
         Some(other) => {
-            let shown = workgraph_core::check::clip(other);
+            let shown = check::clip(other);
             return Err(Fault::field(
                 "resource_subtype",
                 format_args!("Not a recognized value: {shown}; it is project_membership"),
             ));
         }
     }
-    let anchor = want.add(member);
-    let page = page(
-        Listing::Edges {
-            anchor,
-            rel: rel::MEMBERS,
-            dir: Dir::In,
-            give: Give::Aux,
-        },
-        false,
-    );
-    Ok(Listed {
-        want,
-        page,
-        computed: false,
-        anchor: "member",
-        anchor_type: Type::Team,
-    })
-}
-
-/// The membership of a user, named by address, in one project.
-fn of_user(mut want: Want, name: Ref, project: workgraph_core::Gid, field: &'static str) -> Listed {
-    want.add(project);
-    let anchor = want.add(name);
-    let from = Listing::Edges {
-        anchor,
-        rel: rel::MEMBERS,
-        dir: Dir::In,
-        give: Give::Aux,
-    };
-    let mut page = page(from, false);
-    page.filters.push(Filter::Far(project));
-    Listed {
-        want,
-        page,
-        computed: false,
-        anchor: field,
-        anchor_type: Type::User,
-    }
+    let teams = (member, "member", &[Type::Team][..]);
+    let mut listed = at(call.want(), Dir::In, teams);
+    let of_projects = Filter::Is(Type::ProjectMembership);
+    listed.page.filters.push(of_projects);
+    Ok(listed)
 }
 
 fn of_project(call: &Call<'_>) -> Result<Listed, Fault> {
-    let mut want = call.want();
     let place = call.path("project_gid")?;
-    if let (Some(name @ Ref::Alias(_)), Ref::Gid(project)) = (call.query_user("user")?, &place) {
-        return Ok(of_user(want, name, *project, "user"));
-    }
-    let anchor = want.add(place);
-    let mut page = page(
-        Listing::Edges {
-            anchor,
-            rel: rel::MEMBERS,
-            dir: Dir::Out,
-            give: Give::Aux,
-        },
-        false,
-    );
-    page.filters
-        .extend(call.query_user("user")?.and_then(by_gid).map(Filter::Far));
-    Ok(Listed {
-        want,
-        page,
-        computed: false,
-        anchor: "project_gid",
-        anchor_type: Type::Project,
-    })
+    let place = (place, "project_gid", &[Type::Project][..]);
+    Ok(of_place(call, place, call.query_user("user")?, "user"))
 }
 
-fn by_gid(name: Ref) -> Option<workgraph_core::Gid> {
-    match name {
-        Ref::Gid(gid) => Some(gid),
-        _ => None,
+/// What a list is at: the node, the parameter that names it, and the types it may have.
+type Anchor = (Ref, &'static str, &'static [Type]);
+
+/// The memberships in a project or custom field, or that of one member alone.
+fn of_place(call: &Call<'_>, place: Anchor, member: Option<Ref>, name: &'static str) -> Listed {
+    let mut want = call.want();
+    match (member, &place.0) {
+        // Who is named by an address is found first, and the place among what is shared with them.
+        (Some(member @ Ref::Alias(_)), Ref::Gid(gid)) => {
+            let gid = *gid;
+            want.add(gid);
+            let mut listed = at(want, Dir::In, (member, name, &[Type::User]));
+            listed.page.filters.push(Filter::Far(gid));
+            listed
+        }
+        (member, _) => {
+            let mut listed = at(want, Dir::Out, place);
+            if let Some(Ref::Gid(gid)) = member {
+                listed.page.filters.push(Filter::Far(gid));
+            }
+            listed
+        }
+    }
+}
+
+/// The memberships at a project or custom field, or at a member.
+fn at(mut want: Want, dir: Dir, (node, anchor, anchor_types): Anchor) -> Listed {
+    let from = Listing::Edges {
+        anchor: want.add(node),
+        rel: rel::MEMBERS,
+        dir,
+        give: Give::Aux,
+    };
+    Listed {
+        want,
+        page: page(from, false),
+        computed: false,
+        anchor,
+        anchor_types,
     }
 }
 
@@ -185,45 +147,56 @@ fn reaches(view: &View, place: &Node, level: Level) -> Result<(), Fault> {
     Ok(())
 }
 
+/// How a project or custom field is shared.
+fn sharing(place: &Node) -> Result<&'static Sharing, Fault> {
+    Sharing::of(place.ty).ok_or_else(|| Fault::unknown_ref("parent", place.gid))
+}
+
 /// The level a membership gives.
-fn given(node: &Node) -> Level {
+fn given(node: &Node, sharing: &Sharing) -> Level {
     node.get(membership::ACCESS_LEVEL)
-        .and_then(|word| Level::parse(&word))
+        .and_then(|word| sharing.level(&word))
         .unwrap_or_default()
 }
 
-/// Whether the caller may share the project.
-fn may_share(view: &View, place: &Node) -> Result<(), Fault> {
-    let least = if place.get(project::SHARE_ACCESS).as_deref() == Some("admin") {
-        Level::Admin
-    } else {
-        Level::Editor
+/// Whether the caller may share the project or custom field.
+fn may_share(call: &Call<'_>, view: &View, place: &Node) -> Result<(), Fault> {
+    let least = match place.ty {
+        Type::CustomField => Level::Admin,
+        _ if place.get(project::SHARE_ACCESS).as_deref() == Some("admin") => Level::Admin,
+        _ => Level::Editor,
     };
+    if place.ty == Type::CustomField {
+        only_paid(call, view, place)?;
+    }
     if view.level(place.gid) < least {
-        return Err(Fault::forbidden(
-            "You do not have permission to share this project.",
-        ));
+        let noun = resource(place.ty).noun;
+        return Err(Fault::forbidden(format!(
+            "You do not have permission to share this {noun}."
+        )));
     }
     Ok(())
 }
 
-fn level(call: &Call<'_>, place: &Node) -> Result<Level, Fault> {
+/// Custom fields are for full members of paid workspaces, as their own operations are.
+fn only_paid(call: &Call<'_>, view: &View, place: &Node) -> Result<(), Fault> {
+    let home = place.home.unwrap_or(place.gid);
+    if call.paid(view, home) && view.viewer.is_member(home) {
+        return Ok(());
+    }
+    Err(Fault::premium(PREMIUM))
+}
+
+fn level(call: &Call<'_>, place: &Node, sharing: &Sharing) -> Result<Level, Fault> {
     let word = match call.field("access_level").or_else(|| call.field("role")) {
-        Some(value) => workgraph_core::check::string("access_level", value)?.to_owned(),
-        None => place
-            .get(project::DEFAULT_ACCESS)
-            .unwrap_or_default()
-            .into_owned(),
+        Some(value) => check::string("access_level", value)?.to_owned(),
+        None => place.get(sharing.default).unwrap_or_default().into_owned(),
     };
-    Level::parse(&word).ok_or_else(|| {
-        let shown = workgraph_core::check::clip(&word);
-        Fault::field(
-            "access_level",
-            format_args!(
-                "Not a recognized value: {shown}; it is one of {}",
-                membership::LEVELS.join(", ")
-            ),
-        )
+    sharing.level(&word).ok_or_else(|| {
+        let words: Vec<&str> = sharing.levels.iter().map(|(word, _)| *word).collect();
+        let (shown, words) = (check::clip(&word), words.join(", "));
+        let why = format_args!("Not a recognized value: {shown}; it is one of {words}");
+        Fault::field("access_level", why)
     })
 }
 
@@ -237,8 +210,9 @@ fn share_needs(call: &Call<'_>) -> Result<Want, Fault> {
 
 fn share(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let parent = Ref::Gid(call.required_gid("parent")?);
-    let place = call.named(view, "parent", &parent, &[Type::Project], Level::Viewer)?;
-    may_share(view, place)?;
+    let place = call.named(view, "parent", &parent, Sharing::TYPES, Level::Viewer)?;
+    let sharing = sharing(place)?;
+    may_share(call, view, place)?;
     let name = call.required_user("member")?;
     let who = call.named(
         view,
@@ -247,7 +221,7 @@ fn share(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         &[Type::User, Type::Team],
         Level::Viewer,
     )?;
-    let level = level(call, place)?;
+    let level = level(call, place, sharing)?;
     reaches(view, place, level)?;
     let home = place.home.unwrap_or(place.gid);
     let belongs = if who.ty == Type::Team {
@@ -272,7 +246,7 @@ fn share(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     {
         return Ok(Decision::about(work.changes, held));
     }
-    let gid = rules::membership::join_project(&mut work, who.gid, place.gid, home, level);
+    let gid = sharing.join(&mut work, who.gid, place.gid, home, level);
     Ok(Decision::about(work.changes, gid))
 }
 
@@ -288,7 +262,7 @@ fn needs(call: &Call<'_>) -> Result<Want, Fault> {
         .node(node.of(By::Key("parent"))))
 }
 
-/// The membership, its project and its member.
+/// The membership, what is shared, and the member.
 fn parties<'v>(
     call: &Call<'_>,
     view: &'v View,
@@ -303,11 +277,12 @@ fn parties<'v>(
 
 fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let (node, place, member) = parties(call, view)?;
-    may_share(view, place)?;
-    let level = level(call, place)?;
-    reaches(view, place, level.max(given(node)))?;
+    let sharing = sharing(place)?;
+    may_share(call, view, place)?;
+    let level = level(call, place, sharing)?;
+    reaches(view, place, level.max(given(node, sharing)))?;
     let mut draft = Draft::edit(node);
-    draft.set(membership::ACCESS_LEVEL, level.word());
+    draft.set(membership::ACCESS_LEVEL, sharing.word(level));
     let mut work = call.work();
     if work.save(&draft) {
         work.link(
@@ -323,22 +298,13 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 
 fn unshare(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let (node, place, member) = parties(call, view)?;
-    if member != call.me() {
-        may_share(view, place)?;
-        reaches(view, place, given(node))?;
+    let sharing = sharing(place)?;
+    // Whoever could leave a custom field could shake off a level that is lower than everybody's.
+    if member != call.me() || place.ty == Type::CustomField {
+        may_share(call, view, place)?;
+        reaches(view, place, given(node, sharing))?;
     }
     let mut work = call.work();
-    work.trash(node.gid, Type::ProjectMembership);
-    work.unlink(place.gid, rel::MEMBERS, member);
-    work.unlink(place.gid, rel::PROJECT_FOLLOWERS, member);
-    work.fact(
-        place.gid,
-        Type::Project,
-        Action::Changed {
-            field: "members",
-            added: None,
-            removed: Some(member),
-        },
-    );
+    sharing.leave(&mut work, member, place.gid, node.gid);
     Ok(Decision::of(work.changes))
 }

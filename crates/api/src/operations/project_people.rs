@@ -8,6 +8,7 @@ use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Edge, Place, View, Want};
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::rules::membership;
+use workgraph_core::rules::sharing::PROJECTS;
 use workgraph_core::work::Work;
 
 /// The field of the body that lists people.
@@ -112,13 +113,9 @@ pub(super) fn remove_members(call: &Call<'_>, view: &View) -> Result<Decision, F
         }
     }
     each(call, view, false, |work, place, _, who| {
-        if let Some(edge) = view.link(place, rel::MEMBERS, who) {
-            work.unlink(place, rel::MEMBERS, who);
-            work.unlink(place, rel::PROJECT_FOLLOWERS, who);
-            if let Some(membership) = edge.aux {
-                work.trash(membership, Type::ProjectMembership);
-            }
-            work.lost(place, Type::Project, "members", who);
+        let held = view.link(place, rel::MEMBERS, who).and_then(|e| e.aux);
+        if let Some(membership) = held {
+            PROJECTS.leave(work, who, place, membership);
         }
     })
 }

@@ -142,7 +142,7 @@ const OF_TEAM: Lists = Lists::Edges {
 fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
     let (workspace, team) = (call.query_gid("workspace")?, call.query_gid("team")?);
-    let (mut page, anchor, anchor_type) = match (workspace, team) {
+    let (mut page, anchor, anchor_types) = match (workspace, team) {
         (_, Some(team)) => {
             let anchor = want.add(team);
             (
@@ -156,7 +156,7 @@ fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
                     false,
                 ),
                 "team",
-                Type::Team,
+                &[Type::Team],
             )
         }
         (Some(workspace), None) => {
@@ -170,7 +170,7 @@ fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
                     false,
                 ),
                 "workspace",
-                Type::Workspace,
+                &[Type::Workspace],
             )
         }
         (None, None) => return Err(Fault::missing("workspace")),
@@ -183,7 +183,7 @@ fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
         page,
         computed: false,
         anchor,
-        anchor_type,
+        anchor_types,
     })
 }
 

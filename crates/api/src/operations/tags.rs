@@ -68,7 +68,7 @@ fn tags(call: &Call<'_>) -> Result<Listed, Fault> {
         page,
         computed: false,
         anchor: "workspace",
-        anchor_type: Type::Workspace,
+        anchor_types: &[Type::Workspace],
     })
 }
 

@@ -102,7 +102,7 @@ pub const PROJECTS_MAX: usize = 20;
 pub const DEPTH_MAX: usize = 5;
 
 fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
-    const CONTAINERS: [(&str, Type); 4] = [
+    static CONTAINERS: [(&str, Type); 4] = [
         ("project", Type::Project),
         ("section", Type::Section),
         ("tag", Type::Tag),
@@ -127,9 +127,9 @@ fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
     }
     let mut want = call.want();
     let mut chosen = Vec::new();
-    for (name, ty) in CONTAINERS {
+    for (name, ty) in &CONTAINERS {
         if let Some(gid) = call.query_gid(name)? {
-            chosen.push((name, ty, gid));
+            chosen.push((*name, ty, gid));
         }
     }
     let (assignee, workspace) = (call.query_user("assignee")?, call.query_gid("workspace")?);
@@ -163,7 +163,7 @@ fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
                 page: page(from, open),
                 computed: false,
                 anchor: name,
-                anchor_type: *ty,
+                anchor_types: std::slice::from_ref(*ty),
             })
         }
         ([], Some(assignee), Some(workspace)) => {
@@ -178,7 +178,7 @@ fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
                 page,
                 computed: true,
                 anchor: "assignee",
-                anchor_type: Type::UserTaskList,
+                anchor_types: &[Type::UserTaskList],
             })
         }
         ([], Some(_), None) | ([], None, None) => Err(Fault::missing("workspace")),

@@ -267,7 +267,7 @@ fn joined(call: &Call<'_>, give: Give, parameter: &'static str) -> Result<Listed
         page,
         computed: false,
         anchor: "user_gid",
-        anchor_type: Type::User,
+        anchor_types: &[Type::User],
     })
 }
 
@@ -278,7 +278,7 @@ fn memberships(call: &Call<'_>) -> Result<Listed, Fault> {
         call.query_user("user")?,
         call.query_gid("workspace")?,
     );
-    let (from, anchor, anchor_type) = match (team, user) {
+    let (from, anchor, anchor_types) = match (team, user) {
         (Some(team), None) => {
             let anchor = want.add(team);
             (
@@ -289,7 +289,7 @@ fn memberships(call: &Call<'_>) -> Result<Listed, Fault> {
                     give: Give::Aux,
                 },
                 "team",
-                Type::Team,
+                &[Type::Team],
             )
         }
         (_, Some(user)) => {
@@ -302,13 +302,13 @@ fn memberships(call: &Call<'_>) -> Result<Listed, Fault> {
                     give: Give::Aux,
                 },
                 "user",
-                Type::User,
+                &[Type::User],
             )
         }
         (None, None) => return Err(Fault::missing("team")),
     };
     let mut page = page(from, false);
-    if anchor_type == Type::User {
+    if anchor == "user" {
         match (team, workspace) {
             (Some(team), _) => page.filters.push(Filter::Far(team)),
             (None, Some(workspace)) => page.filters.push(Filter::Home(workspace)),
@@ -320,6 +320,6 @@ fn memberships(call: &Call<'_>) -> Result<Listed, Fault> {
         page,
         computed: false,
         anchor,
-        anchor_type,
+        anchor_types,
     })
 }

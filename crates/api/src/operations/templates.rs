@@ -99,7 +99,7 @@ pub static TEMPLATES: &[Operation] = &[
 ];
 
 /// The things at the other end of edges into the node that a query parameter names.
-fn at(call: &Call<'_>, name: &'static str, ty: Type, rel: Rel, gid: Gid) -> Listed {
+fn at(call: &Call<'_>, name: &'static str, types: &'static [Type], rel: Rel, gid: Gid) -> Listed {
     let mut want = call.want();
     let anchor = want.add(gid);
     let from = Listing::Edges {
@@ -113,14 +113,14 @@ fn at(call: &Call<'_>, name: &'static str, ty: Type, rel: Rel, gid: Gid) -> List
         page: page(from, false),
         computed: false,
         anchor: name,
-        anchor_type: ty,
+        anchor_types: types,
     }
 }
 
 fn project_templates(call: &Call<'_>) -> Result<Listed, Fault> {
     let workspace = call.query_gid("workspace")?;
     if let Some(team) = call.query_gid("team")? {
-        let mut listed = at(call, "team", Type::Team, rel::TEMPLATE_TEAM, team);
+        let mut listed = at(call, "team", &[Type::Team], rel::TEMPLATE_TEAM, team);
         listed.page.filters.extend(workspace.map(Filter::Home));
         return Ok(listed);
     }
@@ -132,7 +132,7 @@ fn project_templates(call: &Call<'_>) -> Result<Listed, Fault> {
         page: page(Listing::Home { anchor, ty }, false),
         computed: false,
         anchor: "workspace",
-        anchor_type: Type::Workspace,
+        anchor_types: &[Type::Workspace],
     })
 }
 
@@ -142,7 +142,7 @@ fn task_templates(call: &Call<'_>) -> Result<Listed, Fault> {
     Ok(at(
         call,
         "project",
-        Type::Project,
+        &[Type::Project],
         rel::TEMPLATE_OF,
         project,
     ))

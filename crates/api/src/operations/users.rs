@@ -76,7 +76,7 @@ pub static USERS: &[Operation] = &[
 fn users(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
     let (workspace, team) = (call.query_gid("workspace")?, call.query_gid("team")?);
-    let (from, anchor_name, anchor_type) = match (workspace, team) {
+    let (from, anchor_name, anchor_types) = match (workspace, team) {
         (_, Some(team)) => {
             let anchor = want.add(Ref::Gid(team));
             (
@@ -87,7 +87,7 @@ fn users(call: &Call<'_>) -> Result<Listed, Fault> {
                     give: Give::Far,
                 },
                 "team",
-                Type::Team,
+                &[Type::Team],
             )
         }
         (Some(workspace), None) => {
@@ -100,7 +100,7 @@ fn users(call: &Call<'_>) -> Result<Listed, Fault> {
                     give: Give::Far,
                 },
                 "workspace",
-                Type::Workspace,
+                &[Type::Workspace],
             )
         }
         (None, None) => return Err(Fault::missing("workspace")),
@@ -110,7 +110,7 @@ fn users(call: &Call<'_>) -> Result<Listed, Fault> {
         page: page(from, false),
         computed: true,
         anchor: anchor_name,
-        anchor_type,
+        anchor_types,
     })
 }
 
@@ -178,7 +178,7 @@ fn favorites(call: &Call<'_>) -> Result<Listed, Fault> {
         page,
         computed: false,
         anchor: "user_gid",
-        anchor_type: Type::User,
+        anchor_types: &[Type::User],
     })
 }
 

@@ -12,6 +12,7 @@ use workgraph_core::node::Node;
 use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::{user, workspace};
 use workgraph_core::rules::membership;
+use workgraph_core::rules::sharing::Sharing;
 
 /// The rows.
 pub static WORKSPACES: &[Operation] = &[
@@ -81,7 +82,7 @@ fn mine(call: &Call<'_>) -> Result<Listed, Fault> {
             page: page(Listing::Only { anchor }, false),
             computed: false,
             anchor: "workspace",
-            anchor_type: Type::Workspace,
+            anchor_types: &[Type::Workspace],
         });
     }
     let anchor = want.add(Ref::Gid(call.me()));
@@ -96,7 +97,7 @@ fn mine(call: &Call<'_>) -> Result<Listed, Fault> {
         page: page(from, false),
         computed: false,
         anchor: "user",
-        anchor_type: Type::User,
+        anchor_types: &[Type::User],
     })
 }
 
@@ -121,7 +122,7 @@ fn seats(call: &Call<'_>) -> Result<Listed, Fault> {
             page,
             computed: false,
             anchor: "user",
-            anchor_type: Type::User,
+            anchor_types: &[Type::User],
         });
     }
     let from = Listing::Edges {
@@ -135,7 +136,7 @@ fn seats(call: &Call<'_>) -> Result<Listed, Fault> {
         page: page(from, false),
         computed: false,
         anchor: "workspace_gid",
-        anchor_type: Type::Workspace,
+        anchor_types: &[Type::Workspace],
     })
 }
 
@@ -262,19 +263,17 @@ fn remove_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     if let Some(membership) = seat.aux {
         work.trash(membership, Type::WorkspaceMembership);
     }
-    for (rel, ty) in [
-        (rel::TEAM_MEMBERS, Type::TeamMembership),
-        (rel::MEMBERS, Type::ProjectMembership),
-    ] {
+    for rel in [rel::TEAM_MEMBERS, rel::MEMBERS] {
         for edge in view.sources(who, rel) {
-            if view
-                .node(edge.src)
-                .is_some_and(|n| n.home == Some(place.gid))
-            {
-                work.unlink(edge.src, rel, who);
-                if let Some(membership) = edge.aux {
-                    work.trash(membership, ty);
-                }
+            let node = view.node(edge.src);
+            let Some(node) = node.filter(|n| n.home == Some(place.gid)) else {
+                continue;
+            };
+            work.unlink(node.gid, rel, who);
+            if let Some(membership) = edge.aux {
+                let sharing = Sharing::of(node.ty);
+                let ty = sharing.map_or(Type::TeamMembership, |s| s.membership);
+                work.trash(membership, ty);
             }
         }
     }

@@ -276,6 +276,30 @@ const OBJECTS: &[Object] = &[
         "/workspaces/{orchid}/custom_fields",
     ),
     object(
+        "custom field, public, user here",
+        "x_lowered",
+        Type::CustomField,
+        "/workspaces/{orchid}/custom_fields",
+    ),
+    object(
+        "custom field, public, editor here",
+        "x_editor",
+        Type::CustomField,
+        "/workspaces/{orchid}/custom_fields",
+    ),
+    object(
+        "custom field, private, admin here",
+        "x_admin",
+        Type::CustomField,
+        "/workspaces/{orchid}/custom_fields",
+    ),
+    object(
+        "custom field membership, public field",
+        "x_public_seat",
+        Type::CustomFieldMembership,
+        "/memberships?parent={x_public}",
+    ),
+    object(
         "option of a public custom field",
         "x_option",
         Type::EnumOption,
@@ -308,7 +332,7 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
         Type::WorkspaceMembership => "workspace_memberships",
         Type::TeamMembership => "team_memberships",
         Type::Project => "projects",
-        Type::ProjectMembership => "memberships",
+        Type::ProjectMembership | Type::CustomFieldMembership => "memberships",
         Type::Section => "sections",
         Type::Task => "tasks",
         Type::Tag => "tags",
@@ -344,6 +368,7 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
         ("get", _) => ("GET", at, Value::Null),
         ("edit", Type::Story) => ("PUT", at, json!({"text": "Edited"})),
         ("edit", Type::ProjectMembership) => ("PUT", at, json!({"access_level": "commenter"})),
+        ("edit", Type::CustomFieldMembership) => ("PUT", at, json!({"access_level": "user"})),
         (
             "edit",
             Type::Workspace
@@ -361,6 +386,7 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
             "delete",
             Type::Project
             | Type::ProjectMembership
+            | Type::CustomFieldMembership
             | Type::Section
             | Type::Task
             | Type::Tag

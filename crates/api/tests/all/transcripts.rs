@@ -36,6 +36,7 @@ const FILES: &[&str] = &[
     "23-audit-log",
     "24-exports",
     "25-automatic-ids",
+    "26-custom-field-memberships",
 ];
 
 /// A part of a transcript.

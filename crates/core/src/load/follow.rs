@@ -15,6 +15,8 @@ const LINKS_MAX: usize = 1_000;
 impl Loader<'_> {
     /// Has everything that projecting `gid` by `plan` reads.
     pub(super) fn follow(&mut self, gid: Gid, plan: &Plan) -> Result<(), StoreError> {
+        let ty = self.view.nodes.get(&gid).map_or(plan.ty, |n| n.ty);
+        let plan = plan.of(ty);
         if plan.reads_body && !self.full(gid)? {
             return Ok(());
         }

@@ -52,37 +52,40 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreEr
         });
     }
     let mut teams = FxHashMap::default();
-    all_of(snap, key.user, rel::TEAM_MEMBERS, Type::Team, &mut |e| {
+    all_of(snap, key.user, rel::TEAM_MEMBERS, &[Type::Team], &mut |e| {
         teams.insert(e.src, e.rank == 1);
     })?;
     viewer.teams = teams;
-    let mut projects: FxHashMap<Gid, Level> = FxHashMap::default();
+    let mut shared: FxHashMap<Gid, Level> = FxHashMap::default();
     let members: Vec<Gid> = std::iter::once(key.user)
         .chain(viewer.teams.keys().copied())
         .collect();
     for member in members {
-        all_of(snap, member, rel::MEMBERS, Type::Project, &mut |e| {
-            let best = projects.entry(e.src).or_default();
+        all_of(snap, member, rel::MEMBERS, SHARED, &mut |e| {
+            let best = shared.entry(e.src).or_default();
             *best = (*best).max(Level::from_rank(e.rank));
         })?;
     }
-    viewer.projects = projects;
+    viewer.shared = shared;
     Ok(viewer)
 }
 
-/// Every edge of a relation into a node from those of a type: what is no team has no members, even if
+/// What is shared by levels.
+const SHARED: &[Type] = &[Type::Project, Type::CustomField];
+
+/// Every edge of a relation into a node from those of some types: what is no team has no members, even if
 /// it has such an edge, and comes and goes without viewers being worked out anew.
 fn all_of(
     snap: &mut dyn Snapshot,
     dst: Gid,
     rel: Rel,
-    ty: Type,
+    types: &[Type],
     each: &mut dyn FnMut(Edge),
 ) -> Result<(), StoreError> {
     let first = (i64::MIN, i64::MIN);
     let all = usize::MAX >> 1;
     snap.scan_in(dst, rel, first, all, Depth::Head, &mut |edge, node| {
-        if node.is_some_and(|n| n.ty == ty) {
+        if node.is_some_and(|n| types.contains(&n.ty)) {
             each(edge);
         }
     })

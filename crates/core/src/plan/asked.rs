@@ -20,7 +20,14 @@ pub struct Asked {
 pub fn asked(ty: Type, names: &Names) -> Asked {
     let mut scopes = Vec::new();
     let mut cost = 0;
-    let plan = Arc::new(named(ty, names, "", &mut scopes, &mut cost));
+    let mut plan = named(ty, names, "", &mut scopes, &mut cost);
+    for kin in resource(ty).kin {
+        let mut one = 0;
+        let plan_of_kin = named(*kin, names, "", &mut scopes, &mut one);
+        plan.kin.push(plan_of_kin);
+        cost = cost.max(one);
+    }
+    let plan = Arc::new(plan);
     scopes.sort();
     scopes.dedup_by(|a, b| a.0 == b.0);
     Asked { plan, scopes, cost }

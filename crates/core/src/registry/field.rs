@@ -16,6 +16,11 @@ impl<K: ?Sized> Clone for Field<K> {
     }
 }
 impl<K: ?Sized> Copy for Field<K> {}
+impl<K: ?Sized> std::fmt::Debug for Field<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "field {}", self.def.name)
+    }
+}
 
 /// The key type of a link to one node.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ pub const PROJECT_FOLLOWERS: Rel = Rel(12);
 pub const WORKSPACES: Rel = Rel(13);
 /// Team → user; aux is the team membership; rank 1 marks a team admin.
 pub const TEAM_MEMBERS: Rel = Rel(14);
-/// Project → user or team; aux is the project membership; rank is the access level.
+/// Project or custom field → user or team; aux is the membership; rank is the access level.
 pub const MEMBERS: Rel = Rel(15);
 /// Tag → user who follows it.
 pub const TAG_FOLLOWERS: Rel = Rel(16);

@@ -52,6 +52,8 @@ pub enum Type {
     GraphExport = 24,
     /// The export of a whole workspace. It is a job, shown as a thing of its own.
     OrganizationExport = 25,
+    /// That a user or team has an access level of its own to a custom field.
+    CustomFieldMembership = 26,
 }
 
 impl Type {
@@ -80,6 +82,7 @@ impl Type {
         Self::Recipe,
         Self::GraphExport,
         Self::OrganizationExport,
+        Self::CustomFieldMembership,
     ];
 
     /// The type with this stored number.

@@ -19,6 +19,7 @@ const ANYTHING: &[Type] = &[
     Type::CustomField,
     Type::EnumOption,
     Type::CustomFieldSetting,
+    Type::CustomFieldMembership,
 ];
 
 /// Who did it.

@@ -1,4 +1,4 @@
-//! Memberships: of users in workspaces and teams, of users and teams in projects.
+//! Memberships: of users in workspaces and teams, of users and teams in projects and custom fields.
 //!
 //! Each is a node with a gid of its own; the edge between the two parties carries that gid as its
 //! third party, so lists and access read edges and only a get reads the node.
@@ -138,6 +138,7 @@ pub static PROJECT_MEMBERSHIP: Resource = Resource {
     noun: "membership",
     read_scope: "projects:read",
     title: None,
+    kin: &[Type::CustomFieldMembership],
     fields: &[
         GID.def,
         RESOURCE_TYPE.def,
@@ -150,6 +151,43 @@ pub static PROJECT_MEMBERSHIP: Resource = Resource {
         WRITE_ACCESS.def,
     ],
     ..Resource::of(Type::ProjectMembership, "project_membership")
+};
+
+/// `custom_field_membership`.
+pub const FIELD_SUBTYPE: Field<Opaque> = Field::other(
+    "resource_subtype",
+    Shape::Json,
+    Source::Always("\"custom_field_membership\""),
+)
+.compact()
+.doc("The kind of membership.");
+/// The custom field of a custom field membership.
+pub const FIELD_PARENT: Field<One> = Field::inline("parent", &[Type::CustomField])
+    .compact()
+    .on_create()
+    .doc("The custom field.");
+/// What the member may do with the custom field.
+pub const FIELD_ACCESS_LEVEL: Field<str> =
+    Field::word("access_level", &["user", "editor", "admin"], "\"editor\"")
+        .compact()
+        .writable()
+        .doc("What the member may do with the field; a user only sets values.");
+
+/// The declaration of custom field memberships.
+pub static CUSTOM_FIELD_MEMBERSHIP: Resource = Resource {
+    path: "memberships",
+    noun: "membership",
+    read_scope: "custom_fields:read",
+    title: None,
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        FIELD_SUBTYPE.def,
+        FIELD_PARENT.def,
+        MEMBER.def,
+        FIELD_ACCESS_LEVEL.def,
+    ],
+    ..Resource::of(Type::CustomFieldMembership, "custom_field_membership")
 };
 
 fn write_access(node: &Node, _scene: &Scene<'_>, out: &mut Vec<u8>) {

@@ -48,6 +48,7 @@ pub static ALL: &[&Resource] = &[
     &project_template::RECIPE,
     &export::GRAPH_EXPORT,
     &export::ORGANIZATION_EXPORT,
+    &membership::CUSTOM_FIELD_MEMBERSHIP,
 ];
 
 /// The declaration of a type.
@@ -77,6 +78,7 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::Recipe => &project_template::RECIPE,
         Type::GraphExport => &export::GRAPH_EXPORT,
         Type::OrganizationExport => &export::ORGANIZATION_EXPORT,
+        Type::CustomFieldMembership => &membership::CUSTOM_FIELD_MEMBERSHIP,
     }
 }
 

@@ -1,4 +1,5 @@
 //! How users, workspaces, teams and projects come to belong together.
+use super::sharing::PROJECTS;
 use crate::access::{Level, Role};
 use crate::gid::Gid;
 use crate::graph::{Action, Place, alias};
@@ -111,21 +112,7 @@ pub fn join_team(work: &mut Work<'_>, who: Gid, place: Gid, home: Gid, admin: bo
 
 /// Shares a project with a user or team.
 pub fn join_project(work: &mut Work<'_>, who: Gid, place: Gid, home: Gid, level: Level) -> Gid {
-    let mut draft = work.draft(Type::ProjectMembership, Some(home));
-    draft.set(membership::PARENT, place);
-    draft.set(membership::MEMBER, who);
-    draft.set(membership::ACCESS_LEVEL, level.word());
-    let gid = work.create(&draft, Some(place));
-    work.needs_unlinked(place, rel::MEMBERS, who);
-    work.link(
-        place,
-        rel::MEMBERS,
-        who,
-        Place::Rank(level as i64),
-        Some(gid),
-    );
-    work.gained(place, Type::Project, "members", who);
-    gid
+    PROJECTS.join(work, who, place, home, level)
 }
 
 /// A new project with its first section; the creator is its owner unless the draft names another.

@@ -2,5 +2,6 @@
 pub mod fields;
 pub mod ids;
 pub mod membership;
+pub mod sharing;
 pub mod stories;
 pub mod text;

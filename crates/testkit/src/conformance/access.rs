@@ -138,7 +138,7 @@ pub(super) async fn no_team(store: &dyn GraphStore) -> Result<(), Failure> {
     scene.commit().await?;
     let before = scene.load(scene.want_of(bob)).await?.viewer;
     same(
-        &(before.teams.len(), before.projects.len()),
+        &(before.teams.len(), before.shared.len()),
         &(0, 0),
         "a tag is no team and no project",
     )?;

@@ -119,17 +119,23 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         f.link(gid, rel::STORY_OF, names[on], Place::Rank(0), None);
         names.insert(name.to_owned(), gid);
     }
-    custom_fields(f, names, owner);
+    custom_fields(f, names, owner, inside.then_some(who));
+    let (public, gardeners) = (names["x_public"], names["gardeners"]);
+    let shared = f.share_field(public, orchid, gardeners, Level::Editor);
+    names.insert("x_public_seat".to_owned(), shared);
 }
 
 /// Custom fields of each kind of privacy, all on the open project.
-fn custom_fields(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid) {
+fn custom_fields(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid, who: Option<Gid>) {
     let (orchid, open) = (names["orchid"], names["p_open"]);
-    for (name, privacy, level) in [
-        ("x_guests", "public_with_guests", "editor"),
-        ("x_public", "public", "editor"),
-        ("x_used", "public", "user"),
-        ("x_private", "private", "editor"),
+    for (name, privacy, level, here) in [
+        ("x_guests", "public_with_guests", "editor", None),
+        ("x_public", "public", "editor", None),
+        ("x_used", "public", "user", None),
+        ("x_private", "private", "editor", None),
+        ("x_lowered", "public", "admin", Some(Level::Viewer)),
+        ("x_editor", "public", "user", Some(Level::Editor)),
+        ("x_admin", "private", "user", Some(Level::Admin)),
     ] {
         let gid = f.with(|work| {
             let mut draft = work.draft(Type::CustomField, Some(orchid));
@@ -147,6 +153,9 @@ fn custom_fields(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid)
             }
             field
         });
+        if let (Some(level), Some(who)) = (here, who) {
+            f.share_field(gid, orchid, who, level);
+        }
         let setting = f.field_on(gid, open, orchid);
         if name == "x_guests" {
             names.insert("x_setting".to_owned(), setting);

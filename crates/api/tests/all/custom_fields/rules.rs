@@ -308,3 +308,30 @@ fn an_event_names_the_field_whose_value_changed() {
         read.text
     );
 }
+
+#[test]
+fn who_is_removed_from_the_workspace_has_no_membership_of_its_fields() {
+    for kind in [Kind::Memory, Kind::Sqlite] {
+        let world = World::new(kind);
+        let data = json!({"name": "F", "resource_subtype": "text", "privacy_setting": "private"});
+        let field = gid(&field(&world, data));
+        let mel = world.gid("mel").to_string();
+        let data = json!({"parent": field, "member": mel});
+        let seat = world.post("ada", "/memberships", data).gid();
+        let at = format!("/workspaces/{}", world.gid("orchid"));
+        for step in ["removeUser", "addUser"] {
+            let done = world.post(
+                "ada",
+                &format!("{at}/{step}"),
+                json!({"user": "mel@orchid.test"}),
+            );
+            assert_eq!(done.status, 200, "{}", done.text);
+        }
+        let seats = world.get("ada", &format!("/memberships?parent={field}"));
+        assert_eq!(seats.gids(), Vec::<String>::new());
+        let gone = world.get("ada", &format!("/memberships/{seat}"));
+        assert_eq!(gone.status, 404, "{}", gone.text);
+        let shut = world.get("mel", &format!("/custom_fields/{field}"));
+        assert_eq!(shut.status, 403, "{}", shut.text);
+    }
+}

@@ -199,6 +199,7 @@ static BELOW: Reads = Reads(OnceLock::new(), |ty| {
         band: None,
         is_head: false,
         reads_body: false,
+        kin: Vec::new(),
     }
 });
 

@@ -49,6 +49,7 @@ const WORKSPACE: &[List] = &[
     home(Type::Team),
     home(Type::TeamMembership),
     home(Type::CustomField),
+    home(Type::CustomFieldMembership),
     home(Type::Tag),
     home(Type::Project),
     home(Type::ProjectMembership),
