@@ -59,9 +59,4 @@ impl Places for Office {
         let made = self.found_service(name, &place, acting).await;
         made.map(Gid::get).map_err(StoreError::Unavailable)
     }
-
-    async fn disconnected(&self, user: u64, app: u64) -> Result<(), StoreError> {
-        let ended = self.api.end_webhooks(user, app).await;
-        ended.map(drop).map_err(StoreError::Unavailable)
-    }
 }

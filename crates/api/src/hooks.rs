@@ -31,7 +31,7 @@ use workgraph_webhooks::target::Refused;
 use workgraph_webhooks::{
     Attempt, Deliver, Failed, Filter, Hook, HookStore, Inserted, Limits, Policy, State, Target,
 };
-use workgraph_wire::envelope;
+use workgraph_wire::{envelope, message};
 
 /// What an operator may set about webhooks.
 #[derive(Clone, Debug)]
@@ -127,27 +127,6 @@ impl Api {
             Some(hooks) => hooks.store.all().await.map_err(|e| e.to_string()),
             None => Ok(Vec::new()),
         }
-    }
-}
-
-impl Api {
-    /// Deletes the webhooks that a user made with an app; says how many there were.
-    ///
-    /// # Errors
-    /// When the store fails; the text is for the log.
-    pub async fn end_webhooks(&self, user: u64, app: u64) -> Result<usize, String> {
-        let Some(hooks) = self.hooks.get() else {
-            return Ok(0);
-        };
-        let mut ended = 0;
-        for hook in self.webhooks().await? {
-            if (hook.user, hook.app) == (user, Some(app)) {
-                lock(&hooks.board).remove(hook.id);
-                let removed = hooks.store.remove(hook.id).await;
-                ended += usize::from(removed.map_err(|e| e.to_string())?);
-            }
-        }
-        Ok(ended)
     }
 }
 
@@ -279,6 +258,13 @@ async fn create(
     let kept = hooks.store.insert(hook, hooks.settings.limits).await;
     let hook = match kept.map_err(broken)? {
         Inserted::Done(hook) => *hook,
+        // The user let the app go while the target was asked.
+        Inserted::NoHold => {
+            return Err(Failure::Unauthorized(
+                message::NOT_AUTHORIZED,
+                Some("invalid_token"),
+            ));
+        }
         Inserted::ResourceFull => {
             let most = hooks.settings.limits.per_resource;
             let why =

@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::record::{Account, Login, TokenRecord, fold_email};
 use crate::session::{Session, Strikes};
 use crate::store::{StoreError, TokenStore};
-use crate::token::{Digest, Secret};
+use crate::token::{Digest, Secret, TokenKind};
 
 mod oauth;
 
@@ -75,6 +75,20 @@ impl MemoryTokenStore {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Whether an app has a hold on a user: a refresh token that lives, under an authorization that
+    /// stands.
+    #[must_use]
+    pub fn holds(&self, user: u64, app: u64) -> bool {
+        let state = self.state();
+        let standing = state.standing.get(&(user, app)).copied();
+        standing.is_some_and(|grant| {
+            let lives = |t: &TokenRecord| {
+                t.kind == TokenKind::Refresh && t.grant == Some(grant) && t.revoked_at.is_none()
+            };
+            state.tokens.values().any(lives)
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

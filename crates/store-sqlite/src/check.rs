@@ -132,6 +132,13 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
                 OR NOT EXISTS (SELECT 1 FROM token r WHERE r.id = t.refresh AND r.kind = 'refresh'))",
     ),
     (
+        "a webhook has an app that holds no refresh token",
+        "SELECT id FROM hook h WHERE app IS NOT NULL AND NOT EXISTS
+            (SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization
+                WHERE t.user = h.user AND t.app = h.app AND t.kind = 'refresh'
+                    AND t.revoked_at IS NULL AND g.revoked_at IS NULL)",
+    ),
+    (
         "a code has no authorization (app, user)",
         "SELECT app || ' ' || user FROM code c WHERE NOT EXISTS (SELECT 1 FROM authorization WHERE id = c.authorization)",
     ),

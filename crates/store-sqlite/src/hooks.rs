@@ -7,11 +7,12 @@ use crate::store::SqliteStore;
 use async_trait::async_trait;
 use rusqlite::Row;
 use std::time::SystemTime;
-use workgraph_auth::StoreError as Refused;
+use workgraph_auth::{OAuthStore, StoreError as Refused};
 use workgraph_core::snapshot::Snapshot;
 use workgraph_core::time::Time;
 use workgraph_webhooks::{
-    Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Position, State, StoreError,
+    Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Position, Standing, State,
+    StoreError,
 };
 
 fn text(filters: &[Filter]) -> String {
@@ -130,6 +131,22 @@ impl SqliteStore {
     }
 }
 
+/// Whether an app has a hold on a user: a refresh token that lives.
+fn holds(session: &mut Session<'_>, user: u64, app: u64) -> rusqlite::Result<bool> {
+    let held = session.one(Sql::Hold, (signed(user), signed(app)), |_| Ok(()))?;
+    Ok(held.is_some())
+}
+
+/// Deletes the webhooks of a user and app, unless the app still has a hold: to be called where one
+/// was ended. The log of their deliveries is shown to nobody then, and dropped when its time is up.
+pub(crate) fn let_go(session: &mut Session<'_>, user: u64, app: u64) -> Result<(), Refused> {
+    if !holds(session, user, app).map_err(refused)? {
+        let owner = (signed(user), signed(app));
+        session.run(Sql::DropHooksOf, owner).map_err(refused)?;
+    }
+    Ok(())
+}
+
 fn count(
     session: &mut Session<'_>,
     sql: Sql,
@@ -146,6 +163,11 @@ const ROUND: i64 = 1_000;
 impl HookStore for SqliteStore {
     async fn insert(&self, hook: Hook, limits: Limits) -> Result<Inserted, StoreError> {
         let work = move |session: &mut Session<'_>| {
+            if let Some(app) = hook.app
+                && !holds(session, hook.user, app).map_err(refused)?
+            {
+                return Ok(Inserted::NoHold);
+            }
             let on_resource = count(session, Sql::CountHooksOn, [signed(hook.resource)]);
             if on_resource.map_err(refused)? >= limits.per_resource {
                 return Ok(Inserted::ResourceFull);
@@ -185,6 +207,23 @@ impl HookStore for SqliteStore {
         self.hooks(Sql::Hooks, [])
     }
 
+    async fn standing(&self, id: u64) -> Result<Standing, StoreError> {
+        let found = self.one_row(Sql::HookStanding, [signed(id)], |row| {
+            Ok((maybe(row, 0)?, unsigned(row, 1)?, row.get::<_, bool>(2)?))
+        });
+        let Some((app, workspace, off)) = found.map_err(broken)? else {
+            return Ok(Standing::Gone);
+        };
+        let works = match app {
+            None => true,
+            Some(app) => {
+                let app = self.app(app).await.map_err(broken)?;
+                app.is_some_and(|app| app.works_in(workspace))
+            }
+        };
+        Ok(Standing::of(!off, works))
+    }
+
     async fn get(&self, id: u64) -> Result<Option<Hook>, StoreError> {
         Ok(self.hooks(Sql::Hook, [signed(id)])?.pop())
     }
@@ -211,11 +250,8 @@ impl HookStore for SqliteStore {
     }
 
     async fn remove(&self, id: u64) -> Result<bool, StoreError> {
-        self.on_hooks(move |session| {
-            session.run(Sql::DropDeliveries, [signed(id)])?;
-            Ok(session.run(Sql::DropHook, [signed(id)])? > 0)
-        })
-        .await
+        self.on_hooks(move |session| Ok(session.run(Sql::DropHook, [signed(id)])? > 0))
+            .await
     }
 
     async fn settle(

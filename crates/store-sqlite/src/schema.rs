@@ -168,6 +168,12 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      DROP INDEX card_modified;
      CREATE INDEX card_shape ON card (home, kind, shape, modified, gid);
      CREATE VIRTUAL TABLE word USING fts5vocab(words, instance);",
+    // Webhooks end with the last refresh token of their user and app; those of files from before may
+    // have outlived it.
+    "DELETE FROM hook WHERE app IS NOT NULL AND NOT EXISTS (
+         SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization
+         WHERE t.user = hook.user AND t.app = hook.app AND t.kind = 'refresh'
+             AND t.revoked_at IS NULL AND g.revoked_at IS NULL);",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

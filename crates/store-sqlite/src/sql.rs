@@ -311,20 +311,22 @@ statements! {
         hook_cols!(), " WHERE user = ?1 AND app IS ?2 AND workspace = ?3 AND id > ?4",
         " AND (?5 IS NULL OR resource = ?5) ORDER BY id LIMIT ?6"
     );
+    HookStanding = "SELECT h.app, h.workspace, coalesce(a.disabled, TRUE) FROM hook h \
+        LEFT JOIN account a ON a.user = h.user WHERE h.id = ?1";
     CountHooksOn = "SELECT count(*) FROM hook WHERE resource = ?1";
     CountHooksOf = "SELECT count(*) FROM hook WHERE user = ?1 AND app IS ?2";
     InsertHook = "INSERT INTO hook (id, user, app, service, workspace, resource, kind, target, secret, filters, \
         created_at, seq, last_success_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
     SetFilters = "UPDATE hook SET filters = ?2 WHERE id = ?1";
     DropHook = "DELETE FROM hook WHERE id = ?1";
+    DropHooksOf = "DELETE FROM hook WHERE user = ?1 AND app = ?2";
     SettleHook = "UPDATE hook SET seq = ?2, facts = ?3, last_success_at = ?4, last_failure_at = ?5, \
         last_failure = ?6, retries = ?7, next_attempt_at = ?8, failing_since = ?9 WHERE id = ?1";
     AdvanceHook = "UPDATE hook SET seq = ?2, facts = 0 WHERE id = ?1 AND seq < ?2";
     InsertDelivery = "INSERT INTO delivery (hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, \
         status, error) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     Deliveries = "SELECT id, hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, status, error \
-        FROM delivery WHERE hook = ?1 ORDER BY id DESC LIMIT ?2";
-    DropDeliveries = "DELETE FROM delivery WHERE hook = ?1";
+        FROM delivery WHERE hook = ?1 AND EXISTS (SELECT 1 FROM hook h WHERE h.id = ?1) ORDER BY id DESC LIMIT ?2";
     SweepDeliveries = "DELETE FROM delivery WHERE id IN (SELECT id FROM delivery WHERE at < ?1 LIMIT ?2)";
     FirstSeq = "SELECT min(seq) FROM journal";
     OldestCommits = "SELECT seq, at FROM journal WHERE seq <= ?1 ORDER BY seq LIMIT ?2";
@@ -465,7 +467,10 @@ statements! {
     // Whether an authorization of this user and app holds, and they do.
     GrantHolds = "SELECT 1 FROM authorization g CROSS JOIN account a ON a.user = g.user CROSS JOIN app p ON p.id = g.app \
         WHERE g.id = ?1 AND g.user = ?2 AND g.app = ?3 AND g.revoked_at IS NULL AND NOT a.disabled AND p.disabled_at IS NULL";
-    GrantOf = "SELECT p.name FROM authorization g CROSS JOIN app p ON p.id = g.app WHERE g.id = ?1";
+    // Whether a refresh token of this user and app lives.
+    Hold = "SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization WHERE t.user = ?1 \
+        AND t.app = ?2 AND t.kind = 'refresh' AND t.revoked_at IS NULL AND g.revoked_at IS NULL LIMIT 1";
+    GrantOf = "SELECT p.id, p.name FROM authorization g CROSS JOIN app p ON p.id = g.app WHERE g.id = ?1";
     TakeTicket = "INSERT INTO ticket (digest, at) VALUES (?1, ?2)";
     Code = concat!("SELECT ", code_cols!(), " FROM code WHERE digest = ?1");
     InsertCode = concat!("INSERT INTO code (", code_cols!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");

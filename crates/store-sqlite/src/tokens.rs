@@ -1,5 +1,6 @@
 //! Tokens, accounts and logins, in the same file and through the same writer.
 use crate::audit::By;
+use crate::hooks::let_go;
 use crate::rows::{self, account, millis, number, refused, unavailable};
 use crate::session::{Session, gid};
 use crate::sql::Sql;
@@ -9,7 +10,9 @@ use rusqlite::Row;
 use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::record::fold_email;
-use workgraph_auth::{Account, Digest, Login, Secret, StoreError, Tier, TokenRecord, TokenStore};
+use workgraph_auth::{
+    Account, Digest, Login, Secret, StoreError, Tier, TokenKind, TokenRecord, TokenStore,
+};
 use workgraph_core::audit::kind;
 
 /// A token with its account, as the cache keeps it.
@@ -76,6 +79,9 @@ fn revoke(
     if done {
         let record = session.one(Sql::TokenById, [id], rows::left);
         if let Some(record) = record.map_err(refused)? {
+            if let (TokenKind::Refresh, Some(app)) = (record.kind, record.app) {
+                let_go(session, record.user, app)?;
+            }
             by.of_token(session, kind::TOKEN_REVOKED, &record)?;
         }
     }

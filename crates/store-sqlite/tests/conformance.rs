@@ -37,5 +37,15 @@ fn sqlite_keeps_the_graph_as_the_port_says() {
 fn sqlite_keeps_webhooks_as_the_port_says() {
     let folder = Scratch::new("hooks");
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    block_on(workgraph_testkit::conformance::webhooks(&store, &store)).unwrap();
+    block_on(workgraph_testkit::conformance::webhooks(
+        &store, &store, &store,
+    ))
+    .unwrap();
+    let folder = Scratch::new("hooks");
+    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    block_on(workgraph_testkit::conformance::webhooks_of_apps(
+        &store, &store,
+    ))
+    .unwrap();
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }

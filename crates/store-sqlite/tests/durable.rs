@@ -1,14 +1,16 @@
 //! What was acknowledged is on disk; copies, checks and locks.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 use std::path::Path;
+use std::time::SystemTime;
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::{Account, Tier, TokenStore};
+use workgraph_auth::{Account, OAuthStore, ScopeSet, Tier, TokenStore};
 use workgraph_core::access::Role;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Changes, GraphStore, Link, Place};
 use workgraph_core::registry::{Kind, rel};
 use workgraph_store_sqlite::{OpenError, Options, SqliteStore};
-use workgraph_testkit::{Fixture, Scratch};
+use workgraph_testkit::{Connect, Fixture, Scratch, connect};
+use workgraph_webhooks::{Hook, HookStore, Inserted, Limits, State};
 
 fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path, Options::default()).unwrap()
@@ -258,4 +260,77 @@ fn the_log_is_kept_short_by_its_own_thread() {
         .len();
     assert!(wal <= 2 << 20, "{wal} bytes of log");
     assert!(database > 4 << 20, "{database} bytes were copied");
+}
+
+/// The lengths of a write-ahead log after each of its frames.
+fn frames(log: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let page = log.get(8..12).and_then(|size| size.try_into().ok());
+    let frame = 24 + u32::from_be_bytes(page.unwrap()) as usize;
+    (32..=log.len()).step_by(frame)
+}
+
+/// Whenever the machine stops while an authorization ends, its webhooks are there with it or gone with it.
+#[test]
+fn an_authorization_and_its_webhooks_end_together_whenever_a_crash_comes() {
+    for revoked in [true, false] {
+        let (folder, image) = (Scratch::new("live"), Scratch::new("image"));
+        let options = Options {
+            checkpoints: false,
+            ..Options::default()
+        };
+        let store = SqliteStore::open(folder.path(), options).unwrap();
+        block_on(store.put_account(Account::new(7, Tier::Paid), None)).unwrap();
+        let ask = Connect {
+            user: 7,
+            app: 9,
+            workspaces: vec![1],
+            scopes: ScopeSet::full(),
+            number: 1_000,
+            at: SystemTime::UNIX_EPOCH,
+        };
+        let connected = block_on(connect(&store, &ask)).unwrap();
+        for id in 1..=200 {
+            let kept = block_on(HookStore::insert(&store, hook(id), Limits::default())).unwrap();
+            assert!(matches!(kept, Inserted::Done(_)));
+        }
+        let log = |folder: &Scratch| std::fs::read(folder.path().join("workgraph.db-wal")).unwrap();
+        let before = log(&folder).len();
+        let done = if revoked {
+            block_on(store.revoke(connected.refresh, SystemTime::UNIX_EPOCH))
+        } else {
+            block_on(store.deauthorize(connected.grant, 7, SystemTime::UNIX_EPOCH))
+        };
+        assert_eq!(done, Ok(true));
+        let after = log(&folder);
+        let mut left = Vec::new();
+        for end in frames(&after).filter(|end| *end >= before) {
+            crash_image(folder.path(), image.path());
+            let cut = after.get(..end).unwrap();
+            std::fs::write(image.path().join("workgraph.db-wal"), cut).unwrap();
+            let again = open(image.path());
+            assert_eq!(again.check().unwrap(), Vec::<String>::new());
+            let holds = block_on(TokenStore::list(&again, 7)).unwrap();
+            let alive = holds.iter().filter(|t| t.revoked_at.is_none()).count();
+            left.push((alive, block_on(again.all()).unwrap().len()));
+        }
+        left.dedup();
+        assert_eq!(left, [(2, 200), (0, 0)], "revoked: {revoked}");
+    }
+}
+
+fn hook(id: u64) -> Hook {
+    Hook {
+        id,
+        user: 7,
+        app: Some(9),
+        service: None,
+        workspace: 1,
+        resource: 4,
+        kind: 6,
+        target: "https://a.test".to_owned(),
+        secret: "x".repeat(64),
+        filters: Vec::new(),
+        created_at: SystemTime::UNIX_EPOCH,
+        state: State::default(),
+    }
 }

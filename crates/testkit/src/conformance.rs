@@ -17,7 +17,7 @@ mod walks;
 pub use values::index;
 
 use crate::fixture::Fixture;
-pub use hooks::webhooks;
+pub use hooks::{webhooks, webhooks_of_apps};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

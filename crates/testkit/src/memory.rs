@@ -1,5 +1,6 @@
 //! A store in memory: the model that other stores are compared with, and quick in tests.
 mod hooks;
+mod oauth;
 mod plainly;
 mod state;
 
@@ -143,7 +144,9 @@ impl TokenStore for MemoryStore {
         self.tokens.insert(record).await
     }
     async fn revoke(&self, id: u64, now: SystemTime) -> Tokens<bool> {
-        self.tokens.revoke(id, now).await
+        let done = self.tokens.revoke(id, now).await;
+        self.let_go();
+        done
     }
     async fn list(&self, user: u64) -> Tokens<Vec<TokenRecord>> {
         self.tokens.list(user).await

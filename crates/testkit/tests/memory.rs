@@ -15,6 +15,16 @@ fn the_memory_store_keeps_tokens_as_the_port_says() {
 }
 
 #[test]
+fn the_memory_store_keeps_apps_as_the_port_says() {
+    let mut failed = Vec::new();
+    for (rule, case) in workgraph_auth::conformance::OAUTH_CASES {
+        let store = MemoryStore::new();
+        failed.extend(block_on(case(&store)).err().map(|e| format!("{rule}: {e}")));
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
 fn the_memory_store_keeps_the_graph_as_the_port_says() {
     let mut failed = Vec::new();
     for (rule, case) in workgraph_testkit::conformance::CASES {
@@ -47,5 +57,13 @@ fn cards_that_are_not_renewed_are_noticed() {
 #[test]
 fn the_memory_store_keeps_webhooks_as_the_port_says() {
     let store = MemoryStore::new();
-    block_on(workgraph_testkit::conformance::webhooks(&store, &store)).unwrap();
+    block_on(workgraph_testkit::conformance::webhooks(
+        &store, &store, &store,
+    ))
+    .unwrap();
+    let store = MemoryStore::new();
+    block_on(workgraph_testkit::conformance::webhooks_of_apps(
+        &store, &store,
+    ))
+    .unwrap();
 }

@@ -10,6 +10,7 @@ pub use address::Policy;
 pub use filter::{Filter, Occurrence};
 pub use hook::{Hook, Position, State};
 pub use port::{
-    Attempt, Deliver, Delivery, Failed, HookStore, Inserted, Limits, Page, Replied, StoreError,
+    Attempt, Deliver, Delivery, Failed, HookStore, Inserted, Limits, Page, Replied, Standing,
+    StoreError,
 };
 pub use target::{Host, Target};

@@ -128,6 +128,32 @@ pub enum Inserted {
     ResourceFull,
     /// The user and app have as many as they may have.
     OwnerFull,
+    /// The app may do nothing for the user any more.
+    NoHold,
+}
+
+/// What a webhook may be sent now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// Nothing at all: there is no such webhook.
+    Gone,
+    /// No events: its owner's account is off, or its app is switched off where it watches.
+    Suspended,
+    /// What its owner may see.
+    Good,
+}
+
+impl Standing {
+    /// That of a webhook that is there: whether its owner's account is on, and its app, if it has
+    /// one, works where it watches.
+    #[must_use]
+    pub const fn of(account_on: bool, app_works: bool) -> Self {
+        if account_on && app_works {
+            Self::Good
+        } else {
+            Self::Suspended
+        }
+    }
 }
 
 /// A store failed.
@@ -143,13 +169,19 @@ impl std::error::Error for StoreError {}
 
 /// Where webhooks and the log of their deliveries are kept. What a method wrote is durable when it
 /// returns.
+///
+/// A webhook that was made with an app lasts as long as the app's hold on its user, which is a
+/// refresh token that lives, under an authorization that stands. Whatever ends the last hold of a
+/// user and app deletes their webhooks in the same transaction, and none is inserted after it.
 #[async_trait]
 pub trait HookStore: Send + Sync {
-    /// Keeps a new webhook if the limits leave room for it. Its position is set to the last commit,
+    /// Keeps a new webhook if the limits leave room for it and its app has a hold. Its position is set to the last commit,
     /// in the same step: what is committed later is told.
     async fn insert(&self, hook: Hook, limits: Limits) -> Result<Inserted, StoreError>;
     /// Every webhook, by id.
     async fn all(&self) -> Result<Vec<Hook>, StoreError>;
+    /// What a webhook may be sent now.
+    async fn standing(&self, id: u64) -> Result<Standing, StoreError>;
     /// A webhook.
     async fn get(&self, id: u64) -> Result<Option<Hook>, StoreError>;
     /// Webhooks of a user and app in a workspace, by id.
@@ -168,7 +200,7 @@ pub trait HookStore: Send + Sync {
     ) -> Result<bool, StoreError>;
     /// Moves webhooks for which nothing happened to the commit that was looked at last.
     async fn advance(&self, ids: Vec<u64>, seq: u64) -> Result<(), StoreError>;
-    /// The last deliveries of a webhook, newest first.
+    /// The last deliveries of a webhook, newest first; none of one that is gone.
     async fn deliveries(&self, id: u64, limit: usize) -> Result<Vec<Delivery>, StoreError>;
     /// Drops lines of the log from before an instant; says how many.
     async fn sweep(&self, before: SystemTime) -> Result<u64, StoreError>;

@@ -20,7 +20,7 @@ use workgraph_core::project::Projector;
 use workgraph_core::{Gid, Type};
 use workgraph_webhooks::hook::TIMEOUT;
 use workgraph_webhooks::sign::{SIGNATURE_HEADER, is_success, signature};
-use workgraph_webhooks::{Attempt, Delivery, Failed, Hook, Position, Replied, Target};
+use workgraph_webhooks::{Attempt, Delivery, Failed, Hook, Position, Replied, Standing, Target};
 
 /// The most events of one delivery.
 const MOST: usize = 100;
@@ -118,9 +118,15 @@ impl Api {
             return Ok(());
         };
         let hook = &taken.hook;
+        let standing = hooks.store.standing(hook.id).await;
+        let standing = standing.map_err(|e| e.to_string())?;
+        if standing == Standing::Gone {
+            lock(&hooks.board).remove(hook.id);
+            return Ok(());
+        }
         let from = hook.state.position;
         let batch = if taken.waiting {
-            self.batch(hook, from, None).await?
+            self.batch(hook, standing, from, None).await?
         } else {
             Batch::empty(from)
         };
@@ -232,6 +238,7 @@ impl Api {
     async fn batch(
         &self,
         hook: &Hook,
+        standing: Standing,
         after: Position,
         end: Option<Position>,
     ) -> Result<Batch, String> {
@@ -268,6 +275,9 @@ impl Api {
                 facts: if fed.upto > after.seq { 0 } else { after.facts },
             },
         };
+        if standing != Standing::Good || some.is_empty() {
+            return Ok(Batch::empty(to));
+        }
         let seen = self.seen(hook, at, user, &some).await;
         let Some(records) = seen.map_err(|f| format!("{f:?}"))? else {
             return Ok(Batch::empty(to));
@@ -300,11 +310,6 @@ impl Api {
         user: Gid,
         some: &[Told<'_>],
     ) -> Result<Option<Records>, Failure> {
-        let account = self.tokens.account(hook.user).await;
-        let account = account.map_err(|e| Failure::Server(e.to_string()))?;
-        if some.is_empty() || account.is_none_or(|a| a.disabled) {
-            return Ok(None);
-        }
         let key = ViewerKey {
             user,
             service: hook.service.and_then(Gid::new),
@@ -339,6 +344,11 @@ impl Api {
         let log = log.map_err(|e| e.to_string())?;
         let line = log.iter().find(|d| d.id == delivery);
         let line = line.ok_or_else(|| format!("{delivery}: the log has no such delivery"))?;
+        let standing = hooks.store.standing(id).await;
+        let standing = standing.map_err(|e| e.to_string())?;
+        if standing == Standing::Suspended {
+            return Err(format!("{id}: its owner's account or its app is off"));
+        }
         let taken = {
             let (mut board, now) = (lock(&hooks.board), self.clock.now());
             if board.is_leased(id, now) {
@@ -348,7 +358,9 @@ impl Api {
         };
         let taken = taken.ok_or_else(|| format!("{id}: there is no such webhook"))?;
         let state = taken.hook.state.clone();
-        let batch = self.batch(&taken.hook, line.from, Some(line.to)).await;
+        let batch = self
+            .batch(&taken.hook, standing, line.from, Some(line.to))
+            .await;
         let outcome = match batch {
             Ok(batch) if batch.count > 0 => {
                 let (outcome, mut again) = self.attempt(hooks, &taken.hook, batch).await;

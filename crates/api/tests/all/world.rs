@@ -25,7 +25,7 @@ use workgraph_api::runner::{Gone, Taken};
 use workgraph_api::seams::NoEntropy;
 use workgraph_api::{Api, Clock, Entropy, Parts, Reply, Request, Settings};
 use workgraph_auth::{
-    Account, Digest, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, TokenStore, mint,
+    Account, Digest, OAuthStore, ScopeSet, Tier, TokenKind, TokenRecord, TokenStore, mint,
 };
 use workgraph_core::access::{Level, Role};
 use workgraph_core::audit::{Ask, Row};
@@ -42,7 +42,9 @@ use workgraph_core::time::Time;
 use workgraph_core::work::Work;
 use workgraph_core::{Gid, Mint};
 use workgraph_store_sqlite::{Options, SqliteStore};
-use workgraph_testkit::{Fixture, ManualClock, MemoryStore, Scratch, SeededBytes};
+use workgraph_testkit::{
+    Connect, Connected, Fixture, ManualClock, MemoryStore, Scratch, SeededBytes, connect,
+};
 use workgraph_webhooks::{Deliver, HookStore};
 use workgraph_wire::KeyRing;
 
@@ -102,6 +104,8 @@ pub(crate) struct World {
     pub(crate) graph: Arc<dyn GraphStore>,
     hesitant: Arc<Hesitant>,
     tokens: Arc<dyn TokenStore>,
+    /// Apps, and what lets them in.
+    pub(crate) oauth: Arc<dyn OAuthStore>,
     pub(crate) hooks: Arc<dyn HookStore>,
     /// What webhooks are sent to.
     pub(crate) receiver: Arc<Receiver>,
@@ -157,7 +161,7 @@ impl World {
             .build()
             .unwrap();
         let (mut scratch, mut sqlite) = (None, None);
-        let (graph, tokens, hooks): (Arc<dyn GraphStore>, Arc<dyn TokenStore>, Arc<dyn HookStore>) =
+        let (graph, oauth, hooks): (Arc<dyn GraphStore>, Arc<dyn OAuthStore>, Arc<dyn HookStore>) =
             match kind {
                 Kind::Memory => {
                     let store = Arc::new(MemoryStore::new());
@@ -178,11 +182,7 @@ impl World {
             on: AtomicBool::new(false),
         });
         let graph: Arc<dyn GraphStore> = hesitant.clone();
-        let tokens: Arc<dyn TokenStore> = Arc::new(Tokens {
-            store: tokens,
-            apps: Mutex::default(),
-        });
-
+        let tokens: Arc<dyn TokenStore> = oauth.clone();
         let api = api(
             &graph,
             &tokens,
@@ -197,6 +197,7 @@ impl World {
             graph,
             hesitant,
             tokens,
+            oauth,
             hooks,
             receiver: Arc::default(),
             files: Arc::default(),
@@ -247,6 +248,18 @@ impl World {
         self.rig();
     }
 
+    /// Starts the API anew over the same stores, with something else that carries deliveries.
+    pub(crate) fn carried_by(&mut self, deliver: Arc<dyn Deliver>) {
+        let settings = self.api.settings().clone();
+        let keys = KeyRing::new(1, [7; 32]);
+        self.api = api(&self.graph, &self.tokens, &self.clock, settings, keys, 1);
+        self.run(
+            self.api
+                .set_hooks(self.hooks.clone(), deliver, HookSettings::default()),
+        )
+        .unwrap();
+    }
+
     /// Sets webhooks up, from what the store has of them.
     fn rig(&self) {
         let settings = HookSettings {
@@ -279,7 +292,7 @@ impl World {
     }
 
     /// The token text of this name. `ada[tasks:read,users:read]` is an app's token with those
-    /// scopes, made when it is first named; `ada[tasks:read]@2` is that of another app.
+    /// scopes, got when it is first named; `ada[tasks:read]@2` is that of another app.
     pub(crate) fn text(&self, name: &str) -> String {
         if let Some(text) = self.texts.lock().unwrap().get(name) {
             return text.clone();
@@ -291,17 +304,30 @@ impl World {
         let app = app
             .strip_prefix('@')
             .map_or(900, |n| 900 + n.parse::<u64>().unwrap());
-        let scopes = ScopeSet::parse(&scopes.replace(',', " ")).unwrap();
-        let now = self.clock.now();
-        self.token(&format!("{user}[{rest}"), |id, digest, user| TokenRecord {
-            kind: TokenKind::Access,
-            app: Some(app),
-            grant: Some(800),
-            scopes,
-            expires_at: Some(now + Duration::from_secs(3600)),
-            ..TokenRecord::personal(id, digest, user, now)
-        });
-        self.texts.lock().unwrap()[name].clone()
+        self.connect(user, app, scopes, &format!("{user}[{rest}")).1
+    }
+
+    /// Has a user let an app in, for a token of this name; gives the token's text, too.
+    pub(crate) fn connect(
+        &self,
+        user: &str,
+        app: u64,
+        scopes: &str,
+        name: &str,
+    ) -> (Connected, String) {
+        let mut texts = self.texts.lock().unwrap();
+        let ask = Connect {
+            user: self.gid(user).get(),
+            app,
+            workspaces: ["orchid", "basalt"].map(|w| self.gid(w).get()).to_vec(),
+            scopes: ScopeSet::parse(&scopes.replace(',', " ")).unwrap(),
+            number: 1_000 + 3 * texts.len() as u64,
+            at: self.clock.now(),
+        };
+        let done = self.run(connect(&*self.oauth, &ask)).unwrap();
+        let text = done.bearer.expose().to_owned();
+        texts.insert(name.to_owned(), text.clone());
+        (done, text)
     }
 
     /// The gid of a thing.

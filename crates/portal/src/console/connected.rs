@@ -47,13 +47,8 @@ impl Console<'_> {
         let Some(id) = number(id) else {
             return Ok(Answer::not_found());
         };
-        let held = self.store.authorizations(scene.user).await?;
         // One that is gone already is what was asked for.
         self.store.deauthorize(id, scene.user, now).await?;
-        if let Some(authorization) = held.iter().find(|a| a.id == id) {
-            let app = authorization.app;
-            self.places.disconnected(scene.user, app).await?;
-        }
         Ok(Answer::done(paths::CONNECTED, Done::Disconnected))
     }
 }

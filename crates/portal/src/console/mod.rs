@@ -60,9 +60,6 @@ pub trait Places: Send + Sync {
         name: &str,
         acting: &Acting,
     ) -> Result<u64, StoreError>;
-
-    /// Ends what an app went on doing for a user by itself, now that it may not any more.
-    async fn disconnected(&self, user: u64, app: u64) -> Result<(), StoreError>;
 }
 
 /// Who asks: somebody with a live session.

@@ -21,8 +21,6 @@ pub(crate) struct Desk {
     pub(crate) drawer: Drawer,
     pub(crate) loopback: Loopback,
     services: Mutex<Vec<(u64, u64, String)>>,
-    /// The apps that were disconnected, each with who did it.
-    pub(crate) disconnected: Mutex<Vec<(u64, u64)>>,
     next: Mutex<u64>,
 }
 
@@ -65,10 +63,6 @@ impl Places for Town<'_> {
             .push((workspace, id, name.to_owned()));
         Ok(id)
     }
-    async fn disconnected(&self, user: u64, app: u64) -> Result<(), StoreError> {
-        self.0.disconnected.lock().unwrap().push((user, app));
-        Ok(())
-    }
 }
 
 /// Somebody's browser.
@@ -103,7 +97,6 @@ impl Desk {
             drawer: Drawer::default(),
             loopback: Loopback::Refused,
             services: Mutex::default(),
-            disconnected: Mutex::default(),
             next: Mutex::new(100),
         }
     }

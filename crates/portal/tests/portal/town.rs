@@ -111,9 +111,6 @@ impl Places for Neighbours {
     async fn create_service(&self, _: u64, _: &str, _: &Acting) -> Result<u64, StoreError> {
         Err(StoreError::NoAccount)
     }
-    async fn disconnected(&self, _: u64, _: u64) -> Result<(), StoreError> {
-        Ok(())
-    }
 }
 
 /// A key that signs anything, for flows in which nobody looks.

@@ -3,6 +3,7 @@
 //! Each function runs in a transaction of its own, and an error undoes all of it. What happens once
 //! is decided by how many rows a conditional write changed, or by a key that is taken.
 use crate::audit::By;
+use crate::hooks::let_go;
 use crate::rows::{self, Root, millis, number, numbers_text, redirects_text, refused};
 use crate::session::{Session, maybe_gid};
 use crate::sql::Sql;
@@ -106,17 +107,19 @@ pub(super) fn allow(session: &mut Session<'_>, allow: &Allow, by: &By) -> Done<A
         insert_code(session, code, stands.id)?;
     }
     if before.is_none_or(|before| before.scopes != new.scopes) {
-        let name = called(session, stands.id)?;
+        let name = app_of(session, stands.id)?.map(|(_, name)| name);
         by.of_user(session, kind::APP_AUTHORIZED, new.user, (None, name))?;
     }
     session.tokens = true;
     Ok(stands)
 }
 
-/// What the app of an authorization is called.
-fn called(session: &mut Session<'_>, grant: u64) -> Done<Option<String>> {
+/// The app of an authorization, and what it is called.
+fn app_of(session: &mut Session<'_>, grant: u64) -> Done<Option<(u64, String)>> {
     session
-        .one(Sql::GrantOf, [number(grant)?], |row| row.get(0))
+        .one(Sql::GrantOf, [number(grant)?], |row| {
+            Ok((rows::whole(row, 0)?, row.get(1)?))
+        })
         .map_err(refused)
 }
 
@@ -157,7 +160,10 @@ pub(super) fn deauthorize(
     let params = (number(id)?, number(user)?, millis(now));
     let done = session.run(Sql::RevokeGrant, params).map_err(refused)? > 0;
     if done {
-        let name = called(session, id)?;
+        let (app, name) = app_of(session, id)?.unzip();
+        if let Some(app) = app {
+            let_go(session, user, app)?;
+        }
         by.of_user(session, kind::APP_REVOKED, user, (name, None))?;
     }
     session.tokens |= done;
@@ -185,6 +191,9 @@ pub(super) fn redeem(
         if let Some(refresh) = code.refresh {
             let params = (number(refresh)?, millis(now));
             let killed = session.run(Sql::RevokeToken, params).map_err(refused)?;
+            if killed > 0 {
+                let_go(session, code.user, code.app)?;
+            }
             session.tokens |= killed > 0;
         }
         return Ok(Redeemed::Replayed);

@@ -119,6 +119,32 @@ fn cards_of_a_file_from_before_get_their_shapes() {
 }
 
 #[test]
+fn webhooks_of_a_file_from_before_end_if_their_app_has_no_hold() {
+    let conn = memory();
+    for step in MIGRATIONS.iter().take(8) {
+        conn.execute_batch(step).unwrap();
+    }
+    // App 1 holds a token, those of 2 and 3 were revoked; the last webhook is a person's own.
+    conn.execute_batch(&format!(
+        "INSERT INTO authorization (id, user, app, scopes, created_at, revoked_at)
+         VALUES (11, 7, 1, '', 0, NULL), (12, 7, 2, '', 0, NULL), (13, 7, 3, '', 0, 5);
+         INSERT INTO token (id, digest, kind, user, app, authorization, scopes, description, created_at, revoked_at)
+         VALUES (21, x'01', 'refresh', 7, 1, 11, '', '', 0, NULL), (22, x'02', 'refresh', 7, 2, 12, '', '', 0, 5),
+             (23, x'03', 'refresh', 7, 3, 13, '', '', 0, NULL), (24, x'04', 'access', 7, 2, 12, '', '', 0, NULL);
+         INSERT INTO hook (id, user, app, workspace, resource, kind, target, secret, filters, created_at, seq)
+         VALUES (1, 7, 1, 1, 4, 6, '', '', '[]', 0, 0), (2, 7, 2, 1, 4, 6, '', '', '[]', 0, 0),
+             (3, 7, 3, 1, 4, 6, '', '', '[]', 0, 0), (4, 7, NULL, 1, 4, 6, '', '', '[]', 0, 0);
+         PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 8;"
+    ))
+    .unwrap();
+    migrate(&conn).unwrap();
+    let left: String = conn
+        .query_row("SELECT group_concat(id) FROM hook", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(left, "1,4");
+}
+
+#[test]
 fn a_newer_file_is_refused_with_both_versions() {
     let conn = memory();
     migrate(&conn).unwrap();

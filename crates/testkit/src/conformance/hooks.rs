@@ -1,10 +1,22 @@
 //! What every store of webhooks must do, beside the graph that it goes with.
+mod apps;
+
+pub use apps::webhooks_of_apps;
+
 use super::{Failure, ensure, same};
+use crate::connect::{Connect, Connected, connect};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use workgraph_auth::{Account, OAuthStore, ScopeSet, Tier};
 use workgraph_core::graph::{Changes, GraphStore};
 use workgraph_webhooks::{
     Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Position, State, StoreError,
 };
+
+impl From<workgraph_auth::StoreError> for Failure {
+    fn from(error: workgraph_auth::StoreError) -> Self {
+        Self(format!("an unexpected error: {error}"))
+    }
+}
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
@@ -40,11 +52,30 @@ fn ids(hooks: &[Hook]) -> Vec<u64> {
     hooks.iter().map(|h| h.id).collect()
 }
 
-/// Checks an empty store of webhooks and the graph beside it.
+/// Has user 7 let app 9 in, which works in workspace 1.
+async fn let_in(oauth: &dyn OAuthStore, number: u64) -> Result<Connected, Failure> {
+    let ask = Connect {
+        user: 7,
+        app: 9,
+        workspaces: vec![1],
+        scopes: ScopeSet::full(),
+        number,
+        at: at(0),
+    };
+    Ok(connect(oauth, &ask).await?)
+}
+
+/// Checks an empty store of webhooks, and the graph and the apps beside it.
 ///
 /// # Errors
 /// Says what the store does otherwise.
-pub async fn webhooks(graph: &dyn GraphStore, store: &dyn HookStore) -> Result<(), Failure> {
+pub async fn webhooks(
+    graph: &dyn GraphStore,
+    oauth: &dyn OAuthStore,
+    store: &dyn HookStore,
+) -> Result<(), Failure> {
+    oauth.put_account(Account::new(7, Tier::Free), None).await?;
+    let_in(oauth, 1_000).await?;
     let limits = Limits {
         per_resource: 3,
         per_owner: 4,

@@ -4,9 +4,11 @@ use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::SystemTime;
+use workgraph_auth::{OAuthStore, TokenStore};
 use workgraph_core::snapshot::Snapshot;
 use workgraph_webhooks::{
-    Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Position, State, StoreError,
+    Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Position, Standing, State,
+    StoreError,
 };
 
 #[derive(Debug, Default)]
@@ -20,6 +22,13 @@ impl MemoryStore {
     fn hooks(&self) -> MutexGuard<'_, Hooks> {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Deletes the webhooks of apps without a hold.
+    pub(super) fn let_go(&self) {
+        let mut held = self.hooks();
+        let holds = |h: &Hook| h.app.is_none_or(|app| self.tokens.holds(h.user, app));
+        held.hooks.retain(|_, hook| holds(hook));
+    }
 }
 
 #[async_trait]
@@ -28,6 +37,12 @@ impl HookStore for MemoryStore {
         // The graph stands still while the webhook gets its place in the journal.
         let mut graph = self.state();
         let mut held = self.hooks();
+        if hook
+            .app
+            .is_some_and(|app| !self.tokens.holds(hook.user, app))
+        {
+            return Ok(Inserted::NoHold);
+        }
         let count =
             |is: &dyn Fn(&Hook) -> bool| held.hooks.values().filter(|h| is(h)).count() as u64;
         if count(&|h| h.resource == hook.resource) >= limits.per_resource {
@@ -44,6 +59,22 @@ impl HookStore for MemoryStore {
 
     async fn all(&self) -> Result<Vec<Hook>, StoreError> {
         Ok(self.hooks().hooks.values().cloned().collect())
+    }
+
+    async fn standing(&self, id: u64) -> Result<Standing, StoreError> {
+        let Some(hook) = self.hooks().hooks.get(&id).cloned() else {
+            return Ok(Standing::Gone);
+        };
+        let failed = |e: workgraph_auth::StoreError| StoreError(e.to_string());
+        let account = self.tokens.account(hook.user).await.map_err(failed)?;
+        let works = match hook.app {
+            None => true,
+            Some(app) => {
+                let app = self.tokens.app(app).await.map_err(failed)?;
+                app.is_some_and(|app| app.works_in(hook.workspace))
+            }
+        };
+        Ok(Standing::of(account.is_some_and(|a| !a.disabled), works))
     }
 
     async fn get(&self, id: u64) -> Result<Option<Hook>, StoreError> {
@@ -75,7 +106,6 @@ impl HookStore for MemoryStore {
 
     async fn remove(&self, id: u64) -> Result<bool, StoreError> {
         let mut held = self.hooks();
-        held.log.retain(|d| d.hook != id);
         Ok(held.hooks.remove(&id).is_some())
     }
 
@@ -115,7 +145,8 @@ impl HookStore for MemoryStore {
 
     async fn deliveries(&self, id: u64, limit: usize) -> Result<Vec<Delivery>, StoreError> {
         let held = self.hooks();
-        let own = held.log.iter().rev().filter(|d| d.hook == id);
+        let there = held.hooks.contains_key(&id);
+        let own = held.log.iter().rev().filter(|d| there && d.hook == id);
         Ok(own.take(limit).cloned().collect())
     }
 

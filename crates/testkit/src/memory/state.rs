@@ -35,6 +35,8 @@ pub(super) struct State {
     pub(super) old_cards: bool,
     pub(super) journal: Vec<Event>,
     pub(super) audit: Vec<Row>,
+    /// What apps are called.
+    pub(super) apps: BTreeMap<u64, String>,
     /// How to undo what the transaction has done so far, last step last.
     pub(super) undo: Vec<Undo>,
 }

@@ -319,40 +319,118 @@ fn there_are_so_many_webhooks_and_no_more() {
     assert_eq!(count, 1_000);
 }
 
+/// The scopes of an app that has webhooks.
+const SCOPES: &str = "webhooks:read,webhooks:write,webhooks:delete,tasks:read,projects:read";
+
 #[test]
-fn the_webhooks_of_an_app_end_when_its_user_disconnects_it() {
-    for kind in KINDS {
+fn the_webhooks_of_an_app_end_with_its_last_refresh_token() {
+    for (kind, revoked) in KINDS
+        .into_iter()
+        .flat_map(|kind| [(kind, true), (kind, false)])
+    {
         let world = World::new(kind);
-        let scopes = "[webhooks:read,webhooks:write,webhooks:delete,tasks:read,projects:read]";
-        let (mine, other) = (format!("ada{scopes}"), format!("ada{scopes}@2"));
+        let (connected, _) = world.connect("ada", 900, SCOPES, "app");
         let kept = [
             ("ada".to_owned(), "/echo/own"),
-            (other, "/echo/other"),
-            (format!("mel{scopes}"), "/echo/mel"),
+            (format!("ada[{SCOPES}]@2"), "/echo/other"),
+            (format!("mel[{SCOPES}]"), "/echo/mel"),
         ];
-        let ended = world.hook(&mine, "garden", "/echo/app", Value::Null);
+        let ended = world.hook("app", "garden", "/echo/app", Value::Null);
         let kept = kept.map(|(who, path)| (world.hook(&who, "garden", path, Value::Null), who));
         world.deliver();
-        let ada = world.gid("ada").get();
-        assert_eq!(world.run(world.api.end_webhooks(ada, 900)), Ok(1));
-        assert_eq!(world.run(world.api.end_webhooks(ada, 900)), Ok(0));
         world.receiver.forget();
         let garden = world.gid("garden").to_string();
-        world.post(
-            "mel",
-            "/tasks",
-            json!({"name": "Dig", "projects": [garden]}),
-        );
+        let dig = json!({"name": "Dig", "projects": [garden]});
+        world.post("mel", "/tasks", dig.clone());
+        // What waits already is not sent any more either.
+        world.run(world.api.hear()).unwrap();
+        let (ada, now) = (world.gid("ada").get(), world.now());
+        let done = if revoked {
+            world.run(world.oauth.revoke(connected.refresh, now))
+        } else {
+            world.run(world.oauth.deauthorize(connected.grant, ada, now))
+        };
+        assert_eq!(done, Ok(true));
+        world.post("mel", "/tasks", dig);
         world.deliver();
         assert!(world.receiver.got("/echo/app").is_empty());
         assert!(!world.receiver.got("/echo/other").is_empty());
-        assert_eq!(world.get(&mine, &format!("/webhooks/{ended}")).status, 404);
+        let path = format!("/webhooks/{ended}");
+        assert_eq!(world.get(&format!("ada[{SCOPES}]"), &path).status, 404);
         for (hook, who) in kept {
-            assert_eq!(
-                world.get(&who, &format!("/webhooks/{hook}")).status,
-                200,
-                "{who}"
-            );
+            let status = world.get(&who, &format!("/webhooks/{hook}")).status;
+            assert_eq!(status, 200, "{who}");
+        }
+    }
+}
+
+#[test]
+fn an_app_that_is_let_go_during_the_handshake_gets_no_webhook() {
+    for kind in KINDS {
+        let mut world = World::new(kind);
+        let (connected, _) = world.connect("ada", 900, SCOPES, "app");
+        let leaving = Leaving {
+            oauth: world.oauth.clone(),
+            refresh: connected.refresh,
+            at: world.now(),
+        };
+        world.carried_by(Arc::new(leaving));
+        let data = json!({
+            "resource": world.gid("garden").to_string(),
+            "target": "https://hooks.test/echo/app",
+        });
+        let made = world.post("app", "/webhooks", data);
+        assert_eq!(made.status, 401, "{}", made.text);
+        assert!(world.run(world.hooks.all()).unwrap().is_empty());
+    }
+}
+
+/// A target that shakes hands, when its app was let go.
+struct Leaving {
+    oauth: Arc<dyn OAuthStore>,
+    refresh: u64,
+    at: SystemTime,
+}
+
+#[async_trait]
+impl Deliver for Leaving {
+    async fn post(&self, attempt: Attempt) -> Result<Replied, Failed> {
+        self.oauth.revoke(self.refresh, self.at).await.unwrap();
+        let (_, secret) = attempt.headers.first().cloned().unwrap();
+        Ok(reply(204, Some(secret)))
+    }
+}
+
+#[test]
+fn an_app_that_is_switched_off_is_told_nothing_of_meanwhile() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let (orchid, garden) = (world.gid("orchid").get(), world.gid("garden").to_string());
+        world.connect("ada", 900, SCOPES, "app");
+        world.hook("app", "garden", "/echo/app", Value::Null);
+        world.deliver();
+        world.receiver.forget();
+        let on = world.run(world.oauth.app(900)).unwrap().unwrap();
+        let off = App {
+            disabled_in: vec![orchid],
+            ..(*on).clone()
+        };
+        let put = |app: &App, was: &App| {
+            world
+                .run(world.oauth.put_app(app.clone(), Some(was)))
+                .unwrap();
+        };
+        put(&off, &on);
+        for (name, heard) in [("meanwhile", 0), ("after", 2)] {
+            let data = json!({"name": name, "projects": [garden]});
+            world.post("ada", "/tasks", data);
+            world.deliver();
+            let got = world.receiver.got("/echo/app");
+            let events: usize = got.iter().map(|g| g.events.len()).sum();
+            assert_eq!(events, heard, "{name}: {got:?}");
+            if heard == 0 {
+                put(&on, &off);
+            }
         }
     }
 }

@@ -103,6 +103,10 @@ impl Transaction for State {
         Ok(())
     }
 
+    fn app_name(&mut self, app: u64) -> Result<Option<String>, StoreError> {
+        Ok(self.apps.get(&app).cloned())
+    }
+
     fn viewers_changed(&mut self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -1,0 +1,131 @@
+//! Webhooks of apps: they last as long as the app's hold on its user.
+use super::*;
+use workgraph_auth::{App, Redeemed};
+use workgraph_webhooks::Standing;
+
+/// How an app may lose its last hold on a user.
+const ENDS: [&str; 3] = ["deauthorized", "revoked", "replayed"];
+
+/// Checks an empty store of webhooks and apps: a webhook lasts as long as its app's hold on its user.
+///
+/// # Errors
+/// Says what the store does otherwise.
+pub async fn webhooks_of_apps(
+    oauth: &dyn OAuthStore,
+    store: &dyn HookStore,
+) -> Result<(), Failure> {
+    for user in [7, 8] {
+        oauth
+            .put_account(Account::new(user, Tier::Free), None)
+            .await?;
+    }
+    let put = async |id, user, app| -> Result<Inserted, Failure> {
+        Ok(store
+            .insert(hook(id, user, app, 100), Limits::default())
+            .await?)
+    };
+    same(
+        &put(10, 7, Some(9)).await?,
+        &Inserted::NoHold,
+        "an app that nobody let in has no webhooks",
+    )?;
+    put(11, 7, None).await?;
+    for (n, end) in (1_u64..).zip(ENDS) {
+        let (mine, number) = (n * 100, n * 1_000);
+        let first = let_in(oauth, number).await?;
+        let second = let_in(oauth, number + 10).await?;
+        same(&second.grant, &first.grant, "one authorization")?;
+        put(mine, 7, Some(9)).await?;
+        put(mine + 1, 7, Some(9)).await?;
+        oauth.revoke(second.refresh, at(1)).await?;
+        same(
+            &store.standing(mine).await?,
+            &Standing::Good,
+            "one hold of two is enough",
+        )?;
+        match end {
+            "deauthorized" => ensure(
+                !oauth.deauthorize(first.grant, 8, at(1)).await?
+                    && store.get(mine).await?.is_some()
+                    && oauth.deauthorize(first.grant, 7, at(1)).await?,
+                "only its own user ends an authorization",
+            )?,
+            "revoked" => ensure(
+                oauth.revoke(first.refresh, at(1)).await?,
+                "a token is revoked",
+            )?,
+            _ => same(
+                &oauth.redeem(&first.code, None, at(1)).await?,
+                &Redeemed::Replayed,
+                "a code is used once",
+            )?,
+        }
+        for id in [mine, mine + 1] {
+            same(
+                &(store.get(id).await?, store.standing(id).await?),
+                &(None, Standing::Gone),
+                &format!("{end}: the webhooks end with the last hold"),
+            )?;
+        }
+        same(
+            &put(mine + 2, 7, Some(9)).await?,
+            &Inserted::NoHold,
+            &format!("{end}: none comes after it"),
+        )?;
+        let again = let_in(oauth, number + 20).await?;
+        same(
+            &store.standing(mine).await?,
+            &Standing::Gone,
+            "letting the app in again brings none back",
+        )?;
+        oauth.revoke(again.refresh, at(2)).await?;
+    }
+    same(
+        &ids(&store.all().await?),
+        &vec![11],
+        "the user's own webhooks stay",
+    )?;
+    suspended(oauth, store).await
+}
+
+/// What can come back is no end.
+async fn suspended(oauth: &dyn OAuthStore, store: &dyn HookStore) -> Result<(), Failure> {
+    let_in(oauth, 9_000).await?;
+    store
+        .insert(hook(20, 7, Some(9), 100), Limits::default())
+        .await?;
+    let standing = async |id| -> Result<Standing, Failure> { Ok(store.standing(id).await?) };
+    let app = oauth.app(9).await?;
+    let app = app.ok_or_else(|| Failure("the app is registered".to_owned()))?;
+    let off = App {
+        disabled_at: Some(at(3)),
+        ..(*app).clone()
+    };
+    let off_here = App {
+        disabled_in: vec![1],
+        ..(*app).clone()
+    };
+    for other in [off, off_here] {
+        oauth.put_app(other.clone(), Some(&app)).await?;
+        same(
+            &(standing(20).await?, standing(11).await?),
+            &(Standing::Suspended, Standing::Good),
+            "an app that is switched off is told nothing",
+        )?;
+        oauth.put_app((*app).clone(), Some(&other)).await?;
+        same(&standing(20).await?, &Standing::Good, "it is on again")?;
+    }
+    let disabled = Account {
+        disabled: true,
+        ..Account::new(7, Tier::Free)
+    };
+    oauth.put_account(disabled, None).await?;
+    for id in [20, 11] {
+        same(
+            &standing(id).await?,
+            &Standing::Suspended,
+            "nobody is told by an account that is off",
+        )?;
+    }
+    Ok(())
+}

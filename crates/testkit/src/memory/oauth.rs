@@ -1,0 +1,82 @@
+//! Apps, authorizations, codes and sessions in memory: as the tokens beside them, and webhooks end with
+//! the last hold of their app.
+use super::{MemoryStore, Tokens as Kept};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use workgraph_auth::{
+    Account, Allow, App, Authorization, Code, Digest, OAuthStore, Redeemed, Session, TokenRecord,
+    Tokens,
+};
+
+#[async_trait]
+impl OAuthStore for MemoryStore {
+    async fn put_app(&self, app: App, was: Option<&App>) -> Kept<()> {
+        let (id, name) = (app.id, app.name.clone());
+        self.tokens.put_app(app, was).await?;
+        self.state().apps.insert(id, name);
+        Ok(())
+    }
+    async fn app(&self, id: u64) -> Kept<Option<Arc<App>>> {
+        self.tokens.app(id).await
+    }
+    async fn apps(&self, owner: Option<u64>) -> Kept<Vec<App>> {
+        self.tokens.apps(owner).await
+    }
+    async fn allow(&self, allow: Allow) -> Kept<Authorization> {
+        self.tokens.allow(allow).await
+    }
+    async fn authorization(&self, user: u64, app: u64) -> Kept<Option<Authorization>> {
+        self.tokens.authorization(user, app).await
+    }
+    async fn authorizations(&self, user: u64) -> Kept<Vec<Authorization>> {
+        self.tokens.authorizations(user).await
+    }
+    async fn deauthorize(&self, id: u64, user: u64, now: SystemTime) -> Kept<bool> {
+        let done = self.tokens.deauthorize(id, user, now).await;
+        self.let_go();
+        done
+    }
+    async fn code(&self, digest: &Digest) -> Kept<Option<Code>> {
+        self.tokens.code(digest).await
+    }
+    async fn redeem(
+        &self,
+        code: &Digest,
+        tokens: Option<Tokens>,
+        now: SystemTime,
+    ) -> Kept<Redeemed> {
+        let done = self.tokens.redeem(code, tokens, now).await;
+        self.let_go();
+        done
+    }
+    async fn refresh(
+        &self,
+        refresh: u64,
+        access: TokenRecord,
+        now: SystemTime,
+    ) -> Kept<Option<TokenRecord>> {
+        self.tokens.refresh(refresh, access, now).await
+    }
+    async fn start_session(&self, session: Session) -> Kept<()> {
+        self.tokens.start_session(session).await
+    }
+    async fn session(&self, digest: &Digest) -> Kept<Option<(Session, Account)>> {
+        self.tokens.session(digest).await
+    }
+    async fn end_session(&self, digest: &Digest) -> Kept<()> {
+        self.tokens.end_session(digest).await
+    }
+    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Kept<()> {
+        self.tokens.end_sessions(user, but).await
+    }
+    async fn attempt_login(&self, key: &Digest, now: SystemTime) -> Kept<Option<Duration>> {
+        self.tokens.attempt_login(key, now).await
+    }
+    async fn forgive_login(&self, key: &Digest) -> Kept<()> {
+        self.tokens.forgive_login(key).await
+    }
+    async fn sweep(&self, before: SystemTime) -> Kept<u64> {
+        OAuthStore::sweep(&self.tokens, before).await
+    }
+}
