@@ -94,6 +94,7 @@ fn a_row_says_which_way_its_act_came() {
         json!({
             "context_type": "api",
             "api_authentication_method": "oauth",
+            "oauth_app_name": "App 900",
             "client_ip_address": "198.51.100.7",
             "user_agent": "planner/1",
         })
