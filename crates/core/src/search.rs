@@ -4,20 +4,22 @@
 //! matches are found is in `run`: from the smallest lists that a store keeps of any condition, or
 //! along the order asked for, and each candidate is then asked whether it matches.
 mod card;
+mod holds;
 mod run;
+mod shape;
 mod words;
 
 pub(crate) use card::is_told;
-pub use card::{Card, CardList, CardScan, Column, Shape, fresh, is_found, renew};
+pub use card::{Card, CardList, CardScan, Column, fresh, is_found, renew};
 pub(crate) use run::run;
+pub use shape::Shape;
 pub use words::{Text, WORD_MAX, WORDS_MAX, Words, words};
 
 use crate::gid::Gid;
 use crate::graph::{Edge, StoreError};
 use crate::index::Key;
 use crate::node::Node;
-use crate::registry::{Rel, Type, rel};
-use crate::resources::{story, task};
+use crate::registry::{Rel, Type};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -322,180 +324,5 @@ impl Query {
         } else {
             order.reverse()
         })
-    }
-}
-
-impl Clause {
-    /// Whether it may hold for cards of a shape.
-    fn may_have(&self, shape: Shape) -> bool {
-        let valued = |column| shape.has(column) != Some(false);
-        let linked = |(by, _): &(By, Gid)| by.column().is_none_or(valued);
-        match self {
-            Self::Any(of) => of.iter().any(linked),
-            Self::All(of) => of.iter().all(linked),
-            Self::Within(column, _) => valued(*column),
-            Self::Lacks(column) => shape.has(*column) != Some(true),
-            Self::Timed => shape.timed(),
-            Self::Done(on) => shape.done() == *on,
-            Self::Blocking(true) => !shape.done(),
-            Self::Never => false,
-            _ => true,
-        }
-    }
-
-    /// Whether it holds, if the card tells.
-    fn on_card(&self, card: &Card) -> Option<bool> {
-        let linked = |(by, to): &(By, Gid)| by.column().map(|c| card.value(c) == Some(to.as_i64()));
-        let any = |of: &[(By, Gid)]| {
-            let told: Option<Vec<bool>> = of.iter().map(linked).collect();
-            told.map(|told| told.contains(&true))
-        };
-        match self {
-            Self::Any(of) => any(of),
-            Self::None(of) => any(of).map(|found| !found),
-            Self::All(of) => {
-                let told: Option<Vec<bool>> = of.iter().map(linked).collect();
-                told.map(|told| !told.contains(&false))
-            }
-            Self::Within(column, range) => {
-                Some(card.value(*column).is_some_and(|v| range.contains(&v)))
-            }
-            Self::Lacks(column) => Some(card.value(*column).is_none()),
-            Self::Timed => Some(card.timed),
-            Self::Done(on) => Some(card.done == *on),
-            Self::Never => Some(false),
-            Self::Words(_) | Self::Blocked(_) | Self::Blocking(_) | Self::Value(..) => None,
-        }
-    }
-
-    /// Whether it holds, from all that is known.
-    fn looked_up(&self, card: &Card, around: &mut dyn Around) -> Result<bool, StoreError> {
-        match self {
-            Self::Words(words) => {
-                let node = around.node(card.gid)?;
-                Ok(node.is_some_and(|n| words.fit(&Text::of(&n))))
-            }
-            Self::Any(of) => any(card, around, of),
-            Self::None(of) => any(card, around, of).map(|found| !found),
-            Self::All(of) => {
-                for (by, to) in of {
-                    if !by.links(card, around, *to)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            Self::Blocked(on) => Ok(blocked(card, around)? == *on),
-            Self::Blocking(on) => {
-                Ok((!card.done && around.entering(card.gid, rel::DEPENDS)? > 0) == *on)
-            }
-            Self::Value(field, test) => Ok(test.holds(&around.keys(card.gid, *field)?)),
-            told => Ok(told.on_card(card) == Some(true)),
-        }
-    }
-}
-
-fn any(card: &Card, around: &mut dyn Around, of: &[(By, Gid)]) -> Result<bool, StoreError> {
-    for (by, to) in of {
-        if by.links(card, around, *to)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn blocked(card: &Card, around: &mut dyn Around) -> Result<bool, StoreError> {
-    for edge in around.edges(card.gid, rel::DEPENDS)? {
-        if around
-            .node(edge.dst)?
-            .is_some_and(|n| !n.get(task::COMPLETED))
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-impl By {
-    /// The column of the card that names the other, if one does.
-    const fn column(self) -> Option<Column> {
-        match self {
-            Self::Who => Some(Column::Who),
-            Self::Creator => Some(Column::Creator),
-            Self::Assigner => Some(Column::Assigner),
-            _ => None,
-        }
-    }
-
-    /// The relation of which the node has an edge to the other, for a node of a type.
-    const fn relation(self, ty: Type) -> Option<Rel> {
-        Some(match self {
-            Self::Section => rel::SECTION,
-            Self::Tag => rel::TAGS,
-            Self::Follower => rel::FOLLOWERS,
-            Self::Team if matches!(ty, Type::Project) => rel::TEAM,
-            Self::Member => rel::MEMBERS,
-            Self::Seat => rel::WORKSPACES,
-            Self::Liker => rel::LIKES,
-            _ => return None,
-        })
-    }
-
-    fn links(self, card: &Card, around: &mut dyn Around, to: Gid) -> Result<bool, StoreError> {
-        if let Some(column) = self.column() {
-            return Ok(card.value(column) == Some(to.as_i64()));
-        }
-        if let Some(rel) = self.relation(card.ty)
-            && around.linked(card.gid, rel, to)?
-        {
-            return Ok(true);
-        }
-        Ok(match self {
-            Self::Section => around.linked(card.gid, rel::MY_TASKS, to)?,
-            Self::Project => {
-                let places = around.edges(card.gid, rel::SECTION)?;
-                places.iter().any(|e| e.aux == Some(to))
-            }
-            Self::Team if card.ty == Type::Task => {
-                let mut found = false;
-                for project in around
-                    .edges(card.gid, rel::SECTION)?
-                    .iter()
-                    .filter_map(|e| e.aux)
-                {
-                    found = found
-                        || (around.linked(project, rel::TEAM, to)?
-                            && around.node(project)?.is_some());
-                }
-                found
-            }
-            Self::Commenter => around.stories(card.gid)?.iter().any(|s| {
-                s.get(story::SUBTYPE).as_deref() == Some(story::COMMENT)
-                    && s.get(story::CREATED_BY) == Some(to)
-            }),
-            _ => false,
-        })
-    }
-}
-
-impl Test {
-    /// Whether keys are those of such a value.
-    #[must_use]
-    pub fn holds(&self, keys: &[Key]) -> bool {
-        if let Self::Set(on) = self {
-            return keys.is_empty() != *on;
-        }
-        keys.iter().any(|key| self.fits(key))
-    }
-
-    /// Whether one key is that of such a value.
-    fn fits(&self, key: &Key) -> bool {
-        match self {
-            Self::Set(on) => *on,
-            Self::Within(ranges) => ranges.iter().any(|(from, to)| from <= key && key <= to),
-            Self::Between(from, to) => from < key && key < to,
-            Self::Ends(end) => matches!(key, Key::Text(text) if text.ends_with(end)),
-            Self::Contains(part) => matches!(key, Key::Text(text) if text.contains(part)),
-        }
     }
 }

@@ -1,5 +1,8 @@
 //! Search and typeahead: each parameter finds what it says, refuses what it cannot read, and shows
 //! nobody what they may not see.
+mod effort;
+mod graph;
+
 use crate::world::{BASALT_WORDS, KINDS, Kind, ORCHID_WORDS, World, is_orchid};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use parts::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tenants::tenants;
@@ -38,6 +38,7 @@ use workgraph_core::resources::{
     export, job, project, project_template, story, task_template, team, user,
 };
 use workgraph_core::rules::membership;
+use workgraph_core::search::{Effort, Search};
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
 use workgraph_core::{Gid, Mint};
@@ -180,6 +181,8 @@ impl World {
         let hesitant = Arc::new(Hesitant {
             store: graph,
             on: AtomicBool::new(false),
+            effort: Mutex::default(),
+            read: AtomicU64::default(),
         });
         let graph: Arc<dyn GraphStore> = hesitant.clone();
         let tokens: Arc<dyn TokenStore> = oauth.clone();
@@ -339,6 +342,16 @@ impl World {
     /// Whether commits let other requests run first.
     pub(crate) fn hesitate(&self, on: bool) {
         self.hesitant.on.store(on, Ordering::Relaxed);
+    }
+
+    /// Searches go about it in this way, or again as the API says.
+    pub(crate) fn search_with(&self, effort: Option<Effort>) {
+        *self.hesitant.effort.lock().unwrap() = effort;
+    }
+
+    /// How many cards and entries of lists the last search read.
+    pub(crate) fn read(&self) -> u64 {
+        self.hesitant.read.load(Ordering::Relaxed)
     }
 
     /// What the check of the store finds, if it is one that can be checked.

@@ -136,6 +136,7 @@ impl Finder<'_, '_> {
         }
         let mut least = 0;
         for (most, steps) in [(effort.sort, effort.peek), (effort.gather, effort.walk)] {
+            let (most, steps) = (most.min(room.cap), steps.min(room.cap));
             self.gathered = self.gather(query, &sources, least, most)?.map(Rc::new);
             let steps = match &self.gathered {
                 Some(few) if few.gids.len() <= effort.sort => 0,
@@ -159,11 +160,8 @@ impl Finder<'_, '_> {
         }
         if self.gathered.is_none() {
             let most = room.cap.min(GATHERED_MAX);
-            let all = match self.gather(query, &sources, least, most)? {
-                Some(all) => all,
-                None => self.gather_some(query, &sources, most)?,
-            };
-            self.gathered = Some(Rc::new(all));
+            let some = self.gather_some(query, &sources, most)?;
+            self.gathered = Some(Rc::new(some));
         }
         let gathered = self.gathered.clone();
         let gids = gathered.as_ref().map_or(&[][..], |all| &all.gids);

@@ -19,16 +19,36 @@ impl Entropy for Seeded {
     }
 }
 
-/// A store that lets others run before it commits, when it is told to.
+/// A store that lets others run before it commits, and searches in other ways, when it is told to.
 pub(super) struct Hesitant {
     pub(super) store: Arc<dyn GraphStore>,
     pub(super) on: AtomicBool,
+    /// How searches go about it, if not as the API says.
+    pub(super) effort: Mutex<Option<Effort>>,
+    /// What the last search read.
+    pub(super) read: AtomicU64,
 }
 
 #[async_trait]
 impl GraphStore for Hesitant {
     async fn load(&self, want: &Want) -> Result<View, StoreError> {
-        self.store.load(want).await
+        let effort = *self.effort.lock().unwrap();
+        let mut other = None;
+        if let (Some(effort), Some(search)) = (effort, &want.search) {
+            let search = Search {
+                effort,
+                ..search.clone()
+            };
+            other = Some(Want {
+                search: Some(search),
+                ..want.clone()
+            });
+        }
+        let view = self.store.load(other.as_ref().unwrap_or(want)).await?;
+        if want.search.is_some() {
+            self.read.store(view.rows.read, Ordering::Relaxed);
+        }
+        Ok(view)
     }
     async fn commit(&self, changes: Changes) -> Result<Committed, StoreError> {
         if self.on.load(Ordering::Relaxed) {

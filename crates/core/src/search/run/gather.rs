@@ -21,6 +21,7 @@ const TESTED: usize = 16;
 
 /// Candidates in the order of their gids, and the places of the conditions that are known to hold for
 /// all of them.
+#[derive(Default)]
 pub(super) struct Gathered {
     pub(super) gids: Vec<Gid>,
     pub(super) known: Vec<usize>,
@@ -84,22 +85,25 @@ impl Finder<'_, '_> {
         Ok(None)
     }
 
-    /// As many candidates as may be read, of sources that all have more.
+    /// The candidates of the first source that has no more than may be read, or else as many of the
+    /// first source.
     pub(super) fn gather_some(
         &mut self,
         query: &Query,
         sources: &[(usize, Source<'_>)],
         most: usize,
     ) -> Result<Gathered, StoreError> {
-        let mut gathered = Gathered {
-            gids: Vec::new(),
-            known: Vec::new(),
-        };
-        if let Some((clause, source)) = sources.first() {
-            (gathered.gids, _) = self.fill(query, *source, most)?;
-            gathered.known.extend(source.is_exact().then_some(*clause));
+        let mut first = None;
+        for (clause, source) in sources {
+            let (gids, fits) = self.fill(query, *source, most)?;
+            let known = source.is_exact().then_some(*clause).into_iter().collect();
+            let gathered = Gathered { gids, known };
+            if fits {
+                return Ok(gathered);
+            }
+            first.get_or_insert(gathered);
         }
-        Ok(gathered)
+        Ok(first.unwrap_or_default())
     }
 
     /// Nodes of a source in the order of gids, about `most` if there are more, and whether they are all.
@@ -244,19 +248,33 @@ impl Finder<'_, '_> {
         range: (&Key, &Key),
         basket: &mut Basket,
     ) -> Result<bool, StoreError> {
-        let (mut read, most) = (0, basket.room().saturating_mul(TESTED));
-        let gids = &mut basket.gids;
-        let each = &mut |key: Key, gid| {
-            read += 1;
-            if test.fits(&key) {
-                gids.push(gid);
+        let most = basket.room().saturating_mul(TESTED);
+        let (mut read, mut last): (usize, Option<(Key, Gid)>) = (0, None);
+        while basket.fits() && read <= most {
+            // As many as there is room for, and one more to see whether there are more.
+            let limit = basket.room() + 1;
+            let (mut some, mut found) = (0, None);
+            let gids = &mut basket.gids;
+            let each = &mut |key: Key, gid| {
+                some += 1;
+                if test.fits(&key) {
+                    gids.push(gid);
+                } else {
+                    read += 1;
+                }
+                found = Some((key, gid));
+            };
+            let after = last.as_ref().map(|(key, gid)| (key, *gid));
+            self.loader
+                .snap
+                .scan_values(field, range, after, limit, each)?;
+            if some < limit {
+                break;
             }
-        };
-        self.loader
-            .snap
-            .scan_values(field, range, None, most + 1, each)?;
+            last = found;
+        }
         self.read = self.read.saturating_add(read as u64);
-        Ok(read <= most && basket.fits())
+        Ok(basket.fits() && read <= most)
     }
 
     fn pour_list(

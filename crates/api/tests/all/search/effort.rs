@@ -1,0 +1,239 @@
+//! No search reads a workspace: each documented filter alone, over tasks of which nearly all or nearly
+//! none match, with what it reads counted.
+use super::graph::{CAP, FEW, Rest, TASKS, world};
+use super::row;
+
+use crate::world::{Kind, World};
+use workgraph_core::search::Effort;
+
+/// How a filter is read, and what it finds. The few are the last in the usual order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// What has something is listed: matches are the few of a plain workspace, the rest of a full one.
+    Has,
+    /// What lacks something is listed, too.
+    Lacks,
+    /// What is linked to something is listed, but not what isn't: the order is walked, at most to
+    /// the cap. If the few are all that match, they are too far off.
+    Unlinked,
+    /// The few, which are old, are listed in both workspaces.
+    Old,
+    /// The rest of both comes first.
+    New,
+    /// The tasks that others wait for: a few in both.
+    Gates,
+    /// Nothing is looked at.
+    Nothing,
+}
+
+/// Every filter of a search of tasks.
+const EACH: &[(&str, &str, Way)] = &[
+    ("text", "zinnia", Way::Has),
+    ("resource_subtype", "approval", Way::Has),
+    ("resource_subtype", "default_task", Way::Lacks),
+    ("resource_subtype", "custom", Way::Nothing),
+    ("assignee.any", "{vic}", Way::Has),
+    ("assignee.not", "{vic}", Way::Lacks),
+    ("projects.any", "{crowd}", Way::Has),
+    ("projects.not", "{crowd}", Way::Unlinked),
+    ("projects.all", "{crowd}", Way::Has),
+    ("sections.any", "{zone}", Way::Has),
+    ("sections.not", "{zone}", Way::Unlinked),
+    ("sections.all", "{zone}", Way::Has),
+    ("tags.any", "{mark}", Way::Has),
+    ("tags.not", "{mark}", Way::Unlinked),
+    ("tags.all", "{mark}", Way::Has),
+    ("teams.any", "{crew}", Way::Has),
+    ("followers.any", "{vic}", Way::Has),
+    ("followers.not", "{vic}", Way::Unlinked),
+    ("created_by.any", "{mel}", Way::Has),
+    ("created_by.not", "{mel}", Way::Lacks),
+    ("assigned_by.any", "{mel}", Way::Has),
+    ("assigned_by.not", "{mel}", Way::Lacks),
+    ("liked_by.not", "{gus}", Way::Unlinked),
+    ("commented_on_by.not", "{gus}", Way::Unlinked),
+    ("due_on.before", "2026-01-26", Way::Has),
+    ("due_on.after", "2026-01-24", Way::Has),
+    ("due_on", "2026-01-25", Way::Has),
+    ("due_on", "null", Way::Lacks),
+    ("due_at.before", "2026-01-26T00:00:00Z", Way::Has),
+    ("due_at.after", "2026-01-24T00:00:00Z", Way::Has),
+    ("start_on.before", "2026-01-26", Way::Has),
+    ("start_on.after", "2026-01-24", Way::Has),
+    ("start_on", "2026-01-25", Way::Has),
+    ("start_on", "null", Way::Lacks),
+    ("created_on.before", "2025-11-01", Way::Old),
+    ("created_on.after", "2025-11-01", Way::New),
+    ("created_on", "2025-10-07", Way::Old),
+    ("created_at.before", "2025-11-01T00:00:00Z", Way::Old),
+    ("created_at.after", "2025-11-01T00:00:00Z", Way::New),
+    ("completed_on.before", "2026-01-10", Way::Has),
+    ("completed_on.after", "2025-10-01", Way::Has),
+    ("completed_on", "2026-01-05", Way::Has),
+    ("completed_on", "null", Way::Lacks),
+    ("completed_at.before", "2026-01-10", Way::Has),
+    ("completed_at.after", "2025-10-01", Way::Has),
+    ("modified_on.before", "2025-11-01", Way::Old),
+    ("modified_on.after", "2025-11-01", Way::New),
+    ("modified_on", "2025-10-07", Way::Old),
+    ("modified_at.before", "2025-11-01T00:00:00Z", Way::Old),
+    ("modified_at.after", "2025-11-01T00:00:00Z", Way::New),
+    ("is_blocking", "true", Way::Gates),
+    ("is_blocking", "false", Way::New),
+    ("is_blocked", "true", Way::Has),
+    ("is_blocked", "false", Way::Unlinked),
+    ("has_attachment", "true", Way::Nothing),
+    ("has_attachment", "false", Way::New),
+    ("completed", "true", Way::Has),
+    ("completed", "false", Way::Lacks),
+    ("is_subtask", "true", Way::Has),
+    ("is_subtask", "false", Way::Lacks),
+    ("custom_fields.{size}.is_set", "true", Way::Has),
+    ("custom_fields.{size}.is_set", "false", Way::Unlinked),
+    ("custom_fields.{size}.value", "7", Way::Has),
+    ("custom_fields.{size}.less_than", "8", Way::Has),
+    ("custom_fields.{size}.greater_than", "6", Way::Has),
+    ("custom_fields.{note}.starts_with", "red", Way::Has),
+    ("custom_fields.{note}.ends_with", "zinnia", Way::Has),
+    ("custom_fields.{note}.contains", "d+z", Way::Has),
+    ("custom_fields.{day}.before", "2026-01-26", Way::Has),
+    ("custom_fields.{day}.after", "2026-01-24", Way::Has),
+];
+
+/// Every order, from either end.
+const ORDERS: &[&str] = &[
+    "modified_at",
+    "due_date",
+    "created_at",
+    "completed_at",
+    "likes",
+    "relevance",
+];
+
+/// What a search of what is listed, or comes first in the order, may read: a fifth of the workspace.
+/// Most of it is what is read of lists before it shows that they are long.
+const LISTED: u64 = TASKS as u64 / 5;
+/// What any search by one filter may read: its list up to the cap, again and again, until it shows that
+/// it is longer; and a walk of as many cards, each with its entry.
+const ANY: u64 = 6 * CAP as u64;
+/// What a walk may read: as many cards as the cap says, and those that were read with the last.
+const WALKED: u64 = CAP as u64 + 1_024;
+
+/// Runs a search; gives what it reads, and how many it finds.
+fn look(world: &World, path: &str) -> (u64, usize) {
+    let mut path = path.to_owned();
+    for (name, gid) in &world.names {
+        path = path.replace(&format!("{{{name}}}"), &gid.to_string());
+    }
+    let answer = world.get(
+        "ada",
+        &format!("/workspaces/{}/{path}", world.gid("orchid")),
+    );
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    (world.read(), answer.gids().len())
+}
+
+/// Checks each filter in the usual order.
+fn check(world: &World, rest: Rest) -> Result<(), String> {
+    // There are some tasks of the usual world besides.
+    let (few, gates) = (
+        FEW as usize..3 * FEW as usize,
+        FEW as usize..FEW as usize + 5,
+    );
+    for (name, value, way) in EACH {
+        let (read, found) = look(world, &format!("tasks/search?{name}={value}"));
+        let right = match (way, rest) {
+            (Way::Nothing, _) => found == 0,
+            (Way::Old | Way::Gates, _) => gates.contains(&found),
+            (Way::New, _) | (Way::Has, Rest::Full) => found == 100,
+            (Way::Lacks | Way::Unlinked, Rest::Plain) => found == 100,
+            (Way::Has, Rest::Plain) | (Way::Lacks, Rest::Full) => few.contains(&found),
+            (Way::Unlinked, Rest::Full) => found < FEW as usize,
+        };
+        let most = match way {
+            Way::Unlinked => WALKED,
+            _ => LISTED,
+        };
+        if !right || read > most {
+            return Err(format!(
+                "{rest:?} {name}={value} {way:?}: {found} of {read} read"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Every way of reading a list, or an order, that is to blame is told: without lists the few are too far
+/// off, without the order lists are read that are long.
+#[test]
+fn no_filter_alone_reads_the_workspace() {
+    for rest in [Rest::Plain, Rest::Full] {
+        let world = world(rest);
+        check(&world, rest).unwrap();
+        let usual = Effort::USUAL;
+        let no_lists = Effort {
+            sort: 0,
+            gather: 0,
+            peek: usize::MAX,
+            ..usual
+        };
+        let no_order = Effort {
+            sort: usize::MAX,
+            gather: usize::MAX,
+            ..usual
+        };
+        for twin in [no_lists, no_order] {
+            world.search_with(Some(twin));
+            assert!(check(&world, rest).is_err(), "{twin:?} is not told");
+        }
+    }
+}
+
+#[test]
+fn whatever_the_order_what_is_read_has_a_bound() {
+    for rest in [Rest::Plain, Rest::Full] {
+        let world = world(rest);
+        for (order, ascending) in ORDERS.iter().flat_map(|o| [(o, false), (o, true)]) {
+            for (name, value, _) in EACH {
+                let path = format!(
+                    "tasks/search?{name}={value}&sort_by={order}&sort_ascending={ascending}"
+                );
+                let (read, _) = look(&world, &path);
+                assert!(read <= ANY, "{rest:?} {path}: {read} read");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_documented_filter_is_tried() {
+    let world = World::new(Kind::Memory);
+    let tried = |name: &str| EACH.iter().any(|(known, ..)| *known == name);
+    for name in row("searchTasksForWorkspace").filters {
+        // Nothing is a portfolio.
+        assert!(tried(name) || *name == "portfolios.any", "{name}");
+    }
+    let orchid = world.gid("orchid");
+    let path = format!("/workspaces/{orchid}/tasks/search?custom_fields.{orchid}.x=1");
+    let refused = world.get("ada", &path);
+    let (_, tests) = refused.message().split_once("one of ").unwrap();
+    for test in tests.split(", ") {
+        let end = format!("}}.{test}");
+        assert!(EACH.iter().any(|(name, ..)| name.ends_with(&end)), "{test}");
+    }
+}
+
+/// One letter is the start of nearly all names, or of a few that were modified long ago.
+#[test]
+fn typeahead_reads_as_little_however_little_is_typed() {
+    for rest in [Rest::Plain, Rest::Full] {
+        let world = world(rest);
+        for typed in ["", "p", "pl", "plan", "z", "zi", "zinnia", "z+zin", "q"] {
+            let path = format!("typeahead?resource_type=task&count=20&query={typed}");
+            let (read, found) = look(&world, &path);
+            let expected = if typed == "q" { 0 } else { 20 };
+            assert_eq!(found, expected, "{rest:?} {typed}");
+            assert!(read <= LISTED, "{rest:?} {typed}: {read} read");
+        }
+    }
+}
