@@ -39,7 +39,8 @@ pub fn apply(txn: &mut dyn Transaction, changes: &Changes) -> Result<Committed, 
         if let Some(ty) = ty {
             notes.subject(txn, *gid, ty)?;
         }
-        trash(txn, *gid, seq, (&mut facts, &mut notes, &mut audit), 0)?;
+        let told = (&mut facts, &mut notes, &mut audit);
+        trash(txn, (*gid, ty), seq, told, 0)?;
     }
     for (src, rel, dst) in &changes.unlinks {
         txn.drop_edge(*src, *rel, *dst)?;
@@ -137,10 +138,10 @@ fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, StoreError> {
     })
 }
 
-/// Trashes a node and its subtasks.
+/// Trashes a node, and with it a task's subtasks and a project's task templates.
 fn trash(
     txn: &mut dyn Transaction,
-    gid: Gid,
+    (gid, ty): (Gid, Option<Type>),
     seq: Seq,
     told: (&mut Vec<Fact>, &mut Notes<'_>, &mut Auditor<'_>),
     depth: u8,
@@ -149,19 +150,28 @@ fn trash(
     if depth >= 8 {
         return Ok(());
     }
+    let (rel, ty) = match ty {
+        Some(Type::Project) => (rel::TEMPLATE_OF, Type::TaskTemplate),
+        Some(Type::Recipe) => (rel::PARENT, Type::Recipe),
+        _ => (rel::PARENT, Type::Task),
+    };
     let mut children = Vec::new();
-    crate::load::all_in(txn, gid, rel::PARENT, &mut |e| children.push(e.src))?;
+    crate::load::all_in(txn, gid, rel, &mut |e| children.push(e.src))?;
     let (facts, notes, audit) = told;
     for child in children {
-        let fact = Fact {
-            gid: child,
-            ty: Type::Task,
-            action: Action::Deleted,
-        };
-        notes.subject(txn, child, Type::Task)?;
-        audit.fact(txn, &fact)?;
-        facts.push(fact);
-        trash(txn, child, seq, (facts, notes, audit), depth + 1)?;
+        // What is in a template is nobody's news.
+        if ty != Type::Recipe {
+            let fact = Fact {
+                gid: child,
+                ty,
+                action: Action::Deleted,
+            };
+            notes.subject(txn, child, ty)?;
+            audit.fact(txn, &fact)?;
+            facts.push(fact);
+        }
+        let told = (&mut *facts, &mut *notes, &mut *audit);
+        trash(txn, (child, Some(ty)), seq, told, depth + 1)?;
     }
     Ok(())
 }

@@ -4,8 +4,9 @@ use super::projects::{places_allowed, team_of};
 use crate::call::Call;
 use crate::driver::page;
 use crate::operation::{
-    Decision, Listed, Lists, Operation, create, delete, get, page as list, page_of,
+    Decision, Listed, Lists, Operation, act, create, delete, get, page as list, page_of,
 };
+use crate::request::Method;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::check::{flag, text};
@@ -13,6 +14,7 @@ use workgraph_core::fault::Fault;
 use workgraph_core::graph::{By, Filter, Give, Listing, Place, Ref, View, Want};
 use workgraph_core::jobs::dates::Shift;
 use workgraph_core::jobs::duplication::{Duplication, Kind, Parts, Phase};
+use workgraph_core::jobs::ended::{abandon, abandoning};
 use workgraph_core::jobs::freezing::Frozen;
 use workgraph_core::jobs::{self, Plot};
 use workgraph_core::registry::{Dir, Rel, Type, rel};
@@ -34,11 +36,13 @@ pub static TEMPLATES: &[Operation] = &[
         Type::ProjectTemplate,
     )
     .scope("project_templates:read"),
-    delete(
+    act(
         "deleteProjectTemplate",
         "/project_templates/{project_template_gid}",
-        Level::Editor,
+        delete_needs,
+        delete_project_template,
     )
+    .by(Method::Delete)
     .premium("Project Templates are not available for free users."),
     list(
         "getProjectTemplatesForTeam",
@@ -146,6 +150,18 @@ fn task_templates(call: &Call<'_>) -> Result<Listed, Fault> {
         rel::TEMPLATE_OF,
         project,
     ))
+}
+
+fn delete_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    let template = call.path("project_template_gid")?;
+    Ok(abandoning(call.want(), template))
+}
+
+fn delete_project_template(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    let template = call.target(view, "project_template_gid", Level::Editor)?;
+    let mut work = call.work();
+    abandon(&mut work, view, template.gid);
+    Ok(Decision::of(work.changes))
 }
 
 /// The team of what the path names, by a relation.

@@ -64,7 +64,7 @@ impl ExportFiles for Files {
 
 impl Files {
     /// The records of a whole file.
-    fn records(&self, file: &str) -> Vec<Value> {
+    pub(crate) fn records(&self, file: &str) -> Vec<Value> {
         let held = self.held.lock().unwrap();
         let file = &held[&Gid::parse(file).unwrap()];
         assert!(file.whole);

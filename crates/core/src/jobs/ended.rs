@@ -1,16 +1,40 @@
 //! Jobs at their end: what they left in the graph is removed soon, and they themselves after a while.
 //!
-//! Such a job has an edge to the queue, whose rank is the time at which it is looked at next.
+//! Such a job has an edge to the queue, whose rank is the time at which it is looked at next. So has each
+//! section of a deleted template, until the tasks in it are removed.
 use super::export::cached;
-use super::{Plot, Record, STEP, queue};
+use super::{Plot, Record, STEP, queue, queue_node};
 use crate::gid::Gid;
-use crate::graph::{Changes, Edge, Link, Place, View, Want};
-use crate::registry::rel;
+use crate::graph::{Changes, Edge, Guard, Link, Place, Ref, View, Want};
+use crate::registry::{Type, rel};
 use crate::resources::job;
 use crate::time::Time;
+use crate::work::Work;
 
 /// How long a job can be polled after its deadline, in milliseconds.
 pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
+
+/// Adds what deleting a template must see: all its sections.
+#[must_use]
+pub fn abandoning(want: Want, template: impl Into<Ref>) -> Want {
+    const ALL: usize = usize::MAX >> 1;
+    want.into(template, rel::SECTION_OF, ALL).node(queue())
+}
+
+/// Deletes a template; its sections are looked at soon, for the tasks in them.
+pub fn abandon(work: &mut Work<'_>, view: &View, template: Gid) {
+    let sections = view.sources(template, rel::SECTION_OF);
+    let queue = queue_node(work, view);
+    let now = Place::Rank(work.now.millis());
+    for edge in sections {
+        work.link(edge.src, rel::ENDED, queue, now, None);
+    }
+    // A job that still fills the template must not add one unseen.
+    let all = sections.len() as u64;
+    let seen = Guard::AtMost(template, rel::SECTION_OF, all);
+    work.changes.guards.push(seen);
+    work.trash(template, Type::ProjectTemplate);
+}
 
 /// Adds the jobs that are looked at next.
 #[must_use]
@@ -18,16 +42,17 @@ pub fn due(want: Want) -> Want {
     want.into(queue(), rel::ENDED, 1)
 }
 
-/// Adds what a job left.
+/// Adds what a job left, or what is in a section.
 #[must_use]
 pub fn left(want: Want, job: Gid) -> Want {
     want.node(job)
         .into(job, rel::COPIED, STEP)
         .into(job, rel::TO_NUMBER, STEP)
+        .into(job, rel::SECTION, STEP)
 }
 
 /// The next step of forgetting a job, from its edge to the queue and what it left: at most so much of that
-/// as fits a step, then waiting for its time, then the job.
+/// as fits a step, then waiting for its time, then the job. A section has no time to wait for.
 #[must_use]
 pub fn forget(view: &View, edge: &Edge, now: Time) -> Changes {
     let job = edge.src;
@@ -40,6 +65,11 @@ pub fn forget(view: &View, edge: &Edge, now: Time) -> Changes {
         changes.unlinks.extend(edges.map(|e| (e.src, rel, job)));
     }
     if !changes.is_empty() {
+        return changes;
+    }
+    let within = view.sources(job, rel::SECTION);
+    if !within.is_empty() {
+        changes.trash.extend(within.iter().map(|e| e.src));
         return changes;
     }
     let node = view.node(job);

@@ -56,6 +56,18 @@ pub fn queue() -> Ref {
     Ref::Alias(QUEUE.to_owned())
 }
 
+/// The node of the queue, which a view has that wants [`queue`]; made when it is first needed.
+fn queue_node(work: &mut Work<'_>, view: &View) -> Gid {
+    view.resolve(&queue()).unwrap_or_else(|| {
+        let draft = work.draft(Type::Job, None);
+        work.changes.aliases.push((QUEUE.to_owned(), draft.gid));
+        work.changes.puts.push(Put {
+            node: draft.finish(),
+        });
+        draft.gid
+    })
+}
+
 /// What a job keeps besides its public record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -138,14 +150,7 @@ pub fn launch(
             ),
         ));
     }
-    let queue = view.resolve(&queue()).unwrap_or_else(|| {
-        let draft = work.draft(Type::Job, None);
-        work.changes.aliases.push((QUEUE.to_owned(), draft.gid));
-        work.changes.puts.push(Put {
-            node: draft.finish(),
-        });
-        draft.gid
-    });
+    let queue = queue_node(work, view);
     let deadline = work.now.millis() + DEADLINE_MS;
     let record = Record {
         plot,

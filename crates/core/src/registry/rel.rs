@@ -43,7 +43,8 @@ pub const FIELD_ON: Rel = Rel(21);
 pub const NUMBERED: Rel = Rel(33);
 /// Task that is to be numbered → the job that does it; rank is the task's gid.
 pub const TO_NUMBER: Rel = Rel(34);
-/// Job at its end → the queue of jobs; rank is when it is looked at next.
+/// Job at its end, or section of a deleted template → the queue of jobs; rank is when it is looked at
+/// next.
 pub const ENDED: Rel = Rel(35);
 /// Job that is not at its end → user who asked for it; rank is its deadline.
 pub const ACTIVE: Rel = Rel(50);
