@@ -3,21 +3,19 @@ use super::projects::{member_of, places_allowed};
 use super::templates::{copying, own_team, team};
 use crate::call::Call;
 use crate::operation::Decision;
-use serde_json::{Map, Value};
-use workgraph_core::Gid;
+use serde_json::Value;
 use workgraph_core::access::Level;
 use workgraph_core::check::{clip, flag, reference, string, text};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{By, Place, Ref, View, Want};
-use workgraph_core::jobs::duplication::{Kind, Phase};
+use workgraph_core::jobs::duplication::Kind;
 use workgraph_core::jobs::freezing::{Frozen, START};
+use workgraph_core::jobs::recipe::{self, Cooking};
 use workgraph_core::jobs::{self, Plot};
-use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::{job, project, project_template, task};
+use workgraph_core::resources::{job, project, project_template};
 use workgraph_core::rules::{fields, ids, membership};
 use workgraph_core::time::Date;
-use workgraph_core::work::Work;
 
 /// The items `{gid, value}` of a list in the body.
 fn items<'c>(call: &'c Call<'_>, name: &str) -> Result<Vec<(String, &'c Value)>, Fault> {
@@ -176,91 +174,34 @@ pub(super) fn instantiate_task(call: &Call<'_>, view: &View) -> Result<Decision,
         &[Type::Project],
         Level::Editor,
     )?;
-    let recipe: Value = old
-        .raw("template")
-        .and_then(|raw| serde_json::from_str(raw).ok())
-        .unwrap_or_default();
+    let recipe = recipe::recipe(old);
     let name = match call.field("name") {
         Some(value) => text("name", value, 1024)?,
-        None => titled(&recipe).to_owned(),
+        None => recipe::titled(&recipe).to_owned(),
     };
     let mut work = call.work();
-    let new = make(call, &mut work, &recipe, home, &name, None, at);
+    let tasks = recipe::make(&mut work, &recipe, home, at.gid, &name);
+    let new = *tasks
+        .first()
+        .ok_or_else(|| Fault::unknown("task template", old.gid))?;
     if let Some(section) = view.sources(at.gid, rel::SECTION_OF).first() {
         work.needs_live(section.src);
         work.link(new, rel::SECTION, section.src, Place::Last, Some(at.gid));
         ids::number(&mut work, Some(at), new);
     }
-    let mut plot = copying(Kind::Task, old.gid, new);
-    plot.phase = Phase::Dependencies { after: None };
+    let plot = Cooking {
+        template: old.gid,
+        tasks,
+        done: 0,
+    };
     let gid = jobs::start(
         &mut work,
         view,
         call.viewer,
         home,
         "instantiate_task",
-        Plot::Duplicate(plot),
+        Plot::Cook(plot),
         |draft| draft.set(job::NEW_TASK, new),
     )?;
     Ok(Decision::about(work.changes, gid))
-}
-
-/// The name in a recipe.
-fn titled(recipe: &Value) -> &str {
-    recipe
-        .get("name")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-/// Makes the task that a recipe describes, and its subtasks.
-fn make(
-    call: &Call<'_>,
-    work: &mut Work<'_>,
-    recipe: &Value,
-    home: Gid,
-    name: &str,
-    under: Option<Gid>,
-    project: &Node,
-) -> Gid {
-    let empty = Map::new();
-    let recipe = recipe.as_object().unwrap_or(&empty);
-    let part = |name: &str| recipe.get(name).and_then(Value::as_str);
-    let mut draft = work.draft(Type::Task, Some(home));
-    draft.set(task::NAME, name);
-    draft.set(task::NOTES, part("description").unwrap_or(""));
-    let html = part("html_description").unwrap_or("<body></body>");
-    draft.set(task::HTML_NOTES, html);
-    match part("task_resource_subtype") {
-        Some("milestone_task") => draft.set(task::SUBTYPE, "milestone"),
-        Some("approval_task") => {
-            draft.set(task::SUBTYPE, "approval");
-            draft.set(task::APPROVAL_STATUS, "pending");
-        }
-        _ => {}
-    }
-    let day = |name: &str| {
-        let days = recipe.get(name).and_then(Value::as_i64)?;
-        Date::of(call.now).add_days(i32::try_from(days).ok()?)
-    };
-    draft.set(task::DUE_ON, day("relative_due_on"));
-    let start = day("relative_start_on").filter(|_| day("relative_due_on").is_some());
-    draft.set(task::START_ON, start);
-    draft.set(task::CREATED_BY, call.me());
-    draft.set(task::CREATED_AT, work.now);
-    draft.set(task::MODIFIED_AT, work.now);
-    let new = work.create(&draft, Some(under.unwrap_or(project.gid)));
-    work.link(new, rel::FOLLOWERS, call.me(), Place::Rank(0), None);
-    if let Some(parent) = under {
-        work.link(new, rel::PARENT, parent, Place::Last, None);
-    }
-    for below in recipe
-        .get("subtasks")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        make(call, work, below, home, titled(below), Some(new), project);
-    }
-    new
 }

@@ -2,7 +2,7 @@
 use super::projects::member_of;
 use super::task_fields::{assign, like, write};
 use super::task_values;
-use super::tasks::{PROJECTS_MAX, shallow};
+use super::tasks::shallow;
 use crate::call::{Call, gid};
 use crate::operation::Decision;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use workgraph_core::graph::{Action, Place, Ref, View, Want};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::custom_field::FIELDS_MAX;
-use workgraph_core::resources::task;
+use workgraph_core::resources::task::{self, PROJECTS_MAX};
 use workgraph_core::rules::{fields, ids, stories, text};
 use workgraph_core::work::Work;
 

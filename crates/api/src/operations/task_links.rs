@@ -2,7 +2,6 @@
 use super::placing::Anchor;
 use super::projects::{leaver, member_of};
 use super::subtasks::{parent_needs, set_parent};
-use super::tasks::PROJECTS_MAX;
 use crate::call::{Call, allowed};
 use crate::operation::{Decision, Operation, act};
 use workgraph_core::Gid;
@@ -11,6 +10,7 @@ use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Action, By, Place, Ref, View, Want};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
+use workgraph_core::resources::task::PROJECTS_MAX;
 use workgraph_core::resources::{section, story};
 use workgraph_core::rules::ids;
 use workgraph_core::rules::stories::tell;

@@ -217,9 +217,8 @@ impl One<'_> {
         let found = self
             .call
             .named(self.view, field, &name, REFERABLE, Level::Viewer)?;
-        let restrictions = self.node.raw("input_restrictions").unwrap_or("[]");
         let kind = resource(found.ty).name;
-        if !restrictions.contains(&format!("\"{kind}\"")) {
+        if !custom_field::refers(self.node, found) {
             return Err(Fault::field(
                 field,
                 format_args!("The custom field takes no {kind}: {}", show(&name)),

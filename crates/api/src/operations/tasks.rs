@@ -96,8 +96,6 @@ const SUBTASKS: Lists = Lists::Edges {
     open: true,
 };
 
-/// The most projects a task may be in.
-pub const PROJECTS_MAX: usize = 20;
 /// The most levels of subtasks below a task.
 pub const DEPTH_MAX: usize = 5;
 

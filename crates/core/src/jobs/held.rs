@@ -118,7 +118,7 @@ impl Held {
     pub fn file(&self) -> Option<Gid> {
         match &self.record.plot {
             Plot::Export(export) => Some(export.to),
-            Plot::Duplicate(_) | Plot::Number(_) => None,
+            Plot::Duplicate(_) | Plot::Number(_) | Plot::Cook(_) => None,
         }
     }
 
@@ -169,6 +169,7 @@ impl Held {
             Plot::Duplicate(plot) => plot.needs(self.gid(), want),
             Plot::Export(plot) => plot.needs(want),
             Plot::Number(plot) => plot.needs(self.gid(), want),
+            Plot::Cook(plot) => plot.needs(want),
         })
     }
 
@@ -182,6 +183,7 @@ impl Held {
             Plot::Duplicate(plot) => plot.more(self.gid(), view, want),
             Plot::Export(plot) => plot.more(view, want),
             Plot::Number(_) => None,
+            Plot::Cook(plot) => plot.more(view, want),
         })
     }
 
@@ -215,6 +217,7 @@ impl Held {
                 held.record.made += view.rows.gids.len() as u64;
                 plot.step(self.gid(), view, &mut work)?
             }
+            Plot::Cook(plot) => plot.step(view, more, &mut work)?,
             Plot::Export(plot) => {
                 let next = plot.step(view, more, &mut work, &mut held.unsent)?;
                 held.record.made += (held.unsent.objects - self.unsent.objects) as u64;

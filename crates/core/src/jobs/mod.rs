@@ -22,6 +22,7 @@ pub mod export;
 pub mod freezing;
 mod held;
 pub mod numbering;
+pub mod recipe;
 
 pub use held::{Held, Output, Step, Stepped, Unsent};
 
@@ -35,6 +36,7 @@ use crate::work::Work;
 use duplication::Duplication;
 use export::Export;
 use numbering::Numbering;
+use recipe::Cooking;
 use serde::{Deserialize, Serialize};
 
 /// The most jobs of one user that are not at their end.
@@ -92,6 +94,8 @@ pub enum Plot {
     Export(Export),
     /// Numbering tasks.
     Number(Numbering),
+    /// Giving tasks what their recipe says.
+    Cook(Cooking),
 }
 
 /// What a step of a kind of work adds to its changes.

@@ -251,6 +251,22 @@ pub fn is_computed(node: &Node) -> bool {
     node.get(IS_FORMULA) || node.get(ID_PREFIX).is_some()
 }
 
+/// Whether an option is one that can be chosen for a field.
+#[must_use]
+pub fn chooses(field: &Node, option: &Node) -> bool {
+    option.ty == Type::EnumOption
+        && option.get(super::enum_option::CUSTOM_FIELD) == Some(field.gid)
+        && option.get(super::enum_option::ENABLED)
+}
+
+/// Whether a field takes references to nodes of the type of this one.
+#[must_use]
+pub fn refers(field: &Node, node: &Node) -> bool {
+    let restrictions = field.raw("input_restrictions").unwrap_or("[]");
+    let kind = super::resource(node.ty).name;
+    REFERABLE.contains(&node.ty) && restrictions.contains(&format!("\"{kind}\""))
+}
+
 fn has_options(node: &Node) -> bool {
     matches!(kind(node), Kind::Enum | Kind::MultiEnum)
 }

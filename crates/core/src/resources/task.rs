@@ -11,6 +11,9 @@ pub const SUBTYPES: &[&str] = &["default_task", "milestone", "approval"];
 /// The states of an approval; all but `pending` mean completed.
 pub const APPROVALS: &[&str] = &["pending", "approved", "rejected", "changes_requested"];
 
+/// The most projects a task may be in.
+pub const PROJECTS_MAX: usize = 20;
+
 /// Its display name.
 pub const NAME: Field<str> = Field::text("name", NAME_MAX)
     .compact()

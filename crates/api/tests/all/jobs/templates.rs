@@ -1,5 +1,8 @@
 //! What becomes of templates: what goes with them, and what is made from them.
 use super::*;
+use workgraph_core::graph::Place;
+use workgraph_core::registry::{Kind as Fields, Type};
+use workgraph_core::resources::task_template;
 
 /// How many tasks and sections of templates the workspace has.
 fn left_of_templates(world: &World) -> (usize, usize) {
@@ -100,4 +103,193 @@ fn a_template_deleted_while_it_is_filled_leaves_nothing() {
             assert_eq!(world.problems(), Vec::<String>::new());
         }
     }
+}
+
+/// A world with a task template whose recipe says all that one can.
+fn kitchen(kind: Kind) -> World {
+    let world = World::build(kind, Default::default(), |f, names| {
+        let (orchid, ada) = (names["orchid"], names["ada"]);
+        let (garden, moss) = (names["garden"], names["moss"]);
+        let shed = f.project(orchid, "Shed", ada);
+        let shelf = f.section(shed, orchid, "Shelf");
+        let (note, _) = f.custom_field(orchid, "Note", Fields::Text, &[]);
+        let (secret, _) = f.custom_field(orchid, "Secret", Fields::Text, &[]);
+        let (tool, tools) = f.custom_field(orchid, "Tool", Fields::MultiEnum, &["Hoe", "Rake"]);
+        let (helper, _) = f.custom_field(orchid, "Helpers", Fields::People, &[]);
+        for field in [note, secret, helper] {
+            f.field_on(field, garden, orchid);
+        }
+        f.field_on(tool, shed, orchid);
+        let at = |name: &str| names[name].to_string();
+        let below: Vec<Value> = (0..45)
+            .map(|n| json!({"name": format!("dig {n}"), "followers": [{"gid": at("moe")}]}))
+            .collect();
+        let recipe = json!({
+            "name": "Plant",
+            "task_resource_subtype": "milestone_task",
+            "relative_due_on": 3,
+            "due_time": "13:15:00.000Z",
+            "followers": [{"gid": at("moe")}, {"gid": at("ben")}],
+            "memberships": [
+                {"gid": moss.to_string()},
+                {"project": {"gid": shed.to_string()}, "section": {"gid": shelf.to_string()}},
+            ],
+            "custom_fields": [
+                {"gid": note.to_string(), "text_value": "deep"},
+                {"gid": secret.to_string(), "text_value": "gold"},
+                {"gid": at("vigor"), "enum_value": {"gid": at("lush")}},
+                {"gid": tool.to_string(), "multi_enum_values": [
+                    {"gid": tools[1].to_string()}, {"gid": at("lush")}]},
+                {"gid": helper.to_string(), "people_value": [
+                    {"gid": at("ben")}, {"gid": at("moe")}]},
+            ],
+            "subtasks": below,
+        });
+        let plant = f.node(Type::TaskTemplate, Some(orchid), |draft, now| {
+            draft.set(task_template::NAME, "Plant");
+            draft.set(task_template::PROJECT, garden);
+            draft.set(task_template::CREATED_AT, now);
+            draft.set(task_template::TEMPLATE, recipe.to_string());
+        });
+        f.link(plant, rel::TEMPLATE_OF, garden, Place::Rank(0), None);
+        names.insert("plant".to_owned(), plant);
+        names.insert("secret".to_owned(), secret);
+    });
+    let at = format!("/custom_fields/{}", world.gid("secret"));
+    let shut = world.call("ada", "PUT", &at, &json!({"privacy_setting": "private"}));
+    assert_eq!(shut.status, 200, "{}", shut.text);
+    world
+}
+
+/// What was made from the template, as it is shown to ada.
+fn planted(world: &World, who: &str, job: &Answer) -> Value {
+    let done = world.get(who, &format!("/jobs/{}", job.gid()));
+    assert_eq!(done.json["data"]["status"], "succeeded", "{}", done.text);
+    let task = job.json["data"]["new_task"]["gid"].as_str().unwrap();
+    let fields = "name,resource_subtype,due_on,due_at,followers.name,memberships.project.name,\
+                  memberships.section.name,custom_fields.name,custom_fields.display_value";
+    let task = world.get("ada", &format!("/tasks/{task}?opt_fields={fields}"));
+    task.json["data"].clone()
+}
+
+fn names<'v>(list: &'v Value, path: &str) -> Vec<&'v str> {
+    let list = list.as_array().unwrap().iter();
+    list.map(|item| item.pointer(path).unwrap().as_str().unwrap())
+        .collect()
+}
+
+fn plant(world: &World, who: &str) -> Answer {
+    let at = format!("/task_templates/{}/instantiateTask", world.gid("plant"));
+    let job = world.post(who, &at, json!({}));
+    assert_eq!(job.status, 201, "{}", job.text);
+    job
+}
+
+#[test]
+fn a_recipe_is_followed_as_far_as_its_user_sees_and_edits() {
+    for kind in KINDS {
+        let world = kitchen(kind);
+        let (mel, ada) = (plant(&world, "mel"), plant(&world, "ada"));
+        world.work();
+        let task = planted(&world, "mel", &mel);
+        assert_eq!(task["resource_subtype"], "milestone");
+        assert_eq!(task["due_at"], "2026-01-18T13:15:00.000Z");
+        assert_eq!(task["due_on"], "2026-01-18");
+        // Who has no seat in the workspace does not follow.
+        assert_eq!(
+            names(&task["followers"], "/name"),
+            ["Mel of Orchid", "Moe of Orchid"]
+        );
+        let of = |task: &Value| -> Vec<String> {
+            let places = &task["memberships"];
+            let (a, b) = (
+                names(places, "/project/name"),
+                names(places, "/section/name"),
+            );
+            a.iter().zip(b).map(|(a, b)| format!("{a}/{b}")).collect()
+        };
+        // Moss is private to ada.
+        assert_eq!(of(&task), ["Garden/Untitled section", "Shed/Shelf"]);
+        let values = |task: &Value| -> Vec<(String, Value)> {
+            let fields = task["custom_fields"].as_array().unwrap().iter();
+            fields
+                .map(|f| {
+                    (
+                        f["name"].as_str().unwrap().to_owned(),
+                        f["display_value"].clone(),
+                    )
+                })
+                .collect()
+        };
+        let value = |name: &str, value: Value| (name.to_owned(), value);
+        let wanted = [
+            value("Note", json!("deep")),
+            value("Secret", json!(null)),
+            value("Helpers", json!("Moe of Orchid")),
+            value("Tool", json!("Rake")),
+        ];
+        assert_eq!(values(&task), wanted);
+        let task = planted(&world, "ada", &ada);
+        assert_eq!(of(&task).len(), 3);
+        let mut wanted = wanted;
+        wanted[1].1 = json!("gold");
+        let shown = values(&task);
+        assert!(wanted.iter().all(|v| shown.contains(v)), "{shown:?}");
+        assert!(shown.contains(&value("Vigor", json!("Lush"))), "{shown:?}");
+        // The values are found by search, too.
+        assert_eq!(world.problems(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_recipe_is_followed_once_whatever_stops_the_runner() {
+    for kind in KINDS {
+        let world = kitchen(kind);
+        let whole = |job: &Answer| {
+            let mut task = planted(&world, "ada", job);
+            let at = format!("/tasks/{}/subtasks", task["gid"].as_str().unwrap());
+            let below = world.get(
+                "ada",
+                &format!("{at}?limit=100&opt_fields=name,followers.name"),
+            );
+            let below = below.json["data"].as_array().unwrap().iter();
+            let below: Vec<String> = below
+                .map(|t| format!("{} {:?}", t["name"], names(&t["followers"], "/name")))
+                .collect();
+            task["gid"].take();
+            (task, below)
+        };
+        let job = plant(&world, "ada");
+        world.work();
+        let wanted = whole(&job);
+        assert_eq!(wanted.1.len(), 45);
+        assert!(wanted.1[44].contains("Moe"), "{}", wanted.1[44]);
+        let mut points = 0;
+        for steps in 0.. {
+            let job = plant(&world, "ada");
+            if !die_after(&world, steps) {
+                break;
+            }
+            points += 1;
+            world.advance(31);
+            world.work();
+            let mut made = whole(&job);
+            // The clock was turned, and with it what days count from.
+            for key in ["due_on", "due_at"] {
+                made.0[key] = wanted.0[key].clone();
+            }
+            assert_eq!(made, wanted, "died after {steps} steps");
+        }
+        assert!(points >= 3, "{points} points");
+    }
+}
+
+#[test]
+fn a_template_that_is_gone_ends_the_job() {
+    let world = kitchen(Kind::Memory);
+    let job = plant(&world, "ada");
+    let at = format!("/task_templates/{}", world.gid("plant"));
+    assert_eq!(world.call("ada", "DELETE", &at, &json!(null)).status, 200);
+    world.work();
+    assert_eq!(status(&world, &job.gid()), "failed");
 }
