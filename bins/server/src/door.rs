@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -29,7 +29,11 @@ pub(crate) struct Line {
     framed: AtomicBool,
     /// A line of a head ended in a line feed alone: proxies may see its end elsewhere.
     loose: AtomicBool,
+    /// Those being answered.
     requests: AtomicU32,
+    /// Its number among the connections, and the number of requests so far.
+    number: u64,
+    served: AtomicU64,
     /// The tick in which the head now being read began; 0 if none is.
     head: AtomicU32,
     /// The tick in which something last went well.
@@ -85,6 +89,10 @@ impl Line {
         self.head.store(0, Relaxed);
         self.requests.fetch_add(1, Relaxed);
         Busy(Arc::clone(self))
+    }
+    /// The number of the connection, and the next one of its requests, from 1.
+    pub(crate) fn next(&self) -> (u64, u64) {
+        (self.number, self.served.fetch_add(1, Relaxed) + 1)
     }
     /// Whether lines of a head ended in anything but CR LF.
     pub(crate) fn is_loose(&self) -> bool {
@@ -178,6 +186,7 @@ impl Door {
             active: AtomicU32::new(now),
             now: Arc::clone(&self.now),
             ip: Some(ip),
+            number,
             ..Line::default()
         });
         lines.open.insert(number, Arc::clone(&line));
@@ -203,6 +212,14 @@ impl Door {
                 line.end();
             }
         }
+    }
+
+    /// How many requests are being answered.
+    pub(crate) fn busy(&self) -> u64 {
+        let lines = self.lines();
+        let each = lines.open.values();
+        each.map(|line| u64::from(line.requests.load(Relaxed)))
+            .sum()
     }
 
     /// How many connections are open.

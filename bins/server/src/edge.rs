@@ -1,5 +1,6 @@
 //! What every connection shares: the API, and the guards around a call of it.
 use crate::config::Http;
+use crate::door::{Door, Line};
 use crate::exports::ExportFolder;
 use crate::metrics::Metrics;
 use crate::seams::WallClock;
@@ -9,7 +10,7 @@ use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -38,7 +39,15 @@ pub(crate) struct Edge {
     pub(crate) downloads: Arc<Semaphore>,
     /// The start of every request id of this process.
     pub(crate) prefix: String,
-    pub(crate) number: AtomicU64,
+    /// The connections to it.
+    pub(crate) door: Arc<Door>,
+}
+
+/// A connection as its requests see it. They keep this rather than the edge, so that what they count up and down is
+/// their connection's own.
+pub(crate) struct Peer {
+    pub(crate) edge: Arc<Edge>,
+    pub(crate) line: Arc<Line>,
 }
 
 /// How a call of the API ended.
@@ -49,44 +58,46 @@ pub(crate) enum Ran {
     Late,
 }
 
-impl Edge {
-    /// A fresh request id.
+impl Peer {
+    /// A fresh request id: the process, the connection, and which of its requests it is.
     pub(crate) fn next_id(&self) -> String {
-        let mut number = self.number.fetch_add(1, Relaxed);
+        let (connection, request) = self.line.next();
+        let parts = [connection, request];
+        let digits = |number: u64| (number.max(1).ilog2() / 4 + 1) as usize;
         // With room for just this, it becomes a header's value as it is.
-        let digits = (number.max(1).ilog2() / 4 + 1) as usize;
-        let mut id = String::with_capacity(self.prefix.len() + 1 + digits);
-        id.push_str(&self.prefix);
-        id.push('-');
-        // Digits from the last to the first: an id is only ever compared.
-        loop {
-            id.extend(char::from_digit((number % 16) as u32, 16));
-            number /= 16;
-            if number == 0 {
-                return id;
+        let room = parts.map(|number| 1 + digits(number)).iter().sum::<usize>();
+        let mut id = String::with_capacity(self.edge.prefix.len() + room);
+        id.push_str(&self.edge.prefix);
+        for number in parts {
+            id.push('-');
+            for digit in (0..digits(number)).rev() {
+                id.extend(char::from_digit((number >> (4 * digit) & 0xf) as u32, 16));
             }
         }
+        id
     }
 
-    /// Runs a request of the API, which came from an address, by a client that calls itself something.
+    /// Runs a request of the API, by a client that calls itself something.
     pub(crate) async fn run(
-        &self,
+        self: &Arc<Self>,
         request: Request,
         address: IpAddr,
         agent: Option<HeaderValue>,
     ) -> Ran {
         let read = request.method == "GET";
-        let api = Arc::clone(&self.api);
+        let peer = Arc::clone(self);
         let call = async move {
             let caller = Caller {
                 address: Some(address),
                 agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
             };
-            api.handle_from(&request, caller).await
+            peer.edge.api.handle_from(&request, caller).await
         };
-        self.guard(read, call).await
+        self.edge.guard(read, call).await
     }
+}
 
+impl Edge {
     /// Runs a request of the portal.
     pub(crate) async fn show(&self, route: Route, request: workgraph_portal::Request) -> Ran {
         let portal = Arc::clone(&self.portal);
@@ -142,7 +153,8 @@ impl Edge {
 
     /// The Prometheus text.
     pub(crate) fn metrics_text(&self) -> String {
-        self.metrics.text(self.api.limiter(), &self.storage.stats())
+        self.metrics
+            .text(self.door.busy(), self.api.limiter(), &self.storage.stats())
     }
 }
 

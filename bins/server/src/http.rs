@@ -2,7 +2,7 @@
 use crate::body::{self, Refusal};
 use crate::door::Line;
 use crate::download::Download;
-use crate::edge::{Edge, Ran};
+use crate::edge::{Edge, Peer, Ran};
 use crate::outgoing::{Content, Outgoing, Owned};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
@@ -10,8 +10,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Version};
 use std::convert::Infallible;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, LazyLock};
 use workgraph_api::{Reply, explain};
 use workgraph_portal::Route;
 use workgraph_wire::{error::error, form::FORM_BYTES, message};
@@ -57,31 +56,44 @@ impl Answer {
 const JSON: &str = "application/json; charset=UTF-8";
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The headers of every reply; copying them is less work than putting them together.
+static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
+    let headers = [
+        (header::CONTENT_TYPE, JSON),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CACHE_CONTROL, "private, no-store"),
+        (REQUEST_ID.clone(), ""),
+    ];
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    headers.into_iter().collect()
+});
+
 /// Asks for what the limits say.
 static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN);
 
 /// Answers a request.
 pub(crate) fn serve(
-    edge: Arc<Edge>,
-    line: Arc<Line>,
+    peer: Arc<Peer>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<Outgoing>, Infallible>> {
     // Not an async function, and the head goes on by reference: each would have room for another one.
     let (mut head, body) = request.into_parts();
-    async move { answer(&edge, &line, &mut head, body).await }
+    async move { answer(&peer, &mut head, body).await }
 }
 
 async fn answer(
-    edge: &Arc<Edge>,
-    line: &Arc<Line>,
+    peer: &Arc<Peer>,
     head: &mut Parts,
     body: Incoming,
 ) -> Result<Response<Outgoing>, Infallible> {
+    let Peer { edge, line } = &**peer;
     let loose = line.is_loose();
     let busy = line.request();
     let began = edge.clock.uptime();
-    let counted = Gauge::up(edge);
-    let id = edge.next_id();
+    let id = peer.next_id();
     let method = head.method.clone();
     let read = method == hyper::Method::GET || method == hyper::Method::HEAD;
     let preflight = method == hyper::Method::OPTIONS;
@@ -90,7 +102,7 @@ async fn answer(
     let origin = edge.http.cors && head.headers.contains_key(header::ORIGIN);
     let answer = match check(head) {
         Some(refusal) => refusal,
-        None => route(edge, line, head, body).await,
+        None => route(peer, head, body).await,
     };
     let Answer {
         mut reply,
@@ -112,7 +124,6 @@ async fn answer(
             "request"
         );
     }
-    drop(counted);
     let bytes = std::mem::take(&mut reply.body);
     let body = match reply.permit.take() {
         Some(permit) => {
@@ -132,18 +143,12 @@ async fn answer(
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(
-        header::X_CONTENT_TYPE_OPTIONS,
-        HeaderValue::from_static("nosniff"),
-    );
-    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    headers.insert(
-        header::CACHE_CONTROL,
-        HeaderValue::from_static("private, no-store"),
-    );
+    headers.clone_from(&HEADERS);
+    if kind != JSON {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
     if let Ok(id) = HeaderValue::try_from(id) {
-        headers.insert(HeaderName::from_static("x-request-id"), id);
+        headers.insert(&REQUEST_ID, id);
     }
     for (name, value) in &reply.headers {
         if let (Ok(name), Ok(value)) = (
@@ -223,7 +228,8 @@ fn check(head: &Parts) -> Option<Answer> {
     None
 }
 
-async fn route(edge: &Arc<Edge>, line: &Arc<Line>, head: &mut Parts, body: Incoming) -> Answer {
+async fn route(peer: &Arc<Peer>, head: &mut Parts, body: Incoming) -> Answer {
+    let Peer { edge, line } = &**peer;
     let path = head.uri.path();
     let below = path
         .strip_prefix(BASE)
@@ -239,7 +245,7 @@ async fn route(edge: &Arc<Edge>, line: &Arc<Line>, head: &mut Parts, body: Incom
             return Answer::of(Reply::json(204, Vec::new()));
         }
         let start = path.len() - below.len();
-        return api(edge, line, head, body, start).await;
+        return api(peer, head, body, start).await;
     }
     if let Some(name) = path.strip_prefix("/-/exports/")
         && head.method == hyper::Method::GET
@@ -375,13 +381,8 @@ async fn portal(edge: &Edge, line: &Line, route: Route, head: &Parts, body: Inco
 }
 
 /// A request below the API base. `start` is where its path begins in the whole.
-async fn api(
-    edge: &Arc<Edge>,
-    line: &Line,
-    head: &mut Parts,
-    body: Incoming,
-    start: usize,
-) -> Answer {
+async fn api(peer: &Arc<Peer>, head: &mut Parts, body: Incoming, start: usize) -> Answer {
+    let Peer { edge, line } = &**peer;
     let bytes = match read(edge, &head.headers, body, edge.api.settings().body_max).await {
         Ok(bytes) => bytes,
         Err(Refusal(status, text)) => return Answer::refuse(status, text),
@@ -402,7 +403,7 @@ async fn api(
     };
     let address = edge.http.trusted_proxies.client(line.ip(), &head.headers);
     let agent = head.headers.remove(header::USER_AGENT);
-    match edge.run(request, address, agent).await {
+    match peer.run(request, address, agent).await {
         Ran::Replied(reply) => Answer::of(reply),
         Ran::Late => Answer::refuse(
             504,
@@ -437,21 +438,5 @@ fn cors(headers: &mut HeaderMap, preflight: bool) {
             header::ACCESS_CONTROL_MAX_AGE,
             HeaderValue::from_static("600"),
         );
-    }
-}
-
-/// Counts a request while it is answered, however that ends.
-struct Gauge<'a>(&'a Edge);
-
-impl<'a> Gauge<'a> {
-    fn up(edge: &'a Edge) -> Self {
-        edge.metrics.in_flight.fetch_add(1, Relaxed);
-        Self(edge)
-    }
-}
-
-impl Drop for Gauge<'_> {
-    fn drop(&mut self) {
-        self.0.metrics.in_flight.fetch_sub(1, Relaxed);
     }
 }

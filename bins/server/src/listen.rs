@@ -1,6 +1,6 @@
 //! Listening: accepts connections, ends idle ones, and drains them at the end.
-use crate::door::{Door, Socket, TICK_MILLIS};
-use crate::edge::Edge;
+use crate::door::{Socket, TICK_MILLIS};
+use crate::edge::{Edge, Peer};
 use crate::http;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -26,7 +26,7 @@ pub(crate) async fn serve(
     metrics: Option<TcpListener>,
     reload: impl Fn(),
 ) -> Result<(), String> {
-    let door = Door::new(&edge.http, Arc::clone(&edge.metrics));
+    let door = Arc::clone(&edge.door);
     let builder = Arc::new(builder(&edge));
     let graceful = GracefulShutdown::new();
     let watch = |kind| signal(kind).map_err(|e| format!("signals can't be watched: {e}"));
@@ -44,7 +44,7 @@ pub(crate) async fn serve(
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => connect(&edge, &door, &builder, &graceful, stream),
+                Ok((stream, _)) => connect(&edge, &builder, &graceful, stream),
                 // Out of descriptors, most likely: wait for some to be closed instead of spinning.
                 Err(e) => {
                     tracing::warn!(why = e.to_string(), "a connection was not accepted");
@@ -111,7 +111,6 @@ fn builder(edge: &Edge) -> Builder<TokioExecutor> {
 
 fn connect(
     edge: &Arc<Edge>,
-    door: &Arc<Door>,
     builder: &Arc<Builder<TokioExecutor>>,
     graceful: &GracefulShutdown,
     stream: TcpStream,
@@ -119,25 +118,27 @@ fn connect(
     let Some((line, inside)) = stream
         .peer_addr()
         .ok()
-        .and_then(|peer| door.enter(peer.ip()))
+        .and_then(|peer| edge.door.enter(peer.ip()))
     else {
         return;
     };
     // A socket without it is slower, not wrong.
     let _ = stream.set_nodelay(true);
     let (edge, builder, watcher) = (Arc::clone(edge), Arc::clone(builder), graceful.watcher());
-    let served = Arc::clone(&line);
+    let peer = Arc::new(Peer {
+        edge,
+        line: Arc::clone(&line),
+    });
     let task = tokio::spawn(async move {
         let _inside = inside;
-        let io = TokioIo::new(Socket::new(stream, Arc::clone(&line)));
-        let service =
-            service_fn(move |request| http::serve(Arc::clone(&edge), Arc::clone(&line), request));
+        let io = TokioIo::new(Socket::new(stream, Arc::clone(&peer.line)));
+        let service = service_fn(move |request| http::serve(Arc::clone(&peer), request));
         let connection = builder.serve_connection(io, service).into_owned();
         if let Err(e) = watcher.watch(connection).await {
             tracing::debug!(why = e.to_string(), "a connection broke");
         }
     });
-    served.served_by(task.abort_handle());
+    line.served_by(task.abort_handle());
 }
 
 /// A listener for nothing but metrics and health, which may be on another network.

@@ -31,8 +31,6 @@ pub(crate) struct Metrics {
     operations: FxHashMap<&'static str, [AtomicU64; 5]>,
     reads: Histogram,
     writes: Histogram,
-    /// Requests being answered.
-    pub(crate) in_flight: AtomicI64,
     /// Open connections.
     pub(crate) connections: AtomicI64,
     /// Connections refused because there were too many.
@@ -65,7 +63,6 @@ impl Metrics {
             operations: names.map(|n| (n, Default::default())).collect(),
             reads: Histogram::default(),
             writes: Histogram::default(),
-            in_flight: AtomicI64::new(0),
             connections: AtomicI64::new(0),
             refused: AtomicU64::new(0),
             faults: AtomicU64::new(0),
@@ -92,8 +89,13 @@ impl Metrics {
         histogram.micros.fetch_add(micros, Relaxed);
     }
 
-    /// The Prometheus text, format 0.0.4.
-    pub(crate) fn text(&self, limiter: &Limiter, store: &[(&'static str, u64)]) -> String {
+    /// The Prometheus text, format 0.0.4, with the number of requests being answered.
+    pub(crate) fn text(
+        &self,
+        busy: u64,
+        limiter: &Limiter,
+        store: &[(&'static str, u64)],
+    ) -> String {
         let mut out = String::with_capacity(8_192);
         let mut line = |kind: &str, name: &str, rows: &[(String, String)]| {
             // Writing to a String cannot fail.
@@ -136,11 +138,7 @@ impl Metrics {
             rows.push((format!("_count{{class=\"{class}\"}}"), sum.to_string()));
         }
         line("histogram", "request_seconds", &rows);
-        line(
-            "gauge",
-            "requests_in_flight",
-            &one(&self.in_flight.load(Relaxed)),
-        );
+        line("gauge", "requests_in_flight", &one(&busy));
         line(
             "gauge",
             "connections",
@@ -206,7 +204,7 @@ mod tests {
         metrics.count("getTask", true, 404, Duration::from_micros(101));
         metrics.count("no such operation", false, 500, Duration::from_secs(9));
         let limiter = Limiter::new(workgraph_limits::Settings::default());
-        let text = metrics.text(&limiter, &[("store_wal_bytes", 7)]);
+        let text = metrics.text(0, &limiter, &[("store_wal_bytes", 7)]);
         for line in [
             "workgraph_requests_total{operation=\"getTask\",status=\"2xx\"} 1",
             "workgraph_requests_total{operation=\"getTask\",status=\"4xx\"} 1",

@@ -2,6 +2,7 @@
 use crate::bootstrap;
 use crate::cli::{Admin, Serve};
 use crate::config::Config;
+use crate::door::Door;
 use crate::edge::Edge;
 use crate::exports::ExportFolder;
 use crate::limits::Desk;
@@ -18,7 +19,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -184,6 +185,7 @@ pub(crate) async fn serve(
     )?;
     let portal = base.portal(&config, &root, &api, &office, &keys)?;
     let edge = Arc::new(Edge {
+        door: Door::new(&config.http, Arc::clone(&metrics)),
         api,
         portal,
         storage: Arc::clone(&base.storage),
@@ -197,7 +199,6 @@ pub(crate) async fn serve(
         exports,
         downloads: Arc::new(Semaphore::new(DOWNLOADS)),
         prefix: hex(&random::<6>(&*base.entropy)?),
-        number: AtomicU64::new(1),
     });
     tracing::info!(
         address = address.to_string(),

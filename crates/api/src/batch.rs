@@ -40,7 +40,7 @@ pub(crate) async fn answer(
         Err(_) => Load::of(found.operation),
     };
     let terms = held.terms.insert(api.terms(by.0));
-    held.permit = Some(api.admit(terms, load, found.number)?);
+    held.permit = Some(api.admit(terms, load, found.number, api.clock.now())?);
     let (actions, options) = actions?;
 
     let wanted = |part: &str| {

@@ -147,7 +147,7 @@ impl Api {
     /// It counts against none of them.
     pub async fn limits(&self, authorization: &[String]) -> Reply {
         match self.authenticate(authorization).await {
-            Ok(grant) => {
+            Ok((grant, _)) => {
                 let shown = json!({ "data": self.limits_of(&grant) });
                 Reply::json(200, shown.to_string().into_bytes())
             }

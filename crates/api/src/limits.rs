@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::iter::Sum;
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::sync::{PoisonError, RwLock};
+use std::time::SystemTime;
 use workgraph_auth::{Grant, Tier};
 use workgraph_limits::{Batch, Custom, Key, Permit, Rate, State};
 
@@ -150,7 +151,13 @@ impl Api {
 
     /// Charges the limits with requests: all of them are admitted, or none. `label` is the number of
     /// the operation, for whoever asks later what used a quota.
-    pub(crate) fn admit(&self, terms: &Terms, load: Load, label: u16) -> Result<Permit, Failure> {
+    pub(crate) fn admit(
+        &self,
+        terms: &Terms,
+        load: Load,
+        label: u16,
+        now: SystemTime,
+    ) -> Result<Permit, Failure> {
         let batch = Batch {
             key: terms.key,
             rate: Rate::Mixed {
@@ -166,7 +173,7 @@ impl Api {
             ..terms.custom
         };
         self.limiter
-            .admit_batch(&batch, &custom, self.clock.now())
+            .admit_batch(&batch, &custom, now)
             .map_err(Failure::Limited)
     }
 

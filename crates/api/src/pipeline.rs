@@ -15,7 +15,8 @@ use crate::seams::{Clock, Entropy};
 use crate::settings::Settings;
 use crate::uses::Uses;
 use std::sync::{Arc, OnceLock, RwLock};
-use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, digest};
+use std::time::SystemTime;
+use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, is_whole, outline};
 use workgraph_core::graph::{GraphStore, ViewerKey};
 use workgraph_core::time::Time;
 use workgraph_core::{Gid, Mint};
@@ -140,8 +141,8 @@ impl Api {
     /// The reply: 401 or 429, as for an operation.
     pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), Reply> {
         let admitted = async {
-            let grant = self.authenticate(headers).await?;
-            let permit = self.admit(&self.terms(&grant), Load::READ, 0)?;
+            let (grant, now) = self.authenticate(headers).await?;
+            let permit = self.admit(&self.terms(&grant), Load::READ, 0, now)?;
             Ok((grant, permit))
         };
         let admitted: Result<_, Failure> = admitted.await;
@@ -161,7 +162,7 @@ impl Api {
         held: &mut Held,
         caller: Caller<'_>,
     ) -> Result<Answered, Failure> {
-        let grant = self.authenticate(&request.authorization).await?;
+        let (grant, now) = self.authenticate(&request.authorization).await?;
         let terms = held.terms.insert(self.terms(&grant));
         if matches!(found.operation.run, Run::Batch) {
             return Box::pin(crate::batch::answer(
@@ -173,7 +174,7 @@ impl Api {
             ))
             .await;
         }
-        held.permit = Some(self.admit(terms, Load::of(found.operation), found.number)?);
+        held.permit = Some(self.admit(terms, Load::of(found.operation), found.number, now)?);
         self.enter(Sent::Request(request), found, (&grant, caller))
             .await
     }
@@ -241,7 +242,11 @@ impl Api {
         Box::pin(driver::run(self, &call, grant, sent.path())).await
     }
 
-    pub(crate) async fn authenticate(&self, headers: &[String]) -> Result<Grant, Failure> {
+    /// Whose token this is, and the time at which it was good.
+    pub(crate) async fn authenticate(
+        &self,
+        headers: &[String],
+    ) -> Result<(Grant, SystemTime), Failure> {
         use workgraph_auth::BearerError;
         let token = bearer(headers).map_err(|e| match e {
             BearerError::Missing => Failure::Unauthorized(message::NOT_AUTHORIZED, None),
@@ -256,22 +261,26 @@ impl Api {
             }
         })?;
         let invalid = || Failure::Unauthorized(message::NOT_AUTHORIZED, Some("invalid_token"));
-        let digest = digest(token).ok_or_else(invalid)?;
-        let (record, account) = self
-            .tokens
-            .find(&digest)
-            .await
-            .map_err(|e| Failure::Server(e.to_string()))?
-            .ok_or_else(invalid)?;
+        let digest = outline(token).ok_or_else(invalid)?;
+        let found = match self.tokens.remembered(&digest) {
+            Some(found) => found,
+            None if !is_whole(token) => return Err(invalid()),
+            None => {
+                let found = self.tokens.find(&digest).await;
+                let found = found.map_err(|e| Failure::Server(e.to_string()))?;
+                Arc::new(found.ok_or_else(invalid)?)
+            }
+        };
+        let (record, account) = &*found;
         let now = self.clock.now();
-        let grant = check(&record, &account, now).map_err(|refusal| match refusal {
+        let grant = check(record, account, now).map_err(|refusal| match refusal {
             Refusal::Expired if record.kind == TokenKind::Access => {
                 Failure::Unauthorized(message::EXPIRED_BEARER, Some("invalid_token"))
             }
             _ => invalid(),
         })?;
-        self.uses.note(&record, now);
-        Ok(grant)
+        self.uses.note(record, now);
+        Ok((grant, now))
     }
 
     /// Random bytes.

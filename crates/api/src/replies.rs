@@ -18,7 +18,7 @@ const SLOTS: usize = 1024;
 const LARGEST: usize = 16 << 10;
 
 /// What a reply is the reply to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Hash)]
 pub(crate) struct Asked<'r> {
     pub(crate) viewer: ViewerKey,
     pub(crate) scopes: ScopeSet,
@@ -43,23 +43,42 @@ struct Kept {
     viewer: ViewerKey,
     scopes: ScopeSet,
     reach: Option<Box<[u64]>>,
-    path: String,
-    query: String,
     version: u64,
-    body: Vec<u8>,
     cost: u32,
+    /// Body, path and query, one after the other: what is compared at each use then lies in the middle of an allocation,
+    /// not beside small ones that other threads write.
+    text: Box<[u8]>,
+    body: usize,
+    path: usize,
 }
 
 impl Kept {
-    fn is_for(&self, asked: &Asked<'_>, version: u64) -> bool {
-        let here = Asked {
-            viewer: self.viewer,
-            scopes: self.scopes,
-            reach: self.reach.as_deref(),
-            path: &self.path,
-            query: &self.query,
-        };
-        self.version == version && here == *asked
+    fn new(asked: &Asked<'_>, version: u64, body: &[u8], cost: u32) -> Self {
+        Self {
+            viewer: asked.viewer,
+            scopes: asked.scopes,
+            reach: asked.reach.map(Box::from),
+            version,
+            cost,
+            text: [body, asked.path.as_bytes(), asked.query.as_bytes()]
+                .concat()
+                .into(),
+            body: body.len(),
+            path: asked.path.len(),
+        }
+    }
+
+    /// The body, if this is the reply to what is asked.
+    fn body(&self, asked: &Asked<'_>, version: u64) -> Option<&[u8]> {
+        let (body, key) = self.text.split_at_checked(self.body)?;
+        let (path, query) = key.split_at_checked(self.path)?;
+        let same = self.version == version
+            && self.viewer == asked.viewer
+            && self.scopes == asked.scopes
+            && self.reach.as_deref() == asked.reach
+            && path == asked.path.as_bytes()
+            && query == asked.query.as_bytes();
+        same.then_some(body)
     }
 }
 
@@ -79,8 +98,8 @@ impl Replies {
     /// The body and cost of the reply, if one of this version is kept.
     pub(crate) fn get(&self, asked: &Asked<'_>, version: u64) -> Option<(Vec<u8>, u32)> {
         let slot = self.slot(hash(asked))?;
-        let kept = slot.kept.as_ref().filter(|k| k.is_for(asked, version))?;
-        Some((kept.body.clone(), kept.cost))
+        let kept = slot.kept.as_ref()?;
+        Some((kept.body(asked, version)?.to_vec(), kept.cost))
     }
 
     /// Keeps a reply that was read when the store had this version, or a later one.
@@ -94,16 +113,7 @@ impl Replies {
             slot.kept = None;
             return;
         }
-        slot.kept = Some(Box::new(Kept {
-            viewer: asked.viewer,
-            scopes: asked.scopes,
-            reach: asked.reach.map(Box::from),
-            path: asked.path.to_owned(),
-            query: asked.query.to_owned(),
-            version,
-            body: body.to_vec(),
-            cost,
-        }));
+        slot.kept = Some(Box::new(Kept::new(asked, version, body, cost)));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The port through which tokens and accounts are kept.
 use std::fmt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
@@ -41,6 +42,11 @@ pub trait TokenStore: Send + Sync {
     /// returns tokens that it issued [as their lineage leaves
     /// them](crate::authorization::as_left).
     async fn find(&self, digest: &Digest) -> Result<Option<(TokenRecord, Account)>, StoreError>;
+
+    /// What [`find`](Self::find) would find, if the store knows it without a trip. `None` says nothing.
+    fn remembered(&self, _digest: &Digest) -> Option<Arc<(TokenRecord, Account)>> {
+        None
+    }
 
     /// Keeps a new token, which stands alone, whatever grant it names: nothing but its own
     /// revocation ends it. (Tokens of apps come from [`OAuthStore`](crate::OAuthStore) and have a

@@ -165,25 +165,28 @@ pub(crate) fn mint_text(prefix: &str, random: &[u8; 32]) -> (Secret, Digest) {
 /// `None` says only what anyone can compute from the text alone, so it is no oracle.
 #[must_use]
 pub fn digest(text: &str) -> Option<Digest> {
-    if text.len() != TOKEN_CHARS {
-        return None;
-    }
+    outline(text).filter(|_| is_whole(text))
+}
+
+/// The digest of a text that looks like a token. Whether its checksum is right is not looked at: that costs as much as
+/// the digest, and tells nothing new of one that is known.
+#[must_use]
+pub fn outline(text: &str) -> Option<Digest> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    if !text.bytes().all(plain) {
-        return None;
-    }
-    let (body, sum) = text.split_at_checked(PREFIX_CHARS + RANDOM_CHARS)?;
-    if !TokenKind::ALL
-        .iter()
-        .any(|kind| body.starts_with(kind.prefix()))
-    {
-        return None;
-    }
+    let known = |kind: &TokenKind| text.starts_with(kind.prefix());
+    (text.len() == TOKEN_CHARS && text.bytes().all(plain) && TokenKind::ALL.iter().any(known))
+        .then(|| Digest::of(text))
+}
+
+/// Whether the checksum at the end of a token's text is that of the rest.
+#[must_use]
+pub fn is_whole(text: &str) -> bool {
+    let Some((body, sum)) = text.split_at_checked(PREFIX_CHARS + RANDOM_CHARS) else {
+        return false;
+    };
     let mut expected = [0; CHECKSUM_CHARS];
-    URL_SAFE_NO_PAD
-        .encode_slice(checksum(body), &mut expected)
-        .ok()?;
-    (expected == *sum.as_bytes()).then(|| Digest::of(text))
+    let encoded = URL_SAFE_NO_PAD.encode_slice(checksum(body), &mut expected);
+    encoded.is_ok() && expected == *sum.as_bytes()
 }
 
 /// 32 bits that depend on every character before the checksum: the start of their SHA-256.
