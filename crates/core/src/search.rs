@@ -203,7 +203,7 @@ pub trait Around {
     /// # Errors
     /// When the store fails.
     fn contacts(&mut self, user: Gid) -> Result<i64, StoreError>;
-    /// The keys of a custom field's value.
+    /// The keys of a custom field's value; of one that numbers tasks, that of the id.
     ///
     /// # Errors
     /// When the store fails.

@@ -62,6 +62,57 @@ fn project(world: &World, name: &str) -> String {
     world.post("ada", "/projects", data).gid()
 }
 
+/// The names of the tasks that a search by the field finds.
+fn found(world: &World, field: &str, test: &str) -> BTreeSet<String> {
+    let orchid = world.gid("orchid");
+    let path = format!(
+        "/workspaces/{orchid}/tasks/search?custom_fields.{field}.{test}&sort_by=created_at"
+    );
+    let answer = world.get("ada", &path);
+    let tasks = answer.json["data"].as_array();
+    let tasks = tasks.unwrap_or_else(|| panic!("{}", answer.text)).iter();
+    tasks
+        .map(|task| task["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_search_finds_ids_like_texts() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let (eng, ops) = (field(&world, "ENG").gid(), field(&world, "OPS").gid());
+        let (engine, office) = (project(&world, "Engine"), project(&world, "Office"));
+        add(&world, &engine, &eng);
+        add(&world, &office, &ops);
+        world.work();
+        for number in 1..=12 {
+            create(&world, &format!("e{number}"), &[&engine]);
+        }
+        create(&world, "both", &[&engine, &office]);
+        let all: Vec<String> = (1..=12).map(|n| format!("e{n}")).collect();
+        let all: Vec<&str> = all.iter().map(String::as_str).chain(["both"]).collect();
+        for (test, expected) in [
+            ("value=ENG-2", &["e2"][..]),
+            ("value=eng-12", &["e12"]),
+            ("value=ENG-02", &[]),
+            ("value=ENG-14", &[]),
+            ("value=2", &[]),
+            ("value=OPS-1", &[]),
+            ("is_set=true", &all),
+            ("starts_with=eng-1", &["e1", "e10", "e11", "e12", "both"]),
+            ("ends_with=-1", &["e1"]),
+            ("contains=G-1", &["e1", "e10", "e11", "e12", "both"]),
+            ("greater_than=1", &[]),
+        ] {
+            let expected = expected.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(found(&world, &eng, test), expected, "{test}");
+        }
+        assert_eq!(found(&world, &ops, "value=ops-1").len(), 1);
+        let without = found(&world, &ops, "is_set=false");
+        assert!(!without.contains("both") && without.contains("e1"));
+    }
+}
+
 #[test]
 fn each_new_task_gets_the_next_number_and_shows_it() {
     for kind in KINDS {

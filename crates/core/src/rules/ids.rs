@@ -7,6 +7,7 @@
 use crate::fault::Fault;
 use crate::gid::Gid;
 use crate::graph::{Place, Ref, alias};
+use crate::index::Key;
 use crate::node::{Node, decode};
 use crate::registry::rel;
 use crate::values;
@@ -28,6 +29,23 @@ pub fn numbering(project: &Node) -> impl Iterator<Item = Gid> {
 pub fn prefix(field: &Node) -> Option<String> {
     let raw = field.raw("id_prefix").filter(|raw| *raw != "null")?;
     Some(decode(raw).into_owned())
+}
+
+/// The key by which search finds a number: that of the id as it is shown.
+#[must_use]
+pub fn key(prefix: &str, number: i64) -> Key {
+    Key::text(&format!("{prefix}-{number}"))
+}
+
+/// The number that has a key.
+#[must_use]
+pub fn number_of(prefix: &str, of: &Key) -> Option<i64> {
+    let Key::Text(text) = of else {
+        return None;
+    };
+    let (_, digits) = text.rsplit_once('-')?;
+    let number = digits.parse().ok()?;
+    (key(prefix, number) == *of).then_some(number)
 }
 
 /// Gives a task that is put into a project its numbers, unless it has them.

@@ -5,6 +5,7 @@
 //! matches are likely frequent, and the order itself is walked, until there are enough. They may
 //! still lie at its far end: a walk that becomes too long is given up for all that can be gathered.
 mod gather;
+mod numbers;
 mod sources;
 mod walk;
 
@@ -264,6 +265,9 @@ impl Around for Finder<'_, '_> {
         Ok(self.known()?.get(&user).copied().unwrap_or(0))
     }
     fn keys(&mut self, node: Gid, field: Gid) -> Result<Vec<Key>, StoreError> {
-        self.loader.snap.keys_of(node, field)
+        match self.prefix(field)? {
+            Some(prefix) => self.number(node, field, &prefix),
+            None => self.loader.snap.keys_of(node, field),
+        }
     }
 }

@@ -8,6 +8,7 @@ use workgraph_core::index::Key;
 use workgraph_core::load;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type, rel};
+use workgraph_core::rules::ids;
 use workgraph_core::search::{Around, CONTACTS, Card, Query, Search, Text};
 use workgraph_core::snapshot::{Depth, Snapshot};
 
@@ -123,6 +124,14 @@ impl Around for Plain<'_> {
         Ok(assigned.iter().filter(|c| c.who == Some(user)).count() as i64)
     }
     fn keys(&mut self, node: Gid, field: Gid) -> Result<Vec<Key>, StoreError> {
-        self.state.keys_of(node, field)
+        let owner = self.state.node(field, Depth::Full)?;
+        let Some(prefix) = owner.and_then(|field| ids::prefix(&field)) else {
+            return self.state.keys_of(node, field);
+        };
+        let edge = self.state.linked(node, rel::NUMBERED, field)?;
+        Ok(edge
+            .map(|e| ids::key(&prefix, e.rank))
+            .into_iter()
+            .collect())
     }
 }

@@ -17,7 +17,7 @@ const WIDER: usize = 4;
 /// How many candidates are gathered at the very most: 32 MiB of them.
 pub(super) const GATHERED_MAX: usize = 1 << 22;
 /// How many keys of values are tested for each that may be found.
-const TESTED: usize = 16;
+pub(super) const TESTED: usize = 16;
 
 /// Candidates in the order of their gids, and the places of the conditions that are known to hold for
 /// all of them.
@@ -35,16 +35,16 @@ impl Gathered {
 }
 
 /// Candidates as they are read.
-struct Basket {
-    gids: Vec<Gid>,
+pub(super) struct Basket {
+    pub(super) gids: Vec<Gid>,
     most: usize,
 }
 
 impl Basket {
-    fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         self.most.saturating_sub(self.gids.len())
     }
-    fn fits(&self) -> bool {
+    pub(super) fn fits(&self) -> bool {
         self.gids.len() <= self.most
     }
 }
@@ -233,6 +233,9 @@ impl Finder<'_, '_> {
         test: &Test,
         basket: &mut Basket,
     ) -> Result<bool, StoreError> {
+        if let Some(prefix) = self.prefix(field)? {
+            return self.pour_numbers((field, &prefix), test, basket);
+        }
         for (from, to) in test.ranges() {
             if !self.pour_values(field, test, (&from, &to), basket)? {
                 return Ok(false);
