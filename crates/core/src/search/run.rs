@@ -9,7 +9,7 @@ mod numbers;
 mod sources;
 mod walk;
 
-use self::gather::{GATHERED_MAX, Gathered};
+use self::gather::{GATHERED_MAX, Gathered, Started};
 use self::sources::sources;
 use super::{Around, Card, Clause, Column, Effort, Query, Search, Shape};
 use crate::access::{Facts, Level};
@@ -46,6 +46,7 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), StoreE
             effort: search.effort,
             contacts: None,
             gathered: None,
+            started: None,
             shapes: None,
             read: 0,
         };
@@ -101,6 +102,7 @@ struct Finder<'f, 'l> {
     contacts: Option<FxHashMap<Gid, i64>>,
     /// Among these are all matches of the query.
     gathered: Option<Rc<Gathered>>,
+    started: Option<Started>,
     /// The shapes of the cards of a type, as they were read last.
     shapes: Option<(Type, Vec<Shape>)>,
     /// Cards and entries of lists that were read.

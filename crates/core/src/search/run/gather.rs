@@ -34,6 +34,18 @@ impl Gathered {
     }
 }
 
+/// How many entries of words with a beginning are read at least: fewer take no less time.
+const STARTS: usize = 1_000;
+
+/// What has a word with a beginning, as it was read last.
+pub(super) struct Started {
+    ty: Type,
+    words: Words,
+    basket: Basket,
+    /// These are all.
+    fits: bool,
+}
+
 /// Candidates as they are read.
 pub(super) struct Basket {
     pub(super) gids: Vec<Gid>,
@@ -118,6 +130,9 @@ impl Finder<'_, '_> {
             most,
         };
         let fits = match source {
+            Source::Words(words) if words.starts => {
+                return self.fill_starts(query.ty, words, most);
+            }
             Source::Words(words) => self.pour_words(query.ty, words, &mut basket)?,
             Source::Links(links) => self.pour_links(query, links, &mut basket)?,
             Source::Column(column, from, to) => {
@@ -130,44 +145,92 @@ impl Finder<'_, '_> {
             }
             Source::Value(field, test) => self.pour_tested(field, test, &mut basket)?,
         };
-        self.read = self.read.saturating_add(basket.gids.len() as u64);
-        basket.gids.sort_unstable();
-        basket.gids.dedup();
+        self.sort(&mut basket);
         Ok((basket.gids, fits))
     }
 
-    /// Reads what has some words: all of them, or one with the longest beginning.
+    /// Puts what was read in order.
+    fn sort(&mut self, basket: &mut Basket) {
+        self.read = self.read.saturating_add(basket.gids.len() as u64);
+        basket.gids.sort_unstable();
+        basket.gids.dedup();
+    }
+
+    /// What has a word with the longest beginning. It is remembered: the next query is often about the
+    /// same.
+    fn fill_starts(
+        &mut self,
+        ty: Type,
+        words: &Words,
+        most: usize,
+    ) -> Result<(Vec<Gid>, bool), StoreError> {
+        let is_known =
+            |s: &Started| (s.ty, &s.words) == (ty, words) && (s.fits || s.basket.most >= most);
+        let started = match self.started.take().filter(is_known) {
+            Some(started) => started,
+            None => {
+                let mut basket = Basket {
+                    gids: Vec::new(),
+                    most: most.max(STARTS),
+                };
+                let fits = self.pour_starts(ty, words, &mut basket)?;
+                self.sort(&mut basket);
+                Started {
+                    ty,
+                    words: words.clone(),
+                    basket,
+                    fits,
+                }
+            }
+        };
+        let fits = started.fits && started.basket.gids.len() <= most;
+        let gids = started.basket.gids.clone();
+        self.started = Some(started);
+        Ok((gids, fits))
+    }
+
+    fn pour_starts(
+        &mut self,
+        ty: Type,
+        words: &Words,
+        basket: &mut Basket,
+    ) -> Result<bool, StoreError> {
+        let longest = words.all.iter().max_by_key(|word| word.len());
+        if let Some(start) = longest {
+            let list = StartList {
+                home: self.home(ty),
+                ty,
+                start,
+                names: words.names,
+                limit: basket.room() + 1,
+            };
+            let gids = &mut basket.gids;
+            self.loader
+                .snap
+                .list_starts(&list, &mut |gid| gids.push(gid))?;
+        }
+        Ok(basket.fits())
+    }
+
     fn pour_words(
         &mut self,
         ty: Type,
         words: &Words,
         basket: &mut Basket,
     ) -> Result<bool, StoreError> {
-        let (home, limit) = (self.home(ty), basket.room() + 1);
+        let scan = WordScan {
+            home: self.home(ty),
+            ty,
+            words,
+            names: words.names,
+            descending: true,
+            after: None,
+            limit: basket.room() + 1,
+        };
         let gids = &mut basket.gids;
-        let each = &mut |gid| gids.push(gid);
-        let longest = words.all.iter().max_by_key(|word| word.len());
-        if let Some(start) = longest.filter(|_| words.starts) {
-            let list = StartList {
-                home,
-                ty,
-                start,
-                names: words.names,
-                limit,
-            };
-            self.loader.snap.list_starts(&list, each)?;
-        } else {
-            let scan = WordScan {
-                home,
-                ty,
-                words,
-                names: words.names,
-                descending: true,
-                after: None,
-                limit,
-            };
-            self.loader.snap.scan_words(&scan, each)?;
-        }
+        self.loader
+            .snap
+            .scan_words(&scan, &mut |gid| gids.push(gid))?;
         Ok(basket.fits())
     }
 

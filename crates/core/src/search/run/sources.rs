@@ -20,17 +20,19 @@ pub(super) enum Source<'q> {
 /// holds for.
 pub(super) fn sources(query: &Query) -> Vec<(usize, Source<'_>)> {
     let by_who = |of: &[(By, Gid)]| of.iter().any(|(by, _)| *by == By::Who);
-    // What someone has is listed by when it is due.
-    let with_due = query.clauses.iter().any(|clause| match clause {
+    // What someone has is listed by whether it is done and when it is due.
+    let with_who = query.clauses.iter().any(|clause| match clause {
         Clause::Any(of) => by_who(of) && of.iter().all(|(by, _)| *by == By::Who),
         Clause::All(of) => by_who(of),
         _ => false,
     });
     let clauses = query.clauses.iter().enumerate();
     let all = clauses.flat_map(|(at, clause)| of_clause(clause).into_iter().map(move |s| (at, s)));
-    let shaped = query.clauses.iter().position(Clause::is_shaped);
+    let told = |clause: &Clause| with_who && matches!(clause, Clause::Done(_));
+    let shaped = |clause: &Clause| clause.is_shaped() && !told(clause);
+    let shaped = query.clauses.iter().position(shaped);
     let all = all.chain(shaped.map(|at| (at, Source::Shapes)));
-    all.filter(|(_, source)| !(with_due && matches!(source, Source::Column(Column::Due, ..))))
+    all.filter(|(_, source)| !(with_who && matches!(source, Source::Column(Column::Due, ..))))
         .collect()
 }
 
