@@ -27,7 +27,7 @@ struct Answer {
     close: bool,
     kind: &'static str,
     /// Sent instead of the reply's body.
-    file: Option<Download>,
+    file: Option<Box<Download>>,
 }
 
 impl Answer {
@@ -297,7 +297,7 @@ fn download(edge: &Edge, line: &Arc<Line>, name: &str, query: &str) -> Answer {
             reply.headers.push(("Content-Disposition", shown));
             Answer {
                 kind: "application/gzip",
-                file: Some(Download::new(file, length, place, line, patience)),
+                file: Some(Box::new(Download::new(file, length, place, line, patience))),
                 ..Answer::of(reply)
             }
         }

@@ -30,7 +30,7 @@ pub(crate) enum Content {
     /// These bytes, until they are taken.
     Bytes(Option<Bytes>),
     /// A file.
-    File(Download),
+    File(Box<Download>),
 }
 
 /// The bytes of a body with the slot of its permit. hyper keeps them until they are written, or the connection is gone.

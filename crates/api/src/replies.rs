@@ -32,11 +32,13 @@ pub(crate) struct Replies {
     slots: Vec<Mutex<Slot>>,
 }
 
+/// On cache lines of its own, with all that is compared but the path: whoever has the lock has these.
 #[derive(Default)]
+#[repr(align(64))]
 struct Slot {
     /// The request that was last answered here: only one that comes again is worth keeping.
     last: u64,
-    kept: Option<Box<Kept>>,
+    kept: Option<Kept>,
 }
 
 struct Kept {
@@ -113,7 +115,7 @@ impl Replies {
             slot.kept = None;
             return;
         }
-        slot.kept = Some(Box::new(Kept::new(asked, version, body, cost)));
+        slot.kept = Some(Kept::new(asked, version, body, cost));
     }
 }
 

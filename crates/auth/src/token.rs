@@ -172,9 +172,11 @@ pub fn digest(text: &str) -> Option<Digest> {
 /// the digest, and tells nothing new of one that is known.
 #[must_use]
 pub fn outline(text: &str) -> Option<Digest> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    let plain = |b: u8| b.is_ascii_alphanumeric() | (b == b'-') | (b == b'_');
     let known = |kind: &TokenKind| text.starts_with(kind.prefix());
-    (text.len() == TOKEN_CHARS && text.bytes().all(plain) && TokenKind::ALL.iter().any(known))
+    // All of them without a branch: as many at a time as the machine can.
+    let is_plain = || text.bytes().fold(true, |all, b| all & plain(b));
+    (text.len() == TOKEN_CHARS && is_plain() && TokenKind::ALL.iter().any(known))
         .then(|| Digest::of(text))
 }
 
