@@ -13,7 +13,7 @@ use workgraph_webhooks::{Limits, Policy};
 
 /// How often old commits are dropped from the journal.
 const KEEP_EVERY: Duration = Duration::from_secs(60);
-/// How often it is looked whether something was committed. Nothing on the way of a write does that.
+/// How long it is slept at most: commits, attempts that end and those that are due wake it before.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long it is waited after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -111,13 +111,13 @@ async fn deliver(api: Arc<Api>, clock: Arc<dyn Clock>, workers: usize) {
             .next_delivery()
             .and_then(|at| at.duration_since(now).ok());
         let nap = due.map_or(LOOK_EVERY, |due| due.min(LOOK_EVERY));
-        // Whatever ends the nap: there may be something to do.
-        let _ = timeout(nap.max(Duration::from_millis(1)), async {
-            match under_way.join_next().await {
-                Some(_) => {}
-                None => std::future::pending().await,
+        let something = async {
+            tokio::select! {
+                Some(_) = under_way.join_next() => {}
+                () = api.changed(version) => {}
             }
-        })
-        .await;
+        };
+        // Whatever ends the nap: there may be something to do.
+        let _ = timeout(nap.max(Duration::from_millis(1)), something).await;
     }
 }

@@ -1,32 +1,27 @@
-//! Sends deliveries: one connection for each, to an address that was checked, and no redirects.
+//! Sends deliveries, over connections to addresses that were checked, and follows no redirects.
 //!
-//! A name is resolved here, once for each attempt, and all of its addresses are checked before any
+//! A name is resolved here, once for each connection, and all of its addresses are checked before any
 //! is called; the connection goes to one of those very addresses. So a name that leads somewhere
-//! else a moment later gains nothing.
+//! else a moment later gains nothing. A connection serves deliveries to the same name for a few seconds.
+mod line;
+
+use self::line::{Idle, Line, Outcome};
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, Full};
-use hyper::header::{CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
-use hyper::{Request, Response, body::Incoming};
-use hyper_util::rt::TokioIo;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
-use workgraph_webhooks::sign::SECRET_HEADER;
 use workgraph_webhooks::{Attempt, Deliver, Failed, Host, Policy, Replied, Target};
 
 /// How long one address may take to be connected to.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How much of an answer is read, and how much of it is kept.
+/// How much of an answer is read.
 const READ_MAX: usize = 64 << 10;
-const KEPT: usize = 1 << 10;
 
 /// The network, as far as deliveries need it.
 #[async_trait]
@@ -59,6 +54,7 @@ pub(crate) struct Sender<N> {
     policy: Policy,
     /// Made for the first target that needs it: reading what the machine trusts takes time and memory.
     tls: OnceLock<TlsConnector>,
+    idle: Idle,
 }
 
 impl<N: Net> Sender<N> {
@@ -69,6 +65,7 @@ impl<N: Net> Sender<N> {
             net,
             policy,
             tls: OnceLock::new(),
+            idle: Idle::default(),
         }
     }
 
@@ -114,88 +111,48 @@ impl<N: Net> Sender<N> {
         Err(Failed::Broken(why))
     }
 
-    async fn send(&self, attempt: &Attempt) -> Result<Replied, Failed> {
-        let stream = self.dial(&attempt.target).await?;
-        if !attempt.target.https {
-            return exchange(stream, attempt).await;
+    /// A new line to a target.
+    async fn open(&self, target: &Target) -> Result<Line, Failed> {
+        let stream = self.dial(target).await?;
+        if !target.https {
+            return Line::new(stream).await;
         }
-        let name = match &attempt.target.host {
+        let name = match &target.host {
             Host::Ip(ip) => ServerName::from(*ip),
             Host::Name(name) => ServerName::try_from(name.clone()).map_err(broken)?,
         };
         let stream = self.tls()?.connect(name, stream).await;
-        let stream = stream.map_err(|e| Failed::Broken(format!("TLS: {e}")))?;
-        exchange(stream, attempt).await
+        Line::new(stream.map_err(|e| Failed::Broken(format!("TLS: {e}")))?).await
+    }
+
+    async fn send(&self, attempt: &Attempt) -> Result<Replied, Failed> {
+        let kept = self.idle.take(&attempt.target);
+        let mut again = kept.is_some();
+        let mut line = match kept {
+            Some(line) => line,
+            None => self.open(&attempt.target).await?,
+        };
+        loop {
+            match line.send(attempt).await {
+                Outcome::Answered(reply, line) => {
+                    if let Some(line) = line {
+                        self.idle.put(&attempt.target, line);
+                    }
+                    return Ok(reply);
+                }
+                // The other end closed what lay idle: that says nothing of this attempt.
+                Outcome::Cut(_) if again => {
+                    again = false;
+                    line = self.open(&attempt.target).await?;
+                }
+                Outcome::Cut(failed) | Outcome::Failed(failed) => return Err(failed),
+            }
+        }
     }
 }
 
 fn broken(error: impl std::fmt::Display) -> Failed {
     Failed::Broken(error.to_string())
-}
-
-/// One request and its answer over a connection.
-async fn exchange<S>(stream: S, attempt: &Attempt) -> Result<Replied, Failed>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let mut request = Request::post(&attempt.target.path)
-        .header(HOST, attempt.target.authority())
-        .header(USER_AGENT, concat!("workgraph/", env!("CARGO_PKG_VERSION")))
-        .header(CONTENT_TYPE, "application/json; charset=UTF-8");
-    for (name, value) in &attempt.headers {
-        request = request.header(*name, value);
-    }
-    let request = request.body(Full::new(attempt.body.clone()));
-    let request = request.map_err(broken)?;
-    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = handshake.map_err(broken)?;
-    // Ends with the request: an answer that never ends does not outlive the attempt.
-    let driven = async move {
-        let reply = sender.send_request(request).await.map_err(broken)?;
-        read(reply).await
-    };
-    tokio::select! {
-        outcome = driven => outcome,
-        ended = async {
-            let ended = connection.await;
-            match ended {
-                // The answer may still be read from what has arrived.
-                Ok(()) => std::future::pending().await,
-                Err(e) => e,
-            }
-        } => Err(Failed::Broken(format!("the connection broke: {ended}"))),
-    }
-}
-
-/// The answer, and the start of its body.
-async fn read(reply: Response<Incoming>) -> Result<Replied, Failed> {
-    let header = |name: &str| {
-        let value = reply.headers().get(name)?;
-        value.to_str().ok().map(str::to_owned)
-    };
-    let (status, secret) = (reply.status().as_u16(), header(SECRET_HEADER));
-    let retry_after = header(RETRY_AFTER.as_str()).and_then(|v| v.parse().ok());
-    let mut body = reply.into_body();
-    let mut content = BytesMut::new();
-    let mut seen = 0;
-    while let Some(frame) = body.frame().await {
-        let data: Bytes = match frame.map_err(broken)?.into_data() {
-            Ok(data) => data,
-            Err(_) => continue,
-        };
-        seen += data.len();
-        let room = KEPT.saturating_sub(content.len()).min(data.len());
-        content.extend_from_slice(data.get(..room).unwrap_or_default());
-        if seen > READ_MAX {
-            break;
-        }
-    }
-    Ok(Replied {
-        status,
-        secret,
-        retry_after,
-        content: String::from_utf8_lossy(&content).into_owned(),
-    })
 }
 
 #[async_trait]

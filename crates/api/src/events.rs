@@ -86,8 +86,12 @@ impl Told<'_> {
 }
 
 /// What commits tell at a node after a place, in order.
-pub(crate) fn told(events: &[Event], at: Gid, after: Place) -> impl Iterator<Item = Told<'_>> {
-    events.iter().flat_map(move |event| {
+pub(crate) fn told<'e>(
+    events: impl IntoIterator<Item = &'e Event>,
+    at: Gid,
+    after: Place,
+) -> impl Iterator<Item = Told<'e>> {
+    events.into_iter().flat_map(move |event| {
         let skip = if event.seq == after.seq + 1 {
             after.facts as usize
         } else {

@@ -1,6 +1,7 @@
 //! Webhooks: making, listing, changing and deleting them. `courier` delivers.
 pub(crate) mod board;
 mod courier;
+mod recent;
 
 pub use board::Taken;
 
@@ -116,6 +117,14 @@ impl Api {
     #[must_use]
     pub fn version(&self) -> Option<u64> {
         self.graph.version()
+    }
+
+    /// Returns once something was committed after this version; never if the store has no versions.
+    pub async fn changed(&self, since: Option<u64>) {
+        match since {
+            Some(version) => self.graph.changed(version).await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Every webhook.

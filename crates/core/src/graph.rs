@@ -76,6 +76,12 @@ pub trait GraphStore: Send + Sync {
         None
     }
 
+    /// Returns once [`version`](Self::version) is another number than this one; never in a store
+    /// without versions.
+    async fn changed(&self, _since: u64) {
+        std::future::pending().await
+    }
+
     /// At most `limit` commits after `seq`, in commit order.
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError>;
 

@@ -10,8 +10,10 @@ use crate::records::{Records, State as Settled};
 use crate::session::Session;
 use crate::sql::Sql;
 use rusqlite::Connection;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 use workgraph_core::graph::{Seq, StoreError};
 use workgraph_core::snapshot::Snapshot;
 
@@ -26,6 +28,8 @@ pub(crate) struct Readers {
     freed: Condvar,
     /// How many commits were made; see [`Readers::committed`].
     commits: AtomicU64,
+    /// Tells those who wait for a commit.
+    news: Notify,
     /// Snapshots may be kept.
     keeping: AtomicBool,
     /// What was read of nodes.
@@ -107,6 +111,7 @@ impl Readers {
             state: Mutex::default(),
             freed: Condvar::new(),
             commits: AtomicU64::new(0),
+            news: Notify::new(),
             keeping: AtomicBool::new(true),
             records: Records::new(options.records_bytes),
         }
@@ -192,6 +197,20 @@ impl Readers {
     pub(crate) fn committed(&self) {
         self.commits.fetch_add(1, Ordering::AcqRel);
         self.rest();
+        self.news.notify_waiters();
+    }
+
+    /// Returns once another number of commits than this one was made.
+    pub(crate) async fn changed(&self, since: u64) {
+        loop {
+            let mut told = pin!(self.news.notified());
+            // Waiting begins before the look, so no commit falls between the two.
+            told.as_mut().enable();
+            if self.version() != since {
+                return;
+            }
+            told.await;
+        }
     }
 
     /// How many commits were made through this process.
@@ -221,6 +240,7 @@ impl Readers {
 mod tests {
     use super::*;
     use crate::schema::migrate;
+    use workgraph_auth::conformance::block_on;
 
     fn readers() -> (Readers, Connection, std::path::PathBuf) {
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -252,6 +272,19 @@ mod tests {
         readers.committed();
         assert!(readers.lock().idle.iter().all(|r| r.snapshot.is_none()));
         assert_eq!(seq(), 1);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn whoever_waits_hears_of_a_commit_whether_it_comes_before_or_after() {
+        let (readers, _writer, folder) = readers();
+        let before = readers.version();
+        std::thread::scope(|threads| {
+            let waits = threads.spawn(|| block_on(readers.changed(before)));
+            readers.committed();
+            waits.join().unwrap();
+        });
+        block_on(readers.changed(before));
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -210,6 +210,10 @@ impl GraphStore for SqliteStore {
         Some(self.readers.version())
     }
 
+    async fn changed(&self, since: u64) {
+        self.readers.changed(since).await;
+    }
+
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
         let params = (bound(after), bound(limit as u64));
         self.readers

@@ -1,9 +1,11 @@
 use super::*;
+use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use workgraph_webhooks::sign::SECRET_HEADER;
 
 /// A network whose names lead where the test says, and which counts connections.
 #[derive(Default)]
@@ -198,4 +200,68 @@ fn broken_and_endless_answers_are_failures() {
         let own = sender.post(attempt("https://10.0.0.1/")).await;
         assert_eq!(own, Err(Failed::NotAllowed));
     });
+}
+
+/// A receiver that answers so many requests over each connection and then closes it; counts both.
+async fn patient(listener: TcpListener, requests: usize, count: &Mutex<(usize, usize)>) {
+    loop {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        count.lock().unwrap().0 += 1;
+        for _ in 0..requests {
+            let mut request = Vec::new();
+            while !request.ends_with(b"{\"events\":[]}") {
+                if stream.read_buf(&mut request).await.unwrap() == 0 {
+                    break;
+                }
+            }
+            if request.is_empty() {
+                break;
+            }
+            count.lock().unwrap().1 += 1;
+            let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+            stream.write_all(reply).await.unwrap();
+        }
+    }
+}
+
+/// Five attempts one after the other, to a receiver that takes so many over one connection; how
+/// often it was connected to, and how many requests it got.
+fn five(requests: usize, between: Duration) -> (usize, usize) {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let policy = Policy {
+            loopback: true,
+            ..Policy::default()
+        };
+        let sender = Sender::new(System, policy);
+        let count = Mutex::new((0, 0));
+        let attempts = async {
+            for number in 0..5 {
+                let url = format!("http://{at}/{number}");
+                let reply = sender.post(attempt(&url)).await.unwrap();
+                assert_eq!((reply.status, reply.content.as_str()), (200, "ok"));
+                sender.idle.age(between);
+            }
+        };
+        tokio::select! {
+            () = attempts => {}
+            () = patient(listener, requests, &count) => {}
+        }
+        let count = count.lock().unwrap();
+        *count
+    })
+}
+
+#[test]
+fn a_connection_serves_several_deliveries_for_a_few_seconds() {
+    assert_eq!(five(9, Duration::ZERO), (1, 5));
+    // Four seconds after it was made it is not used any more.
+    assert_eq!(five(9, Duration::from_secs(2)), (3, 5));
+}
+
+#[test]
+fn a_connection_that_was_closed_meanwhile_is_no_failure() {
+    assert_eq!(five(1, Duration::ZERO), (5, 5));
+    assert_eq!(five(2, Duration::ZERO), (3, 5));
 }

@@ -3,6 +3,7 @@
 //! It is made from the store at start and follows each change, so finding out whether a commit
 //! concerns a webhook costs no read. One attempt at a time holds a webhook, by a lease with a number:
 //! when its holder dies, the lease ends, and what the dead holder would still say is not believed.
+use super::recent::Recent;
 use std::collections::{BTreeSet, HashMap};
 use std::time::SystemTime;
 use workgraph_core::Gid;
@@ -39,7 +40,35 @@ impl Entry {
     fn waiting(&self) -> bool {
         self.noted > self.hook.state.position.seq
     }
+
+    fn plan(&mut self, due: SystemTime, agenda: &mut Agenda) {
+        if self.due != due {
+            agenda.remove(&(self.due, self.hook.id));
+            self.due = due;
+            agenda.insert((due, self.hook.id));
+        }
+    }
+
+    /// Notes a commit that concerns it.
+    fn note(&mut self, seq: u64, agenda: &mut Agenda) {
+        let free = self.lease == 0;
+        if free && !self.waiting() {
+            // Nothing before this commit concerned it.
+            let before = Position {
+                seq: seq - 1,
+                facts: 0,
+            };
+            self.hook.state.position = self.hook.state.position.max(before);
+        }
+        self.noted = seq;
+        if free {
+            self.plan(self.hook.due(true), agenda);
+        }
+    }
 }
+
+/// Whose turn is when.
+type Agenda = BTreeSet<(SystemTime, u64)>;
 
 /// An attempt that was begun.
 #[derive(Clone, Debug)]
@@ -54,8 +83,9 @@ pub(crate) struct Board {
     entries: HashMap<u64, Entry>,
     /// Webhooks by what they watch.
     on: HashMap<u64, Vec<u64>>,
-    /// Whose turn is when.
-    agenda: BTreeSet<(SystemTime, u64)>,
+    agenda: Agenda,
+    /// What was looked at last.
+    pub(crate) recent: Recent,
     /// The last commit that was looked at.
     pub(crate) scanned: u64,
     leases: u64,
@@ -113,53 +143,36 @@ impl Board {
 
     fn plan(&mut self, id: u64, due: SystemTime) {
         if let Some(entry) = self.entries.get_mut(&id) {
-            self.agenda.remove(&(entry.due, id));
-            entry.due = due;
-            self.agenda.insert((due, id));
+            entry.plan(due, &mut self.agenda);
         }
     }
 
     /// Notes whom a commit concerns.
-    pub(crate) fn note(&mut self, event: &Event) {
+    pub(crate) fn note(&mut self, event: Event) {
         self.scanned = self.scanned.max(event.seq);
-        let named = event
-            .nodes
-            .iter()
-            .flat_map(|n| std::iter::once(n.gid).chain(n.within.iter().copied()));
-        let mut ids: Vec<u64> = named
-            .filter_map(|gid| self.on.get(&gid.get()))
-            .flatten()
-            .copied()
+        let named = event.nodes.iter();
+        let named = named.flat_map(|n| std::iter::once(n.gid).chain(n.within.iter().copied()));
+        let mut places: Vec<Gid> = named
+            .filter(|gid| self.on.contains_key(&gid.get()))
             .collect();
-        ids.sort_unstable();
-        ids.dedup();
-        for id in ids {
-            let Some(entry) = self.entries.get_mut(&id) else {
-                continue;
-            };
-            let at = Gid::new(entry.hook.resource);
-            let concerns = |fact: &Fact| {
-                let at = at.filter(|at| event.reaches(fact, *at));
-                at.and_then(|_| said(fact))
-                    .is_some_and(|said| entry.hook.wants(&occurrence(event, fact, &said)))
-            };
-            if event.seq <= entry.hook.state.position.seq || !event.facts.iter().any(concerns) {
-                continue;
-            }
-            if !entry.waiting() && entry.lease == 0 {
-                // Nothing before this commit concerned it.
-                let before = Position {
-                    seq: event.seq - 1,
-                    facts: 0,
-                };
-                entry.hook.state.position = entry.hook.state.position.max(before);
-            }
-            entry.noted = event.seq;
-            if entry.lease == 0 {
-                let due = entry.hook.due(true);
-                self.plan(id, due);
+        places.sort_unstable();
+        places.dedup();
+        for at in places {
+            // Once for each place, however many webhooks it has.
+            let heard = event.facts.iter().filter(|fact| event.reaches(fact, at));
+            let heard: Vec<Occurrence<'_>> = heard
+                .filter_map(|fact| Some(occurrence(&event, fact, &said(fact)?)))
+                .collect();
+            for id in self.on.get(&at.get()).into_iter().flatten() {
+                if let Some(entry) = self.entries.get_mut(id)
+                    && event.seq > entry.hook.state.position.seq
+                    && heard.iter().any(|told| entry.hook.wants(told))
+                {
+                    entry.note(event.seq, &mut self.agenda);
+                }
             }
         }
+        self.recent.put(event);
     }
 
     /// Begins an attempt for whoever's turn it is. Until the lease ends nobody else gets it.

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 use workgraph_core::access::Level;
 use workgraph_core::gid::GID_END;
-use workgraph_core::graph::{Feed, Ref, ViewerKey, Want};
+use workgraph_core::graph::{Event, Feed, Ref, ViewerKey, Want};
 use workgraph_core::plan::{self, Plan};
 use workgraph_core::project::Projector;
 use workgraph_core::{Gid, Type};
@@ -87,10 +87,11 @@ impl Api {
             let events = self.graph.events(after, READ).await;
             let events = events.map_err(|e| e.to_string())?;
             let mut board = lock(&hooks.board);
-            for event in &events {
+            let count = events.len();
+            for event in events {
                 board.note(event);
             }
-            if events.len() < READ {
+            if count < READ {
                 return Ok(());
             }
         }
@@ -251,18 +252,12 @@ impl Api {
             limit: MOST + 1,
             scan: SCAN,
         };
-        let fed = self.graph.feed(ask).await.map_err(|e| e.to_string())?;
-        if after.seq < fed.pruned {
-            tracing::warn!(
-                webhook = hook.id,
-                "events were dropped before they were told"
-            );
-        }
+        let (events, upto) = self.fed(hook, ask).await?;
         let place = Place {
             seq: after.seq,
             facts: after.facts,
         };
-        let mut all = told(&fed.events, at, place).filter(|t| {
+        let mut all = told(events.iter().map(AsRef::as_ref), at, place).filter(|t| {
             hook.wants(&occurrence(t.event, t.fact, &t.said))
                 && end.is_none_or(|end| Position::from(t.then) <= end)
         });
@@ -271,8 +266,8 @@ impl Api {
         let to = match some.last() {
             Some(last) if rest => last.then.into(),
             _ => Position {
-                seq: fed.upto.max(after.seq),
-                facts: if fed.upto > after.seq { 0 } else { after.facts },
+                seq: upto.max(after.seq),
+                facts: if upto > after.seq { 0 } else { after.facts },
             },
         };
         if standing != Standing::Good || some.is_empty() {
@@ -300,6 +295,23 @@ impl Api {
             count: u32::try_from(records.gids.len()).unwrap_or(u32::MAX),
             to,
         })
+    }
+
+    /// The commits about what a webhook watches, and up to which they were looked at: from memory if
+    /// all of them are there.
+    async fn fed(&self, hook: &Hook, ask: Feed) -> Result<(Vec<Arc<Event>>, u64), String> {
+        let hooks = self.hooks.get();
+        if let Some(found) = hooks.and_then(|h| lock(&h.board).recent.feed(ask)) {
+            return Ok(found);
+        }
+        let fed = self.graph.feed(ask).await.map_err(|e| e.to_string())?;
+        if ask.after < fed.pruned {
+            tracing::warn!(
+                webhook = hook.id,
+                "events were dropped before they were told"
+            );
+        }
+        Ok((fed.events.into_iter().map(Arc::new).collect(), fed.upto))
     }
 
     /// The events as their webhook's owner may see them; none if they may see nothing.
