@@ -143,22 +143,33 @@ impl Records {
 
     /// The node, for a snapshot of this state.
     pub(crate) fn node(&self, gid: Gid, at: State) -> Option<Arc<Node>> {
-        let mut shard = self.shard(gid);
-        let known = |e: &Entry| e.node.as_ref().is_some_and(|(read, _)| *read <= at);
-        if !shard.young.get(&gid).is_some_and(known) && !shard.old.get(&gid).is_some_and(known) {
-            return None;
-        }
-        shard.entry(gid).node.as_ref().map(|(_, n)| Arc::clone(n))
+        self.part(gid, at, |entry| entry.node.as_ref())
     }
 
     /// The edges away from a node, for a snapshot of this state.
     pub(crate) fn out(&self, gid: Gid, at: State) -> Option<Out> {
+        self.part(gid, at, |entry| entry.out.as_ref())
+    }
+
+    /// A part of an entry that was read in this state or before. The entry is young again.
+    fn part<T: Clone>(
+        &self,
+        gid: Gid,
+        at: State,
+        part: impl Fn(&Entry) -> Option<&(State, T)>,
+    ) -> Option<T> {
         let mut shard = self.shard(gid);
-        let known = |e: &Entry| e.out.as_ref().is_some_and(|(read, _)| *read <= at);
-        if !shard.young.get(&gid).is_some_and(known) && !shard.old.get(&gid).is_some_and(known) {
-            return None;
+        let known = |entry: &Entry| {
+            part(entry)
+                .filter(|(read, _)| *read <= at)
+                .map(|(_, p)| p.clone())
+        };
+        if let Some(found) = shard.young.get(&gid).and_then(known) {
+            return Some(found);
         }
-        shard.entry(gid).out.as_ref().map(|(_, out)| out.clone())
+        let found = shard.old.get(&gid).and_then(known)?;
+        shard.entry(gid);
+        Some(found)
     }
 
     /// Keeps a node that a snapshot of this state showed, with its body.
