@@ -235,5 +235,17 @@ fn typeahead_reads_as_little_however_little_is_typed() {
             assert_eq!(found, expected, "{rest:?} {typed}");
             assert!(read <= LISTED, "{rest:?} {typed}: {read} read");
         }
+        // What vic follows comes first, however long ago it was modified.
+        let orchid = world.gid("orchid");
+        let path = format!("/workspaces/{orchid}/typeahead?resource_type=task");
+        let answer = world.get("vic", &path);
+        assert!(world.read() <= LISTED, "{rest:?}: {} read", world.read());
+        let tasks = answer.json["data"].as_array().unwrap().iter();
+        assert!(
+            tasks.clone().all(|task| task["name"] == "zinnia"),
+            "{}",
+            answer.text
+        );
+        assert_eq!(tasks.len(), 20);
     }
 }

@@ -16,8 +16,9 @@ const GROWTH: usize = 4;
 const WIDER: usize = 4;
 /// How many candidates are gathered at the very most: 32 MiB of them.
 pub(super) const GATHERED_MAX: usize = 1 << 22;
-/// How many keys of values are tested for each that may be found.
-pub(super) const TESTED: usize = 16;
+/// How many keys of values are tested for each that may be found, and how many at the most.
+const TESTED: usize = 4;
+const TESTED_MAX: usize = 100_000;
 
 /// Candidates in the order of their gids, and the places of the conditions that are known to hold for
 /// all of them.
@@ -55,6 +56,10 @@ pub(super) struct Basket {
 impl Basket {
     pub(super) fn room(&self) -> usize {
         self.most.saturating_sub(self.gids.len())
+    }
+    /// How many keys may be tested to fill it.
+    pub(super) fn tests(&self) -> usize {
+        self.room().saturating_mul(TESTED).min(TESTED_MAX)
     }
     pub(super) fn fits(&self) -> bool {
         self.gids.len() <= self.most
@@ -314,7 +319,7 @@ impl Finder<'_, '_> {
         range: (&Key, &Key),
         basket: &mut Basket,
     ) -> Result<bool, StoreError> {
-        let most = basket.room().saturating_mul(TESTED);
+        let most = basket.tests();
         let (mut read, mut last): (usize, Option<(Key, Gid)>) = (0, None);
         while basket.fits() && read <= most {
             // As many as there is room for, and one more to see whether there are more.

@@ -1,6 +1,6 @@
 //! Values of fields that number tasks: they stand in edges, not in the index of values.
 use super::Finder;
-use super::gather::{Basket, TESTED};
+use super::gather::Basket;
 use crate::gid::Gid;
 use crate::graph::{Edge, StoreError};
 use crate::index::Key;
@@ -34,8 +34,7 @@ impl Finder<'_, '_> {
         test: &Test,
         basket: &mut Basket,
     ) -> Result<bool, StoreError> {
-        let mut read = 0;
-        let most = basket.room().saturating_mul(TESTED);
+        let (mut read, most) = (0, basket.tests());
         for (from, to) in test.numbers(prefix) {
             let mut last = (from - 1, i64::MAX);
             while last.0 < to && basket.fits() && read <= most {
