@@ -31,6 +31,10 @@ screenshots:
 bench *flags:
     cargo run --release -p workgraph-bench -- run {{flags}}
 
+# The same on a graph of 1,000,000 tasks, which is built once and kept in target
+bench-million *flags:
+    cargo run --release -p workgraph-bench -- run --tasks 1000000 --graph target/bench-million --out docs/BENCHMARKS-1M.md --beside docs/BENCHMARKS.md {{flags}}
+
 # The documentation of all packages
 doc:
     cargo doc --workspace --no-deps --all-features --open

@@ -72,6 +72,9 @@ pub(crate) struct RunArgs {
     /// Where the Markdown report goes.
     #[arg(long, value_name = "FILE", default_value = "docs/BENCHMARKS.md")]
     pub(crate) out: PathBuf,
+    /// A report of another graph: the notes then say how much of its ratios is kept.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) beside: Option<PathBuf>,
     /// Measure only the rows whose name contains this text, and write no report.
     #[arg(long, value_name = "ROW")]
     pub(crate) only: Option<String>,

@@ -21,7 +21,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let lines = match binary(args)? {
         Some(binary) => {
             let bench = Bench::start(args, &folder.0, binary)?;
-            let (lines, notes) = bench.measure()?;
+            let (lines, mut notes) = bench.measure()?;
+            if let Some(path) = &args.beside {
+                let other = fs::read_to_string(path)?;
+                notes.push(report::kept(&lines, &other, &path.display().to_string()));
+            }
             if args.only.is_none() {
                 let how = format!(
                     "{} tasks; medians of {} interleaved rounds of {} s for each row and its ceiling, the load \
