@@ -1,4 +1,5 @@
 //! Webhooks: making, listing, changing and deleting them. `courier` delivers.
+mod batch;
 pub(crate) mod board;
 mod courier;
 mod recent;

@@ -22,8 +22,10 @@ fn text(filters: &[Filter]) -> String {
 
 fn filters(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<Filter>> {
     let text = row.get_ref(at)?.as_str()?;
-    let value = serde_json::from_str(text).unwrap_or_default();
-    Filter::read_all(&value).map_err(|why| {
+    let value = serde_json::from_str(text).map_err(|e| e.to_string());
+    let filters = value.and_then(|value| Filter::read_all(&value));
+    // Filters that cannot be read must not become none, which is everything.
+    filters.map_err(|why| {
         rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, why.into())
     })
 }

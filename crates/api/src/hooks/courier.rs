@@ -4,68 +4,22 @@
 //! that could differ from it. The position moves when a target has acknowledged, in the store before
 //! anywhere else: a crash in between means that a target hears something again, never that it does
 //! not hear it.
-use super::board::{Taken, occurrence};
+use super::batch::Batch;
+use super::board::Taken;
 use super::{Hooks, lock};
-use crate::events::{Place, Records, Told, told};
-use crate::fault::Failure;
 use crate::pipeline::Api;
 use bytes::Bytes;
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
-use workgraph_core::access::Level;
-use workgraph_core::gid::GID_END;
-use workgraph_core::graph::{Event, Feed, Ref, ViewerKey, Want};
-use workgraph_core::plan::{self, Plan};
-use workgraph_core::project::Projector;
-use workgraph_core::{Gid, Type};
 use workgraph_webhooks::hook::TIMEOUT;
 use workgraph_webhooks::sign::{SIGNATURE_HEADER, is_success, signature};
-use workgraph_webhooks::{Attempt, Delivery, Failed, Hook, Position, Replied, Standing, Target};
+use workgraph_webhooks::{Attempt, Delivery, Failed, Hook, Replied, Standing, Target};
 
-/// The most events of one delivery.
-const MOST: usize = 100;
-/// The most commits that are looked at for one delivery.
-const SCAN: usize = 50_000;
 /// How many commits are read at once when looking whom they concern.
 const READ: usize = 500;
 /// The events of a delivery by their stable ids, and the number of the attempt; only where the
 /// operator wants them.
 const EVENT_IDS_HEADER: &str = "X-Workgraph-Event-Ids";
 const ATTEMPT_HEADER: &str = "X-Workgraph-Attempt";
-
-/// The events of a delivery.
-struct Batch {
-    body: Vec<u8>,
-    ids: String,
-    count: u32,
-    to: Position,
-}
-
-impl Batch {
-    fn empty(to: Position) -> Self {
-        Self {
-            body: br#"{"events":[]}"#.to_vec(),
-            ids: String::new(),
-            count: 0,
-            to,
-        }
-    }
-}
-
-impl From<Place> for Position {
-    fn from(place: Place) -> Self {
-        Self {
-            seq: place.seq,
-            facts: place.facts,
-        }
-    }
-}
-
-/// Everything that happened at a place and was not told yet, in the form of deliveries.
-fn bare() -> Arc<Plan> {
-    static PLAN: OnceLock<Arc<Plan>> = OnceLock::new();
-    Arc::clone(PLAN.get_or_init(|| Arc::new(plan::full(Type::Event).bare())))
-}
 
 impl Api {
     /// Looks at what was committed since the last time, and notes which webhooks it concerns.
@@ -233,117 +187,6 @@ impl Api {
             line.error = why.chars().take(200).collect();
         }
         (outcome, line)
-    }
-
-    /// The events after a position that a webhook is for and its owner may see.
-    async fn batch(
-        &self,
-        hook: &Hook,
-        standing: Standing,
-        after: Position,
-        end: Option<Position>,
-    ) -> Result<Batch, String> {
-        let (Some(at), Some(user)) = (Gid::new(hook.resource), Gid::new(hook.user)) else {
-            return Ok(Batch::empty(after));
-        };
-        let ask = Feed {
-            about: at,
-            after: after.seq,
-            limit: MOST + 1,
-            scan: SCAN,
-        };
-        let (events, upto) = self.fed(hook, ask).await?;
-        let place = Place {
-            seq: after.seq,
-            facts: after.facts,
-        };
-        let mut all = told(events.iter().map(AsRef::as_ref), at, place).filter(|t| {
-            hook.wants(&occurrence(t.event, t.fact, &t.said))
-                && end.is_none_or(|end| Position::from(t.then) <= end)
-        });
-        let some: Vec<Told<'_>> = all.by_ref().take(MOST).collect();
-        let rest = all.next().is_some();
-        let to = match some.last() {
-            Some(last) if rest => last.then.into(),
-            _ => Position {
-                seq: upto.max(after.seq),
-                facts: if upto > after.seq { 0 } else { after.facts },
-            },
-        };
-        if standing != Standing::Good || some.is_empty() {
-            return Ok(Batch::empty(to));
-        }
-        let seen = self.seen(hook, at, user, &some).await;
-        let Some(records) = seen.map_err(|f| format!("{f:?}"))? else {
-            return Ok(Batch::empty(to));
-        };
-        let out = Vec::with_capacity(32 + records.gids.len() * 320);
-        let mut out = [out, br#"{"events":"#.to_vec()].concat();
-        out.reserve(records.gids.len() * 320);
-        let mut projector = Projector::onto(out, &records.view, &self.settings.base_url);
-        projector.list(&records.gids, &bare());
-        let (mut body, _) = projector.finish();
-        body.push(b'}');
-        let id = |gid: &Gid| {
-            let told = some.get(usize::try_from(GID_END - 1 - gid.get()).ok()?)?;
-            Some(format!("{}-{}", told.event.seq, told.index))
-        };
-        let ids: Vec<String> = records.gids.iter().filter_map(id).collect();
-        Ok(Batch {
-            body,
-            ids: ids.join(","),
-            count: u32::try_from(records.gids.len()).unwrap_or(u32::MAX),
-            to,
-        })
-    }
-
-    /// The commits about what a webhook watches, and up to which they were looked at: from memory if
-    /// all of them are there.
-    async fn fed(&self, hook: &Hook, ask: Feed) -> Result<(Vec<Arc<Event>>, u64), String> {
-        let hooks = self.hooks.get();
-        if let Some(found) = hooks.and_then(|h| lock(&h.board).recent.feed(ask)) {
-            return Ok(found);
-        }
-        let fed = self.graph.feed(ask).await.map_err(|e| e.to_string())?;
-        if ask.after < fed.pruned {
-            tracing::warn!(
-                webhook = hook.id,
-                "events were dropped before they were told"
-            );
-        }
-        Ok((fed.events.into_iter().map(Arc::new).collect(), fed.upto))
-    }
-
-    /// The events as their webhook's owner may see them; none if they may see nothing.
-    async fn seen(
-        &self,
-        hook: &Hook,
-        at: Gid,
-        user: Gid,
-        some: &[Told<'_>],
-    ) -> Result<Option<Records>, Failure> {
-        let key = ViewerKey {
-            user,
-            service: hook.service.and_then(Gid::new),
-        };
-        let want = Want::of(key).node(at);
-        let mut records = match Records::load(self, want, at, some, &bare()).await {
-            Ok(records) => records,
-            // No seat anywhere: nothing to see.
-            Err(Failure::Unauthorized(..)) => return Ok(None),
-            Err(failure) => return Err(failure),
-        };
-        match records.view.resolve(&Ref::Gid(at)) {
-            Some(at) if records.view.level(at) == Level::None => return Ok(None),
-            Some(_) => {}
-            // What was watched is gone: its end is the last thing to tell.
-            None => records.gids.retain(|gid| {
-                let told = usize::try_from(GID_END - 1 - gid.get()).ok();
-                told.and_then(|i| some.get(i))
-                    .is_some_and(|t| t.fact.gid == at)
-            }),
-        }
-        Ok(Some(records).filter(|r| !r.gids.is_empty()))
     }
 
     /// Sends the events of a logged delivery once more, beside what waits.
