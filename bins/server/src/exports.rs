@@ -9,10 +9,13 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
-use workgraph_api::exports::{ExportFiles, KEPT, WriteError, file_name};
+use workgraph_api::exports::{ExportFiles, KEPT, KEPT_LONG, WriteError, file_name};
 use workgraph_core::Gid;
 use workgraph_core::jobs::export::Mark;
 use workgraph_core::jobs::{DEADLINE_MS, Output};
+
+/// What the names of whole files end in that are kept for a month.
+const LONG: &str = ".long";
 
 /// The highest fencing token seen of each file that was written to. Whoever writes holds its lock.
 type Fences = Mutex<HashMap<Gid, Arc<Mutex<u64>>>>;
@@ -38,14 +41,17 @@ impl ExportFolder {
     /// # Errors
     /// When there is one that can't be read.
     pub(crate) fn open(&self, file: Gid) -> io::Result<Option<(File, u64)>> {
-        match File::open(self.whole(file)) {
-            Ok(file) => {
-                let length = file.metadata()?.len();
-                Ok(Some((file, length)))
+        for long in [false, true] {
+            match File::open(self.whole(file, long)) {
+                Ok(file) => {
+                    let length = file.metadata()?.len();
+                    return Ok(Some((file, length)));
+                }
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(e),
             }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e),
         }
+        Ok(None)
     }
 
     /// Removes what is of no use any more: whole files that no address leads to, and parts whose job
@@ -66,10 +72,10 @@ impl ExportFolder {
             let Some((gid, rest)) = name.to_str().and_then(|n| n.split_once('.')) else {
                 continue;
             };
-            let kept = if rest == "part" {
-                2 * Duration::from_millis(DEADLINE_MS.unsigned_abs())
-            } else {
-                KEPT
+            let kept = match rest {
+                "part" => 2 * Duration::from_millis(DEADLINE_MS.unsigned_abs()),
+                rest if rest.ends_with(LONG) => KEPT_LONG,
+                _ => KEPT,
             };
             let age = now.duration_since(entry.metadata()?.modified()?);
             if age.is_ok_and(|age| age > kept) {
@@ -83,8 +89,10 @@ impl ExportFolder {
         Ok(removed)
     }
 
-    fn whole(&self, file: Gid) -> PathBuf {
-        self.path.join(file_name(file))
+    /// Where a whole file is, by whether it is kept for long.
+    fn whole(&self, file: Gid, long: bool) -> PathBuf {
+        let name = file_name(file);
+        self.path.join(if long { name + LONG } else { name })
     }
 
     fn part(&self, file: Gid) -> PathBuf {
@@ -107,7 +115,7 @@ impl ExportFiles for ExportFolder {
         let writing = Writing {
             folder: self.path.clone(),
             part: self.part(output.file),
-            whole: self.whole(output.file),
+            whole: self.whole(output.file, output.long),
             after: output.after,
             ends: output.ends,
         };
@@ -127,7 +135,8 @@ impl ExportFiles for ExportFolder {
     }
 
     async fn remove(&self, file: Gid) {
-        for path in [self.part(file), self.whole(file)] {
+        let whole = [false, true].map(|long| self.whole(file, long));
+        for path in whole.into_iter().chain([self.part(file)]) {
             match std::fs::remove_file(&path) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
                     tracing::warn!(file = file.get(), why = e.to_string(), "a file stays");
@@ -214,6 +223,7 @@ mod tests {
             after,
             bytes,
             ends,
+            long: false,
         }
     }
 
@@ -301,6 +311,26 @@ mod tests {
             folder.sweep(now + Duration::from_secs(27 * 3600)).unwrap(),
             1
         );
+        assert!(folder.open(FILE).unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn some_files_stay_for_a_month_and_may_be_empty() {
+        let data = Data::new("exports-long");
+        let folder = ExportFolder::new(&data.0);
+        let long = Output {
+            long: true,
+            ..output(Mark::default(), 1, b"", true)
+        };
+        folder.append(long).await.unwrap();
+        assert_eq!(text(&folder), "");
+        let (file, _) = folder.open(FILE).unwrap().unwrap();
+        let made = file.metadata().unwrap().modified().unwrap();
+        let day = Duration::from_secs(24 * 3600);
+        assert_eq!(folder.sweep(made + 30 * day).unwrap(), 0);
+        assert_eq!(folder.sweep(made + 31 * day).unwrap(), 1);
+        folder.append(long).await.unwrap();
+        folder.remove(FILE).await;
         assert!(folder.open(FILE).unwrap().is_none());
     }
 }

@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 use workgraph_core::Gid;
 use workgraph_core::jobs::Output;
 use workgraph_core::jobs::export::Mark;
+use workgraph_core::node::Node;
 use workgraph_core::project;
+use workgraph_core::registry::Type;
 use workgraph_core::time::Time;
 use workgraph_wire::{TicketError, ticket};
 
@@ -15,8 +17,12 @@ use workgraph_wire::{TicketError, ticket};
 pub const ADDRESS_LIFETIME: Duration = Duration::from_secs(3600);
 /// How long after an export is done addresses of its file are given out.
 pub const OFFERED: Duration = Duration::from_secs(24 * 3600);
+/// The same for exports of resources.
+pub const OFFERED_LONG: Duration = Duration::from_secs(30 * 24 * 3600);
 /// When the file is of no use any more, after it was written last.
-pub const KEPT: Duration = Duration::from_secs(26 * 3600);
+pub const KEPT: Duration = OFFERED.saturating_add(ADDRESS_LIFETIME.saturating_mul(2));
+/// The same for exports of resources.
+pub const KEPT_LONG: Duration = OFFERED_LONG.saturating_add(ADDRESS_LIFETIME.saturating_mul(2));
 
 /// Why something was not put into a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,10 +71,14 @@ impl fmt::Debug for Addresses<'_> {
 }
 
 impl project::Files for Addresses<'_> {
-    fn address(&self, of: Gid, made: Time) -> Option<String> {
+    fn address(&self, of: &Node, made: Time) -> Option<String> {
         let now = self.api.clock.now();
-        let offered = now.duration_since(made.to_system()).unwrap_or_default() < OFFERED;
-        offered.then(|| self.api.address(of, now))
+        let offered = match of.ty {
+            Type::ResourceExport => OFFERED_LONG,
+            _ => OFFERED,
+        };
+        let age = now.duration_since(made.to_system()).unwrap_or_default();
+        (age < offered).then(|| self.api.address(of.gid, now))
     }
 }
 

@@ -183,7 +183,10 @@ fn at_depth(
     } else {
         node.home
     };
-    if matches!(node.ty, Type::Job | Type::GraphExport) {
+    if matches!(
+        node.ty,
+        Type::Job | Type::GraphExport | Type::ResourceExport
+    ) {
         // Not even a service account reads the job of another.
         let own = node.get(job::CREATED_BY) == Some(viewer.user);
         return Ok(if own { Level::Viewer } else { Level::None });
@@ -247,6 +250,7 @@ fn at_depth(
         Type::User
         | Type::Job
         | Type::GraphExport
+        | Type::ResourceExport
         | Type::OrganizationExport
         | Type::Webhook
         | Type::Event => Level::None,

@@ -67,6 +67,9 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
     if let Some(page) = &want.page {
         crate::page::read(&mut loader, page, want.page_plan.as_deref())?;
     }
+    if let Some(sieve) = &want.sieve {
+        crate::search::sieve(&mut loader, sieve)?;
+    }
     if let Some(search) = &want.search {
         crate::search::run(&mut loader, search)?;
     }

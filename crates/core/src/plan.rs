@@ -7,7 +7,7 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-pub use asked::{Asked, asked, asked_by_name};
+pub use asked::{Asked, asked, asked_by_name, beyond};
 pub use names::{DEPTH_MAX, Names, PATHS_MAX};
 
 use crate::registry::{ByType, Def, Dir, Rel, Rep, Shape, Source, Type, rel};

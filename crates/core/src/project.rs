@@ -23,7 +23,7 @@ use values::Column;
 /// Where files can be fetched for a while.
 pub trait Files: std::fmt::Debug {
     /// The address of the file that was made for a node at this time; none if it is gone.
-    fn address(&self, of: Gid, made: Time) -> Option<String>;
+    fn address(&self, of: &Node, made: Time) -> Option<String>;
 }
 
 /// What a projection reads.
@@ -110,6 +110,17 @@ impl<'a> Projector<'a> {
             }
         }
         self.out.push(b']');
+    }
+
+    /// Writes records, each on a line of its own.
+    pub fn lines(&mut self, gids: &[Gid], plan: &Plan) {
+        for gid in gids {
+            if let Some(node) = self.visible(*gid) {
+                self.tally.objects += 1;
+                self.object(node, plan);
+                self.raw("\n");
+            }
+        }
     }
 
     /// Writes records, each behind something that stands between them.

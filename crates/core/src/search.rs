@@ -11,7 +11,7 @@ mod words;
 
 pub(crate) use card::is_told;
 pub use card::{Card, CardList, CardScan, Column, fresh, is_found, renew};
-pub(crate) use run::run;
+pub(crate) use run::{run, sieve};
 pub use shape::Shape;
 pub use words::{Text, WORD_MAX, WORDS_MAX, Words, words};
 

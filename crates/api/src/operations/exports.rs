@@ -1,4 +1,6 @@
-//! Exports: all of a workspace, or what the caller sees of a team, project or task, as a file.
+//! Exports: all of a workspace, what the caller sees of a team, project or task, or what fits filters, as
+//! a file.
+use super::resource_exports;
 use crate::call::Call;
 use crate::operation::{Decision, Operation, create, get};
 use workgraph_core::Gid;
@@ -23,7 +25,17 @@ pub static EXPORTS: &[Operation] = &[
         export_graph,
     )
     .body(&["parent"])
-    .premium("Exports are not available for free users."),
+    .premium(PREMIUM),
+    create(
+        "createResourceExport",
+        "/exports/resource",
+        Type::Job,
+        resource_exports::needs,
+        resource_exports::export,
+    )
+    .body(&["workspace", "export_request_parameters"])
+    .premium(PREMIUM)
+    .no_guests(),
     create(
         "createOrganizationExport",
         "/organization_exports",
@@ -41,6 +53,20 @@ pub static EXPORTS: &[Operation] = &[
     .timed()
     .alone(),
 ];
+
+/// What free workspaces are told.
+const PREMIUM: &str = "Exports are not available for free users.";
+
+/// The node that the file of an export will belong to.
+pub(super) fn made(call: &Call<'_>, work: &mut Work<'_>, ty: Type, home: Gid) -> Gid {
+    let mut draft = work.draft(ty, Some(home));
+    draft.set(export::CREATED_AT, call.now);
+    draft.set(job::CREATED_BY, call.me());
+    work.changes.puts.push(Put {
+        node: draft.finish(),
+    });
+    draft.gid
+}
 
 fn graph_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let parent = call.required_gid("parent")?;
@@ -61,13 +87,7 @@ fn export_graph(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         let gid = found_again(call, view, &mut work, home, done);
         return Ok(Decision::about(work.changes, gid));
     }
-    let mut draft = work.draft(Type::GraphExport, Some(home));
-    draft.set(export::CREATED_AT, call.now);
-    draft.set(job::CREATED_BY, call.me());
-    let new = draft.gid;
-    work.changes.puts.push(Put {
-        node: draft.finish(),
-    });
+    let new = made(call, &mut work, Type::GraphExport, home);
     let plot = Export::new(parent.gid, parent.ty, new, &call.settings.base_url);
     let gid = jobs::start(
         &mut work,

@@ -14,6 +14,7 @@ pub mod memberships;
 pub mod placing;
 mod project_people;
 pub mod projects;
+mod resource_exports;
 pub mod search;
 pub mod sections;
 pub mod stories;

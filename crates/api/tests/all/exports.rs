@@ -1,5 +1,6 @@
 //! Exports: a file is what its user may see, each object once, whatever stops the one who writes it.
 mod access;
+mod resources;
 
 use crate::jobs::{die_after, duplicate, forest, status};
 use crate::world::{Answer, KINDS, Kind, World};

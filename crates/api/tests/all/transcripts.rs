@@ -37,6 +37,7 @@ const FILES: &[&str] = &[
     "24-exports",
     "25-automatic-ids",
     "26-custom-field-memberships",
+    "27-resource-exports",
 ];
 
 /// A part of a transcript.

@@ -4,7 +4,7 @@ use crate::gid::Gid;
 use crate::node::Node;
 use crate::plan::Plan;
 use crate::registry::Rel;
-use crate::search::Search;
+use crate::search::{Query, Search};
 use std::sync::Arc;
 
 /// A node by gid or by a unique name.
@@ -114,6 +114,8 @@ pub struct Want {
     pub fields: Vec<usize>,
     /// A page of a list.
     pub page: Option<Page>,
+    /// Which rows of the page are kept; the others are read and left out.
+    pub sieve: Option<Query>,
     /// Matches of a search, as the rows of the page; instead of one.
     pub search: Option<Search>,
     /// What to follow from the rows of the page.
@@ -140,6 +142,7 @@ impl Want {
             heights: Vec::new(),
             fields: Vec::new(),
             page: None,
+            sieve: None,
             search: None,
             page_plan: None,
             plans: Vec::new(),

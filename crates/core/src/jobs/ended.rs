@@ -88,13 +88,14 @@ pub fn forget(view: &View, edge: &Edge, now: Time) -> Changes {
     changes.unlinks.push((job, rel::ENDED, edge.dst));
     let Some(node) = node else { return changes };
     changes.trash.push(job);
-    if let (Some(Plot::Export(export)), Some(who)) =
-        (record.map(|r| r.plot), node.get(job::CREATED_BY))
-        && export.to != job
-    {
-        changes.trash.push(export.to);
-        let name = cached(who, export.root);
-        changes.unnamed.push((name, export.to));
+    match (record.map(|r| r.plot), node.get(job::CREATED_BY)) {
+        (Some(Plot::Export(export)), Some(who)) if export.to != job => {
+            changes.trash.push(export.to);
+            let name = cached(who, export.root);
+            changes.unnamed.push((name, export.to));
+        }
+        (Some(Plot::Bulk(bulk)), _) => changes.trash.push(bulk.to),
+        _ => {}
     }
     changes
 }

@@ -75,6 +75,8 @@ pub struct Output<'a> {
     pub bytes: &'a [u8],
     /// Whether the file is then whole.
     pub ends: bool,
+    /// Whether the whole file is kept for a month, instead of a day.
+    pub long: bool,
 }
 
 /// How many bytes are put into a file before there were enough records, at most about.
@@ -116,10 +118,7 @@ impl Held {
     /// The node whose file it writes, if it writes one.
     #[must_use]
     pub fn file(&self) -> Option<Gid> {
-        match &self.record.plot {
-            Plot::Export(export) => Some(export.to),
-            Plot::Duplicate(_) | Plot::Number(_) | Plot::Cook(_) => None,
-        }
+        self.record.plot.file().map(|(file, _)| file)
     }
 
     /// Who asked for it: the job sees and does what they may see and do.
@@ -170,6 +169,7 @@ impl Held {
             Plot::Export(plot) => plot.needs(want),
             Plot::Number(plot) => plot.needs(self.gid(), want),
             Plot::Cook(plot) => plot.needs(want),
+            Plot::Bulk(plot) => plot.needs(want),
         })
     }
 
@@ -182,7 +182,7 @@ impl Held {
         Ok(match &self.record.plot {
             Plot::Duplicate(plot) => plot.more(self.gid(), view, want),
             Plot::Export(plot) => plot.more(view, want),
-            Plot::Number(_) => None,
+            Plot::Number(_) | Plot::Bulk(_) => None,
             Plot::Cook(plot) => plot.more(view, want),
         })
     }
@@ -218,12 +218,10 @@ impl Held {
                 plot.step(self.gid(), view, &mut work)?
             }
             Plot::Cook(plot) => plot.step(view, more, &mut work)?,
-            Plot::Export(plot) => {
-                let next = plot.step(view, more, &mut work, &mut held.unsent)?;
-                held.record.made += (held.unsent.objects - self.unsent.objects) as u64;
-                next
-            }
+            Plot::Export(plot) => plot.step(view, more, &mut work, &mut held.unsent)?,
+            Plot::Bulk(plot) => plot.step(view, &mut work, &mut held.unsent)?,
         };
+        held.record.made += (held.unsent.objects - self.unsent.objects) as u64;
         let mut course = Course::Goes;
         match next {
             Next::Done => course = Course::Ends,
@@ -279,6 +277,9 @@ impl Held {
             node: self.node.clone(),
         });
         if ended {
+            if let Plot::Bulk(bulk) = &self.record.plot {
+                changes.unlinks.push((gid, rel::EXPORTS, bulk.workspace));
+            }
             changes.unlinks.push((gid, rel::ACTIVE, who));
             changes.unlinks.push((gid, rel::QUEUE, queue));
         }
@@ -306,16 +307,17 @@ impl Step {
     /// What must be in the file before the step is settled.
     #[must_use]
     pub fn output(&self) -> Option<Output<'_>> {
-        let Plot::Export(export) = &self.held.record.plot else {
-            return None;
-        };
+        let (file, after) = self.held.record.plot.file()?;
         let bytes = &self.held.unsent.bytes;
-        (self.course != Course::Rests && !bytes.is_empty()).then_some(Output {
-            file: export.to,
+        let ends = self.course == Course::Ends;
+        let due = ends || (self.course != Course::Rests && !bytes.is_empty());
+        due.then_some(Output {
+            file,
             fence: self.held.node.version,
-            after: export.mark,
+            after,
             bytes,
-            ends: self.course == Course::Ends,
+            ends,
+            long: matches!(self.held.record.plot, Plot::Bulk(_)),
         })
     }
 
@@ -331,8 +333,8 @@ impl Step {
                 ended: false,
             });
         }
-        if let (Some(mark), Plot::Export(export)) = (mark, &mut self.held.record.plot) {
-            export.mark = mark;
+        if let Some(mark) = mark {
+            self.held.record.plot.set_mark(mark);
             self.held.unsent = Unsent::default();
         }
         let status = if self.course == Course::Ends {

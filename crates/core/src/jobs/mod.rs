@@ -15,6 +15,7 @@
 //! [`ACTIVE_MAX`] of them, which a guard of the starting commit holds to. The other leads to the queue,
 //! where jobs stand by the time at which they may be taken up: at once, or when the lease of
 //! whoever has it ends.
+pub mod bulk;
 pub mod dates;
 pub mod duplication;
 pub mod ended;
@@ -33,8 +34,9 @@ use crate::graph::{Guard, Place, Put, Ref, View, ViewerKey, Want};
 use crate::registry::{Type, rel};
 use crate::resources::job;
 use crate::work::Work;
+use bulk::Bulk;
 use duplication::Duplication;
-use export::Export;
+use export::{Export, Mark};
 use numbering::Numbering;
 use recipe::Cooking;
 use serde::{Deserialize, Serialize};
@@ -96,6 +98,28 @@ pub enum Plot {
     Number(Numbering),
     /// Giving tasks what their recipe says.
     Cook(Cooking),
+    /// Writing what fits some filters into a file.
+    Bulk(Bulk),
+}
+
+impl Plot {
+    /// The node whose file it writes, and where that ends, if it writes one.
+    fn file(&self) -> Option<(Gid, Mark)> {
+        match self {
+            Self::Export(export) => Some((export.to, export.mark)),
+            Self::Bulk(bulk) => Some((bulk.to, bulk.mark)),
+            Self::Duplicate(_) | Self::Number(_) | Self::Cook(_) => None,
+        }
+    }
+
+    /// Says where its file ends now.
+    fn set_mark(&mut self, mark: Mark) {
+        match self {
+            Self::Export(export) => export.mark = mark,
+            Self::Bulk(bulk) => bulk.mark = mark,
+            Self::Duplicate(_) | Self::Number(_) | Self::Cook(_) => {}
+        }
+    }
 }
 
 /// What a step of a kind of work adds to its changes.

@@ -47,6 +47,28 @@ pub fn asked_by_name(ty: Type, names: &Names) -> Asked {
     asked
 }
 
+/// The plan of a record that has fields beyond those of its type: the named ones of all, plus gid, or
+/// if there are no names those of the full record and all that are beyond it.
+#[must_use]
+pub fn beyond(ty: Type, extra: &'static [Def], names: Option<&Names>) -> Arc<Plan> {
+    let Some(names) = names else {
+        let mut steps = super::full(ty).steps.clone();
+        steps.extend(extra.iter().map(|def| Step {
+            def,
+            then: default_then(def),
+        }));
+        return Arc::new(Plan::new(ty, steps));
+    };
+    let (mut scopes, mut cost) = (Vec::new(), 0);
+    let mut steps = named(ty, names, "", &mut scopes, &mut cost).steps;
+    let asked = extra.iter().filter_map(|def| {
+        let below = names.children.get(def.name)?;
+        Some(step(def, Some(below), "", &mut scopes, &mut cost))
+    });
+    steps.extend(asked);
+    Arc::new(Plan::new(ty, steps))
+}
+
 type Scopes = Vec<(&'static str, String)>;
 
 fn named(ty: Type, names: &Names, path: &str, scopes: &mut Scopes, cost: &mut u32) -> Plan {

@@ -46,6 +46,8 @@ pub const TO_NUMBER: Rel = Rel(34);
 /// Job at its end, or section of a deleted template → the queue of jobs; rank is when it is looked at
 /// next.
 pub const ENDED: Rel = Rel(35);
+/// Export of resources that is not at its end → the workspace; there is one at a time.
+pub const EXPORTS: Rel = Rel(36);
 /// Job that is not at its end → user who asked for it; rank is its deadline.
 pub const ACTIVE: Rel = Rel(50);
 /// Job that is not at its end → the queue of jobs; rank is when it may be taken up.

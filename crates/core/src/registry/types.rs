@@ -54,6 +54,8 @@ pub enum Type {
     OrganizationExport = 25,
     /// That a user or team has an access level of its own to a custom field.
     CustomFieldMembership = 26,
+    /// What an export of resources made.
+    ResourceExport = 27,
 }
 
 impl Type {
@@ -83,6 +85,7 @@ impl Type {
         Self::GraphExport,
         Self::OrganizationExport,
         Self::CustomFieldMembership,
+        Self::ResourceExport,
     ];
 
     /// The type with this stored number.

@@ -2,7 +2,7 @@
 use super::{GID, RESOURCE_TYPE, job};
 use crate::node::{Node, write_string};
 use crate::project::Scene;
-use crate::registry::{Field, One, Opaque, Resource, Shape, Source, Type};
+use crate::registry::{Def, Field, One, Opaque, Resource, Shape, Source, Type};
 use crate::time::Time;
 
 /// Where the export of an organization stands, by the statuses of jobs.
@@ -36,7 +36,7 @@ pub const ORGANIZATION: Field<One> = Field::home("organization")
 
 fn download_url(node: &Node, scene: &Scene<'_>, out: &mut Vec<u8>) {
     let done = node.get(COMPLETED_AT);
-    let address = done.and_then(|done| scene.files?.address(node.gid, done));
+    let address = done.and_then(|done| scene.files?.address(node, done));
     match address {
         Some(address) => write_string(out, &address),
         None => out.extend_from_slice(b"null"),
@@ -52,20 +52,32 @@ fn state(node: &Node, _: &Scene<'_>, out: &mut Vec<u8>) {
     write_string(out, state.copied().unwrap_or_default());
 }
 
+const MADE: &[Def] = &[
+    GID.def,
+    RESOURCE_TYPE.def,
+    CREATED_AT.def,
+    DOWNLOAD_URL.def,
+    COMPLETED_AT.def,
+];
+
 /// What a graph export made. Shown in its job.
 pub static GRAPH_EXPORT: Resource = Resource {
     path: "graph_exports",
     noun: "graph export",
     read_scope: "default",
     title: None,
-    fields: &[
-        GID.def,
-        RESOURCE_TYPE.def,
-        CREATED_AT.def,
-        DOWNLOAD_URL.def,
-        COMPLETED_AT.def,
-    ],
+    fields: MADE,
     ..Resource::of(Type::GraphExport, "graph_export")
+};
+
+/// What an export of resources made. Shown in its job.
+pub static RESOURCE_EXPORT: Resource = Resource {
+    path: "resource_exports",
+    noun: "resource export",
+    read_scope: "default",
+    title: None,
+    fields: MADE,
+    ..Resource::of(Type::ResourceExport, "resource_export")
 };
 
 /// The export of a whole workspace.

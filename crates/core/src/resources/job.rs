@@ -11,6 +11,7 @@ pub const SUBTYPES: &[&str] = &[
     "instantiate_task",
     "graph_export",
     "number_tasks",
+    "resource_export",
 ];
 /// Where a job stands.
 pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "failed"];
@@ -41,6 +42,12 @@ pub const NEW_GRAPH_EXPORT: Field<One> = Field::inline("new_graph_export", &[Typ
     .compact()
     .record(Rep::Compact)
     .doc("The export it makes, with a fresh address of its file once the job has succeeded.");
+/// The export of resources it makes.
+pub const NEW_RESOURCE_EXPORT: Field<One> =
+    Field::inline("new_resource_export", &[Type::ResourceExport])
+        .compact()
+        .record(Rep::Compact)
+        .doc("The export it makes, with a fresh address of its file once the job has succeeded.");
 /// Who asked for it; not part of the public record.
 pub const CREATED_BY: Field<One> = Field::inline("created_by", &[Type::User]).opt_in();
 /// What is to be done, how far it is and by when: a [`Record`](crate::jobs::Record). Not part of
@@ -62,6 +69,7 @@ pub static JOB: Resource = Resource {
         NEW_PROJECT.def,
         NEW_PROJECT_TEMPLATE.def,
         NEW_GRAPH_EXPORT.def,
+        NEW_RESOURCE_EXPORT.def,
     ],
     ..Resource::of(Type::Job, "job")
 };

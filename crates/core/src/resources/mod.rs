@@ -49,6 +49,7 @@ pub static ALL: &[&Resource] = &[
     &export::GRAPH_EXPORT,
     &export::ORGANIZATION_EXPORT,
     &membership::CUSTOM_FIELD_MEMBERSHIP,
+    &export::RESOURCE_EXPORT,
 ];
 
 /// The declaration of a type.
@@ -79,6 +80,7 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::GraphExport => &export::GRAPH_EXPORT,
         Type::OrganizationExport => &export::ORGANIZATION_EXPORT,
         Type::CustomFieldMembership => &membership::CUSTOM_FIELD_MEMBERSHIP,
+        Type::ResourceExport => &export::RESOURCE_EXPORT,
     }
 }
 

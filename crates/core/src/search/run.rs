@@ -40,16 +40,7 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), StoreE
             cap: search.cap,
             steps: usize::MAX,
         };
-        let mut finder = Finder {
-            loader,
-            place,
-            effort: search.effort,
-            contacts: None,
-            gathered: None,
-            started: None,
-            shapes: None,
-            read: 0,
-        };
+        let mut finder = Finder::new(loader, place, search.effort);
         for query in &search.queries {
             if let Some(query) = query.renamed(&|at| finder.loader.found(*at)) {
                 // A search that is over gives no more rows; there is nothing else to break with.
@@ -59,6 +50,26 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), StoreE
         rows.read = finder.read;
     }
     loader.view.rows = rows;
+    Ok(())
+}
+
+/// Leaves out the rows of a page that are not what is looked for; all are of one workspace.
+pub(crate) fn sieve(loader: &mut Loader<'_>, query: &Query) -> Result<(), StoreError> {
+    let rows = std::mem::take(&mut loader.view.rows.gids);
+    let home = |gid: &Gid| loader.view.node(*gid).and_then(|n| n.home);
+    let Some(place) = rows.first().and_then(home) else {
+        return Ok(());
+    };
+    let mut finder = Finder::new(loader, place, Effort::USUAL);
+    let mut kept = Vec::with_capacity(rows.len());
+    for gid in rows {
+        let card = finder.loader.snap.card(Some(place), query.ty, gid)?;
+        match card {
+            Some(card) if query.matches(&card, &mut finder)? => kept.push(gid),
+            _ => finder.loader.forget(gid),
+        }
+    }
+    loader.view.rows.gids = kept;
     Ok(())
 }
 
@@ -107,6 +118,21 @@ struct Finder<'f, 'l> {
     shapes: Option<(Type, Vec<Shape>)>,
     /// Cards and entries of lists that were read.
     read: u64,
+}
+
+impl<'f, 'l> Finder<'f, 'l> {
+    fn new(loader: &'f mut Loader<'l>, place: Gid, effort: Effort) -> Self {
+        Self {
+            loader,
+            place,
+            effort,
+            contacts: None,
+            gathered: None,
+            started: None,
+            shapes: None,
+            read: 0,
+        }
+    }
 }
 
 impl Finder<'_, '_> {

@@ -208,6 +208,8 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             "actions" => json!([{"relative_path": "/users/me", "method": "get"}]),
             "dependencies" | "dependents" => json!([gid(tenant.other_task)]),
             "workspace" => json!(gid(tenant.workspace)),
+            "export_request_parameters" => json!([{"resource_type": "task",
+                "filters": {"assignee.any": [gid(tenant.member)]}}]),
             "resource_subtype" => json!("number"),
             "custom_field" => json!(gid(tenant.field)),
             "enum_option" => json!(gid(tenant.option)),

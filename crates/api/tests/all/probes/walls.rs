@@ -64,6 +64,7 @@ const BODY_SLOTS: &[&str] = &[
     "resource",
     "requested_roles",
     "actions",
+    "export_request_parameters",
 ];
 
 /// The query parameters of a row that foreign gids are put into.
@@ -117,6 +118,10 @@ fn forms(slot: &str, gid: &str) -> Vec<Value> {
         }
         "requested_roles" => vec![json!([{"gid": "1", "value": gid}])],
         "actions" => vec![json!([{"relative_path": format!("/tasks/{gid}"), "method": "get"}])],
+        "export_request_parameters" => {
+            let filters = json!({"assignee.any": [gid], "commented_on_by.any": [gid]});
+            vec![json!([{"resource_type": "task", "filters": filters}])]
+        }
         "custom_fields" => vec![json!({gid: gid}), json!({gid: [gid]}), json!({gid: null})],
         _ => vec![json!(gid)],
     }
