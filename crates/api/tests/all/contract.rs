@@ -7,11 +7,12 @@ use workgraph_api::operations::all;
 use workgraph_auth::scope::SCOPES;
 
 /// Of records that are nested as a part of their owner, more is shown.
-const PARTS: [&str; 4] = [
+const PARTS: [&str; 5] = [
     "custom_field",
     "custom_field_setting",
     "enum_option",
     "graph_export",
+    "resource_export",
 ];
 
 fn compact(value: &Value, nested: bool, what: &str) {
