@@ -112,16 +112,21 @@ fn a_name_that_leads_elsewhere_a_moment_later_is_not_asked_again() {
     assert_eq!(net.dialled.lock().unwrap().len(), 1);
 }
 
+/// A receiver on this machine, where it is, and a sender that may call it.
+async fn here() -> (TcpListener, SocketAddr, Sender<System>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let policy = Policy {
+        loopback: true,
+        ..Policy::default()
+    };
+    (listener, at, Sender::new(System, policy))
+}
+
 /// What a receiver that answers with this text makes of a request, and what it was sent.
 fn answered(with: &'static [u8]) -> (Result<Replied, Failed>, String) {
     run(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let at = listener.local_addr().unwrap();
-        let policy = Policy {
-            loopback: true,
-            ..Policy::default()
-        };
-        let sender = Sender::new(System, policy);
+        let (listener, at, sender) = here().await;
         let receive = async {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut request = vec![0; 4096];
@@ -181,13 +186,7 @@ fn broken_and_endless_answers_are_failures() {
     }
     // Nobody answers at all.
     run(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let at = listener.local_addr().unwrap();
-        let policy = Policy {
-            loopback: true,
-            ..Policy::default()
-        };
-        let sender = Sender::new(System, policy);
+        let (_silent, at, sender) = here().await;
         let mut slow = attempt(&format!("http://{at}/"));
         slow.timeout = Duration::from_millis(50);
         let reply = sender.post(slow).await;
@@ -228,13 +227,7 @@ async fn patient(listener: TcpListener, requests: usize, count: &Mutex<(usize, u
 /// often it was connected to, and how many requests it got.
 fn five(requests: usize, between: Duration) -> (usize, usize) {
     run(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let at = listener.local_addr().unwrap();
-        let policy = Policy {
-            loopback: true,
-            ..Policy::default()
-        };
-        let sender = Sender::new(System, policy);
+        let (listener, at, sender) = here().await;
         let count = Mutex::new((0, 0));
         let attempts = async {
             for number in 0..5 {
