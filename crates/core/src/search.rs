@@ -32,8 +32,8 @@ pub struct Search {
     pub queries: Vec<Query<usize>>,
     /// How many matches at most.
     pub limit: usize,
-    /// Cards after which a query ends with what it has: those that are read, whether or not they match
-    /// and the viewer may see them.
+    /// How many cards each way of finding matches reads at most, whether or not they match and the
+    /// viewer may see them; then a query ends with what it has.
     pub cap: usize,
     /// How much is read in one way before another is tried; usually [`Effort::USUAL`].
     pub effort: Effort,

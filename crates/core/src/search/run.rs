@@ -3,7 +3,8 @@
 //! Each condition that a store keeps a list of is a source of candidates. The smallest of them is
 //! gathered, cut with others that are not much larger, sorted and gone through. When there are many,
 //! matches are likely frequent, and the order itself is walked, until there are enough. They may
-//! still lie at its far end: a walk that becomes too long is given up for all that can be gathered.
+//! still lie at its far end: a walk that becomes too long is given up for what can be gathered. Each of
+//! these ways ends at the search's cap, so no search reads a large workspace.
 mod gather;
 mod numbers;
 mod sources;
@@ -152,6 +153,8 @@ impl Finder<'_, '_> {
         Some(self.place).filter(|_| ty != Type::User)
     }
 
+    /// Finds the matches of one query: lists are read a little, the order is walked a little, then both
+    /// further, and at last as much as may be read is gathered.
     fn find(&mut self, query: &Query, room: &mut Room<'_>) -> Flow {
         if room.is_full() || query.clauses.contains(&Clause::Never) {
             return Ok(ControlFlow::Continue(()));
