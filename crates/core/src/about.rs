@@ -193,6 +193,17 @@ impl<'c> Notes<'c> {
         fresh: bool,
     ) -> Result<Vec<(Gid, Type)>, StoreError> {
         let mut places = Vec::new();
+        // What is in one thing only keeps it in its body.
+        let held = match ty {
+            Type::Section => Some((section::PROJECT, Type::Project)),
+            Type::ProjectMembership => Some((membership::PARENT, Type::Project)),
+            Type::CustomFieldMembership => Some((membership::PARENT, Type::CustomField)),
+            Type::CustomFieldSetting => Some((custom_field_setting::PARENT, Type::Project)),
+            Type::TeamMembership => Some((membership::TEAM, Type::Team)),
+            _ => None,
+        };
+        let held = held.and_then(|(key, ty)| Some((node?.get(key)?, ty)));
+        places.extend(held);
         match ty {
             Type::Story => self.edges(
                 txn,
@@ -218,26 +229,6 @@ impl<'c> Notes<'c> {
                 self.edges(txn, gid, (rel::TEAM, rel::TEAM), fresh, &mut |_, dst, _| {
                     places.push((dst, Type::Team));
                 })?
-            }
-            Type::Section => {
-                let of = node.and_then(|n| n.get(section::PROJECT));
-                places.extend(of.map(|gid| (gid, Type::Project)));
-            }
-            Type::ProjectMembership => {
-                let of = node.and_then(|n| n.get(membership::PARENT));
-                places.extend(of.map(|gid| (gid, Type::Project)));
-            }
-            Type::CustomFieldMembership => {
-                let of = node.and_then(|n| n.get(membership::PARENT));
-                places.extend(of.map(|gid| (gid, Type::CustomField)));
-            }
-            Type::CustomFieldSetting => {
-                let of = node.and_then(|n| n.get(custom_field_setting::PARENT));
-                places.extend(of.map(|gid| (gid, Type::Project)));
-            }
-            Type::TeamMembership => {
-                let of = node.and_then(|n| n.get(membership::TEAM));
-                places.extend(of.map(|gid| (gid, Type::Team)));
             }
             _ => {}
         }

@@ -45,20 +45,10 @@ pub fn join_workspace(
         .aliases
         .push((alias::task_list(who, place), list));
     add_section(work, list, place, "Recently assigned", Place::Last);
-
-    let mut seat = work.draft(Type::WorkspaceMembership, Some(place));
-    seat.set(membership::USER, who);
-    seat.set(membership::TASK_LIST, list);
-    seat.set(membership::IS_ADMIN, role == Role::Admin);
-    seat.set(membership::IS_GUEST, role == Role::Guest);
-    seat.set(membership::CREATED_AT, work.now);
-    let seat = work.create(&seat, Some(place));
-    work.needs_unlinked(who, rel::WORKSPACES, place);
-    work.link(who, rel::WORKSPACES, place, Place::Rank(0), Some(seat));
-    seat
+    rejoin_workspace(work, who, place, list, role)
 }
 
-/// Gives a user who has a task list there from before a seat again.
+/// Gives a user a seat with a task list that is there already, as it is for who comes back.
 pub fn rejoin_workspace(work: &mut Work<'_>, who: Gid, place: Gid, list: Gid, role: Role) -> Gid {
     let mut seat = work.draft(Type::WorkspaceMembership, Some(place));
     seat.set(membership::USER, who);
