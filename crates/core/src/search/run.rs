@@ -7,6 +7,7 @@
 //! these ways ends at the search's cap, so no search reads a large workspace.
 mod gather;
 mod numbers;
+mod pour;
 mod sources;
 mod walk;
 
