@@ -1,4 +1,5 @@
-"""A team takes its data home with the official Python SDK (PyPI asana 5.4.0): a graph export, an organization export.
+"""A team takes its data home with the official Python SDK (PyPI asana 5.4.0): a graph export, an export of resources, an
+organization export.
 
 Nothing of the SDK is patched; only its host is set. Each step prints a line, the first that fails ends the script.
 Environment: BASE_URL, TOKEN, ROBOT (the token of a service account), and WORKSPACE and TEAM to work in.
@@ -113,6 +114,22 @@ expect(len(fetched(again).splitlines()), len(records), "records")
 refused(403, lambda: fetched(again[:-2]))
 refused(403, lambda: fetched(again.split("?")[0]))
 step("its address needs no token, but may not be changed")
+
+me = asana.UsersApi(user).get_user("me", {})["gid"]
+part = {"resource_type": "task", "filters": {"created_by.any": [me]}, "fields": ["name", "stories.text"]}
+body = {"data": {"workspace": workspace, "export_request_parameters": [part]}}
+job = exports.create_resource_export(body)
+expect(job["resource_subtype"], "resource_export", "kind")
+job = waited(of_job, lambda found: found["status"] in ("succeeded", "failed"))
+expect(job["status"], "succeeded", "status")
+records = [json.loads(line) for line in fetched(job["new_resource_export"]["download_url"]).splitlines()]
+held = {record["gid"]: record for record in records}
+for gid in [below, *made]:
+    expect(gid in held, True, "in the file: %s" % gid)
+told = [found["text"] for found in held[made[1]]["stories"]]
+expect("to the left" in told, True, "its comment")
+expect(sorted(held[made[0]]), ["gid", "name", "stories"], "the fields that were named")
+step("an export of resources with %d tasks" % len(records))
 
 body = {"data": {"organization": workspace}}
 refused(403, lambda: asana.OrganizationExportsApi(user).create_organization_export(body, {}))
