@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use workgraph_api::hooks::HookSettings;
 use workgraph_api::{Api, Clock};
 use workgraph_webhooks::{Limits, Policy};
@@ -15,6 +15,9 @@ use workgraph_webhooks::{Limits, Policy};
 const KEEP_EVERY: Duration = Duration::from_secs(60);
 /// How long it is slept at most: commits, attempts that end and those that are due wake it before.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long after a look commits are gathered before the next one, so that many events share a delivery.
+/// The first commit after a pause waits for nothing.
+const GATHER: Duration = Duration::from_millis(3);
 /// How long it is waited after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -84,10 +87,12 @@ async fn keep(api: Arc<Api>) {
 /// webhook is free again when the lease ends.
 async fn deliver(api: Arc<Api>, clock: Arc<dyn Clock>, workers: usize) {
     let mut under_way = JoinSet::new();
-    let mut seen = None;
+    let (mut seen, mut looked) = (None, None::<Instant>);
     loop {
         let version = api.version();
-        if version.is_none() || seen != version {
+        let gathered = looked.is_none_or(|at| at.elapsed() >= GATHER);
+        if gathered && (version.is_none() || seen != version) {
+            looked = Some(Instant::now());
             match api.hear().await {
                 Ok(()) => seen = version,
                 Err(why) => {
@@ -110,11 +115,14 @@ async fn deliver(api: Arc<Api>, clock: Arc<dyn Clock>, workers: usize) {
         let due = api
             .next_delivery()
             .and_then(|at| at.duration_since(now).ok());
-        let nap = due.map_or(LOOK_EVERY, |due| due.min(LOOK_EVERY));
+        let gathering = seen != version;
+        let most = if gathering { GATHER } else { LOOK_EVERY };
+        let nap = due.map_or(most, |due| due.min(most));
         let something = async {
             tokio::select! {
                 Some(_) = under_way.join_next() => {}
-                () = api.changed(version) => {}
+                () = api.changed(version), if !gathering => {}
+                else => std::future::pending().await,
             }
         };
         // Whatever ends the nap: there may be something to do.
