@@ -1,10 +1,11 @@
 //! The cases about who the viewer is.
 use super::{Failure, Scene, same};
 use workgraph_core::access::{Level, Role};
+use workgraph_core::draft::Draft;
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{GraphStore, Place, ViewerKey, Want};
 use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::membership;
+use workgraph_core::resources::{custom_field, membership};
 
 impl Scene<'_> {
     async fn level(&self, user: Gid, gid: Gid) -> Result<Level, Failure> {
@@ -108,6 +109,27 @@ pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), Failure> {
         &scene.level(bob, task).await?,
         &Level::None,
         "a team that was left counts",
+    )?;
+
+    let acme = scene.acme;
+    let cat = scene.fixture.member(acme, "Cat", Role::Member);
+    let private = |draft: &mut Draft, _| draft.set(custom_field::PRIVACY, "private");
+    let field = scene.fixture.node(Type::CustomField, Some(acme), private);
+    scene.fixture.share_field(field, acme, cat, Level::Editor);
+    scene.commit().await?;
+    same(
+        &scene.level(cat, field).await?,
+        &Level::Editor,
+        "a shared custom field counts",
+    )?;
+    scene
+        .fixture
+        .with(|work| work.unlink(field, rel::MEMBERS, cat));
+    scene.commit().await?;
+    same(
+        &scene.level(cat, field).await?,
+        &Level::None,
+        "a custom field that is not shared any more counts",
     )?;
 
     scene.fixture.with(|work| {
