@@ -91,8 +91,8 @@ impl Replies {
     }
 
     fn slot(&self, hash: u64) -> Option<MutexGuard<'_, Slot>> {
-        // The upper bits of the hash are its best.
-        let at = usize::try_from(hash >> 54).unwrap_or_default() % SLOTS;
+        // The lower bits of the hash are its best.
+        let at = usize::try_from(hash % SLOTS as u64).unwrap_or_default();
         let slot = self.slots.get(at)?;
         Some(slot.lock().unwrap_or_else(PoisonError::into_inner))
     }

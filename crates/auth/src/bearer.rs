@@ -69,7 +69,7 @@ pub fn bearer<T: AsRef<str>>(headers: &[T]) -> Result<&str, BearerError> {
     if token.is_empty() {
         return Err(BearerError::Empty);
     }
-    if token.bytes().any(|b| b.is_ascii_whitespace()) {
+    if token.contains(char::is_whitespace) {
         return Err(BearerError::Spaced);
     }
     Ok(token)
