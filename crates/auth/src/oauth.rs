@@ -42,7 +42,8 @@ pub enum Redeemed {
     /// This call spent the code and nothing was issued: none were given, or the authorization, the
     /// app or the account no longer stands.
     Spent,
-    /// The code was spent before. Everything that came from it is dead now.
+    /// The code was spent before. Everything that came from it is dead now, unless the call showed
+    /// that it came from whoever spent it: see [`OAuthStore::redeem`].
     Replayed,
     /// There is no such code.
     Unknown,
@@ -97,7 +98,10 @@ pub trait OAuthStore: TokenStore {
 
     /// Spends a code, and keeps the tokens it is redeemed for, if any. Of any number of calls for
     /// one code, one spends it; each of the others is a replay, and revokes the refresh token that
-    /// the code was redeemed for. `Conflict` if an id or digest is taken: then nothing changed.
+    /// the code was redeemed for. Give tokens only for a request that
+    /// [`judge`](Code::judge) has found good: if the code has a challenge, such a request has shown
+    /// its verifier, and one that comes second is whoever began, asking again; it gets nothing and
+    /// revokes nothing. `Conflict` if an id or digest is taken: then nothing changed.
     async fn redeem(
         &self,
         code: &Digest,

@@ -117,6 +117,9 @@ pub static OAUTH_CASES: &[(&str, OAuthCase)] = &[
     ("a replayed code kills what came from it", |s| {
         Box::pin(oauth::codes::replay_kills(s))
     }),
+    ("a repeat that has shown its verifier kills nothing", |s| {
+        Box::pin(oauth::codes::repeated(s))
+    }),
     ("a code can be burned", |s| {
         Box::pin(oauth::codes::burned(s))
     }),

@@ -129,7 +129,9 @@ impl OAuthStore for MemoryTokenStore {
             return Ok(Redeemed::Unknown);
         };
         if found.used_at.is_some() {
-            if let Some(refresh) = found.refresh {
+            // Tokens are for a request that was judged, and so has shown the verifier: it came twice.
+            let again = tokens.is_some() && found.challenge.is_some();
+            if let Some(refresh) = found.refresh.filter(|_| !again) {
                 state.revoke(refresh, now);
             }
             return Ok(Redeemed::Replayed);

@@ -2,8 +2,8 @@
 use std::sync::Barrier;
 use std::time::SystemTime;
 
-use workgraph_auth::Pair;
 use workgraph_auth::pkce::{Challenge, is_verifier};
+use workgraph_auth::{Pair, Reply};
 
 use crate::at;
 use crate::oauth::{
@@ -81,18 +81,22 @@ fn b28_a_code_is_redeemed_once_of_many_at_once() {
         let barrier = Barrier::new(64);
         let redeem = || {
             barrier.wait();
-            service.token(&form, at(1)).status
+            service.token(&form, at(1))
         };
-        let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let replies: Vec<Reply> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..64).map(|_| scope.spawn(redeem)).collect();
             threads
                 .into_iter()
                 .map(|thread| thread.join().unwrap())
                 .collect()
         });
-        let wins = statuses.iter().filter(|status| **status == 200).count();
-        assert_eq!(wins, 1, "round {round}: {statuses:?}");
-        assert!(statuses.iter().all(|status| [200, 400].contains(status)));
+        let (won, lost): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply.status == 200);
+        assert_eq!(won.len(), 1, "round {round}: {replies:?}");
+        assert!(lost.iter().all(|reply| reply.status == 400));
+        // Each has shown the verifier, so whoever began is left what one of them got.
+        for name in ["access_token", "refresh_token"] {
+            assert!(service.works(&member(won[0], name), at(2)), "round {round}");
+        }
     }
 }
 

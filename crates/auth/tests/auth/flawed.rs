@@ -12,6 +12,7 @@ use workgraph_auth::{
 pub(crate) enum Flaw {
     CodeTwice,
     ReplayHarmless,
+    RepeatKills,
     BurnForgets,
     ScopesAdd,
     ScopesUncut,
@@ -154,6 +155,7 @@ impl OAuthStore for Flawed {
                 Ok(Redeemed::Issued(Box::new(tokens.access)))
             }
             (Flaw::ReplayHarmless, _) if spent => Ok(Redeemed::Replayed),
+            (Flaw::RepeatKills, Some(_)) if spent => self.1.redeem(code, None, now).await,
             (Flaw::BurnForgets, None) if !spent => Ok(Redeemed::Spent),
             (_, tokens) => self.1.redeem(code, tokens, now).await,
         }

@@ -44,6 +44,10 @@ fn the_cases_notice_what_breaks_them() {
             Flaw::ReplayHarmless,
             "a replayed code kills what came from it",
         ),
+        (
+            Flaw::RepeatKills,
+            "a repeat that has shown its verifier kills nothing",
+        ),
         (Flaw::BurnForgets, "a code can be burned"),
         (Flaw::ScopesAdd, "a later authorization replaces the scopes"),
         (

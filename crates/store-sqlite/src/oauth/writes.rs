@@ -188,7 +188,9 @@ pub(super) fn redeem(
         return Ok(Redeemed::Unknown);
     };
     if !first {
-        if let Some(refresh) = code.refresh {
+        // Tokens are for a request that was judged, and so has shown the verifier: it came twice.
+        let again = tokens.is_some() && code.challenge.is_some();
+        if let Some(refresh) = code.refresh.filter(|_| !again) {
             let params = (number(refresh)?, millis(now));
             let killed = session.run(Sql::RevokeToken, params).map_err(refused)?;
             if killed > 0 {

@@ -65,6 +65,39 @@ pub(in crate::conformance) async fn replay_kills(store: &dyn OAuthStore) -> Done
     )
 }
 
+/// Two requests for one code can both be judged before either is written. The code's challenge tells
+/// whether the second comes from whoever sent the first.
+pub(in crate::conformance) async fn repeated(store: &dyn OAuthStore) -> Done {
+    people(store).await?;
+    issued(store, 1, 100, "tasks:read").await?;
+    let mut bare = allow(11, 100, "tasks:read")?;
+    if let Some(code) = &mut bare.code {
+        code.challenge = None;
+    }
+    store.allow(bare).await?;
+    let kept = Code {
+        grant: 100,
+        ..code(11, "tasks:read")?
+    };
+    let first = Some(tokens(11, &kept));
+    store.redeem(&digest(11), first, at(5)).await?;
+    for id in [1, 11] {
+        let second = Some(tokens(id + 20, &kept));
+        ensure(
+            store.redeem(&digest(id), second, at(6)).await? == Redeemed::Replayed,
+            "what comes second gets nothing",
+        )?;
+    }
+    ensure(
+        alive(store, 1).await? && alive(store, 2).await?,
+        "a repeat that has shown its verifier kills nothing",
+    )?;
+    ensure(
+        !alive(store, 11).await? && !alive(store, 12).await?,
+        "without a challenge it is a replay",
+    )
+}
+
 pub(in crate::conformance) async fn burned(store: &dyn OAuthStore) -> Done {
     people(store).await?;
     store.allow(allow(1, 100, "tasks:read")?).await?;
