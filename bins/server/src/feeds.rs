@@ -1,5 +1,6 @@
 //! What runs beside the requests: deliveries to webhooks, and the journal kept from growing for ever.
 use crate::config::Webhooks;
+use crate::seams::pause;
 use crate::sender::{Sender, System};
 use crate::storage::Storage;
 use std::net::SocketAddr;
@@ -97,7 +98,7 @@ async fn deliver(api: Arc<Api>, clock: Arc<dyn Clock>, workers: usize) {
                 Ok(()) => seen = version,
                 Err(why) => {
                     tracing::error!(why, "the journal could not be read for webhooks");
-                    let _ = timeout(PAUSE, std::future::pending::<()>()).await;
+                    pause(PAUSE).await;
                 }
             }
         }

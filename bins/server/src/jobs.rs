@@ -1,5 +1,6 @@
 //! The workers that carry out jobs, each one job at a time.
 use crate::metrics::Metrics;
+use crate::seams::pause;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -62,7 +63,7 @@ impl Worker {
                 }
                 Err(why) => {
                     tracing::error!(why, "no job can be taken up");
-                    let _ = tokio::time::timeout(PAUSE, std::future::pending::<()>()).await;
+                    pause(PAUSE).await;
                 }
             }
         }

