@@ -125,21 +125,8 @@ impl Office {
 
     /// Switches an account off or on.
     pub(crate) async fn set_disabled(&self, who: Gid, disabled: bool) -> Result<(), String> {
-        let found = self
-            .storage
-            .tokens
-            .account(who.get())
-            .await
-            .map_err(|e| e.to_string())?;
-        let account = found.unwrap_or_else(|| Account::new(who.get(), Tier::Free));
-        self.put(
-            Account {
-                disabled,
-                ..account
-            },
-            None,
-        )
-        .await
+        let done = self.hand().set_disabled(who.get(), disabled).await;
+        done.map_err(|e| e.to_string())
     }
 
     async fn insert(&self, record: TokenRecord, secret: Secret) -> Result<(u64, Secret), String> {

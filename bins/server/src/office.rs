@@ -3,7 +3,7 @@ use crate::limits::Desk;
 use crate::storage::Storage;
 use std::sync::Arc;
 use workgraph_api::{Api, Clock, Entropy};
-use workgraph_auth::{Account, Loopback, OAuthStore, Tier};
+use workgraph_auth::{Loopback, OAuthStore, Tier};
 use workgraph_core::audit::{Acting, Actor, tells};
 use workgraph_core::graph::{Ref, StoreError, View, ViewerKey, Want, alias};
 use workgraph_core::registry::rel;
@@ -192,37 +192,13 @@ impl Office {
         let saved = self.commit(|work, _| work.save(&draft));
         saved.await.map_err(|e| e.to_string())?;
         for gid in self.members(place.gid).await? {
-            let key = ViewerKey {
-                user: gid,
-                service: None,
-            };
-            let view = self.storage.graph.load(&Want::of(key)).await;
-            let view = view.map_err(|e| e.to_string())?;
-            self.set_tier(gid, view.viewer.seats.iter().any(|s| s.paid))
-                .await?;
+            self.api.refresh_account(gid).await?;
         }
         for gid in self.numbered(&service_prefix(place.gid)).await? {
-            self.set_tier(gid, paid).await?;
+            let done = self.hand().set_tier(gid.get(), tier(paid)).await;
+            done.map_err(|e| e.to_string())?;
         }
         Ok(())
-    }
-
-    /// Changes the quota of an account and nothing else about it.
-    async fn set_tier(&self, who: Gid, paid: bool) -> Result<(), String> {
-        let found = self.storage.tokens.account(who.get()).await;
-        match found.map_err(|e| e.to_string())? {
-            Some(account) => {
-                self.put(
-                    Account {
-                        tier: tier(paid),
-                        ..account
-                    },
-                    None,
-                )
-                .await
-            }
-            None => Ok(()),
-        }
     }
 
     /// Makes a team of an organization.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use crate::authorization::{Authorization, Lineage, as_left};
 use crate::client::App;
 use crate::code::Code;
-use crate::record::{Account, Login, TokenRecord, fold_email};
+use crate::record::{Account, Login, Tier, TokenRecord, fold_email};
 use crate::session::{Session, Strikes};
 use crate::store::{StoreError, TokenStore};
 use crate::token::{Digest, Secret, TokenKind};
@@ -62,6 +62,12 @@ impl State {
     fn revoke(&mut self, id: u64, now: SystemTime) -> bool {
         let live = self.tokens.get_mut(&id).filter(|t| t.revoked_at.is_none());
         live.map(|record| record.revoked_at = Some(now)).is_some()
+    }
+
+    /// The account of a user, made if there is none.
+    fn account(&mut self, user: u64) -> &mut Account {
+        let new = || Account::new(user, Tier::Free);
+        self.accounts.entry(user).or_insert_with(new)
     }
 
     fn keep(&mut self, record: TokenRecord) {
@@ -168,6 +174,16 @@ impl TokenStore for MemoryTokenStore {
             }
         }
         state.accounts.insert(account.user, account);
+        Ok(())
+    }
+
+    async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), StoreError> {
+        self.state().account(user).tier = tier;
+        Ok(())
+    }
+
+    async fn set_disabled(&self, user: u64, disabled: bool) -> Result<(), StoreError> {
+        self.state().account(user).disabled = disabled;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use async_trait::async_trait;
 
-use crate::record::{Account, Login, TokenRecord};
+use crate::record::{Account, Login, Tier, TokenRecord};
 use crate::token::{Digest, Secret};
 
 /// Why a store did not do what it was asked.
@@ -68,6 +68,14 @@ pub trait TokenStore: Send + Sync {
     /// Creates an account or replaces it. A login replaces the earlier one; `None` leaves it.
     /// `Conflict` if the login's address is another account's.
     async fn put_account(&self, account: Account, login: Option<Login>) -> Result<(), StoreError>;
+
+    /// Changes the tier of an account and nothing else about it; a user without an account gets
+    /// one, which is on.
+    async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), StoreError>;
+
+    /// Switches an account off or on and changes nothing else about it; a user without an account
+    /// gets one of the free tier.
+    async fn set_disabled(&self, user: u64, disabled: bool) -> Result<(), StoreError>;
 
     /// The account of a user.
     async fn account(&self, user: u64) -> Result<Option<Account>, StoreError>;

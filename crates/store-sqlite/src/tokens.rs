@@ -24,6 +24,8 @@ pub(crate) enum TokenChange {
     Revoke(u64, SystemTime, By),
     Touch(Vec<(u64, SystemTime)>),
     PutAccount(Account, Option<Login>, By),
+    SetTier(u64, Tier, By),
+    SetDisabled(u64, bool, By),
 }
 
 impl TokenChange {
@@ -44,6 +46,12 @@ impl TokenChange {
             }
             Self::PutAccount(account, login, by) => {
                 put_account(session, account, login.as_ref(), by)
+            }
+            Self::SetTier(user, tier, by) => {
+                edit_account(session, *user, by, |account| account.tier = *tier)
+            }
+            Self::SetDisabled(user, disabled, by) => {
+                edit_account(session, *user, by, |account| account.disabled = *disabled)
             }
         }?;
         session.tokens |= changed;
@@ -154,6 +162,24 @@ fn put_account(
     Ok(true)
 }
 
+/// Changes an account as it is now, or makes one; true if it changed anything.
+fn edit_account(
+    session: &mut Session<'_>,
+    user: u64,
+    by: &By,
+    edit: impl FnOnce(&mut Account),
+) -> Result<bool, StoreError> {
+    let held = session
+        .one(Sql::Account, [number(user)?], |row| account(row, user, 0))
+        .map_err(refused)?;
+    let mut account = held.unwrap_or_else(|| Account::new(user, Tier::Free));
+    edit(&mut account);
+    if held == Some(account) {
+        return Ok(false);
+    }
+    put_account(session, &account, None, by)
+}
+
 impl SqliteStore {
     /// Reads at most one row of one statement, in a snapshot of its own.
     pub(crate) fn one_row<T>(
@@ -234,6 +260,20 @@ impl TokenStore for SqliteStore {
     async fn put_account(&self, account: Account, login: Option<Login>) -> Result<(), StoreError> {
         self.writer
             .change_tokens(TokenChange::PutAccount(account, login, self.by.clone()))
+            .await
+            .map(drop)
+    }
+
+    async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), StoreError> {
+        self.writer
+            .change_tokens(TokenChange::SetTier(user, tier, self.by.clone()))
+            .await
+            .map(drop)
+    }
+
+    async fn set_disabled(&self, user: u64, disabled: bool) -> Result<(), StoreError> {
+        self.writer
+            .change_tokens(TokenChange::SetDisabled(user, disabled, self.by.clone()))
             .await
             .map(drop)
     }

@@ -9,7 +9,9 @@ use self::state::State;
 use async_trait::async_trait;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
-use workgraph_auth::{Account, Digest, Login, MemoryTokenStore, Secret, TokenRecord, TokenStore};
+use workgraph_auth::{
+    Account, Digest, Login, MemoryTokenStore, Secret, Tier, TokenRecord, TokenStore,
+};
 use workgraph_core::audit::{Ask, Row};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{
@@ -156,6 +158,12 @@ impl TokenStore for MemoryStore {
     }
     async fn put_account(&self, account: Account, login: Option<Login>) -> Tokens<()> {
         self.tokens.put_account(account, login).await
+    }
+    async fn set_tier(&self, user: u64, tier: Tier) -> Tokens<()> {
+        self.tokens.set_tier(user, tier).await
+    }
+    async fn set_disabled(&self, user: u64, disabled: bool) -> Tokens<()> {
+        self.tokens.set_disabled(user, disabled).await
     }
     async fn account(&self, user: u64) -> Tokens<Option<Account>> {
         self.tokens.account(user).await

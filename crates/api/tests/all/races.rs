@@ -1,6 +1,10 @@
 //! Two requests at once: both decide from the same state, and their commits follow one another.
-use crate::world::{Kind, World};
+use crate::world::{KINDS, Kind, World};
 use serde_json::{Value, json};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use workgraph_auth::{Account, Tier};
 
 /// A request for a race: who, what, with what.
 pub(crate) type Racer<'a> = (&'a str, &'a str, String, Value);
@@ -240,4 +244,31 @@ fn likes_of_two_users_are_both_kept() {
     );
     let read = world.get("ada", &format!("{at}?opt_fields=num_likes")).json;
     assert_eq!(read["data"]["num_likes"], 2);
+}
+
+#[test]
+fn a_tier_from_seats_of_yesterday_does_not_stay() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let mel = world.gid("mel");
+        let path = format!("/workspaces/{}/removeUser", world.gid("orchid"));
+        let body = json!({"data": {"user": mel.to_string()}}).to_string();
+        let removal = world.request("ada", "POST", &path, body);
+        world.hesitate(true);
+        let account = world.run(async {
+            let mut refresh = pin!(world.api.refresh_account(mel));
+            let looked = poll_fn(|cx| Poll::Ready(refresh.as_mut().poll(cx))).await;
+            assert!(looked.is_pending(), "it has read the paid seat");
+            world.hesitate(false);
+            assert_eq!(world.api.handle(&removal).await.status, 200);
+            world.oauth.set_disabled(mel.get(), true).await.unwrap();
+            refresh.await.unwrap();
+            world.oauth.account(mel.get()).await.unwrap()
+        });
+        let expected = Account {
+            disabled: true,
+            ..Account::new(mel.get(), Tier::Free)
+        };
+        assert_eq!(account, Some(expected));
+    }
 }

@@ -70,6 +70,48 @@ pub(super) async fn reaches_tokens(store: &dyn TokenStore) -> Result<(), Failure
     Ok(())
 }
 
+pub(super) async fn set_apart(store: &dyn TokenStore) -> Result<(), Failure> {
+    store.set_tier(1, Tier::Paid).await?;
+    store.set_disabled(2, true).await?;
+    let mut paid = Account::new(1, Tier::Paid);
+    let off = Account {
+        disabled: true,
+        ..Account::new(2, Tier::Free)
+    };
+    ensure(
+        (store.account(1).await?, store.account(2).await?) == (Some(paid), Some(off)),
+        "what is set of an unknown user makes an account",
+    )?;
+    store
+        .put_account(paid, login("ada@example.com", "1"))
+        .await?;
+    store.insert(personal(1, 1)).await?;
+    let digest = personal(1, 0).digest;
+    for (tier, disabled) in [
+        (Tier::Paid, true),
+        (Tier::Free, true),
+        (Tier::Paid, true),
+        (Tier::Paid, false),
+    ] {
+        // One of the two changes in each round.
+        if tier == paid.tier {
+            store.set_disabled(1, disabled).await?;
+        } else {
+            store.set_tier(1, tier).await?;
+        }
+        (paid.tier, paid.disabled) = (tier, disabled);
+        let seen = store.find(&digest).await?.map(|(_, account)| account);
+        ensure(
+            store.account(1).await? == Some(paid) && seen == Some(paid),
+            "what is set changes nothing else, and reaches tokens at once",
+        )?;
+    }
+    ensure(
+        behind(store, "ada@example.com").await? == Some((1, "1".to_owned())),
+        "what is set leaves the login",
+    )
+}
+
 pub(super) async fn login_folds_case(store: &dyn TokenStore) -> Result<(), Failure> {
     store
         .put_account(

@@ -78,6 +78,9 @@ pub static CASES: &[(&str, Case)] = &[
     ("a change of account reaches its tokens at once", |s| {
         Box::pin(accounts::reaches_tokens(s))
     }),
+    ("the tier of an account and its switch are set apart", |s| {
+        Box::pin(accounts::set_apart(s))
+    }),
     ("a login is found without regard to case", |s| {
         Box::pin(accounts::login_folds_case(s))
     }),

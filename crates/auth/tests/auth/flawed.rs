@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use workgraph_auth::{
     Account, Allow, App, Authorization, Code, Digest, Login, MemoryTokenStore, OAuthStore,
-    Redeemed, ScopeSet, Secret, Session, StoreError, TokenRecord, TokenStore, Tokens,
+    Redeemed, ScopeSet, Secret, Session, StoreError, Tier, TokenRecord, TokenStore, Tokens,
 };
 
 /// One way for a store to be wrong.
@@ -82,6 +82,12 @@ impl TokenStore for Flawed {
     }
     async fn put_account(&self, account: Account, login: Option<Login>) -> Answer<()> {
         self.1.put_account(account, login).await
+    }
+    async fn set_tier(&self, user: u64, tier: Tier) -> Answer<()> {
+        self.1.set_tier(user, tier).await
+    }
+    async fn set_disabled(&self, user: u64, disabled: bool) -> Answer<()> {
+        self.1.set_disabled(user, disabled).await
     }
     async fn account(&self, user: u64) -> Answer<Option<Account>> {
         self.1.account(user).await

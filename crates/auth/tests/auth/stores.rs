@@ -68,6 +68,7 @@ enum Flaw {
     TouchesLastOnly,
     ListsEveryone,
     HidesDisabled,
+    SetsWholeAccount,
     MatchesCase,
 }
 
@@ -147,6 +148,24 @@ impl TokenStore for Flawed {
         self.1.put_account(account, login).await
     }
 
+    async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), StoreError> {
+        if self.0 == Flaw::SetsWholeAccount {
+            return self.1.put_account(Account::new(user, tier), None).await;
+        }
+        self.1.set_tier(user, tier).await
+    }
+
+    async fn set_disabled(&self, user: u64, disabled: bool) -> Result<(), StoreError> {
+        if self.0 == Flaw::SetsWholeAccount {
+            let account = Account {
+                disabled,
+                ..Account::new(user, Tier::Free)
+            };
+            return self.1.put_account(account, None).await;
+        }
+        self.1.set_disabled(user, disabled).await
+    }
+
     async fn account(&self, user: u64) -> Result<Option<Account>, StoreError> {
         self.1.account(user).await
     }
@@ -181,6 +200,10 @@ fn every_flaw_is_caught_by_the_case_named_after_it() {
         (
             Flaw::HidesDisabled,
             "a change of account reaches its tokens at once",
+        ),
+        (
+            Flaw::SetsWholeAccount,
+            "the tier of an account and its switch are set apart",
         ),
         (Flaw::MatchesCase, "a login is found without regard to case"),
     ];

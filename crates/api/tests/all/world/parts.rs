@@ -19,7 +19,7 @@ impl Entropy for Seeded {
     }
 }
 
-/// A store that lets others run before it commits, and searches in other ways, when it is told to.
+/// A store that lets others run after it loads and before it commits, and searches in other ways, when it is told to.
 pub(super) struct Hesitant {
     pub(super) store: Arc<dyn GraphStore>,
     pub(super) on: AtomicBool,
@@ -47,6 +47,9 @@ impl GraphStore for Hesitant {
         let view = self.store.load(other.as_ref().unwrap_or(want)).await?;
         if want.search.is_some() {
             self.read.store(view.rows.read, Ordering::Relaxed);
+        }
+        if self.on.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
         }
         Ok(view)
     }
