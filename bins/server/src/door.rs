@@ -45,11 +45,21 @@ pub(crate) struct Line {
     unsent: Mutex<Unsent>,
 }
 
-/// The permits of replies that are not written yet, each with a number and the tick in which its time is up.
+/// The replies that are not written yet.
 #[derive(Debug, Default)]
 struct Unsent {
     next: u32,
-    permits: Vec<(u32, u32, Permit)>,
+    replies: Vec<Reply>,
+}
+
+/// A reply that is not written yet.
+#[derive(Debug)]
+struct Reply {
+    number: u32,
+    /// The tick in which its time is up.
+    until: u32,
+    /// Held until then.
+    permit: Option<Permit>,
 }
 
 /// That a reply is not written yet.
@@ -60,20 +70,24 @@ impl Drop for Slot {
     fn drop(&mut self) {
         self.0
             .unsent()
-            .permits
-            .retain(|(number, ..)| *number != self.1);
+            .replies
+            .retain(|reply| reply.number != self.1);
     }
 }
 
 impl Line {
-    /// Keeps a permit until the slot is dropped, or this much time has passed: a client that does not read its reply must
-    /// not make the wait untrue that others of its token were told.
-    pub(crate) fn hold(self: &Arc<Self>, permit: Permit, time: Duration) -> Slot {
+    /// A reply is on its way until the slot is dropped. Its permit is kept until then, or until this much time has
+    /// passed: a client that does not read its reply must not make the wait untrue that others of its token were told.
+    pub(crate) fn hold(self: &Arc<Self>, permit: Option<Permit>, time: Duration) -> Slot {
         let until = self.now.load(Relaxed).saturating_add(ticks(time));
         let mut unsent = self.unsent();
         unsent.next = unsent.next.wrapping_add(1);
         let number = unsent.next;
-        unsent.permits.push((number, until, permit));
+        unsent.replies.push(Reply {
+            number,
+            until,
+            permit,
+        });
         drop(unsent);
         Slot(Arc::clone(self), number)
     }
@@ -81,8 +95,18 @@ impl Line {
         // It is changed by single calls, so a poisoned one is whole.
         self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    fn release(&self, now: u32) {
-        self.unsent().permits.retain(|(_, until, _)| *until > now);
+    /// Frees the permits whose time is up. Says whether a reply has been unsent for longer than its time and `grace`:
+    /// a client may keep a connection busy for ever by leaving a stream of HTTP/2 no room.
+    fn release(&self, now: u32, grace: u32) -> bool {
+        let mut unsent = self.unsent();
+        let mut overdue = false;
+        for reply in &mut unsent.replies {
+            if reply.until <= now {
+                reply.permit = None;
+                overdue |= reply.until.saturating_add(grace) < now;
+            }
+        }
+        overdue
     }
     /// A request's head is complete. The answer ends when the guard is dropped.
     pub(crate) fn request(self: &Arc<Self>) -> Busy {
@@ -207,8 +231,8 @@ impl Door {
         let now = self.now.fetch_add(1, Relaxed) + 1;
         let open: Vec<_> = self.lines().open.values().map(Arc::clone).collect();
         for line in open {
-            line.release(now);
-            if line.is_over(now, self.header, self.idle) {
+            let overdue = line.release(now, self.idle);
+            if overdue || line.is_over(now, self.header, self.idle) {
                 line.end();
             }
         }
@@ -250,19 +274,34 @@ impl Drop for Inside {
     }
 }
 
-/// Whether a line feed stands alone in what was read of a head. One that begins a read counts as
-/// alone: where its CR is nobody knows any more, and the worst of it is a connection less.
-fn is_loose(read: &[u8]) -> bool {
-    for at in memchr::memchr_iter(b'\n', read) {
-        let (line, rest) = read.split_at(at);
-        if !line.ends_with(b"\r") {
-            return true;
+/// Whether a line feed stands alone in what was read of heads: the first, and those that follow it or its body in the
+/// same read. One that begins a read counts as alone: where its CR is nobody knows any more, and the worst of it is a
+/// connection less.
+fn is_loose(mut read: &[u8]) -> bool {
+    while !read.is_empty() {
+        let (mut start, mut body, mut rest) = (0, 0, None);
+        for end in memchr::memchr_iter(b'\n', read) {
+            let line = read.get(start..end).unwrap_or_default();
+            let Some(line) = line.strip_suffix(b"\r") else {
+                return true;
+            };
+            start = end + 1;
+            if line.is_empty() {
+                rest = read.get(start.saturating_add(body)..);
+                break;
+            }
+            body = content_length(line).unwrap_or(body);
         }
-        if rest.starts_with(b"\n\r\n") {
-            break;
-        }
+        read = rest.unwrap_or_default();
     }
     false
+}
+
+/// The length of the body, if that is what a line of a head says.
+fn content_length(line: &[u8]) -> Option<usize> {
+    let (name, value) = line.split_at_checked(b"content-length:".len())?;
+    let value = std::str::from_utf8(value).ok()?.trim().parse().ok();
+    value.filter(|_| name.eq_ignore_ascii_case(b"content-length:"))
 }
 
 /// A socket that notes what passes through it.
@@ -350,10 +389,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_feed_alone_is_seen_in_a_head_and_not_in_a_body() {
+    fn a_line_feed_alone_is_seen_in_each_head_and_not_in_a_body() {
+        let strict = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+        let post = "POST / HTTP/1.1\r\ncontent-Length: 3\r\nHost: x\r\n\r\n{\n}";
+        let late = "GET / HTTP/1.1\r\nHost: x\n\r\n";
         for (read, loose) in [
-            ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", false),
-            ("POST / HTTP/1.1\r\nHost: x\r\n\r\n{\n}", false),
+            (strict, false),
+            (post, false),
+            (post.get(..post.len() - 1).unwrap(), false),
+            (&[strict, strict].concat(), false),
+            (&[strict, late].concat(), true),
+            (&[post, strict, post].concat(), false),
+            (&[post, strict, late].concat(), true),
+            (&[strict, "\r\n", strict].concat(), false),
+            ("POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n{\n}", true),
             ("GET / HTTP/1.1\nHost: x\r\n\r\n", true),
             ("GET / HTTP/1.1\r\nHost: x\n\n", true),
             ("GET / HTTP/1.1\r\nHost: x\r\n\n", true),
@@ -403,16 +452,18 @@ mod tests {
         let now = std::time::SystemTime::UNIX_EPOCH;
         let running = || limiter.state(&[1; 16], 9, now).reads.running;
         let line = Arc::new(Line::default());
-        let permit = || limiter.admit(&request, now).unwrap();
+        let permit = || limiter.admit(&request, now).ok();
         let time = Duration::from_millis(TICK_MILLIS * 4);
         let (first, second) = (line.hold(permit(), time), line.hold(permit(), time));
         assert_eq!(running(), 2);
         drop(first);
         assert_eq!(running(), 1);
-        line.release(3);
+        assert!(!line.release(3, 10));
         assert_eq!(running(), 1);
-        line.release(4);
+        assert!(!line.release(4, 10));
         assert_eq!(running(), 0);
+        // Its connection may go on for a while, as one that does nothing may.
+        assert!(!line.release(14, 10) && line.release(15, 10));
         drop(second);
         // The connection is gone, and what it held with it.
         let third = line.hold(permit(), time);

@@ -20,6 +20,9 @@ use workgraph_api::fault::{self, Failure};
 use workgraph_api::{Api, Caller, Entropy, Reply, Request};
 use workgraph_portal::{Portal, Route};
 
+/// How long the store may take to say that it is there. Whoever asks waits no longer than a few seconds, mostly.
+const READY: Duration = Duration::from_secs(2);
+
 /// Shared by all connections.
 pub(crate) struct Edge {
     pub(crate) api: Arc<Api>,
@@ -107,7 +110,11 @@ impl Edge {
 
     /// Runs a call. A client that goes away does not stop it, so its permit says how long the store works for it: a write
     /// runs on a task of its own from the start, a read goes on on one. A panic becomes a 500.
-    async fn guard(&self, read: bool, call: impl Future<Output = Reply> + Send + 'static) -> Ran {
+    pub(crate) async fn guard(
+        &self,
+        read: bool,
+        call: impl Future<Output = Reply> + Send + 'static,
+    ) -> Ran {
         let timeout = self.http.request_timeout;
         let outcome = if read {
             let mut call = Call::new(call, timeout);
@@ -142,13 +149,14 @@ impl Edge {
         if self.draining.load(Relaxed) {
             return (503, "draining\n".to_owned());
         }
-        match self.storage.graph.events(i64::MAX.cast_unsigned(), 1).await {
-            Ok(_) => (200, "ok\n".to_owned()),
-            Err(e) => {
-                tracing::warn!(why = e.to_string(), "the store does not answer");
-                (503, "the store does not answer\n".to_owned())
-            }
-        }
+        let asked = self.storage.graph.events(i64::MAX.cast_unsigned(), 1);
+        let why = match tokio::time::timeout(READY, asked).await {
+            Ok(Ok(_)) => return (200, "ok\n".to_owned()),
+            Ok(Err(e)) => e.to_string(),
+            Err(late) => late.to_string(),
+        };
+        tracing::warn!(why, "the store does not answer");
+        (503, "the store does not answer\n".to_owned())
     }
 
     /// The Prometheus text.

@@ -125,14 +125,9 @@ async fn answer(
         );
     }
     let bytes = std::mem::take(&mut reply.body);
-    let body = match reply.permit.take() {
-        Some(permit) => {
-            let left = edge.http.request_timeout.saturating_sub(took);
-            let slot = line.hold(permit, left);
-            Bytes::from_owner(Owned::new(bytes, slot))
-        }
-        None => Bytes::from(bytes),
-    };
+    let left = edge.http.request_timeout.saturating_sub(took);
+    let slot = line.hold(reply.permit.take(), left);
+    let body = Bytes::from_owner(Owned::new(bytes, slot));
     let empty = reply.status == 204;
     let content = match file {
         Some(file) => Content::File(file),
@@ -143,12 +138,26 @@ async fn answer(
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
+    fill(headers, kind, &reply);
+    if let Ok(id) = HeaderValue::try_from(id) {
+        headers.insert(&REQUEST_ID, id);
+    }
+    if origin {
+        cors(headers, preflight);
+    }
+    // After a chunked body of HTTP/1, or a head with loose lines, nothing is read from the connection
+    // any more, lest a proxy saw its end elsewhere.
+    if old && (close || chunked || loose) {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response)
+}
+
+/// The headers of a reply.
+fn fill(headers: &mut HeaderMap, kind: &'static str, reply: &Reply) {
     headers.clone_from(&HEADERS);
     if kind != JSON {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    }
-    if let Ok(id) = HeaderValue::try_from(id) {
-        headers.insert(&REQUEST_ID, id);
     }
     for (name, value) in &reply.headers {
         if let (Ok(name), Ok(value)) = (
@@ -162,15 +171,6 @@ async fn answer(
             }
         }
     }
-    if origin {
-        cors(headers, preflight);
-    }
-    // After a chunked body of HTTP/1, or a head with loose lines, nothing is read from the connection
-    // any more, lest a proxy saw its end elsewhere.
-    if old && (close || chunked || loose) {
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
-    Ok(response)
 }
 
 /// Answers on the listener of the metrics, which has nothing of the API.
@@ -178,20 +178,18 @@ pub(crate) async fn serve_metrics(
     edge: Arc<Edge>,
     request: Request<Incoming>,
 ) -> Result<Response<Outgoing>, Infallible> {
-    let answer = if request.uri().path().starts_with("/-/") {
-        own(&edge, &request.into_parts().0, true).await
-    } else {
-        None
-    };
-    let Answer { reply, kind, .. } =
-        answer.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE));
-    let content = Content::Bytes(Some(reply.body.into()));
+    let answer = health(&edge, &request.into_parts().0, true).await;
+    let Answer {
+        mut reply, kind, ..
+    } = answer.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE));
+    let content = Content::Bytes(Some(std::mem::take(&mut reply.body).into()));
     let mut response = Response::new(Outgoing::new(content, None));
     *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    let headers = response.headers_mut();
+    fill(headers, kind, &reply);
+    // Requests here have no number.
+    headers.remove(&REQUEST_ID);
     Ok(response)
 }
 
@@ -252,12 +250,28 @@ async fn route(peer: &Arc<Peer>, head: &mut Parts, body: Incoming) -> Answer {
     {
         return download(edge, line, name, head.uri.query().unwrap_or_default());
     }
-    let own = Box::pin(own(edge, head, edge.own_metrics)).await;
+    if path == "/-/limits" && head.method == hyper::Method::GET {
+        return Box::pin(limits(edge, head)).await;
+    }
+    let own = Box::pin(health(edge, head, edge.own_metrics)).await;
     own.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE))
 }
 
-/// The server's own pages: health, metrics, and what the limits have counted for a token.
-async fn own(edge: &Edge, head: &Parts, metrics: bool) -> Option<Answer> {
+/// What the limits have counted for a token.
+async fn limits(edge: &Edge, head: &Parts) -> Answer {
+    let token = texts(&head.headers, header::AUTHORIZATION);
+    let api = Arc::clone(&edge.api);
+    match edge
+        .guard(true, async move { api.limits(&token).await })
+        .await
+    {
+        Ran::Replied(reply) => Answer::of(reply),
+        Ran::Late => Answer::refuse(504, "The request took too long"),
+    }
+}
+
+/// The server's own pages for those who run it: health and metrics.
+async fn health(edge: &Edge, head: &Parts, metrics: bool) -> Option<Answer> {
     if head.method != hyper::Method::GET {
         return None;
     }
@@ -266,10 +280,6 @@ async fn own(edge: &Edge, head: &Parts, metrics: bool) -> Option<Answer> {
         "/-/readyz" => {
             let (status, text) = edge.ready().await;
             Some(Answer::text(status, text))
-        }
-        "/-/limits" => {
-            let token = texts(&head.headers, header::AUTHORIZATION);
-            Some(Answer::of(edge.api.limits(&token).await))
         }
         "/-/metrics" if metrics => Some(Answer::text(200, edge.metrics_text())),
         _ => None,

@@ -138,6 +138,35 @@ fn idle_connections_end_even_while_there_are_no_descriptors_for_new_ones() {
 }
 
 #[test]
+fn the_listener_of_the_metrics_has_health_and_metrics_and_nothing_else() {
+    let folder = Folder::new("metrics");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let listen = format!("metrics_listen={address}");
+    let server = Server::demo(&folder, &["--set", &listen]);
+    for (path, here, there) in [
+        ("/-/livez", 200, 200),
+        ("/-/readyz", 200, 200),
+        ("/-/metrics", 200, 404),
+        ("/-/limits", 404, 401),
+        ("/api/1.0/users/me", 404, 401),
+    ] {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let reply = rest(&mut stream);
+        assert_eq!(status(&reply), here, "{reply}");
+        assert!(
+            reply.contains("cache-control: private, no-store"),
+            "{reply}"
+        );
+        assert!(!reply.contains("x-request-id"), "{reply}");
+        assert_eq!(status(&server.raw(request.as_bytes())), there, "{path}");
+    }
+}
+
+#[test]
 fn at_the_end_what_was_begun_is_finished_and_nothing_new_is_taken() {
     let folder = Folder::new("drain");
     let mut server = Server::demo(&folder, &[]);

@@ -6,4 +6,5 @@
 )]
 mod common;
 mod edge;
+mod http2;
 mod start;
