@@ -61,10 +61,9 @@ async fn json(reply: Response<Incoming>) -> Value {
 }
 
 fn token(folder: &Folder) -> String {
-    folder.bootstrap()["personal_access_token"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    let boot = folder.bootstrap();
+    let token = boot.get("personal_access_token").and_then(Value::as_str);
+    token.unwrap().to_owned()
 }
 
 const ME: &str = "/api/1.0/users/me";
