@@ -16,8 +16,6 @@ pub(crate) struct Config {
     pub(crate) metrics_listen: String,
     pub(crate) api: workgraph_api::Settings,
     pub(crate) limits: workgraph_limits::Settings,
-    /// Jobs a user may run at the same time, of which there are none yet.
-    pub(crate) jobs: u32,
     pub(crate) oauth: OAuth,
     pub(crate) http: Http,
     pub(crate) log: Log,
@@ -125,7 +123,6 @@ impl Default for Config {
             metrics_listen: String::new(),
             api: workgraph_api::Settings::default(),
             limits: workgraph_limits::Settings::default(),
-            jobs: 5,
             oauth: OAuth {
                 loopback_redirects: false,
                 token_info_per_minute: Some(60),
@@ -309,6 +306,9 @@ pub(crate) fn check(config: &mut Config) -> Result<(), String> {
     }
     if config.node > 30 {
         return Err("node: must be 0 to 30".to_owned());
+    }
+    if config.api.jobs == 0 {
+        return Err("limits.jobs: must be more than 0".to_owned());
     }
     if config.limits.standard.floor_percent > 100 {
         return Err("limits.standard_floor_percent: must be 0 to 100".to_owned());

@@ -70,7 +70,7 @@ impl Desk {
             config: config.clone(),
             changed,
         };
-        held.settings()
+        held.changed_config()
             .and_then(|_| held.quotas())
             .map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(Self {
@@ -104,6 +104,7 @@ impl Desk {
         };
         // Requests in flight end at the deadline they were admitted with, which no reload changes.
         next.config.limits = config.limits;
+        next.config.api.jobs = config.api.jobs;
         next.config.limits.deadline = held.config.limits.deadline;
         next.apply(api)?;
         *held = next;
@@ -143,7 +144,7 @@ impl Desk {
         next.changed.apps.retain(|_, pairs| !pairs.is_empty());
         next.changed.tokens.retain(|_, pairs| !pairs.is_empty());
         if !pairs.is_empty() {
-            next.settings()?;
+            next.changed_config()?;
             next.quotas()?;
             let text = serde_json::to_vec_pretty(&next.changed).map_err(|e| e.to_string())?;
             write_private(&self.path, &text)?;
@@ -156,17 +157,14 @@ impl Desk {
 
 impl Held {
     fn apply(&self, api: &Api) -> Result<(), String> {
-        let (settings, quotas) = (self.settings()?, self.quotas()?);
-        api.limiter().set(settings);
+        let (config, quotas) = (self.changed_config()?, self.quotas()?);
+        api.limiter().set(config.limits);
+        api.set_jobs(config.api.jobs);
         api.set_quotas(quotas);
         Ok(())
     }
 
-    /// The settings in force.
-    fn settings(&self) -> Result<workgraph_limits::Settings, String> {
-        self.changed_config().map(|config| config.limits)
-    }
-
+    /// The configuration in force.
     fn changed_config(&self) -> Result<Config, String> {
         let mut config = self.config.clone();
         for (name, value) in &self.changed.settings {

@@ -44,7 +44,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         &mut c.limits.concurrent_writes
     }),
     Setting("limits.shadow", false, |c| &mut c.limits.shadow),
-    Setting("limits.jobs", false, |c| &mut c.jobs),
+    Setting("limits.jobs", false, |c| &mut c.api.jobs),
     Setting("limits.cost", false, |c| &mut c.limits.cost_per_minute),
     Setting("limits.cost_ceiling", false, |c| &mut c.limits.cost_ceiling),
     Setting("oauth.loopback_redirects", false, |c| {

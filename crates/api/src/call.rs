@@ -11,6 +11,7 @@ use workgraph_core::audit::Acting;
 use workgraph_core::check::{self, Inputs, clip};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Ref, View, ViewerKey, Want, alias};
+use workgraph_core::jobs::Starter;
 use workgraph_core::node::Node;
 use workgraph_core::registry::Type;
 use workgraph_core::resources::resource;
@@ -44,6 +45,8 @@ pub struct Call<'a> {
     pub mint: &'a (dyn Fn() -> Gid + Sync),
     /// The settings.
     pub settings: &'a Settings,
+    /// The most jobs of one user: the one of the settings that changes while the server runs.
+    pub jobs: u32,
 }
 
 impl<'a> Call<'a> {
@@ -65,6 +68,15 @@ impl<'a> Call<'a> {
         Want {
             reach: self.reach.clone(),
             ..Want::of(self.viewer)
+        }
+    }
+
+    /// The caller as one who starts a job.
+    #[must_use]
+    pub fn starter(&self) -> Starter {
+        Starter {
+            who: self.viewer,
+            most: self.jobs,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::pipeline::Api;
 use crate::request::Method;
 use std::collections::HashMap;
 use std::iter::Sum;
-use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{PoisonError, RwLock};
 use std::time::SystemTime;
 use workgraph_auth::{Grant, Tier};
@@ -187,6 +187,11 @@ impl Api {
     /// counted.
     pub fn set_quotas(&self, quotas: Quotas) {
         self.quotas.set(quotas);
+    }
+
+    /// Replaces the most jobs of one user, for those that are started from now on.
+    pub fn set_jobs(&self, most: u32) {
+        self.jobs.store(most, Relaxed);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::route::{Match, Router};
 use crate::seams::{Clock, Entropy};
 use crate::settings::Settings;
 use crate::uses::Uses;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::SystemTime;
 use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, is_whole, outline};
@@ -31,6 +32,7 @@ pub struct Api {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) limiter: Limiter,
     pub(crate) quotas: limits::Kept,
+    pub(crate) jobs: AtomicU32,
     pub(crate) settings: Settings,
     pub(crate) keys: RwLock<KeyRing>,
     pub(crate) mint: Mint,
@@ -74,6 +76,7 @@ impl Api {
             entropy: parts.entropy,
             limiter: Limiter::new(parts.limits),
             quotas: limits::Kept::default(),
+            jobs: AtomicU32::new(parts.settings.jobs),
             settings: parts.settings,
             keys: RwLock::new(parts.keys),
             mint: parts.mint,
@@ -238,6 +241,7 @@ impl Api {
             now: Time::from_system(self.clock.now()),
             mint: &mint,
             settings: &self.settings,
+            jobs: self.jobs.load(Relaxed),
         };
         Box::pin(driver::run(self, &call, grant, sent.path())).await
     }

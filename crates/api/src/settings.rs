@@ -26,6 +26,8 @@ pub struct Settings {
     pub body_max: usize,
     /// The deepest JSON body.
     pub depth_max: usize,
+    /// The most jobs of one user that are not at their end. [`Api::set_jobs`](crate::Api::set_jobs) replaces it.
+    pub jobs: u32,
 }
 
 impl Settings {
@@ -54,6 +56,7 @@ impl Default for Settings {
             hide_forbidden: false,
             body_max: 1 << 20,
             depth_max: 32,
+            jobs: 5,
         }
     }
 }

@@ -77,6 +77,7 @@ fn unknown_settings_and_bad_values_are_refused_by_name() {
         ),
         ("", None, Some("node=31"), "node: must be 0 to 30"),
         ("", None, Some("node"), "KEY=VALUE"),
+        ("", None, Some("limits.jobs=0"), "limits.jobs: must be more"),
         ("", None, Some("http.idle_timeout=9y"), "must be a time"),
         ("", None, Some("public_url=https://u@h"), "public_url: must"),
         ("", None, Some("log.format=xml"), "log.format: must"),

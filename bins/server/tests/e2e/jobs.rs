@@ -3,7 +3,7 @@
 //! The promise: the job goes on where its last checkpoint ended, so in the end the copy is the
 //! original, without gaps and without doubles. `WORKGRAPH_KILL_POINTS` sets how often it is killed
 //! in a job, `WORKGRAPH_KILL_SEED` when.
-use crate::common::{Folder, Seeded, Server, WIDE, clock, pause, run};
+use crate::common::{Folder, Seeded, Server, WIDE, admin, clock, pause, run};
 use serde_json::{Value, json};
 use std::io::Write as _;
 
@@ -140,6 +140,21 @@ fn a_job_survives_sigkill_without_gaps_and_without_doubles() {
         "seed {seed}: {kills} kills, {inside} of them inside of a job; {jobs} jobs, 0 gaps, 0 doubles; {:.1} s",
         began.elapsed().as_secs_f64(),
     );
+}
+
+/// The first of two copies takes longer than asking for the second.
+#[test]
+fn how_many_jobs_a_user_may_have_changes_while_the_server_runs() {
+    let folder = Folder::new("jobs-limit");
+    let server = Server::start(&folder, WIDE);
+    let path = format!("/projects/{}/duplicate", plant(&server));
+    let shown = admin(&folder, &["limits", "set", "jobs=1"]);
+    assert_eq!(shown["settings"]["jobs"], "1");
+    let body = json!({"data": {"name": "Copy"}});
+    let start = || server.ask("POST", &path, Some(&body)).status;
+    assert_eq!([start(), start()], [201, 429]);
+    let wrong = run(&folder, &["admin", "limits", "set", "jobs=0"]);
+    assert!(!wrong.status.success());
 }
 
 fn run_check(folder: &Folder, server: &mut Server) -> bool {

@@ -87,7 +87,7 @@ fn field<'c>(call: &'c Call<'_>) -> Result<Field<'c>, Fault> {
 
 fn add_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let place = crate::call::gid("project", call.parameter("project_gid"))?;
-    let want = jobs::starting(call.want(), call.me());
+    let want = jobs::starting(call.want(), call.starter());
     let mut want = want.into(place, rel::FIELD_ON, FIELDS_MAX);
     if let Field::Existing(field) = field(call)? {
         want.add(field);
@@ -208,7 +208,15 @@ fn number(
     note(work, node, field, true);
     let plot = Plot::Number(Numbering::new(node.gid, field));
     let home = node.home.unwrap_or(node.gid);
-    jobs::start(work, view, call.viewer, home, "number_tasks", plot, |_| {})?;
+    jobs::start(
+        work,
+        view,
+        call.starter(),
+        home,
+        "number_tasks",
+        plot,
+        |_| {},
+    )?;
     Ok(())
 }
 

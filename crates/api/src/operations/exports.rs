@@ -71,7 +71,7 @@ pub(super) fn made(call: &Call<'_>, work: &mut Work<'_>, ty: Type, home: Gid) ->
 fn graph_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let parent = call.required_gid("parent")?;
     let found = Ref::Alias(cached(call.me(), parent));
-    Ok(jobs::starting(call.want(), call.me())
+    Ok(jobs::starting(call.want(), call.starter())
         .node(parent)
         .node(found))
 }
@@ -92,7 +92,7 @@ fn export_graph(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let gid = jobs::start(
         &mut work,
         view,
-        call.viewer,
+        call.starter(),
         home,
         "graph_export",
         Plot::Export(plot),
@@ -127,7 +127,7 @@ fn found_again(call: &Call<'_>, view: &View, work: &mut Work<'_>, home: Gid, don
 
 fn organization_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let organization = call.required_gid("organization")?;
-    Ok(jobs::starting(call.want(), call.me()).node(organization))
+    Ok(jobs::starting(call.want(), call.starter()).node(organization))
 }
 
 fn export_organization(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
@@ -146,6 +146,6 @@ fn export_organization(call: &Call<'_>, view: &View) -> Result<Decision, Fault> 
     draft.set(export::CREATED_AT, call.now);
     let base_url = &call.settings.base_url;
     let plot = Export::new(home, Type::Workspace, draft.gid, base_url);
-    let gid = jobs::launch(&mut work, view, call.viewer, draft, Plot::Export(plot))?;
+    let gid = jobs::launch(&mut work, view, call.starter(), draft, Plot::Export(plot))?;
     Ok(Decision::about(work.changes, gid))
 }

@@ -52,7 +52,7 @@ fn filled(call: &Call<'_>) -> Result<Vec<(String, Ref)>, Fault> {
 }
 
 pub(super) fn project_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let mut want = jobs::starting(call.want(), call.me())
+    let mut want = jobs::starting(call.want(), call.starter())
         .follow(call.path("project_template_gid")?, fields::settings())
         .node(own_team(call, "project_template_gid", rel::TEMPLATE_TEAM)?);
     if let Some(team) = call.body_gid("team")? {
@@ -145,7 +145,7 @@ pub(super) fn instantiate_project(call: &Call<'_>, view: &View) -> Result<Decisi
     let gid = jobs::start(
         &mut work,
         view,
-        call.viewer,
+        call.starter(),
         home,
         "instantiate_project",
         Plot::Duplicate(plot),
@@ -160,7 +160,7 @@ fn home_of(call: &Call<'_>) -> Result<Ref, Fault> {
 }
 
 pub(super) fn task_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let want = jobs::starting(call.want(), call.me()).node(call.path("task_template_gid")?);
+    let want = jobs::starting(call.want(), call.starter()).node(call.path("task_template_gid")?);
     Ok(want.into(home_of(call)?, rel::SECTION_OF, 1))
 }
 
@@ -197,7 +197,7 @@ pub(super) fn instantiate_task(call: &Call<'_>, view: &View) -> Result<Decision,
     let gid = jobs::start(
         &mut work,
         view,
-        call.viewer,
+        call.starter(),
         home,
         "instantiate_task",
         Plot::Cook(plot),

@@ -77,7 +77,7 @@ fn include(call: &Call<'_>, allowed: &[&str]) -> Result<Vec<String>, Fault> {
 }
 
 fn task_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let want = jobs::starting(call.want(), call.me());
+    let want = jobs::starting(call.want(), call.starter());
     Ok(duplication::root(want, &call.path("task_gid")?))
 }
 
@@ -96,7 +96,7 @@ fn duplicate_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let gid = jobs::start(
         &mut work,
         view,
-        call.viewer,
+        call.starter(),
         home,
         "duplicate_task",
         Plot::Duplicate(plot),
@@ -108,7 +108,7 @@ fn duplicate_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 
 fn project_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let old = call.path("project_gid")?;
-    let mut want = jobs::starting(call.want(), call.me())
+    let mut want = jobs::starting(call.want(), call.starter())
         .edges(old.clone(), rel::MEMBERS)
         .edges(old.clone(), rel::PROJECT_FOLLOWERS)
         .edges(old.clone(), rel::TEAM)
@@ -259,7 +259,7 @@ fn duplicate_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let gid = jobs::start(
         &mut work,
         view,
-        call.viewer,
+        call.starter(),
         home,
         "duplicate_project",
         Plot::Duplicate(plot),

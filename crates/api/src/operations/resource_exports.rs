@@ -26,7 +26,7 @@ const USERS_MAX: usize = 100;
 
 pub(super) fn needs(call: &Call<'_>) -> Result<Want, Fault> {
     let workspace = call.required_gid("workspace")?;
-    let mut want = jobs::starting(call.want(), call.me()).into(workspace, rel::EXPORTS, 1);
+    let mut want = jobs::starting(call.want(), call.starter()).into(workspace, rel::EXPORTS, 1);
     for part in parts(call)? {
         for user in part.filters.people.iter().flat_map(|(_, users)| users) {
             want.add(*user);
@@ -70,7 +70,7 @@ pub(super) fn export(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let gid = jobs::start(
         &mut work,
         view,
-        call.viewer,
+        call.starter(),
         workspace,
         "resource_export",
         Plot::Bulk(plot),

@@ -186,7 +186,7 @@ pub(super) fn team(
 
 fn save_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let old = call.path("project_gid")?;
-    let mut want = jobs::starting(call.want(), call.me())
+    let mut want = jobs::starting(call.want(), call.starter())
         .follow(old, fields::settings())
         .node(own_team(call, "project_gid", rel::TEAM)?);
     for name in ["team", "workspace"] {
@@ -265,7 +265,7 @@ fn save(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let gid = jobs::start(
         &mut work,
         view,
-        call.viewer,
+        call.starter(),
         home,
         "save_as_template",
         Plot::Duplicate(plot),

@@ -12,7 +12,7 @@
 //! checkpoint how long the file then is. Whatever is in the file beyond that is cut off by whoever goes on.
 //!
 //! Two edges stand as long as a job is not at its end. One leads to the user, who may have
-//! [`ACTIVE_MAX`] of them, which a guard of the starting commit holds to. The other leads to the queue,
+//! so many of them ([`Starter`]), which a guard of the starting commit holds to. The other leads to the queue,
 //! where jobs stand by the time at which they may be taken up: at once, or when the lease of
 //! whoever has it ends.
 pub mod bulk;
@@ -41,8 +41,6 @@ use numbering::Numbering;
 use recipe::Cooking;
 use serde::{Deserialize, Serialize};
 
-/// The most jobs of one user that are not at their end.
-pub const ACTIVE_MAX: usize = 5;
 /// The most objects of one step.
 pub const STEP: usize = 100;
 /// How long a job belongs to whoever took it up, in milliseconds; each checkpoint starts it anew.
@@ -130,10 +128,20 @@ pub(crate) enum Next {
     Done,
 }
 
+/// Who starts a job.
+#[derive(Clone, Copy, Debug)]
+pub struct Starter {
+    /// Who.
+    pub who: ViewerKey,
+    /// The most jobs of theirs that are not at their end.
+    pub most: u32,
+}
+
 /// Adds what starting a job must see.
 #[must_use]
-pub fn starting(want: Want, who: Gid) -> Want {
-    want.into(who, rel::ACTIVE, ACTIVE_MAX).node(queue())
+pub fn starting(want: Want, by: Starter) -> Want {
+    want.into(by.who.user, rel::ACTIVE, by.most as usize)
+        .node(queue())
 }
 
 /// Starts a job; `new` writes the links to what it makes.
@@ -143,7 +151,7 @@ pub fn starting(want: Want, who: Gid) -> Want {
 pub fn start(
     work: &mut Work<'_>,
     view: &View,
-    who: ViewerKey,
+    by: Starter,
     home: Gid,
     subtype: &str,
     plot: Plot,
@@ -152,7 +160,7 @@ pub fn start(
     let mut draft = work.draft(Type::Job, Some(home));
     draft.set(job::SUBTYPE, subtype);
     new(&mut draft);
-    launch(work, view, who, draft, plot)
+    launch(work, view, by, draft, plot)
 }
 
 /// Starts a job from its draft, whatever else the draft shows.
@@ -162,19 +170,20 @@ pub fn start(
 pub fn launch(
     work: &mut Work<'_>,
     view: &View,
-    who: ViewerKey,
+    by: Starter,
     mut draft: Draft,
     plot: Plot,
 ) -> Result<Gid, Fault> {
+    let Starter { who, most } = by;
     let active = view.sources(who.user, rel::ACTIVE);
-    if let (true, Some(first)) = (active.len() >= ACTIVE_MAX, active.first()) {
+    if let (true, Some(first)) = (active.len() >= most as usize, active.first()) {
         // The earliest deadline frees a place at the latest; most jobs end long before.
         let wait = (first.rank - work.now.millis()).div_euclid(1000) + 1;
         let seconds = u32::try_from(wait.clamp(1, 60)).unwrap_or(60);
         return Err(Fault::busy(
             seconds,
             format!(
-                "You've made too many requests and hit a rate limit: {ACTIVE_MAX} jobs of yours are running. Please retry after the given amount of time."
+                "You've made too many requests and hit a rate limit: {most} jobs of yours are running. Please retry after the given amount of time."
             ),
         ));
     }
@@ -193,7 +202,7 @@ pub fn launch(
     work.changes.puts.push(Put {
         node: draft.finish(),
     });
-    let guard = Guard::Below(who.user, rel::ACTIVE, ACTIVE_MAX as u64);
+    let guard = Guard::Below(who.user, rel::ACTIVE, u64::from(most));
     work.changes.guards.push(guard);
     work.link(gid, rel::ACTIVE, who.user, Place::Rank(deadline), None);
     let now = work.now.millis();

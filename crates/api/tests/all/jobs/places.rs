@@ -36,6 +36,24 @@ fn the_sixth_job_is_429_until_one_ends_and_polling_goes_on() {
     }
 }
 
+/// Every limit is a setting, and this one changes while jobs run.
+#[test]
+fn how_many_places_there_are_can_be_changed() {
+    for kind in KINDS {
+        let world = world(kind, 3);
+        let starts = |most: u32| {
+            world.api.set_jobs(most);
+            duplicate(&world, "ada")
+        };
+        assert_eq!([starts(2), starts(2)].map(|reply| reply.status), [201, 201]);
+        let third = starts(2);
+        assert_eq!(third.status, 429, "{}", third.text);
+        assert!(third.text.contains(": 2 jobs of yours"), "{}", third.text);
+        assert_eq!(starts(3).status, 201);
+        assert_eq!(starts(1).status, 429, "those that run go on");
+    }
+}
+
 /// How many jobs of a user are not at their end, as the store has it.
 pub(super) async fn active(store: &dyn GraphStore, user: Gid) -> usize {
     let key = ViewerKey {
