@@ -1,7 +1,7 @@
 //! The store behind its ports, and what only the store itself can do.
 use async_trait::async_trait;
 use std::fs::OpenOptions;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -125,10 +125,7 @@ impl Acts for Storage {
 /// When there is such a file, or one can't be read or written.
 pub(crate) fn backup(folder: &Path, to: &Path) -> Result<(), String> {
     let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
-    store.backup(to).map_err(|e| e.to_string())?;
-    // Hashes of passwords and tokens are in it.
-    std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o600))
-        .map_err(|e| format!("{}: {e}", to.display()))
+    store.backup(to).map_err(|e| e.to_string())
 }
 
 /// Compares the audit log with its checkpoints; a server may be running.

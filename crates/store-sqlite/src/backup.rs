@@ -6,7 +6,9 @@ use crate::schema;
 use crate::store::SqliteStore;
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use workgraph_core::graph::StoreError;
 
@@ -28,7 +30,8 @@ impl ReadOnly {
     }
 
     /// Copies the state of this moment into a new file, which is on disk when this returns.
-    /// Writers go on meanwhile.
+    /// Writers go on meanwhile. Hashes of passwords and tokens are in it, so from its first byte on it is its
+    /// owner's alone.
     ///
     /// # Errors
     /// When there is such a file already, or one cannot be read or written.
@@ -45,7 +48,13 @@ impl ReadOnly {
         let mut partial = to.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let _ = fs::remove_file(&partial);
+        match fs::remove_file(&partial) {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(io(e)),
+            _ => {}
+        }
+        let mut made = OpenOptions::new();
+        made.create_new(true).write(true).mode(0o600);
+        made.open(&partial).map_err(io)?;
         let copied = copy(&self.conn, &partial).and_then(|()| {
             fs::File::open(&partial)
                 .and_then(|file| file.sync_all())
@@ -53,6 +62,7 @@ impl ReadOnly {
             fs::rename(&partial, to).map_err(io)
         });
         if copied.is_err() {
+            // If it stays, the next copy to this place removes it; why there is none now is what matters.
             let _ = fs::remove_file(&partial);
             return copied;
         }

@@ -1,5 +1,6 @@
 //! What was acknowledged is on disk; copies, checks and locks.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::SystemTime;
 use workgraph_auth::conformance::block_on;
@@ -125,7 +126,15 @@ fn backups_under_load_are_whole_and_a_prefix_of_the_journal() {
             }
         }
     });
-    store.backup(target.join("last.db")).unwrap();
+    let last = target.join("last.db");
+    // What an earlier copy left behind is readable by others, and is not written into.
+    std::fs::write(target.join("last.db.partial"), "left over").unwrap();
+    store.backup(&last).unwrap();
+    let mode = std::fs::metadata(&last).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    std::fs::create_dir(target.join("next.db.partial")).unwrap();
+    let told = store.backup(target.join("next.db")).unwrap_err();
+    assert!(told.to_string().contains("next.db"), "{told}");
     let all = block_on(store.events(0, 1000)).unwrap();
     let mut last = 0;
     for entry in std::fs::read_dir(target.path()).unwrap() {
