@@ -3,7 +3,7 @@
 use crate::gzip;
 use async_trait::async_trait;
 use std::collections::HashMap;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, DirEntry, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -68,25 +68,40 @@ impl ExportFolder {
         let mut removed = 0;
         for entry in entries {
             let entry = entry?;
-            let name = entry.file_name();
-            let Some((gid, rest)) = name.to_str().and_then(|n| n.split_once('.')) else {
-                continue;
-            };
-            let kept = match rest {
-                "part" => 2 * Duration::from_millis(DEADLINE_MS.unsigned_abs()),
-                rest if rest.ends_with(LONG) => KEPT_LONG,
-                _ => KEPT,
-            };
-            let age = now.duration_since(entry.metadata()?.modified()?);
-            if age.is_ok_and(|age| age > kept) {
-                std::fs::remove_file(entry.path())?;
-                removed += 1;
-                if let Some(gid) = Gid::parse(gid) {
-                    self.fences().remove(&gid);
+            match self.sweep_one(&entry, now) {
+                Ok(gone) => removed += usize::from(gone),
+                // Somebody else removed it meanwhile.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => {
+                    let file = entry.path().display().to_string();
+                    tracing::warn!(file, why = e.to_string(), "a file stays");
                 }
             }
         }
         Ok(removed)
+    }
+
+    /// Removes a file if it is one of ours and its time is up.
+    fn sweep_one(&self, entry: &DirEntry, now: SystemTime) -> io::Result<bool> {
+        let name = entry.file_name();
+        let Some((gid, rest)) = name.to_str().and_then(|n| n.split_once('.')) else {
+            return Ok(false);
+        };
+        let kept = match rest {
+            "part" => 2 * Duration::from_millis(DEADLINE_MS.unsigned_abs()),
+            rest if rest.ends_with(LONG) => KEPT_LONG,
+            _ => KEPT,
+        };
+        let about = entry.metadata()?;
+        let age = now.duration_since(about.modified()?);
+        if !about.is_file() || !age.is_ok_and(|age| age > kept) {
+            return Ok(false);
+        }
+        std::fs::remove_file(entry.path())?;
+        if let Some(gid) = Gid::parse(gid) {
+            self.fences().remove(&gid);
+        }
+        Ok(true)
     }
 
     /// Where a whole file is, by whether it is kept for long.
@@ -144,6 +159,8 @@ impl ExportFiles for ExportFolder {
                 _ => {}
             }
         }
+        // Nobody writes to it any more.
+        self.fences().remove(&file);
     }
 }
 
@@ -287,6 +304,8 @@ mod tests {
         folder.remove(FILE).await;
         let told = folder.append(output(one, 1, b"y", false)).await;
         assert!(matches!(told, Err(WriteError::Failed(_))));
+        folder.remove(FILE).await;
+        assert!(folder.fences().is_empty(), "nothing is kept of it");
     }
 
     #[tokio::test]
@@ -300,6 +319,8 @@ mod tests {
             .unwrap();
         let part = data.0.join("exports/78.part");
         std::fs::write(&part, "x").unwrap();
+        // What is none of ours stays, and does not end the sweep.
+        std::fs::create_dir(data.0.join("exports/0.part")).unwrap();
         let now = std::fs::metadata(&part).unwrap().modified().unwrap();
         assert_eq!(folder.sweep(now + Duration::from_secs(3600)).unwrap(), 0);
         assert_eq!(
