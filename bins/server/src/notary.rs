@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -140,6 +140,10 @@ impl Notary {
             })?),
             None => None,
         };
+        if let Some(line) = &tail.checkpoint {
+            // It may have been kept by a process that ended before, or failed at, anchoring it.
+            self.anchor(line)?;
+        }
         let (base, signed) = last.map_or((Mark::START, 0), |c| (c.base, c.head.seq));
         let now = self.clock.now();
         let before = now.checked_sub(self.retention).map(Time::from_system);
@@ -167,19 +171,39 @@ impl Notary {
         Ok(old.is_some())
     }
 
-    /// Appends a line to the anchors.
+    /// Appends a line to the anchors, unless it is the last of them.
     fn anchor(&self, line: &str) -> Result<(), String> {
         let say = |e: std::io::Error| format!("{}: {e}", self.anchor.display());
         let mut file = OpenOptions::new()
             .create(true)
+            .read(true)
             .append(true)
             .mode(0o600)
             .open(&self.anchor)
             .map_err(say)?;
-        file.write_all(format!("{line}\n").as_bytes())
+        let end = end(&mut file, line.len() + 2).map_err(say)?;
+        let before = match end.strip_suffix(b"\n") {
+            Some(whole) if whole.rsplit(|b| *b == b'\n').next() == Some(line.as_bytes()) => {
+                return Ok(());
+            }
+            Some(_) => "",
+            None if end.is_empty() => "",
+            // A line that was written in part stays one of its own.
+            None => "\n",
+        };
+        file.write_all(format!("{before}{line}\n").as_bytes())
             .and_then(|()| file.sync_data())
             .map_err(say)
     }
+}
+
+/// The last bytes of a file, so many at most.
+fn end(file: &mut std::fs::File, most: usize) -> std::io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most as u64)))?;
+    let mut end = Vec::with_capacity(most);
+    file.take(most as u64).read_to_end(&mut end)?;
+    Ok(end)
 }
 
 /// What an inspection of a data folder's audit log found.

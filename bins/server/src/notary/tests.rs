@@ -147,6 +147,33 @@ async fn old_rows_are_dropped_and_the_rest_can_be_checked() {
 }
 
 #[tokio::test]
+async fn what_was_signed_and_not_anchored_is_anchored_later() {
+    let place = Place::new(1);
+    let anchors = place.folder.join("audit-anchors");
+    std::fs::create_dir(&anchors).unwrap();
+    place.act(1).await;
+    place.notary.tend(true).await;
+    assert_eq!(place.storage.audit_tail().unwrap().head.seq, 1);
+    std::fs::remove_dir(&anchors).unwrap();
+    place.notary.tend(true).await;
+    place.notary.tend(true).await;
+    assert_eq!((place.check(), place.anchored()), ((1, 1, 1, vec![]), 1));
+    // A line that was broken off is not made longer.
+    let mut text = std::fs::read_to_string(&anchors).unwrap();
+    text.pop();
+    std::fs::write(&anchors, &text).unwrap();
+    place.act(1).await;
+    place.notary.tend(true).await;
+    let (rows, last, covered, findings) = place.check();
+    assert_eq!((rows, last, covered, findings), (2, 2, 2, vec![]));
+    let anchored = std::fs::read_to_string(&anchors).unwrap();
+    assert!(
+        anchored.starts_with(&(text + "\n")) && anchored.ends_with('\n'),
+        "{anchored}"
+    );
+}
+
+#[tokio::test]
 async fn another_key_signs_nothing_and_says_so() {
     let place = Place::new(1);
     place.act(2).await;
