@@ -181,12 +181,9 @@ pub(crate) async fn prepare(
         std::fs::remove_file(&begun).map_err(|e| format!("{}: {e}", begun.display()))?;
         return Ok(Some(boot));
     }
-    // Operators may remove the file, since it holds secrets; then it is not made again.
-    let Ok(bytes) = std::fs::read(file(folder)) else {
+    let Some(mut boot) = kept(folder)? else {
         return Ok(None);
     };
-    let mut boot: Bootstrap =
-        serde_json::from_slice(&bytes).map_err(|e| format!("{}: {e}", file(folder).display()))?;
     if boot.base_url != base_url || boot.auth_url != auth_url {
         (boot.base_url, boot.auth_url) = (base_url, auth_url);
         save(folder, &boot)?;
@@ -194,8 +191,38 @@ pub(crate) async fn prepare(
     Ok(Some(boot))
 }
 
+/// What the file says. Operators may remove it, since it holds secrets; then it is not made again.
+fn kept(folder: &Path) -> Result<Option<Bootstrap>, String> {
+    let path = file(folder);
+    let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    match std::fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| wrong(&e)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(wrong(&e)),
+    }
+}
+
 fn save(folder: &Path, boot: &Bootstrap) -> Result<(), String> {
     let mut text = serde_json::to_vec_pretty(boot).map_err(|e| e.to_string())?;
     text.push(b'\n');
     write_private(&file(folder), &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_gone_was_removed_and_one_that_cannot_be_read_is_told() {
+        let name = format!("workgraph-bootstrap-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        crate::folder::make(&folder).unwrap();
+        assert!(kept(&folder).unwrap().is_none());
+        std::fs::create_dir(file(&folder)).unwrap();
+        assert!(kept(&folder).unwrap_err().contains("bootstrap.json"));
+        std::fs::remove_dir(file(&folder)).unwrap();
+        std::fs::write(file(&folder), "{").unwrap();
+        assert!(kept(&folder).is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

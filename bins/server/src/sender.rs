@@ -75,6 +75,12 @@ impl<N: Net> Sender<N> {
         }
         let mut roots = RootCertStore::empty();
         let found = rustls_native_certs::load_native_certs();
+        for error in &found.errors {
+            tracing::warn!(
+                why = error.to_string(),
+                "trusted certificates could not be read"
+            );
+        }
         let (trusted, _) = roots.add_parsable_certificates(found.certs);
         if trusted == 0 {
             tracing::warn!("no trusted certificates were found: webhooks with https will fail");

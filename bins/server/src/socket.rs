@@ -4,9 +4,10 @@ use crate::admin;
 use crate::cli::Admin;
 use crate::office::Office;
 use serde_json::{Value, json};
+use std::fs::DirBuilder;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,12 +40,15 @@ fn address(folder: &Path) -> io::Result<(PathBuf, Option<std::fs::File>)> {
 /// When the socket can't be made.
 pub(crate) fn listen(folder: &Path, office: Arc<Office>) -> io::Result<()> {
     let (path, _open) = address(folder)?;
-    match std::fs::remove_file(&path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-        _ => {}
-    }
-    let listener = tokio::net::UnixListener::bind(&path)?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    // It is made where nobody else gets in, so that at no time anybody else can speak to it.
+    let closed = path.with_extension("d");
+    clear(&closed)?;
+    DirBuilder::new().mode(0o700).create(&closed)?;
+    let draft = closed.join("s");
+    let listener = tokio::net::UnixListener::bind(&draft)?;
+    std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o600))?;
+    std::fs::rename(&draft, &path)?;
+    clear(&closed)?;
     let serve = move |stream| {
         let office = Arc::clone(&office);
         async move {
@@ -57,6 +61,14 @@ pub(crate) fn listen(folder: &Path, office: Arc<Office>) -> io::Result<()> {
         accept_all("admin", COMMANDS, |cx| listener.poll_accept(cx), serve).await;
     });
     Ok(())
+}
+
+/// Removes a folder, with what a start that was broken off left in it.
+fn clear(folder: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
 }
 
 async fn answer(office: &Office, mut stream: tokio::net::UnixStream) -> io::Result<()> {
