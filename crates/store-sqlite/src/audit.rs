@@ -178,7 +178,7 @@ impl SqliteStore {
     /// # Errors
     /// When the file cannot be read.
     pub fn audit_old(&self, before: Time) -> Result<Option<Mark>, StoreError> {
-        let end = Gid::first_of(before.millis().unsigned_abs()).as_i64();
+        let end = Gid::first_of(u64::try_from(before.millis()).unwrap_or(0)).as_i64();
         let found = self.readers.read(|session| {
             let read = |session: &mut Session<'_>| {
                 let old = session.one(Sql::AuditBefore, [end], |row| mark(row, 0))?;
@@ -188,7 +188,11 @@ impl SqliteStore {
                     return Ok(None);
                 };
                 let first = u64::try_from(first).unwrap_or(0);
-                let upto = old.seq.min(last.seq - 1).min(first + ROUND - 1);
+                // Numbers of a file that was tampered with can be any.
+                let upto = old
+                    .seq
+                    .min(last.seq.saturating_sub(1))
+                    .min(first.saturating_add(ROUND - 1));
                 session.one(Sql::AuditAt, [number(upto)], |row| mark(row, 0))
             };
             read(session).map_err(failed)

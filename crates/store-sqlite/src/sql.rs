@@ -264,6 +264,7 @@ statements! {
     RollbackTo = "ROLLBACK TO change";
 
     LastSeq = "SELECT max(seq) FROM journal";
+    LastCommitAt = "SELECT at FROM journal WHERE seq = (SELECT max(seq) FROM journal)";
     Alias = "SELECT n.gid FROM alias a CROSS JOIN node n ON n.gid = a.gid WHERE a.key = ?1 AND n.gone IS NULL";
     NodeHead = concat!("SELECT 0", head_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
     NodeFull = concat!("SELECT 0", full_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");

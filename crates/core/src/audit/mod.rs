@@ -78,7 +78,7 @@ pub struct Row {
 
 /// The first gid of the rows of a millisecond: those of the last node, so that no mint gives them.
 fn first_gid(at: Time) -> Gid {
-    let first = Gid::first_of(at.millis().unsigned_abs());
+    let first = Gid::first_of(u64::try_from(at.millis()).unwrap_or(0));
     Gid::new(first.get() | LAST_NODE << 8).unwrap_or(first)
 }
 

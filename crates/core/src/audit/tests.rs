@@ -57,6 +57,15 @@ fn a_row_is_neither_before_the_last_one_nor_has_its_gid() {
 }
 
 #[test]
+fn a_time_before_1970_gives_the_gids_of_its_first_millisecond() {
+    let first = first_gid(Time::from_millis(0));
+    for early in [Time::MIN, Time::from_millis(-1)] {
+        assert_eq!(first_gid(early), first);
+    }
+    assert!(first < first_gid(Time::from_millis(1_768_469_400_000)));
+}
+
+#[test]
 fn every_part_of_a_row_is_in_what_its_digest_covers() {
     let one = row(0);
     let change = |change: fn(&mut Row)| {

@@ -17,14 +17,24 @@ use workgraph_core::time::Time;
 
 type Done<T> = Result<T, StoreError>;
 
-/// Who acts, and when; the service itself unless somebody is named.
+/// Who acts, and when; the service itself, at the time of the last commit, unless somebody is named.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct By(Option<Arc<(Acting, Time)>>);
 
 impl By {
     fn record(&self, session: &mut Session<'_>, told: &Told) -> Done<()> {
-        let service = (Acting::inside(Actor::Service), Time::MIN);
-        let (acting, at) = self.0.as_deref().unwrap_or(&service);
+        let service;
+        let (acting, at) = match self.0.as_deref() {
+            Some(named) => named,
+            None => {
+                let last: Option<i64> = session
+                    .one(Sql::LastCommitAt, [], |row| row.get(0))
+                    .map_err(refused)?;
+                let at = Time::from_millis(last.unwrap_or(0));
+                service = (Acting::inside(Actor::Service), at);
+                &service
+            }
+        };
         row(session, &[], acting, *at, told)
             .and_then(|row| session.record(row))
             .map_err(unavailable)

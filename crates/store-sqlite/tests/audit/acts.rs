@@ -236,6 +236,21 @@ fn each_act_outside_the_graph_is_in_the_log_of_its_workspace() {
     assert_eq!(day.rows().len(), before);
 }
 
+#[test]
+fn an_act_that_nobody_is_named_for_has_the_time_of_the_last_commit() {
+    let folder = Scratch::new("unnamed");
+    let day = Day::new(folder.path());
+    let account = Account::new(day.ann, Tier::Paid);
+    block_on(day.store.put_account(account, None)).unwrap();
+    block_on(day.store.sign_in_failed(day.ann)).unwrap();
+    let rows = day.rows();
+    let last = rows.last().unwrap();
+    assert_eq!(last.kind.name, "user_login_failed");
+    let commits = block_on(day.store.events(0, 10)).unwrap();
+    assert_eq!(last.at, commits.last().unwrap().at);
+    assert!(last.at.millis() > 0);
+}
+
 /// What a file knows of acts that have a row each, and how many rows of that kind it has.
 fn acts_and_rows(conn: &Connection) -> BTreeMap<&'static str, (i64, i64)> {
     let count = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
