@@ -162,11 +162,7 @@ impl<'c> Notes<'c> {
         if self.known.contains_key(&gid) {
             return Ok(());
         }
-        let ty = match self.puts.get(&gid) {
-            Some(put) => Some(put.ty),
-            None => txn.node(gid, Depth::Head)?.map(|n| n.ty),
-        };
-        match ty {
+        match self.type_of(txn, gid)? {
             // What a subtask was taken out of is in projects itself.
             Some(Type::Task) => self.container(txn, gid, Type::Task, 0),
             Some(ty) => {
@@ -181,6 +177,14 @@ impl<'c> Notes<'c> {
             }
             None => Ok(()),
         }
+    }
+
+    /// The type of a node, after the change.
+    fn type_of(&self, txn: &mut dyn Transaction, gid: Gid) -> Result<Option<Type>, StoreError> {
+        Ok(match self.puts.get(&gid) {
+            Some(put) => Some(put.ty),
+            None => txn.node(gid, Depth::Head)?.map(|n| n.ty),
+        })
     }
 
     /// What a node is in, besides its workspace, and the types of that.
@@ -202,8 +206,14 @@ impl<'c> Notes<'c> {
             Type::TeamMembership => Some((membership::TEAM, Type::Team)),
             _ => None,
         };
-        let held = held.and_then(|(key, ty)| Some((node?.get(key)?, ty)));
-        places.extend(held);
+        if let Some((gid, usual)) = held.and_then(|(key, ty)| Some((node?.get(key)?, ty))) {
+            let ty = match usual {
+                // What makes up a project also makes up a task list.
+                Type::Project => self.type_of(txn, gid)?.unwrap_or(usual),
+                _ => usual,
+            };
+            places.push((gid, ty));
+        }
         match ty {
             Type::Story => self.edges(
                 txn,

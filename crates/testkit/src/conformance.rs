@@ -83,6 +83,7 @@ cases! {
     "the journal is without gaps, in commit order" => journal::gapless,
     "what happened comes back as it was" => journal::comes_back,
     "a feed is the journal as far as it is about a node" => journal::feeds,
+    "the journal knows task lists for what they are" => journal::task_lists,
     "the oldest commits can be dropped, and nothing else" => journal::pruned,
     "an act that counts is in the audit log, with the names of then" => audit::told,
     "what is deleted is in the audit log with all below it" => audit::deletions,

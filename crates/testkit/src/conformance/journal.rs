@@ -1,9 +1,11 @@
 //! The cases about the journal.
 use super::{Failure, Scene, ensure, same};
+use workgraph_core::access::Role;
 use workgraph_core::gid::{GID_END, Gid};
 use workgraph_core::graph::{Action, Changes, Event, Fact, Feed, GraphStore, Guard};
 use workgraph_core::registry::Type;
 use workgraph_core::time::Time;
+use workgraph_core::work::Work;
 
 pub(super) async fn gapless(store: &dyn GraphStore) -> Result<(), Failure> {
     ensure(
@@ -138,6 +140,27 @@ pub(super) async fn feeds(store: &dyn GraphStore) -> Result<(), Failure> {
         last.facts.iter().all(|f| last.reaches(f, project)),
         "the end of a task and of what is below it is heard in the project",
     )
+}
+
+pub(super) async fn task_lists(store: &dyn GraphStore) -> Result<(), Failure> {
+    let mut scene = Scene::new(store).await?;
+    let bea = scene.fixture.member(scene.acme, "Bea", Role::Member);
+    let list = scene.fixture.task_list(bea, scene.acme);
+    let section = scene.fixture.section_in(list);
+    let gained = |work: &mut Work<'_>| work.gained(section, Type::Section, "name", bea);
+    scene.fixture.with(gained);
+    scene.commit().await?;
+    scene.fixture.with(gained);
+    let last = scene.commit().await?;
+    for event in store.events(last.saturating_sub(2), 2).await? {
+        let known = event.nodes.iter().find(|about| about.gid == list);
+        same(
+            &known.map(|about| about.ty),
+            &Some(Type::UserTaskList),
+            "what a section is in is what it is",
+        )?;
+    }
+    Ok(())
 }
 
 pub(super) async fn pruned(store: &dyn GraphStore) -> Result<(), Failure> {
