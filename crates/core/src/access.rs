@@ -388,12 +388,12 @@ fn in_container(
     let Some(place) = container.map(|g| facts.fact(g)).transpose()?.flatten() else {
         return Ok(Level::None);
     };
-    let found = at_depth(viewer, &place, facts, depth + 1)?;
-    Ok(if place.ty == Type::UserTaskList && found < Level::Admin {
-        Level::None
-    } else {
-        found
-    })
+    // Not by the level: with a view-only seat the owner has no other than anybody.
+    let own = place.get(user_task_list::OWNER) == Some(viewer.user);
+    if place.ty == Type::UserTaskList && !own {
+        return Ok(Level::None);
+    }
+    at_depth(viewer, &place, facts, depth + 1)
 }
 
 /// A task is open to its creator and assignee, to whoever may see one of its projects or its parent,

@@ -161,6 +161,12 @@ const OBJECTS: &[Object] = &[
         "/projects/{moe_list}/sections",
     ),
     object(
+        "section of vic's own list",
+        "vic_section",
+        Type::Section,
+        "/projects/{vic_list}/sections",
+    ),
+    object(
         "task list of moe",
         "moe_list",
         Type::UserTaskList,

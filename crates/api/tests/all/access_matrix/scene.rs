@@ -70,7 +70,10 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
     }
     let shared = f.share(names["p_open"], orchid, names["gardeners"], Level::Editor);
     names.insert("p_open_seat".to_owned(), shared);
-    names.insert("moe_section".to_owned(), f.section_in(names["moe_list"]));
+    for who in ["moe", "vic"] {
+        let section = f.section_in(names[&format!("{who}_list")]);
+        names.insert(format!("{who}_section"), section);
+    }
 
     let tag = f.tag(orchid, "Matrix");
     names.insert("g_tag".to_owned(), tag);
