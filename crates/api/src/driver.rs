@@ -353,16 +353,7 @@ fn listed(call: &Call<'_>, lists: Lists) -> Result<Listed, Fault> {
 
 /// A page of a list, without its bounds.
 pub(crate) fn page(from: Listing, open: bool) -> Page {
-    Page {
-        from,
-        filters: Vec::new(),
-        after: None,
-        limit: 0,
-        upto: None,
-        open,
-        seen: 0,
-        cap: u32::MAX,
-    }
+    Page::of(from, open, 0)
 }
 
 /// The filters that a row of the table names, from the query.

@@ -48,6 +48,12 @@ impl Gid {
         Self(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
     }
 
+    /// The millisecond of the Unix epoch in which it was minted.
+    #[must_use]
+    pub const fn minted_ms(self) -> u64 {
+        (self.get() >> 13) + EPOCH_MS
+    }
+
     /// The number itself.
     #[must_use]
     pub const fn get(self) -> u64 {

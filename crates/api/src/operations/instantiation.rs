@@ -105,7 +105,7 @@ pub(super) fn instantiate_project(call: &Call<'_>, view: &View) -> Result<Decisi
     let old = call.target(view, "project_template_gid", Level::Viewer)?;
     let home = old.home.unwrap_or(old.gid);
     let name = text("name", call.required("name")?, 1024)?;
-    let frozen = Frozen::of(old);
+    let frozen = Frozen::of(old)?;
     let strict = call.field("is_strict");
     let strict = strict.map(|v| flag("is_strict", v)).transpose()?;
     let today = Date::of(call.now);
@@ -174,7 +174,7 @@ pub(super) fn instantiate_task(call: &Call<'_>, view: &View) -> Result<Decision,
         &[Type::Project],
         Level::Editor,
     )?;
-    let recipe = recipe::recipe(old);
+    let recipe = recipe::recipe(old)?;
     let name = match call.field("name") {
         Some(value) => text("name", value, 1024)?,
         None => recipe::titled(&recipe).to_owned(),

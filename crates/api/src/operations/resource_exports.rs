@@ -23,6 +23,9 @@ const PARTS: &str = "export_request_parameters";
 const PARTS_MAX: usize = 20;
 /// The most users that one filter names.
 const USERS_MAX: usize = 100;
+/// The most users that all filters together name: the job keeps them in its record, which is written
+/// at every checkpoint.
+const ALL_USERS_MAX: usize = 200;
 
 pub(super) fn needs(call: &Call<'_>) -> Result<Want, Fault> {
     let workspace = call.required_gid("workspace")?;
@@ -90,9 +93,17 @@ fn parts(call: &Call<'_>) -> Result<Vec<Part>, Fault> {
         return Err(Fault::field(PARTS, why));
     }
     let parts = list.iter().enumerate();
-    parts
+    let parts: Vec<Part> = parts
         .map(|(at, value)| part(&format!("{PARTS}: [{at}]"), value))
-        .collect()
+        .collect::<Result<_, _>>()?;
+    let filters = parts.iter().flat_map(|part| &part.filters.people);
+    let users: usize = filters.map(|(_, users)| users.len()).sum();
+    if users > ALL_USERS_MAX {
+        let why =
+            format_args!("Must name at most {ALL_USERS_MAX} users in all filters, not: {users}");
+        return Err(Fault::field(PARTS, why));
+    }
+    Ok(parts)
 }
 
 fn part(at: &str, value: &Value) -> Result<Part, Fault> {

@@ -104,6 +104,23 @@ pub struct Page {
     pub cap: u32,
 }
 
+impl Page {
+    /// The first so many rows of a list, without conditions, in a walk that is not cut.
+    #[must_use]
+    pub const fn of(from: Listing, open: bool, limit: usize) -> Self {
+        Self {
+            from,
+            filters: Vec::new(),
+            after: None,
+            limit,
+            upto: None,
+            open,
+            seen: 0,
+            cap: u32::MAX,
+        }
+    }
+}
+
 /// The rows of a page.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rows {

@@ -67,6 +67,7 @@ impl What {
 
 /// Conditions, all of which hold for what is exported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Filters {
     /// Users of whom one is something to it, by names of [`PEOPLE`].
     pub people: Vec<(String, Vec<Gid>)>,
@@ -139,36 +140,35 @@ impl Filters {
 }
 
 impl Part {
-    /// The type of its rows, and what is sent of each.
-    fn plan(&self) -> Option<(Type, Arc<Plan>)> {
-        let (ty, extra) = self.what.nodes()?;
-        let names = self.fields.as_deref().map(Names::parse);
-        let names = names.and_then(Result::ok);
-        Some((ty, plan::beyond(ty, extra, names.as_ref())))
+    /// The type of its rows, and what is sent of each; none if there are no rows of that kind.
+    fn plan(&self) -> Result<Option<(Type, Arc<Plan>)>, Fault> {
+        let Some((ty, extra)) = self.what.nodes() else {
+            return Ok(None);
+        };
+        // Names that cannot be read must not become none, which is the full record.
+        let names = self.fields.as_deref().map(Names::parse).transpose()?;
+        Ok(Some((ty, plan::beyond(ty, extra, names.as_ref()))))
     }
 }
 
 impl Bulk {
     /// What a step must read.
-    pub(super) fn needs(&self, want: Want) -> Want {
+    pub(super) fn needs(&self, want: Want) -> Result<Want, Fault> {
         let mut want = want.node(self.to);
         let anchor = want.add(self.workspace);
-        let Some((part, (ty, plan))) = self.parts.first().and_then(|p| Some((p, p.plan()?))) else {
-            return want;
+        let Some(part) = self.parts.first() else {
+            return Ok(want);
+        };
+        let Some((ty, plan)) = part.plan()? else {
+            return Ok(want);
         };
         want.page = Some(Page {
-            from: Listing::Home { anchor, ty },
-            filters: Vec::new(),
             after: self.after.clone(),
-            limit: AT_ONCE,
-            upto: None,
-            open: false,
-            seen: 0,
-            cap: u32::MAX,
+            ..Page::of(Listing::Home { anchor, ty }, false, AT_ONCE)
         });
         want.sieve = part.filters.query();
         want.page_plan = Some(plan);
-        want
+        Ok(want)
     }
 
     /// The next step.
@@ -182,7 +182,8 @@ impl Bulk {
             return Err(Fault::invalid("The workspace is no longer shared."));
         }
         let mut next = self.clone();
-        if let Some((_, plan)) = self.parts.first().and_then(Part::plan) {
+        let plan = self.parts.first().map_or(Ok(None), Part::plan)?;
+        if let Some((_, plan)) = plan {
             let bytes = std::mem::take(&mut out.bytes);
             let mut projector = Projector::onto(bytes, view, &self.base_url);
             projector.lines(&view.rows.gids, &plan);
@@ -228,15 +229,23 @@ mod tests {
         assert!(Filters::default().query().is_none());
     }
 
+    fn part(fields: Option<&str>) -> Part {
+        Part {
+            what: What::Task,
+            filters: Filters::default(),
+            fields: fields.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn stored_names_that_cannot_be_read_are_an_error_and_not_the_full_record() {
+        assert!(part(Some("this.(name")).plan().is_err());
+    }
+
     #[test]
     fn named_fields_are_all_that_is_sent_and_those_of_exports_can_be_named() {
         let names = |fields: Option<&str>| {
-            let part = Part {
-                what: What::Task,
-                filters: Filters::default(),
-                fields: fields.map(str::to_owned),
-            };
-            let (_, plan) = part.plan().unwrap();
+            let (_, plan) = part(fields).plan().unwrap().unwrap();
             let names = plan.steps.iter().map(|s| s.def.name);
             names.collect::<Vec<_>>()
         };

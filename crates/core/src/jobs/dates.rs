@@ -9,6 +9,7 @@ const DAY_MS: i64 = 86_400_000;
 
 /// How the dates of copies differ from those of their originals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Shift {
     /// Days later; earlier if negative.
     pub days: i32,
@@ -27,6 +28,7 @@ pub enum Anchor {
 
 /// The first and the last day of what was looked at so far, in days since 1970-01-01.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Span {
     /// The first start or due day.
     pub first: Option<i32>,

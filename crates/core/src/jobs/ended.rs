@@ -3,7 +3,7 @@
 //! Such a job has an edge to the queue, whose rank is the time at which it is looked at next. So has each
 //! section of a deleted template, until the tasks in it are removed.
 use super::export::cached;
-use super::{Plot, Record, STEP, queue, queue_node};
+use super::{DEADLINE_MS, Plot, Record, STEP, queue, queue_node};
 use crate::gid::Gid;
 use crate::graph::{Changes, Edge, Guard, Link, Place, Ref, View, Want};
 use crate::registry::{Type, rel};
@@ -73,8 +73,15 @@ pub fn forget(view: &View, edge: &Edge, now: Time) -> Changes {
         return changes;
     }
     let node = view.node(job);
-    let record = node.and_then(|n| serde_json::from_str::<Record>(n.raw("job")?).ok());
-    let end = record.as_ref().map(|r| r.deadline + KEPT_MS);
+    let record = node
+        .and_then(|n| n.raw("job"))
+        .map(serde_json::from_str::<Record>);
+    let deadline = record.as_ref().map(|record| match record {
+        Ok(record) => record.deadline,
+        // Whatever it says, the job was started when its gid was minted.
+        Err(_) => job.minted_ms().cast_signed() + DEADLINE_MS,
+    });
+    let end = deadline.map(|deadline| deadline.saturating_add(KEPT_MS));
     if let Some(end) = end.filter(|end| now.millis() < *end) {
         changes.links.push(Link {
             src: job,
@@ -88,7 +95,8 @@ pub fn forget(view: &View, edge: &Edge, now: Time) -> Changes {
     changes.unlinks.push((job, rel::ENDED, edge.dst));
     let Some(node) = node else { return changes };
     changes.trash.push(job);
-    match (record.map(|r| r.plot), node.get(job::CREATED_BY)) {
+    let plot = record.and_then(Result::ok).map(|r| r.plot);
+    match (plot, node.get(job::CREATED_BY)) {
         (Some(Plot::Export(export)), Some(who)) if export.to != job => {
             changes.trash.push(export.to);
             let name = cached(who, export.root);
@@ -98,4 +106,36 @@ pub fn forget(view: &View, edge: &Edge, now: Time) -> Changes {
         _ => {}
     }
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Viewer;
+    use crate::draft::Draft;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_job_whose_record_is_unreadable_is_kept_as_long_as_any() {
+        const START: u64 = 1_768_469_400_000;
+        let gid = Gid::first_of(START);
+        let queue = Gid::new(3).unwrap();
+        let mut draft = Draft::new(Type::Job, gid, None);
+        draft.set(job::RECORD, "{\"plot\":\"of another version\"}".to_owned());
+        let mut view = View::new(Arc::new(Viewer::alone(gid)), 1);
+        view.nodes.insert(gid, Arc::new(draft.finish()));
+        let edge = Edge {
+            src: gid,
+            rel: rel::ENDED,
+            dst: queue,
+            rank: START.cast_signed(),
+            seq: 1,
+            aux: None,
+        };
+        let end = START.cast_signed() + DEADLINE_MS + KEPT_MS;
+        let before = forget(&view, &edge, Time::from_millis(end - 1));
+        assert!(before.trash.is_empty());
+        assert_eq!(before.links[0].place, Place::Rank(end));
+        assert_eq!(forget(&view, &edge, Time::from_millis(end)).trash, [gid]);
+    }
 }

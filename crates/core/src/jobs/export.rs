@@ -31,6 +31,7 @@ pub const ROOTS: &[Type] = &[Type::Team, Type::Project, Type::Task];
 
 /// Where a file ends: all of it that the last checkpoint knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Mark {
     /// The length of the file, in bytes.
     pub length: u64,
@@ -154,14 +155,8 @@ impl Export {
             },
         };
         want.page = Some(Page {
-            from,
-            filters: Vec::new(),
             after: place.after.clone(),
-            limit: STEP,
-            upto: None,
-            open: false,
-            seen: 0,
-            cap: u32::MAX,
+            ..Page::of(from, false, STEP)
         });
         want.page_plan = Some(plan::full(list.ty));
         want

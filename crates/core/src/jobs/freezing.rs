@@ -23,6 +23,7 @@ pub struct Role {
 
 /// What a template keeps besides its public record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Frozen {
     /// The first and the last day of its tasks.
     pub span: Span,
@@ -31,12 +32,15 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    /// What a template keeps.
-    #[must_use]
-    pub fn of(node: &Node) -> Self {
-        let raw = node.raw("frozen");
-        raw.and_then(|r| serde_json::from_str(r).ok())
-            .unwrap_or_default()
+    /// What a template keeps; nothing, if it was never given anything.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn of(node: &Node) -> Result<Self, Fault> {
+        let kept = node
+            .raw("frozen")
+            .map_or(Ok(Self::default()), serde_json::from_str);
+        kept.map_err(|e| Fault::invalid(format!("what the template keeps cannot be read: {e}")))
     }
 
     /// Adds a role for a user, unless there is one.

@@ -97,12 +97,14 @@ impl Held {
     /// A job that was read.
     ///
     /// # Errors
-    /// When the node holds no record of a job.
+    /// When the node holds no record of a job, or one that cannot be read, and why.
     pub fn read(node: &Node, queue: Gid, now: Time) -> Result<Self, Fault> {
-        let record = node.raw("job").and_then(|r| serde_json::from_str(r).ok());
+        let record = node.raw("job");
+        let record = record.ok_or_else(|| Fault::invalid("the job has no record"))?;
+        let record = serde_json::from_str(record);
         Ok(Self {
             node: node.clone(),
-            record: record.ok_or_else(|| Fault::invalid("the job has no record"))?,
+            record: record.map_err(|e| Fault::invalid(format!("the job's record: {e}")))?,
             queue,
             since: now,
             unsent: Unsent::default(),
@@ -169,7 +171,7 @@ impl Held {
             Plot::Export(plot) => plot.needs(want),
             Plot::Number(plot) => plot.needs(self.gid(), want),
             Plot::Cook(plot) => plot.needs(want),
-            Plot::Bulk(plot) => plot.needs(want),
+            Plot::Bulk(plot) => plot.needs(want)?,
         })
     }
 

@@ -70,7 +70,8 @@ fn queue_node(work: &mut Work<'_>, view: &View) -> Gid {
     })
 }
 
-/// What a job keeps besides its public record.
+/// What a job keeps besides its public record. Jobs outlive the program that started them: a field
+/// that is added here or in a plot has a default, so that records without it are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// What is to be done, and how far it is.
@@ -80,6 +81,7 @@ pub struct Record {
     /// When it fails if it is not done, in milliseconds of the Unix epoch.
     pub deadline: i64,
     /// Objects made or exported so far.
+    #[serde(default)]
     pub made: u64,
     /// Why it failed.
     pub error: Option<String>,

@@ -51,14 +51,8 @@ impl Numbering {
             tasks_of_container(project, false)
         };
         want.page = Some(Page {
-            from,
-            filters: Vec::new(),
             after: self.after.clone(),
-            limit: STEP,
-            upto: None,
-            open: true,
-            seen: 0,
-            cap: u32::MAX,
+            ..Page::of(from, true, STEP)
         });
         want
     }

@@ -36,13 +36,17 @@ pub struct Cooking {
     pub done: usize,
 }
 
-/// The recipe of a task template.
-#[must_use]
-pub fn recipe(template: &Node) -> Value {
-    let raw = template.raw("template");
-    raw.and_then(|raw| serde_json::from_str(raw).ok())
-        .filter(Value::is_object)
-        .unwrap_or_else(|| Value::Object(Default::default()))
+/// The recipe of a task template: an object, empty if it has none.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn recipe(template: &Node) -> Result<Value, Fault> {
+    let read = serde_json::from_str(template.raw("template").unwrap_or("{}"));
+    let recipe = read.map_err(|e| Fault::invalid(format!("the recipe cannot be read: {e}")))?;
+    Ok(match recipe {
+        Value::Object(_) => recipe,
+        _ => Value::Object(Default::default()),
+    })
 }
 
 /// Makes the tasks of a recipe, the first with this name in a project; gives them in its order.
@@ -85,7 +89,8 @@ impl Cooking {
 
     /// What it must read besides: whatever the recipe names for these tasks.
     pub(super) fn more(&self, view: &View, mut want: Want) -> Option<Want> {
-        let recipe = recipe(view.node(self.template)?);
+        // The step says what is wrong with one that cannot be read.
+        let recipe = recipe(view.node(self.template)?).ok()?;
         let all = all(&recipe);
         for (at, task) in self.next() {
             let said = all.get(at)?;
@@ -125,7 +130,7 @@ impl Cooking {
         let Some(template) = template.filter(|t| view.level(t.gid) >= Level::Viewer) else {
             return Err(Fault::invalid("The template is no longer there."));
         };
-        let recipe = recipe(template);
+        let recipe = recipe(template)?;
         let all = all(&recipe);
         let more = more.unwrap_or(view);
         let mut next = self.clone();

@@ -198,6 +198,25 @@ fn teams_come_with_their_members_and_there_are_no_messages() {
 }
 
 #[test]
+fn all_filters_of_a_request_name_two_hundred_users_at_most() {
+    let world = world(Kind::Memory, 1);
+    let vic = world.gid("vic").to_string();
+    let parts = |last: usize| {
+        let part = |users| json!({"resource_type": "task", "filters": {"assignee.any": vec![vic.as_str(); users]}});
+        json!([part(100), part(100 - last), part(last)])
+    };
+    assert_eq!(ask(&world, "ada", parts(1)).status, 201);
+    let mut many = parts(1);
+    many[0]["filters"]["followers.any"] = json!([vic]);
+    let refused = ask(&world, "ada", many);
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    assert_eq!(
+        refused.message(),
+        format!("{PARTS}: Must name at most 200 users in all filters, not: 201")
+    );
+}
+
+#[test]
 fn a_workspace_has_one_export_at_a_time() {
     for kind in KINDS {
         let world = world(kind, 60);

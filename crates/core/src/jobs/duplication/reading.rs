@@ -58,18 +58,13 @@ impl Duplication {
             Phase::Subtasks { .. } | Phase::Dependencies { .. }
         );
         want.page = Some(Page {
-            from: listing,
             filters: if tasks_alone {
                 vec![Filter::Is(self.kind.from())]
             } else {
                 Vec::new()
             },
             after: after.clone(),
-            limit,
-            upto: None,
-            open: true,
-            seen: 0,
-            cap: u32::MAX,
+            ..Page::of(listing, true, limit)
         });
         want.page_plan = Some(plan.get(self.kind.from()));
         want
