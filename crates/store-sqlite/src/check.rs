@@ -1,7 +1,8 @@
 //! Looking for damage and contradictions.
+use crate::schema::roll_back;
 use crate::search::agrees;
 use crate::session::{gid, key};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 use workgraph_core::draft::Draft;
 use workgraph_core::gid::Gid;
 use workgraph_core::node::Node;
@@ -41,7 +42,7 @@ pub(crate) fn problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
         }
         Ok(())
     });
-    conn.execute_batch("ROLLBACK")?;
+    roll_back(conn)?;
     done?;
     if report.more > 0 {
         report
@@ -228,7 +229,13 @@ fn is_indexed(conn: &Connection, task: &Node) -> rusqlite::Result<bool> {
     let mut expected = Vec::new();
     let mut head = conn.prepare_cached("SELECT head FROM node WHERE gid = ?1")?;
     for (field, value) in values::stored(object) {
-        let head: String = head.query_row([field.as_i64()], |row| row.get(0))?;
+        let head: Option<String> = head
+            .query_row([field.as_i64()], |row| row.get(0))
+            .optional()?;
+        // A field that is not there has no index.
+        let Some(head) = head else {
+            return Ok(false);
+        };
         let keys = values::keys(custom_field::kind_of(&head), value);
         expected.extend(keys.into_iter().map(|key| (field, key)));
     }

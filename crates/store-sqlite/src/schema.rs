@@ -203,13 +203,19 @@ pub(crate) fn migrate(conn: &Connection) -> Result<(), OpenError> {
             at + 1
         );
         if let Err(error) = conn.execute_batch(&script) {
-            if !conn.is_autocommit() {
-                conn.execute_batch("ROLLBACK")?;
-            }
+            roll_back(conn)?;
             return Err(error.into());
         }
     }
     Ok(())
+}
+
+/// Ends a transaction without what it wrote, unless an error has ended it.
+pub(crate) fn roll_back(conn: &Connection) -> rusqlite::Result<()> {
+    if conn.is_autocommit() {
+        return Ok(());
+    }
+    conn.execute_batch("ROLLBACK")
 }
 
 /// Whether the file has the newest form.

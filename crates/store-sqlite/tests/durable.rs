@@ -219,6 +219,29 @@ fn the_check_names_contradictions() {
 }
 
 #[test]
+fn a_field_without_a_node_is_a_contradiction_and_not_the_end_of_the_check() {
+    let folder = Scratch::new("fieldless");
+    let store = open(folder.path());
+    let mut fixture = fill(&store, 2);
+    let (acme, ann) = (Gid::new(1001).unwrap(), Gid::new(1002).unwrap());
+    let (number, _) = fixture.custom_field(acme, "Size", Kind::Number, &[]);
+    let valued = fixture.task(acme, "valued", ann);
+    fixture.value(valued, number, Kind::Number, "7");
+    block_on(store.commit(fixture.take())).unwrap();
+    let other = rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
+    let gone =
+        format!("DELETE FROM node WHERE gid = {number}; DELETE FROM card WHERE gid = {number}");
+    other.execute_batch(&gone).unwrap();
+    let found = store.check().unwrap().join("\n");
+    for part in [
+        format!("a value has no task or no custom field (field, task): {number} {valued}"),
+        format!("the index of values does not agree with task {valued}"),
+    ] {
+        assert!(found.contains(&part), "{found}");
+    }
+}
+
+#[test]
 fn gids_of_third_parties_count_for_the_next_gid() {
     let folder = Scratch::new("floor");
     let store = open(folder.path());

@@ -97,6 +97,7 @@ cases! {
     "of many that need an empty place one gets it" => races::empty_place,
     "commits of many writers all count" => races::many_writers,
     "what is written is found at once, what is gone is not" => search::at_once,
+    "a page can be sifted" => search::sifted,
     "no text is more than its words" => search::hostile,
     "a search gives what the viewer may see" => search::visible,
 }

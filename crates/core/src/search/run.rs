@@ -55,20 +55,17 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), StoreE
     Ok(())
 }
 
-/// Leaves out the rows of a page that are not what is looked for; all are of one workspace.
+/// Leaves out the rows of a page that are not what is looked for.
 pub(crate) fn sieve(loader: &mut Loader<'_>, query: &Query) -> Result<(), StoreError> {
     let rows = std::mem::take(&mut loader.view.rows.gids);
-    let home = |gid: &Gid| loader.view.node(*gid).and_then(|n| n.home);
-    let Some(place) = rows.first().and_then(home) else {
-        return Ok(());
-    };
-    let mut finder = Finder::new(loader, place, Effort::USUAL);
     let mut kept = Vec::with_capacity(rows.len());
     for gid in rows {
-        let card = finder.loader.snap.card(Some(place), query.ty, gid)?;
-        match card {
+        // Users belong to no workspace; only an order asks where they are looked for.
+        let home = loader.view.node(gid).and_then(|n| n.home);
+        let mut finder = Finder::new(loader, home.unwrap_or(gid), Effort::USUAL);
+        match finder.loader.snap.card(home, query.ty, gid)? {
             Some(card) if query.matches(&card, &mut finder)? => kept.push(gid),
-            _ => finder.loader.forget(gid),
+            _ => loader.forget(gid),
         }
     }
     loader.view.rows.gids = kept;

@@ -7,9 +7,7 @@ use crate::node::Node;
 use crate::registry::Type;
 use crate::resources::{task, user};
 use icu_normalizer::DecomposingNormalizer;
-use rustc_hash::FxHasher;
 use std::borrow::Cow;
-use std::hash::{Hash, Hasher};
 
 /// The longest word, in characters; the rest of a longer one is not looked at.
 pub const WORD_MAX: usize = 64;
@@ -65,7 +63,7 @@ const fn stands_alone(c: char) -> bool {
 }
 
 /// The words of a node, each once, sorted.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Text {
     /// Of its name; of a user also those of the e-mail address.
     pub name: Vec<String>,
@@ -99,12 +97,40 @@ impl Text {
         }
     }
 
-    /// A number that tells these words from any others.
+    /// A number that in all likelihood tells these words from any others. It is stored, so it is the
+    /// same on every machine and in every version: another way to make it is another form of cards.
     #[must_use]
     pub fn sum(&self) -> i64 {
-        let mut hasher = FxHasher::default();
-        self.hash(&mut hasher);
-        hasher.finish().cast_signed()
+        let mut sum = Sum::default();
+        for list in [&self.name, &self.notes] {
+            sum.number(list.len());
+            for word in list {
+                sum.number(word.len());
+                sum.bytes(word.as_bytes());
+            }
+        }
+        sum.0.cast_signed()
+    }
+}
+
+/// FNV-1a of 64 bits.
+struct Sum(u64);
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Sum {
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn number(&mut self, number: usize) {
+        self.bytes(&(number as u64).to_le_bytes());
     }
 }
 
@@ -192,6 +218,29 @@ mod tests {
         );
         assert!(Words::new("budget", false, false).in_name(&text));
         assert!(!Words::new("budget zoe", false, false).in_name(&text));
+    }
+
+    #[test]
+    fn the_sum_of_words_is_the_same_everywhere_and_tells_where_each_ends() {
+        let of = |name: &[&str], notes: &[&str]| {
+            let owned = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect();
+            let (name, notes) = (owned(name), owned(notes));
+            Text { name, notes }.sum()
+        };
+        let mut sum = Sum::default();
+        sum.bytes(b"foobar");
+        assert_eq!(sum.0, 0x8594_4171_f739_67e8, "the published value");
+        let all = [
+            of(&[], &[]),
+            of(&["ab"], &[]),
+            of(&["a", "b"], &[]),
+            of(&["a"], &["b"]),
+            of(&[], &["ab"]),
+        ];
+        for (at, sum) in all.iter().enumerate() {
+            assert!(!all[..at].contains(sum), "{at}");
+        }
+        assert_eq!(all[3], -375_308_994_890_410_454);
     }
 
     proptest! {

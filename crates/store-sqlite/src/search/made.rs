@@ -1,6 +1,7 @@
 //! Cards and words made anew, for files that have none or others, and to compare with what is kept.
 use super::place;
 use crate::error::failed;
+use crate::schema::roll_back;
 use crate::session::{Session, gid, unreadable};
 use crate::sql::Sql;
 use rusqlite::Connection;
@@ -30,7 +31,7 @@ pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
 }
 
 /// Which form of cards and words this program writes. Another number in a file has them made anew.
-const FORM: i64 = 1;
+const FORM: i64 = 2;
 /// Where a file says which form it has.
 pub(super) const FORM_KEY: &str = "cards";
 /// Nodes whose cards are made in one transaction.
@@ -64,7 +65,7 @@ pub(crate) fn make(conn: &Connection) -> Result<(), StoreError> {
             Ok(Some(last)) => after = last,
             Ok(None) => return Ok(()),
             Err(error) => {
-                conn.execute_batch("ROLLBACK").map_err(failed)?;
+                roll_back(conn).map_err(failed)?;
                 return Err(error);
             }
         }

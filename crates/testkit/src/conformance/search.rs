@@ -2,10 +2,37 @@
 use super::{Failure, Scene, same};
 use workgraph_core::access::Role;
 use workgraph_core::gid::Gid;
-use workgraph_core::graph::{Changes, GraphStore, Guard, Ref, StoreError};
-use workgraph_core::registry::{Type, rel};
+use workgraph_core::graph::{Changes, Give, GraphStore, Guard, Listing, Page, Ref, StoreError};
+use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::{project, task};
 use workgraph_core::search::{By, Clause, Column, Effort, Order, Query, Search, Words};
+
+/// A page of users, who belong to no workspace: sifting it leaves those that match.
+pub(super) async fn sifted(store: &dyn GraphStore) -> Result<(), Failure> {
+    let mut scene = Scene::new(store).await?;
+    let acme = scene.acme;
+    let bea = scene.fixture.member(acme, "Bea", Role::Member);
+    scene.commit().await?;
+    let mut want = scene.want();
+    let users = Listing::Edges {
+        anchor: want.add(acme),
+        rel: rel::WORKSPACES,
+        dir: Dir::In,
+        give: Give::Far,
+    };
+    want.page = Some(Page::of(users, false, 100));
+    want.sieve = Some(Query {
+        ty: Type::User,
+        clauses: vec![Clause::Words(Words::new("bea", false, false))],
+        order: Order::Column(Column::Gid),
+        ascending: true,
+    });
+    same(
+        &scene.load(want).await?.rows.gids,
+        &vec![bea],
+        "a page that is sifted has the rows that match, of a workspace or not",
+    )
+}
 
 /// Texts that would mean something to a query language.
 const HOSTILE: [&str; 12] = [
