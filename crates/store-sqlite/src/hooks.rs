@@ -1,6 +1,6 @@
 //! Webhooks and the log of their deliveries, in the same file and through the same writer.
 use crate::error::failed;
-use crate::rows::millis;
+use crate::rows::{maybe_number, maybe_time, millis, time, whole};
 use crate::session::Session;
 use crate::sql::Sql;
 use crate::store::SqliteStore;
@@ -9,7 +9,6 @@ use rusqlite::Row;
 use std::time::SystemTime;
 use workgraph_auth::{OAuthStore, StoreError as Refused};
 use workgraph_core::snapshot::Snapshot;
-use workgraph_core::time::Time;
 use workgraph_webhooks::{
     Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Position, Standing, State,
     StoreError,
@@ -30,67 +29,50 @@ fn filters(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<Filter>> {
     })
 }
 
-fn time(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<SystemTime>> {
-    let ms: Option<i64> = row.get(at)?;
-    Ok(ms.map(|ms| Time::from_millis(ms).to_system()))
-}
-
 /// Numbers are kept as SQLite has them: gids and sequence numbers are far below its end.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn unsigned(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
-    let number: i64 = row.get(at)?;
-    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, number))
-}
-
-fn maybe(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
-    match row.get_ref(at)? {
-        rusqlite::types::ValueRef::Null => Ok(None),
-        _ => unsigned(row, at).map(Some),
-    }
-}
-
 fn hook(row: &Row<'_>) -> rusqlite::Result<Hook> {
     Ok(Hook {
-        id: unsigned(row, 0)?,
-        user: unsigned(row, 1)?,
-        app: maybe(row, 2)?,
-        service: maybe(row, 3)?,
-        workspace: unsigned(row, 4)?,
-        resource: unsigned(row, 5)?,
+        id: whole(row, 0)?,
+        user: whole(row, 1)?,
+        app: maybe_number(row, 2)?,
+        service: maybe_number(row, 3)?,
+        workspace: whole(row, 4)?,
+        resource: whole(row, 5)?,
         kind: row.get(6)?,
         target: row.get(7)?,
         secret: row.get(8)?,
         filters: filters(row, 9)?,
-        created_at: time(row, 10)?.unwrap_or(SystemTime::UNIX_EPOCH),
+        created_at: time(row, 10)?,
         state: State {
             position: Position {
-                seq: unsigned(row, 11)?,
+                seq: whole(row, 11)?,
                 facts: row.get(12)?,
             },
-            last_success_at: time(row, 13)?,
-            last_failure_at: time(row, 14)?,
+            last_success_at: maybe_time(row, 13)?,
+            last_failure_at: maybe_time(row, 14)?,
             last_failure_content: row.get(15)?,
             retries: row.get(16)?,
-            next_attempt_at: time(row, 17)?,
-            failing_since: time(row, 18)?,
+            next_attempt_at: maybe_time(row, 17)?,
+            failing_since: maybe_time(row, 18)?,
         },
     })
 }
 
 fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
     Ok(Delivery {
-        id: unsigned(row, 0)?,
-        hook: unsigned(row, 1)?,
-        at: time(row, 2)?.unwrap_or(SystemTime::UNIX_EPOCH),
+        id: whole(row, 0)?,
+        hook: whole(row, 1)?,
+        at: time(row, 2)?,
         from: Position {
-            seq: unsigned(row, 3)?,
+            seq: whole(row, 3)?,
             facts: row.get(4)?,
         },
         to: Position {
-            seq: unsigned(row, 5)?,
+            seq: whole(row, 5)?,
             facts: row.get(6)?,
         },
         events: row.get(7)?,
@@ -154,7 +136,7 @@ fn count(
     sql: Sql,
     params: impl rusqlite::Params,
 ) -> rusqlite::Result<u64> {
-    let found = session.one(sql, params, |row| unsigned(row, 0))?;
+    let found = session.one(sql, params, |row| whole(row, 0))?;
     Ok(found.unwrap_or(0))
 }
 
@@ -211,7 +193,11 @@ impl HookStore for SqliteStore {
 
     async fn standing(&self, id: u64) -> Result<Standing, StoreError> {
         let found = self.one_row(Sql::HookStanding, [signed(id)], |row| {
-            Ok((maybe(row, 0)?, unsigned(row, 1)?, row.get::<_, bool>(2)?))
+            Ok((
+                maybe_number(row, 0)?,
+                whole(row, 1)?,
+                row.get::<_, bool>(2)?,
+            ))
         });
         let Some((app, workspace, off)) = found.map_err(broken)? else {
             return Ok(Standing::Gone);

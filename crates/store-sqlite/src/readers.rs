@@ -241,13 +241,11 @@ mod tests {
     use super::*;
     use crate::schema::migrate;
     use workgraph_auth::conformance::block_on;
+    use workgraph_testkit::Scratch;
 
-    fn readers() -> (Readers, Connection, std::path::PathBuf) {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("readers-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (files, options) = (Files::at(&folder), Options::default());
+    fn readers() -> (Readers, Connection, Scratch) {
+        let folder = Scratch::new("readers");
+        let (files, options) = (Files::at(folder.path()), Options::default());
         let writer = connect::writer(&files, &options).unwrap();
         migrate(&writer).unwrap();
         (Readers::new(files, options), writer, folder)
@@ -264,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_is_kept_until_a_commit_and_then_renewed() {
-        let (readers, writer, folder) = readers();
+        let (readers, writer, _folder) = readers();
         let seq = || readers.read(|session| session.seq()).unwrap();
         assert_eq!(seq(), 0);
         assert!(readers.lock().idle.iter().all(|r| r.snapshot.is_some()));
@@ -272,12 +270,11 @@ mod tests {
         readers.committed();
         assert!(readers.lock().idle.iter().all(|r| r.snapshot.is_none()));
         assert_eq!(seq(), 1);
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn whoever_waits_hears_of_a_commit_whether_it_comes_before_or_after() {
-        let (readers, _writer, folder) = readers();
+        let (readers, _writer, _folder) = readers();
         let before = readers.version();
         std::thread::scope(|threads| {
             let waits = threads.spawn(|| block_on(readers.changed(before)));
@@ -285,12 +282,11 @@ mod tests {
             waits.join().unwrap();
         });
         block_on(readers.changed(before));
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn nothing_is_in_the_way_of_a_log_that_starts_over() {
-        let (readers, writer, folder) = readers();
+        let (readers, writer, _folder) = readers();
         append(&writer, 1);
         readers.committed();
         readers.read(|session| session.seq()).unwrap();
@@ -302,17 +298,14 @@ mod tests {
         writer.busy_timeout(std::time::Duration::ZERO).unwrap();
         assert_eq!(busy(&writer), 1, "a kept snapshot is in the way");
         assert_eq!(readers.without_snapshots(|| busy(&writer)), 0);
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn a_connection_that_failed_is_closed() {
-        let (readers, _writer, folder) = readers();
+        let (readers, _writer, _folder) = readers();
         let failed = readers.read(|_| Err::<(), _>(StoreError::Failed("no".into())));
         assert!(failed.is_err());
         let state = readers.lock();
         assert_eq!((state.idle.len(), state.open), (0, 0));
-        drop(state);
-        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -47,7 +47,8 @@ pub(crate) fn time(row: &Row<'_>, at: usize) -> rusqlite::Result<SystemTime> {
     row.get(at).map(|ms| Time::from_millis(ms).to_system())
 }
 
-fn maybe_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<SystemTime>> {
+/// The time in a column that may be null.
+pub(crate) fn maybe_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<SystemTime>> {
     let ms: Option<i64> = row.get(at)?;
     Ok(ms.map(|ms| Time::from_millis(ms).to_system()))
 }
@@ -58,9 +59,12 @@ pub(crate) fn whole(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     u64::try_from(n).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, n))
 }
 
-fn maybe_number(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
-    let n: Option<i64> = row.get(at)?;
-    Ok(n.and_then(|n| u64::try_from(n).ok()))
+/// The number in a column that may be null.
+pub(crate) fn maybe_number(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
+    match row.get_ref(at)? {
+        ValueRef::Null => Ok(None),
+        _ => whole(row, at).map(Some),
+    }
 }
 
 fn unreadable(at: usize, what: &str) -> rusqlite::Error {

@@ -4,7 +4,7 @@ mod known;
 mod rows;
 mod snapshot;
 
-pub(crate) use self::columns::{column, gid, key, limit, maybe_gid, seq, unreadable};
+pub(crate) use self::columns::{column, gid, key, limit, maybe_gid, maybe_seq, seq, unreadable};
 
 use self::known::Known;
 use crate::audit;

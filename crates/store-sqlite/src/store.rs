@@ -7,7 +7,7 @@ use crate::error::{OpenError, failed};
 use crate::facts;
 use crate::readers::Readers;
 use crate::search;
-use crate::session::{Session, maybe_gid, seq};
+use crate::session::{Session, maybe_gid, maybe_seq, seq};
 use crate::sql::Sql;
 use crate::writer::{Caches, Writer};
 use async_trait::async_trait;
@@ -224,9 +224,9 @@ impl GraphStore for SqliteStore {
         self.readers.read(|session| {
             let last = session.seq()?;
             let first = session
-                .one(Sql::FirstSeq, [], |row| row.get::<_, Option<i64>>(0))
-                .map_err(failed)?;
-            let first = first.flatten().and_then(|n| Seq::try_from(n).ok());
+                .one(Sql::FirstSeq, [], |row| maybe_seq(row, 0))
+                .map_err(failed)?
+                .flatten();
             let end = ask.after.saturating_add(ask.scan as u64).min(last);
             let params = (
                 bound(ask.after),

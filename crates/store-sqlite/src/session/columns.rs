@@ -41,6 +41,14 @@ pub(crate) fn seq(row: &Row<'_>, at: usize) -> rusqlite::Result<Seq> {
     Seq::try_from(number).map_err(|_| unreadable(at, number))
 }
 
+/// A sequence number in a column that may be null.
+pub(crate) fn maybe_seq(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Seq>> {
+    match row.get_ref(at)? {
+        ValueRef::Null => Ok(None),
+        _ => seq(row, at).map(Some),
+    }
+}
+
 /// A key of the index of values as a parameter.
 pub(crate) fn column(key: &Key) -> ToSqlOutput<'_> {
     match key {
@@ -102,4 +110,27 @@ fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Box<str>> {
         .as_str()
         .map(Into::into)
         .map_err(|e| rusqlite::Error::FromSqlConversionFailure(at, value.data_type(), Box::new(e)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::{maybe_number, whole};
+
+    #[test]
+    fn a_number_below_zero_is_an_error_and_null_is_none() {
+        let conn = rusqlite::Connection::open_in_memory().unwrap();
+        let asked = "SELECT -1, NULL, 7";
+        let read = |row: &Row<'_>| {
+            assert!(seq(row, 0).is_err() && maybe_seq(row, 0).is_err());
+            assert!(whole(row, 0).is_err() && maybe_number(row, 0).is_err());
+            assert_eq!((maybe_seq(row, 1)?, maybe_number(row, 1)?), (None, None));
+            assert_eq!(
+                (maybe_seq(row, 2)?, maybe_number(row, 2)?),
+                (Some(7), Some(7))
+            );
+            Ok(())
+        };
+        conn.query_row(asked, [], read).unwrap();
+    }
 }

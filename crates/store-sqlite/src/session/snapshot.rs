@@ -1,6 +1,6 @@
 //! What loading reads, as the port says it.
 use super::Session;
-use super::columns::{column, edge, gid, key, limit, maybe_gid, node, seq};
+use super::columns::{column, edge, gid, key, limit, maybe_gid, maybe_seq, node, seq};
 use crate::error::failed;
 use crate::sql::Sql;
 use rusqlite::Row;
@@ -19,12 +19,9 @@ impl Snapshot for Session<'_> {
             return Ok(known);
         }
         let last = self
-            .one(Sql::LastSeq, [], |row| row.get::<_, Option<i64>>(0))
+            .one(Sql::LastSeq, [], |row| maybe_seq(row, 0))
             .map_err(failed)?;
-        let last = last
-            .flatten()
-            .and_then(|n| Seq::try_from(n).ok())
-            .unwrap_or(0);
+        let last = last.flatten().unwrap_or(0);
         if self.reading {
             self.last = Some(last);
         }
