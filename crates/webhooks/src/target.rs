@@ -73,7 +73,7 @@ impl Target {
             }
             Host::Name(name) => {
                 let local = is_local(name);
-                if local && !(policy.loopback && name.ends_with("localhost")) {
+                if local && !(policy.loopback && is_localhost(name)) {
                     return Err(Refused::Local);
                 }
                 local
@@ -183,6 +183,11 @@ fn is_local(name: &str) -> bool {
     ) || !name.contains('.')
 }
 
+/// The names of this machine (RFC 6761 section 6.3).
+fn is_localhost(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,9 +258,14 @@ mod tests {
             "http://127.0.0.1:9000/echo/a",
             "http://[::1]:9000/",
             "http://localhost:9000/",
+            "http://a.localhost:9000/",
         ] {
             assert!(Target::read(good, &policy).is_ok(), "{good}");
         }
+        assert_eq!(
+            Target::read("http://evillocalhost:9000/", &policy),
+            Err(Refused::Local)
+        );
         assert_eq!(
             Target::read("http://10.0.0.1:9000/", &policy),
             Err(Refused::Address)
