@@ -62,6 +62,17 @@ pub enum BadLine {
     Signature,
 }
 
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Form => "this line is not in the form of a checkpoint",
+            Self::Signature => "the line's signature is not of this key",
+        })
+    }
+}
+
+impl std::error::Error for BadLine {}
+
 impl Key {
     /// The key of this seed, which is 32 random bytes (RFC 8032 section 5.1.5).
     ///

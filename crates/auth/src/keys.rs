@@ -178,7 +178,7 @@ impl KeyRing {
         Some(entry.signer.as_ref())
     }
 
-    /// The names of the keys that are published at `now`.
+    /// The keys that are published at `now`.
     pub fn published(&self, now: SystemTime) -> impl Iterator<Item = &dyn Signer> {
         self.0
             .iter()

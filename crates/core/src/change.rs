@@ -68,7 +68,7 @@ pub enum Guard {
     Unlinked(Gid, Rel, Gid),
 }
 
-/// A number that tells a list of targets from every other.
+/// A number that in all likelihood tells a list of targets from every other.
 pub fn fingerprint(targets: impl Iterator<Item = Gid>) -> u64 {
     // FNV-1a over the numbers; nobody chooses gids.
     targets.fold(0xcbf2_9ce4_8422_2325, |sum, gid| {

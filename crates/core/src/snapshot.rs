@@ -1,4 +1,4 @@
-//! What a store offers to the rules of loading and committing: a dozen primitives.
+//! What a store offers to the rules of loading and committing: some thirty primitives.
 //!
 //! [`crate::load`] and [`crate::apply`] hold all that stores have in common: following plans,
 //! access filtering, page bounds, places in lists, trashing subtrees. A store maps these

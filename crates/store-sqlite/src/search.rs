@@ -104,7 +104,7 @@ fn card(row: &Row<'_>, home: Option<Gid>, ty: Type) -> rusqlite::Result<Card> {
     })
 }
 
-/// Due at an instant. Files from before have another flag, 1, which has a column now.
+/// The flag of what is due at an instant. The flag 1 is not used.
 const TIMED: u8 = 2;
 
 /// The statement that gives cards in the order of a column, if they are kept so.

@@ -17,12 +17,13 @@ macro_rules! statements {
     };
 }
 
-/// What is read of a node, by depth: `kind, home, head, version, body`.
+/// What is read of an edge.
 macro_rules! edge_cols {
     () => {
         "SELECT e.src, e.rel, e.dst, e.rank, e.seq, e.aux"
     };
 }
+/// What is read of a node, by depth: `kind, home, head, version, body`.
 macro_rules! head_cols {
     () => {
         ", n.kind, n.home, n.head"

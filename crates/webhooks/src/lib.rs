@@ -1,3 +1,4 @@
+//! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
 pub mod address;
 pub mod filter;

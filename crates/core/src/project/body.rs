@@ -47,3 +47,27 @@ impl<'n> Body<'n> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{Source, Type};
+    use crate::resources::resource;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_body_has_room_for_the_stored_fields_of_every_type() {
+        for ty in Type::ALL {
+            let keys = resource(*ty)
+                .fields
+                .iter()
+                .filter_map(|def| match def.source {
+                    Source::Stored(key) | Source::Inline(key) => Some(key),
+                    Source::Gids(key) | Source::Values(key) => Some(key),
+                    _ => None,
+                });
+            let stored = keys.collect::<BTreeSet<_>>().len();
+            assert!(stored <= STORED_MAX, "{ty:?}: {stored}");
+        }
+    }
+}

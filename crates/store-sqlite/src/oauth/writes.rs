@@ -1,7 +1,7 @@
 //! What the writer does about apps, authorizations, codes, sessions and login attempts.
 //!
-//! Each function runs in a transaction of its own, and an error undoes all of it. What happens once
-//! is decided by how many rows a conditional write changed, or by a key that is taken.
+//! Each function is one job of a batch, and an error undoes all that it wrote, and nothing else. What
+//! happens once is decided by how many rows a conditional write changed, or by a key that is taken.
 use crate::audit::By;
 use crate::hooks::let_go;
 use crate::rows::{self, Root, millis, number, numbers_text, redirects_text, refused};

@@ -121,6 +121,6 @@ impl Job {
 const PANICKED: &str = "a change set panicked";
 
 pub(super) fn attempt<T>(work: impl FnOnce() -> T) -> Option<T> {
-    // What the work left half done is in a savepoint that is then rolled back.
+    // What the work left half done is undone: with its savepoint, or with the batch, which is begun anew.
     catch_unwind(AssertUnwindSafe(work)).ok()
 }
