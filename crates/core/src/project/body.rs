@@ -1,8 +1,8 @@
 //! Reading a stored body in one pass.
 use crate::node::{Entries, entries};
 
-/// More stored fields than any type has.
-const STORED_MAX: usize = 40;
+/// At least as many stored fields as any type has.
+const STORED_MAX: usize = 48;
 
 /// Reads a body in one pass, and no further than asked, when fields are asked for in stored order,
 /// which they usually are.
