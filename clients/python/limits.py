@@ -1,5 +1,5 @@
 """The limits, met with the official Python SDK (PyPI asana 5.4.0) as it is: 200 rapid calls, and more at once than may be.
-#
+
 Nothing of the SDK is patched. Waiting is: what the SDK sleeps, the server's clock runs ahead. Environment: BASE_URL,
 TOKEN of a user without a paid workspace, WORKSPACE, CLOCK (the socket that drives the server's time) and HOLD (the file
 that holds its store).
@@ -18,7 +18,9 @@ import urllib3.util.retry
 from asana.rest import ApiException
 from urllib3.util.retry import Retry
 
-BASE_URL, HOLD = os.environ["BASE_URL"], os.environ["HOLD"]
+from common import client
+
+BASE_URL, TOKEN, HOLD = (os.environ[name] for name in ("BASE_URL", "TOKEN", "HOLD"))
 clock = socket.socket(socket.AF_UNIX)
 clock.connect(os.environ["CLOCK"])
 told, slept = [], []
@@ -46,15 +48,6 @@ def listen(read=Retry.get_retry_after):
     Retry.get_retry_after = noting
 
 
-def client(retry=True):
-    configuration = asana.Configuration()
-    configuration.host, configuration.access_token = BASE_URL, os.environ["TOKEN"]
-    if not retry:
-        # With None it would be urllib3's own, which waits as well.
-        configuration.retry_strategy = False
-    return asana.ApiClient(configuration)
-
-
 def refused(limit):
     text = urllib.request.urlopen(BASE_URL.rsplit("/api/", 1)[0] + "/-/metrics").read().decode()
     name = 'workgraph_limiter_refused_total{limit="%s"} ' % limit
@@ -66,7 +59,7 @@ def together(count, limit, call):
     open(HOLD, "w").close()
     before = refused(limit)
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
-        calls = [pool.submit(call, client(retry=False), number) for number in range(count)]
+        calls = [pool.submit(call, client(TOKEN), number) for number in range(count)]
         done, _ = concurrent.futures.wait(calls, timeout=20, return_when=concurrent.futures.FIRST_COMPLETED)
         # The others are in the server, for as long as it is held.
         assert len(done) == 1, len(done)
@@ -79,7 +72,7 @@ def together(count, limit, call):
     wait = int(error.headers["Retry-After"])
     assert 1 <= wait <= 30, wait
     drive(wait)
-    call(client(retry=False), count)
+    call(client(TOKEN), count)
     print("ok %d together: one refused, %d s to wait" % (count, wait))
 
 
@@ -95,7 +88,7 @@ def write(api, number):
 def main():
     listen()
     urllib3.util.retry.time = types.SimpleNamespace(time=time.time, sleep=sleep)
-    api = client()
+    api = client(TOKEN, again=True)
     answers = [read(api, number)["gid"] for number in range(200)]
     assert len(answers) == 200 and len(set(answers)) == 1
     named = [seconds for seconds in told if seconds is not None]
