@@ -102,16 +102,19 @@ impl Throttle {
     }
 }
 
-/// One address is one key; of IPv6, where everybody has many, one network.
-fn key(what: &str, from: IpAddr) -> workgraph_limits::Key {
-    let from = match from.to_canonical() {
+/// Who an address stands for: itself, or of IPv6, where everybody has many, its network.
+pub(crate) fn network(from: IpAddr) -> String {
+    match from.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();
             format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
         }
-    };
-    Digest::of(&format!("{what} {from}")).key()
+    }
+}
+
+fn key(what: &str, from: IpAddr) -> workgraph_limits::Key {
+    Digest::of(&format!("{what} {}", network(from))).key()
 }
 
 #[cfg(test)]

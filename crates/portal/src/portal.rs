@@ -137,7 +137,7 @@ impl Portal {
         reply
     }
 
-    /// Forgets what no longer counts. Worth a call every minute or so.
+    /// Forgets addresses whose attempts no longer count. Only memory depends on it: worth a call every hour.
     pub fn sweep(&self) {
         self.throttle.sweep(self.clock.now());
     }

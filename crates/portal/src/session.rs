@@ -11,7 +11,7 @@ use workgraph_auth::{Digest, Person, Secret, Session};
 
 use crate::console::{Answer, PURPOSE};
 use crate::form;
-use crate::guard::{is_own, origin};
+use crate::guard::{is_own, network, origin};
 use crate::pages::{Leave, SignIn, paths};
 use crate::portal::{Broken, Portal};
 use crate::request::{Request, failure, page, see_other};
@@ -236,10 +236,10 @@ impl Portal {
             return again(400, wrong, None);
         }
         let quota = self.settings.failures_per_minute;
+        let key = Strikes::key(email, &network(request.address));
         let wait = match self.throttle.look(FAILURES, request.address, quota, now) {
             Err(wait) => Some(wait),
             Ok(()) => {
-                let key = Strikes::key(email, &request.address.to_string());
                 let wait = self.store.attempt_login(&key, now).await?;
                 wait.map(|wait| wait.as_secs().max(1))
             }
@@ -268,7 +268,6 @@ impl Portal {
             }
             return again(400, wrong, None);
         };
-        let key = Strikes::key(email, &request.address.to_string());
         self.store.forgive_login(&key).await?;
         let now = self.now();
         let (secret, session) = Session::start(account.user, &self.random()?, now);

@@ -155,7 +155,7 @@ fn sign_ins_take_the_same_way_and_back_off() {
     town.locks.busy.store(false, Relaxed);
 
     let mut thief = Browser::new(&town);
-    thief.from = [6, 6, 6, 6];
+    thief.from = [6, 6, 6, 6].into();
     let statuses: Vec<u16> = (0..7).map(|_| thief.sign_in(ADA, "guess").status).collect();
     assert_eq!(statuses, [400, 400, 400, 400, 400, 429, 429]);
     let wait = thief.sign_in(ADA, "pass-1");
@@ -174,6 +174,20 @@ fn sign_ins_take_the_same_way_and_back_off() {
     assert_eq!(leads(&thief.sign_in(ADA, "pass-1")), "/-/connected_apps");
 }
 
+/// B61. Whoever has one address of an IPv6 network has all of them.
+#[test]
+fn guesses_from_all_over_a_network_are_those_of_one() {
+    let town = Town::new();
+    let mut thief = Browser::new(&town);
+    let mut guess = |network: u16, n: u16| {
+        thief.from = [0x2001, 0xdb8, 0, network, 0, 0, 0, n].into();
+        thief.sign_in(ADA, "guess").status
+    };
+    let statuses: Vec<u16> = (0..7).map(|n| guess(0, n)).collect();
+    assert_eq!(statuses, [400, 400, 400, 400, 400, 429, 429]);
+    assert_eq!(guess(1, 0), 400, "another network has attempts of its own");
+}
+
 /// B64. What one address does wrong, with as many accounts as it likes, is not another's.
 #[test]
 fn an_address_that_fails_often_waits_alone() {
@@ -184,7 +198,7 @@ fn an_address_that_fails_often_waits_alone() {
         .count();
     assert_eq!(limited, 20);
     let mut ada = Browser::new(&town);
-    ada.from = [2, 2, 2, 2];
+    ada.from = [2, 2, 2, 2].into();
     assert_eq!(leads(&ada.sign_in(ADA, "pass-1")), "/-/connected_apps");
     town.pass(60);
     assert_eq!(leads(&flood.sign_in(ADA, "pass-1")), "/-/connected_apps");

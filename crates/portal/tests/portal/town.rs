@@ -280,7 +280,7 @@ impl Town {
 }
 
 /// A request with nothing in it but what a form needs.
-pub(crate) fn request(method: &str, path: &str, from: [u8; 4]) -> Request {
+pub(crate) fn request(method: &str, path: &str, from: impl Into<IpAddr>) -> Request {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     Request {
         method: method.to_owned(),
@@ -292,7 +292,7 @@ pub(crate) fn request(method: &str, path: &str, from: [u8; 4]) -> Request {
         origin: None,
         referer: None,
         fetch_site: None,
-        address: IpAddr::from(from),
+        address: from.into(),
         agent: None,
         body: Bytes::new(),
     }
@@ -331,7 +331,7 @@ pub(crate) fn hidden(page: &str, name: &str) -> String {
 pub(crate) struct Browser<'t> {
     pub(crate) town: &'t Town,
     pub(crate) cookies: Vec<(String, String)>,
-    pub(crate) from: [u8; 4],
+    pub(crate) from: IpAddr,
 }
 
 impl<'t> Browser<'t> {
@@ -339,7 +339,7 @@ impl<'t> Browser<'t> {
         Self {
             town,
             cookies: Vec::new(),
-            from: [1, 1, 1, 1],
+            from: [1, 1, 1, 1].into(),
         }
     }
 
