@@ -15,8 +15,10 @@ use workgraph_core::time::Time;
 
 /// How often a step that conflicts is decided again before its job fails.
 const ATTEMPTS: usize = 8;
-/// How many jobs at the head of the queue are looked at.
+/// How many jobs at the head of the queue are looked at for one to take up.
 const HEADS: usize = 64;
+/// All of the queue.
+const ALL: usize = usize::MAX >> 1;
 
 /// What there is to do.
 #[derive(Debug)]
@@ -60,7 +62,7 @@ impl Api {
     /// When the store fails.
     pub async fn jobs(&self) -> Result<Vec<Job>, String> {
         let mut jobs = Vec::new();
-        for (job, queue, from) in self.waiting().await? {
+        for (job, queue, from) in self.waiting(ALL).await? {
             let held = self.job(job, queue).await?;
             jobs.extend(held.map(|held| Job { held, from }));
         }
@@ -73,7 +75,7 @@ impl Api {
     /// When the store fails.
     pub async fn take_up(&self) -> Result<Taken, String> {
         let now = self.time();
-        for (job, queue, from) in self.waiting().await? {
+        for (job, queue, from) in self.waiting(HEADS).await? {
             if from > now {
                 return Ok(Taken::Later(Some(from)));
             }
@@ -119,7 +121,7 @@ impl Api {
     /// When the store fails.
     pub async fn take_back(&self) -> Result<(), String> {
         let now = self.time();
-        for (job, queue, from) in self.waiting().await? {
+        for (job, queue, from) in self.waiting(ALL).await? {
             if from > now
                 && let Some(held) = self.job(job, queue).await?
             {
@@ -156,9 +158,10 @@ impl Api {
         Ok(most)
     }
 
-    /// The jobs that are not at their end, each with its queue and when it may be taken up.
-    async fn waiting(&self) -> Result<Vec<(Gid, Gid, Time)>, String> {
-        let want = nobody().into(jobs::queue(), rel::QUEUE, HEADS);
+    /// The jobs that are not at their end, so many of them from the head of the queue, each with its
+    /// queue and when it may be taken up.
+    async fn waiting(&self, most: usize) -> Result<Vec<(Gid, Gid, Time)>, String> {
+        let want = nobody().into(jobs::queue(), rel::QUEUE, most);
         let view = self.graph.load(&want).await.map_err(|e| e.to_string())?;
         let Some(queue) = view.resolve(&jobs::queue()) else {
             return Ok(Vec::new());
