@@ -392,12 +392,7 @@ async fn list(
     let bounds = Paging::of(call, grant, path)?;
     let position = bounds.open(api, call)?;
     let silent = matches!(listed.page.from, Listing::Alphabetical { .. });
-    position.bound(
-        &mut listed.page,
-        &call.settings.clone(),
-        listed.computed,
-        silent,
-    );
+    position.bound(&mut listed.page, call.settings, listed.computed, silent);
     let mut want = listed.want;
     want.page = Some(listed.page);
     want.page_plan = Some(Arc::clone(&asked.plan));

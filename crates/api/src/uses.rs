@@ -1,7 +1,7 @@
 //! When tokens were last used, roughly: noted by requests, written now and then, many at once.
 use crate::pipeline::Api;
 use rustc_hash::FxHashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
 use workgraph_auth::TokenRecord;
 
@@ -18,8 +18,13 @@ impl Uses {
     /// Notes a use. A request never waits for another one here: it rather goes unnoted.
     pub(crate) fn note(&self, record: &TokenRecord, now: SystemTime) {
         let old = |at: SystemTime| now.duration_since(at).is_ok_and(|age| age >= RECENT);
+        let free = || match self.0.try_lock() {
+            Ok(uses) => Some(uses),
+            Err(TryLockError::Poisoned(uses)) => Some(uses.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
         if record.last_used_at.is_none_or(old)
-            && let Ok(mut uses) = self.0.try_lock()
+            && let Some(mut uses) = free()
             && (uses.len() < MOST || uses.contains_key(&record.id))
         {
             uses.insert(record.id, now);
@@ -27,10 +32,7 @@ impl Uses {
     }
 
     fn take(&self) -> Vec<(u64, SystemTime)> {
-        let mut uses = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         uses.drain().collect()
     }
 }
@@ -47,5 +49,24 @@ impl Api {
             return Ok(());
         }
         self.tokens.touch(&uses).await.map_err(|e| e.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use workgraph_auth::Digest;
+
+    #[test]
+    fn a_panic_beside_a_use_does_not_end_the_noting_of_uses() {
+        let (uses, now) = (Uses::default(), SystemTime::UNIX_EPOCH);
+        let panics = AssertUnwindSafe(|| {
+            let _held = uses.0.lock();
+            std::panic::resume_unwind(Box::new(()));
+        });
+        assert!(catch_unwind(panics).is_err() && uses.0.is_poisoned());
+        uses.note(&TokenRecord::personal(7, Digest([0; 32]), 1, now), now);
+        assert_eq!(uses.take(), [(7, now)]);
     }
 }
