@@ -130,11 +130,7 @@ impl Position {
         page.after.clone_from(&self.after);
         page.upto = self.upto;
         page.seen = self.sent;
-        page.cap = if settings.set_cap == 0 {
-            u32::MAX
-        } else {
-            settings.set_cap
-        };
+        page.cap = settings.rows();
         let most = match settings.unpaginated_max {
             _ if self.paged => self.limit,
             _ if silent => ALPHABETICAL_CAP,

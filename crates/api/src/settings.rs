@@ -31,6 +31,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// How many rows the walk of a list goes through at most.
+    #[must_use]
+    pub const fn rows(&self) -> u32 {
+        match self.set_cap {
+            0 => u32::MAX,
+            cap => cap,
+        }
+    }
+
     /// How many candidates a search reads at most: the rows after which the walk of a list is cut.
     #[must_use]
     pub const fn candidates(&self) -> usize {
