@@ -14,6 +14,7 @@ use crate::operation::HookAct;
 use crate::paging::{self, Paging};
 use crate::pipeline::Api;
 use bytes::Bytes;
+use futures_util::lock;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -65,6 +66,8 @@ pub(crate) struct Hooks {
     pub(crate) deliver: Arc<dyn Deliver>,
     pub(crate) settings: HookSettings,
     pub(crate) board: Mutex<Board>,
+    /// Held while what users set is written to store and board, so that both have it in one order.
+    setting: lock::Mutex<()>,
 }
 
 pub(crate) fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
@@ -93,6 +96,7 @@ impl Api {
             deliver,
             settings,
             board: Mutex::new(board),
+            setting: lock::Mutex::default(),
         };
         let set = self.hooks.set(hooks);
         set.map_err(|_| "webhooks are set up already".to_owned())
@@ -162,6 +166,7 @@ pub(crate) async fn run(
             let mut hook = own(api, hooks, call, grant).await?;
             if let Some(value) = call.data.get("filters") {
                 hook.filters = filters(value, hook.kind)?;
+                let _setting = hooks.setting.lock().await;
                 let kept = hooks.store.set_filters(hook.id, hook.filters.clone());
                 if !kept.await.map_err(broken)? {
                     return Err(gone(call).into());
@@ -172,8 +177,8 @@ pub(crate) async fn run(
         }
         HookAct::Delete => {
             let hook = own(api, hooks, call, grant).await?;
-            lock(&hooks.board).remove(hook.id);
             hooks.store.remove(hook.id).await.map_err(broken)?;
+            lock(&hooks.board).remove(hook.id);
             Ok(driver::done(call, 200, envelope::empty(), 1))
         }
     }
@@ -265,6 +270,7 @@ async fn create(
         created_at: now,
         state: State::default(),
     };
+    let setting = hooks.setting.lock().await;
     let kept = hooks.store.insert(hook, hooks.settings.limits).await;
     let hook = match kept.map_err(broken)? {
         Inserted::Done(hook) => *hook,
@@ -290,6 +296,12 @@ async fn create(
         }
     };
     lock(&hooks.board).put(vec![hook.clone()]);
+    drop(setting);
+    // Commits since it is in the store may have been passed over, if it is the first one. Should they
+    // not be readable now, the next commit has them looked at.
+    if let Err(why) = api.hear().await {
+        tracing::error!(why, "the journal could not be read for a new webhook");
+    }
     let mut answered = answer(api, call, &hook, asked, 201).await?;
     let location = format!("{}/webhooks/{}", call.settings.base_url, hook.id);
     answered.reply.headers.push(("Location", location));

@@ -60,7 +60,7 @@ impl Entry {
             };
             self.hook.state.position = self.hook.state.position.max(before);
         }
-        self.noted = seq;
+        self.noted = self.noted.max(seq);
         if free {
             self.plan(self.hook.due(true), agenda);
         }

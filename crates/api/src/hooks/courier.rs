@@ -195,15 +195,20 @@ impl Api {
     /// Says why not: there is no such delivery, an attempt is under way, or the target failed.
     pub async fn redeliver(&self, id: u64, delivery: u64) -> Result<u32, String> {
         let hooks = self.hooks.get().ok_or("there are no webhooks here")?;
+        let standing = hooks.store.standing(id).await;
+        let standing = standing.map_err(|e| e.to_string())?;
+        let none = || format!("{id}: there is no such webhook");
+        match standing {
+            Standing::Gone => return Err(none()),
+            Standing::Suspended => {
+                return Err(format!("{id}: its owner's account or its app is off"));
+            }
+            Standing::Good => {}
+        }
         let log = hooks.store.deliveries(id, 10_000).await;
         let log = log.map_err(|e| e.to_string())?;
         let line = log.iter().find(|d| d.id == delivery);
         let line = line.ok_or_else(|| format!("{delivery}: the log has no such delivery"))?;
-        let standing = hooks.store.standing(id).await;
-        let standing = standing.map_err(|e| e.to_string())?;
-        if standing == Standing::Suspended {
-            return Err(format!("{id}: its owner's account or its app is off"));
-        }
         let taken = {
             let (mut board, now) = (lock(&hooks.board), self.clock.now());
             if board.is_leased(id, now) {
@@ -211,7 +216,7 @@ impl Api {
             }
             board.lease(id, now)
         };
-        let taken = taken.ok_or_else(|| format!("{id}: there is no such webhook"))?;
+        let taken = taken.ok_or_else(none)?;
         let state = taken.hook.state.clone();
         let batch = self
             .batch(&taken.hook, standing, line.from, Some(line.to))

@@ -1,4 +1,5 @@
 //! Webhooks: a day of retries and heartbeats by the clock alone, and faults and kills by seed.
+mod between;
 mod deliveries;
 mod simulation;
 

@@ -252,6 +252,11 @@ fn a_logged_delivery_can_be_sent_again() {
         assert_eq!((sent, again.len(), again[0].ids.len()), (2, 1, 2));
         assert!(world.run(world.api.redeliver(id, 999)).is_err());
         assert_eq!(world.deliver(), 0, "what was told stays told");
+        world.call("ada", "DELETE", &format!("/webhooks/{gid}"), &Value::Null);
+        assert_eq!(
+            world.run(world.api.redeliver(id, log[0].id)),
+            Err(format!("{id}: there is no such webhook"))
+        );
     }
 }
 
