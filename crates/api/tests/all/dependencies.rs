@@ -157,3 +157,22 @@ fn the_reader_of_manifests_reads() {
     );
     assert!(packages["workgraph-server"].dependencies.contains("hyper"));
 }
+
+/// Whoever looks for a test finds its kind in the README.
+#[test]
+fn every_module_of_tests_has_its_row() {
+    let read = |path: &str| std::fs::read_to_string(golden::root(path)).unwrap();
+    let main = read("crates/api/tests/all/main.rs");
+    let modules: BTreeSet<&str> = main
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+        .filter(|name| !["golden", "world"].contains(name))
+        .collect();
+    let table = read("crates/api/tests/README.md");
+    let rows: Vec<&str> = table
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0))
+        .collect();
+    assert_eq!(rows.len(), modules.len(), "a row twice, or of nothing");
+    assert_eq!(rows.into_iter().collect::<BTreeSet<_>>(), modules);
+}
