@@ -1,9 +1,10 @@
 //! The limits as clients meet them, on a clock turned by hand: what is refused and until when, what a reply costs, and
 //! what is told to who asks.
+use crate::jobs::forest;
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
-use workgraph_api::Reply;
 use workgraph_api::limits::{Own, Quotas};
+use workgraph_api::{Reply, Settings};
 
 /// Bob's workspace is free, Ada's is paid; the limits are those of the contract.
 fn limited() -> World {
@@ -214,6 +215,47 @@ fn the_cost_is_the_published_formula() {
         cost(&world, "ada", &format!("/projects/{garden}/tasks?limit=2")),
         3
     );
+}
+
+/// S86.
+#[test]
+fn counting_tasks_costs_what_is_walked_through_and_each_count_once() {
+    let world = |set_cap: u32| {
+        let settings = Settings {
+            set_cap,
+            ..Settings::default()
+        };
+        World::build(Kind::Memory, settings, |f, names| {
+            let project = forest(f, names["orchid"], names["ada"], 1_030);
+            names.insert("forest".to_owned(), project);
+        })
+    };
+    let counts = |world: &World, fields: &str| {
+        let path = format!("/projects/{}/task_counts", world.gid("forest"));
+        format!("{path}?opt_fields={fields}")
+    };
+    let all = world(0);
+    for (fields, expected) in [
+        ("name", 1),
+        ("num_tasks", 1 + 10 + 103),
+        ("num_tasks,num_tasks,name,num_tasks", 1 + 10 + 103),
+        ("num_tasks,num_milestones", 1 + 20 + 103),
+    ] {
+        let target = counts(&all, fields);
+        assert_eq!(cost(&all, "ada", &target), expected, "{fields}");
+    }
+    let target = counts(&all, "num_tasks,num_incomplete_tasks");
+    let told = all.get("ada", &target).json["data"].clone();
+    assert_eq!(
+        told,
+        json!({"num_tasks": 1_030, "num_incomplete_tasks": 1_030})
+    );
+    // It ends where a list of them would.
+    for (cap, status) in [(1_030, 200), (1_029, 400), (1_000, 400)] {
+        let world = world(cap);
+        let answer = world.get("ada", &counts(&world, "num_tasks"));
+        assert_eq!(answer.status, status, "{cap}: {}", answer.text);
+    }
 }
 
 /// S86.
