@@ -32,6 +32,16 @@ fn fill(store: &SqliteStore, tasks: usize) -> Fixture {
     fixture
 }
 
+/// Adds a custom field and a task that has a value of it.
+fn value(store: &SqliteStore, fixture: &mut Fixture) -> (Gid, Gid) {
+    let (acme, ann) = (Gid::new(1001).unwrap(), Gid::new(1002).unwrap());
+    let (number, _) = fixture.custom_field(acme, "Size", Kind::Number, &[]);
+    let valued = fixture.task(acme, "valued", ann);
+    fixture.value(valued, number, Kind::Number, "7");
+    block_on(store.commit(fixture.take())).unwrap();
+    (number, valued)
+}
+
 /// The files of a store as a crash would leave them: the shared memory is gone.
 fn crash_image(from: &Path, to: &Path) {
     for name in ["workgraph.db", "workgraph.db-wal"] {
@@ -158,11 +168,7 @@ fn the_check_names_contradictions() {
     let folder = Scratch::new("broken");
     let store = open(folder.path());
     let mut fixture = fill(&store, 2);
-    let (acme, ann) = (Gid::new(1001).unwrap(), Gid::new(1002).unwrap());
-    let (number, _) = fixture.custom_field(acme, "Size", Kind::Number, &[]);
-    let valued = fixture.task(acme, "valued", ann);
-    fixture.value(valued, number, Kind::Number, "7");
-    block_on(store.commit(fixture.take())).unwrap();
+    value(&store, &mut fixture);
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
     let ghost = Gid::new(5).unwrap();
     fixture.link(ghost, rel::FOLLOWERS, ghost, Place::Rank(0), None);
@@ -222,12 +228,7 @@ fn the_check_names_contradictions() {
 fn a_field_without_a_node_is_a_contradiction_and_not_the_end_of_the_check() {
     let folder = Scratch::new("fieldless");
     let store = open(folder.path());
-    let mut fixture = fill(&store, 2);
-    let (acme, ann) = (Gid::new(1001).unwrap(), Gid::new(1002).unwrap());
-    let (number, _) = fixture.custom_field(acme, "Size", Kind::Number, &[]);
-    let valued = fixture.task(acme, "valued", ann);
-    fixture.value(valued, number, Kind::Number, "7");
-    block_on(store.commit(fixture.take())).unwrap();
+    let (number, valued) = value(&store, &mut fill(&store, 2));
     let other = rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
     let gone =
         format!("DELETE FROM node WHERE gid = {number}; DELETE FROM card WHERE gid = {number}");

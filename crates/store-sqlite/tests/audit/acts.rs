@@ -14,6 +14,7 @@ use workgraph_core::access::Role;
 use workgraph_core::audit::{Acting, Actor, Ask, Channel, Row};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::GraphStore;
+use workgraph_core::time::Time;
 use workgraph_store_sqlite::SqliteStore;
 use workgraph_testkit::{Fixture, Scratch};
 
@@ -249,6 +250,19 @@ fn an_act_that_nobody_is_named_for_has_the_time_of_the_last_commit() {
     let commits = block_on(day.store.events(0, 10)).unwrap();
     assert_eq!(last.at, commits.last().unwrap().at);
     assert!(last.at.millis() > 0);
+}
+
+#[test]
+fn rows_with_numbers_that_no_log_has_do_not_stop_its_pruning() {
+    let folder = Scratch::new("numbers");
+    let day = Day::new(folder.path());
+    let other = Connection::open(folder.join("workgraph.db")).unwrap();
+    for number in [0, i64::MAX] {
+        other
+            .execute("UPDATE audit SET seq = ?1", [number])
+            .unwrap();
+        assert!(day.store.audit_old(Time::MAX).is_ok(), "{number}");
+    }
 }
 
 /// What a file knows of acts that have a row each, and how many rows of that kind it has.
