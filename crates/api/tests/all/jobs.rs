@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use workgraph_api::runner::{Gone, Taken};
 use workgraph_core::Gid;
-use workgraph_core::graph::{Changes, GraphStore, Guard, Link, Place, StoreError, ViewerKey, Want};
-use workgraph_core::jobs::{self, DEADLINE_MS, Held, LEASE_MS, RENEW_MS, Stepped};
+use workgraph_core::graph::{GraphStore, Guard, Place, StoreError, ViewerKey, Want};
+use workgraph_core::jobs::{DEADLINE_MS, Held, LEASE_MS, RENEW_MS, Stepped};
 
 const _: () = assert!(RENEW_MS < LEASE_MS && LEASE_MS < DEADLINE_MS);
 use workgraph_core::registry::rel;
@@ -28,25 +28,13 @@ pub(crate) fn forest(f: &mut Fixture, orchid: Gid, ada: Gid, tasks: usize) -> Gi
         let section = sections[n % 2];
         let task = f.task_in(section, &format!("tree {n}"), ada);
         if let Some(before) = before.filter(|_| n % 3 == 0) {
-            f.link(
-                task,
-                rel::DEPENDS,
-                before,
-                workgraph_core::graph::Place::Rank(0),
-                None,
-            );
+            f.link(task, rel::DEPENDS, before, Place::Rank(0), None);
         }
         for m in 0..n % 4 {
             let branch = f.subtask(task, &format!("branch {n}.{m}"), ada);
             if m == 1 {
                 let leaf = f.subtask(branch, &format!("leaf {n}.{m}"), ada);
-                f.link(
-                    leaf,
-                    rel::DEPENDS,
-                    task,
-                    workgraph_core::graph::Place::Rank(0),
-                    None,
-                );
+                f.link(leaf, rel::DEPENDS, task, Place::Rank(0), None);
             }
         }
         before = Some(task);
@@ -347,49 +335,6 @@ fn a_dead_runners_jobs_are_taken_back_at_once_when_it_is_known_to_be_dead() {
     world.run(world.api.take_back()).unwrap();
     world.work();
     assert_eq!(status(&world, &job.gid()), "succeeded");
-}
-
-#[test]
-fn a_dead_runners_job_is_found_behind_however_many_that_wait() {
-    let world = world(Kind::Sqlite, 130);
-    let job = duplicate(&world, "ada");
-    die_after(&world, 2);
-    let (at, queue) = (now(&world), jobs::queue());
-    let key = ViewerKey {
-        user: world.gid("ada"),
-        service: None,
-    };
-    let view = world.run(world.graph.load(&Want::of(key).node(queue.clone())));
-    let queue = view.unwrap().resolve(&queue).unwrap();
-    // These are no jobs, so that nothing comes of them; here it counts that they come first.
-    let path = format!("/projects/{}/tasks?limit=100", world.gid("forest"));
-    let page = world.get("ada", &path).json["data"].clone();
-    let links = page.as_array().unwrap().iter().map(|task| Link {
-        src: Gid::parse(task["gid"].as_str().unwrap()).unwrap(),
-        rel: rel::QUEUE,
-        dst: queue,
-        place: Place::Rank(at.millis() - 1),
-        aux: None,
-    });
-    let changes = Changes {
-        at,
-        links: links.collect(),
-        ..Changes::default()
-    };
-    assert_eq!(changes.links.len(), 100);
-    world.run(world.graph.commit(changes)).unwrap();
-    let listed = world.run(world.api.jobs()).unwrap();
-    assert!(
-        listed
-            .iter()
-            .any(|one| one.held.gid().to_string() == job.gid())
-    );
-    world.run(world.api.take_back()).unwrap();
-    let again = world.run(world.api.jobs()).unwrap();
-    assert!(
-        again.iter().all(|one| one.from <= at),
-        "it may be taken up at once"
-    );
 }
 
 /// S37. Saved as a template and made into a project again, with a runner that dies in between.

@@ -1,5 +1,7 @@
-//! The five places of a user: never more, whoever asks at once.
+//! The five places of a user: never more, whoever asks at once. The queue of all: none is overlooked.
 use super::*;
+use workgraph_core::graph::{Changes, Link};
+use workgraph_core::jobs;
 
 /// S37. S38. S78.
 #[test]
@@ -131,4 +133,47 @@ fn of_many_threads_that_start_jobs_five_succeed() {
         );
         world.work();
     }
+}
+
+#[test]
+fn a_dead_runners_job_is_found_behind_however_many_that_wait() {
+    let world = world(Kind::Sqlite, 130);
+    let job = duplicate(&world, "ada");
+    die_after(&world, 2);
+    let (at, queue) = (now(&world), jobs::queue());
+    let key = ViewerKey {
+        user: world.gid("ada"),
+        service: None,
+    };
+    let view = world.run(world.graph.load(&Want::of(key).node(queue.clone())));
+    let queue = view.unwrap().resolve(&queue).unwrap();
+    // These are no jobs, so that nothing comes of them; here it counts that they come first.
+    let path = format!("/projects/{}/tasks?limit=100", world.gid("forest"));
+    let page = world.get("ada", &path).json["data"].clone();
+    let links = page.as_array().unwrap().iter().map(|task| Link {
+        src: Gid::parse(task["gid"].as_str().unwrap()).unwrap(),
+        rel: rel::QUEUE,
+        dst: queue,
+        place: Place::Rank(at.millis() - 1),
+        aux: None,
+    });
+    let changes = Changes {
+        at,
+        links: links.collect(),
+        ..Changes::default()
+    };
+    assert_eq!(changes.links.len(), 100);
+    world.run(world.graph.commit(changes)).unwrap();
+    let listed = world.run(world.api.jobs()).unwrap();
+    assert!(
+        listed
+            .iter()
+            .any(|one| one.held.gid().to_string() == job.gid())
+    );
+    world.run(world.api.take_back()).unwrap();
+    let again = world.run(world.api.jobs()).unwrap();
+    assert!(
+        again.iter().all(|one| one.from <= at),
+        "it may be taken up at once"
+    );
 }

@@ -1,6 +1,5 @@
 //! What becomes of templates: what goes with them, and what is made from them.
 use super::*;
-use workgraph_core::graph::Place;
 use workgraph_core::registry::{Kind as Fields, Type};
 use workgraph_core::resources::task_template;
 
