@@ -1,6 +1,6 @@
 //! Looking for damage and contradictions.
 use crate::schema::roll_back;
-use crate::search::agrees;
+use crate::search::{agrees, is_made};
 use crate::session::{gid, key};
 use rusqlite::{Connection, OptionalExtension, Row};
 use workgraph_core::draft::Draft;
@@ -163,6 +163,8 @@ fn nodes(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
         let mut rows = linked.query((src.as_i64(), rel, dst.as_i64()))?;
         rows.next()?.map(|row| row.get(0)).transpose()
     };
+    // Cards of another form are made anew when the file is opened for writing.
+    let made = is_made(conn)?;
     each(
         conn,
         "SELECT gid, kind, home, version, head, body, gone IS NULL FROM node",
@@ -181,7 +183,7 @@ fn nodes(conn: &Connection, report: &mut Report) -> rusqlite::Result<()> {
                 ));
             }
             let live: bool = row.get(6)?;
-            if live && is_found(node.ty) && !agrees(conn, &node)? {
+            if live && made && is_found(node.ty) && !agrees(conn, &node)? {
                 report.add(format!(
                     "the card of node {} does not agree with it",
                     node.gid

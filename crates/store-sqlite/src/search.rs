@@ -5,7 +5,7 @@
 //! segment for each savepoint otherwise.
 mod made;
 
-pub(crate) use self::made::{agrees, make};
+pub(crate) use self::made::{agrees, is_made, make};
 use crate::error::failed;
 use crate::session::{Session, gid, limit, maybe_gid};
 use crate::sql::Sql;

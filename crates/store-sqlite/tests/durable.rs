@@ -243,6 +243,21 @@ fn a_field_without_a_node_is_a_contradiction_and_not_the_end_of_the_check() {
 }
 
 #[test]
+fn cards_of_another_form_are_no_contradiction() {
+    let folder = Scratch::new("form");
+    let store = open(folder.path());
+    fill(&store, 2);
+    let other = rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
+    other
+        .execute_batch("UPDATE card SET sum = sum + 1")
+        .unwrap();
+    assert!(store.check().unwrap().join("").contains("the card of node"));
+    let older = "UPDATE meta SET value = value - 1 WHERE key = 'cards'";
+    assert_eq!(other.execute(older, []).unwrap(), 1);
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
 fn gids_of_third_parties_count_for_the_next_gid() {
     let folder = Scratch::new("floor");
     let store = open(folder.path());

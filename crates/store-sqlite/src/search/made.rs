@@ -37,13 +37,18 @@ pub(super) const FORM_KEY: &str = "cards";
 /// Nodes whose cards are made in one transaction.
 const AT_ONCE: i64 = 10_000;
 
+/// Whether cards and words have the form that this program writes.
+pub(crate) fn is_made(conn: &Connection) -> rusqlite::Result<bool> {
+    let form = Session::new(conn).one(Sql::GetMeta, [FORM_KEY], |row| row.get(0))?;
+    Ok(form == Some(FORM))
+}
+
 /// Makes cards and words of everything, if the file has none or has them in another form.
 pub(crate) fn make(conn: &Connection) -> Result<(), StoreError> {
-    let mut session = Session::new(conn);
-    let form = session.one(Sql::GetMeta, [FORM_KEY], |row| row.get(0));
-    if form.map_err(failed)? == Some(FORM) {
+    if is_made(conn).map_err(failed)? {
         return Ok(());
     }
+    let mut session = Session::new(conn);
     conn.execute_batch(
         "BEGIN IMMEDIATE; DELETE FROM card; INSERT INTO words (words) VALUES ('delete-all'); COMMIT;",
     )
