@@ -127,7 +127,7 @@ impl Api {
             Ok(answered) => (answered.reply, answered.cost),
             Err(failure) => (fault::reply(&failure, &*self.entropy), 0),
         };
-        if let Some(permit) = held.permit.as_mut().filter(|_| cost > 0) {
+        if let Some(permit) = held.permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {
             permit.settle(cost, self.clock.now());
         }
         if let Some(terms) = held.terms.filter(|_| request.explain) {

@@ -1,6 +1,7 @@
 //! When tokens were last used, roughly: noted by requests, written now and then, many at once.
 use crate::pipeline::Api;
 use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
 use workgraph_auth::TokenRecord;
@@ -10,29 +11,54 @@ const RECENT: Duration = Duration::from_secs(600);
 /// How many tokens wait to be written; uses of more are passed over until the next write.
 const MOST: usize = 10_000;
 
-/// Uses that are not written yet.
-#[derive(Debug, Default)]
-pub(crate) struct Uses(Mutex<FxHashMap<u64, SystemTime>>);
+/// How many tokens are known to be noted without a lock.
+const SEEN: usize = 256;
+
+/// Uses that are not written yet: of each token the first since the last write.
+#[derive(Debug)]
+pub(crate) struct Uses {
+    noted: Mutex<FxHashMap<u64, SystemTime>>,
+    /// Tokens that are noted, each in a place of its number; changed under the lock.
+    seen: [AtomicU64; SEEN],
+}
+
+impl Default for Uses {
+    fn default() -> Self {
+        Self {
+            noted: Mutex::default(),
+            seen: [const { AtomicU64::new(0) }; SEEN],
+        }
+    }
+}
 
 impl Uses {
     /// Notes a use. A request never waits for another one here: it rather goes unnoted.
     pub(crate) fn note(&self, record: &TokenRecord, now: SystemTime) {
         let old = |at: SystemTime| now.duration_since(at).is_ok_and(|age| age >= RECENT);
-        let free = || match self.0.try_lock() {
+        let is_seen = |seen: &AtomicU64| seen.load(Relaxed) == record.id;
+        let seen = self.seen.get(record.id as usize % SEEN);
+        let free = || match self.noted.try_lock() {
             Ok(uses) => Some(uses),
             Err(TryLockError::Poisoned(uses)) => Some(uses.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
         if record.last_used_at.is_none_or(old)
+            && !seen.is_some_and(is_seen)
             && let Some(mut uses) = free()
             && (uses.len() < MOST || uses.contains_key(&record.id))
         {
-            uses.insert(record.id, now);
+            uses.entry(record.id).or_insert(now);
+            if let Some(seen) = seen {
+                seen.store(record.id, Relaxed);
+            }
         }
     }
 
     fn take(&self) -> Vec<(u64, SystemTime)> {
-        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        for seen in &self.seen {
+            seen.store(0, Relaxed);
+        }
         uses.drain().collect()
     }
 }
@@ -62,11 +88,31 @@ mod tests {
     fn a_panic_beside_a_use_does_not_end_the_noting_of_uses() {
         let (uses, now) = (Uses::default(), SystemTime::UNIX_EPOCH);
         let panics = AssertUnwindSafe(|| {
-            let _held = uses.0.lock();
+            let _held = uses.noted.lock();
             std::panic::resume_unwind(Box::new(()));
         });
-        assert!(catch_unwind(panics).is_err() && uses.0.is_poisoned());
+        assert!(catch_unwind(panics).is_err() && uses.noted.is_poisoned());
         uses.note(&TokenRecord::personal(7, Digest([0; 32]), 1, now), now);
         assert_eq!(uses.take(), [(7, now)]);
+    }
+
+    #[test]
+    fn the_first_use_since_each_write_is_noted_of_every_token() {
+        let (uses, start) = (Uses::default(), SystemTime::UNIX_EPOCH);
+        // Two of them have the same place.
+        let tokens = [7, 8, 7 + SEEN as u64];
+        for round in 1..4 {
+            let now = start + RECENT * round;
+            for id in tokens.into_iter().chain(tokens) {
+                uses.note(&TokenRecord::personal(id, Digest([0; 32]), 1, start), now);
+                uses.note(
+                    &TokenRecord::personal(id, Digest([0; 32]), 1, start),
+                    now + RECENT,
+                );
+            }
+            let mut taken = uses.take();
+            taken.sort_unstable();
+            assert_eq!(taken, tokens.map(|id| (id, now)));
+        }
     }
 }

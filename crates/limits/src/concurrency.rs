@@ -146,6 +146,12 @@ impl Permit {
         }
     }
 
+    /// Whether a settlement takes anything: whether the cost limit was on when the request was admitted.
+    #[must_use]
+    pub fn is_charged(&self) -> bool {
+        self.ceiling.is_some()
+    }
+
     /// The slots of a class that it holds.
     #[must_use]
     pub fn slots(&self, class: Class) -> u32 {
