@@ -103,12 +103,12 @@ mod tests {
         let tokens = [7, 8, 7 + SEEN as u64];
         for round in 1..4 {
             let now = start + RECENT * round;
-            for id in tokens.into_iter().chain(tokens) {
-                uses.note(&TokenRecord::personal(id, Digest([0; 32]), 1, start), now);
-                uses.note(
-                    &TokenRecord::personal(id, Digest([0; 32]), 1, start),
-                    now + RECENT,
-                );
+            for (id, at) in tokens
+                .map(|id| (id, now))
+                .into_iter()
+                .chain(tokens.map(|id| (id, now + RECENT)))
+            {
+                uses.note(&TokenRecord::personal(id, Digest([0; 32]), 1, start), at);
             }
             let mut taken = uses.take();
             taken.sort_unstable();
