@@ -238,7 +238,7 @@ pub(crate) async fn call(
 ) -> Result<Value, String> {
     let (route, query) = path.split_once('?').unwrap_or((path, ""));
     let request = workgraph_api::Request {
-        method: method.to_owned(),
+        method: workgraph_api::request::Method::parse(method),
         path: route.to_owned(),
         query: query.to_owned(),
         explain: false,

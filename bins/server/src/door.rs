@@ -114,9 +114,13 @@ impl Line {
         self.requests.fetch_add(1, Relaxed);
         Busy(Arc::clone(self))
     }
-    /// The number of the connection, and the next one of its requests, from 1.
-    pub(crate) fn next(&self) -> (u64, u64) {
-        (self.number, self.served.fetch_add(1, Relaxed) + 1)
+    /// The number of the next request, from 1.
+    pub(crate) fn next(&self) -> u64 {
+        self.served.fetch_add(1, Relaxed) + 1
+    }
+    /// The number of the connection.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
     /// Whether lines of a head ended in anything but CR LF.
     pub(crate) fn is_loose(&self) -> bool {
@@ -300,8 +304,10 @@ fn is_loose(mut read: &[u8]) -> bool {
 /// The length of the body, if that is what a line of a head says.
 fn content_length(line: &[u8]) -> Option<usize> {
     let (name, value) = line.split_at_checked(b"content-length:".len())?;
-    let value = std::str::from_utf8(value).ok()?.trim().parse().ok();
-    value.filter(|_| name.eq_ignore_ascii_case(b"content-length:"))
+    if !name.eq_ignore_ascii_case(b"content-length:") {
+        return None;
+    }
+    std::str::from_utf8(value).ok()?.trim().parse().ok()
 }
 
 /// A socket that notes what passes through it.

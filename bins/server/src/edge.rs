@@ -17,7 +17,8 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use workgraph_api::fault::{self, Failure};
-use workgraph_api::{Api, Caller, Entropy, Reply, Request};
+use workgraph_api::request::Method;
+use workgraph_api::{Api, Caller, Entropy, LastToken, Reply, Request};
 use workgraph_portal::{Portal, Route};
 
 /// How long the store may take to say that it is there. Whoever asks waits no longer than a few seconds, mostly.
@@ -51,6 +52,7 @@ pub(crate) struct Edge {
 pub(crate) struct Peer {
     pub(crate) edge: Arc<Edge>,
     pub(crate) line: Arc<Line>,
+    pub(crate) last: LastToken,
 }
 
 /// How a call of the API ended.
@@ -64,8 +66,7 @@ pub(crate) enum Ran {
 impl Peer {
     /// A fresh request id: the process, the connection, and which of its requests it is.
     pub(crate) fn next_id(&self) -> String {
-        let (connection, request) = self.line.next();
-        let parts = [connection, request];
+        let parts = [self.line.number(), self.line.next()];
         let digits = |number: u64| (number.max(1).ilog2() / 4 + 1) as usize;
         // With room for just this, it becomes a header's value as it is.
         let room = parts.map(|number| 1 + digits(number)).iter().sum::<usize>();
@@ -87,10 +88,11 @@ impl Peer {
         address: IpAddr,
         agent: Option<HeaderValue>,
     ) -> Ran {
-        let read = request.method == "GET";
+        let read = request.method == Some(Method::Get);
         let peer = Arc::clone(self);
         let call = async move {
             let caller = Caller {
+                last: Some(&peer.last),
                 address: Some(address),
                 agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
             };

@@ -11,6 +11,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Version};
 use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
+use workgraph_api::request::Method;
 use workgraph_api::{Reply, explain};
 use workgraph_portal::Route;
 use workgraph_wire::{error::error, form::FORM_BYTES, message};
@@ -89,7 +90,7 @@ async fn answer(
     head: &mut Parts,
     body: Incoming,
 ) -> Result<Response<Outgoing>, Infallible> {
-    let Peer { edge, line } = &**peer;
+    let Peer { edge, line, .. } = &**peer;
     let loose = line.is_loose();
     let busy = line.request();
     let began = edge.clock.uptime();
@@ -111,8 +112,9 @@ async fn answer(
         file,
     } = answer;
     let took = edge.clock.uptime().saturating_sub(began);
+    let number = line.number();
     edge.metrics
-        .count(reply.operation, read, reply.status, took);
+        .count(number, reply.operation, read, reply.status, took);
     if edge.log_requests {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         tracing::info!(
@@ -227,7 +229,7 @@ fn check(head: &Parts) -> Option<Answer> {
 }
 
 async fn route(peer: &Arc<Peer>, head: &mut Parts, body: Incoming) -> Answer {
-    let Peer { edge, line } = &**peer;
+    let Peer { edge, line, .. } = &**peer;
     let path = head.uri.path();
     let below = path
         .strip_prefix(BASE)
@@ -392,14 +394,14 @@ async fn portal(edge: &Edge, line: &Line, route: Route, head: &Parts, body: Inco
 
 /// A request below the API base. `start` is where its path begins in the whole.
 async fn api(peer: &Arc<Peer>, head: &mut Parts, body: Incoming, start: usize) -> Answer {
-    let Peer { edge, line } = &**peer;
+    let Peer { edge, line, .. } = &**peer;
     let bytes = match read(edge, &head.headers, body, edge.api.settings().body_max).await {
         Ok(bytes) => bytes,
         Err(Refusal(status, text)) => return Answer::refuse(status, text),
     };
     let content_type = text(&head.headers, header::CONTENT_TYPE);
     let request = workgraph_api::Request {
-        method: head.method.as_str().to_owned(),
+        method: Method::parse(head.method.as_str()),
         path: head.uri.path().get(start..).unwrap_or_default().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
         authorization: texts(&head.headers, header::AUTHORIZATION),

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
+use workgraph_api::LastToken;
 
 /// What hyper itself may read of a head; beyond it the refusal has no body.
 const HARD_HEAD: usize = 64 << 10;
@@ -133,6 +134,7 @@ fn connect(
     let peer = Arc::new(Peer {
         edge,
         line: Arc::clone(&line),
+        last: LastToken::default(),
     });
     let task = tokio::spawn(async move {
         let _inside = inside;

@@ -25,13 +25,31 @@ struct Histogram {
     counts: [AtomicU64; BUCKETS.len() + 1],
 }
 
+/// In how many places requests are counted, so that threads seldom write to the same one.
+const LANES: usize = 8;
+
+/// What some of the connections counted.
+#[derive(Debug)]
+struct Lane {
+    /// By operation: replies with a status of 1xx to 5xx.
+    replies: Box<[[AtomicU64; 5]]>,
+    reads: Histogram,
+    writes: Histogram,
+}
+
+impl Lane {
+    /// Latencies of reads, or of writes.
+    fn histogram(&self, read: bool) -> &Histogram {
+        if read { &self.reads } else { &self.writes }
+    }
+}
+
 /// Everything that is counted. No locks: rows are made once, from the table of operations.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    /// By operation: replies with a status of 1xx to 5xx. The empty name is for what matched none.
-    operations: FxHashMap<&'static str, [AtomicU64; 5]>,
-    reads: Histogram,
-    writes: Histogram,
+    /// The place of each operation in every lane. The empty name is for what matched none.
+    operations: FxHashMap<&'static str, usize>,
+    lanes: [Lane; LANES],
     /// Open connections.
     pub(crate) connections: AtomicI64,
     /// Connections refused because there were too many.
@@ -60,10 +78,20 @@ impl Metrics {
             .map(|o| o.id)
             .chain(workgraph_portal::names())
             .chain(std::iter::once(""));
-        Self {
-            operations: names.map(|n| (n, Default::default())).collect(),
+        let mut operations = FxHashMap::default();
+        for name in names {
+            // Some names stand for several routes.
+            let place = operations.len();
+            operations.entry(name).or_insert(place);
+        }
+        let lane = |_| Lane {
+            replies: operations.values().map(|_| Default::default()).collect(),
             reads: Histogram::default(),
             writes: Histogram::default(),
+        };
+        Self {
+            lanes: std::array::from_fn(lane),
+            operations,
             connections: AtomicI64::new(0),
             refused: AtomicU64::new(0),
             faults: AtomicU64::new(0),
@@ -71,23 +99,38 @@ impl Metrics {
         }
     }
 
-    /// Counts a reply.
-    pub(crate) fn count(&self, operation: &'static str, read: bool, status: u16, took: Duration) {
+    /// Counts a reply on a connection of this number.
+    pub(crate) fn count(
+        &self,
+        connection: u64,
+        operation: &'static str,
+        read: bool,
+        status: u16,
+        took: Duration,
+    ) {
+        let Some(lane) = self.lanes.get(connection as usize % LANES) else {
+            return;
+        };
         let class = usize::from(status / 100).saturating_sub(1);
-        let row = self
-            .operations
-            .get(operation)
-            .or_else(|| self.operations.get(""));
-        if let Some(counter) = row.and_then(|r| r.get(class)) {
+        let row = self.operations.get(operation);
+        let row = row.or_else(|| self.operations.get(""));
+        let row = row.and_then(|at| lane.replies.get(*at));
+        if let Some(counter) = row.and_then(|row| row.get(class)) {
             counter.fetch_add(1, Relaxed);
         }
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let histogram = if read { &self.reads } else { &self.writes };
+        let histogram = lane.histogram(read);
         let at = BUCKETS.partition_point(|(bound, _)| *bound < micros);
         if let Some(counter) = histogram.counts.get(at) {
             counter.fetch_add(1, Relaxed);
         }
         histogram.micros.fetch_add(micros, Relaxed);
+    }
+
+    /// A counter of all lanes together.
+    fn sum<'m>(&'m self, counter: impl Fn(&'m Lane) -> Option<&'m AtomicU64>) -> u64 {
+        let all = self.lanes.iter().filter_map(counter);
+        all.map(|counter| counter.load(Relaxed)).sum()
     }
 
     /// The Prometheus text, format 0.0.4, with the number of requests being answered.
@@ -111,9 +154,9 @@ impl Metrics {
         let mut names: Vec<_> = self.operations.iter().collect();
         names.sort_unstable_by_key(|(name, _)| **name);
         let mut rows = Vec::new();
-        for (name, classes) in names {
-            for (class, count) in classes.iter().enumerate() {
-                let count = count.load(Relaxed);
+        for (name, at) in names {
+            for class in 0..5 {
+                let count = self.sum(|lane| lane.replies.get(*at)?.get(class));
                 if count > 0 {
                     rows.push((
                         format!("{{operation=\"{name}\",status=\"{}xx\"}}", class + 1),
@@ -124,17 +167,19 @@ impl Metrics {
         }
         line("counter", "requests_total", &rows);
         let mut rows = Vec::new();
-        for (class, histogram) in [("read", &self.reads), ("write", &self.writes)] {
+        for class in ["read", "write"] {
+            let read = class == "read";
             let mut sum = 0;
-            for (at, count) in histogram.counts.iter().enumerate() {
-                sum += count.load(Relaxed);
+            for at in 0..=BUCKETS.len() {
+                sum += self.sum(|lane| lane.histogram(read).counts.get(at));
                 let bound = BUCKETS.get(at).map_or("+Inf", |(_, name)| name);
                 rows.push((
                     format!("_bucket{{class=\"{class}\",le=\"{bound}\"}}"),
                     sum.to_string(),
                 ));
             }
-            let seconds = Duration::from_micros(histogram.micros.load(Relaxed)).as_secs_f64();
+            let micros = self.sum(|lane| Some(&lane.histogram(read).micros));
+            let seconds = Duration::from_micros(micros).as_secs_f64();
             rows.push((format!("_sum{{class=\"{class}\"}}"), seconds.to_string()));
             rows.push((format!("_count{{class=\"{class}\"}}"), sum.to_string()));
         }
@@ -201,9 +246,15 @@ mod tests {
     #[test]
     fn replies_are_counted_by_operation_class_and_bucket() {
         let metrics = Metrics::new();
-        metrics.count("getTask", true, 200, Duration::from_micros(100));
-        metrics.count("getTask", true, 404, Duration::from_micros(101));
-        metrics.count("no such operation", false, 500, Duration::from_secs(9));
+        metrics.count(1, "getTask", true, 200, Duration::from_micros(100));
+        metrics.count(2, "getTask", true, 404, Duration::from_micros(101));
+        metrics.count(
+            u64::MAX,
+            "no such operation",
+            false,
+            500,
+            Duration::from_secs(9),
+        );
         let limiter = Limiter::new(workgraph_limits::Settings::default());
         let text = metrics.text(0, &limiter, &[("store_wal_bytes", 7)]);
         for line in [

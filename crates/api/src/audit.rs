@@ -5,6 +5,7 @@
 use crate::call::Call;
 use crate::driver::{self, Answered};
 use crate::fault::Failure;
+use crate::last_token::LastToken;
 use crate::paging::{self, Paging};
 use crate::pipeline::Api;
 use std::net::IpAddr;
@@ -23,6 +24,8 @@ const PAGE: usize = 1_000;
 /// Where a request came from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Caller<'a> {
+    /// What is known of the token that came from there last.
+    pub last: Option<&'a LastToken>,
     /// The client's address.
     pub address: Option<IpAddr>,
     /// What the client calls itself (`User-Agent`).

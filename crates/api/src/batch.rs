@@ -8,7 +8,7 @@ use crate::driver::{self, Answered};
 use crate::fault::{self, Failure};
 use crate::limits::Load;
 use crate::pipeline::{Api, Held};
-use crate::request::Request;
+use crate::request::{Method, Request};
 use crate::route::Match;
 use futures_util::future::join_all;
 use workgraph_auth::Grant;
@@ -92,12 +92,12 @@ fn load(api: &Api, action: &Result<Action, String>) -> Load {
     let found = action
         .as_ref()
         .ok()
-        .and_then(|a| api.find(a.method, &a.path).ok());
+        .and_then(|a| api.find(Method::parse(a.method), &a.path).ok());
     found.map_or(Load::FAILING, |found| Load::of(found.operation))
 }
 
 async fn enter(api: &Api, action: &Action, by: By<'_>) -> Result<Answered, Failure> {
-    let found = api.find(action.method, &action.path)?;
+    let found = api.find(Method::parse(action.method), &action.path)?;
     if found.operation.alone {
         return Err(Fault::field(
             "relative_path",

@@ -11,6 +11,7 @@ pub mod explain;
 pub mod exports;
 pub mod fault;
 pub mod hooks;
+mod last_token;
 pub mod limits;
 pub mod operation;
 pub mod operations;
@@ -25,6 +26,7 @@ pub mod settings;
 mod uses;
 
 pub use audit::Caller;
+pub use last_token::LastToken;
 pub use pipeline::{Api, Parts};
 pub use request::{Reply, Request};
 pub use seams::{Clock, Entropy};

@@ -9,7 +9,7 @@ use crate::hooks::Hooks;
 use crate::limits::{self, Load, Terms};
 use crate::operation::{Operation, Run};
 use crate::replies::{Asked, Replies};
-use crate::request::{Reply, Request};
+use crate::request::{Method, Reply, Request};
 use crate::route::{Match, Router};
 use crate::seams::{Clock, Entropy};
 use crate::settings::Settings;
@@ -17,7 +17,7 @@ use crate::uses::Uses;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::SystemTime;
-use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, is_whole, outline};
+use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, digest};
 use workgraph_core::graph::{GraphStore, ViewerKey};
 use workgraph_core::time::Time;
 use workgraph_core::{Gid, Mint};
@@ -116,7 +116,7 @@ impl Api {
     /// Answers a request that came from somewhere, which the audit log tells.
     pub async fn handle_from(&self, request: &Request, caller: Caller<'_>) -> Reply {
         let mut held = Held::default();
-        let (operation, outcome) = match self.find(&request.method, &request.path) {
+        let (operation, outcome) = match self.find(request.method, &request.path) {
             Err(none) => ("", Err(none)),
             Ok(found) => (
                 found.operation.id,
@@ -144,7 +144,7 @@ impl Api {
     /// The reply: 401 or 429, as for an operation.
     pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), Reply> {
         let admitted = async {
-            let (grant, now) = self.authenticate(headers).await?;
+            let (grant, now) = self.authenticate(headers, Caller::default()).await?;
             let permit = self.admit(&self.terms(&grant), Load::READ, 0, now)?;
             Ok((grant, permit))
         };
@@ -153,8 +153,9 @@ impl Api {
     }
 
     /// The operation of a method and path.
-    pub(crate) fn find(&self, method: &str, path: &str) -> Result<Match, Failure> {
-        self.router.find(method, path).ok_or(Failure::NoRoute)
+    pub(crate) fn find(&self, method: Option<Method>, path: &str) -> Result<Match, Failure> {
+        let found = method.and_then(|method| self.router.find(method, path));
+        found.ok_or(Failure::NoRoute)
     }
 
     /// Match → authenticate → limit, and in.
@@ -165,7 +166,7 @@ impl Api {
         held: &mut Held,
         caller: Caller<'_>,
     ) -> Result<Answered, Failure> {
-        let (grant, now) = self.authenticate(&request.authorization).await?;
+        let (grant, now) = self.authenticate(&request.authorization, caller).await?;
         let terms = held.terms.insert(self.terms(&grant));
         if matches!(found.operation.run, Run::Batch) {
             return Box::pin(crate::batch::answer(
@@ -250,6 +251,7 @@ impl Api {
     pub(crate) async fn authenticate(
         &self,
         headers: &[String],
+        caller: Caller<'_>,
     ) -> Result<(Grant, SystemTime), Failure> {
         use workgraph_auth::BearerError;
         let token = bearer(headers).map_err(|e| match e {
@@ -265,14 +267,19 @@ impl Api {
             }
         })?;
         let invalid = || Failure::Unauthorized(message::NOT_AUTHORIZED, Some("invalid_token"));
-        let digest = outline(token).ok_or_else(invalid)?;
-        let found = match self.tokens.remembered(&digest) {
+        // The version comes before the find: what is found is of this version, or newer.
+        let last = caller.last.zip(self.tokens.version());
+        let found = match last.and_then(|(last, version)| last.get(token, version)) {
             Some(found) => found,
-            None if !is_whole(token) => return Err(invalid()),
             None => {
+                let digest = digest(token).ok_or_else(invalid)?;
                 let found = self.tokens.find(&digest).await;
                 let found = found.map_err(|e| Failure::Server(e.to_string()))?;
-                Arc::new(found.ok_or_else(invalid)?)
+                let found = Arc::new(found.ok_or_else(invalid)?);
+                if let Some((last, version)) = last {
+                    last.put(token, version, &found);
+                }
+                found
             }
         };
         let (record, account) = &*found;

@@ -42,8 +42,8 @@ impl Method {
 /// A request.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The method as it was sent.
-    pub method: String,
+    /// The method, if it is one that operations have.
+    pub method: Option<Method>,
     /// The path below the API base, as it was sent (percent-encoded).
     pub path: String,
     /// The query as it was sent, without the `?`.

@@ -4,6 +4,9 @@
 //! not being passed in here.
 use std::fmt;
 
+/// The name of the scheme.
+const SCHEME: &str = "Bearer";
+
 /// Why a request's headers hold no bearer token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BearerError {
@@ -55,22 +58,36 @@ impl std::error::Error for BearerError {}
 pub fn bearer<T: AsRef<str>>(headers: &[T]) -> Result<&str, BearerError> {
     let value = match headers {
         [] => return Err(BearerError::Missing),
-        [value] => value.as_ref().trim_matches([' ', '\t']),
+        [value] => trimmed(value.as_ref()),
         _ => return Err(BearerError::Repeated),
     };
     if value.is_empty() {
         return Err(BearerError::Missing);
     }
-    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
-    if !scheme.eq_ignore_ascii_case("Bearer") {
+    let (scheme, rest) = match value.split_at_checked(SCHEME.len()) {
+        Some((scheme, rest)) if rest.is_empty() || rest.starts_with(' ') => (scheme, rest),
+        _ => return Err(BearerError::Scheme),
+    };
+    if !scheme.eq_ignore_ascii_case(SCHEME) {
         return Err(BearerError::Scheme);
     }
     let token = rest.trim_start_matches(' ');
     if token.is_empty() {
         return Err(BearerError::Empty);
     }
-    if token.contains(char::is_whitespace) {
+    // Most are plain, and that is found without a branch for each byte.
+    let plain = |all: bool, b: u8| all & b.is_ascii_graphic();
+    if !token.bytes().fold(true, plain) && token.contains(char::is_whitespace) {
         return Err(BearerError::Spaced);
     }
     Ok(token)
+}
+
+/// A text without the spaces and tabs around it.
+fn trimmed(text: &str) -> &str {
+    let blank = |b: &u8| matches!(b, b' ' | b'\t');
+    let bytes = text.as_bytes();
+    let start = bytes.iter().take_while(|b| blank(b)).count();
+    let end = bytes.iter().rev().take_while(|b| blank(b)).count();
+    text.get(start..bytes.len() - end).unwrap_or_default()
 }

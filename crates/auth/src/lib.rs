@@ -45,4 +45,4 @@ pub use respond::{AuthorizeError, Delivery, ResponseMode, ResponseType};
 pub use scope::{ScopeError, ScopeSet};
 pub use session::Session;
 pub use store::{StoreError, TokenStore};
-pub use token::{Digest, Secret, TokenKind, digest, is_whole, mint, outline};
+pub use token::{Digest, Secret, TokenKind, digest, mint};

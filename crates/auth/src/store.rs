@@ -1,6 +1,5 @@
 //! The port through which tokens and accounts are kept.
 use std::fmt;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
@@ -43,8 +42,10 @@ pub trait TokenStore: Send + Sync {
     /// them](crate::authorization::as_left).
     async fn find(&self, digest: &Digest) -> Result<Option<(TokenRecord, Account)>, StoreError>;
 
-    /// What [`find`](Self::find) would find, if the store knows it without a trip. `None` says nothing.
-    fn remembered(&self, _digest: &Digest) -> Option<Arc<(TokenRecord, Account)>> {
+    /// A number that is another one once anything returned that changed what
+    /// [`find`](Self::find) finds: while it stays as it was before a find, that find is still true.
+    /// Asking takes no trip. `None` says nothing.
+    fn version(&self) -> Option<u64> {
         None
     }
 

@@ -165,24 +165,16 @@ pub(crate) fn mint_text(prefix: &str, random: &[u8; 32]) -> (Secret, Digest) {
 /// `None` says only what anyone can compute from the text alone, so it is no oracle.
 #[must_use]
 pub fn digest(text: &str) -> Option<Digest> {
-    outline(text).filter(|_| is_whole(text))
-}
-
-/// The digest of a text that looks like a token. Whether its checksum is right is not looked at: that costs as much as
-/// the digest, and tells nothing new of one that is known.
-#[must_use]
-pub fn outline(text: &str) -> Option<Digest> {
     let plain = |b: u8| b.is_ascii_alphanumeric() | (b == b'-') | (b == b'_');
     let known = |kind: &TokenKind| text.starts_with(kind.prefix());
     // All of them without a branch: as many at a time as the machine can.
     let is_plain = || text.bytes().fold(true, |all, b| all & plain(b));
-    (text.len() == TOKEN_CHARS && is_plain() && TokenKind::ALL.iter().any(known))
-        .then(|| Digest::of(text))
+    let looks_whole = text.len() == TOKEN_CHARS && is_plain();
+    (looks_whole && TokenKind::ALL.iter().any(known) && is_whole(text)).then(|| Digest::of(text))
 }
 
 /// Whether the checksum at the end of a token's text is that of the rest.
-#[must_use]
-pub fn is_whole(text: &str) -> bool {
+fn is_whole(text: &str) -> bool {
     let Some((body, sum)) = text.split_at_checked(PREFIX_CHARS + RANDOM_CHARS) else {
         return false;
     };

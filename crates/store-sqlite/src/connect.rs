@@ -31,7 +31,8 @@ pub struct Options {
     /// Bytes of write-ahead log after which the writer waits until all of it is copied, so that it
     /// starts over.
     pub wal_limit_bytes: u64,
-    /// Bytes of the file that are mapped into memory, per connection.
+    /// The most bytes of the file that are mapped into memory, per connection: address space, not
+    /// memory. SQLite maps 2 GiB at the most, and reads what lies behind.
     pub mmap_bytes: u64,
     /// Kibibytes of page cache, per connection.
     pub cache_kib: u32,
@@ -47,7 +48,7 @@ impl Default for Options {
             checkpoints: true,
             checkpoint_bytes: 4 << 20,
             wal_limit_bytes: 64 << 20,
-            mmap_bytes: 256 << 20,
+            mmap_bytes: 2 << 30,
             cache_kib: 1024,
             records_bytes: 64 << 20,
         }

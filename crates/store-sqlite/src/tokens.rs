@@ -216,11 +216,11 @@ impl SqliteStore {
 #[async_trait]
 impl TokenStore for SqliteStore {
     async fn find(&self, digest: &Digest) -> Result<Option<(TokenRecord, Account)>, StoreError> {
-        if let Some(found) = self.remembered(digest) {
-            return Ok(Some((*found).clone()));
-        }
         let cache = &self.caches.tokens;
         let epoch = cache.epoch();
+        if let Some(found) = cache.get(digest, epoch) {
+            return Ok(Some((*found).clone()));
+        }
         let found = self.one_row(Sql::TokenByDigest, [digest.0], rows::found)?;
         if let Some(found) = &found {
             cache.put(*digest, Arc::new(found.clone()), epoch);
@@ -228,9 +228,8 @@ impl TokenStore for SqliteStore {
         Ok(found)
     }
 
-    fn remembered(&self, digest: &Digest) -> Option<Found> {
-        let cache = &self.caches.tokens;
-        cache.get(digest, cache.epoch())
+    fn version(&self) -> Option<u64> {
+        Some(self.caches.tokens.epoch())
     }
 
     async fn insert(&self, record: TokenRecord) -> Result<(), StoreError> {

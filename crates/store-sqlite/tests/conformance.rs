@@ -5,22 +5,19 @@ use workgraph_testkit::Scratch;
 
 #[test]
 fn sqlite_keeps_tokens_as_the_port_says() {
-    let mut failed = Vec::new();
     for (rule, case) in workgraph_auth::conformance::CASES {
         let folder = Scratch::new("tokens");
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-        failed.extend(block_on(case(&store)).err().map(|e| format!("{rule}: {e}")));
+        block_on(case(&store)).unwrap_or_else(|why| panic!("{rule}: {why}"));
     }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 #[test]
 fn sqlite_keeps_the_graph_as_the_port_says() {
-    let mut failed = Vec::new();
     for (rule, case) in workgraph_testkit::conformance::CASES {
         let folder = Scratch::new("graph");
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-        failed.extend(block_on(case(&store)).err().map(|e| format!("{rule}: {e}")));
+        block_on(case(&store)).unwrap_or_else(|why| panic!("{rule}: {why}"));
         let problems = store.check().unwrap();
         // Some cases make edges that the rules never would; the file itself is always sound.
         assert!(
@@ -30,7 +27,6 @@ fn sqlite_keeps_the_graph_as_the_port_says() {
             "{rule}: {problems:?}"
         );
     }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 #[test]

@@ -82,6 +82,7 @@ fn a_row_says_which_way_its_act_came() {
     let caller = Caller {
         address: Some([198, 51, 100, 7].into()),
         agent: Some("planner/1"),
+        ..Caller::default()
     };
     let request = world.request("ada[tasks:delete]", "DELETE", &path, String::new());
     assert_eq!(

@@ -1,5 +1,5 @@
 //! Automatic ids: every task of a project is numbered, without gaps, once and for ever.
-use crate::jobs::die_after;
+use crate::jobs::at_every_step;
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -213,8 +213,7 @@ fn a_task_is_found_by_its_id() {
 #[test]
 fn tasks_that_were_there_before_are_numbered_in_the_order_of_their_creation() {
     for kind in KINDS {
-        let mut points = 0;
-        for steps in 0.. {
+        let begin = || {
             let world = World::new(kind);
             let (field, project) = (field(&world, "OLD").gid(), project(&world, "Old"));
             for n in 0..230 {
@@ -226,22 +225,14 @@ fn tasks_that_were_there_before_are_numbered_in_the_order_of_their_creation() {
                 }
             }
             add(&world, &project, &field);
-            if !die_after(&world, steps) {
-                break;
-            }
-            points += 1;
-            world.advance(31);
-            die_after(&world, 1);
-            world.advance(31);
-            world.work();
-            assert_eq!(
-                only(ids(&world, &project, &field)),
-                numbered("OLD", 230),
-                "died after {steps} steps"
-            );
-            create(&world, "new", &[&project]);
-            assert_eq!(only(ids(&world, &project, &field)), numbered("OLD", 231));
-        }
+            (world, (project, field))
+        };
+        let points = at_every_step(Some(1), begin, |world, (project, field), steps| {
+            let given = || only(ids(world, &project, &field));
+            assert_eq!(given(), numbered("OLD", 230), "died after {steps} steps");
+            create(world, "new", &[&project]);
+            assert_eq!(given(), numbered("OLD", 231));
+        });
         assert!(points >= 6, "{points} points");
     }
 }

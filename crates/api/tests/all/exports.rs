@@ -2,7 +2,7 @@
 mod access;
 mod resources;
 
-use crate::jobs::{die_after, duplicate, forest, status};
+use crate::jobs::{at_every_step, die_after, duplicate, forest, status};
 use crate::world::{Answer, KINDS, Kind, World};
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -209,21 +209,12 @@ fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
         let world = world(kind, 60);
         let forest = world.gid("forest").to_string();
         let whole = exported(&world, "ada", &forest);
-        let mut points = 0;
-        for steps in 0.. {
-            let job = export(&world, "ada", &forest);
-            if !die_after(&world, steps) {
-                break;
-            }
-            points += 1;
-            world.advance(31);
-            die_after(&world, 3);
-            world.advance(31);
-            world.work();
+        let begin = || (&world, export(&world, "ada", &forest));
+        let points = at_every_step(Some(3), begin, |_, job, steps| {
             let made = made(&world, "ada", &job.gid());
             let records = world.files.records(text(&made, "gid"));
             assert_eq!(records, whole, "died after {steps} steps");
-        }
+        });
         assert!(points > 20, "{points} points");
     }
 }
@@ -232,30 +223,17 @@ fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
 fn a_runner_that_dies_in_an_organization_leaves_neither_gaps_nor_doubles() {
     let world = world(Kind::Memory, 60);
     let body = json!({ "organization": world.gid("orchid").to_string() });
-    let whole = world
-        .post("robot", "/organization_exports", body.clone())
-        .gid();
+    let ask = || {
+        let asked = world.post("robot", "/organization_exports", body.clone());
+        (&world, asked.gid())
+    };
+    let (_, whole) = ask();
     world.work();
     let whole = world.files.records(&whole);
-    let mut points = 0;
-    for steps in 0.. {
-        let begun = world
-            .post("robot", "/organization_exports", body.clone())
-            .gid();
-        if !die_after(&world, steps) {
-            break;
-        }
-        points += 1;
-        world.advance(31);
-        die_after(&world, 3);
-        world.advance(31);
-        world.work();
-        assert_eq!(
-            world.files.records(&begun),
-            whole,
-            "died after {steps} steps"
-        );
-    }
+    let points = at_every_step(Some(3), ask, |_, begun, steps| {
+        let records = world.files.records(&begun);
+        assert_eq!(records, whole, "died after {steps} steps");
+    });
     assert!(points > 20, "{points} points");
 }
 

@@ -6,6 +6,7 @@ use crate::world::{Answer, KINDS, Kind, World};
 use places::active;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::borrow::Borrow;
 use std::sync::Arc;
 use workgraph_api::runner::{Gone, Taken};
 use workgraph_core::Gid;
@@ -124,6 +125,34 @@ pub(crate) fn die_after(world: &World, steps: usize) -> bool {
     true
 }
 
+/// Begins the same work again and again, and lets its runner die after no step, after one, and so on,
+/// until that is more than it takes. The next runner dies too, after as many steps as `again` says.
+/// Then all is worked off, and `check` is told what was begun and after how many steps it was left.
+/// Returns how often a runner died.
+pub(crate) fn at_every_step<W: Borrow<World>, J>(
+    again: Option<usize>,
+    mut begin: impl FnMut() -> (W, J),
+    mut check: impl FnMut(&World, J, usize),
+) -> usize {
+    for steps in 0.. {
+        let (world, begun) = begin();
+        let world = world.borrow();
+        if !die_after(world, steps) {
+            return steps;
+        }
+        let early = world.run(world.api.take_up());
+        assert!(matches!(early, Ok(Taken::Later(Some(_)))), "leased");
+        if let Some(steps) = again {
+            world.advance(31);
+            die_after(world, steps);
+        }
+        world.advance(31);
+        world.work();
+        check(world, begun, steps);
+    }
+    0
+}
+
 /// S38.
 #[test]
 fn a_copy_is_its_original_whatever_its_size() {
@@ -169,31 +198,17 @@ fn a_task_with_more_subtasks_than_a_step_holds_is_copied_whole() {
 #[test]
 fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
     for kind in KINDS {
-        let mut points = 0;
-        for steps in 0.. {
+        let begin = || {
             let world = world(kind, 130);
             let job = duplicate(&world, "ada");
-            if !die_after(&world, steps) {
-                break;
-            }
-            points += 1;
-            assert!(
-                matches!(world.run(world.api.take_up()), Ok(Taken::Later(Some(_)))),
-                "leased"
-            );
-            world.advance(31);
-            // The second runner dies too, one step later.
-            die_after(&world, 1);
-            world.advance(31);
-            world.work();
-            assert_eq!(status(&world, &job.gid()), "succeeded");
-            let original = lines(&world, &world.gid("forest").to_string());
-            assert_eq!(
-                lines(&world, &new_project(&job)),
-                original,
-                "died after {steps} steps"
-            );
-        }
+            (world, job)
+        };
+        let points = at_every_step(Some(1), begin, |world, job, steps| {
+            assert_eq!(status(world, &job.gid()), "succeeded");
+            let original = lines(world, &world.gid("forest").to_string());
+            let copy = lines(world, &new_project(&job));
+            assert_eq!(copy, original, "died after {steps} steps");
+        });
         assert!(points > 5, "{points} points");
     }
 }

@@ -22,6 +22,7 @@ mod events;
 mod exports;
 mod golden;
 mod jobs;
+mod last_token;
 mod limits;
 mod world;
 

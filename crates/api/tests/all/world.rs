@@ -22,6 +22,7 @@ use std::time::{Duration, SystemTime};
 use tenants::tenants;
 use tokio::runtime::Runtime;
 use workgraph_api::hooks::HookSettings;
+use workgraph_api::request::Method;
 use workgraph_api::runner::{Gone, Taken};
 use workgraph_api::seams::NoEntropy;
 use workgraph_api::{Api, Clock, Entropy, Parts, Reply, Request, Settings};
@@ -105,7 +106,7 @@ pub(crate) struct World {
     pub(crate) clock: Arc<Hand>,
     pub(crate) graph: Arc<dyn GraphStore>,
     hesitant: Arc<Hesitant>,
-    tokens: Arc<dyn TokenStore>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
     /// Apps, and what lets them in.
     pub(crate) oauth: Arc<dyn OAuthStore>,
     pub(crate) hooks: Arc<dyn HookStore>,
@@ -420,7 +421,7 @@ impl World {
     pub(crate) fn request(&self, token: &str, method: &str, target: &str, body: String) -> Request {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         Request {
-            method: method.to_owned(),
+            method: Method::parse(method),
             path: path.to_owned(),
             query: query.to_owned(),
             authorization: match token {

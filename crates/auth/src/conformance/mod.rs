@@ -72,6 +72,9 @@ pub static CASES: &[(&str, Case)] = &[
     ("the time of last use never moves back", |s| {
         Box::pin(tokens::touch_forward(s))
     }),
+    ("a version says whether what was found is still true", |s| {
+        Box::pin(tokens::version_says(s))
+    }),
     ("an account is as it was last put", |s| {
         Box::pin(accounts::last_put(s))
     }),

@@ -250,3 +250,26 @@ pub(super) async fn touch_forward(store: &dyn TokenStore) -> Result<(), Failure>
         "an earlier time is passed over",
     )
 }
+
+pub(super) async fn version_says(store: &dyn TokenStore) -> Result<(), Failure> {
+    for round in 0..9 {
+        let before = (store.version(), store.find(&digest_of(1)).await?);
+        match round {
+            0 => user(store, 1).await?,
+            1 => store.insert(personal(1, 1)).await?,
+            2 => store.set_tier(1, Tier::Paid).await?,
+            3 => store.set_disabled(1, true).await?,
+            4 => store.touch(&[(1, at(5))]).await?,
+            5 => user(store, 1).await?,
+            6 => drop(store.revoke(1, at(6)).await?),
+            7 => user(store, 2).await?,
+            _ => drop(store.account(1).await?),
+        }
+        let after = (store.version(), store.find(&digest_of(1)).await?);
+        ensure(
+            before.0.is_none() || before.0 != after.0 || before.1 == after.1,
+            "the version changes with what is found",
+        )?;
+    }
+    Ok(())
+}

@@ -70,6 +70,7 @@ enum Flaw {
     HidesDisabled,
     SetsWholeAccount,
     MatchesCase,
+    KnowsNoChange,
 }
 
 /// The memory store with one flaw.
@@ -110,6 +111,10 @@ impl TokenStore for Flawed {
                     },
                 )
             }))
+    }
+
+    fn version(&self) -> Option<u64> {
+        (self.0 == Flaw::KnowsNoChange).then_some(1)
     }
 
     async fn insert(&self, mut record: TokenRecord) -> Result<(), StoreError> {
@@ -206,6 +211,10 @@ fn every_flaw_is_caught_by_the_case_named_after_it() {
             "the tier of an account and its switch are set apart",
         ),
         (Flaw::MatchesCase, "a login is found without regard to case"),
+        (
+            Flaw::KnowsNoChange,
+            "a version says whether what was found is still true",
+        ),
     ];
     for (flaw, rule) in table {
         let case: Case = CASES.iter().find(|(name, _)| *name == rule).unwrap().1;

@@ -258,20 +258,11 @@ fn a_runner_that_dies_in_an_export_of_resources_leaves_neither_gaps_nor_doubles(
         let world = world(kind, 60);
         let parts = || json!([{"resource_type": "team"}, {"resource_type": "task"}]);
         let whole = bulk(&world, "ada", parts());
-        let mut points = 0;
-        for steps in 0.. {
-            let job = ask(&world, "ada", parts());
-            if !die_after(&world, steps) {
-                break;
-            }
-            points += 1;
-            world.advance(31);
-            die_after(&world, 1);
-            world.advance(31);
-            world.work();
+        let begin = || (&world, ask(&world, "ada", parts()));
+        let points = at_every_step(Some(1), begin, |_, job, steps| {
             let again = finished(&world, "ada", &job);
             assert_eq!(again, whole, "died after {steps} steps");
-        }
+        });
         assert!(points > 5, "{points} points");
     }
 }

@@ -263,22 +263,15 @@ fn a_recipe_is_followed_once_whatever_stops_the_runner() {
         let wanted = whole(&job);
         assert_eq!(wanted.1.len(), 45);
         assert!(wanted.1[44].contains("Moe"), "{}", wanted.1[44]);
-        let mut points = 0;
-        for steps in 0.. {
-            let job = plant(&world, "ada");
-            if !die_after(&world, steps) {
-                break;
-            }
-            points += 1;
-            world.advance(31);
-            world.work();
+        let begin = || (&world, plant(&world, "ada"));
+        let points = at_every_step(None, begin, |_, job, steps| {
             let mut made = whole(&job);
             // The clock was turned, and with it what days count from.
             for key in ["due_on", "due_at"] {
                 made.0[key] = wanted.0[key].clone();
             }
             assert_eq!(made, wanted, "died after {steps} steps");
-        }
+        });
         assert!(points >= 3, "{points} points");
     }
 }

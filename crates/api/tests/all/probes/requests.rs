@@ -2,6 +2,7 @@
 use super::memory;
 use crate::world::{KINDS, World};
 use workgraph_api::Request;
+use workgraph_api::request::Method;
 
 /// S71.
 #[test]
@@ -35,7 +36,7 @@ fn a_token_must_be_whole_alone_and_alive() {
     let good = format!("Bearer {}", world.text("ada"));
     let send = |headers: &[&str]| {
         world.send(Request {
-            method: "GET".to_owned(),
+            method: Some(Method::Get),
             path: "/users/me".to_owned(),
             authorization: headers.iter().map(|h| (*h).to_owned()).collect(),
             ..Request::default()
