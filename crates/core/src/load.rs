@@ -14,7 +14,7 @@ use crate::graph::{StoreError, View, Want};
 use crate::node::Node;
 use crate::registry::{Kind, Type};
 use crate::snapshot::{Depth, Snapshot};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Answers `want`. The viewer is the one that [`viewer`] works out for [`Want::viewer`], now or
@@ -32,7 +32,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
         snap,
         view: View::new(viewer, seq),
         many: false,
-        reached: FxHashSet::default(),
+        reached: FxHashSet::with_capacity_and_hasher(14, FxBuildHasher),
         own_fields: None,
         kinds: FxHashMap::default(),
     };

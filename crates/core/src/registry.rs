@@ -18,6 +18,15 @@ use crate::node::Node;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Rel(pub u8);
 
+impl Rel {
+    /// Whether lists into a node by this relation are short, seldom change, and are read with most
+    /// records: a store does well to remember them whole. A node has lists of one such relation only.
+    #[must_use]
+    pub const fn is_short(self) -> bool {
+        matches!(self, rel::FIELD_ON | rel::OPTION_OF)
+    }
+}
+
 /// Whose edges: from a node to others, or from others to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dir {

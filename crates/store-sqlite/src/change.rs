@@ -22,6 +22,14 @@ fn whole(number: u64) -> Result<i64, StoreError> {
 }
 
 impl Session<'_> {
+    /// Notes what is remembered with an edge.
+    fn touch(&mut self, src: Gid, rel: Rel, dst: Gid) {
+        self.touched.insert(src);
+        if rel.is_short() {
+            self.touched.insert(dst);
+        }
+    }
+
     /// Keeps the record of the highest gid of a third party.
     pub(crate) fn raise_floor(&mut self, aux: Gid) -> rusqlite::Result<()> {
         let floor = match self.floor {
@@ -81,7 +89,7 @@ impl Transaction for Session<'_> {
             seq,
             edge.aux.map(Gid::as_i64),
         );
-        self.touched.insert(edge.src);
+        self.touch(edge.src, edge.rel, edge.dst);
         self.run(Sql::PutEdge, params).map_err(failed)?;
         edge.aux
             .map_or(Ok(()), |aux| self.raise_floor(aux))
@@ -89,7 +97,7 @@ impl Transaction for Session<'_> {
     }
 
     fn drop_edge(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<bool, StoreError> {
-        self.touched.insert(src);
+        self.touch(src, rel, dst);
         let gone = self
             .run(Sql::DropEdge, (src.as_i64(), rel.0, dst.as_i64()))
             .map_err(failed)?;

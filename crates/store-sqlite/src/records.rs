@@ -1,4 +1,4 @@
-//! Nodes and the edges away from them as they were last read, kept until a write touches them.
+//! Nodes, the edges away from them and short lists into them as they were last read, kept until a write touches them.
 //!
 //! States of the graph are numbered. Before the writer commits, it takes what it touched out of the
 //! cache ([`Records::begin`]). A snapshot is of the state there was when it was taken, or of a newer
@@ -39,6 +39,8 @@ pub(crate) enum Out {
 struct Entry {
     node: Option<(State, Arc<Node>)>,
     out: Option<(State, Out)>,
+    /// All of its list by a short relation ([`Rel::is_short`]), in order.
+    list: Option<(State, Arc<[Edge]>)>,
 }
 
 impl Entry {
@@ -48,7 +50,8 @@ impl Entry {
             Some((_, Out::Few(edges))) => std::mem::size_of_val(&**edges),
             _ => 0,
         };
-        ENTRY + self.node.as_ref().map_or(0, node) + out
+        let list = |(_, edges): &(State, Arc<[Edge]>)| std::mem::size_of_val(&**edges);
+        ENTRY + self.node.as_ref().map_or(0, node) + out + self.list.as_ref().map_or(0, list)
     }
 }
 
@@ -123,7 +126,7 @@ impl Records {
         State(self.state.load(Ordering::Acquire) / 2)
     }
 
-    /// Says that a commit begins, and what it touches: nodes, and sources of edges.
+    /// Says that a commit begins, and what it touches: nodes, sources of edges, and targets of those of short relations.
     pub(crate) fn begin<'g>(&self, touched: impl IntoIterator<Item = &'g Gid>) {
         self.state.fetch_add(1, Ordering::AcqRel);
         for gid in touched {
@@ -149,6 +152,11 @@ impl Records {
     /// The edges away from a node, for a snapshot of this state.
     pub(crate) fn out(&self, gid: Gid, at: State) -> Option<Out> {
         self.part(gid, at, |entry| entry.out.as_ref())
+    }
+
+    /// The short list into a node, for a snapshot of this state.
+    pub(crate) fn list(&self, gid: Gid, at: State) -> Option<Arc<[Edge]>> {
+        self.part(gid, at, |entry| entry.list.as_ref())
     }
 
     /// A part of an entry that was read in this state or before. The entry is young again.
@@ -182,6 +190,11 @@ impl Records {
     /// Keeps the edges that a snapshot of this state showed: all away from the node.
     pub(crate) fn keep_out(&self, gid: Gid, out: Out, at: State) {
         self.keep(gid, at, |entry| entry.out = Some((at, out)));
+    }
+
+    /// Keeps the short list that a snapshot of this state showed: all of it.
+    pub(crate) fn keep_list(&self, gid: Gid, list: Arc<[Edge]>, at: State) {
+        self.keep(gid, at, |entry| entry.list = Some((at, list)));
     }
 
     fn keep(&self, gid: Gid, at: State, put: impl FnOnce(&mut Entry)) {

@@ -2,7 +2,7 @@
 mod rules;
 
 use crate::races::{post, race};
-use crate::world::{Kind, World};
+use crate::world::{KINDS, Kind, World};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use crate::access::{Level, Viewer};
 use crate::gid::Gid;
 use crate::node::Node;
 use crate::registry::Rel;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
 
 /// What was found: nodes, edges and levels from one snapshot.
@@ -39,6 +39,11 @@ pub(crate) struct Band {
     pub(crate) heads: bool,
 }
 
+/// A map with room for what one record needs, so that it does not grow step by step.
+fn roomy<V>() -> FxHashMap<Gid, V> {
+    FxHashMap::with_capacity_and_hasher(14, FxBuildHasher)
+}
+
 impl View {
     /// An empty view.
     #[must_use]
@@ -48,10 +53,10 @@ impl View {
             seq,
             found: Vec::new(),
             rows: Rows::default(),
-            nodes: FxHashMap::default(),
-            levels: FxHashMap::default(),
+            nodes: roomy(),
+            levels: roomy(),
             edges: Vec::new(),
-            out: FxHashMap::default(),
+            out: roomy(),
             ins: FxHashMap::default(),
             counts: FxHashMap::default(),
             singles: Vec::new(),

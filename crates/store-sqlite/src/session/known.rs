@@ -107,21 +107,16 @@ impl Session<'_> {
     ) -> Result<Option<Gid>, StoreError> {
         let mut given = 0;
         let mut first = true;
+        if let Some(list) = self.short_list(known, (dst, rel), after, most)? {
+            for edge in list.iter() {
+                if let Some(node) = self.known_node(known, edge.src)? {
+                    each(self, *edge, node)?;
+                }
+            }
+            return Ok(None);
+        }
         while given < most {
-            let mut edges = Vec::with_capacity((most - given).min(512));
-            let read = |row: &Row<'_>| {
-                edges.push(Edge {
-                    src: gid(row, 0)?,
-                    rel,
-                    dst,
-                    rank: row.get(1)?,
-                    seq: seq(row, 2)?,
-                    aux: maybe_gid(row, 3)?,
-                });
-                Ok(())
-            };
-            let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most - given));
-            self.each(Sql::ScanInAll, params, read).map_err(failed)?;
+            let edges = self.all_in((dst, rel), after, most - given)?;
             let ended = edges.len() < most - given;
             if std::mem::take(&mut first)
                 && let Some(edge) = edges.first()
@@ -142,6 +137,55 @@ impl Session<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// The whole of a short list, from memory or read and remembered; none if it is not one, or longer than is asked for.
+    fn short_list(
+        &mut self,
+        known: Known<'_>,
+        (dst, rel): (Gid, Rel),
+        after: (i64, i64),
+        most: usize,
+    ) -> Result<Option<Arc<[Edge]>>, StoreError> {
+        if !rel.is_short() || after != (i64::MIN, i64::MIN) {
+            return Ok(None);
+        }
+        let list = match known.records.list(dst, known.state) {
+            Some(list) => list,
+            None => {
+                let list: Arc<[Edge]> = self.all_in((dst, rel), after, EDGES_MAX + 1)?.into();
+                if list.len() > EDGES_MAX {
+                    return Ok(None);
+                }
+                known.records.keep_list(dst, Arc::clone(&list), known.state);
+                list
+            }
+        };
+        Ok((list.len() <= most).then_some(list))
+    }
+
+    /// The edges of a list, whatever is live of their sources.
+    fn all_in(
+        &mut self,
+        (dst, rel): (Gid, Rel),
+        after: (i64, i64),
+        most: usize,
+    ) -> Result<Vec<Edge>, StoreError> {
+        let mut edges = Vec::new();
+        let read = |row: &Row<'_>| {
+            edges.push(Edge {
+                src: gid(row, 0)?,
+                rel,
+                dst,
+                rank: row.get(1)?,
+                seq: seq(row, 2)?,
+                aux: maybe_gid(row, 3)?,
+            });
+            Ok(())
+        };
+        let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
+        self.each(Sql::ScanInAll, params, read).map_err(failed)?;
+        Ok(edges)
     }
 
     /// The edges of some relations away from a node.

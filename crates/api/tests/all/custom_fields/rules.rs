@@ -335,3 +335,54 @@ fn who_is_removed_from_the_workspace_has_no_membership_of_its_fields() {
         assert_eq!(shut.status, 403, "{}", shut.text);
     }
 }
+
+/// What is remembered of the fields of a project and the options of a field is what the last commit left.
+#[test]
+fn tasks_show_the_fields_and_options_of_the_moment() {
+    for kind in KINDS {
+        let garden = Garden::new(kind);
+        let world = &garden.world;
+        let project = world.gid("garden").to_string();
+        let shown = || -> Vec<(String, Vec<String>)> {
+            let of = "opt_fields=custom_fields.name,custom_fields.enum_options.name";
+            let task = world.get("ada", &format!("/tasks/{}?{of}", garden.task));
+            let names = |of: &Value| -> Vec<String> {
+                let all = of.as_array().into_iter().flatten();
+                all.map(|one| one["name"].as_str().unwrap().to_owned())
+                    .collect()
+            };
+            let fields = &task.json["data"]["custom_fields"];
+            let options = fields.as_array().unwrap().iter();
+            let options = options.map(|field| names(&field["enum_options"]));
+            names(fields).into_iter().zip(options).collect()
+        };
+        let all = shown();
+        assert_eq!(all.len(), 7);
+        assert_eq!(all[2].1, ["x", "y", "z"]);
+        let change = |act: &str, data: Value| {
+            let answer = world.post("ada", act, data);
+            assert!(answer.status < 300, "{}", answer.text);
+            shown()
+        };
+        let setting = |act: &str| format!("/projects/{project}/{act}CustomFieldSetting");
+        let (first, choice) = (&garden.fields[0], &garden.fields[2]);
+        assert_eq!(
+            change(&setting("remove"), json!({"custom_field": first})),
+            all[1..]
+        );
+        let settings = world.get("ada", &format!("/projects/{project}/custom_field_settings"));
+        let second = &settings.json["data"][1]["gid"];
+        let back = json!({"custom_field": first, "insert_after": second});
+        let moved = change(&setting("add"), back);
+        assert_eq!((moved.len(), &moved[2]), (7, &all[0]));
+        let options = format!("/custom_fields/{choice}/enum_options");
+        let more = change(&options, json!({"name": "w"}));
+        assert_eq!(more[1].1, ["x", "y", "z", "w"]);
+        let placed = json!({
+            "enum_option": garden.options["enum"][2],
+            "before_enum_option": garden.options["enum"][0],
+        });
+        let placed = change(&format!("{options}/insert"), placed);
+        assert_eq!(placed[1].1, ["z", "x", "y", "w"]);
+    }
+}
