@@ -64,10 +64,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) graph: Option<PathBuf>,
     /// How many rounds; the table shows medians.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=99))]
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) rounds: u32,
     /// How long one measurement lasts.
-    #[arg(long, default_value_t = 2.0)]
+    #[arg(long, default_value_t = 1.0)]
     pub(crate) seconds: f64,
     /// Where the Markdown report goes.
     #[arg(long, value_name = "FILE", default_value = "docs/BENCHMARKS.md")]

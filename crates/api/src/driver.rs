@@ -250,7 +250,7 @@ async fn written(
 }
 
 fn record(api: &Api, call: &Call<'_>, view: &View, gid: Gid, asked: &Asked) -> Answered {
-    let mut projector = Projector::onto(open(1024), view, &api.settings.base_url);
+    let mut projector = Projector::onto(open(2048), view, &api.settings.base_url);
     let addresses = api.addresses();
     if asked.files {
         projector = projector.files(&addresses);

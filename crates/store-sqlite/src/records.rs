@@ -12,8 +12,8 @@ use workgraph_core::gid::Gid;
 use workgraph_core::graph::Edge;
 use workgraph_core::node::Node;
 
-/// Locks, so that threads seldom wait for one.
-const SHARDS: usize = 16;
+/// Locks, so that threads seldom wait for one; and so many that few entries go at a time.
+const SHARDS: usize = 256;
 /// Nodes with more edges than this are not worth keeping whole.
 pub(crate) const EDGES_MAX: usize = 64;
 /// About what an entry takes besides the text of its node and its edges.
@@ -83,11 +83,14 @@ impl Shard {
         }
     }
 
-    fn age(&mut self, most: usize) {
-        if self.bytes > most / 2 {
-            self.old = std::mem::take(&mut self.young);
-            self.bytes = 0;
+    /// Makes room if there is none; what goes is for the caller to drop, without the lock.
+    fn age(&mut self, most: usize) -> FxHashMap<Gid, Entry> {
+        if self.bytes <= most / 2 {
+            return FxHashMap::default();
         }
+        self.bytes = 0;
+        let young = std::mem::take(&mut self.young);
+        std::mem::replace(&mut self.old, young)
     }
 }
 
@@ -96,7 +99,7 @@ impl Shard {
 pub(crate) struct Records {
     /// Twice the number of the state, and one more while a commit is underway.
     state: AtomicU64,
-    shards: [Mutex<Shard>; SHARDS],
+    shards: Box<[Mutex<Shard>]>,
     /// The most bytes of a shard.
     most: usize,
     /// Pages that were read without their nodes' bodies: the first node of the last one in each slot.
@@ -108,7 +111,7 @@ impl Records {
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             state: AtomicU64::new(0),
-            shards: Default::default(),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             most: bytes / SHARDS,
             pages: [const { AtomicU64::new(0) }; PAGES],
         }
@@ -130,14 +133,16 @@ impl Records {
     pub(crate) fn begin<'g>(&self, touched: impl IntoIterator<Item = &'g Gid>) {
         self.state.fetch_add(1, Ordering::AcqRel);
         for gid in touched {
-            self.shard(*gid).remove(*gid);
+            if let Some(mut shard) = self.shard(*gid) {
+                shard.remove(*gid);
+            }
         }
     }
 
     /// Says that the commit is over; if it failed nobody knows what it touched.
     pub(crate) fn end(&self, failed: bool) {
         if failed {
-            for shard in &self.shards {
+            for shard in &*self.shards {
                 *lock(shard) = Shard::default();
             }
         }
@@ -166,7 +171,7 @@ impl Records {
         at: State,
         part: impl Fn(&Entry) -> Option<&(State, T)>,
     ) -> Option<T> {
-        let mut shard = self.shard(gid);
+        let mut shard = self.shard(gid)?;
         let known = |entry: &Entry| {
             part(entry)
                 .filter(|(read, _)| *read <= at)
@@ -198,7 +203,9 @@ impl Records {
     }
 
     fn keep(&self, gid: Gid, at: State, put: impl FnOnce(&mut Entry)) {
-        let mut shard = self.shard(gid);
+        let Some(mut shard) = self.shard(gid) else {
+            return;
+        };
         // Looked at under the lock that a commit needs, after it said that it begins.
         if self.most == 0 || self.state.load(Ordering::Acquire) != at.0 * 2 {
             return;
@@ -208,13 +215,14 @@ impl Records {
         put(entry);
         let after = entry.size();
         shard.bytes = (shard.bytes + after).saturating_sub(before);
-        shard.age(self.most);
+        let gone = shard.age(self.most);
+        drop(shard);
+        drop(gone);
     }
 
-    fn shard(&self, gid: Gid) -> MutexGuard<'_, Shard> {
-        let [first, ..] = &self.shards;
-        let at = (mix(gid) >> 60) as usize;
-        lock(self.shards.get(at).unwrap_or(first))
+    fn shard(&self, gid: Gid) -> Option<MutexGuard<'_, Shard>> {
+        let at = (mix(gid) >> 56) as usize % SHARDS;
+        self.shards.get(at).map(lock)
     }
 }
 

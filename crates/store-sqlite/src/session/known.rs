@@ -66,7 +66,8 @@ impl Session<'_> {
         let out = match known.records.out(src, known.state) {
             Some(out) => out,
             None => {
-                let mut edges = Vec::new();
+                // A task has about so many.
+                let mut edges = Vec::with_capacity(16);
                 let read = |row: &Row<'_>| {
                     edges.push(Edge {
                         src,
