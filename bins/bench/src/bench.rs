@@ -96,7 +96,8 @@ impl<'a> Bench<'a> {
              (WAL, synchronous=FULL, no automatic checkpoint); group commit inserts, 64 to a commit, copies of all rows that a create wrote, with the tables and indexes of the server's file \
              (the floor of creates is against this), or one row of a create's size."
                 .to_owned(),
-            "Before each round the database file is read once, so that rows begin with what the system then keeps of it."
+            "The rounds of a row follow one another, the row and its ceiling in turn: medians are of a server that has been at it for \
+             a while. Before each row the database file is read once, so that it begins with what the system then keeps of it."
                 .to_owned(),
         ];
         Ok(Self {
@@ -126,12 +127,12 @@ impl<'a> Bench<'a> {
             for row in group {
                 jobs.push((row, self.job(row)?, Vec::new()));
             }
-            for round in 1..=self.args.rounds {
+            for (row, job, rounds) in &mut jobs {
                 // What is measured is the server, not the disk it may have to wait for first.
                 let mut file = fs::File::open(self.data.join("workgraph.db"))?;
                 std::io::copy(&mut file, &mut std::io::sink())?;
-                for (row, job, rounds) in &mut jobs {
-                    println!("round {round}: {}", row.name);
+                for round in 1..=self.args.rounds {
+                    println!("{}: round {round}", row.name);
                     rounds.push(self.step(job)?);
                 }
             }

@@ -28,12 +28,16 @@ impl Known<'_> {
     }
 
     pub(super) fn keep_out(&self, src: Gid, edges: &[Edge]) {
-        let out = if edges.len() > EDGES_MAX {
-            Out::Many
-        } else {
-            Out::Few(edges.into())
-        };
-        self.records.keep_out(src, out, self.state);
+        self.records.keep_out(src, out(edges), self.state);
+    }
+}
+
+/// All edges away from a node.
+fn out(edges: &[Edge]) -> Out {
+    if edges.len() > EDGES_MAX {
+        Out::Many
+    } else {
+        Out::Few(edges.into())
     }
 }
 
@@ -81,12 +85,9 @@ impl Session<'_> {
                 };
                 let params = (src.as_i64(), limit(EDGES_MAX + 1));
                 self.each(Sql::OutAll, params, read).map_err(failed)?;
-                known.keep_out(src, &edges);
-                if edges.len() > EDGES_MAX {
-                    Out::Many
-                } else {
-                    Out::Few(edges.into())
-                }
+                let out = out(&edges);
+                known.records.keep_out(src, out.clone(), known.state);
+                out
             }
         };
         Ok(match out {
