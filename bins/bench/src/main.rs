@@ -64,7 +64,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) graph: Option<PathBuf>,
     /// How many rounds; the table shows medians.
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=99))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) rounds: u32,
     /// How long one measurement lasts.
     #[arg(long, default_value_t = 1.0)]
