@@ -116,7 +116,7 @@ impl<'a> Bench<'a> {
 
     /// Measures everything that was asked for.
     pub(crate) fn measure(mut self) -> Result<(Vec<Line>, Vec<String>)> {
-        // Creates come last, in rounds of their own: reads then all see a graph of one size.
+        // Creates come last: reads then all see a graph of one size.
         let (writes, reads): (Vec<&'static Row>, Vec<_>) = ROWS
             .iter()
             .filter(|row| self.wanted(row.name))

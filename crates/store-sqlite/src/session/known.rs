@@ -173,7 +173,7 @@ impl Session<'_> {
         after: (i64, i64),
         most: usize,
     ) -> Result<Vec<Edge>, StoreError> {
-        let mut edges = Vec::new();
+        let mut edges = Vec::with_capacity(most.min(512));
         let read = |row: &Row<'_>| {
             edges.push(Edge {
                 src: gid(row, 0)?,
