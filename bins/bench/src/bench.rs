@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -47,7 +48,7 @@ pub(crate) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// Starts the server and builds the graph.
-    pub(crate) fn start(args: &'a RunArgs, folder: &'a Path, binary: PathBuf) -> Result<Self> {
+    pub(crate) fn start(args: &'a RunArgs, folder: &'a Path, binary: &Path) -> Result<Self> {
         let mut env: Vec<(String, String)> = SERVER_ENV.map(|(n, v)| (n.into(), v.into())).into();
         for pair in &args.server_env {
             let (name, value) = pair.split_once('=').ok_or("--server-env is NAME=VALUE")?;
@@ -58,15 +59,15 @@ impl<'a> Bench<'a> {
         let seeding = if graph::is_built(kept) {
             "The graph was kept from another run.".to_owned()
         } else {
-            seed(args, &binary, kept, &env)?
+            seed(args, binary, kept, &env)?
         };
         println!("{seeding}");
         if kept != data {
             copy(kept, &data)?;
         }
-        let begin = |data: &Path, demo| Server::workgraph(&binary, data, &env, demo);
+        let begin = |data: &Path, demo| Server::workgraph(binary, data, &env, demo);
         let absolutes = absolutes(args, folder, &data, begin)?;
-        let server = Server::workgraph(&binary, &data, &env, false)?;
+        let server = Server::workgraph(binary, &data, &env, false)?;
         let client = graph::client(&server, &data)?;
         let graph = Graph::open(&client, &data)?;
 
@@ -97,7 +98,7 @@ impl<'a> Bench<'a> {
              (the floor of creates is against this), or one row of a create's size."
                 .to_owned(),
             "The rounds of a row follow one another, the row and its ceiling in turn: medians are of a server that has been at it for \
-             a while. Before each row the database file is read once, so that it begins with what the system then keeps of it."
+             a while. Before each row all files are synced and the database is read once, so that it begins with what the system then keeps of it."
                 .to_owned(),
         ];
         Ok(Self {
@@ -128,9 +129,7 @@ impl<'a> Bench<'a> {
                 jobs.push((row, self.job(row)?, Vec::new()));
             }
             for (row, job, rounds) in &mut jobs {
-                // What is measured is the server, not the disk it may have to wait for first.
-                let mut file = fs::File::open(self.data.join("workgraph.db"))?;
-                std::io::copy(&mut file, &mut std::io::sink())?;
+                self.fetch()?;
                 for round in 1..=self.args.rounds {
                     println!("{}: round {round}", row.name);
                     rounds.push(self.step(job)?);
@@ -147,11 +146,27 @@ impl<'a> Bench<'a> {
             lines.push(Line::ceiling("bare SQLite point read, one thread", &figure));
         }
         lines.append(&mut self.absolutes);
-        self.server.stop()?;
-        Ok((lines, self.notes))
+        let notes = std::mem::take(&mut self.notes);
+        self.stop()?;
+        Ok((lines, notes))
     }
 
-    fn wanted(&self, name: &str) -> bool {
+    /// Stops the server in good order.
+    pub(crate) fn stop(self) -> Result<()> {
+        self.server.stop()
+    }
+
+    /// Has everything written down that waits for it, and reads the database file: what is measured is the server, not the
+    /// disk it may have to wait for first.
+    pub(crate) fn fetch(&self) -> Result<()> {
+        Command::new("sync").status()?;
+        let mut file = fs::File::open(self.data.join("workgraph.db"))?;
+        std::io::copy(&mut file, &mut std::io::sink())?;
+        Ok(())
+    }
+
+    /// Whether this was asked for.
+    pub(crate) fn wanted(&self, name: &str) -> bool {
         wanted(self.args, name)
     }
 

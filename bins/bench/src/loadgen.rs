@@ -73,13 +73,18 @@ impl Outcome {
 
 /// Runs a load to its end on a runtime of its own.
 pub(crate) fn run(load: Load) -> Result<Outcome> {
-    // One connection needs no second thread, and on two cores more than two would only take the server's time.
-    let mut builder = if load.connections == 1 {
-        tokio::runtime::Builder::new_current_thread()
-    } else {
+    // Half of the cores at the most: what the load takes beyond that, it takes from the server that it measures.
+    let cores = std::thread::available_parallelism()?.get();
+    let threads = load.connections.min(cores / 2);
+    let mut builder = if threads > 1 {
         tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
     };
-    let runtime = builder.worker_threads(2).enable_all().build()?;
+    let runtime = builder
+        .worker_threads(threads.max(1))
+        .enable_all()
+        .build()?;
     let outcome = runtime.block_on(drive(load));
     runtime.shutdown_background();
     outcome

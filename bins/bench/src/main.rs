@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 mod bare;
 mod bench;
+mod beside;
 mod child;
 mod clock;
 mod commits;
@@ -48,7 +49,7 @@ enum Command {
 }
 
 /// The arguments of `run`.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct RunArgs {
     /// The `workgraph` binary; without it the one beside this program. If there is none, only the ceilings are measured.
     #[arg(long, value_name = "PATH")]
@@ -72,9 +73,10 @@ pub(crate) struct RunArgs {
     /// Where the Markdown report goes.
     #[arg(long, value_name = "FILE", default_value = "docs/BENCHMARKS.md")]
     pub(crate) out: PathBuf,
-    /// A report of another graph: the notes then say how much of its ratios is kept.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) beside: Option<PathBuf>,
+    /// How many tasks a second graph has, on which some rows are measured in the same rounds: the table then says what they
+    /// keep of their ratios as the graph grows.
+    #[arg(long, value_name = "TASKS")]
+    pub(crate) beside: Option<u64>,
     /// Measure only the rows whose name contains this text, and write no report.
     #[arg(long, value_name = "ROW")]
     pub(crate) only: Option<String>,

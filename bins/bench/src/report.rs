@@ -17,6 +17,9 @@ const HEADS: [&str; 9] = [
     "p50 / p99 us, ours | ceiling",
 ];
 
+/// What a row is to keep of its ratio as the graph grows.
+const KEPT: f64 = 0.9;
+
 /// One line of the table.
 pub(crate) struct Line(pub(crate) [String; 9]);
 
@@ -35,6 +38,32 @@ impl Line {
             measured.verdict(),
             format!("{} / {}", cpu(&ours), cpu(&ceiling)),
             format!("{} | {}", latency(&ours), latency(&ceiling)),
+        ])
+    }
+
+    /// The line of a row that was measured on a smaller graph too: what is kept of its ratio there.
+    pub(crate) fn kept(here: &Measured, there: &Measured, tasks: u64) -> Self {
+        let bound = Bound::AtLeast(KEPT, 1.0);
+        let kept = here.kept(there);
+        let [ours, smaller] =
+            [here, there].map(|m| m.ratio().map_or("-".into(), |r| format!("{r:.2}")));
+        let (floor, aim) = bounds(bound, "");
+        let verdict = here.verdict_of_kept(there, bound);
+        let [here, there] = [here, there].map(|m| (m.row, m.ours()));
+        Self([
+            format!(
+                "what {} keeps of its ratio at {} tasks",
+                here.0.name,
+                number(tasks as f64)
+            ),
+            ours,
+            smaller,
+            kept.map_or("-".into(), |kept| format!("{kept:.2}")),
+            floor,
+            aim,
+            verdict,
+            format!("{} / {}", cpu(&here.1), cpu(&there.1)),
+            format!("{} | {}", latency(&here.1), latency(&there.1)),
         ])
     }
 
@@ -170,64 +199,9 @@ pub(crate) fn markdown(machine: &str, how: &str, lines: &[Line], notes: &[String
     text
 }
 
-/// How much of the ratios in another report the rows with a bound keep: 1 is as good, less is worse.
-pub(crate) fn kept(lines: &[Line], other: &str, name: &str) -> String {
-    let there: Vec<Vec<&str>> = other
-        .lines()
-        .map(|row| {
-            row.split(" | ")
-                .map(|cell| cell.trim_matches(['|', ' ']))
-                .collect()
-        })
-        .collect();
-    let ratio = |cell: Option<&str>| cell.and_then(|cell| cell.parse::<f64>().ok());
-    let mut kept = Vec::new();
-    for Line(cells) in lines {
-        let [what, _, _, here, bound, ..] = cells;
-        let row = there.iter().find(|row| row.first() == Some(&what.as_str()));
-        let there = ratio(row.and_then(|row| row.get(3)).copied());
-        let (Some(here), Some(there)) = (ratio(Some(here)), there) else {
-            continue;
-        };
-        let share = match bound.get(..2) {
-            Some(">=") => here / there,
-            Some("<=") => there / here,
-            _ => continue,
-        };
-        kept.push(format!("{what} {share:.2}"));
-    }
-    format!("Of the ratios in {name} is kept: {}.", kept.join("; "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_kept_of_a_ratio_is_less_where_it_is_worse() {
-        let row = |what: &str, ratio: &str, bound: &str| {
-            let mut cells = [const { String::new() }; 9];
-            cells[0] = what.to_owned();
-            cells[3] = ratio.to_owned();
-            cells[4] = bound.to_owned();
-            Line(cells)
-        };
-        let before = [
-            row("a", "0.40", ">= 0.35"),
-            row("b", "0.90", "<= 1.6"),
-            row("c", "2.00", "-"),
-        ];
-        let after = [
-            row("a", "0.36", ">= 0.35"),
-            row("b", "1.00", "<= 1.6"),
-            row("c", "1.00", "-"),
-        ];
-        let other = markdown("a machine", "so", &before, &[]);
-        assert_eq!(
-            kept(&after, &other, "the other"),
-            "Of the ratios in the other is kept: a 0.90; b 0.90."
-        );
-    }
 
     #[test]
     fn numbers_are_grouped() {

@@ -257,16 +257,45 @@ impl Measured {
         median(&ratios)
     }
 
+    /// The median of what the rounds keep of the ratios that the same rounds had elsewhere: 1 is as good, less is worse.
+    pub(crate) fn kept(&self, elsewhere: &Self) -> Option<f64> {
+        let rounds = self.rounds.iter().zip(&elsewhere.rounds);
+        let kept = rounds.filter_map(|(here, there)| {
+            let (here, there) = (
+                self.row.ratio(&here.0, &here.1)?,
+                self.row.ratio(&there.0, &there.1)?,
+            );
+            Some(match self.row.bound {
+                Bound::AtMost(..) => there / here,
+                Bound::AtLeast(..) | Bound::None => here / there,
+            })
+        });
+        median(&kept.collect::<Vec<_>>())
+    }
+
+    /// What failed in it, if anything did.
+    fn failed(&self) -> Option<String> {
+        let errors = [self.ours(), self.ceiling()].map(|figure| figure.errors);
+        let told = errors.iter().flatten();
+        let told: Vec<_> = told
+            .map(|(what, count)| format!("{count} x {what}"))
+            .collect();
+        (!told.is_empty()).then(|| format!("errors: {}", told.join(", ")))
+    }
+
+    /// What the table says of what is kept.
+    pub(crate) fn verdict_of_kept(&self, elsewhere: &Self, bound: Bound) -> String {
+        let failed = self.failed().or_else(|| elsewhere.failed());
+        failed.unwrap_or_else(|| match self.kept(elsewhere) {
+            Some(kept) => judge(kept, bound).to_owned(),
+            None => "no ratio".to_owned(),
+        })
+    }
+
     /// What the table says of it.
     pub(crate) fn verdict(&self) -> String {
-        let errors = [self.ours(), self.ceiling()].map(|figure| figure.errors);
-        if errors.iter().any(|errors| !errors.is_empty()) {
-            let told: Vec<String> = errors
-                .iter()
-                .flatten()
-                .map(|(what, count)| format!("{count} x {what}"))
-                .collect();
-            return format!("errors: {}", told.join(", "));
+        if let Some(failed) = self.failed() {
+            return failed;
         }
         match self.ratio() {
             Some(ratio) => judge(ratio, self.row.bound).to_owned(),
@@ -323,6 +352,27 @@ mod tests {
         };
         assert_eq!(measured.ratio(), Some(0.9));
         assert_eq!(measured.verdict(), "errors: 3 x 429");
+    }
+
+    #[test]
+    fn what_is_kept_of_a_ratio_is_less_where_it_is_worse() {
+        let figure = |number| Figure {
+            rate: number,
+            cpu: Some(number),
+            ..Figure::default()
+        };
+        let measured = |name: &str, ours: [f64; 3]| Measured {
+            row: ROWS.iter().find(|row| row.name == name).unwrap(),
+            rounds: ours.map(|ours| (figure(ours), figure(100.0))).into(),
+        };
+        // Round by round: what a slow moment does to both is in neither.
+        for (name, here, kept) in [
+            ("task-random", [20.0, 10.0, 40.0], 0.5),
+            ("page-nested", [80.0, 40.0, 50.0], 0.5),
+        ] {
+            let there = measured(name, [40.0, 20.0, 40.0]);
+            assert_eq!(measured(name, here).kept(&there), Some(kept), "{name}");
+        }
     }
 
     #[test]

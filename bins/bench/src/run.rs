@@ -11,7 +11,7 @@ use crate::commits::{self, GROUP, Grain};
 use crate::measure::{self, Figure};
 use crate::report::{self, Line};
 use crate::sqlite::{Scratch, Shape};
-use crate::{Result, RunArgs, jobs, procfs};
+use crate::{Result, RunArgs, beside, jobs, procfs};
 
 /// Does all of it.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
@@ -20,12 +20,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let folder = Folder::make(&args.data)?;
     let lines = match binary(args)? {
         Some(binary) => {
-            let bench = Bench::start(args, &folder.0, binary)?;
-            let (lines, mut notes) = bench.measure()?;
-            if let Some(path) = &args.beside {
-                let other = fs::read_to_string(path)?;
-                notes.push(report::kept(&lines, &other, &path.display().to_string()));
-            }
+            let mut bench = Bench::start(args, &folder.0, &binary)?;
+            let kept = match args.beside {
+                Some(tasks) => beside::measure(&mut bench, &folder.0, &binary, tasks)?,
+                None => Vec::new(),
+            };
+            let (mut lines, notes) = bench.measure()?;
+            lines.extend(kept);
             if args.only.is_none() {
                 let how = format!(
                     "{} tasks; medians of {} interleaved rounds of {} s for each row and its ceiling, the load \
