@@ -2,15 +2,12 @@
 use crate::config::Http;
 use crate::metrics::Metrics;
 use std::collections::HashMap;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Context, Poll};
+use std::task::Waker;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use workgraph_limits::Permit;
 
@@ -43,6 +40,10 @@ pub(crate) struct Line {
     /// Who is at the other end.
     ip: Option<IpAddr>,
     unsent: Mutex<Unsent>,
+    /// It is to end after what it has begun.
+    closing: AtomicBool,
+    /// Woken then.
+    waiting: Mutex<Option<Waker>>,
 }
 
 /// The replies that are not written yet.
@@ -122,6 +123,26 @@ impl Line {
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
+    /// It speaks HTTP/2.
+    pub(crate) fn framed(&self) {
+        self.framed.store(true, Relaxed);
+    }
+    /// A line of a head did not end in CR LF.
+    pub(crate) fn loose(&self) {
+        self.loose.store(true, Relaxed);
+    }
+    /// Something went well.
+    pub(crate) fn active(&self) {
+        self.active.store(self.now.load(Relaxed), Relaxed);
+    }
+    /// Bytes have arrived: those of a head, unless a request is being answered.
+    pub(crate) fn reads_head(&self) -> bool {
+        let head = self.requests.load(Relaxed) == 0;
+        if head && self.head.load(Relaxed) == 0 {
+            self.head.store(self.now.load(Relaxed), Relaxed);
+        }
+        head
+    }
     /// Whether lines of a head ended in anything but CR LF.
     pub(crate) fn is_loose(&self) -> bool {
         self.loose.load(Relaxed)
@@ -129,6 +150,29 @@ impl Line {
     /// The address of the other end.
     pub(crate) fn ip(&self) -> IpAddr {
         self.ip.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+    }
+    /// Whether it is to end after what it has begun.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Relaxed)
+    }
+    /// Wakes this when it is to end after what it has begun; now, if it is already.
+    pub(crate) fn on_close(&self, waker: &Waker) {
+        let mut waiting = self.waiting();
+        if self.is_closing() {
+            waker.wake_by_ref();
+        } else {
+            *waiting = Some(waker.clone());
+        }
+    }
+    fn close(&self) {
+        let mut waiting = self.waiting();
+        self.closing.store(true, Relaxed);
+        if let Some(waker) = waiting.take() {
+            waker.wake();
+        }
+    }
+    fn waiting(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// The task that serves it, to be ended when its time is up.
     pub(crate) fn served_by(&self, task: AbortHandle) {
@@ -156,7 +200,7 @@ pub(crate) struct Busy(Arc<Line>);
 impl Drop for Busy {
     fn drop(&mut self) {
         self.0.requests.fetch_sub(1, Relaxed);
-        self.0.active.store(self.0.now.load(Relaxed), Relaxed);
+        self.0.active();
     }
 }
 
@@ -170,6 +214,8 @@ pub(crate) struct Door {
     most_per_ip: usize,
     header: u32,
     idle: u32,
+    /// Told when the last connection is gone.
+    empty: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -190,6 +236,7 @@ impl Door {
             most_per_ip: http.connections_per_ip,
             header: ticks(http.header_timeout),
             idle: ticks(http.idle_timeout),
+            empty: Notify::new(),
         })
     }
 
@@ -242,6 +289,17 @@ impl Door {
         }
     }
 
+    /// Tells all connections to end after what they have begun, and waits until they have. None may enter any more.
+    pub(crate) async fn close(&self) {
+        let open: Vec<_> = self.lines().open.values().map(Arc::clone).collect();
+        for line in open {
+            line.close();
+        }
+        while self.open() > 0 {
+            self.empty.notified().await;
+        }
+    }
+
     /// How many requests are being answered.
     pub(crate) fn busy(&self) -> u64 {
         let lines = self.lines();
@@ -274,149 +332,16 @@ impl Drop for Inside {
                 lines.by_ip.remove(&self.ip);
             }
         }
+        if lines.open.is_empty() {
+            self.door.empty.notify_one();
+        }
         self.door.metrics.connections.fetch_sub(1, Relaxed);
-    }
-}
-
-/// Whether a line feed stands alone in what was read of heads: the first, and those that follow it or its body in the
-/// same read. One that begins a read counts as alone: where its CR is nobody knows any more, and the worst of it is a
-/// connection less.
-fn is_loose(mut read: &[u8]) -> bool {
-    while !read.is_empty() {
-        let (mut start, mut body, mut rest) = (0, 0, None);
-        for end in memchr::memchr_iter(b'\n', read) {
-            let line = read.get(start..end).unwrap_or_default();
-            let Some(line) = line.strip_suffix(b"\r") else {
-                return true;
-            };
-            start = end + 1;
-            if line.is_empty() {
-                rest = read.get(start.saturating_add(body)..);
-                break;
-            }
-            body = content_length(line).unwrap_or(body);
-        }
-        read = rest.unwrap_or_default();
-    }
-    false
-}
-
-/// The length of the body, if that is what a line of a head says.
-fn content_length(line: &[u8]) -> Option<usize> {
-    let (name, value) = line.split_at_checked(b"content-length:".len())?;
-    if !name.eq_ignore_ascii_case(b"content-length:") {
-        return None;
-    }
-    std::str::from_utf8(value).ok()?.trim().parse().ok()
-}
-
-/// A socket that notes what passes through it.
-#[derive(Debug)]
-pub(crate) struct Socket {
-    stream: TcpStream,
-    line: Arc<Line>,
-    fresh: bool,
-}
-
-impl Socket {
-    /// Wraps a socket.
-    pub(crate) fn new(stream: TcpStream, line: Arc<Line>) -> Self {
-        Self {
-            stream,
-            line,
-            fresh: true,
-        }
-    }
-    fn wrote(&self, outcome: &Poll<io::Result<usize>>) {
-        if matches!(outcome, Poll::Ready(Ok(n)) if *n > 0) {
-            self.line.active.store(self.line.now.load(Relaxed), Relaxed);
-        }
-    }
-}
-
-impl AsyncRead for Socket {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        let outcome = Pin::new(&mut self.stream).poll_read(cx, buf);
-        let new = buf.filled().get(before..).unwrap_or_default();
-        if !new.is_empty() {
-            if std::mem::take(&mut self.fresh) {
-                self.line.framed.store(new.starts_with(b"PRI "), Relaxed);
-            }
-            if self.line.requests.load(Relaxed) == 0 {
-                if self.line.head.load(Relaxed) == 0 {
-                    self.line.head.store(self.line.now.load(Relaxed), Relaxed);
-                }
-                if is_loose(new) {
-                    self.line.loose.store(true, Relaxed);
-                }
-            }
-        }
-        outcome
-    }
-}
-
-impl AsyncWrite for Socket {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.wrote(&outcome);
-        outcome
-    }
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.wrote(&outcome);
-        outcome
-    }
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_feed_alone_is_seen_in_each_head_and_not_in_a_body() {
-        let strict = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-        let post = "POST / HTTP/1.1\r\ncontent-Length: 3\r\nHost: x\r\n\r\n{\n}";
-        let late = "GET / HTTP/1.1\r\nHost: x\n\r\n";
-        for (read, loose) in [
-            (strict, false),
-            (post, false),
-            (post.get(..post.len() - 1).unwrap(), false),
-            (&[strict, strict].concat(), false),
-            (&[strict, late].concat(), true),
-            (&[post, strict, post].concat(), false),
-            (&[post, strict, late].concat(), true),
-            (&[strict, "\r\n", strict].concat(), false),
-            ("POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n{\n}", true),
-            ("GET / HTTP/1.1\nHost: x\r\n\r\n", true),
-            ("GET / HTTP/1.1\r\nHost: x\n\n", true),
-            ("GET / HTTP/1.1\r\nHost: x\r\n\n", true),
-            ("GET / HTTP/1.1\r\nHo", false),
-        ] {
-            assert_eq!(is_loose(read.as_bytes()), loose, "{read:?}");
-        }
-    }
 
     #[test]
     fn connections_are_bounded_and_slow_heads_and_idleness_end_them() {

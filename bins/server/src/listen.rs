@@ -1,12 +1,15 @@
 //! Listening: accepts connections, ends idle ones, and drains them at the end.
 use crate::accept::accept_all;
-use crate::door::{Socket, TICK_MILLIS};
+use crate::door::{Line, TICK_MILLIS};
 use crate::edge::{Edge, Peer};
 use crate::http;
+use crate::stream::Socket;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::GracefulConnection;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -33,7 +36,6 @@ pub(crate) async fn serve(
 ) -> Result<(), String> {
     let door = Arc::clone(&edge.door);
     let builder = Arc::new(builder(&edge));
-    let graceful = GracefulShutdown::new();
     let watch = |kind| signal(kind).map_err(|e| format!("signals can't be watched: {e}"));
     let (mut term, mut int, mut hup) = (
         watch(SignalKind::terminate())?,
@@ -49,7 +51,7 @@ pub(crate) async fn serve(
     loop {
         tokio::select! {
             accepted = listener.accept(), if !paused => match accepted {
-                Ok((stream, _)) => connect(&edge, &builder, &graceful, stream),
+                Ok((stream, _)) => connect(&edge, &builder, stream),
                 // Out of descriptors, most likely: the next tick may end idle connections, which frees some.
                 Err(e) => {
                     tracing::warn!(why = e.to_string(), "a connection was not accepted");
@@ -76,7 +78,7 @@ pub(crate) async fn serve(
     drop(listener);
     edge.draining.store(true, Relaxed);
     tracing::info!(connections = door.open(), "draining");
-    let drained = tokio::time::timeout(edge.http.drain_timeout, graceful.shutdown());
+    let drained = tokio::time::timeout(edge.http.drain_timeout, door.close());
     tokio::select! {
         outcome = drained => if outcome.is_err() {
             tracing::warn!(connections = door.open(), "connections were cut off");
@@ -115,12 +117,7 @@ fn builder(edge: &Edge) -> Builder<TokioExecutor> {
     builder
 }
 
-fn connect(
-    edge: &Arc<Edge>,
-    builder: &Arc<Builder<TokioExecutor>>,
-    graceful: &GracefulShutdown,
-    stream: TcpStream,
-) {
+fn connect(edge: &Arc<Edge>, builder: &Arc<Builder<TokioExecutor>>, stream: TcpStream) {
     let Some((line, inside)) = stream
         .peer_addr()
         .ok()
@@ -130,7 +127,7 @@ fn connect(
     };
     // A socket without it is slower, not wrong.
     let _ = stream.set_nodelay(true);
-    let (edge, builder, watcher) = (Arc::clone(edge), Arc::clone(builder), graceful.watcher());
+    let (edge, builder) = (Arc::clone(edge), Arc::clone(builder));
     let peer = Arc::new(Peer {
         edge,
         line: Arc::clone(&line),
@@ -138,14 +135,34 @@ fn connect(
     });
     let task = tokio::spawn(async move {
         let _inside = inside;
-        let io = TokioIo::new(Socket::new(stream, Arc::clone(&peer.line)));
+        let line = Arc::clone(&peer.line);
+        let io = TokioIo::new(Socket::new(stream, Arc::clone(&line)));
         let service = service_fn(move |request| http::serve(Arc::clone(&peer), request));
         let connection = builder.serve_connection(io, service).into_owned();
-        if let Err(e) = watcher.watch(connection).await {
+        if let Err(e) = until_closed(connection, &line).await {
             tracing::debug!(why = e.to_string(), "a connection broke");
         }
     });
     line.served_by(task.abort_handle());
+}
+
+/// Serves a connection; once its line is to be closed, no further than what it has begun.
+async fn until_closed<C: GracefulConnection>(connection: C, line: &Line) -> C::Output {
+    let mut connection = pin!(connection);
+    let (mut fresh, mut told) = (true, false);
+    // At each of its requests this is no more than a look at the connection's own flag; the watch of the library is a lock that
+    // all connections share.
+    poll_fn(move |cx| {
+        if std::mem::take(&mut fresh) {
+            line.on_close(cx.waker());
+        }
+        if !told && line.is_closing() {
+            told = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(cx)
+    })
+    .await
 }
 
 /// A listener for nothing but metrics and health, which may be on another network.

@@ -37,6 +37,7 @@ mod setting;
 mod signing;
 mod socket;
 mod storage;
+mod stream;
 
 use clap::Parser;
 use cli::{Admin, Cli, Command, ConfigCommand, Serve, UserCommand};
