@@ -120,52 +120,60 @@ impl<'a> Iterator for Entries<'a> {
     type Item = (&'a str, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
-        // Keys are plain names: the next quote ends one, and a colon follows.
         let text = self.rest.strip_prefix('"')?;
-        let quote = memchr::memchr(b'"', text.as_bytes())?;
+        // Keys are plain names: the next quote ends one, and a colon follows. They are too short for anything but a loop.
+        let quote = text.bytes().position(|b| b == b'"')?;
         let key = text.get(..quote)?;
         let after = text.get(quote + 2..)?;
-        let end = value_end(after);
+        let end = value_end(after.as_bytes());
         let value = after.get(..end)?;
-        self.rest = after.get(end..)?.strip_prefix(',').unwrap_or("");
+        self.rest = after.get(end + 1..).unwrap_or("");
         Some((key, value))
     }
 }
 
-/// Where the JSON value at the start of `text` ends.
-fn value_end(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    let mut depth = 0usize;
-    while let Some(b) = bytes.get(at) {
+/// Where the JSON value at the start of some text ends.
+fn value_end(text: &[u8]) -> usize {
+    match text.first() {
+        Some(b'"') => string_end(text, 0),
+        Some(b'{' | b'[') => nest_end(text),
+        _ => {
+            let ends = |b: &u8| matches!(b, b',' | b'}' | b']');
+            text.iter().position(ends).unwrap_or(text.len())
+        }
+    }
+}
+
+/// Where the string that starts at `at` ends.
+fn string_end(text: &[u8], at: usize) -> usize {
+    let mut at = at + 1;
+    while let Some(skip) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
+        at += skip + 1;
+        if text.get(at - 1) == Some(&b'"') {
+            return at;
+        }
+        // What a backslash stands before is part of the string.
+        at += 1;
+    }
+    text.len()
+}
+
+/// Where the object or list at the start of some text ends.
+fn nest_end(text: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0usize);
+    while let Some(b) = text.get(at) {
         match b {
             b'"' => {
-                at += 1;
-                loop {
-                    match memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
-                        Some(skip) if bytes.get(at + skip) == Some(&b'\\') => at += skip + 2,
-                        Some(skip) => {
-                            at += skip;
-                            break;
-                        }
-                        None => return bytes.len(),
-                    }
-                }
-                if depth == 0 {
-                    return at + 1;
-                }
+                at = string_end(text, at);
+                continue;
             }
             b'{' | b'[' => depth += 1,
             b'}' | b']' => {
-                if depth == 0 {
-                    return at;
-                }
                 depth -= 1;
                 if depth == 0 {
                     return at + 1;
                 }
             }
-            b',' if depth == 0 => return at,
             _ => {}
         }
         at += 1;
