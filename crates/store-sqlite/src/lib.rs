@@ -10,6 +10,7 @@ mod connect;
 mod error;
 mod facts;
 mod hooks;
+mod near;
 mod oauth;
 mod readers;
 mod records;

@@ -6,6 +6,7 @@
 //! the way of ends it: a commit, and a log that is to start over.
 use crate::connect::{self, Files, Options};
 use crate::error::failed;
+use crate::near::Near;
 use crate::records::{Records, State as Settled};
 use crate::session::Session;
 use crate::sql::Sql;
@@ -13,9 +14,13 @@ use rusqlite::Connection;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use tokio::sync::Notify;
 use workgraph_core::graph::{Seq, StoreError};
 use workgraph_core::snapshot::Snapshot;
+
+/// How often connections go from thread to thread before another one is opened.
+const STRAYS: usize = 64;
 
 /// Read connections. One is used by one thread at a time, from the first statement of a snapshot to
 /// the last, so a thread waits for one only while as many others are reading.
@@ -40,6 +45,8 @@ pub(crate) struct Readers {
 struct State {
     idle: Vec<Reader>,
     open: usize,
+    /// How often a thread took one that another had used last, since one was opened.
+    strays: usize,
     /// Threads that wait for one: waking nobody is a system call too.
     waiting: usize,
 }
@@ -49,6 +56,10 @@ struct State {
 struct Reader {
     conn: Connection,
     snapshot: Option<Kept>,
+    /// What it has of its snapshot.
+    near: Near,
+    /// The thread that used it last: what it has is in that one's reach.
+    user: Option<ThreadId>,
 }
 
 /// A snapshot that is held open.
@@ -122,16 +133,27 @@ impl Readers {
     }
 
     fn loan(&self) -> Result<(Loan<'_>, Reader), StoreError> {
+        let user = Some(thread::current().id());
         let mut state = self.lock();
         let loan = |reader| Loan {
             readers: self,
             reader,
         };
         loop {
-            if let Some(reader) = state.idle.pop() {
+            let own = state.idle.iter().rposition(|r| r.user == user);
+            let room = state.open < self.most;
+            if let Some(at) = own {
+                let reader = state.idle.swap_remove(at);
                 return Ok((loan(None), reader));
             }
-            if state.open < self.most {
+            // Another connection is memory: it has to be worth it.
+            if (!room || state.strays < STRAYS)
+                && let Some(reader) = state.idle.pop()
+            {
+                state.strays += 1;
+                return Ok((loan(None), Reader { user, ..reader }));
+            }
+            if room {
                 break;
             }
             state.waiting += 1;
@@ -142,12 +164,18 @@ impl Readers {
             state.waiting -= 1;
         }
         state.open += 1;
+        state.strays = 0;
         drop(state);
         let loan = loan(None);
         let conn = connect::reader(&self.files, &self.options)
             .map_err(|e| StoreError::Failed(e.to_string()))?;
-        let snapshot = None;
-        Ok((loan, Reader { conn, snapshot }))
+        let reader = Reader {
+            conn,
+            snapshot: None,
+            near: Near::default(),
+            user,
+        };
+        Ok((loan, reader))
     }
 
     /// Reads the newest snapshot, on this thread.
@@ -162,10 +190,12 @@ impl Readers {
             Some(kept) if kept.commits == commits => kept,
             _ => {
                 reader.rest()?;
+                reader.near.clear();
                 self.begin(&reader.conn, commits)?
             }
         };
-        let mut session = Session::reading(&reader.conn, &self.records, kept.state);
+        let mut session =
+            Session::reading(&reader.conn, &mut reader.near, &self.records, kept.state);
         session.last = Some(kept.seq);
         let found = read(&mut session)?;
         drop(session);
@@ -270,6 +300,25 @@ mod tests {
         readers.committed();
         assert!(readers.lock().idle.iter().all(|r| r.snapshot.is_none()));
         assert_eq!(seq(), 1);
+    }
+
+    #[test]
+    fn threads_have_connections_of_their_own_once_one_has_gone_to_and_fro() {
+        let (readers, _writer, _folder) = readers();
+        let read = || readers.read(|session| session.seq()).unwrap();
+        let open = || readers.lock().open;
+        read();
+        for _ in 0..STRAYS {
+            assert_eq!(open(), 1, "one is enough for a while");
+            std::thread::scope(|threads| threads.spawn(read).join().unwrap());
+        }
+        std::thread::scope(|threads| threads.spawn(read).join().unwrap());
+        assert_eq!(open(), 2);
+        let user = Some(thread::current().id());
+        read();
+        read();
+        let idle = &readers.lock().idle;
+        assert_eq!(idle.iter().filter(|r| r.user == user).count(), 1);
     }
 
     #[test]

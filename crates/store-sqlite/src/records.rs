@@ -5,7 +5,9 @@
 //! one; it uses entries that were read in that state or before, for had anything touched them since
 //! they would be gone. And what it reads is kept only while no commit has begun since, so nothing is
 //! kept that a commit has outdated.
-use rustc_hash::FxHashMap;
+mod shelf;
+
+use self::shelf::Shelf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use workgraph_core::gid::Gid;
@@ -16,8 +18,6 @@ use workgraph_core::node::Node;
 const SHARDS: usize = 256;
 /// Nodes with more edges than this are not worth keeping whole.
 pub(crate) const EDGES_MAX: usize = 64;
-/// About what an entry takes besides the text of its node and its edges.
-const ENTRY: usize = 192;
 
 /// How many pages are known to have been read once.
 const PAGES: usize = 256;
@@ -34,63 +34,26 @@ pub(crate) enum Out {
     Many,
 }
 
-/// What is known of a gid, each part with the state it was read in.
-#[derive(Clone, Debug, Default)]
-struct Entry {
-    node: Option<(State, Arc<Node>)>,
-    out: Option<(State, Out)>,
-    /// All of its list by a short relation ([`Rel::is_short`]), in order.
-    list: Option<(State, Arc<[Edge]>)>,
-}
-
-impl Entry {
-    fn size(&self) -> usize {
-        let node = |(_, n): &(State, Arc<Node>)| n.head.len() + n.body.len();
-        let out = match &self.out {
-            Some((_, Out::Few(edges))) => std::mem::size_of_val(&**edges),
-            _ => 0,
-        };
-        let list = |(_, edges): &(State, Arc<[Edge]>)| std::mem::size_of_val(&**edges);
-        ENTRY + self.node.as_ref().map_or(0, node) + out + self.list.as_ref().map_or(0, list)
-    }
-}
-
-/// Entries of two ages: when the young ones fill half of the room they become the old ones, and the
-/// old ones go. An entry that is used becomes young again.
+/// Shelves of two ages: when the young one fills half of the room it becomes the old one, and what was on the old one goes. What
+/// is used from the old one becomes young again.
 #[derive(Debug, Default)]
 struct Shard {
-    young: FxHashMap<Gid, Entry>,
-    old: FxHashMap<Gid, Entry>,
-    /// Bytes of the young ones.
-    bytes: usize,
+    young: Shelf,
+    old: Shelf,
 }
 
 impl Shard {
-    /// The entry, made young, or a new one.
-    fn entry(&mut self, gid: Gid) -> &mut Entry {
-        let old = &mut self.old;
-        self.young.entry(gid).or_insert_with(|| {
-            let entry = old.remove(&gid).unwrap_or_default();
-            self.bytes += entry.size();
-            entry
-        })
-    }
-
     fn remove(&mut self, gid: Gid) {
-        self.old.remove(&gid);
-        if let Some(entry) = self.young.remove(&gid) {
-            self.bytes -= entry.size().min(self.bytes);
-        }
+        self.old.remove(gid);
+        self.young.remove(gid);
     }
 
-    /// Makes room if there is none; what goes is for the caller to drop, without the lock.
-    fn age(&mut self, most: usize) -> FxHashMap<Gid, Entry> {
-        if self.bytes <= most / 2 {
-            return FxHashMap::default();
+    /// Makes room if there is none.
+    fn age(&mut self, most: usize) {
+        if self.young.bytes() > most / 2 {
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
         }
-        self.bytes = 0;
-        let young = std::mem::take(&mut self.young);
-        std::mem::replace(&mut self.old, young)
     }
 }
 
@@ -151,73 +114,68 @@ impl Records {
 
     /// The node, for a snapshot of this state.
     pub(crate) fn node(&self, gid: Gid, at: State) -> Option<Arc<Node>> {
-        self.part(gid, at, |entry| entry.node.as_ref())
+        let find = |shelf: &Shelf| shelf.node(gid, at);
+        self.find(gid, find, |young, read, node| young.put_node(node, read))
     }
 
     /// The edges away from a node, for a snapshot of this state.
     pub(crate) fn out(&self, gid: Gid, at: State) -> Option<Out> {
-        self.part(gid, at, |entry| entry.out.as_ref())
+        let find = |shelf: &Shelf| shelf.out(gid, at);
+        self.find(gid, find, |young, read, out| young.put_out(gid, out, read))
     }
 
     /// The short list into a node, for a snapshot of this state.
     pub(crate) fn list(&self, gid: Gid, at: State) -> Option<Arc<[Edge]>> {
-        self.part(gid, at, |entry| entry.list.as_ref())
+        let find = |shelf: &Shelf| shelf.list(gid, at);
+        self.find(gid, find, |young, read, list| {
+            young.put_list(gid, list, read)
+        })
     }
 
-    /// A part of an entry that was read in this state or before. The entry is young again.
-    fn part<T: Clone>(
+    /// Finds something, young or old, with the state it was read in; what is old is made young.
+    fn find<T>(
         &self,
         gid: Gid,
-        at: State,
-        part: impl Fn(&Entry) -> Option<&(State, T)>,
+        find: impl Fn(&Shelf) -> Option<(State, T)>,
+        renew: impl FnOnce(&mut Shelf, State, &T),
     ) -> Option<T> {
         let mut shard = self.shard(gid)?;
-        let known = |entry: &Entry| {
-            part(entry)
-                .filter(|(read, _)| *read <= at)
-                .map(|(_, p)| p.clone())
-        };
-        if let Some(found) = shard.young.get(&gid).and_then(known) {
+        if let Some((_, found)) = find(&shard.young) {
             return Some(found);
         }
-        let found = shard.old.get(&gid).and_then(known)?;
-        shard.entry(gid);
+        let (read, found) = find(&shard.old)?;
+        renew(&mut shard.young, read, &found);
+        shard.age(self.most);
         Some(found)
     }
 
     /// Keeps a node that a snapshot of this state showed, with its body.
-    pub(crate) fn keep_node(&self, node: &Arc<Node>, at: State) {
-        self.keep(node.gid, at, |entry| {
-            entry.node = Some((at, Arc::clone(node)))
-        });
+    pub(crate) fn keep_node(&self, node: &Node, at: State) {
+        // One that takes much of the room would drive many others out.
+        if node.head.len() + node.body.len() <= self.most / 4 {
+            self.keep(node.gid, at, |young| young.put_node(node, at));
+        }
     }
 
     /// Keeps the edges that a snapshot of this state showed: all away from the node.
-    pub(crate) fn keep_out(&self, gid: Gid, out: Out, at: State) {
-        self.keep(gid, at, |entry| entry.out = Some((at, out)));
+    pub(crate) fn keep_out(&self, gid: Gid, out: &Out, at: State) {
+        self.keep(gid, at, |young| young.put_out(gid, out, at));
     }
 
     /// Keeps the short list that a snapshot of this state showed: all of it.
-    pub(crate) fn keep_list(&self, gid: Gid, list: Arc<[Edge]>, at: State) {
-        self.keep(gid, at, |entry| entry.list = Some((at, list)));
+    pub(crate) fn keep_list(&self, gid: Gid, list: &[Edge], at: State) {
+        self.keep(gid, at, |young| young.put_list(gid, list, at));
     }
 
-    fn keep(&self, gid: Gid, at: State, put: impl FnOnce(&mut Entry)) {
+    fn keep(&self, gid: Gid, at: State, put: impl FnOnce(&mut Shelf)) {
         let Some(mut shard) = self.shard(gid) else {
             return;
         };
         // Looked at under the lock that a commit needs, after it said that it begins.
-        if self.most == 0 || self.state.load(Ordering::Acquire) != at.0 * 2 {
-            return;
+        if self.most > 0 && self.state.load(Ordering::Acquire) == at.0 * 2 {
+            put(&mut shard.young);
+            shard.age(self.most);
         }
-        let entry = shard.entry(gid);
-        let before = entry.size();
-        put(entry);
-        let after = entry.size();
-        shard.bytes = (shard.bytes + after).saturating_sub(before);
-        let gone = shard.age(self.most);
-        drop(shard);
-        drop(gone);
     }
 
     fn shard(&self, gid: Gid) -> Option<MutexGuard<'_, Shard>> {

@@ -8,6 +8,7 @@ pub(crate) use self::columns::{column, gid, key, limit, maybe_gid, maybe_seq, se
 
 use self::known::Known;
 use crate::audit;
+use crate::near::Near;
 use crate::records::{Records, State};
 use crate::search::Pending;
 use crate::sql::Sql;
@@ -34,6 +35,8 @@ pub(crate) struct Session<'c> {
     pub(crate) last: Option<Seq>,
     /// What is remembered of the state that a reading session shows.
     known: Option<Known<'c>>,
+    /// What its connection has of that.
+    near: Option<&'c mut Near>,
     /// The same of the state before a writing session: true of the nodes that it has not touched.
     before: Option<Known<'c>>,
     /// Nodes that were changed, and nodes whose edges were.
@@ -57,6 +60,7 @@ impl<'c> Session<'c> {
             reading: false,
             last: None,
             known: None,
+            near: None,
             before: None,
             touched: FxHashSet::default(),
             floor: None,
@@ -66,9 +70,15 @@ impl<'c> Session<'c> {
     }
 
     /// A session that reads a state, and remembers what it reads.
-    pub(crate) fn reading(conn: &'c Connection, records: &'c Records, state: State) -> Self {
+    pub(crate) fn reading(
+        conn: &'c Connection,
+        near: &'c mut Near,
+        records: &'c Records,
+        state: State,
+    ) -> Self {
         Self {
             reading: true,
+            near: Some(near),
             known: Some(Known { records, state }),
             ..Self::new(conn)
         }

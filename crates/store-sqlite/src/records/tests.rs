@@ -88,12 +88,7 @@ fn it_stays_within_its_bytes_and_keeps_what_is_used() {
             .iter()
             .map(|s| {
                 let shard = lock(s);
-                shard
-                    .young
-                    .values()
-                    .chain(shard.old.values())
-                    .map(Entry::size)
-                    .sum::<usize>()
+                shard.young.bytes() + shard.old.bytes()
             })
             .sum();
         assert!(kept <= (2 << 20) + SHARDS * 1_300, "{kept} bytes");

@@ -28,7 +28,7 @@ impl Known<'_> {
     }
 
     pub(super) fn keep_out(&self, src: Gid, edges: &[Edge]) {
-        self.records.keep_out(src, out(edges), self.state);
+        self.records.keep_out(src, &out(edges), self.state);
     }
 }
 
@@ -45,13 +45,49 @@ fn out(edges: &[Edge]) -> Out {
 type Each<'a, S> = dyn FnMut(&mut S, Edge, Arc<Node>) -> Result<(), StoreError> + 'a;
 
 impl Session<'_> {
+    /// A node in full, from memory.
+    fn met_node(&mut self, known: Known<'_>, gid: Gid) -> Option<Arc<Node>> {
+        let Some(near) = &mut self.near else {
+            return known.node(gid);
+        };
+        near.node(gid).or_else(|| {
+            let node = known.node(gid)?;
+            near.meet_node(&node);
+            Some(node)
+        })
+    }
+
+    /// The edges away from a node, from memory.
+    fn met_out(&mut self, known: Known<'_>, src: Gid) -> Option<Out> {
+        let Some(near) = &mut self.near else {
+            return known.records.out(src, known.state);
+        };
+        near.out(src).or_else(|| {
+            let out = known.records.out(src, known.state)?;
+            near.meet_out(src, &out);
+            Some(out)
+        })
+    }
+
+    /// A short list, from memory.
+    fn met_list(&mut self, known: Known<'_>, dst: Gid) -> Option<Arc<[Edge]>> {
+        let Some(near) = &mut self.near else {
+            return known.records.list(dst, known.state);
+        };
+        near.list(dst).or_else(|| {
+            let list = known.records.list(dst, known.state)?;
+            near.meet_list(dst, &list);
+            Some(list)
+        })
+    }
+
     /// A node in full, from memory or read and remembered.
     pub(super) fn known_node(
         &mut self,
         known: Known<'_>,
         gid: Gid,
     ) -> Result<Option<Arc<Node>>, StoreError> {
-        if let Some(node) = known.node(gid) {
+        if let Some(node) = self.met_node(known, gid) {
             return Ok(Some(node));
         }
         let node = self.read_node(gid, Depth::Full)?;
@@ -67,7 +103,7 @@ impl Session<'_> {
         known: Known<'_>,
         src: Gid,
     ) -> Result<Option<Arc<[Edge]>>, StoreError> {
-        let out = match known.records.out(src, known.state) {
+        let out = match self.met_out(known, src) {
             Some(out) => out,
             None => {
                 // A task has about so many.
@@ -86,7 +122,7 @@ impl Session<'_> {
                 let params = (src.as_i64(), limit(EDGES_MAX + 1));
                 self.each(Sql::OutAll, params, read).map_err(failed)?;
                 let out = out(&edges);
-                known.records.keep_out(src, out.clone(), known.state);
+                known.records.keep_out(src, &out, known.state);
                 out
             }
         };
@@ -122,7 +158,7 @@ impl Session<'_> {
             let ended = edges.len() < most - given;
             if std::mem::take(&mut first)
                 && let Some(edge) = edges.first()
-                && known.node(edge.src).is_none()
+                && self.met_node(known, edge.src).is_none()
             {
                 return Ok(Some(edge.src));
             }
@@ -152,14 +188,14 @@ impl Session<'_> {
         if !rel.is_short() || after != (i64::MIN, i64::MIN) {
             return Ok(None);
         }
-        let list = match known.records.list(dst, known.state) {
+        let list = match self.met_list(known, dst) {
             Some(list) => list,
             None => {
                 let list: Arc<[Edge]> = self.all_in((dst, rel), after, EDGES_MAX + 1)?.into();
                 if list.len() > EDGES_MAX {
                     return Ok(None);
                 }
-                known.records.keep_list(dst, Arc::clone(&list), known.state);
+                known.records.keep_list(dst, &list, known.state);
                 list
             }
         };
