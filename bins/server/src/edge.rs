@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use workgraph_api::fault::{self, Failure};
 use workgraph_api::request::Method;
-use workgraph_api::{Api, Caller, Entropy, LastToken, Reply, Request};
+use workgraph_api::{Api, Caller, Entropy, Glance, LastToken, Reply, Request};
 use workgraph_portal::{Portal, Route};
 
 /// How long the store may take to say that it is there. Whoever asks waits no longer than a few seconds, mostly.
@@ -55,6 +55,9 @@ pub(crate) struct Peer {
     pub(crate) last: LastToken,
 }
 
+/// Something to do. It is put on the heap where it is made: else each future around it would have room for it.
+pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
 /// How a call of the API ended.
 pub(crate) enum Ran {
     /// With a reply.
@@ -81,6 +84,12 @@ impl Peer {
         id
     }
 
+    /// Answers a read, if that takes nothing but memory. A panic becomes a 500.
+    pub(crate) fn at_once(&self, glance: &Glance<'_>) -> Option<Reply> {
+        let answer = AssertUnwindSafe(|| self.edge.api.at_once(glance, &self.last));
+        catch_unwind(answer).unwrap_or_else(|_| Some(self.edge.panicked()))
+    }
+
     /// Runs a request of the API, by a client that calls itself something.
     pub(crate) async fn run(
         self: &Arc<Self>,
@@ -90,14 +99,14 @@ impl Peer {
     ) -> Ran {
         let read = request.method == Some(Method::Get);
         let peer = Arc::clone(self);
-        let call = async move {
+        let call = Box::pin(async move {
             let caller = Caller {
                 last: Some(&peer.last),
                 address: Some(address),
                 agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
             };
             peer.edge.api.handle_from(&request, caller).await
-        };
+        });
         self.edge.guard(read, call).await
     }
 }
@@ -106,17 +115,13 @@ impl Edge {
     /// Runs a request of the portal.
     pub(crate) async fn show(&self, route: Route, request: workgraph_portal::Request) -> Ran {
         let portal = Arc::clone(&self.portal);
-        let call = async move { portal.answer(route, &request).await };
-        self.guard(!route.form, call).await
+        let call = Box::pin(async move { portal.answer(route, &request).await });
+        self.guard(route.read, call).await
     }
 
     /// Runs a call. A client that goes away does not stop it, so its permit says how long the store works for it: a write
     /// runs on a task of its own from the start, a read goes on on one. A panic becomes a 500.
-    pub(crate) async fn guard(
-        &self,
-        read: bool,
-        call: impl Future<Output = Reply> + Send + 'static,
-    ) -> Ran {
+    pub(crate) async fn guard(&self, read: bool, call: Boxed<Reply>) -> Ran {
         let timeout = self.http.request_timeout;
         let outcome = if read {
             let mut call = Call::new(call, timeout);
@@ -127,23 +132,25 @@ impl Edge {
                 Poll::Pending => Box::pin(tokio::time::timeout(timeout, &mut call)).await,
             };
             call.end();
-            outcome.map(|r| r.ok_or("a handler panicked".to_owned()))
+            outcome.map(|r| r.unwrap_or_else(|| self.panicked()))
         } else {
             Box::pin(tokio::time::timeout(timeout, tokio::spawn(call)))
                 .await
-                .map(|r| r.map_err(|_| "a handler panicked".to_owned()))
+                .map(|r| r.unwrap_or_else(|_| self.panicked()))
         };
         match outcome {
-            Ok(Ok(reply)) => Ran::Replied(reply),
-            Ok(Err(why)) => {
-                self.metrics.faults.fetch_add(1, Relaxed);
-                Ran::Replied(fault::reply(&Failure::Server(why), &*self.entropy))
-            }
+            Ok(reply) => Ran::Replied(reply),
             Err(_) => {
                 self.metrics.faults.fetch_add(1, Relaxed);
                 Ran::Late
             }
         }
+    }
+
+    fn panicked(&self) -> Reply {
+        self.metrics.faults.fetch_add(1, Relaxed);
+        let why = "a handler panicked".to_owned();
+        fault::reply(&Failure::Server(why), &*self.entropy)
     }
 
     /// Whether requests can be served, with a word on it.
@@ -169,17 +176,17 @@ impl Edge {
 }
 
 /// A future whose panic is a `None`, and which goes on without its owner, for a time after it first had to wait.
-struct Call<F: Future<Output: Send> + Send + 'static> {
-    future: Option<Pin<Box<F>>>,
+struct Call<T: Send + 'static> {
+    future: Option<Boxed<T>>,
     timeout: Duration,
     /// Once it had to wait: until when it may go on.
     deadline: Option<Instant>,
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Call<F> {
-    fn new(future: F, timeout: Duration) -> Self {
+impl<T: Send + 'static> Call<T> {
+    fn new(future: Boxed<T>, timeout: Duration) -> Self {
         Self {
-            future: Some(Box::pin(future)),
+            future: Some(future),
             timeout,
             deadline: None,
         }
@@ -191,8 +198,8 @@ impl<F: Future<Output: Send> + Send + 'static> Call<F> {
     }
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Future for Call<F> {
-    type Output = Option<F::Output>;
+impl<T: Send + 'static> Future for Call<T> {
+    type Output = Option<T>;
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(future) = self.future.as_mut() else {
             return Poll::Ready(None);
@@ -212,7 +219,7 @@ impl<F: Future<Output: Send> + Send + 'static> Future for Call<F> {
     }
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Drop for Call<F> {
+impl<T: Send + 'static> Drop for Call<T> {
     fn drop(&mut self) {
         if let (Some(future), Ok(runtime)) = (self.future.take(), Handle::try_current()) {
             let deadline = self.deadline;
@@ -229,13 +236,13 @@ mod tests {
     #[tokio::test]
     async fn a_panic_in_a_call_is_caught() {
         let timeout = Duration::from_secs(60);
-        assert_eq!(Call::new(async { 7 }, timeout).await, Some(7));
+        assert_eq!(Call::new(Box::pin(async { 7 }), timeout).await, Some(7));
         let broken = async {
             if std::hint::black_box(true) {
                 panic!("on purpose");
             }
         };
-        assert_eq!(Call::new(broken, timeout).await, None);
+        assert_eq!(Call::new(Box::pin(broken), timeout).await, None);
     }
 
     /// S88.
@@ -247,7 +254,7 @@ mod tests {
             told.await.unwrap();
             done.send(()).unwrap();
         };
-        let mut call = Call::new(call, Duration::from_secs(60));
+        let mut call = Call::new(Box::pin(call), Duration::from_secs(60));
         assert!(futures_poll(&mut call).await.is_pending());
         drop(call);
         go.send(()).unwrap();
@@ -258,7 +265,7 @@ mod tests {
             let _held = held;
             std::future::pending::<()>().await;
         };
-        drop(Call::new(hang, Duration::ZERO));
+        drop(Call::new(Box::pin(hang), Duration::ZERO));
         assert!(freed.await.is_err(), "what it held is free");
     }
 

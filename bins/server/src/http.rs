@@ -1,8 +1,8 @@
 //! HTTP: from a request of hyper's to one of the API's, and back.
 use crate::body::{self, Refusal};
-use crate::door::Line;
+use crate::door::{Busy, Line};
 use crate::download::Download;
-use crate::edge::{Edge, Peer, Ran};
+use crate::edge::{Boxed, Edge, Peer, Ran};
 use crate::outgoing::{Content, Outgoing, Owned};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
@@ -10,9 +10,12 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Version};
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
 use workgraph_api::request::Method;
-use workgraph_api::{Reply, explain};
+use workgraph_api::{Glance, Reply, explain};
 use workgraph_portal::Route;
 use workgraph_wire::{error::error, form::FORM_BYTES, message};
 
@@ -75,84 +78,143 @@ static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
 /// Asks for what the limits say.
 static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN);
 
-/// Answers a request.
-pub(crate) fn serve(
-    peer: Arc<Peer>,
-    request: Request<Incoming>,
-) -> impl Future<Output = Result<Response<Outgoing>, Infallible>> {
-    // Not an async function, and the head goes on by reference: each would have room for another one.
+/// Answers a request: at once, if that takes nothing but memory.
+pub(crate) fn serve(peer: Arc<Peer>, request: Request<Incoming>) -> Answering {
     let (mut head, body) = request.into_parts();
-    async move { answer(&peer, &mut head, body).await }
+    let begun = Begun::new(&peer, &head);
+    let refusal = check(&head);
+    if refusal.is_none()
+        && body.is_end_stream()
+        && let Some(reply) = at_once(&peer, &head)
+    {
+        return Answering::Done(Some(begun.end(&peer, Answer::of(reply))));
+    }
+    Answering::Doing(Box::pin(async move {
+        let answer = match refusal {
+            Some(refusal) => refusal,
+            None => route(&peer, &mut head, body).await,
+        };
+        begun.end(&peer, answer)
+    }))
 }
 
-async fn answer(
-    peer: &Arc<Peer>,
-    head: &mut Parts,
-    body: Incoming,
-) -> Result<Response<Outgoing>, Infallible> {
-    let Peer { edge, line, .. } = &**peer;
-    let loose = line.is_loose();
-    let busy = line.request();
-    let began = edge.clock.uptime();
-    let id = peer.next_id();
-    let method = head.method.clone();
-    let read = method == hyper::Method::GET || method == hyper::Method::HEAD;
-    let preflight = method == hyper::Method::OPTIONS;
-    let chunked = head.headers.contains_key(header::TRANSFER_ENCODING);
-    let old = head.version <= Version::HTTP_11;
-    let origin = edge.http.cors && head.headers.contains_key(header::ORIGIN);
-    let answer = match check(head) {
-        Some(refusal) => refusal,
-        None => route(peer, head, body).await,
+/// The answer to a request, or the work on it.
+pub(crate) enum Answering {
+    /// Until it is taken.
+    Done(Option<Response<Outgoing>>),
+    /// On the heap: hyper moves the whole of what it is given here.
+    Doing(Boxed<Response<Outgoing>>),
+}
+
+impl Future for Answering {
+    type Output = Result<Response<Outgoing>, Infallible>;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Done(response) => response
+                .take()
+                .map_or(Poll::Pending, |r| Poll::Ready(Ok(r))),
+            Self::Doing(work) => work.as_mut().poll(cx).map(Ok),
+        }
+    }
+}
+
+/// What is known of a request when its head is there, for the end of it.
+struct Begun {
+    busy: Busy,
+    at: Duration,
+    id: String,
+    method: hyper::Method,
+    /// It asks from a page of another origin, and may.
+    origin: bool,
+    /// Nothing is read from the connection after it.
+    last: bool,
+    old: bool,
+}
+
+impl Begun {
+    fn new(peer: &Peer, head: &Parts) -> Self {
+        let Peer { edge, line, .. } = peer;
+        let old = head.version <= Version::HTTP_11;
+        // After a chunked body of HTTP/1, or a head with loose lines, nothing is read from the connection
+        // any more, lest a proxy saw its end elsewhere.
+        let last = line.is_loose() || head.headers.contains_key(header::TRANSFER_ENCODING);
+        Self {
+            busy: line.request(),
+            at: edge.clock.uptime(),
+            id: peer.next_id(),
+            method: head.method.clone(),
+            origin: edge.http.cors && head.headers.contains_key(header::ORIGIN),
+            last,
+            old,
+        }
+    }
+
+    /// Counts and logs the request, and makes hyper's response of the answer.
+    fn end(self, peer: &Peer, answer: Answer) -> Response<Outgoing> {
+        let Peer { edge, line, .. } = peer;
+        let Answer {
+            mut reply,
+            close,
+            kind,
+            file,
+        } = answer;
+        let took = edge.clock.uptime().saturating_sub(self.at);
+        let read = self.method == hyper::Method::GET || self.method == hyper::Method::HEAD;
+        let number = line.number();
+        edge.metrics
+            .count(number, reply.operation, read, reply.status, took);
+        if edge.log_requests {
+            let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            tracing::info!(
+                id = self.id,
+                method = self.method.as_str(),
+                operation = reply.operation,
+                status = reply.status,
+                micros,
+                "request"
+            );
+        }
+        let bytes = std::mem::take(&mut reply.body);
+        let left = edge.http.request_timeout.saturating_sub(took);
+        let slot = line.hold(reply.permit.take(), left);
+        let body = Bytes::from_owner(Owned::new(bytes, slot));
+        let empty = reply.status == 204;
+        let content = match file {
+            Some(file) => Content::File(file),
+            None => Content::Bytes((!empty).then_some(body)),
+        };
+        let mut response = Response::new(Outgoing::new(content, Some(self.busy)));
+        *response.status_mut() =
+            StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        fill(headers, kind, &reply);
+        if let Ok(id) = HeaderValue::try_from(self.id) {
+            headers.insert(&REQUEST_ID, id);
+        }
+        if self.origin {
+            cors(headers, self.method == hyper::Method::OPTIONS);
+        }
+        if self.old && (close || self.last) {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+/// The reply to a read that was answered before, if it is still true.
+fn at_once(peer: &Peer, head: &Parts) -> Option<Reply> {
+    if head.method != hyper::Method::GET || head.headers.contains_key(&EXPLAIN) {
+        return None;
+    }
+    let mut tokens = head.headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(token), None) = (tokens.next(), tokens.next()) else {
+        return None;
     };
-    let Answer {
-        mut reply,
-        close,
-        kind,
-        file,
-    } = answer;
-    let took = edge.clock.uptime().saturating_sub(began);
-    let number = line.number();
-    edge.metrics
-        .count(number, reply.operation, read, reply.status, took);
-    if edge.log_requests {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        tracing::info!(
-            id,
-            method = method.as_str(),
-            operation = reply.operation,
-            status = reply.status,
-            micros,
-            "request"
-        );
-    }
-    let bytes = std::mem::take(&mut reply.body);
-    let left = edge.http.request_timeout.saturating_sub(took);
-    let slot = line.hold(reply.permit.take(), left);
-    let body = Bytes::from_owner(Owned::new(bytes, slot));
-    let empty = reply.status == 204;
-    let content = match file {
-        Some(file) => Content::File(file),
-        None => Content::Bytes((!empty).then_some(body)),
-    };
-    let outgoing = Outgoing::new(content, Some(busy));
-    let mut response = Response::new(outgoing);
-    *response.status_mut() =
-        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    fill(headers, kind, &reply);
-    if let Ok(id) = HeaderValue::try_from(id) {
-        headers.insert(&REQUEST_ID, id);
-    }
-    if origin {
-        cors(headers, preflight);
-    }
-    // After a chunked body of HTTP/1, or a head with loose lines, nothing is read from the connection
-    // any more, lest a proxy saw its end elsewhere.
-    if old && (close || chunked || loose) {
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
-    Ok(response)
+    peer.at_once(&Glance {
+        path: head.uri.path().strip_prefix(BASE)?,
+        query: head.uri.query().unwrap_or_default(),
+        authorization: token.to_str().ok()?,
+    })
 }
 
 /// The headers of a reply.
@@ -263,10 +325,8 @@ async fn route(peer: &Arc<Peer>, head: &mut Parts, body: Incoming) -> Answer {
 async fn limits(edge: &Edge, head: &Parts) -> Answer {
     let token = texts(&head.headers, header::AUTHORIZATION);
     let api = Arc::clone(&edge.api);
-    match edge
-        .guard(true, async move { api.limits(&token).await })
-        .await
-    {
+    let limits = Box::pin(async move { api.limits(&token).await });
+    match edge.guard(true, limits).await {
         Ran::Replied(reply) => Answer::of(reply),
         Ran::Late => Answer::refuse(504, "The request took too long"),
     }

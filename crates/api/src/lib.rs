@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 mod accounts;
+mod at_once;
 mod audit;
 mod batch;
 mod body;
@@ -25,6 +26,7 @@ pub mod seams;
 pub mod settings;
 mod uses;
 
+pub use at_once::Glance;
 pub use audit::Caller;
 pub use last_token::LastToken;
 pub use pipeline::{Api, Parts};

@@ -42,7 +42,7 @@ pub struct Api {
     pub(crate) hooks: OnceLock<Hooks>,
     pub(crate) files: OnceLock<Arc<dyn ExportFiles>>,
     router: Router,
-    replies: Replies,
+    pub(crate) replies: Replies,
 }
 
 /// What an [`Api`] is made of.
@@ -123,19 +123,30 @@ impl Api {
                 self.walk(request, &found, &mut held, caller).await,
             ),
         };
+        let (mut reply, cost) = self.end(operation, outcome, held.permit);
+        if let Some(terms) = held.terms.filter(|_| request.explain) {
+            reply = self.explain(reply, &terms, cost);
+        }
+        reply
+    }
+
+    /// The reply to a request of an operation, and what it cost, which its permit is charged with.
+    pub(crate) fn end(
+        &self,
+        operation: &'static str,
+        outcome: Result<Answered, Failure>,
+        mut permit: Option<Permit>,
+    ) -> (Reply, u32) {
         let (mut reply, cost) = match outcome {
             Ok(answered) => (answered.reply, answered.cost),
             Err(failure) => (fault::reply(&failure, &*self.entropy), 0),
         };
-        if let Some(permit) = held.permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {
+        if let Some(permit) = permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {
             permit.settle(cost, self.clock.now());
         }
-        if let Some(terms) = held.terms.filter(|_| request.explain) {
-            reply = self.explain(reply, &terms, cost);
-        }
         reply.operation = operation;
-        reply.permit = held.permit;
-        reply
+        reply.permit = permit;
+        (reply, cost)
     }
 
     /// Lets a bearer token in where no operation is asked for: the same tokens, the same limits. Its number is 0.
@@ -204,16 +215,15 @@ impl Api {
             query: sent.query(),
         };
         if let Some(Some(version)) = kept
-            && let Some((body, cost)) = self.replies.get(&asked, version)
+            && let Some(again) = self.replies.get(&asked, version)
         {
-            let reply = Reply::json(200, body);
-            return Ok(Answered { reply, cost });
+            return Ok(again.into());
         }
         // On the heap, so that a reply that was kept does not carry the room of one that is made.
         let answered = Box::pin(self.make(sent, found, (grant, caller), asked.viewer)).await?;
         if let Some(Some(version)) = kept {
-            self.replies
-                .put(&asked, version, &answered.reply.body, answered.cost);
+            let (row, body) = ((operation, found.number), &answered.reply.body);
+            self.replies.put(&asked, version, row, body, answered.cost);
         }
         Ok(answered)
     }
@@ -314,7 +324,7 @@ pub(crate) struct Held {
 }
 
 /// The scope of the row: without one only full permissions do.
-fn authorize(operation: &Operation, grant: &Grant) -> Result<(), Failure> {
+pub(crate) fn authorize(operation: &Operation, grant: &Grant) -> Result<(), Failure> {
     let allowed = match operation.scope {
         Some(scope) => grant.scopes.allows(scope),
         None => grant.scopes.is_full(),
@@ -328,7 +338,7 @@ fn authorize(operation: &Operation, grant: &Grant) -> Result<(), Failure> {
     }))
 }
 
-fn viewer(grant: &Grant) -> Result<ViewerKey, Failure> {
+pub(crate) fn viewer(grant: &Grant) -> Result<ViewerKey, Failure> {
     let user =
         Gid::new(grant.user).ok_or_else(|| Failure::Server("a token names no user".to_owned()))?;
     Ok(ViewerKey {

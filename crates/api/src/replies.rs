@@ -6,6 +6,7 @@
 //! still checked each time.
 //!
 //! [`GraphStore::version`]: workgraph_core::graph::GraphStore::version
+use crate::operation::Operation;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -41,7 +42,19 @@ struct Slot {
     kept: Option<Kept>,
 }
 
+/// A reply that was kept.
+pub(crate) struct Again {
+    pub(crate) body: Vec<u8>,
+    pub(crate) cost: u32,
+    /// The row that made it, and its number.
+    pub(crate) row: Row,
+}
+
+/// A row of the table, with its number.
+pub(crate) type Row = (&'static Operation, u16);
+
 struct Kept {
+    row: Row,
     viewer: ViewerKey,
     scopes: ScopeSet,
     reach: Option<Box<[u64]>>,
@@ -55,8 +68,9 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(asked: &Asked<'_>, version: u64, body: &[u8], cost: u32) -> Self {
+    fn new(asked: &Asked<'_>, version: u64, row: Row, body: &[u8], cost: u32) -> Self {
         Self {
+            row,
             viewer: asked.viewer,
             scopes: asked.scopes,
             reach: asked.reach.map(Box::from),
@@ -97,15 +111,19 @@ impl Replies {
         Some(slot.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The body and cost of the reply, if one of this version is kept.
-    pub(crate) fn get(&self, asked: &Asked<'_>, version: u64) -> Option<(Vec<u8>, u32)> {
+    /// The reply, if one of this version is kept.
+    pub(crate) fn get(&self, asked: &Asked<'_>, version: u64) -> Option<Again> {
         let slot = self.slot(hash(asked))?;
         let kept = slot.kept.as_ref()?;
-        Some((kept.body(asked, version)?.to_vec(), kept.cost))
+        Some(Again {
+            body: kept.body(asked, version)?.to_vec(),
+            cost: kept.cost,
+            row: kept.row,
+        })
     }
 
     /// Keeps a reply that was read when the store had this version, or a later one.
-    pub(crate) fn put(&self, asked: &Asked<'_>, version: u64, body: &[u8], cost: u32) {
+    pub(crate) fn put(&self, asked: &Asked<'_>, version: u64, row: Row, body: &[u8], cost: u32) {
         let hash = hash(asked);
         let Some(mut slot) = self.slot(hash) else {
             return;
@@ -115,7 +133,7 @@ impl Replies {
             slot.kept = None;
             return;
         }
-        slot.kept = Some(Kept::new(asked, version, body, cost));
+        slot.kept = Some(Kept::new(asked, version, row, body, cost));
     }
 }
 
@@ -144,34 +162,46 @@ mod tests {
         }
     }
 
+    fn put(replies: &Replies, asked: &Asked<'_>, body: &[u8]) {
+        let rows = crate::operations::TABLES.iter().copied().flatten();
+        let row = rows.zip(1..).next().unwrap();
+        replies.put(asked, 3, row, body, 1);
+    }
+
+    fn get(replies: &Replies, asked: &Asked<'_>, version: u64) -> Option<(Vec<u8>, u32)> {
+        let again = replies.get(asked, version)?;
+        Some((again.body, again.cost))
+    }
+
     #[test]
     fn a_reply_is_kept_when_it_is_asked_for_again_and_until_the_next_commit() {
         let replies = Replies::new();
         let asked = asked("/tasks/1");
-        replies.put(&asked, 3, b"{}", 1);
-        assert_eq!(replies.get(&asked, 3), None, "asked for once");
-        replies.put(&asked, 3, b"{}", 1);
-        assert_eq!(replies.get(&asked, 3), Some((b"{}".to_vec(), 1)));
-        assert_eq!(replies.get(&asked, 4), None, "something was committed");
+        put(&replies, &asked, b"{}");
+        assert_eq!(get(&replies, &asked, 3), None, "asked for once");
+        put(&replies, &asked, b"{}");
+        assert_eq!(get(&replies, &asked, 3), Some((b"{}".to_vec(), 1)));
+        assert_eq!(get(&replies, &asked, 4), None, "something was committed");
     }
 
     #[test]
     fn another_caller_scope_path_or_query_is_another_request() {
         let replies = Replies::new();
         let one = asked("/tasks/1");
-        replies.put(&one, 3, b"{}", 1);
-        replies.put(&one, 3, b"{}", 1);
+        put(&replies, &one, b"{}");
+        put(&replies, &one, b"{}");
         let mut other = one;
         other.viewer.user = Gid::new(8).unwrap();
-        assert_eq!(replies.get(&other, 3), None);
+        assert_eq!(get(&replies, &other, 3), None);
         other = one;
         other.scopes = ScopeSet::empty();
-        assert_eq!(replies.get(&other, 3), None);
+        assert_eq!(get(&replies, &other, 3), None);
         other = one;
         other.reach = Some(&[1]);
-        assert_eq!(replies.get(&other, 3), None);
+        assert_eq!(get(&replies, &other, 3), None);
         assert_eq!(
-            replies.get(
+            get(
+                &replies,
                 &Asked {
                     path: "/tasks/2",
                     ..one
@@ -180,7 +210,7 @@ mod tests {
             ),
             None
         );
-        assert_eq!(replies.get(&Asked { query: "a", ..one }, 3), None);
+        assert_eq!(get(&replies, &Asked { query: "a", ..one }, 3), None);
     }
 
     #[test]
@@ -188,8 +218,8 @@ mod tests {
         let replies = Replies::new();
         let asked = asked("/tasks/1");
         let body = vec![b'x'; LARGEST + 1];
-        replies.put(&asked, 3, &body, 1);
-        replies.put(&asked, 3, &body, 1);
-        assert_eq!(replies.get(&asked, 3), None);
+        put(&replies, &asked, &body);
+        put(&replies, &asked, &body);
+        assert_eq!(get(&replies, &asked, 3), None);
     }
 }

@@ -116,6 +116,7 @@ impl Portal {
     /// Answers a request that leads there. Never fails: whatever goes wrong has a reply.
     pub async fn answer(&self, route: Route, request: &Request) -> Reply {
         let now = self.clock.now();
+        // Pages are made on the heap: what apps' servers ask all the time has no room for them.
         let outcome = match route.to {
             To::Token | To::Revoke | To::TokenInfo => {
                 Ok(self.endpoint(route.to, request, now).await)
@@ -123,14 +124,14 @@ impl Portal {
             To::Discovery => Ok(self.discovery()),
             To::KeySet => Ok(self.key_set(now).await),
             To::UserInfo => Ok(self.user_info(request).await),
-            To::Authorize => self.authorize(request, now).await,
-            To::Decide => self.decide(request, now).await,
-            To::SignInPage => self.sign_in_page(request).await,
-            To::SignIn => self.sign_in(request, now).await,
-            To::SignOutPage => self.sign_out_page(request, now).await,
-            To::SignOut => self.sign_out(request, now).await,
-            To::Console => self.console_page(request, now).await,
-            To::ConsoleForm => self.console_form(request, now).await,
+            To::Authorize => Box::pin(self.authorize(request, now)).await,
+            To::Decide => Box::pin(self.decide(request, now)).await,
+            To::SignInPage => Box::pin(self.sign_in_page(request)).await,
+            To::SignIn => Box::pin(self.sign_in(request, now)).await,
+            To::SignOutPage => Box::pin(self.sign_out_page(request, now)).await,
+            To::SignOut => Box::pin(self.sign_out(request, now)).await,
+            To::Console => Box::pin(self.console_page(request, now)).await,
+            To::ConsoleForm => Box::pin(self.console_form(request, now)).await,
         };
         let mut reply = outcome.unwrap_or_else(|broken| self.broken(&broken));
         reply.operation = route.name;

@@ -116,6 +116,8 @@ pub struct Route {
     pub(crate) name: &'static str,
     /// Whether it takes a form.
     pub form: bool,
+    /// Whether it changes nothing.
+    pub read: bool,
 }
 
 /// Where the API begins. A proxy may take away what is before it in the issuer's path.
@@ -146,6 +148,7 @@ pub(crate) fn find(issuer: &str, method: &str, path: &str) -> Option<Route> {
         to: row.to,
         name: row.name,
         form: row.method == POST,
+        read: row.method != POST || matches!(row.to, To::TokenInfo | To::UserInfo),
     })
 }
 
@@ -166,6 +169,20 @@ mod tests {
         assert_eq!(to("POST", "/-/oauth_token/"), None);
         assert_eq!(to("GET", "/-/consoles"), None);
         assert_eq!(to("GET", "/-/console/apps/7"), Some(To::Console));
+    }
+
+    #[test]
+    fn what_a_server_asks_about_a_token_changes_nothing() {
+        let reads = |method, path| find("/api/1.0", method, path).map(|route| route.read);
+        assert_eq!(reads("POST", "/-/token_info"), Some(true));
+        assert_eq!(
+            reads("POST", "/api/1.0/openid_connect/userinfo"),
+            Some(true)
+        );
+        assert_eq!(reads("GET", AUTHORIZE), Some(true));
+        for path in ["/-/oauth_token", "/-/oauth_revoke", AUTHORIZE] {
+            assert_eq!(reads("POST", path), Some(false), "{path}");
+        }
     }
 
     #[test]
