@@ -59,6 +59,12 @@ impl GraphStore for Hesitant {
         }
         self.store.commit(changes).await
     }
+    fn version(&self) -> Option<u64> {
+        self.store.version()
+    }
+    async fn changed(&self, since: u64) {
+        self.store.changed(since).await;
+    }
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.store.events(after, limit).await
     }

@@ -1,0 +1,196 @@
+//! A read that is answered from memory alone is answered, counted and refused as any other.
+use crate::world::{KINDS, Kind, World};
+use serde_json::{Value, json};
+use workgraph_api::{Caller, Glance, LastToken, Reply};
+
+/// A client with one connection.
+struct Client {
+    world: World,
+    last: LastToken,
+}
+
+impl Client {
+    fn new(kind: Kind) -> Self {
+        Self {
+            world: World::new(kind),
+            last: LastToken::default(),
+        }
+    }
+
+    /// The reply from memory, if there is one.
+    fn at_once(&self, token: &str, target: &str) -> Option<Reply> {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let glance = Glance {
+            path,
+            query,
+            authorization: &format!("Bearer {}", self.world.text(token)),
+        };
+        self.world.api.at_once(&glance, &self.last)
+    }
+
+    /// The reply of the whole walk.
+    fn handled(&self, token: &str, target: &str) -> Reply {
+        let caller = Caller {
+            last: Some(&self.last),
+            ..Caller::default()
+        };
+        let request = self.world.request(token, "GET", target, String::new());
+        self.world.run(self.world.api.handle_from(&request, caller))
+    }
+
+    /// Asks often enough for the reply to be kept.
+    fn warm(&self, token: &str, target: &str) {
+        for _ in 0..3 {
+            assert_eq!(self.handled(token, target).status, 200, "{token} {target}");
+        }
+    }
+
+    /// How many requests of a token were counted.
+    fn counted(&self, token: &str) -> u64 {
+        let bearer = vec![format!("Bearer {}", self.world.text(token))];
+        let reply = self.world.run(self.world.api.limits(&bearer));
+        let json: Value = serde_json::from_slice(&reply.body).unwrap();
+        json["data"]["limits"]["standard"]["used"].as_u64().unwrap()
+    }
+}
+
+fn told(reply: &Reply) -> (u16, &str, &str, Option<&str>, bool) {
+    (
+        reply.status,
+        std::str::from_utf8(&reply.body).unwrap(),
+        reply.operation,
+        reply.header("Retry-After"),
+        reply.permit.is_some(),
+    )
+}
+
+/// The same bytes, and one request more on the account, whichever way it went.
+#[test]
+fn a_reply_from_memory_is_that_of_the_whole_walk() {
+    for kind in KINDS {
+        let mut client = Client::new(kind);
+        client.world.limit();
+        let task = format!("/tasks/{}", client.world.gid("water"));
+        for target in [
+            "/users/me",
+            "/users/me?opt_fields=name&opt_pretty",
+            task.as_str(),
+        ] {
+            assert!(client.at_once("ada", target).is_none(), "never asked for");
+            client.warm("ada", target);
+            let before = client.counted("ada");
+            let handled = client.handled("ada", target);
+            let at_once = client.at_once("ada", target);
+            assert_eq!(at_once.is_some(), kind == Kind::Sqlite, "{target}");
+            let Some(at_once) = at_once else {
+                assert_eq!(client.counted("ada"), before + 1, "nothing was counted");
+                continue;
+            };
+            assert_eq!(told(&at_once), told(&handled), "{target}");
+            assert_eq!(client.counted("ada"), before + 2, "{target}");
+        }
+    }
+}
+
+/// It is gone with the first change of anything it follows from.
+#[test]
+fn a_reply_from_memory_is_given_no_longer_than_it_is_true() {
+    let client = Client::new(Kind::Sqlite);
+    let world = &client.world;
+    let task = format!("/tasks/{}", world.gid("water"));
+    let reader = "ada[tasks:read]";
+    // The token of an app is a commit when it is first named.
+    world.text("ada[users:read]");
+    client.warm(reader, &task);
+    assert!(client.at_once(reader, &task).is_some());
+    // Another query, path, method's worth of scopes or token is another request.
+    assert!(
+        client
+            .at_once(reader, &format!("{task}?opt_pretty"))
+            .is_none()
+    );
+    assert!(client.at_once(reader, "/users/me").is_none());
+    assert!(client.at_once("ada", &task).is_none());
+    assert!(client.at_once("ada[users:read]", &task).is_none());
+    assert!(client.at_once(reader, &task).is_some());
+
+    let put = world.call("ada", "PUT", &task, &json!({"name": "Renamed"}));
+    assert_eq!(put.status, 200, "{}", put.text);
+    assert!(client.at_once(reader, &task).is_none(), "it has changed");
+    client.warm(reader, &task);
+    let renamed = client.at_once(reader, &task).unwrap();
+    assert!(told(&renamed).1.contains("Renamed"));
+
+    let ada = world.gid("ada").get();
+    world.run(world.tokens.set_disabled(ada, true)).unwrap();
+    assert!(client.at_once(reader, &task).is_none(), "switched off");
+    assert_eq!(client.handled(reader, &task).status, 401);
+    world.run(world.tokens.set_disabled(ada, false)).unwrap();
+    client.warm(reader, &task);
+    assert!(client.at_once(reader, &task).is_some());
+    // An app's token ends after an hour, and nobody has to do anything for that.
+    world.advance(3_601);
+    assert!(client.at_once(reader, &task).is_none(), "expired");
+    assert_eq!(client.handled(reader, &task).status, 401);
+}
+
+/// Whoever is over the quota is refused with the wait that any request would be told.
+#[test]
+fn a_reply_from_memory_is_refused_over_the_quota() {
+    let mut client = Client::new(Kind::Sqlite);
+    client.world.limit();
+    client.warm("bob", "/users/me");
+    let mut given = 3;
+    let refused = loop {
+        let reply = client.at_once("bob", "/users/me").unwrap();
+        if reply.status == 429 {
+            break reply;
+        }
+        given += 1;
+        drop(reply);
+    };
+    assert_eq!(given, 150);
+    let handled = client.handled("bob", "/users/me");
+    assert_eq!(handled.status, 429);
+    assert_eq!(told(&refused), told(&handled));
+}
+
+/// What is met again and again is kept close to who reads it, and no longer than the state that it is of.
+#[test]
+fn what_is_read_often_is_read_anew_after_a_change() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let task = format!("/tasks/{}", world.gid("water"));
+        let shown = || {
+            let mut last = Value::Null;
+            // No two requests are the same, so each of them loads.
+            for more in ["gid", "notes", "completed", "due_on", "liked", "start_on"] {
+                let fields = format!("name,followers.name,projects.name,{more}");
+                let got = world.get("ada", &format!("{task}?opt_fields={fields}"));
+                assert_eq!(got.status, 200, "{}", got.text);
+                last = got.json["data"].clone();
+            }
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            let project = text(&last["projects"][0]["name"]);
+            let followers = last["followers"].as_array().unwrap().len();
+            (text(&last["name"]), project, followers)
+        };
+        let before = shown();
+        let project = format!("/projects/{}", world.gid("garden"));
+        let moe = world.gid("moe").to_string();
+        for (path, method, data) in [
+            (task.clone(), "PUT", json!({"name": "Another"})),
+            (project, "PUT", json!({"name": "Elsewhere"})),
+            (
+                format!("{task}/addFollowers"),
+                "POST",
+                json!({"followers": [moe]}),
+            ),
+        ] {
+            let done = world.call("ada", method, &path, &data);
+            assert_eq!(done.status, 200, "{}", done.text);
+        }
+        let after = ("Another".to_owned(), "Elsewhere".to_owned(), before.2 + 1);
+        assert_eq!(shown(), after);
+    }
+}
