@@ -98,7 +98,7 @@ impl<'a> Bench<'a> {
              (the floor of creates is against this), or one row of a create's size."
                 .to_owned(),
             "The rounds of a row follow one another, the row and its ceiling in turn: medians are of a server that has been at it for \
-             a while. Before each row all files are synced and the database is read once, so that it begins with what the system then keeps of it."
+             a while. A row is prepared just before its rounds: then all files are synced and the database is read once, so that it begins with what the system then keeps of it."
                 .to_owned(),
         ];
         Ok(Self {
@@ -124,21 +124,17 @@ impl<'a> Bench<'a> {
             .partition(|row| WRITES.iter().any(|w| row.name.starts_with(w)));
         let mut measured = Vec::new();
         for group in [reads, writes] {
-            let mut jobs = Vec::new();
             for row in group {
-                jobs.push((row, self.job(row)?, Vec::new()));
-            }
-            for (row, job, rounds) in &mut jobs {
+                // Made just before it is used, and gone after it: what a row needs is in the way of no other.
+                let job = self.job(row)?;
                 self.fetch()?;
+                let mut rounds = Vec::new();
                 for round in 1..=self.args.rounds {
                     println!("{}: round {round}", row.name);
-                    rounds.push(self.step(job)?);
+                    rounds.push(self.step(&job)?);
                 }
+                measured.push(Measured { row, rounds });
             }
-            measured.extend(
-                jobs.into_iter()
-                    .map(|(row, _, rounds)| Measured { row, rounds }),
-            );
         }
         let mut lines: Vec<Line> = measured.iter().map(Line::of).collect();
         if self.wanted("point-read") {
