@@ -157,7 +157,7 @@ pub(crate) async fn prepare(
             folder.display()
         ));
     }
-    let (base_url, auth_url) = (format!("{root}{}", crate::http::BASE), root.to_owned());
+    let (base_url, auth_url) = (format!("{root}{}", crate::routes::BASE), root.to_owned());
     if office.workspaces().await?.is_empty() {
         write_private(&begun, b"")?;
         let mut boot = Bootstrap {

@@ -28,6 +28,7 @@ mod outgoing;
 mod password;
 mod people;
 mod places;
+mod routes;
 mod run;
 #[cfg(debug_assertions)]
 mod sabotage;

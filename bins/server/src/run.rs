@@ -135,7 +135,7 @@ pub(crate) async fn serve(
     } else {
         config.public_url.clone()
     };
-    config.api.base_url = format!("{root}{}", crate::http::BASE);
+    config.api.base_url = format!("{root}{}", crate::routes::BASE);
     config.oauth.loopback_redirects |= options.demo;
     config.webhooks.allow_loopback |= options.demo;
 
