@@ -3,7 +3,7 @@
 //! Nearly every load meets the same few nodes: the workspace, the project, its sections, the caller. From the
 //! [`Records`](crate::records::Records) all threads would count the same references up and down, and wait for each
 //! other's cache lines longer than the reading takes. What is here goes with the snapshot, so nothing outdates it.
-use crate::records::Out;
+use crate::records::{Out, Part};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use workgraph_core::gid::Gid;
@@ -12,24 +12,17 @@ use workgraph_core::node::Node;
 
 /// The most nodes; with more, all go.
 const MOST: usize = 256;
-/// Nodes with more text than this stay where they are shared, in bytes: together the others stay under 1 MiB.
-const TEXT_MAX: usize = 4 << 10;
+/// Parts with more bytes than this stay where they are shared.
+const PART_MAX: usize = 4 << 10;
 /// How many parts are known to have been met once.
 const MET: usize = 512;
 
-/// The parts of what is known of a node.
-#[derive(Clone, Copy)]
-enum Part {
-    Node,
-    Out,
-    List,
-}
-
+/// The copies of one gid's parts.
 #[derive(Debug, Default)]
-struct Entry {
-    node: Option<Arc<Node>>,
-    out: Option<Out>,
-    list: Option<Arc<[Edge]>>,
+pub(crate) struct Entry {
+    pub(crate) node: Option<Arc<Node>>,
+    pub(crate) out: Option<Out>,
+    pub(crate) list: Option<Arc<[Edge]>>,
 }
 
 /// The copies.
@@ -55,59 +48,28 @@ impl Near {
         self.entries.clear();
     }
 
-    /// The node.
-    pub(crate) fn node(&self, gid: Gid) -> Option<Arc<Node>> {
-        self.entries.get(&gid)?.node.clone()
+    /// A part of what is known of a gid.
+    pub(crate) fn get<P: Part + Clone>(&mut self, gid: Gid) -> Option<P> {
+        P::near(self.entries.get_mut(&gid)?).clone()
     }
 
-    /// The edges away from a node.
-    pub(crate) fn out(&self, gid: Gid) -> Option<Out> {
-        self.entries.get(&gid)?.out.clone()
-    }
-
-    /// The short list into a node.
-    pub(crate) fn list(&self, gid: Gid) -> Option<Arc<[Edge]>> {
-        self.entries.get(&gid)?.list.clone()
-    }
-
-    /// A node was met in this snapshot.
-    pub(crate) fn meet_node(&mut self, node: &Arc<Node>) {
-        if node.head.len() + node.body.len() <= TEXT_MAX
-            && let Some(entry) = self.again(node.gid, Part::Node)
-        {
-            entry.node = Some(Arc::new(Node::clone(node)));
+    /// A part was met in this snapshot: if it was before, a copy of it is kept.
+    pub(crate) fn meet<P: Part>(&mut self, gid: Gid, part: &P) {
+        if part.bytes() > PART_MAX {
+            return;
         }
-    }
-
-    /// The edges away from a node were met in this snapshot.
-    pub(crate) fn meet_out(&mut self, gid: Gid, out: &Out) {
-        if let Some(entry) = self.again(gid, Part::Out) {
-            entry.out = Some(match out {
-                Out::Few(edges) => Out::Few(Arc::from(&**edges)),
-                Out::Many => Out::Many,
-            });
-        }
-    }
-
-    /// A short list was met in this snapshot.
-    pub(crate) fn meet_list(&mut self, gid: Gid, list: &Arc<[Edge]>) {
-        if let Some(entry) = self.again(gid, Part::List) {
-            entry.list = Some(Arc::from(&**list));
-        }
-    }
-
-    /// The place for a part, if it is not met for the first time.
-    fn again(&mut self, gid: Gid, part: Part) -> Option<&mut Entry> {
-        let key = (gid.get() << 2) | (part as u64 + 1);
+        let key = (gid.get() << 2) | P::NUMBER;
         let at = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let met = self.met.get_mut(at as usize % MET)?;
+        let Some(met) = self.met.get_mut(at as usize % MET) else {
+            return;
+        };
         if std::mem::replace(met, key) != key {
-            return None;
+            return;
         }
         if self.entries.len() >= MOST {
             self.entries.clear();
         }
-        Some(self.entries.entry(gid).or_default())
+        *P::near(self.entries.entry(gid).or_default()) = Some(part.apart());
     }
 }
 
@@ -131,34 +93,34 @@ mod tests {
     fn what_is_met_again_is_copied_until_the_snapshot_ends() {
         let mut near = Near::default();
         let (gid, shared) = (Gid::new(7).unwrap(), node(7, 9));
-        near.meet_node(&shared);
-        assert!(near.node(gid).is_none(), "met once");
-        near.meet_out(gid, &Out::Many);
-        assert!(near.out(gid).is_none(), "another part of it");
-        near.meet_node(&shared);
-        let own = near.node(gid).unwrap();
+        near.meet(shared.gid, &shared);
+        assert!(near.get::<Arc<Node>>(gid).is_none(), "met once");
+        near.meet(gid, &Out::Many);
+        assert!(near.get::<Out>(gid).is_none(), "another part of it");
+        near.meet(shared.gid, &shared);
+        let own = near.get::<Arc<Node>>(gid).unwrap();
         assert_eq!(own, shared);
         assert!(!Arc::ptr_eq(&own, &shared), "threads share no count");
-        assert!(near.out(gid).is_none() && near.list(gid).is_none());
-        near.meet_out(gid, &Out::Many);
-        assert!(matches!(near.out(gid), Some(Out::Many)));
+        assert!(near.get::<Out>(gid).is_none() && near.get::<Arc<[Edge]>>(gid).is_none());
+        near.meet(gid, &Out::Many);
+        assert!(matches!(near.get::<Out>(gid), Some(Out::Many)));
         near.clear();
-        assert!(near.node(gid).is_none() && near.out(gid).is_none());
+        assert!(near.get::<Arc<Node>>(gid).is_none() && near.get::<Out>(gid).is_none());
     }
 
     #[test]
     fn there_are_few_of_them_and_they_are_small() {
         let mut near = Near::default();
-        let large = node(1, TEXT_MAX);
+        let large = node(1, PART_MAX);
         for number in 1..=MOST as u64 + 9 {
             let small = node(number, 9);
-            near.meet_node(&small);
-            near.meet_node(&small);
+            near.meet(small.gid, &small);
+            near.meet(small.gid, &small);
             assert!(near.entries.len() <= MOST);
         }
         near.clear();
-        near.meet_node(&large);
-        near.meet_node(&large);
+        near.meet(large.gid, &large);
+        near.meet(large.gid, &large);
         assert!(near.entries.is_empty());
     }
 }

@@ -5,14 +5,15 @@
 //! one; it uses entries that were read in that state or before, for had anything touched them since
 //! they would be gone. And what it reads is kept only while no commit has begun since, so nothing is
 //! kept that a commit has outdated.
+mod part;
 mod shelf;
 
+pub(crate) use self::part::Part;
 use self::shelf::Shelf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::Edge;
-use workgraph_core::node::Node;
 
 /// Locks, so that threads seldom wait for one; and so many that few entries go at a time.
 const SHARDS: usize = 256;
@@ -112,68 +113,30 @@ impl Records {
         self.state.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The node, for a snapshot of this state.
-    pub(crate) fn node(&self, gid: Gid, at: State) -> Option<Arc<Node>> {
-        let find = |shelf: &Shelf| shelf.node(gid, at);
-        self.find(gid, find, |young, read, node| young.put_node(node, read))
-    }
-
-    /// The edges away from a node, for a snapshot of this state.
-    pub(crate) fn out(&self, gid: Gid, at: State) -> Option<Out> {
-        let find = |shelf: &Shelf| shelf.out(gid, at);
-        self.find(gid, find, |young, read, out| young.put_out(gid, out, read))
-    }
-
-    /// The short list into a node, for a snapshot of this state.
-    pub(crate) fn list(&self, gid: Gid, at: State) -> Option<Arc<[Edge]>> {
-        let find = |shelf: &Shelf| shelf.list(gid, at);
-        self.find(gid, find, |young, read, list| {
-            young.put_list(gid, list, read)
-        })
-    }
-
-    /// Finds something, young or old, with the state it was read in; what is old is made young.
-    fn find<T>(
-        &self,
-        gid: Gid,
-        find: impl Fn(&Shelf) -> Option<(State, T)>,
-        renew: impl FnOnce(&mut Shelf, State, &T),
-    ) -> Option<T> {
+    /// A part of what is known of a gid, for a snapshot of this state. What is old is made young.
+    pub(crate) fn get<P: Part>(&self, gid: Gid, at: State) -> Option<P> {
         let mut shard = self.shard(gid)?;
-        if let Some((_, found)) = find(&shard.young) {
+        if let Some((_, found)) = P::find(&shard.young, gid, at) {
             return Some(found);
         }
-        let (read, found) = find(&shard.old)?;
-        renew(&mut shard.young, read, &found);
+        let (read, found) = P::find(&shard.old, gid, at)?;
+        found.put(&mut shard.young, gid, read);
         shard.age(self.most);
         Some(found)
     }
 
-    /// Keeps a node that a snapshot of this state showed, with its body.
-    pub(crate) fn keep_node(&self, node: &Node, at: State) {
-        // One that takes much of the room would drive many others out.
-        if node.head.len() + node.body.len() <= self.most / 4 {
-            self.keep(node.gid, at, |young| young.put_node(node, at));
+    /// Keeps what a snapshot of this state showed, all of it.
+    pub(crate) fn keep<P: Part>(&self, gid: Gid, part: &P, at: State) {
+        // What takes much of the room would drive many others out.
+        if part.bytes() > self.most / 4 {
+            return;
         }
-    }
-
-    /// Keeps the edges that a snapshot of this state showed: all away from the node.
-    pub(crate) fn keep_out(&self, gid: Gid, out: &Out, at: State) {
-        self.keep(gid, at, |young| young.put_out(gid, out, at));
-    }
-
-    /// Keeps the short list that a snapshot of this state showed: all of it.
-    pub(crate) fn keep_list(&self, gid: Gid, list: &[Edge], at: State) {
-        self.keep(gid, at, |young| young.put_list(gid, list, at));
-    }
-
-    fn keep(&self, gid: Gid, at: State, put: impl FnOnce(&mut Shelf)) {
         let Some(mut shard) = self.shard(gid) else {
             return;
         };
         // Looked at under the lock that a commit needs, after it said that it begins.
         if self.most > 0 && self.state.load(Ordering::Acquire) == at.0 * 2 {
-            put(&mut shard.young);
+            part.put(&mut shard.young, gid, at);
             shard.age(self.most);
         }
     }

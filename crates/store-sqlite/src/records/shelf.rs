@@ -42,7 +42,7 @@ const ENTRY: usize = 2 * (size_of::<Entry>() + size_of::<Gid>());
 
 /// The parts of many nodes.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
+pub(crate) struct Shelf {
     index: FxHashMap<Gid, Entry>,
     texts: String,
     edges: Vec<Edge>,

@@ -2,6 +2,7 @@
 use super::*;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use workgraph_core::node::Node;
 use workgraph_core::registry::Type;
 
 fn node(gid: u64, body: &str) -> Arc<Node> {
@@ -15,8 +16,12 @@ fn node(gid: u64, body: &str) -> Arc<Node> {
     })
 }
 
+fn keep(records: &Records, node: &Arc<Node>, at: State) {
+    records.keep(node.gid, node, at);
+}
+
 fn body(records: &Records, gid: u64, at: State) -> Option<String> {
-    let node = records.node(Gid::new(gid).unwrap(), at);
+    let node = records.get::<Arc<Node>>(Gid::new(gid).unwrap(), at);
     node.map(|n| n.body.to_string())
 }
 
@@ -24,8 +29,8 @@ fn body(records: &Records, gid: u64, at: State) -> Option<String> {
 fn an_entry_is_used_until_a_commit_that_touches_it_begins() {
     let records = Records::new(1 << 20);
     let at = records.state();
-    records.keep_node(&node(1, "a"), at);
-    records.keep_node(&node(2, "b"), at);
+    keep(&records, &node(1, "a"), at);
+    keep(&records, &node(2, "b"), at);
     records.begin(&[Gid::new(1).unwrap()]);
     assert_eq!(body(&records, 1, at), None);
     assert_eq!(body(&records, 2, at).as_deref(), Some("b"));
@@ -40,9 +45,9 @@ fn what_was_read_before_a_commit_is_not_kept_once_it_began() {
     let records = Records::new(1 << 20);
     let at = records.state();
     records.begin(&[]);
-    records.keep_node(&node(1, "during"), at);
+    keep(&records, &node(1, "during"), at);
     records.end(false);
-    records.keep_node(&node(2, "after"), at);
+    keep(&records, &node(2, "after"), at);
     let now = records.state();
     assert_eq!(
         (body(&records, 1, now), body(&records, 2, now)),
@@ -57,7 +62,7 @@ fn an_older_snapshot_does_not_see_what_a_newer_one_kept() {
     records.begin(&[Gid::new(1).unwrap()]);
     records.end(false);
     let new = records.state();
-    records.keep_node(&node(1, "new"), new);
+    keep(&records, &node(1, "new"), new);
     assert_eq!(body(&records, 1, old), None);
     assert_eq!(body(&records, 1, new).as_deref(), Some("new"));
 }
@@ -66,7 +71,7 @@ fn an_older_snapshot_does_not_see_what_a_newer_one_kept() {
 fn a_failed_commit_empties_it() {
     let records = Records::new(1 << 20);
     let at = records.state();
-    records.keep_node(&node(1, "a"), at);
+    keep(&records, &node(1, "a"), at);
     records.begin(&[]);
     records.end(true);
     assert_eq!(body(&records, 1, records.state()), None);
@@ -78,7 +83,7 @@ fn it_stays_within_its_bytes_and_keeps_what_is_used() {
     let at = records.state();
     let text = "x".repeat(1000);
     for gid in 1..5_000 {
-        records.keep_node(&node(gid, &text), at);
+        keep(&records, &node(gid, &text), at);
         assert!(
             gid < 5 || body(&records, 3, at).is_some(),
             "the one in use went at {gid}"
@@ -94,7 +99,7 @@ fn it_stays_within_its_bytes_and_keeps_what_is_used() {
         assert!(kept <= (2 << 20) + SHARDS * 1_300, "{kept} bytes");
     }
     let nothing = Records::new(0);
-    nothing.keep_node(&node(1, "a"), at);
+    keep(&nothing, &node(1, "a"), at);
     assert_eq!(body(&nothing, 1, at), None);
 }
 
@@ -180,7 +185,7 @@ fn holds(steps: &[Step], broken: Broken) -> Result<(), TestCaseError> {
                     Broken::TakesNewer => State(u64::MAX),
                     _ => state,
                 };
-                match records.node(Gid::new(gid).unwrap(), asked) {
+                match records.get::<Arc<Node>>(Gid::new(gid).unwrap(), asked) {
                     Some(node) => prop_assert_eq!(node.version, truth),
                     None => {
                         let mut read = Node::clone(&node(gid, ""));
@@ -191,7 +196,7 @@ fn holds(steps: &[Step], broken: Broken) -> Result<(), TestCaseError> {
                         } else {
                             state
                         };
-                        records.keep_node(&Arc::new(read), at);
+                        keep(&records, &Arc::new(read), at);
                     }
                 }
             }

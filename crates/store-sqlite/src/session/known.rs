@@ -1,7 +1,7 @@
 //! Reading what is remembered, and remembering what is read.
 use super::{Session, gid, limit, maybe_gid, seq};
 use crate::error::failed;
-use crate::records::{EDGES_MAX, Out, Records, State};
+use crate::records::{EDGES_MAX, Out, Part, Records, State};
 use crate::sql::Sql;
 use rusqlite::Row;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ pub(crate) struct Known<'c> {
 }
 
 impl Known<'_> {
-    fn node(&self, gid: Gid) -> Option<Arc<Node>> {
-        self.records.node(gid, self.state)
+    fn get<P: Part>(&self, gid: Gid) -> Option<P> {
+        self.records.get(gid, self.state)
     }
 
     pub(super) fn keep(&self, node: &Arc<Node>) {
-        self.records.keep_node(node, self.state);
+        self.records.keep(node.gid, node, self.state);
     }
 
     pub(super) fn keep_out(&self, src: Gid, edges: &[Edge]) {
-        self.records.keep_out(src, &out(edges), self.state);
+        self.records.keep(src, &out(edges), self.state);
     }
 }
 
@@ -45,39 +45,15 @@ fn out(edges: &[Edge]) -> Out {
 type Each<'a, S> = dyn FnMut(&mut S, Edge, Arc<Node>) -> Result<(), StoreError> + 'a;
 
 impl Session<'_> {
-    /// A node in full, from memory.
-    fn met_node(&mut self, known: Known<'_>, gid: Gid) -> Option<Arc<Node>> {
+    /// A part of what is known of a gid, from memory.
+    fn met<P: Part + Clone>(&mut self, known: Known<'_>, gid: Gid) -> Option<P> {
         let Some(near) = &mut self.near else {
-            return known.node(gid);
+            return known.get(gid);
         };
-        near.node(gid).or_else(|| {
-            let node = known.node(gid)?;
-            near.meet_node(&node);
-            Some(node)
-        })
-    }
-
-    /// The edges away from a node, from memory.
-    fn met_out(&mut self, known: Known<'_>, src: Gid) -> Option<Out> {
-        let Some(near) = &mut self.near else {
-            return known.records.out(src, known.state);
-        };
-        near.out(src).or_else(|| {
-            let out = known.records.out(src, known.state)?;
-            near.meet_out(src, &out);
-            Some(out)
-        })
-    }
-
-    /// A short list, from memory.
-    fn met_list(&mut self, known: Known<'_>, dst: Gid) -> Option<Arc<[Edge]>> {
-        let Some(near) = &mut self.near else {
-            return known.records.list(dst, known.state);
-        };
-        near.list(dst).or_else(|| {
-            let list = known.records.list(dst, known.state)?;
-            near.meet_list(dst, &list);
-            Some(list)
+        near.get(gid).or_else(|| {
+            let part = known.get(gid)?;
+            near.meet(gid, &part);
+            Some(part)
         })
     }
 
@@ -87,7 +63,7 @@ impl Session<'_> {
         known: Known<'_>,
         gid: Gid,
     ) -> Result<Option<Arc<Node>>, StoreError> {
-        if let Some(node) = self.met_node(known, gid) {
+        if let Some(node) = self.met(known, gid) {
             return Ok(Some(node));
         }
         let node = self.read_node(gid, Depth::Full)?;
@@ -103,7 +79,7 @@ impl Session<'_> {
         known: Known<'_>,
         src: Gid,
     ) -> Result<Option<Arc<[Edge]>>, StoreError> {
-        let out = match self.met_out(known, src) {
+        let out = match self.met(known, src) {
             Some(out) => out,
             None => {
                 // A task has about so many.
@@ -122,7 +98,7 @@ impl Session<'_> {
                 let params = (src.as_i64(), limit(EDGES_MAX + 1));
                 self.each(Sql::OutAll, params, read).map_err(failed)?;
                 let out = out(&edges);
-                known.records.keep_out(src, &out, known.state);
+                known.records.keep(src, &out, known.state);
                 out
             }
         };
@@ -158,7 +134,7 @@ impl Session<'_> {
             let ended = edges.len() < most - given;
             if std::mem::take(&mut first)
                 && let Some(edge) = edges.first()
-                && self.met_node(known, edge.src).is_none()
+                && self.met::<Arc<Node>>(known, edge.src).is_none()
             {
                 return Ok(Some(edge.src));
             }
@@ -188,14 +164,14 @@ impl Session<'_> {
         if !rel.is_short() || after != (i64::MIN, i64::MIN) {
             return Ok(None);
         }
-        let list = match self.met_list(known, dst) {
+        let list = match self.met(known, dst) {
             Some(list) => list,
             None => {
                 let list: Arc<[Edge]> = self.all_in((dst, rel), after, EDGES_MAX + 1)?.into();
                 if list.len() > EDGES_MAX {
                     return Ok(None);
                 }
-                known.records.keep_list(dst, &list, known.state);
+                known.records.keep(dst, &list, known.state);
                 list
             }
         };
