@@ -14,8 +14,8 @@ use workgraph_webhooks::{Limits, Policy};
 
 /// How often old commits are dropped from the journal.
 const KEEP_EVERY: Duration = Duration::from_secs(60);
-/// How long it is slept at most: commits, attempts that end and those that are due wake it before.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The longest sleep: commits, attempts that end and those that are due end it before.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long after a look commits are gathered before the next one, so that many events share a delivery.
 /// The first commit after a pause waits for nothing.
 const GATHER: Duration = Duration::from_millis(3);

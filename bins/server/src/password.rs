@@ -19,17 +19,22 @@ pub(crate) fn hash(password: &str, salt: &[u8; 16]) -> Result<Secret, String> {
     if !(8..=1024).contains(&password.len()) {
         return Err("a password has 8 to 1024 bytes".to_owned());
     }
+    let mut out = [0; Params::DEFAULT_OUTPUT_LEN];
+    derive(password, salt, &Params::default(), &mut out)?;
+    encode(&out, salt)
+}
+
+/// Returns the text form of a hash made with the usual parameters.
+fn encode(out: &[u8], salt: &[u8; 16]) -> Result<Secret, String> {
     let say = |e: argon2::password_hash::Error| e.to_string();
     let params = Params::default();
-    let mut out = [0; Params::DEFAULT_OUTPUT_LEN];
-    derive(password, salt, &params, &mut out)?;
     let salt = SaltString::encode_b64(salt).map_err(say)?;
     let text = PasswordHash {
         algorithm: Ident::new(ARGON2ID_IDENT.as_str()).map_err(say)?,
         version: Some(Version::V0x13.into()),
         params: ParamsString::try_from(&params).map_err(say)?,
         salt: Some(salt.as_salt()),
-        hash: Some(Output::new(&out).map_err(say)?),
+        hash: Some(Output::new(out).map_err(say)?),
     };
     Ok(Secret::new(text.to_string()))
 }
@@ -70,20 +75,24 @@ const WAITING: usize = 32;
 pub(crate) struct Pool {
     turn: Semaphore,
     inside: AtomicUsize,
-    /// The hash of a password that nobody has: accounts that do not exist take as long.
+    /// A made-up hash: accounts that do not exist take as long.
     nobody: Secret,
 }
 
 impl Pool {
-    /// A pool. `salt` and `password` are random.
+    /// Returns a pool. `output` and `salt` are random: no password is known to have such a hash, and checking one against it
+    /// takes as long as against any other, without a derivation at start.
     ///
     /// # Errors
-    /// When nothing can be hashed.
-    pub(crate) fn new(password: &str, salt: &[u8; 16]) -> Result<Self, String> {
+    /// When the hash has no text form.
+    pub(crate) fn new(
+        output: &[u8; Params::DEFAULT_OUTPUT_LEN],
+        salt: &[u8; 16],
+    ) -> Result<Self, String> {
         Ok(Self {
             turn: Semaphore::new(AT_ONCE),
             inside: AtomicUsize::new(0),
-            nobody: hash(password, salt)?,
+            nobody: encode(output, salt)?,
         })
     }
 }
@@ -149,7 +158,7 @@ mod tests {
     /// B61.
     #[tokio::test]
     async fn unknown_accounts_have_no_password_and_a_full_queue_says_so() {
-        let pool = Pool::new("nobody's own", &[1; 16]).unwrap();
+        let pool = Pool::new(&[2; 32], &[1; 16]).unwrap();
         let check = |text: &str, hash| pool.check(Secret::new(text.to_owned()), hash);
         assert_eq!(check("nobody's own", None).await, Ok(false));
         let hash = hash("correct horse", &[7; 16]).unwrap();

@@ -72,14 +72,16 @@ impl Base {
         office: &Arc<Office>,
         keys: &Arc<Signing>,
     ) -> Result<Arc<Portal>, String> {
-        let nobody = hex(&random::<12>(&*self.entropy)?);
         Ok(Arc::new(Portal::new(workgraph_portal::Parts {
             api: Arc::clone(api),
             store: Arc::clone(&self.storage.oauth),
             acts: self.storage.clone(),
             people: Arc::new(Users(Arc::clone(&self.storage.graph))),
             places: office.clone(),
-            passwords: Arc::new(Pool::new(&nobody, &random(&*self.entropy)?)?),
+            passwords: Arc::new(Pool::new(
+                &random(&*self.entropy)?,
+                &random(&*self.entropy)?,
+            )?),
             keys: keys.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

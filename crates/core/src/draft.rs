@@ -5,7 +5,9 @@ use crate::project::head;
 use crate::registry::{ByType, Field, One, Source, Type};
 use crate::resources::resource;
 use crate::time::{Date, Time};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::sync::{LazyLock, OnceLock};
 
 /// A new node, or the next version of one.
 #[derive(Clone, Debug)]
@@ -42,10 +44,8 @@ impl Draft {
         let known = keys(node.ty);
         let values = entries(&node.body)
             .filter_map(|(k, v)| {
-                known
-                    .iter()
-                    .find(|known| **known == k)
-                    .map(|known| (*known, v.to_owned()))
+                let (known, _) = known.get_key_value(k)?;
+                Some((*known, v.to_owned()))
             })
             .collect();
         Self {
@@ -143,10 +143,15 @@ impl Draft {
         let r = resource(self.ty);
         let mut body =
             String::with_capacity(64 + self.values.values().map(|v| v.len() + 24).sum::<usize>());
-        for key in keys(self.ty) {
-            let Some(value) = self.values.get(key) else {
-                continue;
-            };
+        let known = keys(self.ty);
+        // Few of the keys are set.
+        let mut set: Vec<_> = self
+            .values
+            .iter()
+            .filter_map(|(key, value)| Some((*known.get(key)?, *key, value)))
+            .collect();
+        set.sort_unstable_by_key(|(position, _, _)| *position);
+        for (_, key, value) in set {
             body.push(if body.is_empty() { '{' } else { ',' });
             body.push('"');
             body.push_str(key);
@@ -177,13 +182,16 @@ impl Draft {
     }
 }
 
-/// The stored keys of a type: those of its public fields in record order, then those rules keep.
-fn keys(ty: Type) -> &'static [&'static str] {
-    use std::sync::OnceLock;
-    static KEYS: OnceLock<ByType<Vec<&'static str>>> = OnceLock::new();
+/// The stored keys of a type with their positions: those of its public fields in record order, then those rules keep.
+type Keys = FxHashMap<&'static str, usize>;
+
+/// Returns the stored keys of a type.
+fn keys(ty: Type) -> &'static Keys {
+    static KEYS: OnceLock<ByType<Keys>> = OnceLock::new();
+    static NONE: LazyLock<Keys> = LazyLock::new(Keys::default);
     let all = KEYS.get_or_init(|| {
         ByType::new(|ty| {
-            let mut keys: Vec<&'static str> = Vec::new();
+            let mut keys = Keys::default();
             let private = [
                 "plan",
                 "created_by",
@@ -196,15 +204,14 @@ fn keys(ty: Type) -> &'static [&'static str] {
                 "numbered_by",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
-            for k in public.chain(private) {
-                if !keys.contains(&k) {
-                    keys.push(k);
-                }
+            for key in public.chain(private) {
+                let position = keys.len();
+                keys.entry(key).or_insert(position);
             }
             keys
         })
     });
-    all.get(ty).map(Vec::as_slice).unwrap_or_default()
+    all.get(ty).unwrap_or(&NONE)
 }
 
 fn key(source: Source) -> Option<&'static str> {

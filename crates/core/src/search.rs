@@ -60,7 +60,7 @@ pub struct Effort {
 impl Effort {
     /// That of searches of people: each way takes some ten milliseconds.
     pub const USUAL: Self = Self {
-        sort: 1_000,
+        sort: 4_000,
         peek: 250,
         gather: 20_000,
         narrow: 64,
