@@ -40,12 +40,12 @@ pub(crate) fn measure(
         small.fetch()?;
         let (mut here, mut there) = (Vec::new(), Vec::new());
         // Not counted: it takes a while until as much of a large file as of a small one is mapped.
-        large.step(&jobs.0)?;
-        small.step(&jobs.1)?;
+        large.step(&jobs.0, 0)?;
+        small.step(&jobs.1, 0)?;
         for round in 1..=large.args.rounds {
             println!("{} on both graphs: round {round}", row.name);
-            here.push(large.step(&jobs.0)?);
-            there.push(small.step(&jobs.1)?);
+            here.push(large.step(&jobs.0, round)?);
+            there.push(small.step(&jobs.1, round)?);
         }
         let [here, there] = [here, there].map(|rounds| Measured { row, rounds });
         lines.push(Line::kept(&here, &there, tasks));

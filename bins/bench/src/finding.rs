@@ -48,7 +48,7 @@ pub(crate) fn paths(client: &Client, graph: &Graph, find: Find) -> Result<Arc<Ve
         .iter()
         .map(|user| text(user, "/gid"))
         .collect::<Result<Vec<_>>>()?;
-    let mut rng = Rng::new(11);
+    let mut rng = Rng::fresh();
     let tasks = graph.tasks.len();
     let field = match find {
         Find::Field => field(client, graph, &workspace)?,
@@ -134,7 +134,7 @@ impl Bare {
             change.execute_batch(
                 "CREATE TABLE found (gid INTEGER PRIMARY KEY, who INTEGER, done INTEGER, due INTEGER,
                      modified INTEGER, name TEXT);
-                 CREATE INDEX found_who ON found (who, done, due);
+                 CREATE INDEX found_who ON found (who, done, due, modified, name);
                  CREATE VIRTUAL TABLE words USING fts5(name, content='', detail=column, tokenize='ascii');
                  CREATE TABLE value (key REAL, gid INTEGER, PRIMARY KEY (key, gid)) WITHOUT ROWID;",
             )?;
@@ -175,7 +175,7 @@ impl Bare {
             }
         };
         let mut statement = self.connection.prepare(sql)?;
-        let mut rng = Rng::new(11);
+        let mut rng = Rng::fresh();
         let tasks = usize::try_from(self.shape.tasks)?;
         let users = i64::try_from(self.shape.users.max(1))?;
         timed(time, || {

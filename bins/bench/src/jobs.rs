@@ -22,6 +22,8 @@ use crate::rows::Row;
 
 /// The depth of the deep page.
 const DEPTH: usize = 50_000;
+/// How many tasks are read again and again.
+const WORKING_SET: usize = 50_000;
 /// How many reads a batch has.
 const BATCH: usize = 10;
 /// Creates a second of which each is one event for a webhook.
@@ -73,6 +75,16 @@ impl Bench<'_> {
         let create = || Arc::clone(&self.graph.create);
         let (connections, paths) = match row.name {
             "task-random" => (16, tasks(usize::MAX)),
+            "task-working-set" => {
+                // Drawn once, from all over the graph; asked for again and again.
+                let (all, mut rng) = (&self.graph.tasks, Rng::fresh());
+                let draw = |_| all.get(rng.below(all.len())).map_or("", String::as_str);
+                let drawn = (0..WORKING_SET).map(draw);
+                (
+                    16,
+                    drawn.map(|gid| format!("/api/1.0/tasks/{gid}")).collect(),
+                )
+            }
             "task-one-connection" => (1, tasks(usize::MAX)),
             "task-hot" => (16, tasks(1)),
             "users-me" => (16, vec!["/api/1.0/users/me".to_owned()]),
@@ -154,53 +166,83 @@ impl Bench<'_> {
         Ok(Job::Hooked(Receiver::start()?, project, make, hooks))
     }
 
-    /// One round of a row: ours and the ceiling's, the ceiling first.
-    pub(crate) fn step(&self, job: &Job) -> Result<(Figure, Figure)> {
+    /// Measures one round of a row: ours and the ceiling's. The sides take turns in going first.
+    pub(crate) fn step(&self, job: &Job, round: u32) -> Result<(Figure, Figure)> {
         let time = self.time();
         let load = |server: &Server, connections, make: &Arc<Make>| {
             measure::load(server, connections, time, make)
         };
         let commits = |grain| commits::run(self.folder, time, self.shape, grain);
         let ours = &self.server;
-        // The ceiling is measured first.
-        let (ceiling, ours) = match job {
-            Job::Hyper(connections, make, bare) => (
-                load(bare, *connections, make)?,
-                load(ours, *connections, make)?,
-            ),
-            Job::SqlitePage(make) => (self.scratch.nested_pages(time)?, load(ours, 16, make)?),
-            Job::Other(make, other, count) => (
-                load(ours, 1, other)?.times(1.0 / *count as f64),
-                load(ours, 1, make)?,
-            ),
-            Job::Find(make, find, bare) => (bare.run(*find, time)?, load(ours, 16, make)?),
-            Job::Create(make, grain) => {
-                (commits((*grain, GROUP))?, load(ours, graph::WRITERS, make)?)
-            }
-            Job::Copies(make, create) => (
-                create.run(self.folder, time, GROUP)?,
-                load(ours, graph::WRITERS, make)?,
-            ),
-            Job::Copy(original) => (
-                commits((Grain::Task, STEP))?,
-                original.copy(ours, &self.client)?,
-            ),
-            Job::Hooked(receiver, project, make, hooks) => {
-                let without = load(ours, graph::WRITERS, make)?;
-                let made = receiver.watch(&self.client, project, *hooks, &json!([]))?;
-                let with = load(ours, graph::WRITERS, make)?;
-                // What waits for them is not to be told while the next row is measured.
-                for hook in made {
-                    self.client.delete(&format!("/api/1.0/webhooks/{hook}"))?;
-                }
-                (without, with)
-            }
-            Job::Lag(receiver, project, make, bare) => (
-                load(bare, 1, make)?,
-                receiver.lag(ours, &self.client, (project, make), PACE, time)?,
-            ),
+        let turns = Turns {
+            ours_first: round.is_multiple_of(2),
         };
-        Ok((ours, ceiling))
+        match job {
+            Job::Hyper(connections, make, bare) => turns.take(
+                || load(ours, *connections, make),
+                || load(bare, *connections, make),
+            ),
+            Job::SqlitePage(make) => {
+                turns.take(|| load(ours, 16, make), || self.scratch.nested_pages(time))
+            }
+            Job::Other(make, other, count) => turns.take(
+                || load(ours, 1, make),
+                || Ok(load(ours, 1, other)?.times(1.0 / *count as f64)),
+            ),
+            Job::Find(make, find, bare) => {
+                turns.take(|| load(ours, 16, make), || bare.run(*find, time))
+            }
+            Job::Create(make, grain) => turns.take(
+                || load(ours, graph::WRITERS, make),
+                || commits((*grain, GROUP)),
+            ),
+            Job::Copies(make, create) => turns.take(
+                || load(ours, graph::WRITERS, make),
+                || create.run(self.folder, time, GROUP),
+            ),
+            Job::Copy(original) => turns.take(
+                || original.copy(ours, &self.client),
+                || commits((Grain::Task, STEP)),
+            ),
+            Job::Hooked(receiver, project, make, hooks) => turns.take(
+                || {
+                    let made = receiver.watch(&self.client, project, *hooks, &json!([]))?;
+                    let with = load(ours, graph::WRITERS, make)?;
+                    // What waits for them is not to be told while the next row is measured.
+                    for hook in made {
+                        self.client.delete(&format!("/api/1.0/webhooks/{hook}"))?;
+                    }
+                    Ok(with)
+                },
+                || load(ours, graph::WRITERS, make),
+            ),
+            Job::Lag(receiver, project, make, bare) => turns.take(
+                || receiver.lag(ours, &self.client, (project, make), PACE, time),
+                || load(bare, 1, make),
+            ),
+        }
+    }
+}
+
+/// The order of the two sides of a round: what a slow moment or a warm cache does to whoever goes first, it does to
+/// both in turn.
+struct Turns {
+    ours_first: bool,
+}
+
+impl Turns {
+    /// Measures both sides and returns ours and the ceiling's.
+    fn take(
+        &self,
+        ours: impl FnOnce() -> Result<Figure>,
+        ceiling: impl FnOnce() -> Result<Figure>,
+    ) -> Result<(Figure, Figure)> {
+        if self.ours_first {
+            let ours = ours()?;
+            return Ok((ours, ceiling()?));
+        }
+        let ceiling = ceiling()?;
+        Ok((ours()?, ceiling))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A closed-loop HTTP/1.1 load generator: so many connections, each with one request in flight.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -102,7 +103,7 @@ async fn drive(load: Load) -> Result<Outcome> {
         load,
     });
     let tasks: Vec<_> = (0..connections)
-        .map(|number| tokio::spawn(connection(Arc::clone(&shared), number)))
+        .map(|_| tokio::spawn(connection(Arc::clone(&shared))))
         .collect();
     let mut all = Tally::default();
     let gather = async {
@@ -186,10 +187,10 @@ impl Tally {
     }
 }
 
-async fn connection(shared: Arc<Shared>, number: usize) -> Tally {
+async fn connection(shared: Arc<Shared>) -> Tally {
     let load = &shared.load;
     let mut tally = Tally::default();
-    let mut rng = Rng::new(number as u64 + 1);
+    let mut rng = Rng::fresh();
     let (mut out, mut back) = (Vec::new(), Vec::with_capacity(16 * 1024));
     let mut at = shared.began;
     'connect: while tally.errors.len() < 20 {
@@ -270,7 +271,7 @@ async fn exchange(stream: &mut TcpStream, out: &[u8], back: &mut Vec<u8>) -> Res
     }
 }
 
-/// A small fast generator (xorshift64*), so runs repeat.
+/// A small fast generator (xorshift64*).
 #[derive(Debug)]
 pub(crate) struct Rng(u64);
 
@@ -278,6 +279,11 @@ impl Rng {
     /// Starts from a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// Starts from a seed that no other generator has: every connection of every round asks for something else.
+    pub(crate) fn fresh() -> Self {
+        Self::new(RandomState::new().hash_one(()))
     }
 
     /// A number below `end` (0 if there is none).
@@ -304,5 +310,14 @@ mod tests {
         let mut rng = Rng::new(0);
         assert!((0..1000).all(|_| rng.below(7) < 7));
         assert_eq!(rng.below(0), 0);
+    }
+
+    #[test]
+    fn no_two_fresh_generators_draw_the_same() {
+        let draws: std::collections::BTreeSet<_> = (0..1000)
+            .map(|_| Rng::fresh())
+            .map(|mut rng| (rng.below(1 << 30), rng.below(1 << 30)))
+            .collect();
+        assert_eq!(draws.len(), 1000);
     }
 }

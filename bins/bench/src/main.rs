@@ -21,6 +21,7 @@ mod loadgen;
 mod measure;
 mod oauth;
 mod page;
+mod pinning;
 mod procfs;
 mod report;
 mod rows;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::Result;
 use crate::child::Server;
 use crate::loadgen::{self, Load, Make, Outcome, Stop};
+use crate::pinning::Pinned;
 
 /// How long a load runs before it is measured.
 const WARM_UP: Duration = Duration::from_millis(300);
@@ -88,6 +89,10 @@ pub(crate) fn load(
             seen: None,
         })
     };
+    // One request at a time: where the two run would decide.
+    let _pinned = (connections == 1)
+        .then(|| Pinned::new(server))
+        .transpose()?;
     run(WARM_UP.min(time))?;
     let before = server.cpu()?;
     let outcome = run(time)?;

@@ -50,6 +50,20 @@ pub(crate) fn resident_mib(pid: u32) -> Result<f64> {
     Ok(kib / 1024.0)
 }
 
+/// Returns how often the threads of a process have gone to sleep and been woken, since they began.
+pub(crate) fn wake_ups(pid: u32) -> Result<u64> {
+    let mut all = 0;
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        let status = read_to_string(thread?.path().join("status"))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))
+            .ok_or("/proc status has no voluntary_ctxt_switches")?;
+        all += line.trim().parse::<u64>()?;
+    }
+    Ok(all)
+}
+
 /// The machine in one line: processors, memory, kernel, load before the run.
 pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
@@ -90,6 +104,7 @@ mod tests {
     fn own_figures_are_readable() {
         assert!(resident_mib(std::process::id()).unwrap() > 0.0);
         process_cpu(std::process::id()).unwrap();
+        assert!(wake_ups(std::process::id()).unwrap() > 0);
         thread_cpu().unwrap();
         assert!(machine().contains("Linux"));
     }

@@ -3,67 +3,74 @@
 use std::fmt::Write;
 
 use crate::measure::Figure;
-use crate::rows::{Bound, Measured};
+use crate::rows::{Basis, Bound, Measured};
 
-const HEADS: [&str; 9] = [
+const HEADS: [&str; COLUMNS] = [
     "What",
+    "CPU us each, ours / ceiling",
+    "CPU ratio",
     "Workgraph",
     "Ceiling",
-    "Ratio",
+    "Rate ratio",
     "Floor",
     "Aim",
     "Verdict",
-    "CPU us each, ours / ceiling",
     "p50 / p99 us, ours | ceiling",
 ];
+/// How many columns the table has.
+const COLUMNS: usize = 10;
 
 /// What a row is to keep of its ratio as the graph grows.
 const KEPT: f64 = 0.9;
 
 /// One line of the table.
-pub(crate) struct Line(pub(crate) [String; 9]);
+pub(crate) struct Line(pub(crate) [String; COLUMNS]);
 
 impl Line {
     /// The line of a measured row.
     pub(crate) fn of(measured: &Measured) -> Self {
         let (ours, ceiling) = (measured.ours(), measured.ceiling());
-        let (floor, aim) = bounds(measured.row.bound, "");
+        let (floor, aim) = bounds(measured.row.bound, measured.row.basis.word(), "");
         Self([
             measured.row.what.to_owned(),
+            format!("{} / {}", cpu(&ours), cpu(&ceiling)),
+            ratio(measured.ratio_by(Basis::Cpu)),
             format!("{}/s", number(ours.rate)),
             format!("{} {}/s", measured.row.ceiling, number(ceiling.rate)),
-            measured.ratio().map_or("-".into(), |r| format!("{r:.2}")),
+            ratio(measured.ratio_by(Basis::Rate)),
             floor,
             aim,
             measured.verdict(),
-            format!("{} / {}", cpu(&ours), cpu(&ceiling)),
             format!("{} | {}", latency(&ours), latency(&ceiling)),
         ])
     }
 
-    /// The line of a row that was measured on a smaller graph too: what is kept of its ratio there.
+    /// The line of a row that was measured on a smaller graph too: the share of its ratio there that it keeps.
     pub(crate) fn kept(here: &Measured, there: &Measured, tasks: u64) -> Self {
         let bound = Bound::AtLeast(KEPT, 1.0);
         let kept = here.kept(there);
-        let [ours, smaller] =
-            [here, there].map(|m| m.ratio().map_or("-".into(), |r| format!("{r:.2}")));
-        let (floor, aim) = bounds(bound, "");
+        let (floor, aim) = bounds(bound, "kept", "");
         let verdict = here.verdict_of_kept(there, bound);
-        let [here, there] = [here, there].map(|m| (m.row, m.ours()));
+        let of = |measured: &Measured| {
+            let basis = measured.row.basis.word();
+            format!("{basis} ratio {}", ratio(measured.ratio()))
+        };
+        let (ours, theirs) = (here.ours(), there.ours());
         Self([
             format!(
-                "what {} keeps of its ratio at {} tasks",
-                here.0.name,
+                "{} beside the same with {} tasks, and what it keeps",
+                here.row.name,
                 number(tasks as f64)
             ),
-            ours,
-            smaller,
-            kept.map_or("-".into(), |kept| format!("{kept:.2}")),
+            format!("{} / {}", cpu(&ours), cpu(&theirs)),
+            ratio(kept),
+            of(here),
+            of(there),
+            "-".to_owned(),
             floor,
             aim,
             verdict,
-            format!("{} / {}", cpu(&here.1), cpu(&there.1)),
-            format!("{} | {}", latency(&here.1), latency(&there.1)),
+            format!("{} | {}", latency(&ours), latency(&theirs)),
         ])
     }
 
@@ -75,63 +82,71 @@ impl Line {
         unit: &str,
         bound: Bound,
     ) -> Self {
-        let (floor, aim) = bounds(bound, unit);
-        let ceiling = ceiling.map_or("-".into(), |c| format!("bare hyper {c:.1} {unit}"));
-        let verdict = crate::rows::judge(ours, bound).to_owned();
-        let none = || "-".to_owned();
-        Self([
-            what.to_owned(),
-            format!("{ours:.1} {unit}"),
-            ceiling,
-            none(),
-            floor,
-            aim,
-            verdict,
-            none(),
-            none(),
-        ])
+        let (floor, aim) = bounds(bound, "", unit);
+        let mut cells = [const { String::new() }; COLUMNS].map(|_| "-".to_owned());
+        let filled = [
+            (0, what.to_owned()),
+            (3, format!("{ours:.1} {unit}")),
+            (
+                4,
+                ceiling.map_or("-".into(), |c| format!("bare hyper {c:.1} {unit}")),
+            ),
+            (6, floor),
+            (7, aim),
+            (8, crate::rows::judge(ours, bound).to_owned()),
+        ];
+        fill(&mut cells, filled);
+        Self(cells)
     }
 
     /// The line of a ceiling that stands alone.
     pub(crate) fn ceiling(what: &str, figure: &Figure) -> Self {
-        let mut cells = [const { String::new() }; 9].map(|_| "-".to_owned());
+        let mut cells = [const { String::new() }; COLUMNS].map(|_| "-".to_owned());
         let errors = figure.errors.values().sum::<u64>();
-        let told = [
+        let verdict = if errors == 0 {
+            "-".into()
+        } else {
+            format!("{errors} errors")
+        };
+        let filled = [
             (0, what.to_owned()),
-            (2, format!("{}/s", number(figure.rate))),
-            (
-                6,
-                if errors == 0 {
-                    "-".into()
-                } else {
-                    format!("{errors} errors")
-                },
-            ),
-            (7, cpu(figure)),
-            (8, latency(figure)),
+            (1, format!("- / {}", cpu(figure))),
+            (4, format!("{}/s", number(figure.rate))),
+            (8, verdict),
+            (9, format!("- | {}", latency(figure))),
         ];
-        for (place, text) in told {
-            if let Some(cell) = cells.get_mut(place) {
-                *cell = text;
-            }
-        }
+        fill(&mut cells, filled);
         Self(cells)
     }
 }
 
-fn bounds(bound: Bound, unit: &str) -> (String, String) {
-    let space = if unit.is_empty() { "" } else { " " };
-    match bound {
-        Bound::AtLeast(floor, aim) => (
-            format!(">= {floor}{space}{unit}"),
-            format!("{aim}{space}{unit}"),
-        ),
-        Bound::AtMost(limit, aim) => (
-            format!("<= {limit}{space}{unit}"),
-            format!("{aim}{space}{unit}"),
-        ),
-        Bound::None => ("-".into(), "-".into()),
+fn fill<const N: usize>(cells: &mut [String; COLUMNS], filled: [(usize, String); N]) {
+    for (column, text) in filled {
+        if let Some(cell) = cells.get_mut(column) {
+            *cell = text;
+        }
     }
+}
+
+fn ratio(number: Option<f64>) -> String {
+    number.map_or("-".into(), |number| format!("{number:.2}"))
+}
+
+/// The cells of floor and aim; the floor says what it bounds.
+fn bounds(bound: Bound, basis: &str, unit: &str) -> (String, String) {
+    let (before, after) = (
+        if basis.is_empty() { "" } else { " " },
+        if unit.is_empty() { "" } else { " " },
+    );
+    let (sign, floor, aim) = match bound {
+        Bound::AtLeast(floor, aim) => (">=", floor, aim),
+        Bound::AtMost(limit, aim) => ("<=", limit, aim),
+        Bound::None => return ("-".into(), "-".into()),
+    };
+    (
+        format!("{basis}{before}{sign} {floor}{after}{unit}"),
+        format!("{aim}{after}{unit}"),
+    )
 }
 
 fn cpu(figure: &Figure) -> String {
@@ -220,7 +235,11 @@ mod tests {
         let rows: Vec<_> = table.lines().filter(|line| line.starts_with('|')).collect();
         assert_eq!(rows.len(), 4);
         for row in rows {
-            assert_eq!(row.replace("\\|", "").matches('|').count(), 10, "{row}");
+            assert_eq!(
+                row.replace("\\|", "").matches('|').count(),
+                COLUMNS + 1,
+                "{row}"
+            );
         }
         assert!(table.contains("<= 50 ms"));
         assert_eq!(terminal(&lines).lines().count(), 3);

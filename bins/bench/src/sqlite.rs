@@ -118,7 +118,7 @@ impl Scratch {
         let mut statement = self.connection.prepare(
             "SELECT kind, home, version, deleted_at, head, body FROM node WHERE gid = ?1",
         )?;
-        let mut rng = Rng::new(7);
+        let mut rng = Rng::fresh();
         let tasks = usize::try_from(self.shape.tasks)?;
         timed(time, || {
             let gid = TASK_GIDS + i64::try_from(rng.below(tasks))?;
