@@ -5,7 +5,9 @@ use crate::seams::{hex, random};
 use std::time::Duration;
 use workgraph_auth::{Account, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, mint};
 use workgraph_core::access::Role;
+use workgraph_core::address::EmailAddress;
 use workgraph_core::audit::{Acting, Actor, kind};
+use workgraph_core::check::clip;
 use workgraph_core::graph::StoreError;
 use workgraph_core::resources::{user, workspace};
 use workgraph_core::rules::membership;
@@ -21,18 +23,11 @@ impl Office {
         password: &str,
     ) -> Result<Gid, String> {
         named(name)?;
-        let email = email.trim();
-        let sound = email.len() <= 320 && !email.contains(char::is_whitespace);
-        if !sound
-            || !email
-                .split_once('@')
-                .is_some_and(|(a, b)| !a.is_empty() && !b.is_empty())
-        {
-            return Err(format!("{email}: this is not an e-mail address"));
-        }
+        let email = EmailAddress::parse(email)
+            .map_err(|e| format!("{}: this is not an e-mail address; {e}", clip(email)))?;
         let hash = self.hash(password).await?;
         let made = self.commit(|work, _| {
-            let gid = membership::create_user(work, name, email);
+            let gid = membership::create_user(work, name, &email);
             if let Some((place, role)) = seat {
                 membership::join_workspace(work, gid, place.gid, &place.title(), role);
             }
@@ -44,7 +39,7 @@ impl Office {
         })?;
         self.put(
             Account::new(gid.get(), Tier::Free),
-            Some(Login::new(email, hash)),
+            Some(Login::new(email.as_str(), hash)),
         )
         .await?;
         if seat.is_some() {

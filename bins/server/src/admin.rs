@@ -13,6 +13,7 @@ use workgraph_auth::ScopeSet;
 use workgraph_core::access::Role;
 use workgraph_core::registry::rel;
 use workgraph_core::resources::{job, membership, user, workspace};
+use workgraph_core::rules::roles::{self, Standing};
 use workgraph_core::time::Time;
 use workgraph_core::{Node, Type};
 
@@ -63,6 +64,7 @@ fn show_workspace(node: &Node) -> Value {
         "name": node.title(),
         "plan": node.get(workspace::PLAN).unwrap_or_default(),
         "is_organization": node.get(workspace::IS_ORGANIZATION),
+        "email_domains": roles::domains(node),
     })
 }
 
@@ -89,6 +91,13 @@ async fn of_workspaces(office: &Office, what: WorkspaceCommand) -> Result<Value,
         WorkspaceCommand::Plan { gid, plan } => {
             let place = office.node(Type::Workspace, &gid).await?;
             office.set_plan(&place, plan == PlanName::Paid).await?;
+            Ok(show_workspace(&office.node(Type::Workspace, &gid).await?))
+        }
+        WorkspaceCommand::Domains { gid, domains, none } => {
+            let place = office.node(Type::Workspace, &gid).await?;
+            if none || !domains.is_empty() {
+                office.tie_domains(&place, &domains).await?;
+            }
             Ok(show_workspace(&office.node(Type::Workspace, &gid).await?))
         }
     }
@@ -152,13 +161,8 @@ async fn of_users(office: &Office, what: UserCommand) -> Result<Value, String> {
                 let seat = seats
                     .iter()
                     .find(|s| s.get(membership::USER) == Some(node.gid));
-                let role = match seat
-                    .map(|s| (s.get(membership::IS_ADMIN), s.get(membership::IS_GUEST)))
-                {
-                    Some((true, _)) => "admin",
-                    Some((_, true)) => "guest",
-                    _ => "member",
-                };
+                let role = seat.map_or(Role::Member, |s| Standing::given(s).role);
+                let role = format!("{role:?}").to_lowercase();
                 let mut row = show_user(office, node).await?;
                 if let Some(map) = row.as_object_mut() {
                     map.insert("role".to_owned(), role.into());

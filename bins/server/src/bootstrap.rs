@@ -171,6 +171,15 @@ pub(crate) async fn prepare(
             let place = boot
                 .workspace(office, &config.admin.workspace, true, true)
                 .await?;
+            let domains = config.admin.domains.split([',', ' ']);
+            let domains: Vec<String> = domains
+                .filter(|d| !d.is_empty())
+                .map(str::to_owned)
+                .collect();
+            if !domains.is_empty() {
+                let node = office.node(Type::Workspace, &place.to_string()).await?;
+                office.tie_domains(&node, &domains).await?;
+            }
             let who = (config.admin.name.as_str(), config.admin.email.as_str());
             let admin = boot
                 .user(office, who, (place, Role::Admin), &config.admin.password)

@@ -142,6 +142,16 @@ pub(crate) enum WorkspaceCommand {
         #[arg(value_enum)]
         plan: PlanName,
     },
+    /// Tie e-mail domains to an organization: who is invited with an address of theirs becomes a
+    /// member, everybody else a guest. Without domains the present ones stay, and are shown.
+    Domains {
+        gid: String,
+        /// All domains that are to be tied to it, in place of those that are.
+        domains: Vec<String>,
+        /// Tie none: then admins make members, and everybody else makes guests.
+        #[arg(long, conflicts_with = "domains")]
+        none: bool,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]

@@ -111,6 +111,8 @@ pub(crate) struct Admin {
     pub(crate) email: String,
     pub(crate) password: String,
     pub(crate) workspace: String,
+    /// E-mail domains tied to the workspace, with blanks or commas between them.
+    pub(crate) domains: String,
 }
 
 impl Default for Config {
@@ -164,6 +166,7 @@ impl Default for Config {
                 email: "admin@example.com".to_owned(),
                 password: String::new(),
                 workspace: "Workspace".to_owned(),
+                domains: String::new(),
             },
         }
     }

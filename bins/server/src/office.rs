@@ -8,10 +8,10 @@ use workgraph_core::audit::{Acting, Actor, tells};
 use workgraph_core::graph::{Ref, StoreError, View, ViewerKey, Want, alias};
 use workgraph_core::registry::rel;
 use workgraph_core::resources::{team, workspace};
-use workgraph_core::rules::membership;
+use workgraph_core::rules::{membership, roles};
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
-use workgraph_core::{Gid, Node, Type};
+use workgraph_core::{Gid, Node, Type, address, check};
 use workgraph_portal::Acts;
 
 /// What the office works with.
@@ -199,6 +199,26 @@ impl Office {
             done.map_err(|e| e.to_string())?;
         }
         Ok(())
+    }
+
+    /// Ties e-mail domains to an organization, in place of those it has.
+    pub(crate) async fn tie_domains(&self, place: &Node, texts: &[String]) -> Result<(), String> {
+        if !place.get(workspace::IS_ORGANIZATION) {
+            return Err(format!(
+                "{}: this workspace is not an organization, so it has no domains",
+                place.gid
+            ));
+        }
+        let mut domains = Vec::with_capacity(texts.len());
+        for text in texts {
+            let domain = address::domain(text)
+                .map_err(|e| format!("{}: this is not a domain; {e}", check::clip(text)))?;
+            if !domains.contains(&domain) {
+                domains.push(domain);
+            }
+        }
+        let tied = self.commit(|work, _| roles::tie_domains(work, place, &domains));
+        tied.await.map_err(|e| e.to_string())
     }
 
     /// Makes a team of an organization.

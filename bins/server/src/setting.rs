@@ -95,6 +95,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("admin.email", false, |c| &mut c.admin.email),
     Setting("admin.password", true, |c| &mut c.admin.password),
     Setting("admin.workspace", false, |c| &mut c.admin.workspace),
+    Setting("admin.domains", false, |c| &mut c.admin.domains),
 ];
 
 /// What a setting can be.

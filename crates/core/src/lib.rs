@@ -2,6 +2,7 @@
 #![doc = include_str!("../README.md")]
 mod about;
 pub mod access;
+pub mod address;
 pub mod apply;
 pub mod audit;
 pub mod change;

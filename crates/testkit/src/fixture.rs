@@ -2,6 +2,7 @@
 use std::collections::HashMap;
 use std::mem::take;
 use workgraph_core::access::{Level, Role};
+use workgraph_core::address::EmailAddress;
 use workgraph_core::draft::{Draft, Writable};
 use workgraph_core::gid::Gid;
 use workgraph_core::graph::{Changes, Place};
@@ -137,8 +138,13 @@ impl Fixture {
     }
 
     /// A user who belongs to nothing.
+    ///
+    /// # Panics
+    /// When the address is none.
+    #[expect(clippy::expect_used, reason = "a mistake in a test")]
     pub fn user(&mut self, name: &str, email: &str) -> Gid {
-        self.with(|work| membership::create_user(work, name, email))
+        let email = EmailAddress::parse(email).expect("an address of a test");
+        self.with(|work| membership::create_user(work, name, &email))
     }
 
     /// A user with a seat in a workspace; the address is made from the name.

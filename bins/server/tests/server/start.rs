@@ -214,6 +214,18 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         ),
         (200, 403)
     );
+    let domains = |more: &[&str]| admin(&[&["workspace", "domains", &place][..], more].concat());
+    let tied = serde_json::json!(["corp.example", "corp.test"]);
+    assert_eq!(
+        domains(&["Corp.Example", "corp.test", "corp.test"]).unwrap()["email_domains"],
+        tied
+    );
+    assert_eq!(domains(&[]).unwrap()["email_domains"], tied);
+    assert!(domains(&["corp@x"]).unwrap_err().contains("not a domain"));
+    assert_eq!(
+        domains(&["--none"]).unwrap()["email_domains"],
+        serde_json::json!([])
+    );
     admin(&["user", "disable", "dan@example.com"]).unwrap();
     assert_eq!(me(), 401);
     admin(&["user", "enable", &text(&user["gid"])]).unwrap();

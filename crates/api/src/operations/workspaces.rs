@@ -5,13 +5,14 @@ use crate::operation::{
     Decision, Listed, Lists, Operation, act, get, page as list, page_of, update,
 };
 use workgraph_core::access::{Level, Role};
+use workgraph_core::address::EmailAddress;
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Give, Listing, Ref, View, Want};
-use workgraph_core::node::Node;
+use workgraph_core::graph::{By, Give, Listing, Ref, View, Want, alias};
 use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::{user, workspace};
 use workgraph_core::rules::membership;
+use workgraph_core::rules::roles::{self, Standing};
 use workgraph_core::rules::sharing::Sharing;
 
 /// The rows.
@@ -167,10 +168,13 @@ fn user_needs(call: &Call<'_>) -> Result<Want, Fault> {
         user: Box::new(who.clone()),
         near: Box::new(place.clone()),
     };
-    Ok(call
-        .want()
-        .node(place)
+    let mut want = call.want();
+    if let Ref::Gid(place) = place {
+        want.add(who.clone().of(By::Aux(rel::WORKSPACES, place)));
+    }
+    Ok(want
         .edges(who.clone(), rel::WORKSPACES)
+        .edge(who.clone(), rel::FORMER, place)
         .into(who.clone(), rel::TEAM_MEMBERS, 10_000)
         .into(who, rel::MEMBERS, 10_000)
         .node(list))
@@ -195,25 +199,29 @@ fn add_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
                 node.get(user::EMAIL).unwrap_or_default().into_owned(),
             )
         }
-        (None, Ref::Alias(_)) => {
-            let email = show(&who);
-            let name = email.split('@').next().unwrap_or(&email).to_owned();
-            (membership::create_user(&mut work, &name, &email), email)
+        (None, Ref::Alias(name)) => {
+            let address = invited_address(name)?;
+            let gid = membership::create_user(&mut work, address.mailbox(), &address);
+            (gid, address.as_str().to_owned())
         }
         _ => return Err(Fault::unknown_ref("user", show(&who))),
     };
-    let role = if is_outside(place, &email) {
-        Role::Guest
-    } else {
-        Role::Member
-    };
+    let by_admin = view.level(place.gid) >= Level::Admin;
     let list = Ref::TaskList {
         user: Box::new(who),
         near: Box::new(Ref::Gid(place.gid)),
     };
     match view.resolve(&list) {
-        Some(list) => membership::rejoin_workspace(&mut work, gid, place.gid, list, role),
-        None => membership::join_workspace(&mut work, gid, place.gid, &place.title(), role),
+        Some(list) => {
+            let last = view.link(gid, rel::FORMER, place.gid);
+            let last = last.map(|edge| Standing::from_rank(edge.rank));
+            let standing = roles::returning(place, &email, by_admin, last);
+            membership::rejoin_workspace(&mut work, gid, place.gid, list, standing)
+        }
+        None => {
+            let role = roles::invited(place, &email, by_admin);
+            membership::join_workspace(&mut work, gid, place.gid, &place.title(), role)
+        }
     };
     Ok(Decision {
         changes: work.changes,
@@ -222,14 +230,13 @@ fn add_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     })
 }
 
-/// Whether an address is outside the domains of an organization, which makes its user a guest.
-fn is_outside(place: &Node, email: &str) -> bool {
-    let domains: Vec<String> = place
-        .raw("email_domains")
-        .and_then(|raw| serde_json::from_str(raw).ok())
-        .unwrap_or_default();
-    let domain = email.rsplit_once('@').map_or("", |(_, d)| d);
-    !domains.is_empty() && !domains.iter().any(|d| d.eq_ignore_ascii_case(domain))
+/// The address in the name of a user nobody has made yet.
+fn invited_address(name: &str) -> Result<EmailAddress, Fault> {
+    let text = alias::address(name).unwrap_or(name);
+    EmailAddress::parse(text).map_err(|e| {
+        let shown = workgraph_core::check::clip(text);
+        Fault::field("user", format_args!("Not an email: {shown}; {e}"))
+    })
 }
 
 /// Takes a user's seat, with what they belong to in that workspace.
@@ -259,10 +266,9 @@ fn remove_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         ));
     };
     let mut work = call.work();
-    work.unlink(who, rel::WORKSPACES, place.gid);
-    if let Some(membership) = seat.aux {
-        work.trash(membership, Type::WorkspaceMembership);
-    }
+    let standing = seat.aux.and_then(|gid| view.node(gid)).map(Standing::given);
+    let standing = standing.unwrap_or(Standing::of(Role::Guest));
+    membership::leave_workspace(&mut work, who, place.gid, seat.aux, standing);
     for rel in [rel::TEAM_MEMBERS, rel::MEMBERS] {
         for edge in view.sources(who, rel) {
             let node = view.node(edge.src);

@@ -25,6 +25,7 @@ mod golden;
 mod jobs;
 mod last_token;
 mod limits;
+mod members;
 mod world;
 
 mod pagination;

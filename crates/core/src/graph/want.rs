@@ -62,11 +62,20 @@ impl From<Gid> for Ref {
 
 /// The unique names of nodes.
 pub mod alias {
+    use crate::address;
     use crate::gid::Gid;
+
+    const EMAIL: &str = "email:";
+
     /// A user by e-mail address.
     #[must_use]
     pub fn email(address: &str) -> String {
-        format!("email:{}", address.to_lowercase())
+        format!("{EMAIL}{}", address::fold(address))
+    }
+    /// Returns the address in the name of a user, whole; none if it is the name of something else.
+    #[must_use]
+    pub fn address(name: &str) -> Option<&str> {
+        name.strip_prefix(EMAIL)
     }
     /// A custom field by the prefix of its automatic ids, in any case; taken, it reads as the error
     /// `id_prefix: Already taken: ...`.

@@ -1,9 +1,10 @@
 //! What a user's own memberships say.
-use crate::access::{Level, Role, Seat, Viewer};
+use crate::access::{Level, Seat, Viewer};
 use crate::gid::Gid;
 use crate::graph::{Edge, StoreError, ViewerKey};
 use crate::registry::{Rel, Type, rel};
 use crate::resources::{membership, workspace};
+use crate::rules::roles::Standing;
 use crate::snapshot::{Depth, Snapshot};
 use rustc_hash::FxHashMap;
 
@@ -33,20 +34,13 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreEr
         else {
             continue;
         };
-        let role = match (
-            node.get(membership::IS_ADMIN),
-            node.get(membership::IS_GUEST),
-        ) {
-            (true, _) => Role::Admin,
-            (_, true) => Role::Guest,
-            _ => Role::Member,
-        };
+        let standing = Standing::given(&node);
         let place = snap.node(edge.dst, Depth::Full)?;
         viewer.seats.push(Seat {
             workspace: edge.dst,
-            role,
+            role: standing.role,
             paid: place.is_some_and(|w| w.get(workspace::PLAN).as_deref() == Some("paid")),
-            view_only: node.get(membership::IS_VIEW_ONLY),
+            view_only: standing.view_only,
             membership: node.gid,
             task_list: node.get(membership::TASK_LIST),
         });

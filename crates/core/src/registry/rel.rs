@@ -48,6 +48,9 @@ pub const TO_NUMBER: Rel = Rel(34);
 pub const ENDED: Rel = Rel(35);
 /// Export of resources that is not at its end → the workspace; there is one at a time.
 pub const EXPORTS: Rel = Rel(36);
+/// User → workspace they do not belong to any more; aux is the ended membership, rank the role it had
+/// ([`crate::rules::roles::Standing`]).
+pub const FORMER: Rel = Rel(56);
 /// Job that is not at its end → user who asked for it; rank is its deadline.
 pub const ACTIVE: Rel = Rel(50);
 /// Job that is not at its end → the queue of jobs; rank is when it may be taken up.

@@ -1,6 +1,8 @@
 //! How users, workspaces, teams and projects come to belong together.
+use super::roles::Standing;
 use super::sharing::PROJECTS;
 use crate::access::{Level, Role};
+use crate::address::EmailAddress;
 use crate::gid::Gid;
 use crate::graph::{Action, Place, alias};
 use crate::registry::{Type, rel};
@@ -17,12 +19,14 @@ pub fn found_workspace(work: &mut Work<'_>, name: &str, paid: bool, organization
 }
 
 /// A new user; the address must not be another's.
-pub fn create_user(work: &mut Work<'_>, name: &str, email: &str) -> Gid {
+pub fn create_user(work: &mut Work<'_>, name: &str, email: &EmailAddress) -> Gid {
     let mut draft = work.draft(Type::User, None);
     draft.set(user::NAME, name);
-    draft.set(user::EMAIL, email.to_lowercase().as_str());
+    draft.set(user::EMAIL, email.as_str());
     let gid = work.create(&draft, None);
-    work.changes.aliases.push((alias::email(email), gid));
+    work.changes
+        .aliases
+        .push((alias::email(email.as_str()), gid));
     gid
 }
 
@@ -45,21 +49,47 @@ pub fn join_workspace(
         .aliases
         .push((alias::task_list(who, place), list));
     add_section(work, list, place, "Recently assigned", Place::Last);
-    rejoin_workspace(work, who, place, list, role)
+    rejoin_workspace(work, who, place, list, Standing::of(role))
 }
 
 /// Gives a user a seat with a task list that is there already, as it is for who comes back.
-pub fn rejoin_workspace(work: &mut Work<'_>, who: Gid, place: Gid, list: Gid, role: Role) -> Gid {
+pub fn rejoin_workspace(
+    work: &mut Work<'_>,
+    who: Gid,
+    place: Gid,
+    list: Gid,
+    standing: Standing,
+) -> Gid {
     let mut seat = work.draft(Type::WorkspaceMembership, Some(place));
     seat.set(membership::USER, who);
     seat.set(membership::TASK_LIST, list);
-    seat.set(membership::IS_ADMIN, role == Role::Admin);
-    seat.set(membership::IS_GUEST, role == Role::Guest);
+    seat.set(membership::IS_ADMIN, standing.role == Role::Admin);
+    seat.set(membership::IS_GUEST, standing.role == Role::Guest);
+    if standing.view_only {
+        seat.set(membership::IS_VIEW_ONLY, true);
+    }
     seat.set(membership::CREATED_AT, work.now);
     let seat = work.create(&seat, Some(place));
     work.needs_unlinked(who, rel::WORKSPACES, place);
     work.link(who, rel::WORKSPACES, place, Place::Rank(0), Some(seat));
+    work.unlink(who, rel::FORMER, place);
     seat
+}
+
+/// Ends a user's seat in a workspace, and keeps the standing it gave for when they come back.
+pub fn leave_workspace(
+    work: &mut Work<'_>,
+    who: Gid,
+    place: Gid,
+    seat: Option<Gid>,
+    standing: Standing,
+) {
+    work.unlink(who, rel::WORKSPACES, place);
+    if let Some(seat) = seat {
+        work.trash(seat, Type::WorkspaceMembership);
+    }
+    let rank = Place::Rank(standing.rank());
+    work.link(who, rel::FORMER, place, rank, seat);
 }
 
 /// A new team of an organization, with its first admin.

@@ -2,6 +2,7 @@
 pub mod fields;
 pub mod ids;
 pub mod membership;
+pub mod roles;
 pub mod sharing;
 pub mod stories;
 pub mod text;
