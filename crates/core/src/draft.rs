@@ -202,6 +202,7 @@ fn keys(ty: Type) -> &'static Keys {
                 "status",
                 "completed_at",
                 "numbered_by",
+                "new_reference_value",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for key in public.chain(private) {

@@ -15,6 +15,7 @@ pub mod graph;
 pub mod index;
 pub mod jobs;
 pub mod load;
+mod mentions;
 pub mod node;
 mod page;
 pub mod plan;

@@ -10,7 +10,7 @@ mod tests;
 pub use asked::{Asked, asked, asked_by_name, beyond};
 pub use names::{DEPTH_MAX, Names, PATHS_MAX};
 
-use crate::registry::{ByType, Def, Dir, Rel, Rep, Shape, Source, Type, rel};
+use crate::registry::{ByType, Def, Dir, Mentions, Rel, Rep, Shape, Source, Type, rel};
 use crate::resources::resource;
 use std::sync::{Arc, OnceLock};
 
@@ -27,6 +27,8 @@ pub struct Plan {
     pub is_head: bool,
     /// Whether anything beyond the head is read.
     pub reads_body: bool,
+    /// Whether a text of the record may name other objects.
+    pub mentions: bool,
     /// The plans of other types that turn up in the same place.
     pub kin: Vec<Plan>,
 }
@@ -183,6 +185,7 @@ impl Plan {
             + usize::from(r.subtype)
             + r.fields.iter().filter(|d| d.head).count();
         let is_head = steps.len() == head_fields && steps.iter().all(|s| in_head(s.def));
+        let steps_mention = steps.iter().any(|s| s.def.mentions != Mentions::Nothing);
         let reads_body = !steps.iter().all(|s| in_head(s.def));
         Self {
             ty,
@@ -190,6 +193,7 @@ impl Plan {
             band,
             is_head,
             reads_body,
+            mentions: steps_mention,
             kin: Vec::new(),
         }
     }

@@ -6,9 +6,9 @@ mod values;
 
 pub use head::head;
 
-use crate::access::Level;
 use crate::gid::Gid;
 use crate::graph::{Edge, View};
+use crate::mentions;
 use crate::node::Node;
 use crate::plan::{Plan, Step, Then};
 use crate::registry::{Def, Dir, Rep, Shape, Source};
@@ -151,8 +151,7 @@ impl<'a> Projector<'a> {
     }
 
     fn visible(&self, gid: Gid) -> Option<&'a Node> {
-        let view = self.scene.view;
-        view.node(gid).filter(|_| view.level(gid) > Level::None)
+        self.scene.view.visible(gid)
     }
 
     fn object(&mut self, node: &Node, plan: &Plan) {
@@ -174,6 +173,12 @@ impl<'a> Projector<'a> {
         self.out.push(b'}');
     }
 
+    /// Whether the link of a node under a stored key leads to something out of sight.
+    fn is_behind(&self, node: &Node, link: &str) -> bool {
+        let target = node.raw(link).and_then(|v| Gid::parse(v.trim_matches('"')));
+        target.is_none_or(|gid| self.visible(gid).is_none())
+    }
+
     fn name(&mut self, name: &str, first: &mut bool) {
         self.comma(first);
         self.out.push(b'"');
@@ -188,6 +193,13 @@ impl<'a> Projector<'a> {
         }
         if let (Source::Stored(key), Then::Group(parts)) = (def.source, &step.then) {
             return self.group(node, body.find(key), def, parts, first);
+        }
+        if def.behind.is_some_and(|link| self.is_behind(node, link)) {
+            if def.rep != Rep::FullIfSet || body.find(def.name).is_some() {
+                self.name(def.name, first);
+                self.raw(def.default);
+            }
+            return;
         }
         match def.source {
             // A definition alone has no value.
@@ -211,6 +223,11 @@ impl<'a> Projector<'a> {
                     return;
                 }
                 self.name(def.name, first);
+                let text = (def.mentions, def.shape);
+                if let Some(named) = mentions::write(text, node, &self.scene, &mut self.out) {
+                    self.tally.links = self.tally.links.saturating_add(named);
+                    return;
+                }
                 match (value, def.source) {
                     (Some(value), Source::Inline(_)) => {
                         self.link(Gid::parse(value.trim_matches('"')), step)

@@ -121,8 +121,23 @@ pub struct Def {
     pub only: Option<fn(&Node) -> bool>,
     /// Its weight in the cost of a request, when named beyond the default record.
     pub cost: u8,
+    /// Which other objects the text names; a reader gets the names of those they may see.
+    pub mentions: Mentions,
+    /// The stored key of a link: the value is for those who see what that leads to.
+    pub behind: Option<&'static str>,
     /// What it means.
     pub doc: &'static str,
+}
+
+/// Which other objects a text names, and so how it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mentions {
+    /// None: it is sent as it is stored.
+    Nothing,
+    /// Those that the rich text under this key links to. The text is that one, or its plain form.
+    Links(&'static str),
+    /// In a comment, those of the rich text under this key; in any other story, what it is about.
+    Story(&'static str),
 }
 
 /// The declaration of one resource type.

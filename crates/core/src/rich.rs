@@ -2,9 +2,12 @@
 //!
 //! What a client sends is read by a strict XML reader that knows a short list of tags
 //! ([`normalize`]). References to other objects are written out, and the result must pass
-//! an independent HTML sanitiser unchanged. What is stored is always a fixed point: it
-//! can be sent back as it was read.
+//! an independent HTML sanitiser unchanged. What is read is always a fixed point: it can be sent
+//! back. Names of linked objects are not stored ([`without_names`]); each reader gets those of what
+//! they may see ([`reader_view`]).
+use memchr::memmem::Finder;
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 mod error;
 mod expand;
@@ -20,6 +23,8 @@ pub use error::RichError;
 
 /// The most bytes a rich text takes, as sent and as stored.
 pub const MAX_BYTES: usize = 64 * 1024;
+/// How many objects a rich text links to at most; more are out of sight for everybody.
+pub const LINKS_MAX: usize = 100;
 /// How deep tags nest at most, `<body>` included.
 pub const MAX_DEPTH: usize = 32;
 
@@ -87,24 +92,46 @@ pub fn normalize(html: &str, flavor: Flavor, links: &Links<'_>) -> Result<Rich, 
 /// # Errors
 /// When the text is not in the stored form.
 pub fn reader_view(html: &str, links: &Links<'_>) -> Result<Option<Rich>, RichError> {
-    if !html.contains("data-asana-gid") {
+    if !has_links(html) {
         return Ok(None);
     }
     let pieces = expand::read(parse::parse(html, Flavor::Brief)?, links)?;
     Ok(Some(write::rich(&pieces)))
 }
 
-/// The gids a rich text refers to, each once, in order of appearance; none if it is not a
-/// valid rich text.
+/// A rich text without the names that its links show, as it is stored and searched: where a link
+/// stands, the plain text has nothing. `None` if nothing is linked.
+///
+/// # Errors
+/// When the text is not a rich text.
+pub fn without_names(html: &str) -> Result<Option<Rich>, RichError> {
+    if !has_links(html) {
+        return Ok(None);
+    }
+    let pieces = expand::unnamed(parse::parse(html, Flavor::Brief)?);
+    let mut rich = write::rich(&pieces);
+    rich.text = write::rich(&expand::own_words(pieces)).text;
+    Ok(Some(rich))
+}
+
+/// Whether a text, or JSON that holds one, may link to objects. False is certain.
+#[must_use]
+pub fn has_links(text: &str) -> bool {
+    static MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("data-asana-gid"));
+    MARK.find(text.as_bytes()).is_some()
+}
+
+/// The gids a rich text refers to, each once, in order of appearance and [`LINKS_MAX`] at most; none if
+/// it is not a valid rich text.
 #[must_use]
 pub fn links(html: &str) -> Vec<u64> {
-    if html.len() > MAX_BYTES || !html.contains("data-asana-gid") {
+    if html.len() > MAX_BYTES || !has_links(html) {
         return Vec::new();
     }
     let pieces = parse::parse(html, Flavor::Brief).unwrap_or_default();
     let mut gids = Vec::new();
-    for gid in pieces.iter().filter_map(parse::Piece::gid) {
-        if !gids.contains(&gid) {
+    for gid in pieces.iter().flat_map(parse::Piece::gids) {
+        if gids.len() < LINKS_MAX && !gids.contains(&gid) {
             gids.push(gid);
         }
     }

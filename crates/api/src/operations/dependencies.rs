@@ -171,20 +171,9 @@ fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         } else {
             "dependent_added"
         };
-        tell(
-            &mut work,
-            on.gid,
-            on.home,
-            kind,
-            &format!(
-                "marked as {} {}",
-                if forward { "blocked by" } else { "blocking" },
-                other.title()
-            ),
-            |d| {
-                d.set(story::DEPENDENCY, other.gid);
-            },
-        );
+        tell(&mut work, on.gid, on.home, kind, |d| {
+            d.set(story::DEPENDENCY, other.gid);
+        });
     }
     Ok(Decision::of(work.changes))
 }

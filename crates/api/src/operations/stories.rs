@@ -2,6 +2,7 @@
 use crate::call::Call;
 use crate::operation::{Decision, Lists, Operation, act, create, get, page as list, update};
 use crate::request::Method;
+use std::borrow::Cow;
 use workgraph_core::access::Level;
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
@@ -9,6 +10,7 @@ use workgraph_core::graph::{By, Give, Place, View, Want};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::{story, task};
+use workgraph_core::rich;
 use workgraph_core::rules::{stories, text};
 
 /// The rows.
@@ -77,7 +79,10 @@ fn comment(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         view,
         &call.settings.base_url,
     )?;
+    // A link is something said, although its name is not stored.
+    let links = |html: Cow<'_, str>| !rich::links(&html).is_empty();
     let says_nothing = draft.get(story::TEXT).is_none_or(|t| t.trim().is_empty())
+        && !draft.get(story::HTML_TEXT).is_some_and(links)
         && draft.get(story::STICKER).is_none();
     if says_nothing {
         return Err(Fault::missing("text"));

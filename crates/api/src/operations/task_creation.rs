@@ -11,7 +11,6 @@ use workgraph_core::access::Level;
 use workgraph_core::check::{Given, Inputs, reference};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Action, Place, Ref, View, Want};
-use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::custom_field::FIELDS_MAX;
 use workgraph_core::resources::task::{self, PROJECTS_MAX};
@@ -248,7 +247,7 @@ pub(super) fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Faul
         into(&mut work, tag.gid);
     }
     like(call, view, &mut work, on, &inputs);
-    stories::of_task(&mut work, &draft, assignee);
+    stories::of_task(&mut work, &draft);
     Ok(Decision::about(work.changes, on))
 }
 
@@ -270,16 +269,8 @@ fn enter(view: &View, work: &mut Work<'_>, on: Gid, home: Gid, spot: &Spot) -> R
     work.needs_live(section);
     work.link(on, rel::SECTION, section, Place::Last, Some(spot.project));
     ids::number(work, view.node(spot.project), on);
-    let name = view.node(spot.project).map(Node::title).unwrap_or_default();
-    stories::tell(
-        work,
-        on,
-        Some(home),
-        "added_to_project",
-        &format!("added to {name}"),
-        |d| {
-            d.set(workgraph_core::resources::story::PROJECT, spot.project);
-        },
-    );
+    stories::tell(work, on, Some(home), "added_to_project", |d| {
+        d.set(workgraph_core::resources::story::PROJECT, spot.project);
+    });
     Ok(())
 }

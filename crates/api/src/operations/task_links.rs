@@ -233,31 +233,18 @@ fn put(
                     parent: Some(project.gid),
                 },
             );
-            tell(
-                work,
-                on.gid,
-                on.home,
-                "added_to_project",
-                &format!("added to {}", project.title()),
-                |d| d.set(story::PROJECT, project.gid),
-            );
+            tell(work, on.gid, on.home, "added_to_project", |d| {
+                d.set(story::PROJECT, project.gid)
+            });
         }
         Some(edge) if edge.dst != place => {
             let (old, new) = (edge.dst, place);
             work.fact(on.gid, Type::Task, Action::Added { parent: Some(new) });
-            let name = view.node(new).map(Node::title).unwrap_or_default();
-            tell(
-                work,
-                on.gid,
-                on.home,
-                "section_changed",
-                &format!("moved to {name}"),
-                |d| {
-                    d.set(story::OLD_SECTION, old);
-                    d.set(story::NEW_SECTION, new);
-                    d.set(story::PROJECT, project.gid);
-                },
-            );
+            tell(work, on.gid, on.home, "section_changed", |d| {
+                d.set(story::OLD_SECTION, old);
+                d.set(story::NEW_SECTION, new);
+                d.set(story::PROJECT, project.gid);
+            });
         }
         Some(_) => {}
     }
@@ -359,16 +346,9 @@ fn remove_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
                 parent: project.gid,
             },
         );
-        tell(
-            &mut work,
-            on.gid,
-            on.home,
-            "removed_from_project",
-            &format!("removed from {}", project.title()),
-            |d| {
-                d.set(story::PROJECT, project.gid);
-            },
-        );
+        tell(&mut work, on.gid, on.home, "removed_from_project", |d| {
+            d.set(story::PROJECT, project.gid);
+        });
     }
     Ok(Decision::of(work.changes))
 }
@@ -408,14 +388,9 @@ fn add_tag(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
                 parent: Some(tag.gid),
             },
         );
-        tell(
-            &mut work,
-            on.gid,
-            on.home,
-            "added_to_tag",
-            &format!("added to {}", tag.title()),
-            |d| d.set(story::TAG, tag.gid),
-        );
+        tell(&mut work, on.gid, on.home, "added_to_tag", |d| {
+            d.set(story::TAG, tag.gid)
+        });
     }
     Ok(Decision::of(work.changes))
 }
@@ -426,14 +401,9 @@ fn remove_tag(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     if linked {
         work.unlink(on.gid, rel::TAGS, tag.gid);
         work.fact(on.gid, Type::Task, Action::Removed { parent: tag.gid });
-        tell(
-            &mut work,
-            on.gid,
-            on.home,
-            "removed_from_tag",
-            &format!("removed from {}", tag.title()),
-            |d| d.set(story::TAG, tag.gid),
-        );
+        tell(&mut work, on.gid, on.home, "removed_from_tag", |d| {
+            d.set(story::TAG, tag.gid)
+        });
     }
     Ok(Decision::of(work.changes))
 }
@@ -461,15 +431,9 @@ fn add_followers(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         }
         work.link(on.gid, rel::FOLLOWERS, who, Place::Rank(0), None);
         work.gained(on.gid, Type::Task, "followers", who);
-        let title = view.node(who).map(Node::title).unwrap_or_default();
-        tell(
-            &mut work,
-            on.gid,
-            on.home,
-            "follower_added",
-            &format!("added {title} as a collaborator"),
-            |d| d.set(story::FOLLOWER, who),
-        );
+        tell(&mut work, on.gid, on.home, "follower_added", |d| {
+            d.set(story::FOLLOWER, who)
+        });
     }
     Ok(Decision::about(work.changes, on.gid))
 }

@@ -247,7 +247,7 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         draft.set(task::MODIFIED_AT, work.now);
     }
     if work.save(&draft) {
-        stories::of_task(&mut work, &told, assignee);
+        stories::of_task(&mut work, &told);
         fields::facts(&mut work, node.gid, &changed);
         fields::index(&mut work, node.gid, view, &changed);
         fields::tell_changes(&mut work, node, view, &changed);

@@ -22,6 +22,7 @@ mod escalation;
 mod events;
 mod exports;
 mod golden;
+mod hidden;
 mod jobs;
 mod last_token;
 mod limits;

@@ -76,6 +76,11 @@ impl View {
     pub fn node(&self, gid: Gid) -> Option<&Node> {
         self.nodes.get(&gid).map(Arc::as_ref)
     }
+    /// A live node that the viewer may see.
+    #[must_use]
+    pub fn visible(&self, gid: Gid) -> Option<&Node> {
+        self.node(gid).filter(|_| self.level(gid) > Level::None)
+    }
     /// What the viewer may do with a node; `None` for what was not loaded.
     #[must_use]
     pub fn level(&self, gid: Gid) -> Level {

@@ -3,6 +3,7 @@ use super::Loader;
 use crate::access::Level;
 use crate::gid::Gid;
 use crate::graph::StoreError;
+use crate::mentions;
 use crate::node::entries;
 use crate::plan::{Plan, Step, Then};
 use crate::registry::{Dir, Rel, Source, Type, rel};
@@ -11,6 +12,9 @@ use crate::values;
 
 /// The most links of one field that a record carries.
 const LINKS_MAX: usize = 1_000;
+
+/// What is shown of a node of which only the name is.
+static STUB: Then = Then::Stub;
 
 impl Loader<'_> {
     /// Has everything that projecting `gid` by `plan` reads.
@@ -29,6 +33,27 @@ impl Loader<'_> {
         for step in &plan.steps {
             self.step(gid, step)?;
         }
+        if plan.mentions {
+            self.mentions(gid, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Has what the texts of a record name, and the viewer's levels there.
+    fn mentions(&mut self, gid: Gid, plan: &Plan) -> Result<(), StoreError> {
+        let Some(node) = self.view.nodes.get(&gid) else {
+            return Ok(());
+        };
+        let named = mentions::named(node, plan);
+        for target in named.about {
+            self.reach(target, &STUB)?;
+        }
+        for target in named.linked {
+            // Users, too, only as far as the viewer may see them: nothing but the author's word links them.
+            if self.deep(target, Depth::Head)? {
+                self.level(target)?;
+            }
+        }
         Ok(())
     }
 
@@ -37,6 +62,12 @@ impl Loader<'_> {
             && !only(node)
         {
             return Ok(());
+        }
+        if let Some(link) = step.def.behind {
+            let node = self.view.nodes.get(&gid);
+            if let Some(target) = node.and_then(|n| n.raw(link)).and_then(inline) {
+                self.reach(target, &STUB)?;
+            }
         }
         match step.def.source {
             Source::Inline(key) => {
@@ -159,7 +190,9 @@ impl Loader<'_> {
         }
         let ty = self.view.nodes.get(&gid).map(|n| n.ty);
         if ty == Some(Type::User) {
-            self.seen_through(gid, Level::Viewer);
+            // Whoever sees the link sees the user, even where a text that only mentions them came first.
+            let level = self.view.levels.entry(gid).or_default();
+            *level = (*level).max(Level::Viewer);
         } else {
             self.level(gid)?;
         }

@@ -1,5 +1,5 @@
 //! Typed keys: the declarations of fields, as `const fn`s put them together.
-use super::{Def, Dir, Rel, Rep, Shape, Source, Type, Write};
+use super::{Def, Dir, Mentions, Rel, Rep, Shape, Source, Type, Write};
 use crate::node::Node;
 use std::marker::PhantomData;
 
@@ -51,6 +51,8 @@ const fn def(name: &'static str, shape: Shape, source: Source, default: &'static
         head: false,
         only: None,
         cost: 1,
+        mentions: Mentions::Nothing,
+        behind: None,
         doc: "",
     }
 }
@@ -69,8 +71,6 @@ impl Field<()> {
         text: str = (max: u32) Shape::Text(max), Source::Stored, "\"\"";
         /// Text or null.
         text_or_null: str = (max: u32) Shape::Text(max), Source::Stored, "null";
-        /// Rich text, an empty body by default.
-        html: str = () Shape::Html, Source::Stored, "\"<body></body>\"";
         /// A flag, false by default.
         flag: bool = () Shape::Flag, Source::Stored, "false";
         /// An integer, zero by default.
@@ -91,6 +91,17 @@ impl Field<()> {
         json: Opaque = () Shape::Json, Source::Stored, "null";
     }
 
+    /// Rich text, an empty body by default.
+    #[must_use]
+    pub const fn html(name: &'static str) -> Field<str> {
+        let empty = "\"<body></body>\"";
+        let mut def = def(name, Shape::Html, Source::Stored(name), empty);
+        def.mentions = Mentions::Links(name);
+        Field {
+            def,
+            kind: PhantomData,
+        }
+    }
     /// The workspace a node belongs to.
     #[must_use]
     pub const fn home(name: &'static str) -> Field<One> {
@@ -218,6 +229,18 @@ impl<K: ?Sized> Field<K> {
     #[must_use]
     pub const fn only(mut self, which: fn(&Node) -> bool) -> Self {
         self.def.only = Some(which);
+        self
+    }
+    /// A text that names other objects.
+    #[must_use]
+    pub const fn mentions(mut self, mentions: Mentions) -> Self {
+        self.def.mentions = mentions;
+        self
+    }
+    /// A value only for those who see what the link under this stored key leads to; others get the default.
+    #[must_use]
+    pub const fn behind(mut self, link: &'static str) -> Self {
+        self.def.behind = Some(link);
         self
     }
     /// Another default, as JSON.

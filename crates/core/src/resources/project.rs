@@ -4,7 +4,8 @@ use super::{GID, PERMALINK, PROJECT_COLORS, RESOURCE_TYPE};
 use crate::node::Node;
 use crate::project::Scene;
 use crate::registry::{
-    Dir, Field, Many, NAME_MAX, One, Opaque, Rep, Resource, Shape, Source, TEXT_MAX, Type, rel,
+    Dir, Field, Many, Mentions, NAME_MAX, One, Opaque, Rep, Resource, Shape, Source, TEXT_MAX,
+    Type, rel,
 };
 use crate::rich::Flavor;
 use crate::time::{Date, Time};
@@ -110,6 +111,7 @@ pub const MODIFIED_AT: Field<Time> = Field::time("modified_at")
     .doc("When the project itself last changed; tasks and comments don't move it.");
 /// Description as plain text.
 pub const NOTES: Field<str> = Field::text("notes", TEXT_MAX)
+    .mentions(Mentions::Links("html_notes"))
     .writable()
     .doc("The description as plain text.");
 /// Old visibility flag.

@@ -1,7 +1,7 @@
 //! Project templates: projects kept as patterns for new ones.
 use super::{GID, PROJECT_COLORS, RESOURCE_TYPE};
 use crate::registry::{
-    Dir, Field, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type, rel,
+    Dir, Field, Mentions, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type, rel,
 };
 use crate::rich::Flavor;
 
@@ -10,8 +10,9 @@ pub const NAME: Field<str> = Field::text("name", NAME_MAX)
     .compact()
     .doc("The name of the template.");
 /// Description as plain text.
-pub const DESCRIPTION: Field<str> =
-    Field::text("description", TEXT_MAX).doc("The description as plain text.");
+pub const DESCRIPTION: Field<str> = Field::text("description", TEXT_MAX)
+    .mentions(Mentions::Links("html_description"))
+    .doc("The description as plain text.");
 /// Description as rich text.
 pub const HTML_DESCRIPTION: Field<str> =
     Field::html("html_description").doc("The description as rich text.");

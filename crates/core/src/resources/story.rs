@@ -3,7 +3,7 @@ use super::{GID, LIKE_PARTS, RESOURCE_TYPE};
 use crate::node::Node;
 use crate::project::Scene;
 use crate::registry::{
-    Dir, Field, Many, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type, rel,
+    Dir, Field, Many, Mentions, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type, rel,
 };
 use crate::rich::Flavor;
 use crate::time::Time;
@@ -31,8 +31,9 @@ pub const CREATED_AT: Field<Time> = Field::time("created_at")
 pub const SUBTYPE: Field<str> = Field::text("resource_subtype", 64)
     .compact()
     .doc("The kind of story.");
-/// The comment, or a sentence for system stories.
+/// The comment, or a sentence for system stories, which is made when it is read.
 pub const TEXT: Field<str> = Field::text("text", TEXT_MAX)
+    .mentions(Mentions::Story("html_text"))
     .compact()
     .writable()
     .doc("The comment as plain text, or what happened.");
@@ -189,51 +190,66 @@ pub const CUSTOM_FIELD: Field<One> = Field::inline("custom_field", &[Type::Custo
 /// Text before.
 pub const OLD_TEXT: Field<str> = Field::text_or_null("old_text_value", 1024)
     .if_set()
+    .behind("custom_field")
     .doc("The text before.");
 /// Text after.
 pub const NEW_TEXT: Field<str> = Field::text_or_null("new_text_value", 1024)
     .if_set()
+    .behind("custom_field")
     .doc("The text after.");
 /// Number before.
 pub const OLD_NUMBER: Field<Opaque> = Field::json("old_number_value")
     .if_set()
+    .behind("custom_field")
     .doc("The number before.");
 /// Number after.
 pub const NEW_NUMBER: Field<Opaque> = Field::json("new_number_value")
     .if_set()
+    .behind("custom_field")
     .doc("The number after.");
 /// Option before.
 pub const OLD_ENUM: Field<One> = Field::inline("old_enum_value", &[Type::EnumOption])
     .if_set()
+    .behind("custom_field")
     .doc("The option before.");
 /// Option after.
 pub const NEW_ENUM: Field<One> = Field::inline("new_enum_value", &[Type::EnumOption])
     .if_set()
+    .behind("custom_field")
     .doc("The option after.");
 /// Date before.
 pub const OLD_DATE: Field<Opaque> = Field::json("old_date_value")
     .if_set()
+    .behind("custom_field")
     .doc("The date before: start_on, due_at, due_on.");
 /// Date after.
 pub const NEW_DATE: Field<Opaque> = Field::json("new_date_value")
     .if_set()
+    .behind("custom_field")
     .doc("The date after: start_on, due_at, due_on.");
 /// Users before.
 pub const OLD_PEOPLE: Field<Opaque> = Field::gids("old_people_value", &[Type::User])
     .if_set()
+    .behind("custom_field")
     .doc("The users before.");
 /// Users after.
 pub const NEW_PEOPLE: Field<Opaque> = Field::gids("new_people_value", &[Type::User])
     .if_set()
+    .behind("custom_field")
     .doc("The users after.");
 /// Options before.
 pub const OLD_MULTI_ENUM: Field<Opaque> = Field::gids("old_multi_enum_values", &[Type::EnumOption])
     .if_set()
+    .behind("custom_field")
     .doc("The options before.");
 /// Options after.
 pub const NEW_MULTI_ENUM: Field<Opaque> = Field::gids("new_multi_enum_values", &[Type::EnumOption])
     .if_set()
+    .behind("custom_field")
     .doc("The options after.");
+
+/// Objects after. The contract has no field for them; the sentence names those that its reader sees.
+pub const NEW_REFERENCE: Field<Opaque> = Field::gids("new_reference_value", &[]);
 
 /// The declaration.
 pub static STORY: Resource = Resource {

@@ -1,7 +1,8 @@
 //! Tasks: the unit of work.
 use super::{GID, LIKE_PARTS, PERMALINK, RESOURCE_TYPE};
 use crate::registry::{
-    Def, Dir, Field, Many, NAME_MAX, One, Opaque, Rep, Resource, Shape, Source, TEXT_MAX, Type, rel,
+    Def, Dir, Field, Many, Mentions, NAME_MAX, One, Opaque, Rep, Resource, Shape, Source, TEXT_MAX,
+    Type, rel,
 };
 use crate::rich::Flavor;
 use crate::time::{Date, Time};
@@ -135,6 +136,7 @@ pub const MODIFIED_AT: Field<Time> = Field::time("modified_at")
     .doc("When the task last changed; moving it between containers does not count.");
 /// Description as plain text.
 pub const NOTES: Field<str> = Field::text("notes", TEXT_MAX)
+    .mentions(Mentions::Links("html_notes"))
     .writable()
     .doc("The description as plain text.");
 /// The instant work starts.

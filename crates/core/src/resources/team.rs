@@ -1,6 +1,8 @@
 //! Teams: groups of people in an organization.
 use super::{GID, PERMALINK, RESOURCE_TYPE};
-use crate::registry::{Field, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type};
+use crate::registry::{
+    Field, Mentions, NAME_MAX, One, Opaque, Resource, Shape, Source, TEXT_MAX, Type,
+};
 
 const WHO: &[&str] = &["all_team_members", "only_team_admins"];
 const ALL_MEMBERS: &str = "\"all_team_members\"";
@@ -12,6 +14,7 @@ pub const NAME: Field<str> = Field::text("name", NAME_MAX)
     .doc("The name of the team.");
 /// The description as plain text.
 pub const DESCRIPTION: Field<str> = Field::text("description", TEXT_MAX)
+    .mentions(Mentions::Links("html_description"))
     .opt_in()
     .writable()
     .doc("The description as plain text.");

@@ -1,5 +1,5 @@
 //! References: links, images and embedded objects, written out for those who may see them.
-use super::parse::{Attributes, Piece, get, parse_gid};
+use super::parse::{ALONG, Attributes, Piece, get, parse_gid};
 use super::tags::{OBJECT_TYPES, Tag, is_address};
 use super::{LinkTarget, Links, RichError, is_allowed};
 
@@ -14,6 +14,45 @@ pub(super) fn written(pieces: Vec<Piece>, links: &Links<'_>) -> Result<Vec<Piece
 /// Writes out a stored text for a reader, who may see less than its author.
 pub(super) fn read(pieces: Vec<Piece>, links: &Links<'_>) -> Result<Vec<Piece>, RichError> {
     expand(pieces, links, true)
+}
+
+/// Takes out what names a linked object: the text of links and embedded objects, unless the author
+/// chose it, and what images are called.
+pub(super) fn unnamed(pieces: Vec<Piece>) -> Vec<Piece> {
+    let named = |tag: &Tag, given: &Attributes| {
+        tag.name != "a" || get(given, "data-asana-dynamic") != Some("false")
+    };
+    emptied(pieces, named)
+}
+
+/// Takes out all that stands in links to objects.
+pub(super) fn own_words(pieces: Vec<Piece>) -> Vec<Piece> {
+    emptied(pieces, |_, _| true)
+}
+
+fn emptied(pieces: Vec<Piece>, which: impl Fn(&Tag, &Attributes) -> bool) -> Vec<Piece> {
+    let mut out = Vec::with_capacity(pieces.len());
+    // Until this tag closes, content is dropped.
+    let mut within: Option<&'static Tag> = None;
+    for piece in pieces {
+        match (piece, within) {
+            (Piece::Close(tag), Some(of)) if tag == of => {
+                within = None;
+                out.push(Piece::Close(tag));
+            }
+            (_, Some(_)) => {}
+            (Piece::Open(tag, mut attributes), None) => {
+                let linked = get(&attributes, "data-asana-gid").is_some();
+                if linked && which(tag, &attributes) {
+                    attributes.retain(|(name, _)| *name != "alt");
+                    within = Some(tag).filter(|tag| !tag.void);
+                }
+                out.push(Piece::Open(tag, attributes));
+            }
+            (piece, None) => out.push(piece),
+        }
+    }
+    out
 }
 
 fn expand(pieces: Vec<Piece>, links: &Links<'_>, stored: bool) -> Result<Vec<Piece>, RichError> {
@@ -117,8 +156,8 @@ fn link(
     attributes.push(("data-asana-dynamic", (!fixed).to_string()));
     attributes.push(("data-asana-type", line(&target.kind)));
     attributes.push(("data-asana-gid", gid.to_string()));
-    for name in ["data-asana-project", "data-asana-tag"] {
-        if let Some(gid) = self::gid(given, name)? {
+    for name in ALONG {
+        if let Some(gid) = self::gid(given, name)?.filter(|gid| !stored || links(*gid).is_some()) {
             attributes.push((name, gid.to_string()));
         }
     }

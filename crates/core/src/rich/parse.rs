@@ -20,14 +20,20 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    /// The object this tag refers to.
-    pub(super) fn gid(&self) -> Option<u64> {
-        let Self::Open(_, attributes) = self else {
-            return None;
+    /// The objects this tag refers to.
+    pub(super) fn gids(&self) -> impl Iterator<Item = u64> {
+        let attributes = match self {
+            Self::Open(_, attributes) => attributes.as_slice(),
+            _ => &[],
         };
-        parse_gid(get(attributes, "data-asana-gid")?)
+        let refers = |name: &str| name == "data-asana-gid" || ALONG.contains(&name);
+        let named = attributes.iter().filter(move |(name, _)| refers(name));
+        named.filter_map(|(_, value)| parse_gid(value))
     }
 }
+
+/// The attributes of a link that name objects beside its target.
+pub(super) const ALONG: [&str; 2] = ["data-asana-project", "data-asana-tag"];
 
 /// An attribute by its name.
 pub(super) fn get<'a>(attributes: &'a Attributes, name: &str) -> Option<&'a str> {

@@ -9,7 +9,7 @@ use crate::node::{Node, entries};
 use crate::plan::{self, Names, Plan};
 use crate::registry::{Kind, Type, rel};
 use crate::resources::{custom_field, custom_field_setting, enum_option, story, task};
-use crate::values::{self, Look};
+use crate::values;
 use crate::work::Work;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -189,17 +189,8 @@ pub fn tell_changes(work: &mut Work<'_>, task: &Node, view: &View, changes: &[Va
             continue;
         };
         let kind = custom_field::kind(field);
-        let mut shown = Vec::new();
-        let title = |gid| view.node(gid).and_then(values::title);
-        values::display(&Look::of(field), change.after.as_deref(), title, &mut shown);
-        let shown = String::from_utf8(shown).unwrap_or_default();
-        let name = field.title();
-        let text = match crate::node::decode(&shown) {
-            _ if shown == "null" => format!("cleared {name}"),
-            shown => format!("changed {name} to \"{shown}\""),
-        };
         let subtype = format!("{}_custom_field_changed", kind.word());
-        tell(work, task.gid, task.home, &subtype, &text, |draft| {
+        tell(work, task.gid, task.home, &subtype, |draft| {
             draft.set(story::CUSTOM_FIELD, change.field);
             put(draft, kind, change);
         });
@@ -238,7 +229,7 @@ fn put(draft: &mut Draft, kind: Kind, change: &ValueChange) {
             draft.set(story::OLD_PEOPLE, list(old));
             draft.set(story::NEW_PEOPLE, list(new));
         }
-        Kind::Reference => {}
+        Kind::Reference => draft.set(story::NEW_REFERENCE, list(new)),
     }
 }
 

@@ -1,23 +1,18 @@
 //! The two views of one text: plain and rich.
-use crate::access::Level;
 use crate::check::{Given, Inputs};
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::gid::Gid;
 use crate::graph::View;
+use crate::mentions;
 use crate::registry::{Field, Resource};
-use crate::resources::resource;
-use crate::rich::{self, LinkTarget};
+use crate::rich;
 
 /// The gids that the rich text of a body refers to, to be loaded before [`write()`].
 #[must_use]
 pub fn referenced(inputs: &Inputs, html: Field<str>) -> Vec<Gid> {
     match inputs.get(html.def.name) {
-        Some(Given::Html(text)) => rich::links(text)
-            .into_iter()
-            .filter_map(Gid::new)
-            .take(100)
-            .collect(),
+        Some(Given::Html(text)) => rich::links(text).into_iter().filter_map(Gid::new).collect(),
         _ => Vec::new(),
     }
 }
@@ -41,19 +36,14 @@ pub fn write(
             plain.def.name, html.def.name
         ))),
         (_, Some(Given::Html(text))) => {
-            let target = |gid: u64| {
-                let node = Gid::new(gid)
-                    .and_then(|g| view.node(g))
-                    .filter(|n| view.level(n.gid) > Level::None)?;
-                let r = resource(node.ty);
-                Some(LinkTarget {
-                    kind: r.name.to_owned(),
-                    name: node.title(),
-                    href: format!("{base_url}/{}/{gid}", r.path),
-                })
-            };
+            let target = |gid: u64| mentions::target(view, base_url, gid);
             let rich = rich::normalize(text, of.flavor, &target)
                 .map_err(|e| Fault::field(html.def.name, e))?;
+            // Who reads it gets the names of what they may see.
+            let unnamed = rich::without_names(&rich.html);
+            let rich = unnamed
+                .map_err(|e| Fault::field(html.def.name, e))?
+                .unwrap_or(rich);
             draft.set(plain, rich.text.as_str());
             draft.set(html, rich.html.as_str());
             Ok(())

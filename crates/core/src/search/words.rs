@@ -3,6 +3,7 @@
 //! A text is cut into words, its runs of letters and digits, without regard to case, accents and
 //! forms of a letter. A sign of a script that is written without spaces is a word of its own. The
 //! words of a node and those of a query are made here alike, so a store compares bytes.
+use crate::mentions;
 use crate::node::Node;
 use crate::registry::Type;
 use crate::resources::{task, user};
@@ -87,7 +88,7 @@ impl Text {
         let notes = match node.ty {
             // Both types keep their description under the same key.
             Type::Task | Type::Project => {
-                words(node.get(task::NOTES).as_deref().unwrap_or_default())
+                words(&mentions::unnamed(node, task::NOTES, task::HTML_NOTES))
             }
             _ => Vec::new(),
         };

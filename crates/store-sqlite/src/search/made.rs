@@ -31,7 +31,7 @@ pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
 }
 
 /// Which form of cards and words this program writes. Another number in a file has them made anew.
-const FORM: i64 = 2;
+const FORM: i64 = 3;
 /// Where a file says which form it has.
 pub(super) const FORM_KEY: &str = "cards";
 /// Nodes whose cards are made in one transaction.

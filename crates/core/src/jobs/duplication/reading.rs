@@ -194,6 +194,7 @@ static BELOW: Reads = Reads(OnceLock::new(), |ty| {
         band: None,
         is_head: false,
         reads_body: false,
+        mentions: false,
         kin: Vec::new(),
     }
 });

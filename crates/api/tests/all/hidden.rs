@@ -1,0 +1,3 @@
+//! Names of what a reader may not see, looked for in everything they get.
+mod scene;
+mod texts;
