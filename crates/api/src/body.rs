@@ -46,11 +46,14 @@ pub(crate) fn read(
     operation: &Operation,
     settings: &Settings,
 ) -> Result<(Query, Map<String, Value>, Options), Failure> {
-    let query = Query::parse(sent.query()).map_err(|e| Fault::invalid(e.to_string()))?;
+    let mut query = Query::of_request(sent.query()).map_err(|e| Fault::invalid(e.to_string()))?;
+    if matches!(operation.method, Method::Get | Method::Delete) {
+        query = query.with_lists();
+    }
     let mut options = query.options().map_err(|e| Fault::invalid(e.to_string()))?;
     for name in operation.query {
         let value = query.get(name).map_err(|e| Fault::invalid(e.to_string()))?;
-        if value.is_none_or(str::is_empty) {
+        if value.is_none() {
             return Err(Fault::missing(name).into());
         }
     }

@@ -128,16 +128,14 @@ impl<'a> Call<'a> {
         ))
     }
 
-    /// A query parameter; empty counts as absent.
+    /// A query parameter.
     ///
     /// # Errors
     /// When it is given twice.
     pub fn query(&self, name: &str) -> Result<Option<&str>, Fault> {
-        let value = self
-            .query
+        self.query
             .get(name)
-            .map_err(|e| Fault::invalid(e.to_string()))?;
-        Ok(value.filter(|v| !v.is_empty()))
+            .map_err(|e| Fault::invalid(e.to_string()))
     }
 
     /// The node a query parameter names.
@@ -166,7 +164,7 @@ impl<'a> Call<'a> {
         match self.query(name)? {
             None => Ok(None),
             Some("now") => Ok(Some(Time::from_millis(self.now.millis() + 1))),
-            Some(text) => Time::parse(text, true)
+            Some(text) => Time::parse(text)
                 .map(Some)
                 .map_err(|e| Fault::field(name, e)),
         }

@@ -51,13 +51,14 @@ impl Router {
         at.rows.push((operation.method, operation, number));
     }
 
-    /// The operation of a request. Paths are taken as they are: nothing is normalised, and a
-    /// parameter that is empty, badly encoded or holds a slash matches nothing.
+    /// The operation of a request. Paths are taken as they are, but for one slash at the end, which
+    /// says nothing; a parameter that is empty, badly encoded or holds a slash matches nothing.
     #[must_use]
     pub fn find(&self, method: Method, path: &str) -> Option<Match> {
         let mut at = &self.root;
         let mut parameters = Vec::new();
-        for segment in path.strip_prefix('/')?.split('/') {
+        let path = path.strip_prefix('/')?;
+        for segment in path.strip_suffix('/').unwrap_or(path).split('/') {
             if let Some(next) = at.literals.get(segment) {
                 at = next;
             } else {
@@ -116,6 +117,10 @@ mod tests {
             find("GET", "/users/ann%40x.org").unwrap().parameters,
             [("user_gid", "ann@x.org".to_owned())]
         );
+        for path in ["/tasks/", "/tasks/12/", "/tasks/12/addTag/"] {
+            let method = if path.ends_with("Tag/") { "POST" } else { "GET" };
+            assert!(find(method, path).is_some(), "{path}");
+        }
         for (method, path) in [
             ("PATCH", "/tasks/12"),
             ("POST", "/tasks/12"),
@@ -123,7 +128,8 @@ mod tests {
             ("TRACE", "/"),
             ("GET", ""),
             ("GET", "/"),
-            ("GET", "/tasks/"),
+            ("GET", "//"),
+            ("GET", "/tasks//"),
             ("GET", "/tasks//1"),
             ("GET", "/tasks/1%2f2"),
             ("GET", "/tasks/..;/x"),
@@ -131,7 +137,7 @@ mod tests {
             ("GET", "/tasks/%00"),
             ("GET", "tasks/12"),
             ("GET", "/TASKS/12"),
-            ("GET", "/tasks/12/"),
+            ("GET", "/tasks/12//"),
         ] {
             assert!(find(method, path).is_none(), "{method} {path}");
         }

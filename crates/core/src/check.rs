@@ -124,7 +124,7 @@ fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
             )),
         },
         Shape::Time => {
-            let t = Time::parse(string(def.name, value)?, false)
+            let t = Time::parse(string(def.name, value)?)
                 .map_err(|e| Fault::field(def.name, e))?;
             Ok(Given::Stored(format!("\"{t}\"")))
         }
@@ -180,20 +180,32 @@ pub fn text(name: &str, value: &Value, max: u32) -> Result<String, Fault> {
     Ok(clean.to_string())
 }
 
-/// A flag, as JSON or as form text.
+/// A flag: a JSON boolean, 1 or 0, or what [`boolean`] reads.
 ///
 /// # Errors
-/// When it is neither.
+/// When it is none of these.
 pub fn flag(name: &str, value: &Value) -> Result<bool, Fault> {
-    match value {
-        Value::Bool(b) => Ok(*b),
-        Value::String(s) if matches!(s.as_str(), "true" | "True" | "1") => Ok(true),
-        Value::String(s) if matches!(s.as_str(), "false" | "False" | "0") => Ok(false),
-        _ => Err(Fault::field(
-            name,
-            format_args!("Not a boolean: {}", shown(value)),
-        )),
+    let read = match value {
+        Value::Bool(b) => Some(*b),
+        Value::String(text) => boolean(text),
+        Value::Number(n) => match n.as_u64() {
+            Some(1) => Some(true),
+            Some(0) => Some(false),
+            _ => None,
+        },
+        _ => None,
+    };
+    read.ok_or_else(|| Fault::field(name, format_args!("Not a boolean: {}", shown(value))))
+}
+
+/// A boolean as text: `true`, `yes` or `1`, `false`, `no` or `0`, in any case.
+#[must_use]
+pub fn boolean(text: &str) -> Option<bool> {
+    let is = |word: &&str| text.eq_ignore_ascii_case(word);
+    if ["true", "yes", "1"].iter().any(is) {
+        return Some(true);
     }
+    ["false", "no", "0"].iter().any(is).then_some(false)
 }
 
 /// A reference: text, or an integer as old clients send gids, or an object with a gid.
@@ -316,7 +328,8 @@ mod tests {
         for (field, value, part) in [
             ("name", json!(5), "name: Not a string: 5"),
             ("name", json!("a\u{0}"), "name: "),
-            ("completed", json!("yes"), "completed: Not a boolean: yes"),
+            ("completed", json!("maybe"), "completed: Not a boolean: maybe"),
+            ("completed", json!(2), "completed: Not a boolean: 2"),
             ("completed", json!(null), "completed: Cannot be null"),
             ("due_on", json!("2026-02-30"), "due_on: "),
             ("due_at", json!("tomorrow"), "due_at: "),

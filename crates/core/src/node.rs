@@ -86,7 +86,7 @@ impl Readable for i64 {
 impl Readable for Time {
     type Value<'a> = Option<Self>;
     fn read(raw: &str) -> Self::Value<'_> {
-        Self::parse(raw.trim_matches('"'), false).ok()
+        Self::parse(raw.trim_matches('"')).ok()
     }
 }
 impl Readable for Date {

@@ -19,6 +19,26 @@ pub struct Time(i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(i32);
 
+/// A day or an instant: the text of a date alone, or of a date and a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A date alone.
+    Day(Date),
+    /// A date and a time.
+    Instant(Time),
+}
+
+impl Moment {
+    /// Reads `YYYY-MM-DD`, or what [`Time::parse`] reads.
+    ///
+    /// # Errors
+    /// When it is anything else, or outside the years 1 to 9999.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        let (day, time) = read(text).ok_or_else(|| TimeError::Time(shorten(text)))?;
+        Ok(time.map_or(Self::Day(day), Self::Instant))
+    }
+}
+
 /// A value that is not a date or a time; says what would be one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimeError {
@@ -101,14 +121,16 @@ impl Time {
         Self::from_millis(self.0.saturating_add(millis))
     }
 
-    /// Reads an RFC 3339 date and time: seconds required, any fraction cut to milliseconds,
-    /// a zone (`Z`, `+02:00` or `+0200`) required. With `bare_date`, `YYYY-MM-DD` is
-    /// accepted too and means midnight UTC.
+    /// Reads an RFC 3339 date and time: any fraction is cut to milliseconds. What clients leave out
+    /// is read as zero: the seconds, the zone (UTC; `Z`, `+02:00` and `+0200` are zones), and the
+    /// whole time of a date alone. A blank may stand for the `T`, and for the `+` of a zone, which
+    /// is what a query makes of one that was not encoded.
     ///
     /// # Errors
     /// When it is anything else, or outside the years 1 to 9999.
-    pub fn parse(text: &str, bare_date: bool) -> Result<Self, TimeError> {
-        parse_time(text, bare_date).ok_or_else(|| TimeError::Time(shorten(text)))
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        let (day, time) = read(text).ok_or_else(|| TimeError::Time(shorten(text)))?;
+        Ok(time.unwrap_or_else(|| day.start()))
     }
 
     /// Appends `YYYY-MM-DDTHH:mm:ss.fffZ`.
@@ -191,12 +213,14 @@ impl Date {
         Self::from_days(self.0.checked_add(days)?)
     }
 
-    /// Reads strictly `YYYY-MM-DD`; the day must exist.
+    /// Reads `YYYY-MM-DD`; the day must exist. Of a date and time, as [`Time::parse`] reads them, it is
+    /// the date as it is written, whatever the zone.
     ///
     /// # Errors
     /// When it is anything else.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        parse_date(text.as_bytes()).ok_or_else(|| TimeError::Date(shorten(text)))
+        let (day, _) = read(text).ok_or_else(|| TimeError::Date(shorten(text)))?;
+        Ok(day)
     }
 
     /// Year, month (1 to 12) and day of the month (1 to 31).
@@ -280,32 +304,31 @@ fn parse_date(text: &[u8]) -> Option<Date> {
     Date::new(year, number(&[m1, m2])?, number(&[d1, d2])?)
 }
 
-fn parse_time(text: &str, bare_date: bool) -> Option<Time> {
+/// The date as it is written, and the instant if there is a time.
+fn read(text: &str) -> Option<(Date, Option<Time>)> {
     let (date, rest) = text.as_bytes().split_at_checked(10)?;
     let date = parse_date(date)?;
     if rest.is_empty() {
-        return bare_date.then(|| date.start());
+        return Some((date, None));
     }
-    let (&[b'T' | b't' | b' ', h1, h2, b':', m1, m2, b':', s1, s2], rest) =
-        rest.split_first_chunk::<9>()?
-    else {
+    let (&[b'T' | b't' | b' ', h1, h2, b':', m1, m2], rest) = rest.split_first_chunk::<6>()? else {
         return None;
     };
-    let (hour, minute, second) = (number(&[h1, h2])?, number(&[m1, m2])?, number(&[s1, s2])?);
+    let (second, (millis, zone)) = match rest {
+        [b':', s1, s2, b'.', rest @ ..] => (number(&[*s1, *s2])?, fraction(rest)?),
+        [b':', s1, s2, rest @ ..] => (number(&[*s1, *s2])?, (0, rest)),
+        _ => (0, (0, rest)),
+    };
+    let (hour, minute) = (number(&[h1, h2])?, number(&[m1, m2])?);
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
     // A leap second has no place of its own: it counts as the second before it.
     let seconds = i64::from(hour * 3_600 + minute * 60 + second.min(59));
-    let (millis, zone) = match rest.split_first() {
-        Some((b'.', rest)) => fraction(rest)?,
-        _ => (0, rest),
-    };
     let local = date.start().0 + seconds * 1_000 + millis;
     let utc = local - zone_minutes(zone)? * 60_000;
-    (Time::MIN.0..=Time::MAX.0)
-        .contains(&utc)
-        .then_some(Time(utc))
+    let time = (Time::MIN.0..=Time::MAX.0).contains(&utc);
+    time.then_some((date, Some(Time(utc))))
 }
 
 /// Reads 1 to 9 digits after the decimal point; gives milliseconds (the rest is cut off)
@@ -324,12 +347,12 @@ fn fraction(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((i64::from(number(&three)?), rest))
 }
 
-/// Minutes east of UTC.
+/// Minutes east of UTC; none is UTC.
 fn zone_minutes(zone: &[u8]) -> Option<i64> {
     let (sign, h1, h2, m1, m2) = match *zone {
-        [b'Z' | b'z'] => return Some(0),
-        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => (sign, h1, h2, m1, m2),
-        [sign @ (b'+' | b'-'), h1, h2, m1, m2] => (sign, h1, h2, m1, m2),
+        [] | [b'Z' | b'z'] => return Some(0),
+        [sign @ (b'+' | b'-' | b' '), h1, h2, b':', m1, m2] => (sign, h1, h2, m1, m2),
+        [sign @ (b'+' | b'-' | b' '), h1, h2, m1, m2] => (sign, h1, h2, m1, m2),
         _ => return None,
     };
     let (hours, minutes) = (number(&[h1, h2])?, number(&[m1, m2])?);

@@ -123,7 +123,7 @@ fn instant(value: &str) -> Option<Time> {
         let found = entries(value).find(|(key, _)| *key == name);
         found.map(|(_, v)| v.trim_matches('"'))
     };
-    match part("date_time").and_then(|t| Time::parse(t, false).ok()) {
+    match part("date_time").and_then(|t| Time::parse(t).ok()) {
         Some(time) => Some(time),
         None => Date::parse(part("date")?).ok().map(Date::start),
     }

@@ -60,7 +60,7 @@ impl Action {
             Some(_) => return Err("method: must be a string".to_owned()),
             None => return Err(missing_input("method")),
         };
-        below(path)?;
+        let path = below(path)?;
         let options = part("options").unwrap_or(&Value::Null);
         let options = Options::from_json(options).map_err(|e| e.to_string())?;
         // Only the batch as a whole is indented.
@@ -74,17 +74,21 @@ impl Action {
             Some(_) => return Err("data: must be an object".to_owned()),
         };
         let (mut query, mut body) = (String::new(), None);
+        let mut options = options;
         if method == "GET" {
             query = ask(data, &options)?;
-        } else {
-            body = data.map(|data| Body {
-                data: data.clone(),
+        } else if let Some(data) = data {
+            let mut data = data.clone();
+            options = options.take_from(&mut data).map_err(|e| e.to_string())?;
+            options.pretty = false;
+            body = Some(Body {
+                data,
                 options: options.clone(),
             });
         }
         Ok(Self {
             method,
-            path: path.clone(),
+            path,
             query,
             body,
             options,
@@ -110,16 +114,18 @@ fn verb(name: &str) -> Result<&'static str, String> {
     })
 }
 
-/// Checks that a path stays below the API base.
-fn below(path: &str) -> Result<(), String> {
-    let wrong = if !path.starts_with('/') || path.starts_with("//") {
+/// The path below the API base; it may come without its first slash.
+fn below(path: &str) -> Result<String, String> {
+    let wrong = if path.is_empty() || path.starts_with("//") || path.contains("://") {
         "must be a path below the base of the API, with one / in front"
     } else if path.contains('?') {
         "must not have a query; send its parameters as data"
-    } else if path == "/-" || path.starts_with("/-/") {
-        "not allowed in a batch"
     } else {
-        return Ok(());
+        let path = path.strip_prefix('/').unwrap_or(path);
+        if path != "-" && !path.starts_with("-/") {
+            return Ok(format!("/{path}"));
+        }
+        "not allowed in a batch"
     };
     Err(format!("relative_path: {wrong}: {}", clip(path)))
 }

@@ -259,7 +259,10 @@ pub fn body_within(bytes: &[u8], limits: Limits) -> Result<Body, JsonError> {
         }
     }
     match data {
-        Value::Object(data) => Ok(Body { data, options }),
+        Value::Object(mut data) => {
+            let options = options.take_from(&mut data)?;
+            Ok(Body { data, options })
+        }
         Value::Null => Err(JsonError::MissingData),
         _ => Err(JsonError::DataNotAnObject),
     }

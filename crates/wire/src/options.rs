@@ -1,6 +1,6 @@
 //! Output and paging options, which a client may send in a query, a form or a JSON body.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::json::JsonError;
 use crate::query::LIMIT_MAX;
@@ -33,7 +33,9 @@ impl Options {
         }
     }
 
-    /// Reads the `options` object of a JSON body. Unknown names are ignored and null is absent.
+    /// Reads the `options` object of a JSON body. Unknown names are ignored and null is absent. Output
+    /// options may have the names that they have in a query, `opt_fields` for `fields`; lists of both
+    /// names are joined.
     ///
     /// # Errors
     /// When `value` isn't an object, or an option has the wrong type.
@@ -45,14 +47,10 @@ impl Options {
         };
         let mut options = Self::default();
         for (name, value) in map.iter().filter(|(_, value)| !value.is_null()) {
+            if options.output(name.strip_prefix("opt_").unwrap_or(name), value)? {
+                continue;
+            }
             match name.as_str() {
-                "fields" => options.fields = Some(paths(value, "options.fields")?),
-                "expand" => options.expand = Some(paths(value, "options.expand")?),
-                "pretty" => {
-                    let flag = value.as_bool();
-                    options.pretty =
-                        flag.ok_or(JsonError::Option("options.pretty", "must be true or false"))?;
-                }
                 "limit" => {
                     let limit = value.as_u64().and_then(|n| u16::try_from(n).ok());
                     let limit = limit.filter(|n| (1..=LIMIT_MAX).contains(n));
@@ -72,11 +70,50 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Takes the output options out of the `data` of a JSON body, where some clients put them by the
+    /// names that they have in a query. Those of the `options` object win.
+    ///
+    /// # Errors
+    /// When an option has the wrong type.
+    pub(crate) fn take_from(self, data: &mut Map<String, Value>) -> Result<Self, JsonError> {
+        let mut misplaced = Self::default();
+        for name in ["fields", "expand", "pretty"] {
+            let value = data.remove(&format!("opt_{name}"));
+            if let Some(value) = value.filter(|value| !value.is_null()) {
+                misplaced.output(name, &value)?;
+            }
+        }
+        Ok(self.or(misplaced))
+    }
+
+    /// Reads an output option; false if there is none of this name.
+    fn output(&mut self, name: &str, value: &Value) -> Result<bool, JsonError> {
+        let list = |known: &mut Option<Vec<String>>, name| {
+            let more = paths(value, name)?;
+            let all = known.take().into_iter().flatten().chain(more);
+            *known = some(all);
+            Ok(true)
+        };
+        match name {
+            "fields" => list(&mut self.fields, "options.fields"),
+            "expand" => list(&mut self.expand, "options.expand"),
+            "pretty" => {
+                let flag = value.as_bool();
+                self.pretty =
+                    flag.ok_or(JsonError::Option("options.pretty", "must be true or false"))?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
 /// An array of strings, or one string with commas.
 fn paths(value: &Value, name: &'static str) -> Result<Vec<String>, JsonError> {
     const RULE: &str = "must be an array of strings";
     match value {
-        Value::String(text) => Ok(terms(text)),
+        Value::String(text) => Ok(terms(text).collect()),
         Value::Array(list) => list
             .iter()
             .map(|item| {
@@ -89,13 +126,16 @@ fn paths(value: &Value, name: &'static str) -> Result<Vec<String>, JsonError> {
     }
 }
 
-/// Splits at commas. An empty text has no terms; an empty term between commas is kept, so that it can
-/// be refused.
-pub(crate) fn terms(text: &str) -> Vec<String> {
-    if text.is_empty() {
-        return Vec::new();
-    }
-    text.split(',').map(str::to_owned).collect()
+/// Splits at commas; what is empty or blank between them is no term.
+pub(crate) fn terms(text: &str) -> impl Iterator<Item = String> {
+    let items = text.split(',').filter(|term| !term.trim().is_empty());
+    items.map(str::to_owned)
+}
+
+/// The terms of a list; none if there are none, since a list that names nothing asks for nothing.
+pub(crate) fn some(terms: impl Iterator<Item = String>) -> Option<Vec<String>> {
+    let terms: Vec<String> = terms.filter(|term| !term.trim().is_empty()).collect();
+    (!terms.is_empty()).then_some(terms)
 }
 
 #[cfg(test)]
@@ -122,6 +162,25 @@ mod tests {
             Options::from_json(&json!({"fields": null})),
             Ok(Options::default())
         );
+    }
+
+    /// S126.
+    #[test]
+    fn options_are_read_by_the_names_that_they_have_in_a_query() {
+        let options = json!({"fields": ["name", ""], "opt_fields": "gid,,notes", "opt_pretty": true});
+        let options = Options::from_json(&options).unwrap();
+        assert_eq!(options.fields.as_deref().unwrap(), ["name", "gid", "notes"]);
+        assert!(options.pretty);
+        let mut data = json!({"name": "x", "opt_fields": ["name"], "opt_expand": null});
+        let data = data.as_object_mut().unwrap();
+        let taken = Options::default().take_from(data).unwrap();
+        assert_eq!(taken.fields.unwrap(), ["name"]);
+        assert_eq!(Value::Object(data.clone()), json!({"name": "x"}));
+        data.insert("opt_fields".to_owned(), json!(1));
+        let wrong = Options::default().take_from(data).unwrap_err();
+        assert_eq!(wrong.to_string(), "options.fields: must be an array of strings");
+        let none = Options::from_json(&json!({"fields": [], "expand": ","}));
+        assert_eq!(none, Ok(Options::default()));
     }
 
     #[test]
@@ -158,12 +217,12 @@ mod tests {
         let query = Options {
             limit: Some(2),
             pretty: true,
-            fields: Some(terms("a,,b")),
+            fields: some(terms("a,, ,b")),
             ..Options::default()
         };
         let both = body.or(query);
         assert_eq!((both.limit, both.pretty), (Some(1), true));
-        assert_eq!(both.fields.unwrap(), ["a", "", "b"]);
-        assert!(terms("").is_empty());
+        assert_eq!(both.fields.unwrap(), ["a", "b"]);
+        assert_eq!(some(terms(",")), None);
     }
 }

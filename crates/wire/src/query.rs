@@ -1,10 +1,10 @@
 //! Query strings: strict decoding, typed reading, and the query of the next page.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::error::clip;
-use crate::options::{Options, terms};
+use crate::options::{Options, some, terms};
 use crate::percent::{self, Fault};
 
 /// The largest page size a request may ask for; the smallest is 1.
@@ -75,6 +75,47 @@ impl Query {
     /// A bad `%`, a NUL or invalid UTF-8 anywhere, naming the parameter it is in.
     pub fn parse(raw: &str) -> Result<Self, QueryError> {
         Self::from_bytes(raw.as_bytes())
+    }
+
+    /// Decodes the query of an API request, as [`parse`](Self::parse) does. Clients send parameters
+    /// that they have no value for as empty: these count as absent, but for `opt_pretty`, which needs
+    /// no value.
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse).
+    pub fn of_request(raw: &str) -> Result<Self, QueryError> {
+        let mut query = Self::parse(raw)?;
+        query
+            .pairs
+            .retain(|(name, value)| !value.is_empty() || name == "opt_pretty");
+        Ok(query)
+    }
+
+    /// The same with the items of each list, as in `name[]=1&name[]=2` or `name[0]=1&name[1]=2`, in one
+    /// parameter, separated by commas.
+    #[must_use]
+    pub fn with_lists(mut self) -> Self {
+        if !self.pairs.iter().any(|(name, _)| name.ends_with(']')) {
+            return self;
+        }
+        let mut pairs: Vec<(String, String)> = Vec::with_capacity(self.pairs.len());
+        let mut lists = BTreeMap::new();
+        for (name, value) in std::mem::take(&mut self.pairs) {
+            let Some(list) = list_of(&name) else {
+                pairs.push((name, value));
+                continue;
+            };
+            let at = *lists.entry(list.to_owned()).or_insert(pairs.len());
+            match pairs.get_mut(at) {
+                Some((_, all)) => {
+                    all.push(',');
+                    all.push_str(&value);
+                }
+                None => pairs.push((list.to_owned(), value)),
+            }
+        }
+        self.pairs = pairs;
+        self
     }
 
     pub(crate) fn from_bytes(raw: &[u8]) -> Result<Self, QueryError> {
@@ -164,21 +205,26 @@ impl Query {
             .transpose()
     }
 
-    /// A boolean: `true`, `True` or `1`, `false`, `False` or `0`.
+    /// A boolean: `true`, `yes` or `1`, `false`, `no` or `0`, in any case.
     ///
     /// # Errors
     /// When it was sent twice or is something else.
     pub fn flag(&self, name: &str) -> Result<Option<bool>, QueryError> {
-        match self.get(name)? {
-            None => Ok(None),
-            Some("true" | "True" | "1") => Ok(Some(true)),
-            Some("false" | "False" | "0") => Ok(Some(false)),
-            Some(_) => Err(QueryError::new(name, Problem::Flag)),
+        let Some(text) = self.get(name)? else {
+            return Ok(None);
+        };
+        let is = |word: &&str| text.eq_ignore_ascii_case(word);
+        if ["true", "yes", "1"].iter().any(is) {
+            return Ok(Some(true));
         }
+        if ["false", "no", "0"].iter().any(is) {
+            return Ok(Some(false));
+        }
+        Err(QueryError::new(name, Problem::Flag))
     }
 
     /// The output and paging options among the parameters: `opt_fields`, `opt_expand`, `opt_pretty`
-    /// (which may have an empty value), `limit` and `offset`.
+    /// (which may have an empty value), `limit` and `offset`. The first two may be repeated: they are lists.
     ///
     /// # Errors
     /// When one of them was sent twice or can't be read.
@@ -196,11 +242,18 @@ impl Query {
             _ => self.flag("opt_pretty")?.unwrap_or(false),
         };
         Ok(Options {
-            fields: self.get("opt_fields")?.map(terms),
-            expand: self.get("opt_expand")?.map(terms),
+            fields: self.listed("opt_fields"),
+            expand: self.listed("opt_expand"),
             pretty,
             ..Options::default()
         })
+    }
+
+    /// The terms of a list of paths, of all parameters of its name; none if there is no term.
+    fn listed(&self, list: &str) -> Option<Vec<String>> {
+        let named = |name: &str| name == list || list_of(name) == Some(list);
+        let sent = self.iter().filter(|(name, _)| named(name));
+        some(sent.flat_map(|(_, value)| terms(value)))
     }
 
     /// The query of another page of the same listing: every parameter as it was sent, re-encoded and
@@ -226,6 +279,13 @@ impl Query {
         percent::encode(&mut out, offset);
         out
     }
+}
+
+/// The list of which a parameter is an item: `name` of `name[]` and of `name[0]`.
+fn list_of(name: &str) -> Option<&str> {
+    let (list, at) = name.strip_suffix(']')?.rsplit_once('[')?;
+    let plain = !list.is_empty() && !list.contains(['[', ']']);
+    (plain && at.bytes().all(|b| b.is_ascii_digit())).then_some(list)
 }
 
 fn decode(raw: &[u8], param: &str) -> Result<String, QueryError> {

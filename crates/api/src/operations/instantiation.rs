@@ -75,7 +75,7 @@ fn start_day(call: &Call<'_>, frozen: &Frozen) -> Result<Option<Date>, Fault> {
         let field = format!("requested_dates: [{i}]: value");
         // A day, or an instant of which the day counts.
         let value = string(&field, value)?;
-        let date = Date::parse(value.get(..10).unwrap_or(value));
+        let date = Date::parse(value);
         day = Some(date.map_err(|e| Fault::field(&field, e))?);
     }
     Ok(day)

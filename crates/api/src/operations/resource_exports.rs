@@ -165,7 +165,7 @@ fn filters(at: &str, map: &Map<String, Value>) -> Result<Filters, Fault> {
         if !TIMES.iter().any(|(known, _)| *known == time) || !matches!(end, "after" | "before") {
             return Err(unknown(at, name));
         }
-        let instant = Time::parse(check::string(&field, value)?, true);
+        let instant = Time::parse(check::string(&field, value)?);
         let instant = instant.map_err(|e| Fault::field(&field, e))?.millis();
         bounds.push((time, end == "after", instant));
     }

@@ -43,7 +43,7 @@ pub(super) fn write(
         due_at: draft.before(task::DUE_AT),
     };
     let day = |name: &str| change_of(inputs, name, |raw| Date::parse(raw).ok());
-    let instant = |name: &str| change_of(inputs, name, |raw| Time::parse(raw, false).ok());
+    let instant = |name: &str| change_of(inputs, name, |raw| Time::parse(raw).ok());
     let change = ScheduleChange {
         start_on: day("start_on"),
         start_at: instant("start_at"),

@@ -251,7 +251,7 @@ impl One<'_> {
             .map(|text| Date::parse(&text).map_err(|e| Fault::field(field, e)))
             .transpose()?;
         let time = part(map, "date_time")?
-            .map(|text| Time::parse(&text, false).map_err(|e| Fault::field(field, e)))
+            .map(|text| Time::parse(&text).map_err(|e| Fault::field(field, e)))
             .transpose()?;
         match (day, time) {
             (None, None) => Err(self.wrong(field, "JSON object with date or date_time", value)),

@@ -22,7 +22,7 @@ use workgraph_core::{Gid, tasks_of_container};
 pub static TASKS: &[Operation] = &[
     page_of("getTasks", "/tasks", Type::Task, tasks)
         .scope("tasks:read")
-        .filters(&["completed_since", "modified_since"]),
+        .filters(SINCE),
     create(
         "createTask",
         "/tasks",
@@ -41,7 +41,7 @@ pub static TASKS: &[Operation] = &[
         Lists::Tasks,
     )
     .scope("tasks:read")
-    .filters(&["completed_since"]),
+    .filters(SINCE),
     list(
         "getTasksForSection",
         "/sections/{section_gid}/tasks",
@@ -49,7 +49,7 @@ pub static TASKS: &[Operation] = &[
         Lists::Tasks,
     )
     .scope("tasks:read")
-    .filters(&["completed_since"]),
+    .filters(SINCE),
     list(
         "getTasksForTag",
         "/tags/{tag_gid}/tasks",
@@ -57,7 +57,7 @@ pub static TASKS: &[Operation] = &[
         OF_TAG,
     )
     .scope("tasks:read")
-    .filters(&["completed_since"]),
+    .filters(SINCE),
     list(
         "getTasksForUserTaskList",
         "/user_task_lists/{user_task_list_gid}/tasks",
@@ -65,7 +65,7 @@ pub static TASKS: &[Operation] = &[
         Lists::Tasks,
     )
     .scope("tasks:read")
-    .filters(&["completed_since"]),
+    .filters(SINCE),
     list(
         "getSubtasksForTask",
         "/tasks/{task_gid}/subtasks",
@@ -82,6 +82,9 @@ pub static TASKS: &[Operation] = &[
     )
     .scope("tasks:write"),
 ];
+
+/// What lists of tasks are filtered by.
+const SINCE: &[&str] = &["completed_since", "modified_since"];
 
 const OF_TAG: Lists = Lists::Edges {
     rel: rel::TAGS,
@@ -106,23 +109,6 @@ fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
         ("tag", Type::Tag),
         ("user_task_list", Type::UserTaskList),
     ];
-    for name in [
-        "project",
-        "section",
-        "tag",
-        "user_task_list",
-        "assignee",
-        "workspace",
-    ] {
-        if call
-            .query
-            .get(name)
-            .map_err(|e| Fault::invalid(e.to_string()))?
-            == Some("")
-        {
-            return Err(Fault::missing(name));
-        }
-    }
     let mut want = call.want();
     let mut chosen = Vec::new();
     for (name, ty) in &CONTAINERS {

@@ -23,6 +23,7 @@ mod events;
 mod exports;
 mod golden;
 mod hidden;
+mod inputs;
 mod jobs;
 mod last_token;
 mod limits;

@@ -15,10 +15,11 @@ pub struct Names {
 
 impl Names {
     /// Reads `opt_fields`: comma-separated dotted paths; a term may be a group `(a|b)`, and `this.`
-    /// at the start of a path is dropped.
+    /// at the start of a path is dropped. Empty items, and names that no field can have, are passed
+    /// over like all unknown names.
     ///
     /// # Errors
-    /// When a path is empty, malformed or too deep, or there are too many.
+    /// When the parentheses of a group say nothing clear, a path is too deep, or there are too many.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let mut names = Self::default();
         let mut room = PATHS_MAX;
@@ -58,16 +59,17 @@ impl Names {
                 let (inner, after) = group
                     .split_once(')')
                     .ok_or_else(|| unreadable("a `(` without its `)`"))?;
-                (inner.split('|').map(str::trim).collect::<Vec<_>>(), after)
+                let names = inner.split(['|', ',']).map(str::trim);
+                (names.collect::<Vec<_>>(), after)
             } else {
                 let end = rest.find('.').unwrap_or(rest.len());
                 let (term, after) = rest.split_at(end);
                 (vec![term.trim()], after)
             };
-            if term.iter().any(|t| !is_name(t)) {
-                return Err(unreadable("an empty or malformed name"));
+            if term.iter().any(|t| t.contains(['(', ')'])) {
+                return Err(unreadable("a group that is not a whole term"));
             }
-            terms.push(term);
+            terms.push(term.into_iter().filter(|t| is_name(t)).collect::<Vec<_>>());
             if terms.len() > DEPTH_MAX {
                 return Err(Fault::field(
                     "opt_fields",
@@ -81,6 +83,9 @@ impl Names {
                 None if after.is_empty() => break,
                 None => return Err(unreadable("a group that is not a whole term")),
             }
+        }
+        if terms.iter().any(Vec::is_empty) {
+            return Ok(());
         }
         self.insert(&terms, room)
     }

@@ -54,16 +54,29 @@ fn the_data_of_a_write_is_its_body() {
     assert_eq!(action.query, "");
 }
 
+/// S126.
+#[test]
+fn output_options_among_the_data_are_options() {
+    let data = json!({"name": "a", "opt_fields": "name,,gid"});
+    let write = json!({"relative_path": "/tasks", "method": "post", "data": data});
+    let body = Action::read(&write).unwrap().body.unwrap();
+    assert_eq!(body.options.fields.unwrap(), ["name", "gid"]);
+    assert_eq!(Value::Object(body.data), json!({"name": "a"}));
+}
+
 /// S39.
 #[test]
 fn what_is_wrong_with_an_action_is_said() {
     let at = |path: &str| json!({"relative_path": path, "method": "get"});
-    for path in ["http://h/tasks", "//h", "tasks", ""] {
+    for path in ["http://h/tasks", "//h", ""] {
         assert!(
             refused(at(path)).starts_with("relative_path: must be a path"),
             "{path}"
         );
     }
+    // Without its slash it says the same.
+    assert_eq!(Action::read(&at("tasks")).unwrap().path, "/tasks");
+    assert!(refused(at("-/oauth_token")).starts_with("relative_path: not allowed"));
     assert!(refused(at("/-/oauth_token")).starts_with("relative_path: not allowed"));
     assert!(refused(at("/tasks?limit=1")).starts_with("relative_path: must not have a query"));
     for method in ["GET", "trace", ""] {

@@ -87,6 +87,9 @@ fn flags_take_the_spellings_that_clients_send() {
     for (text, expected) in [
         ("true", true),
         ("True", true),
+        ("TRUE", true),
+        ("yes", true),
+        ("No", false),
         ("1", true),
         ("false", false),
         ("False", false),
@@ -97,10 +100,12 @@ fn flags_take_the_spellings_that_clients_send() {
             Ok(Some(expected))
         );
     }
-    assert_eq!(
-        message(query("archived=yes").flag("archived")),
-        "archived: must be true or false"
-    );
+    for bad in ["y", "on", "null", "2", "%20true"] {
+        assert_eq!(
+            message(query(&format!("archived={bad}")).flag("archived")),
+            "archived: must be true or false"
+        );
+    }
 }
 
 #[test]
@@ -120,6 +125,50 @@ fn options_come_from_the_opt_parameters() {
         message(query("opt_pretty=x").options()),
         "opt_pretty: must be true or false"
     );
+}
+
+/// S126.
+#[test]
+fn repeated_and_empty_lists_of_fields_are_one_list() {
+    let fields = |raw: &str| query(raw).options().unwrap().fields;
+    let named = |raw: &str| fields(raw).unwrap().join("|");
+    assert_eq!(named("opt_fields=name&opt_fields=,notes,"), "name|notes");
+    assert_eq!(named("opt_fields[]=name&opt_fields[]=gid"), "name|gid");
+    assert_eq!(named("opt_fields%5B0%5D=name&opt_fields=gid"), "name|gid");
+    for none in ["opt_fields=", "opt_fields", "opt_fields=,+,", "opt_fields[]="] {
+        assert_eq!(fields(none), None, "{none}");
+    }
+}
+
+/// S129.
+#[test]
+fn empty_parameters_of_a_request_are_absent() {
+    let q = Query::of_request("archived=&limit=&offset=&workspace=1&opt_pretty=&x").unwrap();
+    assert_eq!(q.flag("archived"), Ok(None));
+    assert_eq!((q.limit(), q.get("offset")), (Ok(None), Ok(None)));
+    assert_eq!(q.get("workspace"), Ok(Some("1")));
+    assert!(q.options().unwrap().pretty);
+    let repeated = Query::of_request("limit=&limit=5").unwrap();
+    assert_eq!(repeated.limit(), Ok(Some(5)));
+    assert_eq!(
+        message(Query::of_request("a=%zz")),
+        "a: not valid percent-encoding"
+    );
+}
+
+/// S129.
+#[test]
+fn the_items_of_a_list_in_brackets_are_one_parameter() {
+    let q = query("tags.any[]=1&x=9&tags.any[]=2&projects.any[0]=3&projects.any[1]=4").with_lists();
+    let pairs: Vec<_> = q.iter().collect();
+    assert_eq!(
+        pairs,
+        [("tags.any", "1,2"), ("x", "9"), ("projects.any", "3,4")]
+    );
+    // Other brackets are left as they are, and a list does not hide a repeat.
+    let q = query("[]=1&a[b]=2&a[0][1]=3&c=1&c[]=2").with_lists();
+    assert_eq!(q.get("a"), Ok(None));
+    assert_eq!(message(q.get("c")), "c: given twice");
 }
 
 /// S02.

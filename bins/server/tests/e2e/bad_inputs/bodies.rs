@@ -272,8 +272,8 @@ fn bodies_are_checked() {
         ),
         row(
             "41f",
-            "a time without a zone",
-            with(r#""due_at":"2026-02-03T00:00:00""#),
+            "a time with half a zone",
+            with(r#""due_at":"2026-02-03T00:00:00+2""#),
             400,
             "due_at: ",
         ),
@@ -316,8 +316,12 @@ fn bodies_are_checked() {
         ),
         row(
             "42e",
-            "completed null",
-            with(r#""completed":null"#),
+            "completed null, of a task that is there",
+            w.send(
+                "PUT",
+                &format!("/tasks/{}", w.task),
+                r#"{"data":{"completed":null}}"#,
+            ),
             400,
             "completed: ",
         ),

@@ -3,13 +3,13 @@
 //! A parameter does not say of what type the field is. The keys of a field are all of one kind, so a
 //! value is read as whatever it may be, and compared with keys of that kind alone.
 use super::parts::Parts;
-use workgraph_core::check::clip;
+use workgraph_core::check::{self, clip};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::Ref;
 use workgraph_core::index::Key;
 use workgraph_core::registry::Type;
 use workgraph_core::search::{Clause, Test};
-use workgraph_core::time::{Date, Time};
+use workgraph_core::time::Moment;
 
 const TESTS: &str =
     "is_set, value, starts_with, ends_with, contains, less_than, greater_than, before, after";
@@ -43,11 +43,9 @@ pub(super) fn clauses(parts: &mut Parts<'_, '_>) -> Result<(), Fault> {
 fn test(name: &str, how: &str, text: &str) -> Result<Test, Fault> {
     let number = |number: f64| Key::number(number).ok_or_else(|| not_a_number(name, text));
     Ok(match how {
-        "is_set" => match text {
-            "true" | "True" | "1" => Test::Set(true),
-            "false" | "False" | "0" => Test::Set(false),
-            _ => return Err(Fault::field(name, "must be true or false")),
-        },
+        "is_set" => Test::Set(
+            check::boolean(text).ok_or_else(|| Fault::field(name, "must be true or false"))?,
+        ),
         "value" => Test::Within(values(text)),
         "starts_with" => Test::Within(vec![Key::starting_with(text)]),
         "ends_with" => Test::Ends(text.to_lowercase()),
@@ -70,11 +68,8 @@ fn values(text: &str) -> Vec<(Key, Key)> {
     let exactly = |key: Key| (key.clone(), key);
     let mut all = vec![exactly(Key::text(text))];
     all.extend(text.parse().ok().and_then(Key::number).map(exactly));
-    if let Ok(day) = Date::parse(text) {
-        let start = day.start().millis() as f64;
-        all.extend(Key::number(start).zip(Key::number(start + DAY - 1.0)));
-    } else if let Ok(at) = Time::parse(text, false) {
-        all.extend(Key::number(at.millis() as f64).map(exactly));
+    if let Ok((first, last)) = time("", text) {
+        all.extend(Key::number(first).zip(Key::number(last)));
     }
     all
 }
@@ -89,10 +84,11 @@ fn not_a_number(name: &str, text: &str) -> Fault {
 
 /// The first and the last millisecond of a day, or an instant twice.
 fn time(name: &str, text: &str) -> Result<(f64, f64), Fault> {
-    if let Ok(day) = Date::parse(text) {
-        let start = day.start().millis() as f64;
-        return Ok((start, start + DAY - 1.0));
-    }
-    let at = Time::parse(text, false).map_err(|e| Fault::field(name, e))?;
-    Ok((at.millis() as f64, at.millis() as f64))
+    Ok(match Moment::parse(text).map_err(|e| Fault::field(name, e))? {
+        Moment::Day(day) => {
+            let start = day.start().millis() as f64;
+            (start, start + DAY - 1.0)
+        }
+        Moment::Instant(at) => (at.millis() as f64, at.millis() as f64),
+    })
 }

@@ -200,9 +200,6 @@ impl<'p, 'c> Parts<'p, 'c> {
 
 /// A flag among the parameters.
 pub(super) fn flag(call: &Call<'_>, name: &str) -> Result<Option<bool>, Fault> {
-    if call.query(name)?.is_none() {
-        return Ok(None);
-    }
     call.query
         .flag(name)
         .map_err(|e| Fault::invalid(e.to_string()))

@@ -83,7 +83,7 @@ impl<'r> Said<'r> {
         let time = self.text("due_time").zip(due);
         let due_at = time.and_then(|(time, due)| {
             let time = time.trim_end_matches('Z');
-            Time::parse(&format!("{due}T{time}Z"), false).ok()
+            Time::parse(&format!("{due}T{time}Z")).ok()
         });
         draft.set(task::DUE_AT, due_at);
         draft.set(
@@ -166,7 +166,7 @@ pub(super) fn stored(kind: Kind, shown: &Value, fits: &dyn Fn(Gid) -> bool) -> O
 /// A day, or an instant with its day.
 fn date(value: &Value) -> Option<String> {
     let part = |name: &str| value.get(name).and_then(Value::as_str);
-    if let Some(time) = part("date_time").and_then(|t| Time::parse(t, false).ok()) {
+    if let Some(time) = part("date_time").and_then(|t| Time::parse(t).ok()) {
         let day = Date::of(time);
         return Some(format!("{{\"date\":\"{day}\",\"date_time\":\"{time}\"}}"));
     }

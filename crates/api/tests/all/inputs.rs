@@ -1,0 +1,34 @@
+//! The forms in which clients send what they mean: what can be read in one way only is read.
+mod queries;
+
+use crate::world::{Answer, Kind, World};
+use serde_json::{Value, json};
+
+fn world() -> World {
+    World::new(Kind::Memory)
+}
+
+/// What is read, which must be there.
+fn read(world: &World, target: &str) -> Answer {
+    let answer = world.get("ada", target);
+    assert_eq!(answer.status, 200, "{target}: {}", answer.text);
+    answer
+}
+
+/// The record of a write that must succeed.
+fn written(world: &World, method: &str, target: &str, data: &Value) -> Value {
+    let mut answer = world.call("ada", method, target, data);
+    assert!(
+        answer.status < 300,
+        "{method} {target} {data}: {}",
+        answer.text
+    );
+    answer.json["data"].take()
+}
+
+/// A new task in the garden.
+fn task(world: &World, mut data: Value) -> String {
+    data["projects"] = json!([world.gid("garden").to_string()]);
+    let made = written(world, "POST", "/tasks", &data);
+    made["gid"].as_str().unwrap().to_owned()
+}
