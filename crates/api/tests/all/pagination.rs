@@ -246,7 +246,8 @@ fn sealed(list: &mut dyn Pager) -> Verdict {
                 bad.push(String::from_utf8(bytes).unwrap());
             }
         }
-        bad.push(token[..at].to_owned());
+        // Without any of it, it is no token.
+        bad.extend((at > 0).then(|| token[..at].to_owned()));
     }
     bad.extend(["A", "=", "AAAA"].map(|end| format!("{token}{end}")));
     for text in bad {
