@@ -118,7 +118,11 @@ mod tests {
             [("user_gid", "ann@x.org".to_owned())]
         );
         for path in ["/tasks/", "/tasks/12/", "/tasks/12/addTag/"] {
-            let method = if path.ends_with("Tag/") { "POST" } else { "GET" };
+            let method = if path.ends_with("Tag/") {
+                "POST"
+            } else {
+                "GET"
+            };
             assert!(find(method, path).is_some(), "{path}");
         }
         for (method, path) in [

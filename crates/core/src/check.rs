@@ -124,8 +124,7 @@ fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
             )),
         },
         Shape::Time => {
-            let t = Time::parse(string(def.name, value)?)
-                .map_err(|e| Fault::field(def.name, e))?;
+            let t = Time::parse(string(def.name, value)?).map_err(|e| Fault::field(def.name, e))?;
             Ok(Given::Stored(format!("\"{t}\"")))
         }
         Shape::Date => {
@@ -328,7 +327,11 @@ mod tests {
         for (field, value, part) in [
             ("name", json!(5), "name: Not a string: 5"),
             ("name", json!("a\u{0}"), "name: "),
-            ("completed", json!("maybe"), "completed: Not a boolean: maybe"),
+            (
+                "completed",
+                json!("maybe"),
+                "completed: Not a boolean: maybe",
+            ),
             ("completed", json!(2), "completed: Not a boolean: 2"),
             ("completed", json!(null), "completed: Cannot be null"),
             ("due_on", json!("2026-02-30"), "due_on: "),

@@ -167,7 +167,8 @@ mod tests {
     /// S126.
     #[test]
     fn options_are_read_by_the_names_that_they_have_in_a_query() {
-        let options = json!({"fields": ["name", ""], "opt_fields": "gid,,notes", "opt_pretty": true});
+        let options =
+            json!({"fields": ["name", ""], "opt_fields": "gid,,notes", "opt_pretty": true});
         let options = Options::from_json(&options).unwrap();
         assert_eq!(options.fields.as_deref().unwrap(), ["name", "gid", "notes"]);
         assert!(options.pretty);
@@ -178,7 +179,10 @@ mod tests {
         assert_eq!(Value::Object(data.clone()), json!({"name": "x"}));
         data.insert("opt_fields".to_owned(), json!(1));
         let wrong = Options::default().take_from(data).unwrap_err();
-        assert_eq!(wrong.to_string(), "options.fields: must be an array of strings");
+        assert_eq!(
+            wrong.to_string(),
+            "options.fields: must be an array of strings"
+        );
         let none = Options::from_json(&json!({"fields": [], "expand": ","}));
         assert_eq!(none, Ok(Options::default()));
     }

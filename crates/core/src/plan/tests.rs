@@ -57,12 +57,25 @@ fn empty_items_and_what_is_no_name_are_passed_over() {
         shown(Type::Task, ",gid,resource_type,,name,"),
         "gid resource_type name"
     );
-    for nothing in ["", ",", " , ", "*", "()", "a b c", ".name", "name.", "assignee..name"] {
+    for nothing in [
+        "",
+        ",",
+        " , ",
+        "*",
+        "()",
+        "a b c",
+        ".name",
+        "name.",
+        "assignee..name",
+    ] {
         assert_eq!(shown(Type::Task, nothing), "gid", "{nothing}");
     }
     assert_eq!(shown(Type::Task, "*,name"), "gid name");
     assert_eq!(shown(Type::Task, "(name|,notes)"), "gid name notes");
-    assert_eq!(shown(Type::Task, "assignee.,assignee.name,"), "gid assignee{gid name}");
+    assert_eq!(
+        shown(Type::Task, "assignee.,assignee.name,"),
+        "gid assignee{gid name}"
+    );
 }
 
 #[test]

@@ -48,11 +48,7 @@ fn times_are_read() {
         ("1970-01-01 02:00 02:00", 0),
     ];
     for (text, millis) in cases {
-        assert_eq!(
-            Time::parse(text).map(Time::millis),
-            Ok(millis),
-            "{text}"
-        );
+        assert_eq!(Time::parse(text).map(Time::millis), Ok(millis), "{text}");
     }
 }
 
@@ -137,10 +133,7 @@ fn the_date_of_a_date_and_time_is_the_one_that_is_written() {
     }
     assert_eq!(Moment::parse("2031-01-01"), Ok(Moment::Day(day)));
     let noon = day.start().add_millis(DAY_MILLIS / 2);
-    assert_eq!(
-        Moment::parse("2031-01-01T12:00"),
-        Ok(Moment::Instant(noon))
-    );
+    assert_eq!(Moment::parse("2031-01-01T12:00"), Ok(Moment::Instant(noon)));
 }
 
 #[test]

@@ -135,7 +135,12 @@ fn repeated_and_empty_lists_of_fields_are_one_list() {
     assert_eq!(named("opt_fields=name&opt_fields=,notes,"), "name|notes");
     assert_eq!(named("opt_fields[]=name&opt_fields[]=gid"), "name|gid");
     assert_eq!(named("opt_fields%5B0%5D=name&opt_fields=gid"), "name|gid");
-    for none in ["opt_fields=", "opt_fields", "opt_fields=,+,", "opt_fields[]="] {
+    for none in [
+        "opt_fields=",
+        "opt_fields",
+        "opt_fields=,+,",
+        "opt_fields[]=",
+    ] {
         assert_eq!(fields(none), None, "{none}");
     }
 }

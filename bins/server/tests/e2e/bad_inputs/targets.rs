@@ -154,7 +154,13 @@ fn the_path_the_query_and_the_objects_they_name_are_checked() {
             no_route,
         ),
         row("17c", "an empty segment", w.get("/tasks//1"), 404, no_route),
-        row("17d", "two slashes at the end", w.get("/tasks//"), 404, no_route),
+        row(
+            "17d",
+            "two slashes at the end",
+            w.get("/tasks//"),
+            404,
+            no_route,
+        ),
         row("17e", "dots", w.get("/tasks/../tasks"), 404, no_route),
         row(
             "17f",

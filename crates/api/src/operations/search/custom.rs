@@ -84,11 +84,13 @@ fn not_a_number(name: &str, text: &str) -> Fault {
 
 /// The first and the last millisecond of a day, or an instant twice.
 fn time(name: &str, text: &str) -> Result<(f64, f64), Fault> {
-    Ok(match Moment::parse(text).map_err(|e| Fault::field(name, e))? {
-        Moment::Day(day) => {
-            let start = day.start().millis() as f64;
-            (start, start + DAY - 1.0)
-        }
-        Moment::Instant(at) => (at.millis() as f64, at.millis() as f64),
-    })
+    Ok(
+        match Moment::parse(text).map_err(|e| Fault::field(name, e))? {
+            Moment::Day(day) => {
+                let start = day.start().millis() as f64;
+                (start, start + DAY - 1.0)
+            }
+            Moment::Instant(at) => (at.millis() as f64, at.millis() as f64),
+        },
+    )
 }

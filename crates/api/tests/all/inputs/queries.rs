@@ -64,7 +64,10 @@ fn names_of_fields_are_read_whatever_stands_between_them() {
     let batch = world.post("ada", "/batch", actions);
     for outcome in batch.json["data"].as_array().unwrap() {
         let record = outcome["body"]["data"].as_object();
-        let names: Vec<_> = record.unwrap_or_else(|| panic!("{outcome}")).keys().collect();
+        let names: Vec<_> = record
+            .unwrap_or_else(|| panic!("{outcome}"))
+            .keys()
+            .collect();
         assert_eq!(names, ["gid", "name"], "{outcome}");
     }
 }
@@ -103,7 +106,12 @@ fn dates_and_times_of_bodies_are_read_as_clients_write_them() {
     let data = json!({"due_on": "2031-01-02T00:00:00+02:00"});
     let shown = written(&world, "PUT", &project, &data);
     assert_eq!(shown["due_on"], "2031-01-02");
-    for wrong in ["2031-01-02T", "2031-01-02T25:00", "2031-02-30T10:30:00Z", "02/01/2031"] {
+    for wrong in [
+        "2031-01-02T",
+        "2031-01-02T25:00",
+        "2031-02-30T10:30:00Z",
+        "02/01/2031",
+    ] {
         let data = json!({"due_on": wrong});
         let answer = world.call("ada", "PUT", &project, &data);
         let said = "due_on: Date must be in ISO-8601 (yyyy-mm-dd) format, not: ";
@@ -117,7 +125,10 @@ fn dates_and_times_of_bodies_are_read_as_clients_write_them() {
 fn dates_and_times_of_queries_are_read_as_clients_write_them() {
     let world = world();
     let gid = |name: &str| world.gid(name).to_string();
-    let due = task(&world, json!({"name": "Due", "due_at": "2031-01-02T10:30:00Z"}));
+    let due = task(
+        &world,
+        json!({"name": "Due", "due_at": "2031-01-02T10:30:00Z"}),
+    );
     let same = |target: &str, token: &str, forms: &[&str]| {
         let all: Vec<String> = forms
             .iter()
@@ -179,7 +190,10 @@ fn empty_parameters_are_absent_and_lists_may_stand_in_brackets() {
         format!("{search}?completed=&tags.any[]={one}&sort_ascending="),
         format!("{search}?tags.any={one}"),
     );
-    let bad = world.get("ada", &format!("{search}?tags.any[]={one}&tags.any[]={other}"));
+    let bad = world.get(
+        "ada",
+        &format!("{search}?tags.any[]={one}&tags.any[]={other}"),
+    );
     assert_eq!(bad.message(), format!("tags.any: Unknown object: {other}"));
     for word in ["TRUE", "yes", "1", "True"] {
         same(
@@ -255,4 +269,3 @@ fn lists_of_a_containers_tasks_are_filtered_by_when_they_were_modified() {
         assert_eq!(since(later.to_string()), Vec::<String>::new(), "{list}");
     }
 }
-
