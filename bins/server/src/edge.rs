@@ -104,6 +104,7 @@ impl Peer {
                 last: Some(&peer.last),
                 address: Some(address),
                 agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
+                interrupt: None,
             };
             peer.edge.api.handle_from(&request, caller).await
         });

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use workgraph_core::Gid;
 use workgraph_core::audit::{Ask, Row};
 use workgraph_core::graph::{
     Changes, Committed, Event, Fed, Feed, GraphStore, Ref, Seq, StoreError, View, Want,
 };
 use workgraph_core::time::Time;
+use workgraph_core::{Gid, MaybeInterrupt};
 
 /// The store, or one that fails as the environment says.
 pub(crate) fn wrapped(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphStore> {
@@ -95,11 +95,11 @@ impl GraphStore for Sabotaged {
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.graph.events(after, limit).await
     }
-    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
-        self.graph.feed(ask).await
+    async fn feed(&self, ask: Feed, interrupt: MaybeInterrupt) -> Result<Fed, StoreError> {
+        self.graph.feed(ask, interrupt).await
     }
-    async fn audited(&self, ask: Ask) -> Result<Vec<Row>, StoreError> {
-        self.graph.audited(ask).await
+    async fn audited(&self, ask: Ask, interrupt: MaybeInterrupt) -> Result<Vec<Row>, StoreError> {
+        self.graph.audited(ask, interrupt).await
     }
     async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {
         self.graph.prune(before, upto, limit).await

@@ -2,6 +2,7 @@
 //!
 //! A walk goes from row to row of the log. Once it had rows it always has a next page: an empty one
 //! means that nothing more has happened yet, and its token goes on from there.
+use crate::allowance;
 use crate::call::Call;
 use crate::driver::{self, Answered};
 use crate::fault::Failure;
@@ -9,12 +10,13 @@ use crate::last_token::LastToken;
 use crate::paging::{self, Paging};
 use crate::pipeline::Api;
 use std::net::IpAddr;
+use std::sync::Arc;
 use workgraph_auth::{Grant, TokenKind};
-use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::audit::{Acting, Actor, ActorType, Ask, Channel, Kind, Method};
 use workgraph_core::check::clip;
 use workgraph_core::fault::Fault;
+use workgraph_core::{Gid, Interrupt};
 use workgraph_limits::Work;
 use workgraph_wire::{Cursor, Next, envelope};
 
@@ -30,6 +32,8 @@ pub struct Caller<'a> {
     pub address: Option<IpAddr>,
     /// What the client calls itself (`User-Agent`).
     pub agent: Option<&'a str>,
+    /// Stops the work on it.
+    pub interrupt: Option<&'a Arc<dyn Interrupt>>,
 }
 
 impl Caller<'_> {
@@ -69,8 +73,9 @@ pub(crate) async fn list(
     let position = bounds.open(api, call)?;
     ask.after = position.last().and_then(Gid::from_i64);
     ask.limit = bounds.limit().map_or(PAGE, usize::from);
-    let rows = api.graph.audited(ask).await;
-    let rows = rows.map_err(|e| Failure::Server(e.to_string()))?;
+    let interrupt = call.interrupt();
+    let trip = || api.graph.audited(ask, interrupt.clone());
+    let rows = allowance::ask(&interrupt, trip).await?;
 
     let mut json = driver::open(64 + rows.len() * 640);
     json.push(b'[');

@@ -83,7 +83,7 @@ async fn run(api: &Api, action: &Result<Action, String>, by: By<'_>) -> Answered
     };
     outcome.unwrap_or_else(|failure| Answered {
         reply: fault::reply(&failure, &*api.entropy),
-        cost: 0,
+        cost: failure.cost(),
     })
 }
 

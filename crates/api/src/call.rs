@@ -5,7 +5,6 @@ use crate::settings::Settings;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use workgraph_auth::Grant;
-use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::audit::Acting;
 use workgraph_core::check::{self, Inputs, clip};
@@ -17,6 +16,7 @@ use workgraph_core::registry::Type;
 use workgraph_core::resources::resource;
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
+use workgraph_core::{Gid, MaybeInterrupt};
 use workgraph_wire::{Options, Query};
 
 /// One request on its way to an answer.
@@ -67,8 +67,15 @@ impl<'a> Call<'a> {
     pub fn want(&self) -> Want {
         Want {
             reach: self.reach.clone(),
+            interrupt: self.interrupt(),
             ..Want::of(self.viewer)
         }
+    }
+
+    /// What stops the work on it.
+    #[must_use]
+    pub fn interrupt(&self) -> MaybeInterrupt {
+        self.caller.interrupt.cloned()
     }
 
     /// The caller as one who starts a job.

@@ -1,4 +1,5 @@
 //! The driver: load → decide → commit → project. Operations never call the store; this does.
+use crate::allowance;
 use crate::call::{Call, allowed};
 use crate::fault::Failure;
 use crate::operation::{Answer, Listed, Lists, Run, Sought, parameter_type};
@@ -43,7 +44,7 @@ pub(crate) async fn run(
             let target = call.path(name)?;
             let view = load(api, &call.want().follow(target, Arc::clone(&asked.plan))).await?;
             let gid = call.target(&view, name, Level::Viewer)?.gid;
-            Ok(record(api, call, &view, gid, &asked))
+            record(api, call, &view, gid, &asked).await
         }
         Run::Read(needs, choose) => {
             let mut want = needs(call)?;
@@ -56,7 +57,7 @@ pub(crate) async fn run(
             if call.operation.answer == Answer::Counts {
                 return Box::pin(crate::counts::answer(api, call, gid)).await;
             }
-            Ok(record(api, call, &view, gid, &asked))
+            record(api, call, &view, gid, &asked).await
         }
         // Each way is on the heap by itself, so that the usual one does not carry the room of all.
         Run::Page(lists) => {
@@ -147,8 +148,7 @@ fn ask_for(call: &Call<'_>, grant: &Grant, ty: Type) -> Result<Asked, Failure> {
 }
 
 pub(crate) async fn load(api: &Api, want: &Want) -> Result<View, Failure> {
-    let found = api.graph.load(want).await;
-    let view = found.map_err(|e| Failure::Server(e.to_string()))?;
+    let view = allowance::load(&*api.graph, want).await?;
     if view.viewer.seats.is_empty() && view.viewer.service.is_none() {
         // Who was removed everywhere has no use for a token.
         let why = if view.viewer.barred.is_empty() {
@@ -215,7 +215,7 @@ async fn commit(
                 let (kind, value) = name.split_once(':').unwrap_or(("name", &name));
                 return Err(Fault::field(kind, format_args!("Already taken: {value}")).into());
             }
-            Err(error) => return Err(Failure::Server(error.to_string())),
+            Err(error) => return Err(error.into()),
         }
     }
     Err(Failure::Server(format!(
@@ -240,7 +240,7 @@ async fn written(
         // The write took the caller's own access away; there is nothing left to show.
         return Ok(done(call, 200, envelope::empty(), 1));
     }
-    let mut answered = record(api, call, &view, gid, asked);
+    let mut answered = record(api, call, &view, gid, asked).await?;
     if let Answer::Created(ty) = call.operation.answer {
         answered.reply.status = 201;
         let location = format!("{}/{}/{gid}", call.settings.base_url, resource(ty).path);
@@ -249,20 +249,48 @@ async fn written(
     Ok(answered)
 }
 
-fn record(api: &Api, call: &Call<'_>, view: &View, gid: Gid, asked: &Asked) -> Answered {
-    let mut projector = Projector::onto(open(2048), view, &api.settings.base_url);
+async fn record(
+    api: &Api,
+    call: &Call<'_>,
+    view: &View,
+    gid: Gid,
+    asked: &Asked,
+) -> Result<Answered, Failure> {
     let addresses = api.addresses();
-    if asked.files {
-        projector = projector.files(&addresses);
-    }
-    projector.record(gid, &asked.plan);
-    let (json, tally) = projector.finish();
-    done(
+    let project = || {
+        let mut projector = Projector::onto(open(2048), view, &api.settings.base_url);
+        if asked.files {
+            projector = projector.files(&addresses);
+        }
+        projector.record(gid, &asked.plan);
+        projector.finish()
+    };
+    let (json, tally) = allowance::compute(&view.interrupt, project).await?;
+    Ok(done(
         call,
         200,
         envelope::close(json, Next::Absent),
         cost(tally, asked.named),
-    )
+    ))
+}
+
+/// Writes records of a view as the array of a reply.
+///
+/// # Errors
+/// When the work is stopped.
+pub(crate) async fn project_list(
+    api: &Api,
+    view: &View,
+    gids: &[Gid],
+    plan: &Plan,
+    room: usize,
+) -> Result<(Vec<u8>, Tally), Fault> {
+    let project = || {
+        let mut projector = Projector::onto(open(room), view, &api.settings.base_url);
+        projector.list(gids, plan);
+        projector.finish()
+    };
+    allowance::compute(&view.interrupt, project).await
 }
 
 /// The start of a reply, with room for the rest.
@@ -410,9 +438,7 @@ async fn list(
     anchored(call, &view, anchor, listed.anchor, listed.anchor_types)?;
     // A field with its name takes about so much.
     let room = 64 + view.rows.gids.len() * (128 + 48 * asked.plan.steps.len());
-    let mut projector = Projector::onto(open(room), &view, &api.settings.base_url);
-    projector.list(&view.rows.gids, &asked.plan);
-    let (json, tally) = projector.finish();
+    let (json, tally) = project_list(api, &view, &view.rows.gids, &asked.plan, room).await?;
     let body = paging::finish(
         api,
         call,
@@ -445,9 +471,7 @@ async fn find(
     }
     let gids = &view.rows.gids;
     let room = 64 + gids.len() * (128 + 48 * asked.plan.steps.len());
-    let mut projector = Projector::onto(open(room), &view, &api.settings.base_url);
-    projector.list(gids, &asked.plan);
-    let (json, tally) = projector.finish();
+    let (json, tally) = project_list(api, &view, gids, &asked.plan, room).await?;
     let body = envelope::close(json, Next::Absent);
     Ok(done(call, 200, body, cost(tally, asked.named)))
 }

@@ -3,6 +3,7 @@
 //! A sync token is a place in the journal: a commit, and how many of its facts were told. It is
 //! sealed like a page token and bound to user, app and object, so the same token always gives the
 //! same events, and more once there are more.
+use crate::allowance;
 use crate::call::{Call, allowed};
 use crate::driver::{self, Answered, Asked};
 use crate::fault::Failure;
@@ -18,7 +19,6 @@ use workgraph_core::feed::{Said, said};
 use workgraph_core::gid::GID_END;
 use workgraph_core::graph::{Event, Fact, Fed, Feed, Ref, View, Want};
 use workgraph_core::plan::Plan;
-use workgraph_core::project::Projector;
 use workgraph_core::registry::Type;
 use workgraph_core::time::Time;
 use workgraph_core::{Gid, Node};
@@ -148,8 +148,8 @@ pub(crate) async fn poll(
         limit: most + 1,
         scan: SCAN,
     };
-    let fed = api.graph.feed(ask).await;
-    let fed = fed.map_err(|e| Failure::Server(e.to_string()))?;
+    let interrupt = call.interrupt();
+    let fed = allowance::ask(&interrupt, || api.graph.feed(ask, interrupt.clone())).await?;
     if after.seq < fed.pruned || after.seq > fed.last {
         // What lies between is gone, or the token comes from another life of this store.
         return Err(Failure::Resync(token(api, call, listing, now(fed.last))?));
@@ -249,9 +249,8 @@ async fn answer(
 ) -> Result<Answered, Failure> {
     let records = Records::load(api, call.want(), at, some, &asked.plan).await?;
     let room = 64 + records.gids.len() * 512;
-    let mut projector = Projector::onto(driver::open(room), &records.view, &api.settings.base_url);
-    projector.list(&records.gids, &asked.plan);
-    let (json, tally) = projector.finish();
+    let (json, tally) =
+        driver::project_list(api, &records.view, &records.gids, &asked.plan, room).await?;
     // Looking through the journal is work, too.
     let looked = u32::try_from(fed.events.len() / 10).unwrap_or(u32::MAX);
     let cost = driver::cost(tally, asked.named).saturating_add(looked);

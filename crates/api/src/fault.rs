@@ -2,8 +2,12 @@
 use crate::request::Reply;
 use crate::seams::Entropy;
 use workgraph_core::fault::{Fault, Kind};
+use workgraph_core::graph::StoreError;
 use workgraph_limits::Refusal;
 use workgraph_wire::{ErrorObject, error, message};
+
+/// The credits that a request costs whose work was stopped, whatever it had done by then: as many as the largest replies.
+pub const STOPPED_COST: u32 = 50_000;
 
 /// Why a request is not answered with what it asked for.
 #[derive(Debug)]
@@ -28,6 +32,26 @@ pub enum Failure {
     Fault(Fault),
     /// The server is at fault; the text is for the log alone.
     Server(String),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Interrupted(interrupted) => Self::Fault(interrupted.into()),
+            error => Self::Server(error.to_string()),
+        }
+    }
+}
+
+impl Failure {
+    /// What a request that ended so costs, in credits: nothing, unless it worked until it was stopped.
+    #[must_use]
+    pub fn cost(&self) -> u32 {
+        match self {
+            Self::Fault(fault) if matches!(fault.kind, Kind::Interrupted(_)) => STOPPED_COST,
+            _ => 0,
+        }
+    }
 }
 
 impl From<Fault> for Failure {
@@ -64,6 +88,7 @@ pub fn reply(failure: &Failure, entropy: &dyn Entropy) -> Reply {
             Kind::Forbidden => say(403, &fault.message),
             Kind::Premium => say(402, &fault.message),
             Kind::Unprocessable => say(422, &fault.message),
+            Kind::Interrupted(_) => say(504, &fault.message),
             Kind::Busy(seconds) => {
                 say(429, &fault.message).with("Retry-After", seconds.to_string())
             }

@@ -7,6 +7,7 @@ mod recent;
 pub use board::Taken;
 
 use self::board::Board;
+use crate::allowance;
 use crate::call::{Call, allowed};
 use crate::driver::{self, Answered, Asked};
 use crate::fault::Failure;
@@ -396,9 +397,12 @@ async fn answer(
 ) -> Result<Answered, Failure> {
     let view = scene(api, call.want(), std::slice::from_ref(hook), asked).await?;
     let gid = Gid::new(hook.id).ok_or_else(|| broken("a webhook has no gid"))?;
-    let mut projector = Projector::onto(driver::open(1024), &view, &api.settings.base_url);
-    projector.record(gid, &asked.plan);
-    let (mut body, tally) = projector.finish();
+    let project = || {
+        let mut projector = Projector::onto(driver::open(1024), &view, &api.settings.base_url);
+        projector.record(gid, &asked.plan);
+        projector.finish()
+    };
+    let (mut body, tally) = allowance::compute(&view.interrupt, project).await?;
     if status == 201 {
         // Here and at the handshake the secret is shown, and never again.
         body.extend_from_slice(b",\"X-Hook-Secret\":");
@@ -471,9 +475,7 @@ async fn list(
     };
     let view = scene(api, call.want(), &found, &asked).await?;
     let gids: Vec<Gid> = found.iter().filter_map(|h| Gid::new(h.id)).collect();
-    let mut projector = Projector::onto(driver::open(1024), &view, &api.settings.base_url);
-    projector.list(&gids, &asked.plan);
-    let (json, tally) = projector.finish();
+    let (json, tally) = driver::project_list(api, &view, &gids, &asked.plan, 1024).await?;
     let rows = Rows {
         next: gids.last().filter(|_| more).map(|g| vec![g.as_i64()]),
         seen: 0,

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 mod accounts;
+mod allowance;
 mod at_once;
 mod audit;
 mod batch;

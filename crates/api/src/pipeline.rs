@@ -139,7 +139,7 @@ impl Api {
     ) -> (Reply, u32) {
         let (mut reply, cost) = match outcome {
             Ok(answered) => (answered.reply, answered.cost),
-            Err(failure) => (fault::reply(&failure, &*self.entropy), 0),
+            Err(failure) => (fault::reply(&failure, &*self.entropy), failure.cost()),
         };
         if let Some(permit) = permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {
             permit.settle(cost, self.clock.now());

@@ -3,15 +3,16 @@
 //! What a step does is in core; here is the order of load, step and commit. Whoever calls this
 //! decides when, and how many jobs go on at the same time. A runner can stop or die between any
 //! two lines: the job then waits for the end of its lease.
+use crate::allowance;
 use crate::exports::WriteError;
 use crate::pipeline::Api;
-use workgraph_core::Gid;
-use workgraph_core::fault::Fault;
+use workgraph_core::fault::{Fault, Kind};
 use workgraph_core::graph::{StoreError, ViewerKey, Want};
 use workgraph_core::jobs::export::Mark;
 use workgraph_core::jobs::{self, Held, Output, Stepped, ended};
 use workgraph_core::registry::rel;
 use workgraph_core::time::Time;
+use workgraph_core::{Gid, MaybeInterrupt};
 
 /// How often a step that conflicts is decided again before its job fails.
 const ATTEMPTS: usize = 8;
@@ -95,12 +96,31 @@ impl Api {
     /// # Errors
     /// When the store fails; the job can go on when its lease has ended.
     pub async fn go_on(&self, held: &Held) -> Result<Gone, String> {
+        self.go_on_under(held, None).await
+    }
+
+    /// Takes the next step of a job, as [`go_on`](Self::go_on) does, with something that stops the work on it. A step
+    /// that takes too long fails the job.
+    ///
+    /// # Errors
+    /// As for `go_on`.
+    pub async fn go_on_under(
+        &self,
+        held: &Held,
+        interrupt: MaybeInterrupt,
+    ) -> Result<Gone, String> {
         for _ in 0..ATTEMPTS {
-            let stepped = match self.next(held).await {
+            let stepped = match self.next(held, &interrupt).await {
                 Ok(stepped) => stepped,
                 Err(Stop::Store(why)) => return Err(why),
                 Err(Stop::Lost) => return Ok(Gone::Lost),
-                Err(Stop::Fault(fault)) => return self.fail(held, &fault.message).await,
+                Err(Stop::Fault(fault)) => {
+                    let why = match fault.kind {
+                        Kind::Interrupted(_) => "A step of it took too long.",
+                        _ => &fault.message,
+                    };
+                    return self.fail(held, why).await;
+                }
             };
             match self.settle(stepped).await? {
                 Gone::Lost => {}
@@ -186,14 +206,19 @@ impl Api {
         Ok(held.ok())
     }
 
-    async fn next(&self, held: &Held) -> Result<Stepped, Stop> {
-        let view = self.graph.load(&held.needs()?).await?;
+    async fn next(&self, held: &Held, interrupt: &MaybeInterrupt) -> Result<Stepped, Stop> {
+        let under = |want| Want {
+            interrupt: interrupt.clone(),
+            ..want
+        };
+        let view = allowance::load(&*self.graph, &under(held.needs()?)).await?;
         let more = match held.more(&view)? {
-            Some(want) => Some(self.graph.load(&want).await?),
+            Some(want) => Some(allowance::load(&*self.graph, &under(want)).await?),
             None => None,
         };
         let mint = || self.fresh();
-        let step = held.step(&view, more.as_ref(), self.time(), &mint)?;
+        let step = || held.step(&view, more.as_ref(), self.time(), &mint);
+        let step = allowance::compute(interrupt, step).await?;
         let mark = match step.output() {
             Some(output) => Some(self.put(output).await?),
             None => None,
@@ -270,6 +295,9 @@ impl From<Fault> for Stop {
 
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
-        Self::Store(error.to_string())
+        match error {
+            StoreError::Interrupted(interrupted) => Self::Fault(interrupted.into()),
+            error => Self::Store(error.to_string()),
+        }
     }
 }

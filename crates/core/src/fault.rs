@@ -1,4 +1,5 @@
 //! What can be wrong with a request, in the domain's words. Statuses are chosen elsewhere.
+use crate::interrupt::Interrupted;
 use std::fmt;
 
 /// The kind of a refusal.
@@ -16,6 +17,8 @@ pub enum Kind {
     Unprocessable,
     /// Too much at once: to be tried again after so many seconds.
     Busy(u32),
+    /// The work on it was stopped.
+    Interrupted(Interrupted),
 }
 
 /// A refusal that the client can act on.

@@ -13,6 +13,7 @@ pub use want::{By, Ref, ViewerKey, Want, alias};
 
 use crate::audit;
 use crate::gid::Gid;
+use crate::interrupt::{Interrupted, MaybeInterrupt};
 use crate::registry::Rel;
 use crate::time::Time;
 use async_trait::async_trait;
@@ -47,6 +48,8 @@ pub enum StoreError {
     Taken(String),
     /// The storage failed; nothing of the call was applied.
     Failed(String),
+    /// The interrupt of the call stopped it; nothing is wrong with the storage.
+    Interrupted(Interrupted),
 }
 
 impl fmt::Display for StoreError {
@@ -55,6 +58,7 @@ impl fmt::Display for StoreError {
             Self::Conflict => f.write_str("a node changed meanwhile"),
             Self::Taken(name) => write!(f, "the name {name} is taken"),
             Self::Failed(why) => write!(f, "storage failed: {why}"),
+            Self::Interrupted(why) => write!(f, "stopped: {why}"),
         }
     }
 }
@@ -64,7 +68,7 @@ impl std::error::Error for StoreError {}
 #[async_trait]
 pub trait GraphStore: Send + Sync {
     /// Reads everything `want` names, from one consistent snapshot. A ref with no live node is
-    /// absent from the view, not an error.
+    /// absent from the view, not an error. The interrupt of the want may stop it.
     async fn load(&self, want: &Want) -> Result<View, StoreError>;
 
     /// Applies all of `changes`, or none. When it returns, the commit is durable.
@@ -86,10 +90,14 @@ pub trait GraphStore: Send + Sync {
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError>;
 
     /// The commits of the journal that say something about a node or what is in it.
-    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError>;
+    async fn feed(&self, ask: Feed, interrupt: MaybeInterrupt) -> Result<Fed, StoreError>;
 
     /// The rows of the audit log that fit, oldest first.
-    async fn audited(&self, ask: audit::Ask) -> Result<Vec<audit::Row>, StoreError>;
+    async fn audited(
+        &self,
+        ask: audit::Ask,
+        interrupt: MaybeInterrupt,
+    ) -> Result<Vec<audit::Row>, StoreError>;
 
     /// Drops the oldest commits from the journal: those before the instant and not after `upto`, at
     /// most `limit` of them and never the last one. Numbers go on as before. Says how many.

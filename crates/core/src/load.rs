@@ -11,6 +11,7 @@ pub use viewer::viewer;
 use crate::access::{self, Level, Viewer};
 use crate::gid::Gid;
 use crate::graph::{StoreError, View, Want};
+use crate::interrupt::Pace;
 use crate::node::Node;
 use crate::registry::{Kind, Type};
 use crate::snapshot::{Depth, Snapshot};
@@ -21,7 +22,7 @@ use std::sync::Arc;
 /// from a cache that [`crate::snapshot::Transaction::viewers_changed`] empties.
 ///
 /// # Errors
-/// When the store fails.
+/// When the store fails, or the interrupt of the want stops it.
 pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result<View, StoreError> {
     let seq = snap.seq()?;
     let viewer = match &want.reach {
@@ -30,7 +31,11 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
     };
     let mut loader = Loader {
         snap,
-        view: View::new(viewer, seq),
+        view: View {
+            interrupt: want.interrupt.clone(),
+            ..View::new(viewer, seq)
+        },
+        pace: Pace::of(&want.interrupt),
         many: false,
         reached: FxHashSet::with_capacity_and_hasher(14, FxBuildHasher),
         own_fields: None,
@@ -85,6 +90,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
 pub(crate) struct Loader<'a> {
     pub(crate) snap: &'a mut dyn Snapshot,
     pub(crate) view: View,
+    pace: Pace,
     /// Rows of a page are being followed.
     many: bool,
     /// Linked nodes that were followed already, each with the place of what is shown of it.
@@ -96,6 +102,11 @@ pub(crate) struct Loader<'a> {
 }
 
 impl Loader<'_> {
+    /// Takes some steps, unless the work is to stop.
+    pub(crate) fn steps(&mut self, steps: usize) -> Result<(), StoreError> {
+        Ok(self.pace.steps(steps)?)
+    }
+
     pub(crate) fn found(&self, at: usize) -> Option<Gid> {
         self.view.found.get(at).and_then(|(_, gid)| *gid)
     }
@@ -111,6 +122,7 @@ impl Loader<'_> {
         {
             return Ok(true);
         }
+        self.steps(1)?;
         let node = self.snap.node(gid, depth)?;
         let live = node.is_some();
         if let Some(node) = node {

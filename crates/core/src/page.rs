@@ -98,6 +98,7 @@ pub(crate) fn read(
         wanted = (wanted * 2).min(CHUNK_MAX);
         for row in chunk.rows {
             read = Some(row.key);
+            loader.steps(1)?;
             if row.seq > upto {
                 continue;
             }

@@ -6,8 +6,10 @@ mod values;
 
 pub use head::head;
 
+use crate::fault::Fault;
 use crate::gid::Gid;
 use crate::graph::{Edge, View};
+use crate::interrupt::{Interrupted, Pace};
 use crate::mentions;
 use crate::node::Node;
 use crate::plan::{Plan, Step, Then};
@@ -48,6 +50,9 @@ pub struct Projector<'a> {
     /// the record was written. None for fields that the viewer may not see.
     columns: FxHashMap<(usize, Gid), Option<Column>>,
     tally: Tally,
+    pace: Pace,
+    /// Once the work was stopped: nothing more is written.
+    stopped: Option<Interrupted>,
 }
 
 /// What was written, for the cost of the request.
@@ -58,6 +63,10 @@ pub struct Tally {
     /// Links from one object to another that were followed for them.
     pub links: u32,
 }
+
+/// How many fields, and how many bytes that were written before, are written in the time of a step.
+const FIELDS: usize = 8;
+const BYTES: usize = 256;
 
 impl<'a> Projector<'a> {
     /// A projector over a view.
@@ -79,6 +88,8 @@ impl<'a> Projector<'a> {
             written: FxHashMap::default(),
             columns: FxHashMap::default(),
             tally: Tally::default(),
+            pace: Pace::of(&view.interrupt),
+            stopped: None,
         }
     }
 
@@ -135,9 +146,22 @@ impl<'a> Projector<'a> {
     }
 
     /// The bytes written, and what they hold.
-    #[must_use]
-    pub fn finish(self) -> (Vec<u8>, Tally) {
-        (self.out, self.tally)
+    ///
+    /// # Errors
+    /// When the interrupt of the view stopped the work.
+    pub fn finish(self) -> Result<(Vec<u8>, Tally), Fault> {
+        match self.stopped {
+            Some(interrupted) => Err(interrupted.into()),
+            None => Ok((self.out, self.tally)),
+        }
+    }
+
+    /// Takes some steps; false if nothing more is to be written.
+    fn steps(&mut self, steps: usize) -> bool {
+        if self.stopped.is_none() {
+            self.stopped = self.pace.steps(steps).err();
+        }
+        self.stopped.is_none()
     }
 
     fn raw(&mut self, text: &str) {
@@ -156,6 +180,9 @@ impl<'a> Projector<'a> {
 
     fn object(&mut self, node: &Node, plan: &Plan) {
         let plan = plan.of(node.ty);
+        if !self.steps(1 + plan.steps.len() / FIELDS) {
+            return;
+        }
         if plan.is_head {
             self.raw(&node.head);
             return;

@@ -39,6 +39,8 @@ pub struct Options {
     /// About how many bytes of nodes and edges that were read are remembered until a write touches
     /// them; 0 remembers nothing.
     pub records_bytes: usize,
+    /// How long a read may take before it is stopped; the interrupt of a request may do so earlier.
+    pub read_timeout: Duration,
 }
 
 impl Default for Options {
@@ -51,6 +53,7 @@ impl Default for Options {
             mmap_bytes: 2 << 30,
             cache_kib: 1024,
             records_bytes: 64 << 20,
+            read_timeout: Duration::from_secs(5),
         }
     }
 }

@@ -21,6 +21,7 @@ mod session;
 mod sql;
 mod store;
 mod tokens;
+mod watch;
 mod writer;
 
 pub use audit::AuditTail;

@@ -10,12 +10,14 @@ use crate::near::Near;
 use crate::records::{Records, State as Settled};
 use crate::session::Session;
 use crate::sql::Sql;
+use crate::watch::Watch;
 use rusqlite::Connection;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use tokio::sync::Notify;
+use workgraph_core::MaybeInterrupt;
 use workgraph_core::graph::{Seq, StoreError};
 use workgraph_core::snapshot::Snapshot;
 
@@ -55,6 +57,7 @@ struct State {
 #[derive(Debug)]
 struct Reader {
     conn: Connection,
+    watch: Watch,
     snapshot: Option<Kept>,
     /// What it has of its snapshot.
     near: Near,
@@ -167,10 +170,12 @@ impl Readers {
         state.strays = 0;
         drop(state);
         let loan = loan(None);
-        let conn = connect::reader(&self.files, &self.options)
+        let mut conn = connect::reader(&self.files, &self.options)
             .map_err(|e| StoreError::Failed(e.to_string()))?;
+        let watch = Watch::over(&mut conn).map_err(failed)?;
         let reader = Reader {
             conn,
+            watch,
             snapshot: None,
             near: Near::default(),
             user,
@@ -181,6 +186,15 @@ impl Readers {
     /// Reads the newest snapshot, on this thread.
     pub(crate) fn read<T>(
         &self,
+        read: impl FnOnce(&mut Session<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.read_under(None, read)
+    }
+
+    /// Reads the newest snapshot, on this thread, unless that takes too long or the interrupt stops it.
+    pub(crate) fn read_under<T>(
+        &self,
+        interrupt: MaybeInterrupt,
         read: impl FnOnce(&mut Session<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         // Counted before the snapshot is taken: it shows these commits, and perhaps more.
@@ -197,15 +211,25 @@ impl Readers {
         let mut session =
             Session::reading(&reader.conn, &mut reader.near, &self.records, kept.state);
         session.last = Some(kept.seq);
-        let found = read(&mut session)?;
+        reader.watch.begin(interrupt, self.options.read_timeout);
+        let found = read(&mut session);
+        let stopped = reader.watch.end();
         drop(session);
-        reader.snapshot = Some(kept);
+        let found = match (found, stopped) {
+            (Err(StoreError::Failed(_)), Some(why)) => Err(StoreError::Interrupted(why)),
+            (found, _) => found,
+        };
+        // What was stopped has done no harm: the snapshot is as it was, unless SQLite ended it.
+        if !matches!(found, Ok(_) | Err(StoreError::Interrupted(_))) {
+            return found;
+        }
+        reader.snapshot = Some(kept).filter(|_| !reader.conn.is_autocommit());
         let newest = self.commits.load(Ordering::Acquire) == commits;
         if !newest || !self.keeping.load(Ordering::Acquire) {
             reader.rest()?;
         }
         loan.reader = Some(reader);
-        Ok(found)
+        found
     }
 
     /// Takes the newest snapshot.
@@ -270,7 +294,9 @@ impl Readers {
 mod tests {
     use super::*;
     use crate::schema::migrate;
+    use std::sync::Arc;
     use workgraph_auth::conformance::block_on;
+    use workgraph_core::{Interrupt, Interrupted};
     use workgraph_testkit::Scratch;
 
     fn readers() -> (Readers, Connection, Scratch) {
@@ -347,6 +373,64 @@ mod tests {
         writer.busy_timeout(std::time::Duration::ZERO).unwrap();
         assert_eq!(busy(&writer), 1, "a kept snapshot is in the way");
         assert_eq!(readers.without_snapshots(|| busy(&writer)), 0);
+    }
+
+    /// Stops at once.
+    #[derive(Debug)]
+    struct Never(Interrupted);
+
+    impl Interrupt for Never {
+        fn check(&self, _steps: u32) -> Result<(), Interrupted> {
+            Err(self.0)
+        }
+    }
+
+    /// Some ten thousand instructions of SQLite's machine.
+    fn long(session: &mut Session<'_>) -> Result<i64, StoreError> {
+        let counting = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) \
+                        SELECT count(*) FROM n";
+        let count = session.conn.query_row(counting, [], |row| row.get(0));
+        count.map_err(failed)
+    }
+
+    /// S100.
+    #[test]
+    fn a_statement_that_is_stopped_leaves_its_connection_and_snapshot_in_order() {
+        let (readers, writer, _folder) = readers();
+        append(&writer, 1);
+        readers.committed();
+        for why in [
+            Interrupted::Deadline,
+            Interrupted::Abandoned,
+            Interrupted::Allowance,
+        ] {
+            let stopped = readers.read_under(Some(Arc::new(Never(why))), long);
+            assert_eq!(stopped, Err(StoreError::Interrupted(why)));
+            {
+                let state = readers.lock();
+                assert_eq!((state.idle.len(), state.open), (1, 1), "it is kept");
+                assert!(state.idle.iter().all(|r| r.snapshot.is_some()));
+            }
+            assert_eq!(readers.read(long), Ok(2000));
+            assert_eq!(readers.read(|session| session.seq()), Ok(1));
+        }
+        append(&writer, 2);
+        readers.committed();
+        assert_eq!(readers.read(|session| session.seq()), Ok(2));
+    }
+
+    /// S100.
+    #[test]
+    fn a_statement_has_a_time_to_end_in_even_if_nobody_set_one() {
+        let (mut readers, _writer, _folder) = readers();
+        readers.options.read_timeout = std::time::Duration::ZERO;
+        let stopped = readers.read(long);
+        assert_eq!(stopped, Err(StoreError::Interrupted(Interrupted::Deadline)));
+        assert_eq!(
+            readers.read(|session| session.seq()),
+            Ok(0),
+            "short ones are not looked at"
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ use std::fs::File;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+use workgraph_core::MaybeInterrupt;
 use workgraph_core::access::Viewer;
 use workgraph_core::audit::{Ask, Row as AuditRow};
 use workgraph_core::gid::Gid;
@@ -196,7 +197,7 @@ impl GraphStore for SqliteStore {
     async fn load(&self, want: &Want) -> Result<View, StoreError> {
         // The epoch comes before the snapshot; see Cache.
         let epoch = self.caches.viewers.epoch();
-        self.readers.read(|session| {
+        self.readers.read_under(want.interrupt.clone(), |session| {
             let viewer = self.viewer(session, want.viewer, epoch)?;
             load::load(session, want, viewer)
         })
@@ -220,8 +221,8 @@ impl GraphStore for SqliteStore {
             .read(|session| commits(session, Sql::Events, params))
     }
 
-    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
-        self.readers.read(|session| {
+    async fn feed(&self, ask: Feed, interrupt: MaybeInterrupt) -> Result<Fed, StoreError> {
+        self.readers.read_under(interrupt, |session| {
             let last = session.seq()?;
             let first = session
                 .one(Sql::FirstSeq, [], |row| maybe_seq(row, 0))
@@ -245,8 +246,13 @@ impl GraphStore for SqliteStore {
         })
     }
 
-    async fn audited(&self, ask: Ask) -> Result<Vec<AuditRow>, StoreError> {
-        self.readers.read(|session| session.audited(&ask))
+    async fn audited(
+        &self,
+        ask: Ask,
+        interrupt: MaybeInterrupt,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        self.readers
+            .read_under(interrupt, |session| session.audited(&ask))
     }
 
     async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {

@@ -5,6 +5,7 @@ mod access;
 mod audit;
 mod edges;
 mod hooks;
+mod interrupts;
 mod journal;
 mod nodes;
 mod pages;
@@ -100,6 +101,8 @@ cases! {
     "a page can be sifted" => search::sifted,
     "no text is more than its words" => search::hostile,
     "a search gives what the viewer may see" => search::visible,
+    "a page that is stopped, wherever it is, leaves nothing behind" => interrupts::pages,
+    "a search that is stopped, wherever it is, leaves nothing behind" => interrupts::searches,
 }
 
 /// Fails with `promise` unless it was kept.

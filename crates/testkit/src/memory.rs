@@ -20,7 +20,7 @@ use workgraph_core::graph::{
 use workgraph_core::search::Search;
 use workgraph_core::snapshot::Snapshot;
 use workgraph_core::time::Time;
-use workgraph_core::{apply, load};
+use workgraph_core::{MaybeInterrupt, apply, load};
 
 /// A graph, its journal and its tokens in memory, gone with the value.
 ///
@@ -99,7 +99,7 @@ impl GraphStore for MemoryStore {
         Ok(rest.take(limit).cloned().collect())
     }
 
-    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
+    async fn feed(&self, ask: Feed, _interrupt: MaybeInterrupt) -> Result<Fed, StoreError> {
         let mut state = self.state();
         let last = state.seq()?;
         let end = ask.after.saturating_add(ask.scan as u64).min(last);
@@ -119,7 +119,7 @@ impl GraphStore for MemoryStore {
         })
     }
 
-    async fn audited(&self, ask: Ask) -> Result<Vec<Row>, StoreError> {
+    async fn audited(&self, ask: Ask, _interrupt: MaybeInterrupt) -> Result<Vec<Row>, StoreError> {
         let state = self.state();
         let rows = state.audit.iter().filter(|row| ask.fits(row));
         Ok(rows.take(ask.limit).cloned().collect())

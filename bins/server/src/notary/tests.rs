@@ -74,7 +74,7 @@ impl Place {
 
     async fn rows(&self) -> usize {
         let ask = Ask::all(Gid::new(7).unwrap(), 100);
-        self.storage.graph.audited(ask).await.unwrap().len()
+        self.storage.graph.audited(ask, None).await.unwrap().len()
     }
 
     /// What `workgraph check --audit` says: rows, the last one, the last signed one, findings.

@@ -1,6 +1,7 @@
 //! What a delivery says: the events after a position, as the webhook's owner may see them.
 use super::board::occurrence;
 use super::lock;
+use crate::allowance;
 use crate::events::{Place, Records, Told, told};
 use crate::fault::Failure;
 use crate::pipeline::Api;
@@ -10,7 +11,7 @@ use workgraph_core::gid::GID_END;
 use workgraph_core::graph::{Event, Feed, Ref, ViewerKey, Want};
 use workgraph_core::plan::{self, Plan};
 use workgraph_core::project::Projector;
-use workgraph_core::{Gid, Type};
+use workgraph_core::{Gid, MaybeInterrupt, Type};
 use workgraph_webhooks::{Hook, Position, Standing};
 
 /// The most events of one delivery.
@@ -63,6 +64,7 @@ impl Api {
         standing: Standing,
         after: Position,
         end: Option<Position>,
+        interrupt: &MaybeInterrupt,
     ) -> Result<Batch, String> {
         let (Some(at), Some(user)) = (Gid::new(hook.resource), Gid::new(hook.user)) else {
             return Ok(Batch::empty(after));
@@ -73,7 +75,7 @@ impl Api {
             limit: MOST + 1,
             scan: SCAN,
         };
-        let (events, upto) = self.fed(hook, ask).await?;
+        let (events, upto) = self.fed(hook, ask, interrupt).await?;
         let place = Place {
             seq: after.seq,
             facts: after.facts,
@@ -94,16 +96,19 @@ impl Api {
         if standing != Standing::Good || some.is_empty() {
             return Ok(Batch::empty(to));
         }
-        let seen = self.seen(hook, at, user, &some).await;
+        let seen = self.seen(hook, at, user, &some, interrupt).await;
         let Some(records) = seen.map_err(|f| format!("{f:?}"))? else {
             return Ok(Batch::empty(to));
         };
-        let out = Vec::with_capacity(32 + records.gids.len() * 320);
-        let mut out = [out, br#"{"events":"#.to_vec()].concat();
-        out.reserve(records.gids.len() * 320);
-        let mut projector = Projector::onto(out, &records.view, &self.settings.base_url);
-        projector.list(&records.gids, &bare());
-        let (mut body, _) = projector.finish();
+        let project = || {
+            let mut out = Vec::with_capacity(32 + records.gids.len() * 320);
+            out.extend_from_slice(br#"{"events":"#);
+            let mut projector = Projector::onto(out, &records.view, &self.settings.base_url);
+            projector.list(&records.gids, &bare());
+            projector.finish()
+        };
+        let projected = allowance::compute(&records.view.interrupt, project).await;
+        let (mut body, _) = projected.map_err(|fault| fault.message)?;
         body.push(b'}');
         let id = |gid: &Gid| {
             let told = some.get(usize::try_from(GID_END - 1 - gid.get()).ok()?)?;
@@ -120,12 +125,19 @@ impl Api {
 
     /// The commits about what a webhook watches, and up to which they were looked at: from memory if
     /// all of them are there.
-    async fn fed(&self, hook: &Hook, ask: Feed) -> Result<(Vec<Arc<Event>>, u64), String> {
+    async fn fed(
+        &self,
+        hook: &Hook,
+        ask: Feed,
+        interrupt: &MaybeInterrupt,
+    ) -> Result<(Vec<Arc<Event>>, u64), String> {
         let hooks = self.hooks.get();
         if let Some(found) = hooks.and_then(|h| lock(&h.board).recent.feed(ask)) {
             return Ok(found);
         }
-        let fed = self.graph.feed(ask).await.map_err(|e| e.to_string())?;
+        let trip = || self.graph.feed(ask, interrupt.clone());
+        let fed = allowance::ask(interrupt, trip).await;
+        let fed = fed.map_err(|e| e.to_string())?;
         if ask.after < fed.pruned {
             tracing::warn!(
                 webhook = hook.id,
@@ -142,12 +154,16 @@ impl Api {
         at: Gid,
         user: Gid,
         some: &[Told<'_>],
+        interrupt: &MaybeInterrupt,
     ) -> Result<Option<Records>, Failure> {
         let key = ViewerKey {
             user,
             service: hook.service.and_then(Gid::new),
         };
-        let want = Want::of(key).node(at);
+        let want = Want {
+            interrupt: interrupt.clone(),
+            ..Want::of(key).node(at)
+        };
         let mut records = match Records::load(self, want, at, some, &bare()).await {
             Ok(records) => records,
             // No seat anywhere: nothing to see.

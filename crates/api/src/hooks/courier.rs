@@ -10,6 +10,7 @@ use super::{Hooks, lock};
 use crate::pipeline::Api;
 use bytes::Bytes;
 use std::time::{Duration, SystemTime};
+use workgraph_core::MaybeInterrupt;
 use workgraph_webhooks::hook::TIMEOUT;
 use workgraph_webhooks::sign::{SIGNATURE_HEADER, is_success, signature};
 use workgraph_webhooks::{Attempt, Delivery, Failed, Hook, Replied, Standing, Target};
@@ -69,6 +70,18 @@ impl Api {
     /// # Errors
     /// When a store fails: the attempt counts as not made, and is made again when its lease ends.
     pub async fn deliver(&self, taken: &Taken) -> Result<(), String> {
+        self.deliver_under(taken, None).await
+    }
+
+    /// Carries out an attempt, as [`deliver`](Self::deliver) does, with something that stops the work on what is sent.
+    ///
+    /// # Errors
+    /// As for `deliver`; also when the work was stopped.
+    pub async fn deliver_under(
+        &self,
+        taken: &Taken,
+        interrupt: MaybeInterrupt,
+    ) -> Result<(), String> {
         let Some(hooks) = self.hooks.get() else {
             return Ok(());
         };
@@ -81,7 +94,7 @@ impl Api {
         }
         let from = hook.state.position;
         let batch = if taken.waiting {
-            self.batch(hook, standing, from, None).await?
+            self.batch(hook, standing, from, None, &interrupt).await?
         } else {
             Batch::empty(from)
         };
@@ -219,7 +232,7 @@ impl Api {
         let taken = taken.ok_or_else(none)?;
         let state = taken.hook.state.clone();
         let batch = self
-            .batch(&taken.hook, standing, line.from, Some(line.to))
+            .batch(&taken.hook, standing, line.from, Some(line.to), &None)
             .await;
         let outcome = match batch {
             Ok(batch) if batch.count > 0 => {

@@ -24,6 +24,7 @@ mod exports;
 mod golden;
 mod hidden;
 mod inputs;
+mod interrupts;
 mod jobs;
 mod last_token;
 mod limits;

@@ -2,6 +2,7 @@
 use super::{Edge, Ref, Rows, Seq};
 use crate::access::{Level, Viewer};
 use crate::gid::Gid;
+use crate::interrupt::MaybeInterrupt;
 use crate::node::Node;
 use crate::registry::Rel;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -18,6 +19,8 @@ pub struct View {
     pub found: Vec<(Ref, Option<Gid>)>,
     /// The rows of the page.
     pub rows: Rows,
+    /// Stops the work on it: the interrupt of what it was loaded for.
+    pub interrupt: MaybeInterrupt,
     pub(crate) nodes: FxHashMap<Gid, Arc<Node>>,
     pub(crate) levels: FxHashMap<Gid, Level>,
     pub(crate) edges: Vec<Edge>,
@@ -53,6 +56,7 @@ impl View {
             seq,
             found: Vec::new(),
             rows: Rows::default(),
+            interrupt: None,
             nodes: roomy(),
             levels: roomy(),
             edges: Vec::new(),

@@ -1,6 +1,7 @@
 //! What a request needs from the store.
 use super::Page;
 use crate::gid::Gid;
+use crate::interrupt::MaybeInterrupt;
 use crate::node::Node;
 use crate::plan::Plan;
 use crate::registry::Rel;
@@ -134,6 +135,8 @@ pub struct Want {
     /// Nodes that the store does not have, such as events, and what to follow from them. The viewer
     /// may see them.
     pub given: Vec<(Arc<Node>, Arc<Plan>)>,
+    /// Stops the work on it, also that on what is found: see [`View`](super::View).
+    pub interrupt: MaybeInterrupt,
 }
 
 impl Want {
@@ -156,6 +159,7 @@ impl Want {
             page_plan: None,
             plans: Vec::new(),
             given: Vec::new(),
+            interrupt: None,
         }
     }
     /// Adds a node and gives its index.

@@ -187,7 +187,7 @@ impl Bulk {
             let bytes = std::mem::take(&mut out.bytes);
             let mut projector = Projector::onto(bytes, view, &self.base_url);
             projector.lines(&view.rows.gids, &plan);
-            let (bytes, tally) = projector.finish();
+            let (bytes, tally) = projector.finish()?;
             out.bytes = bytes;
             out.objects += tally.objects as usize;
             next.after.clone_from(&view.rows.next);

@@ -203,7 +203,7 @@ impl Export {
         let mut next = self.clone();
         match next.within.as_mut().map(Vec::pop) {
             None => {
-                next.write(&[self.root], root.ty, view, self.form().start, out);
+                next.write(&[self.root], root.ty, view, self.form().start, out)?;
                 next.within = Some(vec![Place::start(self.root, self.ty)]);
             }
             Some(None) => {}
@@ -214,7 +214,7 @@ impl Export {
                     let rows: Vec<Gid> = rows
                         .filter(|row| !list.deep || self.belongs(*row, list, place.at, view, more))
                         .collect();
-                    next.write(&rows, list.ty, view, self.form().between, out);
+                    next.write(&rows, list.ty, view, self.form().between, out)?;
                     if list.deep {
                         let rest = rows.into_iter().rev();
                         place.below = rest
@@ -261,16 +261,24 @@ impl Export {
     }
 
     /// Writes records behind those that are waiting.
-    fn write(&mut self, rows: &[Gid], ty: Type, view: &View, between: &str, out: &mut Unsent) {
+    fn write(
+        &mut self,
+        rows: &[Gid],
+        ty: Type,
+        view: &View,
+        between: &str,
+        out: &mut Unsent,
+    ) -> Result<(), Fault> {
         let bytes = std::mem::take(&mut out.bytes);
         let mut projector = Projector::onto(bytes, view, &self.base_url);
         projector.joined(rows, &plan::full(ty), between);
-        let (bytes, tally) = projector.finish();
+        let (bytes, tally) = projector.finish()?;
         out.bytes = bytes;
         out.objects += tally.objects as usize;
         if ty == Type::Task {
             self.tasks += u64::from(tally.objects);
         }
+        Ok(())
     }
 
     /// Whether a row is written here: a task in several exported projects is written in the first of

@@ -45,6 +45,7 @@ impl Loader<'_> {
             edges.push(edge);
             nodes.extend(node);
         })?;
+        self.steps(edges.len())?;
         for node in nodes {
             self.keep(node);
         }
@@ -101,6 +102,7 @@ impl Loader<'_> {
                 nodes.extend(node);
             },
         )?;
+        self.steps(edges.len())?;
         for node in nodes {
             self.keep(node);
         }

@@ -179,6 +179,7 @@ impl Loader<'_> {
 
     /// Has a linked node as deep as it will be shown, and the viewer's level on it.
     pub(super) fn reach(&mut self, gid: Gid, then: &Then) -> Result<(), StoreError> {
+        self.steps(1)?;
         if !self
             .reached
             .insert((std::ptr::from_ref(then) as usize, gid))

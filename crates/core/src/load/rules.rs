@@ -106,6 +106,7 @@ impl Loader<'_> {
             let mut below = Vec::new();
             for gid in level {
                 all_in(self.snap, gid, rel::PARENT, &mut |e| below.push(e.src))?;
+                self.steps(1)?;
             }
             if below.is_empty() {
                 return Ok(height);

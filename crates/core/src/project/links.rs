@@ -1,5 +1,5 @@
 //! What a record links to: nested records, and the inline objects of edges.
-use super::Projector;
+use super::{BYTES, Projector};
 use crate::gid::Gid;
 use crate::graph::Edge;
 use crate::node::Node;
@@ -45,6 +45,9 @@ impl Projector<'_> {
         self.out.push(b'[');
         let mut first = true;
         for gid in targets {
+            if !self.steps(1) {
+                break;
+            }
             if self.visible(gid).is_some_and(|n| types.contains(&n.ty)) {
                 self.comma(&mut first);
                 self.link(Some(gid), step);
@@ -86,7 +89,9 @@ impl Projector<'_> {
     fn repeated(&mut self, node: &Node, plan: &Plan) {
         let key = (std::ptr::from_ref(plan) as usize, node.gid);
         if let Some(range) = self.written.get(&key).cloned() {
-            self.out.extend_from_within(range);
+            if self.steps(1 + range.len() / BYTES) {
+                self.out.extend_from_within(range);
+            }
             return;
         }
         let start = self.out.len();

@@ -39,6 +39,9 @@ impl Projector<'_> {
             .iter()
             .position(|s| matches!(s.def.source, Source::Value(_)))
             .unwrap_or(plan.steps.len());
+        if !self.steps(1) {
+            return;
+        }
         // The map is taken out so that it can be read while the record is written.
         let mut columns = std::mem::take(&mut self.columns);
         match columns.get(&key) {

@@ -204,6 +204,7 @@ impl Finder<'_, '_> {
         let mut cards = Vec::with_capacity(gids.len());
         for gid in gids {
             self.read += 1;
+            self.loader.steps(1)?;
             if let Some(card) = self.loader.snap.card(home, query.ty, *gid)?
                 && query.may_match(&card)
             {
@@ -221,6 +222,7 @@ impl Finder<'_, '_> {
 
     /// Takes a candidate into the rows if it matches and the viewer may see it.
     fn admit(&mut self, query: &Query, card: &Card, room: &mut Room<'_>) -> Flow {
+        self.loader.steps(1)?;
         if room.is_full() {
             return Ok(ControlFlow::Break(End::Full));
         }

@@ -50,7 +50,7 @@ impl Day {
     }
 
     fn rows(&self) -> Vec<Row> {
-        block_on(self.store.audited(Ask::all(self.acme, 10_000))).unwrap()
+        block_on(self.store.audited(Ask::all(self.acme, 10_000), None)).unwrap()
     }
 
     /// What Ann does.

@@ -10,7 +10,7 @@ use workgraph_core::registry::Type;
 use workgraph_core::time::Time;
 
 async fn all(store: &dyn GraphStore, home: Gid) -> Result<Vec<Row>, Failure> {
-    Ok(store.audited(Ask::all(home, 10_000)).await?)
+    Ok(store.audited(Ask::all(home, 10_000), None).await?)
 }
 
 fn kinds(rows: &[Row]) -> Vec<&'static str> {
@@ -203,7 +203,7 @@ pub(super) async fn filtered(store: &dyn GraphStore) -> Result<(), Failure> {
                             };
                             let fit = rows.iter().filter(|row| ask.fits(row));
                             let expected: Vec<Row> = fit.take(7).cloned().collect();
-                            let found = store.audited(ask).await?;
+                            let found = store.audited(ask, None).await?;
                             same(&found, &expected, &format!("{ask:?}"))?;
                         }
                     }

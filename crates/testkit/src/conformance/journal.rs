@@ -76,7 +76,7 @@ async fn walk(
             limit,
             scan,
         };
-        let fed = store.feed(ask).await?;
+        let fed = store.feed(ask, None).await?;
         ensure(
             fed.upto > after || fed.upto == fed.last,
             "a feed goes on while there is more",
@@ -204,7 +204,7 @@ pub(super) async fn pruned(store: &dyn GraphStore) -> Result<(), Failure> {
         limit: 1,
         scan: 100,
     };
-    let fed = store.feed(ask).await?;
+    let fed = store.feed(ask, None).await?;
     same(
         &(fed.pruned, fed.last),
         &(4, 10),

@@ -1,5 +1,6 @@
 //! The clock, the random bytes and the stores that the API of a test is made of.
 use super::*;
+use workgraph_core::MaybeInterrupt;
 
 /// The manual clock at the API's seam.
 pub(crate) struct Hand(pub(crate) ManualClock);
@@ -68,11 +69,11 @@ impl GraphStore for Hesitant {
     async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.store.events(after, limit).await
     }
-    async fn feed(&self, ask: Feed) -> Result<Fed, StoreError> {
-        self.store.feed(ask).await
+    async fn feed(&self, ask: Feed, interrupt: MaybeInterrupt) -> Result<Fed, StoreError> {
+        self.store.feed(ask, interrupt).await
     }
-    async fn audited(&self, ask: Ask) -> Result<Vec<Row>, StoreError> {
-        self.store.audited(ask).await
+    async fn audited(&self, ask: Ask, interrupt: MaybeInterrupt) -> Result<Vec<Row>, StoreError> {
+        self.store.audited(ask, interrupt).await
     }
     async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {
         self.store.prune(before, upto, limit).await

@@ -17,6 +17,8 @@ pub(super) const GATHERED_MAX: usize = 1 << 22;
 /// How many keys of values are tested for each that may be found, and how many at the most.
 const TESTED: usize = 4;
 const TESTED_MAX: usize = 100_000;
+/// How many candidates are read and sorted in the time of a step.
+const SORTED: usize = 4;
 
 /// Candidates in the order of their gids, and the places of the conditions that are known to hold for
 /// all of them.
@@ -148,15 +150,17 @@ impl Finder<'_, '_> {
             }
             Source::Value(field, test) => self.pour_tested(field, test, &mut basket)?,
         };
-        self.sort(&mut basket);
+        self.sort(&mut basket)?;
         Ok((basket.gids, fits))
     }
 
     /// Puts what was read in order.
-    fn sort(&mut self, basket: &mut Basket) {
+    fn sort(&mut self, basket: &mut Basket) -> Result<(), StoreError> {
         self.read = self.read.saturating_add(basket.gids.len() as u64);
+        self.loader.steps(basket.gids.len() / SORTED)?;
         basket.gids.sort_unstable();
         basket.gids.dedup();
+        Ok(())
     }
 
     /// What has a word with the longest beginning. It is remembered: the next query is often about the
@@ -177,7 +181,7 @@ impl Finder<'_, '_> {
                     most: most.max(STARTS),
                 };
                 let fits = self.pour_starts(ty, words, &mut basket)?;
-                self.sort(&mut basket);
+                self.sort(&mut basket)?;
                 Started {
                     ty,
                     words: words.clone(),

@@ -89,6 +89,7 @@ impl Finder<'_, '_> {
         };
         while scan.limit > 0 {
             for card in self.chunk(&mut scan)? {
+                self.loader.steps(1)?;
                 if !room.step() {
                     return Ok(ControlFlow::Break(End::Tired));
                 }
@@ -207,6 +208,7 @@ impl Finder<'_, '_> {
                     return Ok(ControlFlow::Break(End::Tired));
                 }
                 self.read += 2;
+                self.loader.steps(1)?;
                 let Some(card) = self.loader.snap.card(scan.home, query.ty, *gid)? else {
                     continue;
                 };

@@ -1,0 +1,150 @@
+//! Requests whose work is stopped: what they answer, what they cost, and how they start again.
+use crate::world::{KINDS, Kind, World};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::task::Poll;
+use workgraph_api::fault::STOPPED_COST;
+use workgraph_api::{Caller, Reply};
+use workgraph_core::{Interrupt, Interrupted};
+
+/// Lets so many checks pass; then it stops the work, until that is allowed to go on.
+#[derive(Debug)]
+struct After {
+    checks: AtomicU32,
+    why: Interrupted,
+    stopped: AtomicBool,
+    allowed: AtomicU32,
+}
+
+impl After {
+    fn new(checks: u32, why: Interrupted) -> Arc<Self> {
+        Arc::new(Self {
+            checks: AtomicU32::new(checks),
+            why,
+            stopped: AtomicBool::new(false),
+            allowed: AtomicU32::new(0),
+        })
+    }
+}
+
+impl Interrupt for After {
+    fn check(&self, _steps: u32) -> Result<(), Interrupted> {
+        if self.allowed.load(Relaxed) > 0 {
+            return Ok(());
+        }
+        let left = self
+            .checks
+            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        left.map(drop).map_err(|_| {
+            self.stopped.store(true, Relaxed);
+            self.why
+        })
+    }
+
+    fn poll_allowed(&self) -> Poll<()> {
+        self.allowed.fetch_add(1, Relaxed);
+        Poll::Ready(())
+    }
+}
+
+fn under(world: &World, after: &Arc<After>, target: &str) -> Reply {
+    let interrupt = Arc::clone(after) as Arc<dyn Interrupt>;
+    let caller = Caller {
+        interrupt: Some(&interrupt),
+        ..Caller::default()
+    };
+    let request = world.request("ada", "GET", target, String::new());
+    world.run(world.api.handle_from(&request, caller))
+}
+
+/// A world whose lists are long, and reads of each kind in it.
+fn scene(kind: Kind) -> (World, Vec<String>) {
+    let mut world = World::new(kind);
+    let project = world.gid("garden");
+    for n in 0..80 {
+        let task = json!({"name": format!("leaf {n}"), "projects": [project.to_string()]});
+        assert_eq!(world.post("ada", "/tasks", task).status, 201);
+    }
+    world.limit();
+    let fields = "opt_fields=name,projects.name,memberships.section.name,followers.name";
+    let workspace = world.gid("orchid");
+    let targets = vec![
+        format!("/projects/{project}/tasks?limit=100&{fields}"),
+        format!("/projects/{project}/tasks?limit=100&{fields}&opt_pretty"),
+        format!("/workspaces/{workspace}/tasks/search?text=leaf&limit=100&{fields}"),
+        format!("/projects/{project}/task_counts?opt_fields=num_tasks"),
+    ];
+    (world, targets)
+}
+
+const ALL: u32 = u32::MAX;
+
+/// S101.
+#[test]
+fn a_read_that_has_used_up_its_allowance_starts_again_and_answers_the_same() {
+    for kind in KINDS {
+        let (world, targets) = scene(kind);
+        for target in &targets {
+            let free = After::new(ALL, Interrupted::Allowance);
+            let expected = under(&world, &free, target);
+            assert_eq!(expected.status, 200, "{target}");
+            let checks = ALL - free.checks.load(Relaxed);
+            assert!(checks > 0, "{target} is long");
+            for passed in 0..checks {
+                let after = After::new(passed, Interrupted::Allowance);
+                let reply = under(&world, &after, target);
+                assert_eq!(reply.status, 200, "{target} after {passed}");
+                assert_eq!(reply.body, expected.body, "{target} after {passed}");
+                // What the store has in memory by now needs fewer checks.
+                let stopped = after.stopped.load(Relaxed);
+                let allowed = after.allowed.load(Relaxed) == 1;
+                assert_eq!(allowed, stopped, "{target} after {passed}");
+            }
+        }
+    }
+}
+
+/// S100.
+#[test]
+fn a_read_that_is_stopped_at_its_deadline_is_504_and_costs_what_the_largest_replies_do() {
+    for kind in KINDS {
+        let (world, targets) = scene(kind);
+        for target in &targets {
+            let after = After::new(0, Interrupted::Deadline);
+            let reply = under(&world, &after, target);
+            assert_eq!(reply.status, 504, "{target}");
+            let body = String::from_utf8(reply.body).unwrap();
+            assert!(body.contains("The request took too long"), "{body}");
+            assert!(body.contains("\"help\""), "{body}");
+            assert_eq!(after.allowed.load(Relaxed), 0, "it does not start again");
+        }
+        let explained = world.get("ada", "/users/me");
+        assert_eq!(explained.status, 200, "others of its token go on");
+    }
+    assert!(STOPPED_COST > 10_000);
+}
+
+/// A batch goes on after its long parts were started again.
+#[test]
+fn the_actions_of_a_batch_start_again_each_by_itself() {
+    let (world, targets) = scene(Kind::Memory);
+    let actions: Vec<_> = targets
+        .iter()
+        .map(|target| json!({"method": "get", "relative_path": target}))
+        .collect();
+    let body = json!({"data": {"actions": actions}}).to_string();
+    let send = |after: &Arc<After>| {
+        let interrupt = Arc::clone(after) as Arc<dyn Interrupt>;
+        let caller = Caller {
+            interrupt: Some(&interrupt),
+            ..Caller::default()
+        };
+        let request = world.request("ada", "POST", "/batch", body.clone());
+        world.run(world.api.handle_from(&request, caller))
+    };
+    let expected = send(&After::new(ALL, Interrupted::Allowance));
+    assert_eq!(expected.status, 200);
+    let again = send(&After::new(1, Interrupted::Allowance));
+    assert_eq!(again.body, expected.body);
+}
