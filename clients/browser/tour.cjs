@@ -352,6 +352,34 @@ class Tour {
     assert.equal(await api(secret), 401);
   }
 
+  async account() {
+    const { page } = this;
+    this.step("a password is changed by the one before, and back");
+    await this.open("/-/console/account");
+    await this.says(/This browser/);
+    await this.audit("account", ["dark", "phone"]);
+    const other = `${USER_PASSWORD}, for a moment`;
+    secrets.add(other);
+    const change = async (current, now) => {
+      await page.type("#current", current);
+      await page.type("#new", now);
+      await page.type("#again", now);
+      await page.go('form[action$="/password"] button');
+    };
+    await change("not the password", other);
+    await this.says(/This is not your password/);
+    await this.audit("account-again");
+    for (const [current, now] of [[USER_PASSWORD, other], [other, USER_PASSWORD]]) {
+      await change(current, now);
+      await this.says(/Your password is changed/);
+    }
+    this.step("all access is revoked with one button");
+    await page.go('form[action$="/revoke"] button');
+    await this.says(/All access is revoked/);
+    await this.open("/-/connected_apps");
+    await this.says(/No app has access/);
+  }
+
   async errors() {
     this.step("what is not there, and what cannot be sent anywhere");
     await this.open("/-/console/apps/1");
@@ -386,6 +414,7 @@ class Tour {
     await this.disconnect(tokens);
     await this.token();
     await this.service();
+    await this.account();
     await this.errors();
     await this.signOut();
   }

@@ -48,6 +48,28 @@ impl Office {
         Ok(gid)
     }
 
+    /// Gives a user a password, and a login if they had none. Their sessions end.
+    pub(crate) async fn set_password(&self, user: &Node, password: &str) -> Result<(), String> {
+        let number = user.gid.get();
+        let say = |e: workgraph_auth::StoreError| e.to_string();
+        let email = match self.storage.oauth.login_of(number).await.map_err(say)? {
+            Some(login) => login.email().to_owned(),
+            None => user.get(user::EMAIL).unwrap_or_default().to_string(),
+        };
+        if email.is_empty() {
+            return Err(format!(
+                "{}: this user has no e-mail address to sign in with",
+                user.gid
+            ));
+        }
+        let hash = self.hash(password).await?;
+        let account = self.storage.tokens.account(number).await.map_err(say)?;
+        let account = account.unwrap_or_else(|| Account::new(number, Tier::Free));
+        self.put(account, Some(Login::new(&email, hash))).await?;
+        self.first_passwords.changed(number);
+        self.api.refresh_account(user.gid).await
+    }
+
     /// Makes a personal access token.
     pub(crate) async fn create_token(
         &self,
@@ -118,9 +140,10 @@ impl Office {
         Ok((gid, id, secret))
     }
 
-    /// Switches an account off or on.
+    /// Switches an account off or on. Off ends its sessions and tokens for good.
     pub(crate) async fn set_disabled(&self, who: Gid, disabled: bool) -> Result<(), String> {
-        let done = self.hand().set_disabled(who.get(), disabled).await;
+        let (hand, now) = (self.hand(), self.clock.now());
+        let done = hand.set_disabled(who.get(), disabled, now).await;
         done.map_err(|e| e.to_string())
     }
 

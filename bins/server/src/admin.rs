@@ -1,8 +1,8 @@
 //! `workgraph admin`: what its commands do, and how their answers read.
 use crate::apps;
 use crate::cli::{
-    Admin, LimitsCommand, PlanName, RoleName, ServiceCommand, TeamCommand, TokenCommand,
-    UserCommand, WebhooksCommand, WorkspaceCommand,
+    Admin, LimitsCommand, PlanName, RoleName, ServiceCommand, SessionsCommand, TeamCommand,
+    TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
 };
 use crate::limits::Whose;
 use crate::office::Office;
@@ -171,9 +171,76 @@ async fn of_users(office: &Office, what: UserCommand) -> Result<Value, String> {
             }
             Ok(Value::Array(rows))
         }
+        UserCommand::Password {
+            user,
+            revoke_tokens,
+            password,
+            ..
+        } => {
+            let node = office.user(&user).await?;
+            let made_up = match &password {
+                Some(_) => None,
+                None => Some(office.password()?),
+            };
+            let secret = password.or_else(|| made_up.clone()).unwrap_or_default();
+            office.set_password(&node, &secret).await?;
+            let mut shown = show_user(office, &node).await?;
+            if revoke_tokens {
+                let (hand, now) = (office.hand(), office.clock.now());
+                let ended = hand.revoke_all(node.gid.get(), now).await;
+                let ended = ended.map_err(|e| e.to_string())?;
+                set(&mut shown, "revoked", ended.into());
+            }
+            if let Some(secret) = made_up {
+                set(&mut shown, "password", secret.into());
+            }
+            Ok(shown)
+        }
+        UserCommand::Sessions(what) => of_sessions(office, what).await,
         UserCommand::Disable { user } => switch(office, &user, true).await,
         UserCommand::Enable { user } => switch(office, &user, false).await,
     }
+}
+
+/// Adds a field to an answer.
+fn set(shown: &mut Value, name: &str, value: Value) {
+    if let Some(map) = shown.as_object_mut() {
+        map.insert(name.to_owned(), value);
+    }
+}
+
+async fn of_sessions(office: &Office, what: SessionsCommand) -> Result<Value, String> {
+    let (user, end) = match what {
+        SessionsCommand::List { user } => (user, None),
+        SessionsCommand::End { user, id } => (user, Some(id)),
+    };
+    let who = office.user(&user).await?.gid.get();
+    let hand = office.hand();
+    let mut live = hand.sessions(who).await.map_err(|e| e.to_string())?;
+    let now = office.clock.now();
+    live.retain(|session| session.is_live(now));
+    let Some(end) = end else {
+        let show = |session: &workgraph_auth::Session| {
+            json!({
+                "id": session.id(),
+                "created_at": time(Some(session.created_at)),
+                "last_used_at": time(Some(session.last_used_at)),
+                "address": session.address.map(|address| address.to_canonical().to_string()),
+                "expires_at": time(Some(session.expires_at)),
+            })
+        };
+        return Ok(live.iter().map(show).collect());
+    };
+    let ended = match end {
+        None => hand.end_sessions(who, None).await,
+        Some(id) => {
+            let one = live.iter().find(|session| session.id() == id);
+            let one = one.ok_or_else(|| format!("{id}: {user} has no session with this id"))?;
+            hand.end_session(&one.digest).await.map(|()| 1)
+        }
+    };
+    let ended = ended.map_err(|e| e.to_string())?;
+    Ok(json!({"user": who.to_string(), "ended": ended}))
 }
 
 async fn switch(office: &Office, name: &str, disabled: bool) -> Result<Value, String> {

@@ -6,6 +6,7 @@ use crate::folder::write_private;
 use crate::office::Office;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use workgraph_auth::Registered;
 use workgraph_core::access::Role;
 use workgraph_core::{Gid, Type};
@@ -32,7 +33,9 @@ pub(crate) struct UserEntry {
     pub(crate) gid: String,
     pub(crate) name: String,
     pub(crate) email: String,
-    pub(crate) password: String,
+    /// Until it is used, or another one takes its place; in a demo, until another one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) password: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -99,7 +102,7 @@ impl Bootstrap {
             gid: gid.to_string(),
             name: who.0.to_owned(),
             email: who.1.to_lowercase(),
-            password,
+            password: Some(password),
         });
         Ok(gid)
     }
@@ -131,6 +134,53 @@ impl Bootstrap {
             .1
             .expose()
             .to_owned())
+    }
+}
+
+/// The passwords in the file, which do not stay there for ever.
+#[derive(Debug)]
+pub(crate) struct FirstPasswords {
+    folder: PathBuf,
+    /// Those of a demo are there to be used again.
+    demo: bool,
+    /// Held while the file is read and written.
+    file: Mutex<()>,
+}
+
+impl FirstPasswords {
+    /// The passwords in the file of a folder.
+    pub(crate) fn of(folder: &Path, demo: bool) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            demo,
+            file: Mutex::default(),
+        }
+    }
+
+    /// Removes the password of a user who has signed in with it.
+    pub(crate) fn used(&self, user: u64) {
+        if !self.demo {
+            self.changed(user);
+        }
+    }
+
+    /// Removes the password of a user who has another one now.
+    pub(crate) fn changed(&self, user: u64) {
+        if let Err(why) = self.remove(&user.to_string()) {
+            tracing::error!(why, "a first password still stands in bootstrap.json");
+        }
+    }
+
+    fn remove(&self, user: &str) -> Result<(), String> {
+        let _alone = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut boot) = kept(&self.folder)? else {
+            return Ok(());
+        };
+        let mut own = boot.users.iter_mut().filter(|entry| entry.gid == user);
+        match own.find_map(|entry| entry.password.take()) {
+            Some(_) => save(&self.folder, &boot),
+            None => Ok(()),
+        }
     }
 }
 
@@ -220,6 +270,47 @@ fn save(folder: &Path, boot: &Bootstrap) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// B68.
+    #[test]
+    fn a_first_password_stays_until_it_is_used_or_another_one_takes_its_place() {
+        let name = format!("workgraph-first-password-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        crate::folder::make(&folder).unwrap();
+        let entry = |gid: &str| UserEntry {
+            gid: gid.to_owned(),
+            name: "Ada".to_owned(),
+            email: format!("{gid}@example.com"),
+            password: Some(format!("password of {gid}")),
+        };
+        let boot = Bootstrap {
+            users: ["1", "2", "11"].map(entry).into(),
+            personal_access_token: "wgp_x".to_owned(),
+            ..Bootstrap::default()
+        };
+        let left = || {
+            let text = std::fs::read_to_string(file(&folder)).unwrap();
+            assert!(text.contains("wgp_x"), "{text}");
+            let all = ["1", "2", "11"].into_iter();
+            all.filter(|gid| text.contains(&format!("password of {gid}\"")))
+                .collect::<Vec<_>>()
+        };
+        FirstPasswords::of(&folder, false).used(1);
+        assert!(!file(&folder).exists(), "a file that is gone stays so");
+        save(&folder, &boot).unwrap();
+        let demo = FirstPasswords::of(&folder, true);
+        demo.used(1);
+        assert_eq!(left(), ["1", "2", "11"]);
+        demo.changed(1);
+        assert_eq!(left(), ["2", "11"]);
+        let first = FirstPasswords::of(&folder, false);
+        for _ in 0..2 {
+            first.used(2);
+            first.used(3);
+            assert_eq!(left(), ["11"]);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_file_that_is_gone_was_removed_and_one_that_cannot_be_read_is_told() {

@@ -177,15 +177,47 @@ pub(crate) enum UserCommand {
         #[arg(long, value_name = "GID")]
         workspace: String,
     },
-    /// Switch an account off: its tokens stop working at once.
+    /// Give a user a password, with or without one before. Their sessions end.
+    Password {
+        /// E-mail address or gid.
+        user: String,
+        /// Read the password from the first line of standard input; without it one is made up.
+        #[arg(long)]
+        password_stdin: bool,
+        /// Revoke their tokens and disconnect their apps, too.
+        #[arg(long)]
+        revoke_tokens: bool,
+        #[arg(skip)]
+        password: Option<String>,
+    },
+    /// The browsers in which a user is signed in.
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// Switch an account off: its sessions, tokens and apps end at once and for good.
     Disable {
         /// E-mail address or gid.
         user: String,
     },
-    /// Switch an account on again.
+    /// Switch an account on again: its user signs in anew and makes new tokens.
     Enable {
         /// E-mail address or gid.
         user: String,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List the sessions of a user.
+    List {
+        /// E-mail address or gid.
+        user: String,
+    },
+    /// End one session of a user, or all.
+    End {
+        /// E-mail address or gid.
+        user: String,
+        /// The session's id, as listed [default: all].
+        id: Option<String>,
     },
 }
 

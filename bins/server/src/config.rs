@@ -75,6 +75,8 @@ pub(crate) struct OAuth {
     pub(crate) loopback_redirects: bool,
     pub(crate) token_info_per_minute: Option<u32>,
     pub(crate) failures_per_minute: Option<u32>,
+    /// Failed sign-ins into one account, from browsers that are not known for it.
+    pub(crate) account_failures_per_minute: Option<u32>,
     /// How old a signing key gets before another is made.
     pub(crate) key_lifetime: Duration,
     /// How long what is over is remembered: spent codes, above all, whose replay must be noticed.
@@ -129,6 +131,7 @@ impl Default for Config {
                 loopback_redirects: false,
                 token_info_per_minute: Some(60),
                 failures_per_minute: Some(60),
+                account_failures_per_minute: Some(20),
                 key_lifetime: Duration::from_secs(90 * 86_400),
                 remember: Duration::from_secs(7 * 86_400),
             },

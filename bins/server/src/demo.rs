@@ -264,9 +264,10 @@ pub(crate) async fn banner(boot: &Bootstrap, office: &Office) -> String {
         boot.users.first().map_or("the admin", |u| &u.name)
     );
     if let (Some(user), Some(app)) = (boot.users.first(), boot.apps.first()) {
+        let password = user.password.as_deref().unwrap_or("that you gave them");
         out.push_str(&format!(
             "\nTo see an app ask for access, open this and sign in as {} with the password {}:\n  {}/-/oauth_authorize?client_id={}&redirect_uri={OUT_OF_BAND}&response_type=code&state=demo\nMake apps and tokens of your own at {}/-/console/apps\n",
-            user.email, user.password, boot.auth_url, app.client_id, boot.auth_url
+            user.email, password, boot.auth_url, app.client_id, boot.auth_url
         ));
     }
     let Some(workspace) = boot.workspaces.first().map(|w| &w.gid) else {

@@ -149,11 +149,18 @@ fn runtime(many: bool) -> Result<tokio::runtime::Runtime, String> {
 
 /// Reads the password where one is to be read.
 fn with_password(mut what: Admin) -> Result<Admin, String> {
-    if let Admin::User(UserCommand::Create {
-        password_stdin: true,
-        password,
-        ..
-    }) = &mut what
+    if let Admin::User(
+        UserCommand::Create {
+            password_stdin: true,
+            password,
+            ..
+        }
+        | UserCommand::Password {
+            password_stdin: true,
+            password,
+            ..
+        },
+    ) = &mut what
     {
         let mut line = String::new();
         std::io::stdin()

@@ -1,4 +1,5 @@
 //! The office: makes users, workspaces, teams and tokens, for the first start and for `admin`.
+use crate::bootstrap::FirstPasswords;
 use crate::limits::Desk;
 use crate::storage::Storage;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(crate) struct Office {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) limits: Arc<Desk>,
+    /// The passwords that the first start wrote down.
+    pub(crate) first_passwords: Arc<FirstPasswords>,
     /// Whether apps may have `http` redirect URLs on this machine.
     pub(crate) loopback: Loopback,
 }

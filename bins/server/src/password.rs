@@ -2,10 +2,13 @@
 use argon2::password_hash::{Ident, Output, ParamsString, PasswordHash, SaltString};
 use argon2::{ARGON2ID_IDENT, Argon2, Block, Params, Version};
 use async_trait::async_trait;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tokio::sync::Semaphore;
-use workgraph_auth::Secret;
-use workgraph_portal::{Busy, Passwords};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::oneshot;
+use workgraph_auth::{Secret, check_password};
+use workgraph_portal::{Busy, Passwords, Slot};
 
 /// Room set aside for a hash, in blocks of a kibibyte: more than the allocator ever keeps for
 /// itself, so what was used goes back to the system each time. Untouched room costs nothing.
@@ -16,9 +19,7 @@ const ROOM: usize = 33 << 10;
 /// # Errors
 /// When the password is too short or too long.
 pub(crate) fn hash(password: &str, salt: &[u8; 16]) -> Result<Secret, String> {
-    if !(8..=1024).contains(&password.len()) {
-        return Err("a password has 8 to 1024 bytes".to_owned());
-    }
+    check_password(password).map_err(|e| e.to_string())?;
     let mut out = [0; Params::DEFAULT_OUTPUT_LEN];
     derive(password, salt, &Params::default(), &mut out)?;
     encode(&out, salt)
@@ -67,14 +68,19 @@ fn verify(password: &str, hash: &Secret) -> bool {
     read().unwrap_or(false)
 }
 
-/// How many passwords are checked at the same time, and how many wait.
+/// How many passwords are worked on at the same time, and how many wait.
 const AT_ONCE: usize = 2;
 const WAITING: usize = 32;
+/// How many of those that wait only browsers can be that are known.
+const RESERVED: usize = 8;
 
-/// Checks passwords on threads of their own, a few at a time.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Works on passwords, a few at a time, on threads of its own: nothing else waits for them, and they
+/// wait for nothing else.
 pub(crate) struct Pool {
-    turn: Semaphore,
-    inside: AtomicUsize,
+    queue: SyncSender<Job>,
+    inside: Arc<AtomicUsize>,
     /// A made-up hash: accounts that do not exist take as long.
     nobody: Secret,
 }
@@ -84,23 +90,60 @@ impl Pool {
     /// takes as long as against any other, without a derivation at start.
     ///
     /// # Errors
-    /// When the hash has no text form.
+    /// When the hash has no text form, or no thread can be started.
     pub(crate) fn new(
         output: &[u8; Params::DEFAULT_OUTPUT_LEN],
         salt: &[u8; 16],
     ) -> Result<Self, String> {
+        let (queue, jobs) = sync_channel::<Job>(AT_ONCE + WAITING);
+        let jobs = Arc::new(Mutex::new(jobs));
+        for number in 0..AT_ONCE {
+            let jobs = Arc::clone(&jobs);
+            std::thread::Builder::new()
+                .name(format!("password-{number}"))
+                .spawn(move || work(&jobs))
+                .map_err(|e| format!("no thread for passwords: {e}"))?;
+        }
         Ok(Self {
-            turn: Semaphore::new(AT_ONCE),
-            inside: AtomicUsize::new(0),
+            queue,
+            inside: Arc::default(),
             nobody: encode(output, salt)?,
         })
     }
+
+    /// Runs a job on one of the threads; none if it panicked. It has its slot until its end.
+    async fn run<T: Send + 'static>(
+        &self,
+        slot: Slot,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let (done, outcome) = oneshot::channel();
+        let job = move || {
+            // Whoever asked may be gone.
+            let _ = done.send(job());
+            drop(slot);
+        };
+        // Slots are as many as the queue is long.
+        self.queue.try_send(Box::new(job)).ok()?;
+        outcome.await.ok()
+    }
 }
 
-/// A place in the queue, given up when dropped.
-struct Place<'a>(&'a AtomicUsize);
+/// Does one job after another until the pool is gone.
+fn work(jobs: &Mutex<Receiver<Job>>) {
+    loop {
+        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = next else { return };
+        if catch_unwind(AssertUnwindSafe(job)).is_err() {
+            tracing::error!("a thread for passwords panicked");
+        }
+    }
+}
 
-impl Drop for Place<'_> {
+/// A slot in the queue, given up when dropped.
+struct Inside(Arc<AtomicUsize>);
+
+impl Drop for Inside {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -108,19 +151,27 @@ impl Drop for Place<'_> {
 
 #[async_trait]
 impl Passwords for Pool {
-    async fn check(&self, password: Secret, hash: Option<Secret>) -> Result<bool, Busy> {
+    fn reserve(&self, known: bool) -> Result<Slot, Busy> {
+        let most = AT_ONCE + WAITING - if known { 0 } else { RESERVED };
         let before = self.inside.fetch_add(1, Relaxed);
-        let place = Place(&self.inside);
-        if before >= AT_ONCE + WAITING {
+        let inside = Inside(Arc::clone(&self.inside));
+        if before >= most {
             return Err(Busy);
         }
-        let turn = self.turn.acquire().await.map_err(|_| Busy)?;
+        Ok(Slot::new(inside))
+    }
+
+    async fn check(&self, slot: Slot, password: Secret, hash: Option<Secret>) -> bool {
         let known = hash.is_some();
         let hash = hash.unwrap_or_else(|| self.nobody.clone());
-        let work = move || verify(password.expose(), &hash);
-        let right = tokio::task::spawn_blocking(work).await.unwrap_or(false);
-        drop((turn, place));
-        Ok(right && known)
+        let right = self.run(slot, move || verify(password.expose(), &hash));
+        right.await.unwrap_or(false) && known
+    }
+
+    async fn hash(&self, slot: Slot, password: Secret, salt: [u8; 16]) -> Result<Secret, String> {
+        let made = self.run(slot, move || hash(password.expose(), &salt));
+        let gone = || Err("a thread for passwords did not answer".to_owned());
+        made.await.unwrap_or_else(gone)
     }
 }
 
@@ -155,20 +206,48 @@ mod tests {
         assert!(hash("short", &[7; 16]).is_err());
     }
 
-    /// B61.
+    /// B61. B70.
     #[tokio::test]
     async fn unknown_accounts_have_no_password_and_a_full_queue_says_so() {
         let pool = Pool::new(&[2; 32], &[1; 16]).unwrap();
-        let check = |text: &str, hash| pool.check(Secret::new(text.to_owned()), hash);
-        assert_eq!(check("nobody's own", None).await, Ok(false));
-        let hash = hash("correct horse", &[7; 16]).unwrap();
-        assert_eq!(check("correct horse", Some(hash.clone())).await, Ok(true));
-        pool.inside.store(AT_ONCE + WAITING, Relaxed);
-        assert_eq!(check("correct horse", Some(hash)).await, Err(Busy));
-        assert_eq!(
-            pool.inside.load(Relaxed),
-            AT_ONCE + WAITING,
-            "the place is given up"
-        );
+        let check = async |text: &str, hash| {
+            let slot = pool.reserve(false).unwrap();
+            pool.check(slot, Secret::new(text.to_owned()), hash).await
+        };
+        assert!(!check("nobody's own", None).await);
+        let right = Secret::new("correct horse".to_owned());
+        let slot = pool.reserve(false).unwrap();
+        let hash = pool.hash(slot, right, [7; 16]).await.unwrap();
+        assert!(check("correct horse", Some(hash.clone())).await);
+        assert!(!check("correct horsf", Some(hash)).await);
+        let slot = pool.reserve(true).unwrap();
+        let short = pool.hash(slot, Secret::new("short".to_owned()), [7; 16]);
+        assert!(short.await.is_err());
+
+        let others: Vec<Slot> = (0..AT_ONCE + WAITING - RESERVED)
+            .map(|_| pool.reserve(false).unwrap())
+            .collect();
+        assert!(pool.reserve(false).is_err(), "the rest is for the known");
+        let known: Vec<Slot> = (0..RESERVED).map(|_| pool.reserve(true).unwrap()).collect();
+        assert!(pool.reserve(true).is_err());
+        drop((others, known));
+        assert_eq!(pool.inside.load(Relaxed), 0, "slots are given up");
+    }
+
+    /// B70. A thread that panics goes on with the next one.
+    #[tokio::test]
+    async fn a_panic_is_no_password_and_ends_no_thread() {
+        let pool = Pool::new(&[2; 32], &[1; 16]).unwrap();
+        for _ in 0..=AT_ONCE {
+            let slot = pool.reserve(false).unwrap();
+            let broken = pool.run(slot, || {
+                if std::hint::black_box(true) {
+                    panic!("on purpose");
+                }
+            });
+            assert_eq!(broken.await, None);
+        }
+        let slot = pool.reserve(false).unwrap();
+        assert_eq!(pool.run(slot, || 7).await, Some(7));
     }
 }

@@ -59,4 +59,12 @@ impl Places for Office {
         let made = self.found_service(name, &place, acting).await;
         made.map(Gid::get).map_err(StoreError::Unavailable)
     }
+
+    fn password_used(&self, user: u64) {
+        self.first_passwords.used(user);
+    }
+
+    fn password_changed(&self, user: u64) {
+        self.first_passwords.changed(user);
+    }
 }

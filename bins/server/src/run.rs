@@ -1,5 +1,5 @@
 //! Puts the parts together: the server, and the office beside it or without it.
-use crate::bootstrap;
+use crate::bootstrap::{self, FirstPasswords};
 use crate::cli::{Admin, Serve};
 use crate::config::Config;
 use crate::door::Door;
@@ -32,16 +32,18 @@ struct Base {
     storage: Arc<Storage>,
     clock: Arc<WallClock>,
     entropy: Arc<SystemEntropy>,
+    first_passwords: Arc<FirstPasswords>,
 }
 
 impl Base {
-    fn open(config: &Config) -> Result<Self, String> {
+    fn open(config: &Config, demo: bool) -> Result<Self, String> {
         folder::make(config.folder())?;
         let storage = Arc::new(Storage::open(config.folder())?);
         Ok(Self {
             storage,
             clock: Arc::new(WallClock::start()),
             entropy: Arc::new(SystemEntropy::new()),
+            first_passwords: Arc::new(FirstPasswords::of(config.folder(), demo)),
         })
     }
 
@@ -91,6 +93,7 @@ impl Base {
                 loopback: config.oauth.loopback(),
                 token_info_per_minute: config.oauth.token_info_per_minute,
                 failures_per_minute: config.oauth.failures_per_minute,
+                account_failures_per_minute: config.oauth.account_failures_per_minute,
             },
         })))
     }
@@ -98,6 +101,7 @@ impl Base {
     fn office(&self, config: &Config, api: Arc<Api>, limits: &Arc<Desk>) -> Office {
         Office {
             limits: Arc::clone(limits),
+            first_passwords: Arc::clone(&self.first_passwords),
             api,
             storage: Arc::clone(&self.storage),
             clock: self.clock.clone(),
@@ -116,7 +120,7 @@ pub(crate) async fn serve(
     options: &Serve,
     again: impl Fn() -> Result<Config, String>,
 ) -> Result<(), String> {
-    let base = Base::open(&config)?;
+    let base = Base::open(&config, options.demo)?;
     #[cfg(debug_assertions)]
     crate::sabotage::drive(&base.clock)?;
     let bind = async |address: &str| {
@@ -303,7 +307,7 @@ pub(crate) async fn admin(config: &Config, what: Admin) -> Result<Value, String>
             config.data
         ));
     }
-    let base = Base::open(config)?;
+    let base = Base::open(config, false)?;
     let limits = Arc::new(Desk::open(config)?);
     let api = base.api(config, config.limits)?;
     feeds::set_up(&api, &base.storage, &config.webhooks, Vec::new()).await?;

@@ -56,6 +56,9 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("oauth.failures_per_minute", false, |c| {
         &mut c.oauth.failures_per_minute
     }),
+    Setting("oauth.account_failures_per_minute", false, |c| {
+        &mut c.oauth.account_failures_per_minute
+    }),
     Setting("oauth.key_lifetime", false, |c| &mut c.oauth.key_lifetime),
     Setting("oauth.remember", false, |c| &mut c.oauth.remember),
     Setting("http.header_timeout", false, |c| &mut c.http.header_timeout),

@@ -1,12 +1,11 @@
 //! The store behind its ports, and what only the store itself can do.
-use async_trait::async_trait;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_audit::{Mark, PublicKey, Report};
-use workgraph_auth::{OAuthStore, StoreError, TokenStore};
+use workgraph_auth::{OAuthStore, TokenStore};
 use workgraph_core::Gid;
 use workgraph_core::audit::Acting;
 use workgraph_core::graph::GraphStore;
@@ -103,19 +102,21 @@ impl Storage {
     }
 }
 
-#[async_trait]
 impl Acts for Storage {
     fn by(&self, acting: Acting, now: SystemTime) -> Arc<dyn OAuthStore> {
         Arc::new(self.sqlite.by(acting, now))
     }
 
-    async fn sign_in_failed(
-        &self,
-        user: u64,
-        acting: Acting,
-        now: SystemTime,
-    ) -> Result<(), StoreError> {
-        self.sqlite.by(acting, now).sign_in_failed(user).await
+    fn sign_in_failed(&self, user: u64, acting: Acting, now: SystemTime) {
+        let store = self.sqlite.by(acting, now);
+        tokio::spawn(async move {
+            if let Err(e) = store.sign_in_failed(user).await {
+                tracing::error!(
+                    why = e.to_string(),
+                    "a failed sign-in is missing in the audit log"
+                );
+            }
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 use crate::pipeline::Api;
 use async_trait::async_trait;
 use std::fmt;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_core::Gid;
 use workgraph_core::jobs::Output;
@@ -11,7 +11,7 @@ use workgraph_core::node::Node;
 use workgraph_core::project;
 use workgraph_core::registry::Type;
 use workgraph_core::time::Time;
-use workgraph_wire::{TicketError, ticket};
+use workgraph_wire::TicketError;
 
 /// How long an address is good.
 pub const ADDRESS_LIFETIME: Duration = Duration::from_secs(3600);
@@ -104,8 +104,7 @@ impl Api {
         let base = &self.settings.base_url;
         let root = base.strip_suffix("/api/1.0").unwrap_or(base);
         let name = file_name(of);
-        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        let ticket = ticket::issue(&keys, &name, now + ADDRESS_LIFETIME);
+        let ticket = self.issue_ticket(&name, now + ADDRESS_LIFETIME);
         format!("{root}/-/exports/{name}?ticket={ticket}")
     }
 
@@ -114,8 +113,7 @@ impl Api {
     /// # Errors
     /// When the ticket is not for it, or has expired.
     pub fn admit_download(&self, name: &str, ticket: &str) -> Result<Gid, TicketError> {
-        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        ticket::check(&keys, name, ticket, self.clock.now())?;
+        self.check_ticket(name, ticket, self.clock.now())?;
         let gid = name.strip_suffix(".json.gz").and_then(Gid::parse);
         gid.ok_or(TicketError::Invalid)
     }

@@ -25,6 +25,7 @@ pub mod route;
 pub mod runner;
 pub mod seams;
 pub mod settings;
+mod tickets;
 mod uses;
 
 pub use at_once::Glance;

@@ -64,6 +64,36 @@ impl State {
         live.map(|record| record.revoked_at = Some(now)).is_some()
     }
 
+    /// Revokes the tokens of a user and withdraws their authorizations; says how many.
+    fn revoke_all(&mut self, user: u64, now: SystemTime) -> u64 {
+        let mut ended = 0;
+        let tokens = self.tokens.values_mut().filter(|t| t.user == user);
+        for token in tokens.filter(|t| t.revoked_at.is_none()) {
+            token.revoked_at = Some(now);
+            ended += 1;
+        }
+        let grants = self.authorizations.values_mut().filter(|a| a.user == user);
+        for grant in grants.filter(|a| a.revoked_at.is_none()) {
+            grant.revoked_at = Some(now);
+            ended += 1;
+        }
+        self.standing.retain(|(owner, _), _| *owner != user);
+        ended
+    }
+
+    /// Forgets the sessions of a user but one; says how many.
+    fn end_sessions(&mut self, user: u64, but: Option<Digest>) -> u64 {
+        let before = self.sessions.len();
+        self.sessions
+            .retain(|digest, session| session.user != user || but == Some(*digest));
+        before.saturating_sub(self.sessions.len()) as u64
+    }
+
+    /// Whether a user has an account that is switched on.
+    fn is_on(&self, user: u64) -> bool {
+        self.accounts.get(&user).is_some_and(|a| !a.disabled)
+    }
+
     /// The account of a user, made if there is none.
     fn account(&mut self, user: u64) -> &mut Account {
         let new = || Account::new(user, Tier::Free);
@@ -103,6 +133,11 @@ impl MemoryTokenStore {
     }
 }
 
+/// Whether a login has this hash.
+fn is_hash(login: &Login, hash: &Secret) -> bool {
+    login.hash().expose() == hash.expose()
+}
+
 #[async_trait]
 impl TokenStore for MemoryTokenStore {
     async fn find(&self, digest: &Digest) -> Result<Option<(TokenRecord, Account)>, StoreError> {
@@ -119,7 +154,7 @@ impl TokenStore for MemoryTokenStore {
 
     async fn insert(&self, record: TokenRecord) -> Result<(), StoreError> {
         let mut state = self.state();
-        if !state.accounts.contains_key(&record.user) {
+        if !state.is_on(record.user) {
             return Err(StoreError::NoAccount);
         }
         if state.takes(&record) {
@@ -131,6 +166,10 @@ impl TokenStore for MemoryTokenStore {
 
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, StoreError> {
         Ok(self.state().revoke(id, now))
+    }
+
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, StoreError> {
+        Ok(self.state().revoke_all(user, now))
     }
 
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError> {
@@ -166,14 +205,18 @@ impl TokenStore for MemoryTokenStore {
             state
                 .by_email
                 .insert(login.email().to_owned(), account.user);
-            let email = login.email().to_owned();
-            if let Some(old) = state.logins.insert(account.user, login)
-                && old.email() != email
-            {
+            let new = login.clone();
+            let old = state.logins.insert(account.user, login);
+            if let Some(old) = old.as_ref().filter(|old| old.email() != new.email()) {
                 state.by_email.remove(old.email());
             }
+            let same = |old: Login| old.email() == new.email() && is_hash(&old, new.hash());
+            if !old.is_some_and(same) {
+                state.end_sessions(account.user, None);
+            }
         }
-        state.accounts.insert(account.user, account);
+        let held = state.accounts.entry(account.user).or_insert(account);
+        held.tier = account.tier;
         Ok(())
     }
 
@@ -182,8 +225,18 @@ impl TokenStore for MemoryTokenStore {
         Ok(())
     }
 
-    async fn set_disabled(&self, user: u64, disabled: bool) -> Result<(), StoreError> {
-        self.state().account(user).disabled = disabled;
+    async fn set_disabled(
+        &self,
+        user: u64,
+        disabled: bool,
+        now: SystemTime,
+    ) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.account(user).disabled = disabled;
+        if disabled {
+            state.revoke_all(user, now);
+            state.end_sessions(user, None);
+        }
         Ok(())
     }
 

@@ -1,4 +1,5 @@
 //! The port through which apps, authorizations, codes and sessions are kept.
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -7,10 +8,10 @@ use async_trait::async_trait;
 use crate::authorization::Authorization;
 use crate::client::App;
 use crate::code::Code;
-use crate::record::{Account, TokenRecord};
+use crate::record::{Account, Login, TokenRecord};
 use crate::session::Session;
 use crate::store::{StoreError, TokenStore};
-use crate::token::Digest;
+use crate::token::{Digest, Secret};
 
 /// A user's yes to an app, to be kept in one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,21 @@ pub struct Tokens {
     pub access: TokenRecord,
     /// The refresh token, on which the access token hangs.
     pub refresh: TokenRecord,
+}
+
+/// A change of a password by its owner.
+#[derive(Clone, Debug)]
+pub struct PasswordChange {
+    /// The user.
+    pub user: u64,
+    /// The hash that the owner has shown the password of.
+    pub before: Secret,
+    /// The hash in its place.
+    pub after: Secret,
+    /// The session that goes on.
+    pub keep: Option<Digest>,
+    /// Revokes all tokens of the user, too, at this instant.
+    pub revoke: Option<SystemTime>,
 }
 
 /// What became of a redemption.
@@ -119,17 +135,37 @@ pub trait OAuthStore: TokenStore {
         now: SystemTime,
     ) -> Result<Option<TokenRecord>, StoreError>;
 
-    /// Keeps a new session. `NoAccount` if its user is unknown; `Conflict` if its digest is taken.
+    /// The login of a user.
+    async fn login_of(&self, user: u64) -> Result<Option<Login>, StoreError>;
+
+    /// Replaces the hash of a user's login if it is still the one that was shown, and ends the
+    /// sessions of the user but the one to keep; `false` if it is not, and nothing changed.
+    async fn change_password(&self, change: PasswordChange) -> Result<bool, StoreError>;
+
+    /// Keeps a new session. `NoAccount` if its user is unknown or disabled; `Conflict` if its digest is
+    /// taken.
     async fn start_session(&self, session: Session) -> Result<(), StoreError>;
 
     /// A session, over or not, and the account of its user.
     async fn session(&self, digest: &Digest) -> Result<Option<(Session, Account)>, StoreError>;
 
+    /// The sessions of a user, over or not, in the order in which they began.
+    async fn sessions(&self, user: u64) -> Result<Vec<Session>, StoreError>;
+
+    /// Notes that a session was used, and from where. The time never moves back; a session that is
+    /// gone is passed over.
+    async fn touch_session(
+        &self,
+        digest: &Digest,
+        address: IpAddr,
+        now: SystemTime,
+    ) -> Result<(), StoreError>;
+
     /// Forgets a session, if there is one.
     async fn end_session(&self, digest: &Digest) -> Result<(), StoreError>;
 
-    /// Forgets all sessions of a user but one: after a change of password, for instance.
-    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Result<(), StoreError>;
+    /// Forgets all sessions of a user but one, and returns how many those were.
+    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Result<u64, StoreError>;
 
     /// Counts an attempt at logging in, as [`Strikes::attempt`](crate::session::Strikes::attempt)
     /// says; `Some` is the wait of one that may not go ahead.

@@ -166,3 +166,31 @@ impl Login {
 pub fn fold_email(email: &str) -> String {
     email.trim().to_lowercase()
 }
+
+/// The fewest and the most bytes of a password.
+const PASSWORD_BYTES: std::ops::RangeInclusive<usize> = 8..=1024;
+
+/// A password that nobody may have: too short, or too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PasswordLength;
+
+impl std::fmt::Display for PasswordLength {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (least, most) = PASSWORD_BYTES.into_inner();
+        write!(f, "a password has {least} to {most} bytes")
+    }
+}
+
+impl std::error::Error for PasswordLength {}
+
+/// Checks whether somebody may have this password.
+///
+/// # Errors
+/// [`PasswordLength`].
+pub const fn check_password(password: &str) -> Result<(), PasswordLength> {
+    let length = password.len();
+    if length < *PASSWORD_BYTES.start() || length > *PASSWORD_BYTES.end() {
+        return Err(PasswordLength);
+    }
+    Ok(())
+}

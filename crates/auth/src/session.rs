@@ -1,4 +1,5 @@
 //! Browser sessions, the tickets that consent forms carry, and the back-off of failed logins.
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
@@ -10,6 +11,8 @@ use crate::token::{Digest, Secret, mint_text};
 
 /// How long a session lasts.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(14 * 86_400);
+/// The least time between two notes of a session's last use.
+pub const SESSION_USE_INTERVAL: Duration = Duration::from_secs(300);
 /// How long a consent page may be left open.
 pub const TICKET_LIFETIME: Duration = Duration::from_secs(600);
 
@@ -28,6 +31,10 @@ pub struct Session {
     pub created_at: SystemTime,
     /// The first instant at which it is over.
     pub expires_at: SystemTime,
+    /// When it was last used, to within [`SESSION_USE_INTERVAL`].
+    pub last_used_at: SystemTime,
+    /// Where it was last used from, if that is known.
+    pub address: Option<IpAddr>,
 }
 
 impl Session {
@@ -40,8 +47,31 @@ impl Session {
             user,
             created_at: now,
             expires_at: now.checked_add(SESSION_LIFETIME).unwrap_or(now),
+            last_used_at: now,
+            address: None,
         };
         (secret, session)
+    }
+
+    /// Returns the same session, used from this address.
+    #[must_use]
+    pub const fn used_from(mut self, address: IpAddr) -> Self {
+        self.address = Some(address);
+        self
+    }
+
+    /// A short text that names the session among those of its user, and tells nothing of its secret.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let start = self.digest.0.iter().take(8);
+        start.map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether the last use that was noted is so long ago at `now` that another is worth a note.
+    #[must_use]
+    pub fn is_use_due(&self, now: SystemTime) -> bool {
+        let since = now.duration_since(self.last_used_at);
+        since.is_ok_and(|since| since >= SESSION_USE_INTERVAL)
     }
 
     /// Whether it still holds at `now`.
@@ -136,7 +166,8 @@ const MAX_WAIT: Duration = Duration::from_secs(900);
 pub const STRIKES_LIFETIME: Duration = Duration::from_secs(86_400);
 
 impl Strikes {
-    /// The key under which attempts are counted: the account as typed, and where it came from.
+    /// The key under which attempts are counted: the account as typed, and the address or the
+    /// remembered browser that they came from.
     #[must_use]
     pub fn key(email: &str, address: &str) -> Digest {
         let email = crate::record::fold_email(email);

@@ -14,7 +14,7 @@ pub enum StoreError {
     Unavailable(String),
     /// An id, digest or e-mail address is taken. Nothing was changed.
     Conflict,
-    /// The account named does not exist. Nothing was changed.
+    /// The account named does not exist, or is switched off where it must not be. Nothing was changed.
     NoAccount,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for StoreError {
         match self {
             Self::Unavailable(why) => write!(f, "the token store is unavailable: {why}"),
             Self::Conflict => f.write_str("an id, digest or e-mail address is taken"),
-            Self::NoAccount => f.write_str("no such account"),
+            Self::NoAccount => f.write_str("no such account, or it is switched off"),
         }
     }
 }
@@ -52,12 +52,17 @@ pub trait TokenStore: Send + Sync {
     /// Keeps a new token, which stands alone, whatever grant it names: nothing but its own
     /// revocation ends it. (Tokens of apps come from [`OAuthStore`](crate::OAuthStore) and have a
     /// lineage.) `Conflict` if its id or digest is taken, `NoAccount` if its user is
-    /// unknown.
+    /// unknown or disabled.
     async fn insert(&self, record: TokenRecord) -> Result<(), StoreError>;
 
     /// Revokes a token; `true` if this call did it. Of many calls for one token, one returns
     /// `true`, and its `now` stays. Access tokens that were issued with a refresh token die with it.
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, StoreError>;
+
+    /// Revokes all tokens of a user; in an [`OAuthStore`](crate::OAuthStore) their authorizations are
+    /// withdrawn, too, and codes that wait are worth nothing. Returns how many tokens and
+    /// authorizations this call ended.
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, StoreError>;
 
     /// All tokens of a user, dead or alive, in order of id, each as [`find`](Self::find) has it.
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError>;
@@ -66,17 +71,25 @@ pub trait TokenStore: Send + Sync {
     /// passed over.
     async fn touch(&self, used: &[(u64, SystemTime)]) -> Result<(), StoreError>;
 
-    /// Creates an account or replaces it. A login replaces the earlier one; `None` leaves it.
-    /// `Conflict` if the login's address is another account's.
+    /// Creates an account, or gives the one there is this tier; only
+    /// [`set_disabled`](Self::set_disabled) switches one that is there. A login replaces the earlier
+    /// one, and if it is another one, the sessions of the user end; `None` leaves it. `Conflict` if
+    /// the login's address is another account's.
     async fn put_account(&self, account: Account, login: Option<Login>) -> Result<(), StoreError>;
 
     /// Changes the tier of an account and nothing else about it; a user without an account gets
     /// one, which is on.
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), StoreError>;
 
-    /// Switches an account off or on and changes nothing else about it; a user without an account
-    /// gets one of the free tier.
-    async fn set_disabled(&self, user: u64, disabled: bool) -> Result<(), StoreError>;
+    /// Switches an account off or on; a user without an account gets one of the free tier. Switching
+    /// off does what [`revoke_all`](Self::revoke_all) does, and ends the sessions of the user: nothing
+    /// of it works again once the account is on again. Tier and login stay.
+    async fn set_disabled(
+        &self,
+        user: u64,
+        disabled: bool,
+        now: SystemTime,
+    ) -> Result<(), StoreError>;
 
     /// The account of a user.
     async fn account(&self, user: u64) -> Result<Option<Account>, StoreError>;

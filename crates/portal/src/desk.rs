@@ -13,7 +13,11 @@ use crate::request::{Request, page, see_other};
 use crate::session::{Visit, not_ours};
 
 impl Portal {
-    fn console<'c>(&'c self, store: &'c dyn OAuthStore, acting: &'c Acting) -> Console<'c> {
+    pub(crate) fn console<'c>(
+        &'c self,
+        store: &'c dyn OAuthStore,
+        acting: &'c Acting,
+    ) -> Console<'c> {
         Console {
             store,
             acting,
@@ -51,6 +55,9 @@ impl Portal {
         let (Ok(body), Some(visit)) = (form::read(request), self.visit(request, now).await?) else {
             return Ok(not_ours());
         };
+        if request.path == paths::PASSWORD {
+            return self.change_password(request, &visit, &body, now).await;
+        }
         let fresh = Fresh {
             now,
             id: self.number(),
@@ -66,7 +73,7 @@ impl Portal {
     }
 }
 
-fn visitor(visit: &Visit) -> Visitor<'_> {
+pub(crate) fn visitor(visit: &Visit) -> Visitor<'_> {
     Visitor {
         session: &visit.session,
         secret: &visit.secret,

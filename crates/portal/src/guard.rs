@@ -1,9 +1,11 @@
 //! Where a form came from, and how often somebody tries.
+use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use workgraph_auth::Digest;
-use workgraph_limits::{Class, Limiter, Rate};
+use workgraph_limits::{Class, Key, Limiter, Rate};
 
 use crate::request::Request;
 
@@ -41,18 +43,78 @@ pub(crate) fn origin(url: &str) -> &str {
     url.get(..end).unwrap_or(url)
 }
 
-/// Counts attempts by address, each kind for itself, so that nobody's flood is another's.
+/// Counts attempts, each kind for itself and by whoever makes them, so that nobody's flood is another's.
 #[derive(Debug)]
-pub(crate) struct Throttle(Limiter);
+pub(crate) struct Throttle {
+    limiter: Limiter,
+    /// Attempts under way, which may still turn out not to count.
+    open: Mutex<HashMap<Key, u32>>,
+}
+
+/// An attempt under way. It counts when it is dropped, unless it was given back.
+#[derive(Debug)]
+pub(crate) struct Attempt<'a> {
+    throttle: &'a Throttle,
+    key: Key,
+    quota: Option<u32>,
+    now: SystemTime,
+}
+
+impl Attempt<'_> {
+    /// Gives the attempt back: it was a good one.
+    pub(crate) fn give_back(mut self) {
+        let Some(_) = self.quota.take() else { return };
+        self.throttle.close(&self.key);
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        let Some(quota) = self.quota else { return };
+        // It was let through already; this counts it for later ones.
+        let _counted = self.throttle.count(self.key, quota, self.now);
+        self.throttle.close(&self.key);
+    }
+}
 
 impl Throttle {
     pub(crate) fn new() -> Self {
-        Self(Limiter::new(workgraph_limits::Settings {
+        let limiter = Limiter::new(workgraph_limits::Settings {
             concurrent_reads: u32::MAX,
             concurrent_writes: u32::MAX,
             cost_per_minute: None,
             ..workgraph_limits::Settings::default()
-        }))
+        });
+        Self {
+            limiter,
+            open: Mutex::default(),
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<Key, u32>> {
+        // Changed by single calls, so a poisoned one is whole.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self, key: &Key) {
+        let mut open = self.open();
+        if let Some(count) = open.get_mut(key) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(key);
+            }
+        }
+    }
+
+    fn count(&self, key: Key, quota: u32, now: SystemTime) -> Result<(), u64> {
+        let request = workgraph_limits::Request {
+            key,
+            class: Class::Read,
+            rate: Rate::Standard { quota },
+            weight: 1,
+        };
+        let admitted = self.limiter.admit(&request, now);
+        admitted.map(drop).map_err(|refusal| refusal.retry_after)
     }
 
     /// Counts one of `quota` a minute. Without a quota everybody may.
@@ -62,43 +124,45 @@ impl Throttle {
     pub(crate) fn admit(
         &self,
         what: &str,
-        from: IpAddr,
+        who: &str,
         quota: Option<u32>,
         now: SystemTime,
     ) -> Result<(), u64> {
-        let Some(quota) = quota else { return Ok(()) };
-        let request = workgraph_limits::Request {
-            key: key(what, from),
-            class: Class::Read,
-            rate: Rate::Standard { quota },
-            weight: 1,
-        };
-        let admitted = self.0.admit(&request, now);
-        admitted.map(drop).map_err(|refusal| refusal.retry_after)
+        quota.map_or(Ok(()), |quota| self.count(key(what, who), quota, now))
     }
 
-    /// Whether another one would be admitted.
+    /// Lets one of `quota` a minute begin, as if all that are under way were to count.
     ///
     /// # Errors
     /// The wait in seconds.
-    pub(crate) fn look(
+    pub(crate) fn begin(
         &self,
         what: &str,
-        from: IpAddr,
+        who: &str,
         quota: Option<u32>,
         now: SystemTime,
-    ) -> Result<(), u64> {
-        let Some(quota) = quota else { return Ok(()) };
-        let state = self.0.state(&key(what, from), quota, now).standard;
-        if state.remaining > 0 {
-            return Ok(());
+    ) -> Result<Attempt<'_>, u64> {
+        let key = key(what, who);
+        if let Some(quota) = quota {
+            let mut open = self.open();
+            let under_way = open.get(&key).copied().unwrap_or_default();
+            let state = self.limiter.state(&key, quota, now).standard;
+            if state.remaining <= under_way {
+                return Err(state.next_ms.div_ceil(1000).max(1));
+            }
+            open.insert(key, under_way + 1);
         }
-        Err(state.next_ms.div_ceil(1000).max(1))
+        Ok(Attempt {
+            throttle: self,
+            key,
+            quota,
+            now,
+        })
     }
 
     /// Forgets what no longer counts.
     pub(crate) fn sweep(&self, now: SystemTime) {
-        self.0.sweep(now);
+        self.limiter.sweep(now);
     }
 }
 
@@ -113,8 +177,8 @@ pub(crate) fn network(from: IpAddr) -> String {
     }
 }
 
-fn key(what: &str, from: IpAddr) -> workgraph_limits::Key {
-    Digest::of(&format!("{what} {}", network(from))).key()
+fn key(what: &str, who: &str) -> Key {
+    Digest::of(&format!("{what} {who}")).key()
 }
 
 #[cfg(test)]
@@ -189,17 +253,35 @@ mod tests {
     #[test]
     fn one_address_gets_its_quota_and_others_theirs() {
         let (throttle, now) = (Throttle::new(), UNIX_EPOCH + Duration::from_secs(1000));
-        let (a, b) = (IpAddr::from([1, 1, 1, 1]), IpAddr::from([2, 2, 2, 2]));
+        let (a, b) = ("1.1.1.1", "2.2.2.2");
         for _ in 0..60 {
             assert_eq!(throttle.admit("x", a, Some(60), now), Ok(()));
         }
-        assert_eq!(throttle.look("x", a, Some(60), now), Err(60));
+        assert_eq!(throttle.begin("x", a, Some(60), now).err(), Some(60));
         assert!(throttle.admit("x", a, Some(60), now).is_err());
         assert_eq!(throttle.admit("x", b, Some(60), now), Ok(()));
         assert_eq!(throttle.admit("y", a, Some(60), now), Ok(()));
         assert_eq!(throttle.admit("x", a, None, now), Ok(()));
         let one: IpAddr = "2001:db8::1".parse().unwrap();
         let two: IpAddr = "2001:db8::2".parse().unwrap();
-        assert_eq!(key("x", one), key("x", two));
+        assert_eq!(network(one), network(two));
+    }
+
+    /// B69.
+    #[test]
+    fn attempts_under_way_count_until_they_are_given_back() {
+        let (throttle, now) = (Throttle::new(), UNIX_EPOCH + Duration::from_secs(1000));
+        let begin = || throttle.begin("x", "a", Some(3), now);
+        let mut open: Vec<Attempt<'_>> = (0..3).map(|_| begin().unwrap()).collect();
+        assert!(begin().is_err(), "three are under way");
+        assert!(throttle.begin("x", "b", Some(3), now).is_ok());
+        open.pop().unwrap().give_back();
+        open.push(begin().unwrap());
+        drop(open);
+        assert!(begin().is_err(), "three have counted");
+        assert!(throttle.open().is_empty(), "none is under way");
+        let later = now + Duration::from_secs(60);
+        assert!(throttle.begin("x", "a", Some(3), later).is_ok());
+        assert!(throttle.begin("x", "a", None, now).is_ok());
     }
 }

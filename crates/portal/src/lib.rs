@@ -1,5 +1,7 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
+mod account;
+mod attempt;
 mod authorize;
 pub mod console;
 mod desk;
@@ -15,6 +17,6 @@ mod session;
 mod token;
 
 pub use portal::{Parts, Portal, Settings};
-pub use ports::{Acts, Busy, Keys, Passwords};
+pub use ports::{Acts, Busy, Keys, Passwords, Slot};
 pub use request::Request;
 pub use route::{Route, names};

@@ -25,6 +25,8 @@ pub struct Settings {
     /// Failed sign-ins, and as many failed authentications of apps, per minute and address; none for
     /// no limit.
     pub failures_per_minute: Option<u32>,
+    /// Failed sign-ins per minute and account, from browsers that are not known; none for no limit.
+    pub account_failures_per_minute: Option<u32>,
 }
 
 /// What a [`Portal`] is made of.

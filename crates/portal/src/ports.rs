@@ -19,33 +19,51 @@ impl fmt::Display for Busy {
 
 impl std::error::Error for Busy {}
 
-/// Checks passwords, which is slow on purpose, away from the threads that answer requests.
+/// A slot in the queue of passwords, free again when it is dropped.
+pub struct Slot(#[expect(dead_code, reason = "kept to be dropped")] Box<dyn Send + Sync>);
+
+impl Slot {
+    /// A slot that is given back when `guard` is dropped.
+    #[must_use]
+    pub fn new(guard: impl Send + Sync + 'static) -> Self {
+        Self(Box::new(guard))
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Slot")
+    }
+}
+
+/// Checks and hashes passwords, which is slow on purpose, away from the threads that answer requests.
 #[async_trait]
 pub trait Passwords: Send + Sync {
-    /// Whether this is the password of this hash. Without a hash, which is an account that does not
-    /// exist, it takes as long and is `false`.
+    /// Takes a slot in the queue. Some are kept for browsers that are known.
     ///
     /// # Errors
-    /// [`Busy`]: it was not looked at.
-    async fn check(&self, password: Secret, hash: Option<Secret>) -> Result<bool, Busy>;
+    /// [`Busy`]: there is none.
+    fn reserve(&self, known: bool) -> Result<Slot, Busy>;
+
+    /// Whether this is the password of this hash. Without a hash, which is an account that does not
+    /// exist, it takes as long and is `false`.
+    async fn check(&self, slot: Slot, password: Secret, hash: Option<Secret>) -> bool;
+
+    /// The hash of a new password.
+    ///
+    /// # Errors
+    /// When it cannot be hashed; the text is for the log.
+    async fn hash(&self, slot: Slot, password: Secret, salt: [u8; 16]) -> Result<Secret, String>;
 }
 
 /// Says who does what the portal writes, for the audit log.
-#[async_trait]
 pub trait Acts: Send + Sync {
     /// The store in somebody's hand: what is written through it is told as done by them.
     fn by(&self, acting: Acting, now: SystemTime) -> Arc<dyn OAuthStore>;
 
-    /// Tells that somebody could not sign in as a user.
-    ///
-    /// # Errors
-    /// When the store fails.
-    async fn sign_in_failed(
-        &self,
-        user: u64,
-        acting: Acting,
-        now: SystemTime,
-    ) -> Result<(), StoreError>;
+    /// Tells that somebody could not sign in as a user. It does not wait for the store, so that the
+    /// answer takes no longer than that for a user who does not exist.
+    fn sign_in_failed(&self, user: u64, acting: Acting, now: SystemTime);
 }
 
 /// Has the keys that sign id_tokens.

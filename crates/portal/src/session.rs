@@ -6,12 +6,13 @@
 use std::time::SystemTime;
 
 use workgraph_api::Reply;
-use workgraph_auth::session::{SESSION_LIFETIME, Strikes, TICKET_LIFETIME, csrf, csrf_matches};
-use workgraph_auth::{Digest, Person, Secret, Session};
+use workgraph_auth::session::{SESSION_LIFETIME, TICKET_LIFETIME, csrf, csrf_matches};
+use workgraph_auth::{Digest, Person, Secret, Session, StoreError};
 
+use crate::attempt::{Claim, KNOWN_LIFETIME, Tried, retry_after};
 use crate::console::{Answer, PURPOSE};
 use crate::form;
-use crate::guard::{is_own, network, origin};
+use crate::guard::{is_own, origin};
 use crate::pages::{Leave, SignIn, paths};
 use crate::portal::{Broken, Portal};
 use crate::request::{Request, failure, page, see_other};
@@ -28,7 +29,6 @@ const COOKIE_MAX: usize = 128;
 /// The longest address and password that are looked at, in bytes.
 const EMAIL_MAX: usize = 320;
 const PASSWORD_MAX: usize = 1024;
-const FAILURES: &str = "sign in";
 
 /// Somebody with a live session.
 pub(crate) struct Visit {
@@ -39,9 +39,13 @@ pub(crate) struct Visit {
 
 /// The cookies.
 #[derive(Clone, Copy)]
-enum Cookie {
+pub(crate) enum Cookie {
+    /// The secret of a session.
     Session,
+    /// What guards the sign-in form.
     Form,
+    /// The ticket of a browser in which somebody signed in before.
+    Known,
 }
 
 impl Portal {
@@ -57,10 +61,12 @@ impl Portal {
             (Cookie::Session, false) => "workgraph",
             (Cookie::Form, true) => "__Host-workgraph-form",
             (Cookie::Form, false) => "workgraph-form",
+            (Cookie::Known, true) => "__Host-workgraph-known",
+            (Cookie::Known, false) => "workgraph-known",
         }
     }
 
-    fn cookie(&self, request: &Request, cookie: Cookie) -> Option<Secret> {
+    pub(crate) fn cookie(&self, request: &Request, cookie: Cookie) -> Option<Secret> {
         let name = Self::cookie_name(cookie, self.secure());
         let each = request.cookies.iter().flat_map(|line| line.split(';'));
         let mut found = each.filter_map(|part| part.trim().split_once('='));
@@ -70,12 +76,13 @@ impl Portal {
     }
 
     /// `Set-Cookie`; without a value the cookie goes.
-    fn set_cookie(&self, reply: Reply, cookie: Cookie, value: Option<&str>) -> Reply {
+    pub(crate) fn set_cookie(&self, reply: Reply, cookie: Cookie, value: Option<&str>) -> Reply {
         let name = Self::cookie_name(cookie, self.secure());
         let secure = if self.secure() { "; Secure" } else { "" };
         let age = match (cookie, value) {
             (_, None) => "; Max-Age=0".to_owned(),
             (Cookie::Session, _) => format!("; Max-Age={}", SESSION_LIFETIME.as_secs()),
+            (Cookie::Known, _) => format!("; Max-Age={}", KNOWN_LIFETIME.as_secs()),
             (Cookie::Form, _) => String::new(),
         };
         let value = value.unwrap_or_default();
@@ -100,6 +107,10 @@ impl Portal {
         };
         if !session.is_live(now) || account.disabled {
             return Ok(None);
+        }
+        if session.is_use_due(now) {
+            let used = self.store.touch_session(&digest, request.address, now);
+            used.await?;
         }
         let person = self.people.person(session.user).await?;
         Ok(person.map(|person| Visit {
@@ -216,7 +227,7 @@ impl Portal {
         let email = form::one(&form, "email");
         let password = form::one(&form, "password");
         let (app, to) = self.waiting(next).await?.unzip();
-        let again = |status: u16, problem: &str, wait: Option<u64>| {
+        let again = |status: u16, problem: &str| {
             let fields = [(NEXT.to_owned(), next.to_owned())];
             let form = SignIn {
                 fields: &fields,
@@ -225,54 +236,41 @@ impl Portal {
                 problem: Some(problem),
                 ..SignIn::default()
             };
-            let reply = self.ask_to_sign_in(request, status, &form, to.as_deref())?;
-            Ok(match wait {
-                Some(wait) => reply.with("Retry-After", wait.to_string()),
-                None => reply,
-            })
+            self.ask_to_sign_in(request, status, &form, to.as_deref())
         };
         let wrong = "The e-mail address or the password is not right.";
         if email.len() > EMAIL_MAX || password.len() > PASSWORD_MAX {
-            return again(400, wrong, None);
+            return again(400, wrong);
         }
-        let quota = self.settings.failures_per_minute;
-        let key = Strikes::key(email, &network(request.address));
-        let wait = match self.throttle.look(FAILURES, request.address, quota, now) {
-            Err(wait) => Some(wait),
-            Ok(()) => {
-                let wait = self.store.attempt_login(&key, now).await?;
-                wait.map(|wait| wait.as_secs().max(1))
-            }
+        let browser = self.known_browser(request, email, now);
+        let claim = Claim {
+            email,
+            password,
+            browser: browser.as_ref().map(Secret::expose),
         };
-        if let Some(wait) = wait {
-            let problem = format!("There were too many attempts. Try again in {wait} seconds.");
-            return again(429, &problem, Some(wait));
+        let tried = self.try_password(request, &claim, now).await?;
+        if let Some((status, words, wait)) = tried.refusal() {
+            return Ok(retry_after(again(status, &words)?, wait));
         }
-        let found = self.store.login(email).await?;
-        let (account, hash) = found.unzip();
-        let Ok(right) = self
-            .passwords
-            .check(Secret::new(password.to_owned()), hash)
-            .await
-        else {
-            return again(503, "The server is busy. Try again in a moment.", Some(5));
-        };
-        let Some(account) = account.filter(|account| right && !account.disabled) else {
-            // Counted for later attempts; this one was let through.
-            let _counted = self.throttle.admit(FAILURES, request.address, quota, now);
-            if let Some(account) = account {
+        let Tried::Right(account, _) = tried else {
+            if let Tried::Wrong(Some(account)) = tried {
                 let acting = request.acting(None);
-                self.acts
-                    .sign_in_failed(account.user, acting, self.now())
-                    .await?;
+                self.acts.sign_in_failed(account.user, acting, self.now());
             }
-            return again(400, wrong, None);
+            return again(400, wrong);
         };
-        self.store.forgive_login(&key).await?;
         let now = self.now();
         let (secret, session) = Session::start(account.user, &self.random()?, now);
         let store = self.acts.by(request.acting(Some(account.user)), now);
-        store.start_session(session).await?;
+        match store
+            .start_session(session.used_from(request.address))
+            .await
+        {
+            // It was switched off meanwhile.
+            Err(StoreError::NoAccount) => return again(400, wrong),
+            done => done?,
+        }
+        self.places.password_used(account.user);
         if let Some(before) = self.cookie(request, Cookie::Session) {
             store.end_session(&Digest::of(before.expose())).await?;
         }
@@ -287,7 +285,8 @@ impl Portal {
             None => next.to_owned(),
         };
         let reply = self.set_cookie(see_other(to), Cookie::Session, Some(secret.expose()));
-        Ok(self.set_cookie(reply, Cookie::Form, None))
+        let reply = self.set_cookie(reply, Cookie::Form, None);
+        Ok(self.make_known(reply, request, email, now))
     }
 
     pub(crate) async fn sign_out_page(
@@ -337,13 +336,19 @@ pub(crate) fn not_ours() -> Reply {
 
 /// Where to go on after signing in: a page of ours, whatever was asked for.
 fn onward(next: &str) -> &str {
-    let plain = next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
+    let (path, query) = next.split_once('?').unwrap_or((next, ""));
+    // No path of ours has anything else in a segment, and so no dots and nothing escaped.
+    let named = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    let plain = |segment: &str| !segment.is_empty() && segment.bytes().all(named);
+    let below = path.strip_prefix('/').unwrap_or_default();
+    let sound =
+        below.split('/').all(plain) && query.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
     let ours = [AUTHORIZE, paths::CONNECTED, paths::SIGN_OUT, "/-/console"];
-    let below = |path: &&str| {
-        let rest = next.strip_prefix(*path);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+    let is_in = |at: &&str| {
+        let rest = path.strip_prefix(*at);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    if plain && ours.iter().any(below) {
+    if sound && ours.iter().any(is_in) {
         next
     } else {
         paths::CONNECTED
@@ -373,6 +378,12 @@ mod tests {
             "/-/console\r\nX: y",
             "javascript:alert(1)",
             "/-/metrics",
+            "/-/console/../..//evil",
+            "/-/console/./apps",
+            "/-/console/%2e%2e/%2E%2e/evil",
+            "/-/console//evil",
+            "/-/console/..",
+            "/-/console/apps;x",
         ] {
             assert_eq!(onward(next), paths::CONNECTED, "{next}");
         }

@@ -5,6 +5,7 @@ use workgraph_api::Reply;
 use workgraph_auth::{Endpoints, Form, Fresh, TokenError};
 
 use crate::form;
+use crate::guard::network;
 use crate::portal::{Broken, Portal};
 use crate::request::{Request, failure};
 use crate::route::{Route, To};
@@ -16,7 +17,9 @@ impl Portal {
     pub(crate) async fn endpoint(&self, to: To, request: &Request, now: SystemTime) -> Reply {
         let quota = self.settings.token_info_per_minute;
         if to == To::TokenInfo
-            && let Err(wait) = self.throttle.admit(TOKEN_INFO, request.address, quota, now)
+            && let Err(wait) =
+                self.throttle
+                    .admit(TOKEN_INFO, &network(request.address), quota, now)
         {
             return too_many(wait);
         }
@@ -34,7 +37,9 @@ impl Portal {
         // Whoever guesses secrets is slowed down; whoever has the right one never meets this.
         let quota = self.settings.failures_per_minute;
         if reply.status == 401
-            && let Err(wait) = self.throttle.admit(CLIENTS, request.address, quota, now)
+            && let Err(wait) = self
+                .throttle
+                .admit(CLIENTS, &network(request.address), quota, now)
         {
             return too_many(wait);
         }

@@ -1,15 +1,17 @@
 //! Apps, authorizations, codes and sessions, in the same file and through the same writer.
-mod writes;
+pub(crate) mod writes;
 
-use crate::rows::{self, number, refused};
+use crate::accounts::{change_password, end_sessions, read_login};
+use crate::rows::{self, millis, number, refused};
 use crate::sql::Sql;
 use crate::store::SqliteStore;
 use async_trait::async_trait;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{
-    Account, Allow, App, Authorization, Code, Digest, OAuthStore, Redeemed, Session, StoreError,
-    TokenRecord, Tokens,
+    Account, Allow, App, Authorization, Code, Digest, Login, OAuthStore, PasswordChange, Redeemed,
+    Session, StoreError, TokenRecord, Tokens,
 };
 
 #[async_trait]
@@ -118,6 +120,17 @@ impl OAuthStore for SqliteStore {
             .await
     }
 
+    async fn login_of(&self, user: u64) -> Result<Option<Login>, StoreError> {
+        self.one_row(Sql::LoginOf, [number(user)?], read_login)
+    }
+
+    async fn change_password(&self, change: PasswordChange) -> Result<bool, StoreError> {
+        let by = self.by.clone();
+        self.writer
+            .work(move |session| change_password(session, &change, &by))
+            .await
+    }
+
     async fn start_session(&self, session: Session) -> Result<(), StoreError> {
         let by = self.by.clone();
         self.writer
@@ -126,17 +139,31 @@ impl OAuthStore for SqliteStore {
     }
 
     async fn session(&self, digest: &Digest) -> Result<Option<(Session, Account)>, StoreError> {
-        let digest = *digest;
         self.one_row(Sql::BrowserSession, [digest.0], |row| {
-            let user = rows::whole(row, 0)?;
-            let session = Session {
-                digest,
-                user,
-                created_at: rows::time(row, 1)?,
-                expires_at: rows::time(row, 2)?,
-            };
-            Ok((session, rows::account(row, user, 3)?))
+            let session = rows::session(row)?;
+            Ok((session, rows::account(row, session.user, 6)?))
         })
+    }
+
+    async fn sessions(&self, user: u64) -> Result<Vec<Session>, StoreError> {
+        let mut own = self.all_rows(Sql::SessionsOfUser, [number(user)?], rows::session)?;
+        own.sort_by_key(|session| (session.created_at, session.digest.0));
+        Ok(own)
+    }
+
+    async fn touch_session(
+        &self,
+        digest: &Digest,
+        address: IpAddr,
+        now: SystemTime,
+    ) -> Result<(), StoreError> {
+        let params = (digest.0, millis(now), address.to_string());
+        self.writer
+            .work(move |session| {
+                let done = session.run(Sql::TouchSession, params.clone());
+                done.map(drop).map_err(refused)
+            })
+            .await
     }
 
     async fn end_session(&self, digest: &Digest) -> Result<(), StoreError> {
@@ -146,16 +173,10 @@ impl OAuthStore for SqliteStore {
             .await
     }
 
-    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Result<(), StoreError> {
-        let user = number(user)?;
+    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Result<u64, StoreError> {
+        let by = self.by.clone();
         self.writer
-            .work(move |session| {
-                let params = (user, but.map(|digest| digest.0));
-                session
-                    .run(Sql::EndSessions, params)
-                    .map(drop)
-                    .map_err(refused)
-            })
+            .work(move |session| end_sessions(session, user, but, &by))
             .await
     }
 

@@ -7,7 +7,7 @@ use workgraph_auth::authorization::{Lineage, as_left};
 use workgraph_auth::pkce::Challenge;
 use workgraph_auth::{
     Account, App, Authorization, Code, Digest, Loopback, RedirectUri, Registered, ScopeSet,
-    StoreError, Tier, TokenKind, TokenRecord,
+    Session as BrowserSession, StoreError, Tier, TokenKind, TokenRecord,
 };
 use workgraph_core::graph;
 use workgraph_core::time::Time;
@@ -244,6 +244,20 @@ pub(crate) fn app(row: &Row<'_>, from: usize) -> rusqlite::Result<App> {
 }
 
 /// The code in a row.
+/// The columns of a browser session: [`session_cols`](crate::sql).
+pub(crate) fn session(row: &Row<'_>) -> rusqlite::Result<BrowserSession> {
+    let created_at = time(row, 2)?;
+    let address: Option<String> = row.get(5)?;
+    Ok(BrowserSession {
+        digest: Digest(row.get(0)?),
+        user: whole(row, 1)?,
+        created_at,
+        expires_at: time(row, 3)?,
+        last_used_at: maybe_time(row, 4)?.unwrap_or(created_at),
+        address: address.and_then(|text| text.parse().ok()),
+    })
+}
+
 pub(crate) fn code(row: &Row<'_>) -> rusqlite::Result<Code> {
     let challenge = joined(row, 5, |row, at| {
         Challenge::parse(row.get_ref(at)?.as_str()?).ok_or_else(|| unreadable(at, "challenge"))

@@ -174,6 +174,16 @@ pub(crate) const MIGRATIONS: &[&str] = &[
          SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization
          WHERE t.user = hook.user AND t.app = hook.app AND t.kind = 'refresh'
              AND t.revoked_at IS NULL AND g.revoked_at IS NULL);",
+    // Sessions know their last use; none before this. Who was switched off had kept sessions, tokens
+    // and authorizations, which are over from now on.
+    "ALTER TABLE session ADD COLUMN used_at INTEGER;
+     ALTER TABLE session ADD COLUMN address TEXT;
+     DELETE FROM session WHERE user IN (SELECT user FROM account WHERE disabled);
+     UPDATE token SET revoked_at = 1000 * unixepoch()
+         WHERE revoked_at IS NULL AND user IN (SELECT user FROM account WHERE disabled);
+     UPDATE authorization SET revoked_at = 1000 * unixepoch()
+         WHERE revoked_at IS NULL AND user IN (SELECT user FROM account WHERE disabled);
+     DELETE FROM hook WHERE app IS NOT NULL AND user IN (SELECT user FROM account WHERE disabled);",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

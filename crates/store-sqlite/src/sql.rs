@@ -85,6 +85,12 @@ macro_rules! scan_home_tasks {
         )
     };
 }
+/// What is read of a browser session.
+macro_rules! session_cols {
+    () => {
+        "s.digest, s.user, s.created_at, s.expires_at, s.used_at, s.address"
+    };
+}
 macro_rules! card_cols {
     () => {
         "gid, created, modified, completed, due, start, who, creator, assigner, subtype, flags, likes, sub, waits, blocks, sum, done"
@@ -439,6 +445,7 @@ statements! {
     InsertToken = "INSERT INTO token (id, digest, kind, user, app, authorization, workspace, scopes, description, \
         created_at, expires_at, revoked_at, last_used_at, refresh) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+    RevokeTokensOf = "UPDATE token SET revoked_at = ?2 WHERE user = ?1 AND revoked_at IS NULL";
     RevokeToken = "UPDATE token SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
     TouchToken = "UPDATE token SET last_used_at = ?2 WHERE id = ?1 AND coalesce(last_used_at < ?2, TRUE)";
     Account = "SELECT tier, disabled FROM account WHERE user = ?1";
@@ -446,7 +453,8 @@ statements! {
         ON CONFLICT (user) DO UPDATE SET tier = excluded.tier, disabled = excluded.disabled";
     LoginOwner = "SELECT user FROM login WHERE email = ?1";
     Login = "SELECT a.user, a.tier, a.disabled, l.hash FROM login l CROSS JOIN account a ON a.user = l.user WHERE l.email = ?1";
-    LoginOf = "SELECT hash FROM login WHERE user = ?1";
+    LoginOf = "SELECT email, hash FROM login WHERE user = ?1";
+    PutHash = "UPDATE login SET hash = ?3 WHERE user = ?1 AND hash = ?2";
     PutLogin = "INSERT INTO login (user, email, hash) VALUES (?1, ?2, ?3) \
         ON CONFLICT (user) DO UPDATE SET email = excluded.email, hash = excluded.hash";
 
@@ -478,9 +486,13 @@ statements! {
     InsertCode = concat!("INSERT INTO code (", code_cols!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
     SpendCode = "UPDATE code SET used_at = ?2 WHERE digest = ?1 AND used_at IS NULL";
     CodeGave = "UPDATE code SET refresh = ?2 WHERE digest = ?1";
-    InsertSession = "INSERT INTO session (digest, user, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)";
-    BrowserSession = "SELECT s.user, s.created_at, s.expires_at, a.tier, a.disabled \
-        FROM session s CROSS JOIN account a ON a.user = s.user WHERE s.digest = ?1";
+    InsertSession = "INSERT INTO session (digest, user, created_at, expires_at, used_at, address) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    SessionsOfUser = concat!("SELECT ", session_cols!(), " FROM session s WHERE s.user = ?1");
+    TouchSession = "UPDATE session SET used_at = ?2, address = ?3 \
+        WHERE digest = ?1 AND coalesce(used_at, created_at) <= ?2";
+    BrowserSession = concat!("SELECT ", session_cols!(), ", a.tier, a.disabled \
+        FROM session s CROSS JOIN account a ON a.user = s.user WHERE s.digest = ?1");
     EndSession = "DELETE FROM session WHERE digest = ?1 RETURNING user";
     EndSessions = "DELETE FROM session WHERE user = ?1 AND digest IS NOT ?2";
     Strikes = "SELECT count, last_at FROM strikes WHERE key = ?1";

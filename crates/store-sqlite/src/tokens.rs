@@ -1,4 +1,5 @@
 //! Tokens, accounts and logins, in the same file and through the same writer.
+use crate::accounts::{is_on, put_account, revoke_all, set_disabled, set_tier};
 use crate::audit::By;
 use crate::hooks::let_go;
 use crate::rows::{self, account, millis, number, refused, unavailable};
@@ -25,7 +26,6 @@ pub(crate) enum TokenChange {
     Touch(Vec<(u64, SystemTime)>),
     PutAccount(Account, Option<Login>, By),
     SetTier(u64, Tier, By),
-    SetDisabled(u64, bool, By),
 }
 
 impl TokenChange {
@@ -47,12 +47,7 @@ impl TokenChange {
             Self::PutAccount(account, login, by) => {
                 put_account(session, account, login.as_ref(), by)
             }
-            Self::SetTier(user, tier, by) => {
-                edit_account(session, *user, by, |account| account.tier = *tier)
-            }
-            Self::SetDisabled(user, disabled, by) => {
-                edit_account(session, *user, by, |account| account.disabled = *disabled)
-            }
+            Self::SetTier(user, tier, by) => set_tier(session, *user, *tier, by),
         }?;
         session.tokens |= changed;
         Ok(changed)
@@ -60,12 +55,7 @@ impl TokenChange {
 }
 
 fn insert(session: &mut Session<'_>, record: &TokenRecord, by: &By) -> Result<bool, StoreError> {
-    let user = number(record.user)?;
-    if session
-        .one(Sql::Account, [user], |_| Ok(()))
-        .map_err(refused)?
-        .is_none()
-    {
+    if !is_on(session, record.user)? {
         return Err(StoreError::NoAccount);
     }
     keep(session, record, None)?;
@@ -123,61 +113,6 @@ pub(crate) fn keep(
         .run(Sql::InsertToken, params)
         .map(drop)
         .map_err(refused)
-}
-
-fn put_account(
-    session: &mut Session<'_>,
-    account: &Account,
-    login: Option<&Login>,
-    by: &By,
-) -> Result<bool, StoreError> {
-    let user = number(account.user)?;
-    let paid = account.tier == Tier::Paid;
-    let off = session
-        .one(Sql::Account, [user], |row| row.get::<_, bool>(1))
-        .map_err(refused)?;
-    let hash = session
-        .one(Sql::LoginOf, [user], |row| row.get::<_, String>(0))
-        .map_err(refused)?;
-    session
-        .run(Sql::PutAccount, (user, paid, account.disabled))
-        .map_err(refused)?;
-    if let Some(login) = login {
-        // An address that another account has is a broken constraint: a conflict.
-        session
-            .run(Sql::PutLogin, (user, login.email(), login.hash().expose()))
-            .map_err(refused)?;
-    }
-    let mut tell = |kind| by.of_user(session, kind, account.user, (None, None));
-    match (off, account.disabled) {
-        (Some(false), true) => tell(kind::DEPROVISIONED)?,
-        (Some(true), false) => tell(kind::REPROVISIONED)?,
-        _ => {}
-    }
-    if let (Some(hash), Some(login)) = (hash, login)
-        && hash != *login.hash().expose()
-    {
-        tell(kind::PASSWORD_CHANGED)?;
-    }
-    Ok(true)
-}
-
-/// Changes an account as it is now, or makes one; true if it changed anything.
-fn edit_account(
-    session: &mut Session<'_>,
-    user: u64,
-    by: &By,
-    edit: impl FnOnce(&mut Account),
-) -> Result<bool, StoreError> {
-    let held = session
-        .one(Sql::Account, [number(user)?], |row| account(row, user, 0))
-        .map_err(refused)?;
-    let mut account = held.unwrap_or_else(|| Account::new(user, Tier::Free));
-    edit(&mut account);
-    if held == Some(account) {
-        return Ok(false);
-    }
-    put_account(session, &account, None, by)
 }
 
 impl SqliteStore {
@@ -245,6 +180,13 @@ impl TokenStore for SqliteStore {
             .await
     }
 
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, StoreError> {
+        let by = self.by.clone();
+        self.writer
+            .work(move |session| revoke_all(session, user, now, &by))
+            .await
+    }
+
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError> {
         self.all_rows(Sql::TokensOfUser, [number(user)?], rows::left)
     }
@@ -270,11 +212,16 @@ impl TokenStore for SqliteStore {
             .map(drop)
     }
 
-    async fn set_disabled(&self, user: u64, disabled: bool) -> Result<(), StoreError> {
+    async fn set_disabled(
+        &self,
+        user: u64,
+        disabled: bool,
+        now: SystemTime,
+    ) -> Result<(), StoreError> {
+        let by = self.by.clone();
         self.writer
-            .change_tokens(TokenChange::SetDisabled(user, disabled, self.by.clone()))
+            .work(move |session| set_disabled(session, user, disabled, now, &by))
             .await
-            .map(drop)
     }
 
     async fn account(&self, user: u64) -> Result<Option<Account>, StoreError> {

@@ -150,6 +150,11 @@ impl TokenStore for MemoryStore {
         self.let_go();
         done
     }
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> Tokens<u64> {
+        let done = self.tokens.revoke_all(user, now).await;
+        self.let_go();
+        done
+    }
     async fn list(&self, user: u64) -> Tokens<Vec<TokenRecord>> {
         self.tokens.list(user).await
     }
@@ -162,8 +167,10 @@ impl TokenStore for MemoryStore {
     async fn set_tier(&self, user: u64, tier: Tier) -> Tokens<()> {
         self.tokens.set_tier(user, tier).await
     }
-    async fn set_disabled(&self, user: u64, disabled: bool) -> Tokens<()> {
-        self.tokens.set_disabled(user, disabled).await
+    async fn set_disabled(&self, user: u64, disabled: bool, now: SystemTime) -> Tokens<()> {
+        let done = self.tokens.set_disabled(user, disabled, now).await;
+        self.let_go();
+        done
     }
     async fn account(&self, user: u64) -> Tokens<Option<Account>> {
         self.tokens.account(user).await

@@ -135,8 +135,9 @@ impl<'s> Browser<'s> {
             ("workspace", &workspace),
         ];
         let reply = self.post(new, new, &fields);
-        assert_eq!(leads(&reply), "/-/console/secret");
-        let page = self.get("/-/console/secret").text();
+        let shown = leads(&reply).to_owned();
+        assert!(shown.starts_with("/-/console/secret?key="), "{shown}");
+        let page = self.get(&shown).text();
         page.split("<dd><code>")
             .nth(1)
             .unwrap()
@@ -237,6 +238,7 @@ fn every_html_route_has_its_headers() {
         "/-/console/service_accounts".to_owned(),
         "/-/console/workspace_apps".to_owned(),
         "/-/console/secret".to_owned(),
+        "/-/console/account".to_owned(),
         "/-/console".to_owned(),
         authorize(&app, redirect, challenge),
         authorize(&native, oob, challenge),

@@ -7,4 +7,5 @@
 mod common;
 mod edge;
 mod http2;
+mod passwords;
 mod start;

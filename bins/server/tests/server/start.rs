@@ -206,7 +206,8 @@ fn admin_commands_work_beside_a_server_and_without_one() {
     ])
     .unwrap();
     let token = text(&made["token"]);
-    let me = || server.request("GET /api/1.0/users/me", &token, "").0;
+    let me_by = |token: &str| server.request("GET /api/1.0/users/me", token, "").0;
+    let me = || me_by(&token);
     assert_eq!(
         (
             me(),
@@ -228,7 +229,13 @@ fn admin_commands_work_beside_a_server_and_without_one() {
     );
     admin(&["user", "disable", "dan@example.com"]).unwrap();
     assert_eq!(me(), 401);
+    let refused = admin(&["token", "create", "--user", "dan@example.com"]).unwrap_err();
+    assert!(refused.contains("switched off"), "{refused}");
     admin(&["user", "enable", &text(&user["gid"])]).unwrap();
+    assert_eq!(me(), 401, "what was switched off does not come back");
+    let made = admin(&["token", "create", "--user", "dan@example.com"]).unwrap();
+    let token = text(&made["token"]);
+    let me = || me_by(&token);
     assert_eq!(me(), 200);
     let team =
         text(&admin(&["team", "create", "--name", "Ops", "--workspace", &place]).unwrap()["gid"]);
@@ -313,6 +320,10 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         admin(&["user", "list", "--workspace", &place]).unwrap()[0]["role"],
         "admin"
     );
+    let id = made["id"].to_string();
+    assert!(admin(&["token", "revoke", &id]).is_err(), "dead already");
+    admin(&["user", "enable", "dan@example.com"]).unwrap();
+    let made = admin(&["token", "create", "--user", "dan@example.com"]).unwrap();
     let id = made["id"].to_string();
     assert_eq!(admin(&["token", "revoke", &id]).unwrap()["revoked"], true);
     assert!(admin(&["token", "revoke", &id]).is_err());

@@ -121,17 +121,20 @@ fn a_reply_from_memory_is_given_no_longer_than_it_is_true() {
     let renamed = client.at_once(reader, &task).unwrap();
     assert!(told(&renamed).1.contains("Renamed"));
 
-    let ada = world.gid("ada").get();
-    world.run(world.tokens.set_disabled(ada, true)).unwrap();
-    assert!(client.at_once(reader, &task).is_none(), "switched off");
-    assert_eq!(client.handled(reader, &task).status, 401);
-    world.run(world.tokens.set_disabled(ada, false)).unwrap();
-    client.warm(reader, &task);
-    assert!(client.at_once(reader, &task).is_some());
     // An app's token ends after an hour, and nobody has to do anything for that.
     world.advance(3_601);
     assert!(client.at_once(reader, &task).is_none(), "expired");
     assert_eq!(client.handled(reader, &task).status, 401);
+
+    client.warm("ada", &task);
+    assert!(client.at_once("ada", &task).is_some());
+    let (ada, now) = (world.gid("ada").get(), world.now());
+    for disabled in [true, false] {
+        let switched = world.tokens.set_disabled(ada, disabled, now);
+        world.run(switched).unwrap();
+        assert!(client.at_once("ada", &task).is_none(), "switched off");
+        assert_eq!(client.handled("ada", &task).status, 401);
+    }
 }
 
 /// Whoever is over the quota is refused with the wait that any request would be told.

@@ -29,16 +29,19 @@ fn a_connection_remembers_its_token_no_longer_than_it_is_good() {
             assert_eq!(ask(&world, who), me(&world, who));
         }
         let mel = world.gid("mel").get();
-        world.run(world.tokens.set_disabled(mel, true)).unwrap();
-        assert_eq!(ask(&world, "ada"), me(&world, "ada"));
-        assert_eq!(ask(&world, "mel").0, 401);
-        world.run(world.tokens.set_disabled(mel, false)).unwrap();
-        assert_eq!(ask(&world, "mel"), me(&world, "mel"));
-        let shown = digest(&world.text("mel")).unwrap();
-        let (record, _) = world.run(world.tokens.find(&shown)).unwrap().unwrap();
         let now = world.now();
-        assert!(world.run(world.tokens.revoke(record.id, now)).unwrap());
-        assert_eq!(ask(&world, "mel").0, 401);
+        world
+            .run(world.tokens.set_disabled(mel, true, now))
+            .unwrap();
         assert_eq!(ask(&world, "ada"), me(&world, "ada"));
+        assert_eq!(ask(&world, "mel").0, 401);
+        world
+            .run(world.tokens.set_disabled(mel, false, now))
+            .unwrap();
+        assert_eq!(ask(&world, "mel").0, 401, "its token is dead for good");
+        let shown = digest(&world.text("ada")).unwrap();
+        let (record, _) = world.run(world.tokens.find(&shown)).unwrap().unwrap();
+        assert!(world.run(world.tokens.revoke(record.id, now)).unwrap());
+        assert_eq!(ask(&world, "ada").0, 401);
     }
 }

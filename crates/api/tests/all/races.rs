@@ -261,7 +261,12 @@ fn a_tier_from_seats_of_yesterday_does_not_stay() {
             assert!(looked.is_pending(), "it has read the paid seat");
             world.hesitate(false);
             assert_eq!(world.api.handle(&removal).await.status, 200);
-            world.oauth.set_disabled(mel.get(), true).await.unwrap();
+            let now = world.now();
+            world
+                .oauth
+                .set_disabled(mel.get(), true, now)
+                .await
+                .unwrap();
             refresh.await.unwrap();
             world.oauth.account(mel.get()).await.unwrap()
         });

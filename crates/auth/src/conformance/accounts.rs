@@ -1,5 +1,5 @@
 //! The cases about accounts and logins.
-use super::{Failure, ensure, personal};
+use super::{Failure, at, ensure, personal};
 use crate::record::{Account, Login, Tier};
 use crate::store::{StoreError, TokenStore};
 use crate::token::Secret;
@@ -20,18 +20,7 @@ pub(super) async fn last_put(store: &dyn TokenStore) -> Result<(), Failure> {
         "an unknown user has no account",
     )?;
     let first = Account::new(1, Tier::Free);
-    for account in [
-        first,
-        Account {
-            tier: Tier::Paid,
-            ..first
-        },
-        Account {
-            disabled: true,
-            ..first
-        },
-        first,
-    ] {
+    for account in [first, Account::new(1, Tier::Paid), first] {
         store.put_account(account, None).await?;
         ensure(
             store.account(1).await? == Some(account),
@@ -41,6 +30,31 @@ pub(super) async fn last_put(store: &dyn TokenStore) -> Result<(), Failure> {
     ensure(
         store.account(2).await?.is_none(),
         "putting one account makes no other",
+    )?;
+    let off = Account {
+        disabled: true,
+        ..Account::new(2, Tier::Free)
+    };
+    store.put_account(off, None).await?;
+    ensure(
+        store.account(2).await? == Some(off),
+        "an account can be off from the start",
+    )?;
+    store.put_account(Account::new(2, Tier::Paid), None).await?;
+    store
+        .put_account(
+            Account {
+                disabled: true,
+                ..first
+            },
+            None,
+        )
+        .await?;
+    let tier = Tier::Paid;
+    ensure(
+        (store.account(1).await?, store.account(2).await?)
+            == (Some(first), Some(Account { tier, ..off })),
+        "putting an account that is there switches it neither off nor on",
     )
 }
 
@@ -57,6 +71,7 @@ pub(super) async fn reaches_tokens(store: &dyn TokenStore) -> Result<(), Failure
         ..account
     };
     store.put_account(changed, None).await?;
+    store.set_disabled(1, true, at(1)).await?;
     for (id, expected) in [(1, changed), (2, changed), (3, Account::new(2, Tier::Free))] {
         let found = store
             .find(&personal(id, 0).digest)
@@ -72,7 +87,7 @@ pub(super) async fn reaches_tokens(store: &dyn TokenStore) -> Result<(), Failure
 
 pub(super) async fn set_apart(store: &dyn TokenStore) -> Result<(), Failure> {
     store.set_tier(1, Tier::Paid).await?;
-    store.set_disabled(2, true).await?;
+    store.set_disabled(2, true, at(1)).await?;
     let mut paid = Account::new(1, Tier::Paid);
     let off = Account {
         disabled: true,
@@ -95,7 +110,7 @@ pub(super) async fn set_apart(store: &dyn TokenStore) -> Result<(), Failure> {
     ] {
         // One of the two changes in each round.
         if tier == paid.tier {
-            store.set_disabled(1, disabled).await?;
+            store.set_disabled(1, disabled, at(2)).await?;
         } else {
             store.set_tier(1, tier).await?;
         }
@@ -145,15 +160,7 @@ pub(super) async fn login_folds_case(store: &dyn TokenStore) -> Result<(), Failu
             "no other address is found",
         )?;
     }
-    store
-        .put_account(
-            Account {
-                disabled: true,
-                ..Account::new(1, Tier::Free)
-            },
-            None,
-        )
-        .await?;
+    store.set_disabled(1, true, at(1)).await?;
     let found = store.login("ada@example.com").await?;
     ensure(
         found.is_some_and(|(account, _)| account.disabled),
@@ -232,5 +239,58 @@ pub(super) async fn login_is_kept(store: &dyn TokenStore) -> Result<(), Failure>
     ensure(
         behind(store, "ada@example.com").await? == taken,
         "a replaced address is free again",
+    )
+}
+
+pub(super) async fn revoked_at_once(store: &dyn TokenStore) -> Result<(), Failure> {
+    for user in [1, 2] {
+        store
+            .put_account(Account::new(user, Tier::Free), None)
+            .await?;
+    }
+    for (id, user) in [(1, 1), (2, 1), (3, 2)] {
+        store.insert(personal(id, user)).await?;
+    }
+    store.revoke(1, at(1)).await?;
+    ensure(
+        store.revoke_all(1, at(2)).await? == 1 && store.revoke_all(1, at(3)).await? == 0,
+        "each token is ended once",
+    )?;
+    for (id, revoked_at) in [(1, Some(at(1))), (2, Some(at(2))), (3, None)] {
+        let found = store.find(&personal(id, 0).digest).await?;
+        ensure(
+            found.is_some_and(|(record, _)| record.revoked_at == revoked_at),
+            "all tokens of a user are revoked, and nobody else's",
+        )?;
+    }
+    Ok(())
+}
+
+pub(super) async fn off_for_good(store: &dyn TokenStore) -> Result<(), Failure> {
+    for user in [1, 2] {
+        store
+            .put_account(Account::new(user, Tier::Free), None)
+            .await?;
+    }
+    store.insert(personal(1, 1)).await?;
+    store.insert(personal(3, 2)).await?;
+    store.set_disabled(1, true, at(5)).await?;
+    ensure(
+        store.insert(personal(2, 1)).await == Err(StoreError::NoAccount),
+        "who is off gets no token",
+    )?;
+    store.set_disabled(1, false, at(6)).await?;
+    for (id, revoked_at) in [(1, Some(at(5))), (3, None)] {
+        let found = store.find(&personal(id, 0).digest).await?;
+        ensure(
+            found.is_some_and(|(record, _)| record.revoked_at == revoked_at),
+            "a token of one who was off stays dead, and nobody else's dies",
+        )?;
+    }
+    store.insert(personal(2, 1)).await?;
+    let found = store.find(&personal(2, 0).digest).await?;
+    ensure(
+        found.is_some_and(|(record, _)| record.revoked_at.is_none()),
+        "who is on again gets new tokens",
     )
 }

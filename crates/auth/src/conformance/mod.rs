@@ -93,6 +93,12 @@ pub static CASES: &[(&str, Case)] = &[
     ("a login is kept until replaced", |s| {
         Box::pin(accounts::login_is_kept(s))
     }),
+    ("all tokens of a user are revoked at once", |s| {
+        Box::pin(accounts::revoked_at_once(s))
+    }),
+    ("switching an account off is for good", |s| {
+        Box::pin(accounts::off_for_good(s))
+    }),
 ];
 
 /// One case about the OAuth half: runs against an empty store.
@@ -156,6 +162,19 @@ pub static OAUTH_CASES: &[(&str, OAuthCase)] = &[
     ("a session is kept until it ends", |s| {
         Box::pin(oauth::sessions::sessions(s))
     }),
+    ("a session tells its last use", |s| {
+        Box::pin(oauth::sessions::last_use(s))
+    }),
+    ("another login ends the sessions", |s| {
+        Box::pin(oauth::sessions::login_ends_sessions(s))
+    }),
+    ("a password is changed by who knows it", |s| {
+        Box::pin(oauth::sessions::password_changed(s))
+    }),
+    (
+        "switching an account off ends what apps and browsers had",
+        |s| Box::pin(oauth::sessions::off_ends_all(s)),
+    ),
     ("logins back off", |s| {
         Box::pin(oauth::sessions::logins_back_off(s))
     }),

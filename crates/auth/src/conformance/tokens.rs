@@ -258,7 +258,7 @@ pub(super) async fn version_says(store: &dyn TokenStore) -> Result<(), Failure> 
             0 => user(store, 1).await?,
             1 => store.insert(personal(1, 1)).await?,
             2 => store.set_tier(1, Tier::Paid).await?,
-            3 => store.set_disabled(1, true).await?,
+            3 => store.set_disabled(1, true, at(9)).await?,
             4 => store.touch(&[(1, at(5))]).await?,
             5 => user(store, 1).await?,
             6 => drop(store.revoke(1, at(6)).await?),

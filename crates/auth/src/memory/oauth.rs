@@ -1,16 +1,17 @@
 //! The memory store's OAuth half.
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 
-use super::{MemoryTokenStore, State};
+use super::{MemoryTokenStore, State, is_hash};
 use crate::authorization::Authorization;
 use crate::client::App;
 use crate::code::Code;
 use crate::grant::alive;
-use crate::oauth::{Allow, OAuthStore, Redeemed, Tokens};
-use crate::record::{Account, TokenRecord};
+use crate::oauth::{Allow, OAuthStore, PasswordChange, Redeemed, Tokens};
+use crate::record::{Account, Login, TokenRecord};
 use crate::session::{STRIKES_LIFETIME, Session, Strikes};
 use crate::store::StoreError;
 use crate::token::{Digest, TokenKind};
@@ -21,7 +22,7 @@ impl State {
         let authorization = self.authorizations.get(&grant);
         let live = |a: &Authorization| a.revoked_at.is_none() && a.user == user && a.app == app;
         authorization.is_some_and(live)
-            && self.accounts.get(&user).is_some_and(|a| !a.disabled)
+            && self.is_on(user)
             && self.apps.get(&app).is_some_and(|a| a.disabled_at.is_none())
     }
 }
@@ -50,8 +51,7 @@ impl OAuthStore for MemoryTokenStore {
     async fn allow(&self, allow: Allow) -> Result<Authorization, StoreError> {
         let mut state = self.state();
         let mut new = allow.authorization;
-        let account = state.accounts.get(&new.user);
-        if account.is_none_or(|account| account.disabled) {
+        if !state.is_on(new.user) {
             return Err(StoreError::NoAccount);
         }
         let pair = (new.user, new.app);
@@ -185,9 +185,27 @@ impl OAuthStore for MemoryTokenStore {
         Ok(Some(state.left(&access)))
     }
 
+    async fn login_of(&self, user: u64) -> Result<Option<Login>, StoreError> {
+        Ok(self.state().logins.get(&user).cloned())
+    }
+
+    async fn change_password(&self, change: PasswordChange) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let login = state.logins.get_mut(&change.user);
+        let Some(login) = login.filter(|login| is_hash(login, &change.before)) else {
+            return Ok(false);
+        };
+        *login = Login::new(login.email(), change.after);
+        state.end_sessions(change.user, change.keep);
+        if let Some(now) = change.revoke {
+            state.revoke_all(change.user, now);
+        }
+        Ok(true)
+    }
+
     async fn start_session(&self, session: Session) -> Result<(), StoreError> {
         let mut state = self.state();
-        if !state.accounts.contains_key(&session.user) {
+        if !state.is_on(session.user) {
             return Err(StoreError::NoAccount);
         }
         if state.sessions.contains_key(&session.digest) {
@@ -203,17 +221,36 @@ impl OAuthStore for MemoryTokenStore {
         Ok(session.and_then(|s| Some((*s, *state.accounts.get(&s.user)?))))
     }
 
+    async fn sessions(&self, user: u64) -> Result<Vec<Session>, StoreError> {
+        let state = self.state();
+        let own = state.sessions.values().filter(|s| s.user == user);
+        let mut own: Vec<Session> = own.copied().collect();
+        own.sort_by_key(|session| (session.created_at, session.digest.0));
+        Ok(own)
+    }
+
+    async fn touch_session(
+        &self,
+        digest: &Digest,
+        address: IpAddr,
+        now: SystemTime,
+    ) -> Result<(), StoreError> {
+        if let Some(session) = self.state().sessions.get_mut(digest)
+            && now >= session.last_used_at
+        {
+            session.last_used_at = now;
+            session.address = Some(address);
+        }
+        Ok(())
+    }
+
     async fn end_session(&self, digest: &Digest) -> Result<(), StoreError> {
         self.state().sessions.remove(digest);
         Ok(())
     }
 
-    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Result<(), StoreError> {
-        let mut state = self.state();
-        state
-            .sessions
-            .retain(|digest, session| session.user != user || but == Some(*digest));
-        Ok(())
+    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Result<u64, StoreError> {
+        Ok(self.state().end_sessions(user, but))
     }
 
     async fn attempt_login(

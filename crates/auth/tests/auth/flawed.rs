@@ -1,10 +1,12 @@
 //! The memory store with one flaw of its OAuth half.
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use workgraph_auth::{
     Account, Allow, App, Authorization, Code, Digest, Login, MemoryTokenStore, OAuthStore,
-    Redeemed, ScopeSet, Secret, Session, StoreError, Tier, TokenRecord, TokenStore, Tokens,
+    PasswordChange, Redeemed, ScopeSet, Secret, Session, StoreError, Tier, TokenRecord, TokenStore,
+    Tokens,
 };
 
 /// One way for a store to be wrong.
@@ -22,6 +24,7 @@ pub(crate) enum Flaw {
     TicketTwice,
     BlindPut,
     CannotRevoke,
+    SessionsStay,
 }
 
 impl Flaw {
@@ -74,6 +77,9 @@ impl TokenStore for Flawed {
         }
         self.1.revoke(id, now).await
     }
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> Answer<u64> {
+        self.1.revoke_all(user, now).await
+    }
     async fn list(&self, user: u64) -> Answer<Vec<TokenRecord>> {
         self.1.list(user).await
     }
@@ -81,13 +87,21 @@ impl TokenStore for Flawed {
         self.1.touch(used).await
     }
     async fn put_account(&self, account: Account, login: Option<Login>) -> Answer<()> {
-        self.1.put_account(account, login).await
+        let sessions = self.1.sessions(account.user).await?;
+        self.1.put_account(account, login).await?;
+        for session in sessions.into_iter().filter(|_| self.is(Flaw::SessionsStay)) {
+            match self.1.start_session(session).await {
+                Ok(()) | Err(StoreError::Conflict) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(())
     }
     async fn set_tier(&self, user: u64, tier: Tier) -> Answer<()> {
         self.1.set_tier(user, tier).await
     }
-    async fn set_disabled(&self, user: u64, disabled: bool) -> Answer<()> {
-        self.1.set_disabled(user, disabled).await
+    async fn set_disabled(&self, user: u64, disabled: bool, now: SystemTime) -> Answer<()> {
+        self.1.set_disabled(user, disabled, now).await
     }
     async fn account(&self, user: u64) -> Answer<Option<Account>> {
         self.1.account(user).await
@@ -179,16 +193,28 @@ impl OAuthStore for Flawed {
         }
         Ok(kept)
     }
+    async fn login_of(&self, user: u64) -> Answer<Option<Login>> {
+        self.1.login_of(user).await
+    }
+    async fn change_password(&self, change: PasswordChange) -> Answer<bool> {
+        self.1.change_password(change).await
+    }
     async fn start_session(&self, session: Session) -> Answer<()> {
         self.1.start_session(session).await
     }
     async fn session(&self, digest: &Digest) -> Answer<Option<(Session, Account)>> {
         self.1.session(digest).await
     }
+    async fn sessions(&self, user: u64) -> Answer<Vec<Session>> {
+        self.1.sessions(user).await
+    }
+    async fn touch_session(&self, digest: &Digest, from: IpAddr, now: SystemTime) -> Answer<()> {
+        self.1.touch_session(digest, from, now).await
+    }
     async fn end_session(&self, digest: &Digest) -> Answer<()> {
         self.1.end_session(digest).await
     }
-    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Answer<()> {
+    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Answer<u64> {
         self.1.end_sessions(user, but).await
     }
     async fn attempt_login(&self, key: &Digest, now: SystemTime) -> Answer<Option<Duration>> {

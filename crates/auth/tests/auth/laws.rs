@@ -59,6 +59,11 @@ fn the_cases_notice_what_breaks_them() {
             "an app's registration reaches its tokens at once",
         ),
         (Flaw::GrantOutlived, "deauthorizing an app kills its tokens"),
+        (
+            Flaw::GrantOutlived,
+            "switching an account off ends what apps and browsers had",
+        ),
+        (Flaw::SessionsStay, "another login ends the sessions"),
         (Flaw::AnyRefresh, "a refresh token buys access tokens"),
         (
             Flaw::FamilyLives,

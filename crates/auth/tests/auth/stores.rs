@@ -71,6 +71,7 @@ enum Flaw {
     SetsWholeAccount,
     MatchesCase,
     KnowsNoChange,
+    OffIsAPause,
 }
 
 /// The memory store with one flaw.
@@ -103,8 +104,13 @@ impl TokenStore for Flawed {
             .filter(|(r, _)| self.0 != Flaw::ForgetsDead || r.revoked_at.is_none())
             .map(|(record, account)| {
                 let disabled = account.disabled && self.0 != Flaw::HidesDisabled;
+                let pause = self.0 == Flaw::OffIsAPause && !account.disabled;
+                let revoked_at = record.revoked_at.filter(|_| !pause);
                 (
-                    record,
+                    TokenRecord {
+                        revoked_at,
+                        ..record
+                    },
                     Account {
                         disabled,
                         ..account
@@ -131,6 +137,10 @@ impl TokenStore for Flawed {
             }
         }
         Ok(self.1.revoke(id, now).await? || self.0 == Flaw::RevokesTwice)
+    }
+
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, StoreError> {
+        self.1.revoke_all(user, now).await
     }
 
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError> {
@@ -160,15 +170,16 @@ impl TokenStore for Flawed {
         self.1.set_tier(user, tier).await
     }
 
-    async fn set_disabled(&self, user: u64, disabled: bool) -> Result<(), StoreError> {
+    async fn set_disabled(
+        &self,
+        user: u64,
+        disabled: bool,
+        now: SystemTime,
+    ) -> Result<(), StoreError> {
         if self.0 == Flaw::SetsWholeAccount {
-            let account = Account {
-                disabled,
-                ..Account::new(user, Tier::Free)
-            };
-            return self.1.put_account(account, None).await;
+            self.1.set_tier(user, Tier::Free).await?;
         }
-        self.1.set_disabled(user, disabled).await
+        self.1.set_disabled(user, disabled, now).await
     }
 
     async fn account(&self, user: u64) -> Result<Option<Account>, StoreError> {
@@ -210,6 +221,7 @@ fn every_flaw_is_caught_by_the_case_named_after_it() {
             Flaw::SetsWholeAccount,
             "the tier of an account and its switch are set apart",
         ),
+        (Flaw::OffIsAPause, "switching an account off is for good"),
         (Flaw::MatchesCase, "a login is found without regard to case"),
         (
             Flaw::KnowsNoChange,

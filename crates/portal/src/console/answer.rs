@@ -23,7 +23,7 @@ impl Answer {
     }
 
     /// The page at a path, with a word for what was done.
-    pub(super) fn done(path: &str, what: Done) -> Self {
+    pub(crate) fn done(path: &str, what: Done) -> Self {
         Self::SeeOther(format!("{path}?done={}", what.word()))
     }
 
@@ -52,21 +52,27 @@ impl Answer {
 
 /// What a write did, as the page after it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Done {
+pub(crate) enum Done {
     Saved,
     On,
     Off,
     Revoked,
     Disconnected,
+    Password,
+    SignedOut,
+    AllRevoked,
 }
 
 impl Done {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 8] = [
         Self::Saved,
         Self::On,
         Self::Off,
         Self::Revoked,
         Self::Disconnected,
+        Self::Password,
+        Self::SignedOut,
+        Self::AllRevoked,
     ];
 
     const fn word(self) -> &'static str {
@@ -76,6 +82,9 @@ impl Done {
             Self::Off => "off",
             Self::Revoked => "revoked",
             Self::Disconnected => "disconnected",
+            Self::Password => "password",
+            Self::SignedOut => "signed_out",
+            Self::AllRevoked => "all_revoked",
         }
     }
 
@@ -86,6 +95,9 @@ impl Done {
             Self::Off => "The app is switched off.",
             Self::Revoked => "The token is revoked. It stopped working.",
             Self::Disconnected => "The app is disconnected. It has no access any more.",
+            Self::Password => "Your password is changed. You are signed out everywhere else.",
+            Self::SignedOut => "Signed out there.",
+            Self::AllRevoked => "All access is revoked: no token and no app works any more.",
         }
     }
 

@@ -3,6 +3,7 @@
 //! A read answers with a page. A write that is in order answers with 303 to the page that shows what
 //! came of it; one that is not answers with its form, the problems marked. A new secret waits in a
 //! [`Drawer`] for the one page that shows it.
+mod account;
 mod answer;
 mod apps;
 mod connected;
@@ -20,14 +21,17 @@ use workgraph_auth::{Loopback, OAuthStore, Pair, Secret, Session, StoreError, To
 use workgraph_core::audit::Acting;
 
 pub use answer::Answer;
+pub(crate) use answer::Done;
 pub use drawer::Drawer;
 
 use crate::pages::{Failure, Frame, SecretPage, Use, Who, paths};
-use answer::Done;
 use form::Form;
 
 /// The purpose that the console's forms are guarded for.
 pub const PURPOSE: &str = "console";
+
+/// What the key of the page that shows a new secret is made for.
+const SHOWING: &str = "secret";
 
 /// How many live tokens, or apps, somebody can have.
 const MANY: usize = 100;
@@ -60,6 +64,12 @@ pub trait Places: Send + Sync {
         name: &str,
         acting: &Acting,
     ) -> Result<u64, StoreError>;
+
+    /// Notes that a user has signed in with their password.
+    fn password_used(&self, user: u64);
+
+    /// Notes that the password of a user is another one now.
+    fn password_changed(&self, user: u64);
 }
 
 /// Who asks: somebody with a live session.
@@ -150,13 +160,14 @@ impl Console<'_> {
         now: SystemTime,
     ) -> Result<Option<Answer>, StoreError> {
         if path == paths::SECRET {
-            return Ok(Some(self.reveal(visitor, now)));
+            return Ok(Some(self.reveal(visitor, query, now)));
         }
         let Some((part, below)) = spot(path) else {
             return Ok(None);
         };
         let scene = self.scene(visitor, query).await?;
         Ok(Some(match (part, below.as_slice()) {
+            (Part::Account, []) => self.account(&scene, visitor, now).await?,
             (Part::Connected, []) => self.connected(&scene).await?,
             (Part::Apps, []) => self.apps(&scene).await?,
             (Part::Apps, ["new"]) => self.new_app(&scene),
@@ -188,6 +199,11 @@ impl Console<'_> {
         }
         let scene = self.scene(visitor, &[]).await?;
         let answer = match (part, below.as_slice()) {
+            (Part::Account, ["sessions", "end"]) => {
+                self.end_other_sessions(&scene, visitor).await?
+            }
+            (Part::Account, ["sessions", id, "end"]) => self.end_session(&scene, id).await?,
+            (Part::Account, ["revoke"]) => self.revoke_everything(&scene, fresh.now).await?,
             (Part::Connected, [id, "revoke"]) => self.disconnect(&scene, id, fresh.now).await?,
             (Part::Apps, ["new"]) => self.create_app(&scene, form, fresh, visitor).await?,
             (Part::Apps, [app]) => self.save_app(&scene, app, form).await?,
@@ -223,11 +239,15 @@ impl Console<'_> {
     ) -> Answer {
         self.drawer
             .put(visitor.session.digest, purpose, name, secret, now);
-        Answer::SeeOther(paths::SECRET.to_owned())
+        // Only this browser's own pages know the key: a foreign link must not spend the one showing.
+        let key = csrf(visitor.secret, SHOWING);
+        Answer::SeeOther(format!("{}?key={key}", paths::SECRET))
     }
 
-    fn reveal(&self, visitor: &Visitor<'_>, now: SystemTime) -> Answer {
-        match self.drawer.take(&visitor.session.digest, now) {
+    fn reveal(&self, visitor: &Visitor<'_>, query: &[Pair], now: SystemTime) -> Answer {
+        let own = csrf_matches(visitor.secret, SHOWING, Form(query).one("key"));
+        let taken = own.then(|| self.drawer.take(&visitor.session.digest, now));
+        match taken.flatten() {
             Some((purpose, name, secret)) => {
                 let page = SecretPage {
                     purpose: &purpose,
@@ -238,7 +258,7 @@ impl Console<'_> {
             }
             None => {
                 let failure = Failure {
-                    heading: "This secret was shown already",
+                    heading: "There is no secret to show, or it was shown already",
                     text: "A secret is shown once. If you did not copy it, make a new one.",
                     onward: Some((paths::APPS, "Go to my apps")),
                 };
@@ -251,6 +271,7 @@ impl Console<'_> {
 /// A part of the console.
 #[derive(Clone, Copy)]
 enum Part {
+    Account,
     Connected,
     Apps,
     Tokens,
@@ -261,6 +282,7 @@ enum Part {
 /// The part of the console that a path is in, and the segments below.
 fn spot(path: &str) -> Option<(Part, Vec<&str>)> {
     let parts = [
+        (paths::ACCOUNT, Part::Account),
         (paths::CONNECTED, Part::Connected),
         (paths::APPS, Part::Apps),
         (paths::TOKENS, Part::Tokens),

@@ -101,6 +101,8 @@ pub(super) enum Section {
     Services,
     /// Apps of the workspaces that the user administers.
     Installed,
+    /// The password, and where the user is signed in.
+    Account,
 }
 
 impl Section {
@@ -108,12 +110,13 @@ impl Section {
         matches!(self, Self::Services | Self::Installed)
     }
 
-    const ALL: [(Self, &'static str, &'static str); 5] = [
+    const ALL: [(Self, &'static str, &'static str); 6] = [
         (Self::Connected, paths::CONNECTED, "Connected apps"),
         (Self::Apps, paths::APPS, "My apps"),
         (Self::Tokens, paths::TOKENS, "Access tokens"),
         (Self::Services, paths::SERVICES, "Service accounts"),
         (Self::Installed, paths::INSTALLED, "Workspace apps"),
+        (Self::Account, paths::ACCOUNT, "Account"),
     ];
 }
 

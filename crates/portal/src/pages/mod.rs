@@ -15,7 +15,7 @@ mod services;
 mod tokens;
 mod words;
 
-pub use account::{Leave, SignIn};
+pub use account::{Account, Leave, SessionRow, SignIn};
 pub use apps::{AppForm, AppPage, AppRow, AppValues, Apps, Place, SecretPage, Use};
 pub use connected::{Connected, Connection};
 pub use consent::{Consent, FormPost, OutOfBand, Wish};

@@ -19,5 +19,13 @@ pub const SERVICES: &str = "/-/console/service_accounts";
 /// The apps that can be used in the workspaces that a user administers.
 /// `{INSTALLED}/{workspace}/{app}` takes a POST.
 pub const INSTALLED: &str = "/-/console/workspace_apps";
-/// The page that shows a new secret, once.
+/// The password of whoever is signed in, and where they are.
+pub const ACCOUNT: &str = "/-/console/account";
+/// Takes the POST of a new password.
+pub const PASSWORD: &str = "/-/console/account/password";
+/// `{SESSIONS}/{session}/end` takes a POST, and `{SESSIONS}/end` for all but this one.
+pub const SESSIONS: &str = "/-/console/account/sessions";
+/// Takes the POST that revokes all tokens and disconnects all apps.
+pub const REVOKE_ALL: &str = "/-/console/account/revoke";
+/// The page that shows a new secret, once, to whoever has the key of its address.
 pub const SECRET: &str = "/-/console/secret";

@@ -17,6 +17,14 @@ pub(super) fn day(at: SystemTime) -> Markup {
     html! { time datetime=(date) { (day) " " (month) " " (year) } }
 }
 
+/// A minute of UTC: `21 Nov 2026, 09:30 UTC`.
+pub(super) fn moment(at: SystemTime) -> Markup {
+    let text = Time::from_system(at).to_string();
+    // An instant is written as 2026-11-21T09:30:00.000Z.
+    let minute = text.get(11..16).unwrap_or_default();
+    html! { (day(at)) ", " (minute) " UTC" }
+}
+
 /// A day, or what it means that there is none.
 pub(super) fn day_or(at: Option<SystemTime>, none: &str) -> Markup {
     match at {
@@ -43,6 +51,7 @@ mod tests {
             day(at).into_string(),
             r#"<time datetime="2026-11-21">21 Nov 2026</time>"#
         );
+        assert!(moment(at).into_string().ends_with("</time>, 00:00 UTC"));
         assert_eq!(day_or(None, "never").into_string(), "never");
         assert_eq!(
             (count(1, "app"), count(0, "app")),

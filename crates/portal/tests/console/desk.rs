@@ -63,6 +63,8 @@ impl Places for Town<'_> {
             .push((workspace, id, name.to_owned()));
         Ok(id)
     }
+    fn password_used(&self, _: u64) {}
+    fn password_changed(&self, _: u64) {}
 }
 
 /// Somebody's browser.
@@ -162,13 +164,17 @@ impl Desk {
 
     /// Follows a form to the page that shows a new secret, and gives that.
     pub(crate) fn secret(&self, browser: &Browser, path: &str, form: &str) -> String {
-        let answer = self.post(browser, path, form);
-        assert_eq!(answer, Answer::SeeOther("/-/console/secret".to_owned()));
-        let page = html(&self.get(browser, "/-/console/secret"), 200);
+        let shown = leads(&self.post(browser, path, form));
+        assert!(shown.starts_with("/-/console/secret?key="), "{shown}");
+        // A foreign link knows no key, and spends nothing.
+        for foreign in ["/-/console/secret", "/-/console/secret?key=AAAA"] {
+            html(&self.get(browser, foreign), 410);
+        }
+        let page = html(&self.get(browser, &shown), 200);
         let after = page.split(r#"id="secret">"#).nth(1).unwrap();
         let secret = after.split('<').next().unwrap().to_owned();
         // Once.
-        let again = html(&self.get(browser, "/-/console/secret"), 410);
+        let again = html(&self.get(browser, &shown), 410);
         assert!(!again.contains(&secret));
         secret
     }

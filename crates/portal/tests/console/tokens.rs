@@ -14,6 +14,7 @@ fn allowed(desk: &Desk, secret: &str) -> Result<ScopeSet, Refusal> {
     check(&record, &account, now()).map(|grant| grant.scopes)
 }
 
+/// B75.
 #[test]
 fn a_token_is_made_shown_once_and_revoked() {
     let desk = Desk::new();

@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_auth::scope::SCOPES;
 use workgraph_auth::{Registered, ScopeSet};
 use workgraph_portal::pages::{
-    AppForm, AppPage, AppRow, AppValues, Apps, Connected, Connection, Consent, Failure, FormPost,
-    Frame, Installed, InstalledApps, InstalledPlace, Leave, OutOfBand, Page, Place, Problem,
-    SecretPage, Service, ServiceForm, ServicePlace, Services, SignIn, TokenForm, TokenRow, Tokens,
-    Use, Who, Wish,
+    Account, AppForm, AppPage, AppRow, AppValues, Apps, Connected, Connection, Consent, Failure,
+    FormPost, Frame, Installed, InstalledApps, InstalledPlace, Leave, OutOfBand, Page, Place,
+    Problem, SecretPage, Service, ServiceForm, ServicePlace, Services, SessionRow, SignIn,
+    TokenForm, TokenRow, Tokens, Use, Who, Wish,
 };
 
 const CSRF: &str = "c4PUxbp1Fh4Hnd0pRKzjJUP9Vx3XNn8Ebv3Nw9w5c2g";
@@ -167,6 +167,18 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         Problem::new("scopes", text),
     ];
     let service_wrong = [Problem::new("name", text), Problem::new("workspace", text)];
+    let session = |id: u64, address: Option<&str>| SessionRow {
+        id: format!("{id:016x}"),
+        created_at: now() - Duration::from_secs(86_400 * id),
+        last_used_at: now(),
+        address: address.map(own),
+        is_this: id == 1,
+    };
+    let password_wrong = [
+        Problem::new("current", "This is not your password."),
+        Problem::new("new", text),
+        Problem::new("again", text),
+    ];
     let secret = |purpose: &Use| {
         SecretPage {
             purpose,
@@ -244,6 +256,28 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
                 heading: "Not found",
                 text,
                 onward: Some(("/-/connected_apps", "Connected apps")),
+            }
+            .page(),
+        ),
+        (
+            "account",
+            Account {
+                frame,
+                sessions: &[
+                    session(1, Some("2001:db8::7")),
+                    session(2, Some(text)),
+                    session(3, None),
+                ],
+                problems: &[],
+            }
+            .page(),
+        ),
+        (
+            "account_wrong",
+            Account {
+                frame: told,
+                sessions: &[session(1, None)],
+                problems: &password_wrong,
             }
             .page(),
         ),

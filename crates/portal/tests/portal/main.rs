@@ -6,7 +6,9 @@
     reason = "a test that meets what it did not expect must end there"
 )]
 
+mod account;
 mod consent;
+mod counted;
 mod endpoints;
 mod sessions;
 mod town;

@@ -1,6 +1,9 @@
 //! Signing in and out.
 use std::sync::atomic::Ordering::Relaxed;
 
+use workgraph_auth::TokenStore;
+use workgraph_auth::conformance::block_on;
+
 use crate::town::{ADA, BOB, Browser, Town, form, header, hidden, leads, text};
 
 /// B25. B62. The cookie of a session is bound to this host and out of reach of scripts and other
@@ -38,6 +41,16 @@ fn a_session_is_new_at_each_sign_in() {
     let mut old = Browser::new(&town);
     old.cookies.push(("__Host-workgraph".to_owned(), first));
     assert!(leads(&old.get("/-/console/apps")).starts_with("/-/sign_in?next="));
+}
+
+/// B68. The service learns that a password was used.
+#[test]
+fn a_sign_in_tells_that_the_password_was_used() {
+    let town = Town::new();
+    Browser::new(&town).sign_in(ADA, "wrong");
+    assert_eq!(town.told(), []);
+    Browser::of(&town, ADA);
+    assert_eq!(town.told(), [(ADA, "used")]);
 }
 
 /// Over plain `http` a cookie cannot have the name or the mark that browsers keep for `https`.
@@ -172,6 +185,93 @@ fn sign_ins_take_the_same_way_and_back_off() {
     Browser::of(&town, BOB);
     town.pass(1);
     assert_eq!(leads(&thief.sign_in(ADA, "pass-1")), "/-/connected_apps");
+}
+
+/// B73. B35. Known or not, the store is asked the same, and nothing is waited for besides; of a failure
+/// at an account that exists the audit log is told without a wait.
+#[test]
+fn a_failed_sign_in_awaits_the_same_calls_for_all_accounts() {
+    let town = Town::new();
+    let mut browser = Browser::new(&town);
+    let mut fails = |user, password: &str| {
+        town.store.calls();
+        assert_eq!(browser.sign_in(user, password).status, 400);
+        town.store.calls()
+    };
+    let unknown = fails(99, "wrong");
+    assert_eq!(unknown, ["attempt_login", "login"]);
+    assert_eq!(fails(ADA, "wrong"), unknown);
+    block_on(town.store.set_disabled(BOB, true, town.now())).unwrap();
+    assert_eq!(fails(BOB, "pass-2"), unknown);
+    assert_eq!(*town.acts.1.lock().unwrap(), [ADA, BOB]);
+}
+
+/// B69, B70. Without a slot for the password nothing is written, and the attempt counts.
+#[test]
+fn a_busy_server_keeps_nothing_of_an_attempt_but_its_count() {
+    let town = Town::with(|settings| settings.failures_per_minute = Some(10));
+    let mut flood = Browser::new(&town);
+    town.locks.busy.store(true, Relaxed);
+    town.store.calls();
+    let statuses: Vec<u16> = (0..12).map(|_| flood.sign_in(ADA, "x").status).collect();
+    assert_eq!(statuses[..10], [503; 10]);
+    assert_eq!(statuses[10..], [429; 2]);
+    assert_eq!(town.store.calls(), [""; 0]);
+    town.locks.busy.store(false, Relaxed);
+    let mut ada = Browser::new(&town);
+    ada.from = [2, 2, 2, 2].into();
+    for _ in 0..30 {
+        let reply = ada.sign_in(ADA, "pass-1");
+        assert_eq!(
+            leads(&reply),
+            "/-/connected_apps",
+            "a success does not count"
+        );
+    }
+    assert_eq!(
+        town.locks.taken.load(Relaxed),
+        0,
+        "all slots are given back"
+    );
+}
+
+/// B72. Guesses from all over count together against the account; a browser that its owner signed in
+/// with before is not held up by them, nor by a full queue.
+#[test]
+fn an_account_is_guarded_over_all_addresses_but_not_locked() {
+    let town = Town::with(|settings| settings.account_failures_per_minute = Some(8));
+    let mut ada = Browser::of(&town, ADA);
+    let guess = |n: u8, user| {
+        let mut thief = Browser::new(&town);
+        thief.from = [9, 9, 9, n].into();
+        thief.sign_in(user, "guess").status
+    };
+    let statuses: Vec<u16> = (0..10).map(|n| guess(n, ADA)).collect();
+    assert_eq!(statuses[..8], [400; 8]);
+    assert_eq!(statuses[8..], [429; 2]);
+    assert_eq!(guess(50, BOB), 400, "other accounts are not concerned");
+    let unknown: Vec<u16> = (100..110).map(|n| guess(n, 77)).collect();
+    assert_eq!(unknown, statuses, "nor is it told which accounts there are");
+    let mut new = Browser::new(&town);
+    new.from = [8, 8, 8, 8].into();
+    assert_eq!(new.sign_in(ADA, "pass-1").status, 429);
+    town.locks.crowded.store(true, Relaxed);
+    assert_eq!(leads(&ada.sign_in(ADA, "pass-1")), "/-/connected_apps");
+    assert_eq!(
+        ada.sign_in(BOB, "pass-2").status,
+        503,
+        "it is known for Ada"
+    );
+    town.locks.crowded.store(false, Relaxed);
+    // What is known of a browser is sealed, and guesses in it back off like any.
+    let cookie = ada.cookies.iter().find(|c| c.0.ends_with("-known"));
+    let (name, value) = cookie.unwrap().clone();
+    new.cookies.push((name, format!("{value}x")));
+    assert_eq!(new.sign_in(ADA, "pass-1").status, 429);
+    let statuses: Vec<u16> = (0..6).map(|_| ada.sign_in(ADA, "guess").status).collect();
+    assert_eq!(statuses, [400, 400, 400, 400, 400, 429]);
+    town.pass(60);
+    assert_eq!(leads(&new.sign_in(ADA, "pass-1")), "/-/connected_apps");
 }
 
 /// B61. Whoever has one address of an IPv6 network has all of them.

@@ -12,14 +12,16 @@ use workgraph_auth::client::mint_secret;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::keys::SignError;
 use workgraph_auth::{
-    Account, App, KeyRing, Login, Loopback, MemoryTokenStore, OAuthStore, People, Person,
-    RedirectUri, Registered, Secret, Signer, StoreError, Tier, TokenStore, encode,
+    Account, App, KeyRing, Login, Loopback, OAuthStore, People, Person, RedirectUri, Registered,
+    Secret, Signer, StoreError, Tier, TokenStore, encode,
 };
 use workgraph_core::Mint;
 use workgraph_core::audit::Acting;
 use workgraph_portal::console::{Places, Seat};
-use workgraph_portal::{Acts, Busy, Keys, Parts, Passwords, Portal, Request, Settings};
+use workgraph_portal::{Acts, Busy, Keys, Parts, Passwords, Portal, Request, Settings, Slot};
 use workgraph_testkit::{ManualClock, MemoryStore};
+
+use crate::counted::Counted;
 
 /// Ada and Eve are in workspace 7, where Ada is an admin; Bob is in 8.
 pub(crate) const ADA: u64 = 1;
@@ -64,22 +66,45 @@ impl Entropy for Dice {
 #[derive(Default)]
 pub(crate) struct Locks {
     pub(crate) known: Mutex<Vec<bool>>,
+    /// No slot for anybody, and none but for browsers that are known.
     pub(crate) busy: AtomicBool,
+    pub(crate) crowded: AtomicBool,
+    /// How many slots are taken.
+    pub(crate) taken: Arc<AtomicU64>,
+}
+
+struct Taken(Arc<AtomicU64>);
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 #[async_trait]
 impl Passwords for Locks {
-    async fn check(&self, password: Secret, hash: Option<Secret>) -> Result<bool, Busy> {
-        if self.busy.load(Relaxed) {
+    fn reserve(&self, known: bool) -> Result<Slot, Busy> {
+        if self.busy.load(Relaxed) || self.crowded.load(Relaxed) && !known {
             return Err(Busy);
         }
+        self.taken.fetch_add(1, Relaxed);
+        Ok(Slot::new(Taken(Arc::clone(&self.taken))))
+    }
+    async fn check(&self, _: Slot, password: Secret, hash: Option<Secret>) -> bool {
         self.known.lock().unwrap().push(hash.is_some());
         let right = format!("hash of {}", password.expose());
-        Ok(hash.is_some_and(|hash| hash.expose() == right))
+        hash.is_some_and(|hash| hash.expose() == right)
+    }
+    async fn hash(&self, _: Slot, password: Secret, _: [u8; 16]) -> Result<Secret, String> {
+        Ok(Secret::new(format!("hash of {}", password.expose())))
     }
 }
 
-struct Neighbours;
+#[derive(Default)]
+struct Neighbours {
+    /// Whose password was used or changed.
+    told: Mutex<Vec<(u64, &'static str)>>,
+}
 
 #[async_trait]
 impl People for Neighbours {
@@ -111,6 +136,12 @@ impl Places for Neighbours {
     async fn create_service(&self, _: u64, _: &str, _: &Acting) -> Result<u64, StoreError> {
         Err(StoreError::NoAccount)
     }
+    fn password_used(&self, user: u64) {
+        self.told.lock().unwrap().push((user, "used"));
+    }
+    fn password_changed(&self, user: u64) {
+        self.told.lock().unwrap().push((user, "changed"));
+    }
 }
 
 /// A key that signs anything, for flows in which nobody looks.
@@ -139,22 +170,23 @@ impl Keys for Neighbours {
     }
 }
 
-/// A store that tells nobody who acts.
-struct Plain(Arc<MemoryTokenStore>);
+/// A store that tells nobody who acts, and whose sign-ins failed.
+pub(crate) struct Plain(Arc<Counted>, pub(crate) Mutex<Vec<u64>>);
 
-#[async_trait]
 impl Acts for Plain {
     fn by(&self, _: Acting, _: SystemTime) -> Arc<dyn OAuthStore> {
         self.0.clone()
     }
 
-    async fn sign_in_failed(&self, _: u64, _: Acting, _: SystemTime) -> Result<(), StoreError> {
-        Ok(())
+    fn sign_in_failed(&self, user: u64, _: Acting, _: SystemTime) {
+        self.1.lock().unwrap().push(user);
     }
 }
 
 pub(crate) struct Town {
-    pub(crate) store: Arc<MemoryTokenStore>,
+    pub(crate) store: Arc<Counted>,
+    pub(crate) acts: Arc<Plain>,
+    places: Arc<Neighbours>,
     pub(crate) locks: Arc<Locks>,
     pub(crate) secret: Secret,
     clock: Arc<Hand>,
@@ -174,7 +206,7 @@ impl Town {
     }
 
     pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        let store = Arc::new(MemoryTokenStore::new());
+        let store = Arc::new(Counted::default());
         let (clock, dice) = (
             Arc::new(Hand(ManualClock::default())),
             Arc::new(Dice::default()),
@@ -216,23 +248,28 @@ impl Town {
             loopback: Loopback::Refused,
             token_info_per_minute: Some(60),
             failures_per_minute: Some(60),
+            account_failures_per_minute: Some(20),
         };
         change(&mut settings);
         let locks = Arc::new(Locks::default());
+        let acts = Arc::new(Plain(store.clone(), Mutex::default()));
+        let places = Arc::new(Neighbours::default());
         let portal = Portal::new(Parts {
             api,
             store: store.clone(),
-            acts: Arc::new(Plain(store.clone())),
-            people: Arc::new(Neighbours),
-            places: Arc::new(Neighbours),
+            acts: acts.clone(),
+            people: places.clone(),
+            places: places.clone(),
             passwords: locks.clone(),
-            keys: Arc::new(Neighbours),
+            keys: places.clone(),
             clock: clock.clone(),
             entropy: dice.clone(),
             settings,
         });
         Self {
             store,
+            acts,
+            places,
             locks,
             secret,
             clock,
@@ -241,8 +278,17 @@ impl Town {
         }
     }
 
+    pub(crate) fn now(&self) -> SystemTime {
+        self.clock.now()
+    }
+
     pub(crate) fn pass(&self, seconds: u64) {
         self.clock.0.advance(Duration::from_secs(seconds));
+    }
+
+    /// What the service was told of passwords.
+    pub(crate) fn told(&self) -> Vec<(u64, &'static str)> {
+        self.places.told.lock().unwrap().clone()
     }
 
     /// Switches random bytes off or on.

@@ -2,6 +2,7 @@
 //!
 //! Each function is one job of a batch, and an error undoes all that it wrote, and nothing else. What
 //! happens once is decided by how many rows a conditional write changed, or by a key that is taken.
+use crate::accounts::is_on;
 use crate::audit::By;
 use crate::hooks::let_go;
 use crate::rows::{self, Root, millis, number, numbers_text, redirects_text, refused};
@@ -72,10 +73,7 @@ pub(super) fn put_app(
 pub(super) fn allow(session: &mut Session<'_>, allow: &Allow, by: &By) -> Done<Authorization> {
     let new = &allow.authorization;
     let (user, app) = (number(new.user)?, number(new.app)?);
-    let disabled: Option<bool> = session
-        .one(Sql::Account, [user], |row| row.get(1))
-        .map_err(refused)?;
-    if disabled != Some(false) {
+    if !is_on(session, new.user)? {
         return Err(StoreError::NoAccount);
     }
     if !finds(session, Sql::LiveApp, [app])? {
@@ -150,7 +148,7 @@ fn lost(what: &str) -> StoreError {
 }
 
 /// Withdraws an authorization.
-pub(super) fn deauthorize(
+pub(crate) fn deauthorize(
     session: &mut Session<'_>,
     id: u64,
     user: u64,
@@ -271,14 +269,18 @@ pub(super) fn start_session(
     new: &workgraph_auth::Session,
     by: &By,
 ) -> Done<()> {
-    let user = number(new.user)?;
-    if !finds(session, Sql::Account, [user])? {
+    if !is_on(session, new.user)? {
         return Err(StoreError::NoAccount);
     }
-    let (start, end) = (millis(new.created_at), millis(new.expires_at));
-    session
-        .run(Sql::InsertSession, (new.digest.0, user, start, end))
-        .map_err(refused)?;
+    let params = (
+        new.digest.0,
+        number(new.user)?,
+        millis(new.created_at),
+        millis(new.expires_at),
+        millis(new.last_used_at),
+        new.address.map(|address| address.to_string()),
+    );
+    session.run(Sql::InsertSession, params).map_err(refused)?;
     by.of_user(session, kind::LOGIN_SUCCEEDED, new.user, (None, None))
 }
 

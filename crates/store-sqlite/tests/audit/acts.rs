@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_auth::authorization::Authorization;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{
-    Account, Allow, App, Digest, Login, OAuthStore, Registered, ScopeSet, Secret, Session, Tier,
-    TokenKind, TokenRecord, TokenStore,
+    Account, Allow, App, Digest, Login, OAuthStore, PasswordChange, Registered, ScopeSet, Secret,
+    Session, Tier, TokenKind, TokenRecord, TokenStore,
 };
 use workgraph_core::access::Role;
 use workgraph_core::audit::{Acting, Actor, Ask, Channel, Row};
@@ -86,6 +86,8 @@ fn session(user: u64, seed: u8) -> Session {
         user,
         created_at: at(0),
         expires_at: at(9_000),
+        last_used_at: at(0),
+        address: None,
     }
 }
 
@@ -131,12 +133,29 @@ fn live(path: &Path) -> Day {
     day.act("wrong password", &["user_login_failed"], |store| {
         block_on(store.sign_in_failed(ann)).unwrap();
     });
-    day.act("password", &["user_password_changed"], |store| {
+    let both = &["user_password_changed", "user_logged_out"];
+    day.act("password", both, |store| {
         block_on(store.put_account(account, login("two"))).unwrap();
     });
     day.act("same password", &[], |store| {
         block_on(store.put_account(account, login("two"))).unwrap();
     });
+    day.act("own password", &["user_password_changed"], |store| {
+        let change = |before: &str| PasswordChange {
+            user: ann,
+            before: Secret::new(before.to_owned()),
+            after: Secret::new("three".to_owned()),
+            keep: None,
+            revoke: None,
+        };
+        assert!(!block_on(store.change_password(change("one"))).unwrap());
+        assert!(block_on(store.change_password(change("two"))).unwrap());
+    });
+    for seed in [2, 3] {
+        day.act("sign in again", &["user_login_succeeded"], |store| {
+            block_on(store.start_session(session(ann, seed))).unwrap();
+        });
+    }
     let record = token(TokenKind::Personal, &day, 50);
     day.act(
         "token",
@@ -200,18 +219,18 @@ fn live(path: &Path) -> Day {
         block_on(store.put_app(off.clone(), Some(&here))).unwrap();
     });
     day.act("sign out", &["user_logged_out"], |store| {
-        block_on(store.end_session(&Digest([1; 32]))).unwrap();
-        block_on(store.end_session(&Digest([1; 32]))).unwrap();
+        block_on(store.end_session(&Digest([2; 32]))).unwrap();
+        block_on(store.end_session(&Digest([2; 32]))).unwrap();
     });
-    let gone = Account {
-        disabled: true,
-        ..account
-    };
+    day.act("sign out of all", &["user_logged_out"], |store| {
+        assert_eq!(block_on(store.end_sessions(ann, None)), Ok(1));
+        assert_eq!(block_on(store.end_sessions(ann, None)), Ok(0));
+    });
     day.act("disable", &["user_deprovisioned"], |store| {
-        block_on(store.put_account(gone, None)).unwrap();
+        block_on(store.set_disabled(ann, true, at(9))).unwrap();
     });
     day.act("enable", &["user_reprovisioned"], |store| {
-        block_on(store.put_account(account, None)).unwrap();
+        block_on(store.set_disabled(ann, false, at(9))).unwrap();
     });
     day
 }

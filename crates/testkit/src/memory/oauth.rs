@@ -2,11 +2,12 @@
 //! the last hold of their app.
 use super::{MemoryStore, Tokens as Kept};
 use async_trait::async_trait;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{
-    Account, Allow, App, Authorization, Code, Digest, OAuthStore, Redeemed, Session, TokenRecord,
-    Tokens,
+    Account, Allow, App, Authorization, Code, Digest, Login, OAuthStore, PasswordChange, Redeemed,
+    Session, TokenRecord, Tokens,
 };
 
 #[async_trait]
@@ -58,16 +59,28 @@ impl OAuthStore for MemoryStore {
     ) -> Kept<Option<TokenRecord>> {
         self.tokens.refresh(refresh, access, now).await
     }
+    async fn login_of(&self, user: u64) -> Kept<Option<Login>> {
+        self.tokens.login_of(user).await
+    }
+    async fn change_password(&self, change: PasswordChange) -> Kept<bool> {
+        self.tokens.change_password(change).await
+    }
     async fn start_session(&self, session: Session) -> Kept<()> {
         self.tokens.start_session(session).await
     }
     async fn session(&self, digest: &Digest) -> Kept<Option<(Session, Account)>> {
         self.tokens.session(digest).await
     }
+    async fn sessions(&self, user: u64) -> Kept<Vec<Session>> {
+        self.tokens.sessions(user).await
+    }
+    async fn touch_session(&self, digest: &Digest, address: IpAddr, now: SystemTime) -> Kept<()> {
+        self.tokens.touch_session(digest, address, now).await
+    }
     async fn end_session(&self, digest: &Digest) -> Kept<()> {
         self.tokens.end_session(digest).await
     }
-    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Kept<()> {
+    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Kept<u64> {
         self.tokens.end_sessions(user, but).await
     }
     async fn attempt_login(&self, key: &Digest, now: SystemTime) -> Kept<Option<Duration>> {

@@ -1,4 +1,5 @@
 //! The authorization server over a socket: a browser that knows forms and cookies, and an app.
+mod accounts;
 mod apps;
 mod bad_inputs;
 mod clients;

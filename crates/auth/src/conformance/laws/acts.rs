@@ -329,12 +329,14 @@ impl World<'_> {
         let back = self.disabled.pop();
         let (user, disabled) = (back.unwrap_or(user), back.is_none());
         self.disabled.extend(disabled.then_some(user));
-        let account = Account::new(user, Tier::Paid);
-        let account = Account {
-            disabled,
-            ..account
-        };
-        self.store.put_account(account, None).await?;
+        self.store.set_disabled(user, disabled, self.now).await?;
+        if disabled {
+            self.granted.retain(|((owner, _), _)| *owner != user);
+            self.kill(|token| token.user == user);
+            for code in self.codes.iter_mut().filter(|code| code.user == user) {
+                code.withdrawn = true;
+            }
+        }
         Ok(())
     }
 }

@@ -145,11 +145,7 @@ pub(in crate::conformance) async fn allowed_once(store: &dyn OAuthStore) -> Done
     }
     let mut stranger = allow(7, 107, "openid")?;
     stranger.authorization.user = 9;
-    let account = Account {
-        disabled: true,
-        ..Account::new(2, Tier::Free)
-    };
-    store.put_account(account, None).await?;
+    store.set_disabled(2, true, at(5)).await?;
     let mut disabled = allow(8, 108, "openid")?;
     disabled.authorization.user = 2;
     for yes in [stranger, disabled] {

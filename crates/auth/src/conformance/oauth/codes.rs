@@ -155,39 +155,32 @@ pub(in crate::conformance) async fn redeem_conflict(store: &dyn OAuthStore) -> D
 
 pub(in crate::conformance) async fn redeem_needs_grant(store: &dyn OAuthStore) -> Done {
     people(store).await?;
-    store.allow(allow(1, 100, "tasks:read")?).await?;
     store.allow(allow(11, 100, "tasks:read")?).await?;
     store.allow(allow(21, 100, "tasks:read")?).await?;
-    let kept = |seed| {
+    let kept = |seed, grant| {
         Ok::<_, Failure>(Code {
-            grant: 100,
+            grant,
             ..code(seed, "tasks:read")?
         })
     };
-    let account = Account::new(1, Tier::Free);
-    let off = Account {
-        disabled: true,
-        ..account
-    };
-    store.put_account(off, None).await?;
-    let user_off = store
-        .redeem(&digest(1), Some(tokens(1, &kept(1)?)), at(6))
-        .await?;
-    store.put_account(account, None).await?;
     let disabled = App {
         disabled_at: Some(at(5)),
         ..app(40)?
     };
     store.put_app(disabled.clone(), Some(&app(40)?)).await?;
     let app_off = store
-        .redeem(&digest(11), Some(tokens(11, &kept(11)?)), at(6))
+        .redeem(&digest(11), Some(tokens(11, &kept(11, 100)?)), at(6))
         .await?;
     store.put_app(app(40)?, Some(&disabled)).await?;
     store.deauthorize(100, 1, at(5)).await?;
     // A new authorization is another one: codes of the old stay dead.
     store.allow(allow(31, 101, "tasks:read")?).await?;
     let gone = store
-        .redeem(&digest(21), Some(tokens(21, &kept(21)?)), at(6))
+        .redeem(&digest(21), Some(tokens(21, &kept(21, 100)?)), at(6))
+        .await?;
+    store.set_disabled(1, true, at(6)).await?;
+    let user_off = store
+        .redeem(&digest(31), Some(tokens(1, &kept(31, 101)?)), at(6))
         .await?;
     ensure(
         [user_off, app_off, gone]

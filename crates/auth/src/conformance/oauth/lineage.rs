@@ -171,17 +171,12 @@ pub(in crate::conformance) async fn refresh_buys(store: &dyn OAuthStore) -> Done
             &format!("{what} buys nothing"),
         )?;
     }
-    let account = Account::new(1, Tier::Free);
-    let off = Account {
-        disabled: true,
-        ..account
-    };
-    store.put_account(off, None).await?;
+    store.set_disabled(1, true, at(6)).await?;
     ensure(
         store.refresh(2, other(|_| ()), at(6)).await?.is_none(),
         "a disabled account buys nothing",
     )?;
-    store.put_account(account, None).await?;
+    store.set_disabled(1, false, at(6)).await?;
     ensure(
         store.find(&digest(5)).await?.is_none(),
         "and nothing is kept of it",

@@ -115,17 +115,10 @@ async fn suspended(oauth: &dyn OAuthStore, store: &dyn HookStore) -> Result<(), 
         oauth.put_app((*app).clone(), Some(&other)).await?;
         same(&standing(20).await?, &Standing::Good, "it is on again")?;
     }
-    let disabled = Account {
-        disabled: true,
-        ..Account::new(7, Tier::Free)
-    };
-    oauth.put_account(disabled, None).await?;
-    for id in [20, 11] {
-        same(
-            &standing(id).await?,
-            &Standing::Suspended,
-            "nobody is told by an account that is off",
-        )?;
-    }
-    Ok(())
+    oauth.set_disabled(7, true, at(9)).await?;
+    same(
+        &(standing(20).await?, standing(11).await?),
+        &(Standing::Gone, Standing::Suspended),
+        "an account that is off is told nothing, and has no webhook of an app",
+    )
 }

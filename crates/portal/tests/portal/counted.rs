@@ -1,0 +1,175 @@
+//! A store that notes which of its calls were awaited.
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use workgraph_auth::{
+    Account, Allow, App, Authorization, Code, Digest, Login, MemoryTokenStore, OAuthStore,
+    PasswordChange, Redeemed, Secret, Session, StoreError, Tier, TokenRecord, TokenStore, Tokens,
+};
+
+#[derive(Default)]
+pub(crate) struct Counted {
+    inner: MemoryTokenStore,
+    calls: Mutex<Vec<&'static str>>,
+}
+
+impl Counted {
+    fn note(&self, call: &'static str) {
+        self.calls.lock().unwrap().push(call);
+    }
+
+    /// The calls since the last time.
+    pub(crate) fn calls(&self) -> Vec<&'static str> {
+        std::mem::take(&mut *self.calls.lock().unwrap())
+    }
+}
+
+type Answer<T> = Result<T, StoreError>;
+
+#[async_trait]
+impl TokenStore for Counted {
+    async fn find(&self, digest: &Digest) -> Answer<Option<(TokenRecord, Account)>> {
+        self.note("find");
+        self.inner.find(digest).await
+    }
+    async fn insert(&self, record: TokenRecord) -> Answer<()> {
+        self.note("insert");
+        self.inner.insert(record).await
+    }
+    async fn revoke(&self, id: u64, now: SystemTime) -> Answer<bool> {
+        self.note("revoke");
+        self.inner.revoke(id, now).await
+    }
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> Answer<u64> {
+        self.note("revoke_all");
+        self.inner.revoke_all(user, now).await
+    }
+    async fn list(&self, user: u64) -> Answer<Vec<TokenRecord>> {
+        self.note("list");
+        self.inner.list(user).await
+    }
+    async fn touch(&self, used: &[(u64, SystemTime)]) -> Answer<()> {
+        self.note("touch");
+        self.inner.touch(used).await
+    }
+    async fn put_account(&self, account: Account, login: Option<Login>) -> Answer<()> {
+        self.note("put_account");
+        self.inner.put_account(account, login).await
+    }
+    async fn set_tier(&self, user: u64, tier: Tier) -> Answer<()> {
+        self.note("set_tier");
+        self.inner.set_tier(user, tier).await
+    }
+    async fn set_disabled(&self, user: u64, disabled: bool, now: SystemTime) -> Answer<()> {
+        self.note("set_disabled");
+        self.inner.set_disabled(user, disabled, now).await
+    }
+    async fn account(&self, user: u64) -> Answer<Option<Account>> {
+        self.note("account");
+        self.inner.account(user).await
+    }
+    async fn login(&self, email: &str) -> Answer<Option<(Account, Secret)>> {
+        self.note("login");
+        self.inner.login(email).await
+    }
+}
+
+#[async_trait]
+impl OAuthStore for Counted {
+    async fn put_app(&self, app: App, was: Option<&App>) -> Answer<()> {
+        self.note("put_app");
+        self.inner.put_app(app, was).await
+    }
+    async fn app(&self, id: u64) -> Answer<Option<Arc<App>>> {
+        self.note("app");
+        self.inner.app(id).await
+    }
+    async fn apps(&self, owner: Option<u64>) -> Answer<Vec<App>> {
+        self.note("apps");
+        self.inner.apps(owner).await
+    }
+    async fn allow(&self, allow: Allow) -> Answer<Authorization> {
+        self.note("allow");
+        self.inner.allow(allow).await
+    }
+    async fn authorization(&self, user: u64, app: u64) -> Answer<Option<Authorization>> {
+        self.note("authorization");
+        self.inner.authorization(user, app).await
+    }
+    async fn authorizations(&self, user: u64) -> Answer<Vec<Authorization>> {
+        self.note("authorizations");
+        self.inner.authorizations(user).await
+    }
+    async fn deauthorize(&self, id: u64, user: u64, now: SystemTime) -> Answer<bool> {
+        self.note("deauthorize");
+        self.inner.deauthorize(id, user, now).await
+    }
+    async fn code(&self, digest: &Digest) -> Answer<Option<Code>> {
+        self.note("code");
+        self.inner.code(digest).await
+    }
+    async fn redeem(
+        &self,
+        code: &Digest,
+        tokens: Option<Tokens>,
+        now: SystemTime,
+    ) -> Answer<Redeemed> {
+        self.note("redeem");
+        self.inner.redeem(code, tokens, now).await
+    }
+    async fn refresh(
+        &self,
+        refresh: u64,
+        access: TokenRecord,
+        now: SystemTime,
+    ) -> Answer<Option<TokenRecord>> {
+        self.note("refresh");
+        self.inner.refresh(refresh, access, now).await
+    }
+    async fn login_of(&self, user: u64) -> Answer<Option<Login>> {
+        self.note("login_of");
+        self.inner.login_of(user).await
+    }
+    async fn change_password(&self, change: PasswordChange) -> Answer<bool> {
+        self.note("change_password");
+        self.inner.change_password(change).await
+    }
+    async fn start_session(&self, session: Session) -> Answer<()> {
+        self.note("start_session");
+        self.inner.start_session(session).await
+    }
+    async fn session(&self, digest: &Digest) -> Answer<Option<(Session, Account)>> {
+        self.note("session");
+        self.inner.session(digest).await
+    }
+    async fn sessions(&self, user: u64) -> Answer<Vec<Session>> {
+        self.note("sessions");
+        self.inner.sessions(user).await
+    }
+    async fn touch_session(&self, digest: &Digest, from: IpAddr, now: SystemTime) -> Answer<()> {
+        self.note("touch_session");
+        self.inner.touch_session(digest, from, now).await
+    }
+    async fn end_session(&self, digest: &Digest) -> Answer<()> {
+        self.note("end_session");
+        self.inner.end_session(digest).await
+    }
+    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Answer<u64> {
+        self.note("end_sessions");
+        self.inner.end_sessions(user, but).await
+    }
+    async fn attempt_login(&self, key: &Digest, now: SystemTime) -> Answer<Option<Duration>> {
+        self.note("attempt_login");
+        self.inner.attempt_login(key, now).await
+    }
+    async fn forgive_login(&self, key: &Digest) -> Answer<()> {
+        self.note("forgive_login");
+        self.inner.forgive_login(key).await
+    }
+    async fn sweep(&self, before: SystemTime) -> Answer<u64> {
+        self.note("sweep");
+        OAuthStore::sweep(&self.inner, before).await
+    }
+}

@@ -1,0 +1,188 @@
+//! What the writer does about accounts and their logins, and what ends with them.
+use crate::audit::By;
+use crate::oauth::writes;
+use crate::rows::{self, account, millis, number, refused};
+use crate::session::Session;
+use crate::sql::Sql;
+use std::time::SystemTime;
+use workgraph_auth::{Account, Digest, Login, PasswordChange, Secret, StoreError, Tier, TokenKind};
+use workgraph_core::audit::kind;
+
+type Done<T> = Result<T, StoreError>;
+
+fn held(session: &mut Session<'_>, user: u64) -> Done<Option<Account>> {
+    session
+        .one(Sql::Account, [number(user)?], |row| account(row, user, 0))
+        .map_err(refused)
+}
+
+/// Whether a user has an account that is switched on.
+pub(crate) fn is_on(session: &mut Session<'_>, user: u64) -> Done<bool> {
+    Ok(held(session, user)?.is_some_and(|account| !account.disabled))
+}
+
+fn put(session: &mut Session<'_>, account: &Account) -> Done<()> {
+    let paid = account.tier == Tier::Paid;
+    session
+        .run(
+            Sql::PutAccount,
+            (number(account.user)?, paid, account.disabled),
+        )
+        .map(drop)
+        .map_err(refused)
+}
+
+/// The login of a user.
+pub(crate) fn read_login(row: &rusqlite::Row<'_>) -> rusqlite::Result<Login> {
+    let email: String = row.get(0)?;
+    Ok(Login::new(&email, Secret::new(row.get(1)?)))
+}
+
+/// Creates an account, or gives the one there is its tier; and a login, if there is one.
+pub(crate) fn put_account(
+    session: &mut Session<'_>,
+    account: &Account,
+    login: Option<&Login>,
+    by: &By,
+) -> Done<bool> {
+    let disabled = held(session, account.user)?.map_or(account.disabled, |held| held.disabled);
+    let before = session
+        .one(Sql::LoginOf, [number(account.user)?], read_login)
+        .map_err(refused)?;
+    put(
+        session,
+        &Account {
+            disabled,
+            ..*account
+        },
+    )?;
+    let Some(login) = login else {
+        return Ok(true);
+    };
+    let user = number(account.user)?;
+    // An address that another account has is a broken constraint: a conflict.
+    session
+        .run(Sql::PutLogin, (user, login.email(), login.hash().expose()))
+        .map_err(refused)?;
+    let hash = |login: &Login| login.hash().expose().to_owned();
+    let is_new = before.as_ref().map(hash) != Some(hash(login));
+    if is_new && before.is_some() {
+        by.of_user(session, kind::PASSWORD_CHANGED, account.user, (None, None))?;
+    }
+    if is_new || before.is_some_and(|before| before.email() != login.email()) {
+        end_sessions(session, account.user, None, by)?;
+    }
+    Ok(true)
+}
+
+/// Changes the tier of an account, or makes one; true if it changed anything.
+pub(crate) fn set_tier(session: &mut Session<'_>, user: u64, tier: Tier, by: &By) -> Done<bool> {
+    if held(session, user)?.is_some_and(|held| held.tier == tier) {
+        return Ok(false);
+    }
+    put_account(session, &Account::new(user, tier), None, by)
+}
+
+/// Switches an account off or on; one that is off has no session, no token and no app.
+pub(crate) fn set_disabled(
+    session: &mut Session<'_>,
+    user: u64,
+    disabled: bool,
+    now: SystemTime,
+    by: &By,
+) -> Done<()> {
+    let before = held(session, user)?;
+    let account = before.unwrap_or_else(|| Account::new(user, Tier::Free));
+    put(
+        session,
+        &Account {
+            disabled,
+            ..account
+        },
+    )?;
+    match (before.map(|before| before.disabled), disabled) {
+        (Some(false), true) => by.of_user(session, kind::DEPROVISIONED, user, (None, None))?,
+        (Some(true), false) => by.of_user(session, kind::REPROVISIONED, user, (None, None))?,
+        _ => {}
+    }
+    session.tokens = true;
+    if disabled {
+        revoke_all(session, user, now, by)?;
+        end_sessions(session, user, None, by)?;
+    }
+    Ok(())
+}
+
+/// Revokes the tokens of a user and withdraws their authorizations; says how many.
+pub(crate) fn revoke_all(
+    session: &mut Session<'_>,
+    user: u64,
+    now: SystemTime,
+    by: &By,
+) -> Done<u64> {
+    let mut own = Vec::new();
+    let each = |row: &rusqlite::Row<'_>| {
+        let record = rows::left(row)?;
+        let counts = matches!(record.kind, TokenKind::Personal | TokenKind::Service);
+        own.extend(Some(record).filter(|record| counts && record.revoked_at.is_none()));
+        Ok(())
+    };
+    let key = number(user)?;
+    session
+        .each(Sql::TokensOfUser, [key], each)
+        .map_err(refused)?;
+    let mut grants = Vec::new();
+    let each =
+        |row: &rusqlite::Row<'_>| rows::authorization(row, 0).map(|grant| grants.push(grant.id));
+    session
+        .each(Sql::GrantsOfUser, [key], each)
+        .map_err(refused)?;
+    let revoked = session
+        .run(Sql::RevokeTokensOf, (key, millis(now)))
+        .map_err(refused)?;
+    session.tokens |= revoked > 0;
+    for record in &own {
+        by.of_token(session, kind::TOKEN_REVOKED, record)?;
+    }
+    for grant in &grants {
+        writes::deauthorize(session, *grant, user, now, by)?;
+    }
+    Ok((revoked + grants.len()) as u64)
+}
+
+/// Forgets the browser sessions of a user but one; says how many.
+pub(crate) fn end_sessions(
+    session: &mut Session<'_>,
+    user: u64,
+    but: Option<Digest>,
+    by: &By,
+) -> Done<u64> {
+    let params = (number(user)?, but.map(|digest| digest.0));
+    let ended = session.run(Sql::EndSessions, params).map_err(refused)?;
+    for _ in 0..ended {
+        by.of_user(session, kind::LOGGED_OUT, user, (None, None))?;
+    }
+    Ok(ended as u64)
+}
+
+/// Replaces the hash of a login if it is the one that was shown.
+pub(crate) fn change_password(
+    session: &mut Session<'_>,
+    change: &PasswordChange,
+    by: &By,
+) -> Done<bool> {
+    let params = (
+        number(change.user)?,
+        change.before.expose(),
+        change.after.expose(),
+    );
+    if session.run(Sql::PutHash, params).map_err(refused)? == 0 {
+        return Ok(false);
+    }
+    by.of_user(session, kind::PASSWORD_CHANGED, change.user, (None, None))?;
+    end_sessions(session, change.user, change.keep, by)?;
+    if let Some(now) = change.revoke {
+        revoke_all(session, change.user, now, by)?;
+    }
+    Ok(true)
+}
