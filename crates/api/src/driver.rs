@@ -241,12 +241,29 @@ async fn written(
         return Ok(done(call, 200, envelope::empty(), 1));
     }
     let mut answered = record(api, call, &view, gid, asked).await?;
+    answered.reply.headers.extend(announced(call));
     if let Answer::Created(ty) = call.operation.answer {
         answered.reply.status = 201;
         let location = format!("{}/{}/{gid}", call.settings.base_url, resource(ty).path);
         answered.reply.headers.push(("Location", location));
     }
     Ok(answered)
+}
+
+/// The header that tells of the changes of the contract that the inputs of a write are affected by.
+fn announced(call: &Call<'_>) -> Option<(&'static str, String)> {
+    let mut told: Vec<String> = Vec::new();
+    for def in resource(call.operation.record()?).fields {
+        let (Some(change), Some(given)) = (def.deprecated, call.field(def.name)) else {
+            continue;
+        };
+        let (name, base, instead) = (change.name, &call.settings.base_url, change.instead);
+        let line = format!("name={name};info={base}{instead};affected=true");
+        if change.affects(given.as_str()) && !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    (!told.is_empty()).then(|| ("Asana-Change", told.join(",")))
 }
 
 async fn record(
@@ -425,16 +442,8 @@ async fn list(
     want.page = Some(listed.page);
     want.page_plan = Some(Arc::clone(&asked.plan));
     let view = load(api, &want).await?;
-    let anchor = match want.page.as_ref().map(|p| &p.from) {
-        Some(
-            Listing::Edges { anchor, .. }
-            | Listing::Through { anchor, .. }
-            | Listing::Home { anchor, .. }
-            | Listing::Only { anchor }
-            | Listing::Alphabetical { anchor, .. },
-        ) => want.refs.get(*anchor),
-        None => None,
-    };
+    let anchor = want.page.as_ref().and_then(|page| page.from.anchor());
+    let anchor = anchor.and_then(|at| want.refs.get(at));
     anchored(call, &view, anchor, listed.anchor, listed.anchor_types)?;
     // A field with its name takes about so much.
     let room = 64 + view.rows.gids.len() * (128 + 48 * asked.plan.steps.len());

@@ -57,6 +57,8 @@ pub enum Answer {
     Created(Type),
     /// 200 and an array of compact records.
     List(Type),
+    /// 200 and an array of full records.
+    Records(Type),
     /// 200 and an array of names: records of the type that the request names.
     Names,
     /// 200 and `{}`.
@@ -272,6 +274,14 @@ impl Operation {
         self.method = method;
         self
     }
+    /// Lists full records.
+    #[must_use]
+    pub const fn full(mut self) -> Self {
+        if let Answer::List(ty) = self.answer {
+            self.answer = Answer::Records(ty);
+        }
+        self
+    }
     /// Only for paid workspaces.
     #[must_use]
     pub const fn premium(mut self, message: &'static str) -> Self {
@@ -316,7 +326,9 @@ impl Operation {
     #[must_use]
     pub const fn record(&self) -> Option<Type> {
         match self.answer {
-            Answer::Record(ty) | Answer::Created(ty) | Answer::List(ty) => Some(ty),
+            Answer::Record(ty) | Answer::Created(ty) | Answer::List(ty) | Answer::Records(ty) => {
+                Some(ty)
+            }
             Answer::Events => Some(Type::Event),
             Answer::Names | Answer::Empty | Answer::Counts | Answer::Outcomes | Answer::Audited => {
                 None

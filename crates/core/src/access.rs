@@ -120,6 +120,15 @@ impl Viewer {
         within.barred = Vec::into_iter(barred).map(|s: Seat| s.workspace).collect();
         within
     }
+    /// The workspaces that the viewer belongs to, in the order of their gids.
+    #[must_use]
+    pub fn homes(&self) -> Vec<Gid> {
+        let seats = self.seats.iter().map(|seat| seat.workspace);
+        let mut homes: Vec<Gid> = seats.chain(self.service).collect();
+        homes.sort_unstable();
+        homes.dedup();
+        homes
+    }
     /// The viewer's seat in a workspace.
     #[must_use]
     pub fn seat(&self, workspace: Gid) -> Option<&Seat> {

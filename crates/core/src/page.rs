@@ -2,6 +2,8 @@
 //!
 //! A page reads its list in chunks until it has one row more than asked for, the list ends, or the
 //! walk has gone through [`crate::graph::Page::cap`] rows: that cap bounds the work of any walk.
+mod homes;
+
 use crate::access::Level;
 use crate::gid::Gid;
 use crate::graph::{ALPHABETICAL_CAP, Edge, Filter, Give, Listing, Page, Rows, Seq, StoreError};
@@ -69,14 +71,13 @@ pub(crate) fn read(
         seen: page.seen,
         ..Rows::default()
     };
-    let anchor = match page.from {
-        Listing::Edges { anchor, .. }
-        | Listing::Through { anchor, .. }
-        | Listing::Home { anchor, .. }
-        | Listing::Only { anchor }
-        | Listing::Alphabetical { anchor, .. } => loader.found(anchor),
+    let anchor = match page.from.anchor() {
+        Some(at) => loader
+            .found(at)
+            .filter(|gid| loader.view.level(*gid) > Level::None),
+        // What is listed for the viewer has the viewer for an anchor.
+        None => Some(loader.view.viewer.user),
     };
-    let anchor = anchor.filter(|gid| loader.view.level(*gid) > Level::None);
     let Some(anchor) = anchor else {
         loader.view.rows = rows;
         return Ok(());
@@ -89,10 +90,17 @@ pub(crate) fn read(
     };
     let mut after = page.after.clone();
     let mut last = None;
+    let viewer = Arc::clone(&loader.view.viewer);
     // The first chunk is what an open list needs; where rows are passed over, chunks grow.
     let mut wanted = page.limit.saturating_add(1).min(CHUNK_MAX);
     'reading: loop {
-        let chunk = chunk(loader.snap, &from, anchor, after.as_deref(), wanted, how)?;
+        let chunk = match from {
+            Listing::Homes { ty } => {
+                let after = after.as_ref().and_then(|key| key.first()).copied();
+                homes::chunk(loader.snap, &viewer.homes(), ty, after, wanted, how.depth)?
+            }
+            _ => chunk(loader.snap, &from, anchor, after.as_deref(), wanted, how)?,
+        };
         let ended = chunk.ended;
         let mut read = None;
         wanted = (wanted * 2).min(CHUNK_MAX);
@@ -335,6 +343,8 @@ fn chunk(
                 });
             })?;
         }
+        // Several lists in one.
+        Listing::Homes { .. } => {}
         Listing::Only { .. } => rows.extend(after.is_none().then(|| Row {
             gid: anchor,
             key: Key::one(anchor.as_i64()),

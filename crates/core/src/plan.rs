@@ -73,29 +73,36 @@ pub fn full(ty: Type) -> Arc<Plan> {
 
 fn cached(ty: Type, compact: bool) -> Arc<Plan> {
     static PLANS: OnceLock<ByType<[Arc<Plan>; 2]>> = OnceLock::new();
-    let plans = PLANS.get_or_init(|| {
-        ByType::new(|ty| [false, true].map(|compact| Arc::new(with_kin(ty, compact))))
-    });
+    let plans = PLANS
+        .get_or_init(|| ByType::new(|ty| [FULL, COMPACT].map(|sent| Arc::new(with_kin(ty, sent)))));
+    let sent = if compact { COMPACT } else { FULL };
     match plans.get(ty) {
         Some([_, small]) if compact => Arc::clone(small),
         Some([large, _]) => Arc::clone(large),
-        None => Arc::new(with_kin(ty, compact)),
+        None => Arc::new(with_kin(ty, sent)),
     }
 }
 
-fn with_kin(ty: Type, compact: bool) -> Plan {
+/// The fields that a default record has.
+type Sent = &'static [Rep];
+const COMPACT: Sent = &[Rep::Compact];
+const FULL: Sent = &[Rep::Compact, Rep::Full, Rep::FullIfSet];
+/// Those of a custom field that comes with its value.
+const VALUED: Sent = &[Rep::Compact, Rep::Full, Rep::FullIfSet, Rep::WithValue];
+
+fn with_kin(ty: Type, sent: Sent) -> Plan {
     let kin = resource(ty).kin.iter();
     Plan {
-        kin: kin.map(|ty| default_plan(*ty, compact)).collect(),
-        ..default_plan(ty, compact)
+        kin: kin.map(|ty| default_plan(*ty, sent)).collect(),
+        ..default_plan(ty, sent)
     }
 }
 
-fn default_plan(ty: Type, compact: bool) -> Plan {
+fn default_plan(ty: Type, sent: Sent) -> Plan {
     let steps = resource(ty)
         .fields
         .iter()
-        .filter(|d| d.rep == Rep::Compact || (!compact && d.rep != Rep::OptIn))
+        .filter(|d| sent.contains(&d.rep))
         .map(|def| Step {
             def,
             then: default_then(def),
@@ -106,12 +113,14 @@ fn default_plan(ty: Type, compact: bool) -> Plan {
 
 fn default_then(def: &'static Def) -> Then {
     match def.shape {
-        Shape::One(types) | Shape::Many(types) if def.record.is_some() => Then::Plans(
-            types
-                .iter()
-                .map(|ty| default_plan(*ty, def.record == Some(Rep::Compact)))
-                .collect(),
-        ),
+        Shape::One(types) | Shape::Many(types) if def.record.is_some() => {
+            let sent = match (def.source, def.record) {
+                (_, Some(Rep::Compact)) => COMPACT,
+                (Source::Values(_), _) => VALUED,
+                _ => FULL,
+            };
+            Then::Plans(types.iter().map(|ty| default_plan(*ty, sent)).collect())
+        }
         Shape::One(_) | Shape::Many(_) if def.bare => Then::Bare,
         Shape::One(_) | Shape::Many(_) => Then::Stub,
         Shape::Items(parts) => Then::Items(default_parts(parts)),

@@ -45,6 +45,8 @@ pub enum Rep {
     Full,
     /// In the full record if it has a value.
     FullIfSet,
+    /// In the full record of a custom field that comes with its value; elsewhere only when named.
+    WithValue,
     /// Only when named.
     OptIn,
 }
@@ -119,6 +121,8 @@ pub struct Def {
     pub head: bool,
     /// Which nodes of the type have the field; all, if none is given.
     pub only: Option<fn(&Node) -> bool>,
+    /// The change of the contract that those who write it are told of.
+    pub deprecated: Option<Deprecation>,
     /// Its weight in the cost of a request, when named beyond the default record.
     pub cost: u8,
     /// Which other objects the text names; a reader gets the names of those they may see.
@@ -138,6 +142,25 @@ pub enum Mentions {
     Links(&'static str),
     /// In a comment, those of the rich text under this key; in any other story, what it is about.
     Story(&'static str),
+}
+
+/// A change of the contract: an input that is to go, or some of its values.
+#[derive(Clone, Copy, Debug)]
+pub struct Deprecation {
+    /// The name of the change.
+    pub name: &'static str,
+    /// The path of the operations that do the same, below the base.
+    pub instead: &'static str,
+    /// The values that are to go; all of them if none is given.
+    pub values: &'static [&'static str],
+}
+
+impl Deprecation {
+    /// Whether an input of this text, or of none, is affected.
+    #[must_use]
+    pub fn affects(&self, text: Option<&str>) -> bool {
+        self.values.is_empty() || text.is_some_and(|text| self.values.contains(&text))
+    }
 }
 
 /// The declaration of one resource type.

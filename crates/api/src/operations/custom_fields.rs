@@ -95,6 +95,7 @@ pub static CUSTOM_FIELDS: &[Operation] = &[
         Type::CustomField,
         Lists::Home(Type::CustomField),
     )
+    .full()
     .scope("custom_fields:read")
     .premium(PREMIUM)
     .no_guests(),

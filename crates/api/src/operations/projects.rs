@@ -156,7 +156,7 @@ fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
                     false,
                 ),
                 "team",
-                &[Type::Team],
+                &[Type::Team][..],
             )
         }
         (Some(workspace), None) => {
@@ -170,10 +170,13 @@ fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
                     false,
                 ),
                 "workspace",
-                &[Type::Workspace],
+                &[Type::Workspace][..],
             )
         }
-        (None, None) => return Err(Fault::missing("workspace")),
+        (None, None) => {
+            let ty = Type::Project;
+            (page(Listing::Homes { ty }, false), "workspace", &[][..])
+        }
     };
     if team.is_some() {
         page.filters.extend(workspace.map(Filter::Home));
@@ -251,7 +254,7 @@ fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
                 view,
                 "workspace",
                 workspace,
-                &[Type::Workspace],
+                &[Type::Workspace][..],
                 Level::Viewer,
             )?
             .gid

@@ -52,20 +52,17 @@ const OF_TASK: Lists = Lists::Edges {
 
 fn tags(call: &Call<'_>) -> Result<Listed, Fault> {
     let mut want = call.want();
-    let place = call
-        .query_gid("workspace")?
-        .ok_or_else(|| Fault::missing("workspace"))?;
-    let anchor = want.add(place);
-    let page = page(
-        Listing::Home {
-            anchor,
-            ty: Type::Tag,
+    let ty = Type::Tag;
+    let from = match call.query_gid("workspace")? {
+        Some(workspace) => Listing::Home {
+            anchor: want.add(workspace),
+            ty,
         },
-        false,
-    );
+        None => Listing::Homes { ty },
+    };
     Ok(Listed {
         want,
-        page,
+        page: page(from, false),
         computed: false,
         anchor: "workspace",
         anchor_types: &[Type::Workspace],

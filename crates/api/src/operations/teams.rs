@@ -54,6 +54,7 @@ pub static TEAMS: &[Operation] = &[
         Type::Team,
         Lists::Home(Type::Team),
     )
+    .also(&["/organizations/{workspace_gid}/teams"])
     .scope("teams:read"),
     page_of(
         "getTeamMemberships",

@@ -25,7 +25,7 @@ const TYPES: &[(&str, Option<Type>)] = &[
     ("custom_field", Some(Type::CustomField)),
     ("goal", None),
     ("project", Some(Type::Project)),
-    ("project_template", None),
+    ("project_template", Some(Type::ProjectTemplate)),
     ("portfolio", None),
     ("tag", Some(Type::Tag)),
     ("task", Some(Type::Task)),

@@ -87,7 +87,7 @@ fn users(call: &Call<'_>) -> Result<Listed, Fault> {
                     give: Give::Far,
                 },
                 "team",
-                &[Type::Team],
+                &[Type::Team][..],
             )
         }
         (Some(workspace), None) => {
@@ -100,10 +100,10 @@ fn users(call: &Call<'_>) -> Result<Listed, Fault> {
                     give: Give::Far,
                 },
                 "workspace",
-                &[Type::Workspace],
+                &[Type::Workspace][..],
             )
         }
-        (None, None) => return Err(Fault::missing("workspace")),
+        (None, None) => (Listing::Homes { ty: Type::User }, "workspace", &[][..]),
     };
     Ok(Listed {
         want,

@@ -44,6 +44,12 @@ pub enum Listing {
         /// The type.
         ty: Type,
     },
+    /// All nodes of a type that belong to the workspaces of the viewer, each once, in the order of
+    /// their gids: users who have a seat there, or nodes whose home one of them is.
+    Homes {
+        /// The type.
+        ty: Type,
+    },
     /// The anchor alone.
     Only {
         /// The anchor.
@@ -59,6 +65,21 @@ pub enum Listing {
         /// Away from the anchor or towards it.
         dir: Dir,
     },
+}
+
+impl Listing {
+    /// The anchor, if there is one.
+    #[must_use]
+    pub const fn anchor(&self) -> Option<usize> {
+        match self {
+            Self::Edges { anchor, .. }
+            | Self::Through { anchor, .. }
+            | Self::Home { anchor, .. }
+            | Self::Only { anchor }
+            | Self::Alphabetical { anchor, .. } => Some(*anchor),
+            Self::Homes { .. } => None,
+        }
+    }
 }
 
 /// The most rows an alphabetical list considers.

@@ -29,6 +29,7 @@ impl Projector<'_> {
                     Source::ItemTarget => self.link(Some(edge.dst), part),
                     Source::ItemAux => self.link(edge.aux, part),
                     Source::ItemAuxGid => self.gid(edge.aux.unwrap_or(edge.dst)),
+                    Source::Always(json) => self.raw(json),
                     _ => self.raw("null"),
                 }
             }

@@ -1,5 +1,5 @@
 //! Typed keys: the declarations of fields, as `const fn`s put them together.
-use super::{Def, Dir, Mentions, Rel, Rep, Shape, Source, Type, Write};
+use super::{Def, Deprecation, Dir, Mentions, Rel, Rep, Shape, Source, Type, Write};
 use crate::node::Node;
 use std::marker::PhantomData;
 
@@ -50,6 +50,7 @@ const fn def(name: &'static str, shape: Shape, source: Source, default: &'static
         record: None,
         head: false,
         only: None,
+        deprecated: None,
         cost: 1,
         mentions: Mentions::Nothing,
         behind: None,
@@ -162,6 +163,12 @@ impl<K: ?Sized> Field<K> {
         self.def.rep = Rep::OptIn;
         self
     }
+    /// Sent in the record of a custom field that comes with its value, and when named.
+    #[must_use]
+    pub const fn with_value(mut self) -> Self {
+        self.def.rep = Rep::WithValue;
+        self
+    }
     /// Sent in the full record if it has a value.
     #[must_use]
     pub const fn if_set(mut self) -> Self {
@@ -241,6 +248,12 @@ impl<K: ?Sized> Field<K> {
     #[must_use]
     pub const fn behind(mut self, link: &'static str) -> Self {
         self.def.behind = Some(link);
+        self
+    }
+    /// Those who write it are told of a change of the contract.
+    #[must_use]
+    pub const fn deprecated(mut self, change: Deprecation) -> Self {
+        self.def.deprecated = Some(change);
         self
     }
     /// Another default, as JSON.

@@ -66,7 +66,7 @@ pub const IS_FORMULA: Field<bool> = Field::flag("is_formula_field")
     .doc("Whether its values are computed.");
 /// What it is for.
 pub const DESCRIPTION: Field<str> = Field::text("description", TEXT_MAX)
-    .opt_in()
+    .with_value()
     .writable()
     .doc("The description as plain text.");
 /// Decimals.

@@ -1,6 +1,6 @@
 //! Jobs: long work that goes on after the request that asked for it.
 use super::{GID, RESOURCE_TYPE};
-use crate::registry::{Field, One, Opaque, Rep, Resource, Type};
+use crate::registry::{Field, One, Opaque, Rep, Resource, Shape, Source, Type};
 
 /// What jobs do.
 pub const SUBTYPES: &[&str] = &[
@@ -37,6 +37,11 @@ pub const NEW_PROJECT_TEMPLATE: Field<One> =
     Field::inline("new_project_template", &[Type::ProjectTemplate])
         .compact()
         .doc("The project template it makes; whole when the job has succeeded.");
+/// The portfolio it makes: none, since portfolios are not kept.
+pub const NEW_PORTFOLIO: Field<Opaque> =
+    Field::other("new_portfolio", Shape::Json, Source::Always("null"))
+        .compact()
+        .doc("The portfolio it makes, or null.");
 /// The export it makes.
 pub const NEW_GRAPH_EXPORT: Field<One> = Field::inline("new_graph_export", &[Type::GraphExport])
     .compact()
@@ -67,6 +72,7 @@ pub static JOB: Resource = Resource {
         STATUS.def,
         NEW_TASK.def,
         NEW_PROJECT.def,
+        NEW_PORTFOLIO.def,
         NEW_PROJECT_TEMPLATE.def,
         NEW_GRAPH_EXPORT.def,
         NEW_RESOURCE_EXPORT.def,

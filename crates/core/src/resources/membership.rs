@@ -99,6 +99,7 @@ pub const LEVELS: &[&str] = &["viewer", "commenter", "editor", "admin"];
 
 /// The project of a project membership.
 pub const PARENT: Field<One> = Field::inline("parent", &[Type::Project])
+    .compact()
     .on_create()
     .doc("The project.");
 /// The user or team that holds it.
@@ -117,6 +118,7 @@ pub const SUBTYPE: Field<Opaque> = Field::other(
     Shape::Json,
     Source::Always("\"project_membership\""),
 )
+.compact()
 .doc("The kind of membership.");
 /// Old name of `member`, when it is a user.
 pub const MEMBER_USER: Field<One> = Field::inline("user", &[Type::User])
@@ -125,7 +127,6 @@ pub const MEMBER_USER: Field<One> = Field::inline("user", &[Type::User])
 /// Old name of `parent`.
 pub const MEMBER_PROJECT: Field<One> = Field::inline("project", &[Type::Project])
     .stored_as("parent")
-    .opt_in()
     .doc("Old name of parent.");
 /// Old form of `access_level`.
 pub const WRITE_ACCESS: Field<Opaque> =

@@ -105,13 +105,18 @@ pub const PERMALINK: Field<Opaque> = Field::other(
 const LIKE_GID: Field<Opaque> = Field::other("gid", Shape::Text(16), Source::ItemAuxGid)
     .compact()
     .doc("The like.");
+/// The type of a like, which no registry of types has.
+const LIKE_TYPE: Field<Opaque> =
+    Field::other("resource_type", Shape::Text(64), Source::Always("\"like\""))
+        .compact()
+        .doc("The type of the resource.");
 /// Who likes it.
 const LIKE_USER: Field<Opaque> =
     Field::other("user", Shape::One(&[Type::User]), Source::ItemTarget)
         .compact()
         .doc("The user who likes the object.");
 /// The items of `likes` and `hearts`.
-pub const LIKE_PARTS: &[Def] = &[LIKE_GID.def, LIKE_USER.def];
+pub const LIKE_PARTS: &[Def] = &[LIKE_GID.def, LIKE_TYPE.def, LIKE_USER.def];
 
 /// The display colours of projects.
 pub const PROJECT_COLORS: &[&str] = &[

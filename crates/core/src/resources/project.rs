@@ -4,8 +4,8 @@ use super::{GID, PERMALINK, PROJECT_COLORS, RESOURCE_TYPE};
 use crate::node::Node;
 use crate::project::Scene;
 use crate::registry::{
-    Dir, Field, Many, Mentions, NAME_MAX, One, Opaque, Rep, Resource, Shape, Source, TEXT_MAX,
-    Type, rel,
+    Deprecation, Dir, Field, Many, Mentions, NAME_MAX, One, Opaque, Rep, Resource, Shape, Source,
+    TEXT_MAX, Type, rel,
 };
 use crate::rich::Flavor;
 use crate::time::{Date, Time};
@@ -45,6 +45,13 @@ const ICONS: &[&str] = &[
     "coins",
 ];
 
+/// A project is to be shared with teams by memberships, as with users.
+const TEAM_CHANGE: Deprecation = Deprecation {
+    name: "project_team",
+    instead: "/memberships",
+    values: &[],
+};
+
 /// Its display name.
 pub const NAME: Field<str> = Field::text("name", NAME_MAX)
     .compact()
@@ -60,7 +67,6 @@ pub const COLOR: Field<str> = Field::word_or_null("color", PROJECT_COLORS)
     .doc("The display colour.");
 /// Icon.
 pub const ICON: Field<str> = Field::word_or_null("icon", ICONS)
-    .opt_in()
     .writable()
     .doc("The icon.");
 /// When it was created.
@@ -131,6 +137,10 @@ pub const PRIVACY: Field<str> = Field::word(
     "\"public_to_workspace\"",
 )
 .writable()
+.deprecated(Deprecation {
+    values: &["private_to_team"],
+    ..TEAM_CHANGE
+})
 .doc("Who can see the project.");
 /// The day it starts.
 pub const START_ON: Field<Date> = Field::date("start_on")
@@ -166,9 +176,8 @@ pub const COMPLETED: Field<bool> = Field::flag("completed").doc("Whether the pro
 pub const COMPLETED_AT: Field<Time> =
     Field::time("completed_at").doc("When the project was done, or null.");
 /// Who did it.
-pub const COMPLETED_BY: Field<One> = Field::inline("completed_by", &[Type::User])
-    .opt_in()
-    .doc("Who completed it.");
+pub const COMPLETED_BY: Field<One> =
+    Field::inline("completed_by", &[Type::User]).doc("Who completed it.");
 /// Members who are told of new tasks.
 pub const FOLLOWERS: Field<Many> =
     Field::edges("followers", &[Type::User], rel::PROJECT_FOLLOWERS, Dir::Out)
@@ -181,16 +190,14 @@ pub const OWNER: Field<One> = Field::inline("owner", &[Type::User])
 /// The team it is shared with.
 pub const TEAM: Field<One> = Field::edge("team", &[Type::Team], rel::TEAM)
     .writable()
+    .deprecated(TEAM_CHANGE)
     .doc("The team it is shared with.");
 /// Its brief.
 pub const PROJECT_BRIEF: Field<Opaque> =
-    Field::other("project_brief", Shape::Json, Source::Always("null"))
-        .opt_in()
-        .doc("The brief, or null.");
+    Field::other("project_brief", Shape::Json, Source::Always("null")).doc("The brief, or null.");
 /// Its template.
 pub const CREATED_FROM_TEMPLATE: Field<One> =
     Field::inline("created_from_template", &[Type::ProjectTemplate])
-        .opt_in()
         .doc("The template it came from, or null.");
 /// The workspace it belongs to.
 pub const WORKSPACE: Field<One> = Field::home("workspace")

@@ -86,7 +86,6 @@ pub const ENDORSED: Field<bool> = Field::flag("endorsed")
 /// Custom fields attached to the team.
 pub const CUSTOM_FIELD_SETTINGS: Field<Opaque> =
     Field::other("custom_field_settings", Shape::Json, Source::Always("[]"))
-        .opt_in()
         .doc("Custom fields attached to the team.");
 
 /// The declaration.

@@ -19,7 +19,6 @@ pub const WORKSPACES: Field<Many> =
 /// Custom field values of the user.
 pub const CUSTOM_FIELDS: Field<Opaque> =
     Field::other("custom_fields", Shape::Json, Source::Always("[]"))
-        .opt_in()
         .doc("Custom field values of the user.");
 
 /// The declaration.

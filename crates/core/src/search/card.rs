@@ -14,7 +14,13 @@ use crate::time::{Date, Time};
 pub const fn is_found(ty: Type) -> bool {
     matches!(
         ty,
-        Type::Task | Type::Project | Type::Tag | Type::Team | Type::User | Type::CustomField
+        Type::Task
+            | Type::Project
+            | Type::ProjectTemplate
+            | Type::Tag
+            | Type::Team
+            | Type::User
+            | Type::CustomField
     )
 }
 
