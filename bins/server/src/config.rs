@@ -4,7 +4,7 @@ use crate::setting::{SETTINGS, Setting};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
-use workgraph_auth::Loopback;
+use workgraph_auth::{IssuerInResponses, Loopback};
 
 /// Every setting, in force.
 #[derive(Clone, Debug)]
@@ -73,6 +73,11 @@ impl Webhooks {
 pub(crate) struct OAuth {
     /// Whether apps may have `http` redirect URLs on this machine. A demo allows it.
     pub(crate) loopback_redirects: bool,
+    /// The requests whose answers name the issuer.
+    pub(crate) issuer_in_responses: IssuerInResponses,
+    /// Whether apps with an `https` URL besides may have codes shown on a page without a challenge. A
+    /// demo allows it.
+    pub(crate) oob_without_pkce: bool,
     pub(crate) token_info_per_minute: Option<u32>,
     pub(crate) failures_per_minute: Option<u32>,
     /// Failed sign-ins into one account, from browsers that are not known for it.
@@ -129,6 +134,8 @@ impl Default for Config {
             limits: workgraph_limits::Settings::default(),
             oauth: OAuth {
                 loopback_redirects: false,
+                issuer_in_responses: IssuerInResponses::default(),
+                oob_without_pkce: false,
                 token_info_per_minute: Some(60),
                 failures_per_minute: Some(60),
                 account_failures_per_minute: Some(20),

@@ -105,7 +105,8 @@ pub(crate) async fn fill(boot: &mut Bootstrap, office: &Office) -> Result<(), St
             .await?,
     );
     boot.free_token = Some(boot.token(office, fay, "Demo, free plan").await?);
-    let scopes = ScopeSet::parse("tasks:read users:read openid").map_err(|e| e.to_string())?;
+    let scopes =
+        ScopeSet::parse("tasks:read users:read openid email profile").map_err(|e| e.to_string())?;
     for (name, redirects, scopes) in [
         ("Demo app", &[CALLBACK, OUT_OF_BAND][..], Registered::Full),
         (

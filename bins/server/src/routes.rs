@@ -226,6 +226,7 @@ async fn portal(edge: &Edge, line: &Line, route: Route, head: &Parts, body: Inco
         origin: text(headers, header::ORIGIN),
         referer: text(headers, header::REFERER),
         fetch_site: text(headers, HeaderName::from_static("sec-fetch-site")),
+        fetch_dest: text(headers, HeaderName::from_static("sec-fetch-dest")),
         address: edge.http.trusted_proxies.client(line.ip(), headers),
         agent: text(headers, header::USER_AGENT),
         body: bytes,

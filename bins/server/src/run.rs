@@ -91,6 +91,8 @@ impl Base {
                 base_url: config.api.base_url.clone(),
                 auth_url: root.to_owned(),
                 loopback: config.oauth.loopback(),
+                issuer_in_responses: config.oauth.issuer_in_responses,
+                oob_without_pkce: config.oauth.oob_without_pkce,
                 token_info_per_minute: config.oauth.token_info_per_minute,
                 failures_per_minute: config.oauth.failures_per_minute,
                 account_failures_per_minute: config.oauth.account_failures_per_minute,
@@ -143,6 +145,7 @@ pub(crate) async fn serve(
     };
     config.api.base_url = format!("{root}{}", crate::routes::BASE);
     config.oauth.loopback_redirects |= options.demo;
+    config.oauth.oob_without_pkce |= options.demo;
     config.webhooks.allow_loopback |= options.demo;
 
     // The first start calls the API often; those calls are nobody's and count against no limit.

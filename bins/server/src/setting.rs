@@ -1,6 +1,7 @@
 //! The table of settings: keys, and how values of each type are read and shown.
 use crate::config::Config;
 use std::time::Duration;
+use workgraph_auth::IssuerInResponses;
 use workgraph_limits::{Each, Limit};
 
 /// A setting: its key, whether it is a secret, and where it is kept.
@@ -49,6 +50,12 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("limits.cost_ceiling", false, |c| &mut c.limits.cost_ceiling),
     Setting("oauth.loopback_redirects", false, |c| {
         &mut c.oauth.loopback_redirects
+    }),
+    Setting("oauth.issuer_in_responses", false, |c| {
+        &mut c.oauth.issuer_in_responses
+    }),
+    Setting("oauth.oob_without_pkce", false, |c| {
+        &mut c.oauth.oob_without_pkce
     }),
     Setting("oauth.token_info_per_minute", false, |c| {
         &mut c.oauth.token_info_per_minute
@@ -131,6 +138,19 @@ impl Value for String {
     }
     fn show(&self) -> String {
         toml::Value::String(self.clone()).to_string()
+    }
+}
+
+impl Value for IssuerInResponses {
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        *self = Self::parse(text).ok_or_else(|| {
+            let names = Self::ALL.map(|(name, _)| name).join(", ");
+            format!("must be one of {names}, not `{text}`")
+        })?;
+        Ok(())
+    }
+    fn show(&self) -> String {
+        format!("\"{}\"", self.name())
     }
 }
 

@@ -9,6 +9,7 @@ use crate::client::{App, Registered};
 use crate::id_token::{IdToken, Person};
 use crate::params::{Pair, Params, Repeated, number};
 use crate::pkce::Challenge;
+use crate::policy::Policy;
 use crate::redirect::RedirectUri;
 use crate::respond::{AuthorizeError, Delivery, ResponseMode, ResponseType, Way};
 use crate::scope::{Scope, ScopeSet};
@@ -116,10 +117,17 @@ impl Refused {
         &self.error
     }
 
-    /// The answer: error, description, the request's state and the issuer (RFC 9207).
+    /// The URL that the answer goes to.
     #[must_use]
-    pub fn deliver(&self, issuer: &str) -> Delivery {
-        self.way.failure(issuer, &self.error)
+    pub const fn redirect(&self) -> &RedirectUri {
+        &self.way.redirect
+    }
+
+    /// The answer: error, description, the request's state, and the issuer where the policy of the
+    /// request names it.
+    #[must_use]
+    pub fn deliver(&self) -> Delivery {
+        self.way.failure(&self.error)
     }
 }
 
@@ -171,7 +179,11 @@ impl AuthorizationRequest {
     ///
     /// # Errors
     /// The first rule that it breaks, with the way back.
-    pub fn read(verified: Verified, params: &[Pair]) -> Result<Self, Box<Refused>> {
+    pub fn read(
+        verified: Verified,
+        params: &[Pair],
+        policy: &Policy<'_>,
+    ) -> Result<Self, Box<Refused>> {
         let params = Params(params);
         let Verified { app, redirect } = verified;
         // What can be known of the way back is known before anything is refused.
@@ -194,14 +206,20 @@ impl AuthorizationRequest {
             state: state
                 .filter(|state| state.len() <= MAX_ECHO_BYTES)
                 .map(str::to_owned),
+            issuer: policy.named_issuer(params.one("scope").ok().flatten()),
         };
-        match Self::rest(&app, &way, params) {
+        match Self::rest(&app, &way, params, policy) {
             Ok(draft) => Ok(Self { app, way, ..draft }),
             Err(error) => Err(Box::new(Refused { way, error })),
         }
     }
 
-    fn rest(app: &Arc<App>, way: &Way, params: Params<'_>) -> Result<Self, AuthorizeError> {
+    fn rest(
+        app: &Arc<App>,
+        way: &Way,
+        params: Params<'_>,
+        policy: &Policy<'_>,
+    ) -> Result<Self, AuthorizeError> {
         let state = params.one("state")?;
         let state = state.ok_or_else(|| invalid("The `state` parameter is missing."))?;
         if state.len() > MAX_ECHO_BYTES {
@@ -217,9 +235,11 @@ impl AuthorizationRequest {
         let method = params.one("code_challenge_method")?;
         let challenge = Challenge::read(method, params.one("code_challenge")?)
             .map_err(|why| invalid(&why.to_string()))?;
-        if challenge.is_none() && app.is_native() {
+        // A code that a person carries over passes more hands than one that a server is sent.
+        let excused = policy.oob_without_pkce && !app.is_native();
+        if challenge.is_none() && way.redirect.is_out_of_band() && !excused {
             return Err(invalid(
-                "The `code_challenge` parameter is missing; native apps must send one.",
+                "The `code_challenge` parameter is missing; a request for a code on a page must have one.",
             ));
         }
         let scopes = scopes(app.scopes, params.one("scope")?)?;
@@ -387,11 +407,11 @@ impl AuthorizationRequest {
 
     /// The answer to a request that was allowed, with what it asked for.
     #[must_use]
-    pub fn deliver(&self, issuer: &str, code: Option<&Secret>, id_token: Option<&str>) -> Delivery {
+    pub fn deliver(&self, code: Option<&Secret>, id_token: Option<&str>) -> Delivery {
         let kind = self.way.kind;
         let code = code.filter(|_| kind.code);
         let id_token = id_token.filter(|_| kind.id_token);
-        self.way.success(issuer, code, id_token)
+        self.way.success(code, id_token)
     }
 }
 

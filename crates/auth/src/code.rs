@@ -10,6 +10,10 @@ use crate::token::{Digest, Secret, TokenKind, mint_text};
 /// How long a code may be redeemed.
 pub const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
+/// How long after a code was redeemed a request that shows its verifier again is taken for the first
+/// one, sent again because its answer was lost. After that it is a replay like any other.
+pub const REPEAT_GRACE: Duration = Duration::from_secs(10);
+
 /// The first characters of a code.
 const CODE_PREFIX: &str = "wgc_";
 
@@ -53,8 +57,8 @@ pub enum Verdict {
     Burn,
     /// It was spent before: whatever came from it must die (RFC 6749 section 4.1.2).
     Replay,
-    /// It is another app's or expired, or the same app asks again with the verifier that only the
-    /// one who began knows: nothing happens to it.
+    /// It is another app's or expired, or it is a repeat, as
+    /// [`may_be_repeated`](Code::may_be_repeated) says: nothing happens to it.
     Refuse,
 }
 
@@ -108,9 +112,7 @@ impl Code {
             _ => false,
         };
         if self.used_at.is_some() {
-            // A request that is sent again, because its answer was lost, shows the verifier, too;
-            // without one it cannot be told from the use of a stolen code.
-            return if proved && self.challenge.is_some() {
+            return if proved && self.may_be_repeated(now) {
                 Verdict::Refuse
             } else {
                 Verdict::Replay
@@ -124,6 +126,15 @@ impl Code {
         } else {
             Verdict::Burn
         }
+    }
+
+    /// Returns whether an attempt at `now` that shows the verifier counts as the redemption that was
+    /// there, sent again: soon after it, and of a code with a challenge. Without one, a repeat cannot
+    /// be told from the use of a stolen code.
+    #[must_use]
+    pub fn may_be_repeated(&self, now: SystemTime) -> bool {
+        let since = |used| now.duration_since(used).unwrap_or_default();
+        self.challenge.is_some() && self.used_at.is_some_and(|used| since(used) < REPEAT_GRACE)
     }
 
     /// The record of a token of one of the OAuth kinds that this code is redeemed for.

@@ -1,18 +1,20 @@
 //! The discovery document (OpenID Connect Discovery section 3, RFC 8414 section 2).
 use crate::json::Object;
+use crate::policy::{IssuerInResponses, Policy};
 use crate::scope::{DEFAULT, SCOPES};
 
-/// The document, from configured URLs only: nothing a request says can change it. The issuer is
-/// `base_url`, byte for byte; the OAuth endpoints are under `auth_url`.
+/// The document, from what is configured only: nothing a request says can change it. The issuer is
+/// the policy's, byte for byte; the OAuth endpoints are under `auth_url`.
 #[must_use]
-pub fn document(base_url: &str, auth_url: &str) -> String {
+pub fn document(policy: &Policy<'_>, auth_url: &str) -> String {
+    let base_url = policy.issuer;
     let auth = |path: &str| format!("{auth_url}/-/{path}");
     let methods = ["client_secret_post", "client_secret_basic"];
     let scopes: Vec<&str> = [DEFAULT]
         .into_iter()
         .chain(SCOPES.iter().map(|scope| scope.name))
         .collect();
-    Object::default()
+    let document = Object::default()
         .text("issuer", base_url)
         .text("authorization_endpoint", &auth("oauth_authorize"))
         .text("token_endpoint", &auth("oauth_token"))
@@ -62,9 +64,15 @@ pub fn document(base_url: &str, auth_url: &str) -> String {
                 "picture",
             ],
         )
-        .flag("authorization_response_iss_parameter_supported", true)
         .flag("claims_parameter_supported", false)
         .flag("request_parameter_supported", false)
-        .flag("request_uri_parameter_supported", false)
-        .end()
+        .flag("request_uri_parameter_supported", false);
+    // A client that reads this takes an answer without `iss` for a forged one.
+    match policy.issuer_in_responses {
+        IssuerInResponses::Always => {
+            document.flag("authorization_response_iss_parameter_supported", true)
+        }
+        IssuerInResponses::Openid | IssuerInResponses::Never => document,
+    }
+    .end()
 }

@@ -27,7 +27,8 @@ pub const HEADERS: [(&str, &str); 3] = [
     ("Pragma", "no-cache"),
 ];
 
-/// What is sent with a 401, too (RFC 6749 section 5.2).
+/// The header of a 401 to a client that authenticated by the `Authorization` header, and to no other
+/// (RFC 6749 section 5.2): libraries take it for the whole answer and never look at the body.
 pub const CHALLENGE: (&str, &str) = ("WWW-Authenticate", "Basic realm=\"oauth\"");
 
 /// A reply.
@@ -37,16 +38,28 @@ pub struct Reply {
     pub status: u16,
     /// The body: JSON.
     pub body: String,
+    /// Whether [`CHALLENGE`] is sent with it.
+    pub challenge: bool,
 }
 
 impl Reply {
     const fn ok(body: String) -> Self {
-        Self { status: 200, body }
+        Self::new(200, body)
+    }
+
+    /// Returns a reply without a challenge.
+    #[must_use]
+    pub const fn new(status: u16, body: String) -> Self {
+        Self {
+            status,
+            body,
+            challenge: false,
+        }
     }
 
     /// The headers.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let challenge = (self.status == 401).then_some(CHALLENGE);
+        let challenge = self.challenge.then_some(CHALLENGE);
         HEADERS.into_iter().chain(challenge)
     }
 }
@@ -104,7 +117,7 @@ impl TokenError {
             .text("error", code)
             .text("error_description", &why)
             .end();
-        Reply { status, body }
+        Reply::new(status, body)
     }
 }
 
@@ -126,10 +139,14 @@ impl<E: Into<TokenError>> From<E> for Stop {
     }
 }
 
-fn finish(outcome: Result<Reply, Stop>) -> Result<Reply, StoreError> {
+fn finish(form: &Form<'_>, outcome: Result<Reply, Stop>) -> Result<Reply, StoreError> {
     match outcome {
         Ok(reply) => Ok(reply),
-        Err(Stop::Told(error)) => Ok(error.reply()),
+        Err(Stop::Told(error)) => {
+            let reply = error.reply();
+            let challenge = reply.status == 401 && !form.authorization.is_empty();
+            Ok(Reply { challenge, ..reply })
+        }
         Err(Stop::Broken(error)) => Err(error),
     }
 }
@@ -197,7 +214,7 @@ impl Endpoints<'_> {
         fresh: &Fresh,
         now: SystemTime,
     ) -> Result<Reply, StoreError> {
-        finish(self.exchange(form, fresh, now).await)
+        finish(form, self.exchange(form, fresh, now).await)
     }
 
     /// `POST /-/oauth_revoke`: a refresh token and all access tokens that hang on it (RFC 7009).
@@ -205,7 +222,7 @@ impl Endpoints<'_> {
     /// # Errors
     /// The store failed. That must never look like a success.
     pub async fn revoke(&self, form: &Form<'_>, now: SystemTime) -> Result<Reply, StoreError> {
-        finish(self.revocation(form, now).await)
+        finish(form, self.revocation(form, now).await)
     }
 
     /// `POST /-/token_info`: what a token is good for (RFC 7662), told to whoever holds it.
@@ -213,7 +230,7 @@ impl Endpoints<'_> {
     /// # Errors
     /// The store failed.
     pub async fn token_info(&self, form: &Form<'_>, now: SystemTime) -> Result<Reply, StoreError> {
-        finish(self.introspection(form, now).await)
+        finish(form, self.introspection(form, now).await)
     }
 
     async fn revocation(&self, form: &Form<'_>, now: SystemTime) -> Result<Reply, Stop> {

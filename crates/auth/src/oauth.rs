@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::store::{StoreError, TokenStore};
 use crate::token::{Digest, Secret};
 
-/// A user's yes to an app, to be kept in one transaction.
+/// A user's yes to an app on a form that asked, to be kept in one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allow {
     /// The id of the consent form's ticket: taken once.
@@ -98,6 +98,12 @@ pub trait OAuthStore: TokenStore {
     /// changed, and no code is kept.
     async fn allow(&self, allow: Allow) -> Result<Authorization, StoreError>;
 
+    /// Keeps a code that nobody was asked for, under the live authorization of its user and app,
+    /// which is returned and stays as it is: the code alone carries the scopes of its request.
+    /// `Conflict` if none stands that covers those, if the code is taken, or the app unknown or
+    /// disabled; `NoAccount` if the user is unknown or disabled. Then nothing changed.
+    async fn keep_code(&self, code: Code) -> Result<Authorization, StoreError>;
+
     /// The live authorization of an app by a user.
     async fn authorization(&self, user: u64, app: u64)
     -> Result<Option<Authorization>, StoreError>;
@@ -116,7 +122,8 @@ pub trait OAuthStore: TokenStore {
     /// one code, one spends it; each of the others is a replay, and revokes the refresh token that
     /// the code was redeemed for. Give tokens only for a request that
     /// [`judge`](Code::judge) has found good: if the code has a challenge, such a request has shown
-    /// its verifier, and one that comes second is whoever began, asking again; it gets nothing and
+    /// its verifier, and one that comes second, while the code
+    /// [may be repeated](Code::may_be_repeated), is whoever began, asking again; it gets nothing and
     /// revokes nothing. `Conflict` if an id or digest is taken: then nothing changed.
     async fn redeem(
         &self,

@@ -176,23 +176,22 @@ pub(crate) struct Way {
     pub(crate) kind: ResponseType,
     pub(crate) mode: Option<ResponseMode>,
     pub(crate) state: Option<String>,
+    /// The issuer, if the answer names it (RFC 9207).
+    pub(crate) issuer: Option<String>,
 }
 
 impl Way {
     /// Sends fields back. Without a mode, `state` and everything but an id_token go in the query
     /// as the spec says, and for requests with an id_token the fragment has what OpenID Connect
     /// puts there, too; so both kinds of client find what they look for.
-    fn send(
-        &self,
-        issuer: &str,
-        open: Vec<(&'static str, String)>,
-        id_token: Option<String>,
-    ) -> Delivery {
+    fn send(&self, open: Vec<(&'static str, String)>, id_token: Option<String>) -> Delivery {
         let mut tail: Vec<(&'static str, String)> = Vec::new();
         if let Some(state) = &self.state {
             tail.push(("state", state.clone()));
         }
-        tail.push(("iss", issuer.to_owned()));
+        if let Some(issuer) = &self.issuer {
+            tail.push(("iss", issuer.clone()));
+        }
         let failed = open.iter().any(|(name, _)| *name == "error");
         let all = || {
             let id_token = id_token.clone().map(|token| ("id_token", token));
@@ -231,25 +230,16 @@ impl Way {
         }
     }
 
-    pub(crate) fn success(
-        &self,
-        issuer: &str,
-        code: Option<&Secret>,
-        id_token: Option<&str>,
-    ) -> Delivery {
+    pub(crate) fn success(&self, code: Option<&Secret>, id_token: Option<&str>) -> Delivery {
         let code = code.map(|code| ("code", code.expose().to_owned()));
-        self.send(
-            issuer,
-            code.into_iter().collect(),
-            id_token.map(str::to_owned),
-        )
+        self.send(code.into_iter().collect(), id_token.map(str::to_owned))
     }
 
-    pub(crate) fn failure(&self, issuer: &str, error: &AuthorizeError) -> Delivery {
+    pub(crate) fn failure(&self, error: &AuthorizeError) -> Delivery {
         let fields = vec![
             ("error", error.code().to_owned()),
             ("error_description", error.to_string()),
         ];
-        self.send(issuer, fields, None)
+        self.send(fields, None)
     }
 }

@@ -10,7 +10,7 @@ use workgraph_auth::{
 };
 
 use crate::form;
-use crate::pages::{Consent, FormPost, OutOfBand, SignIn, Wish, paths};
+use crate::pages::{Consent, FormPost, Interstitial, OutOfBand, SignIn, Wish, paths};
 use crate::portal::{Broken, Portal};
 use crate::request::{Request, page, plain, see_other};
 use crate::route::AUTHORIZE;
@@ -21,8 +21,16 @@ const REQUEST: &str = "request";
 const TICKET: &str = "ticket";
 const DECISION: &str = "decision";
 
-/// Why a request goes no further: the reply to it.
-pub(crate) type Stopped = Box<Reply>;
+/// The decision of somebody who was shown an error and goes on to the app with it.
+const CONTINUE: &str = "continue";
+
+/// Why a request goes no further.
+pub(crate) enum Stopped {
+    /// App or redirect URL are not known: the reply in plain text.
+    Plain(Reply),
+    /// It is refused; the app's name, and the error to be delivered to it.
+    Refused(String, Box<Refused>),
+}
 
 impl Portal {
     /// `GET /-/oauth_authorize`.
@@ -35,7 +43,11 @@ impl Portal {
         let (query, fresh) = Self::fresh(request, visit.as_ref(), now);
         let (asked, pairs) = match self.read(query).await? {
             Ok(read) => read,
-            Err(reply) => return Ok(*reply),
+            Err(Stopped::Plain(reply)) => return Ok(reply),
+            Err(Stopped::Refused(app, refused)) => {
+                let visitor = visit.as_ref();
+                return self.send_back(request, query, visitor, &app, &refused);
+            }
         };
         let standing = match &visit {
             Some(visit) => {
@@ -51,15 +63,14 @@ impl Portal {
         };
         let session = visit.as_ref().map(|visit| &visit.session);
         match (asked.next(session, fresh, standing.as_ref(), now), &visit) {
-            (Err(refused), _) => Ok(self.refuse(&asked, &refused)),
-            (Ok(Next::Silent), Some(visit)) => {
-                // Nobody is asked, so there is no form to be answered once.
-                let ticket = Digest(self.random()?);
-                self.allow(request, &asked, visit, ticket, now).await
+            (Err(refused), visitor) => {
+                let app = &asked.client().name;
+                self.send_back(request, query, visitor.as_ref(), app, &refused)
             }
+            (Ok(Next::Silent), Some(visit)) => self.allow(request, &asked, visit, None, now).await,
             (Ok(Next::Consent), Some(visit)) => {
                 if let Some(refused) = self.admit(&asked, visit).await? {
-                    return Ok(self.refuse(&asked, &refused));
+                    return Ok(refuse(&asked, &refused));
                 }
                 self.ask(visit, &asked, query, &pairs, standing.as_ref(), now)
             }
@@ -77,19 +88,25 @@ impl Portal {
         }
     }
 
-    /// `POST /-/oauth_authorize`: the consent form.
+    /// `POST /-/oauth_authorize`: the consent form, or the one that goes on with an error.
     pub(crate) async fn decide(&self, request: &Request, now: SystemTime) -> Result<Reply, Broken> {
         if !self.is_own(request) {
             return Ok(not_ours());
         }
-        let (Ok(fields), Some(visit)) = (form::read(request), self.visit(request, now).await?)
-        else {
+        let Ok(fields) = form::read(request) else {
             return Ok(not_ours());
         };
         let query = form::one(&fields, REQUEST);
+        if form::one(&fields, DECISION) == CONTINUE {
+            return self.go_on(request, query, &fields, now).await;
+        }
+        let Some(visit) = self.visit(request, now).await? else {
+            return Ok(not_ours());
+        };
         let (asked, pairs) = match self.read(query).await? {
             Ok(read) => read,
-            Err(reply) => return Ok(*reply),
+            Err(Stopped::Plain(reply)) => return Ok(reply),
+            Err(Stopped::Refused(app, refused)) => return Ok(deliver(&app, refused.deliver())),
         };
         let text = form::one(&fields, TICKET);
         let ticket = open_ticket(text, &visit.secret, visit.session.user, &pairs, now);
@@ -97,10 +114,68 @@ impl Portal {
             return Ok(not_ours());
         };
         match form::one(&fields, DECISION) {
-            "allow" => self.allow(request, &asked, &visit, ticket, now).await,
-            "deny" => Ok(self.refuse(&asked, &asked.refuse(AuthorizeError::Denied))),
+            "allow" => self.allow(request, &asked, &visit, Some(ticket), now).await,
+            "deny" => Ok(refuse(&asked, &asked.refuse(AuthorizeError::Denied))),
             _ => Ok(not_ours()),
         }
+    }
+
+    /// Answers an error. A visitor with a session is sent back to the app at once. Anybody else would
+    /// follow a link to this server and land wherever an app of theirs whom they do not know says
+    /// (RFC 9700 section 4.11.2), so they are shown the host first. In a frame nobody lands anywhere.
+    fn send_back(
+        &self,
+        request: &Request,
+        query: &str,
+        visitor: Option<&Visit>,
+        app: &str,
+        refused: &Refused,
+    ) -> Result<Reply, Broken> {
+        let framed = matches!(request.fetch_dest.as_deref(), Some("iframe" | "frame"));
+        let delivery = refused.deliver();
+        if visitor.is_some() || framed || !matches!(delivery, Delivery::Redirect(_)) {
+            return Ok(deliver(app, delivery));
+        }
+        let error = refused.error();
+        let to = refused.redirect();
+        self.guarded(request, &continuing(query), |csrf| {
+            let fields = [
+                (REQUEST.to_owned(), query.to_owned()),
+                ("csrf".to_owned(), csrf.to_owned()),
+            ];
+            let shown = Interstitial {
+                app,
+                host: to.host().unwrap_or_default(),
+                error: error.code(),
+                description: &error.to_string(),
+                action: AUTHORIZE,
+                fields: &fields,
+            };
+            page(200, shown.page().leading_to(to.as_str()))
+        })
+    }
+
+    /// Sends a visitor who was shown an error on to the app with it: the error that the request has
+    /// now, without a session.
+    async fn go_on(
+        &self,
+        request: &Request,
+        query: &str,
+        fields: &[Pair],
+        now: SystemTime,
+    ) -> Result<Reply, Broken> {
+        if !self.is_guarded(request, &continuing(query), form::one(fields, "csrf")) {
+            return Ok(not_ours());
+        }
+        Ok(match self.read(query).await? {
+            Err(Stopped::Plain(reply)) => reply,
+            Err(Stopped::Refused(app, refused)) => deliver(&app, refused.deliver()),
+            Ok((asked, _)) => match asked.next(None, false, None, now) {
+                Err(refused) => refuse(&asked, &refused),
+                // Nothing is wrong with it any more: it starts again.
+                Ok(_) => see_other(format!("{AUTHORIZE}?{query}")),
+            },
+        })
     }
 
     /// Reads a request. Until app and redirect URL are verified, errors are plain text.
@@ -108,7 +183,7 @@ impl Portal {
         &self,
         query: &str,
     ) -> Result<Result<(AuthorizationRequest, Vec<Pair>), Stopped>, Broken> {
-        let stop = |text: &str| Ok(Err(Box::new(plain(400, text))));
+        let stop = |text: &str| Ok(Err(Stopped::Plain(plain(400, text))));
         let Ok(pairs) = form::decode(query) else {
             return stop("invalid_request: The query cannot be decoded.");
         };
@@ -121,12 +196,10 @@ impl Portal {
             Err(why) => return stop(&why.to_string()),
         };
         let name = verified.app().name.clone();
-        Ok(match AuthorizationRequest::read(verified, &pairs) {
+        let read = AuthorizationRequest::read(verified, &pairs, &self.settings.policy());
+        Ok(match read {
             Ok(asked) => Ok((asked, pairs)),
-            Err(refused) => {
-                let delivery = refused.deliver(&self.settings.base_url);
-                Err(Box::new(deliver(&name, delivery)))
-            }
+            Err(refused) => Err(Stopped::Refused(name, refused)),
         })
     }
 
@@ -175,17 +248,18 @@ impl Portal {
     }
 
     /// Keeps the user's yes and hands over what was asked for. One write: code and authorization
-    /// are there both or not at all, and a ticket is taken once.
+    /// are there both or not at all, and a ticket is taken once. Without a ticket nobody was asked:
+    /// then nothing changes of what the user agreed to before, or a link could take it away.
     async fn allow(
         &self,
         request: &Request,
         asked: &AuthorizationRequest,
         visit: &Visit,
-        ticket: Digest,
+        ticket: Option<Digest>,
         now: SystemTime,
     ) -> Result<Reply, Broken> {
         if let Some(refused) = self.admit(asked, visit).await? {
-            return Ok(self.refuse(asked, &refused));
+            return Ok(refuse(asked, &refused));
         }
         let (user, signed_in) = (visit.session.user, visit.session.created_at);
         let minted = if asked.response_type().code {
@@ -199,33 +273,42 @@ impl Portal {
             Ok(id_token) => id_token,
             Err(broken) => return Ok(self.lost(asked, &broken)),
         };
-        let authorization = Authorization {
-            id: self.number(),
-            user,
-            app: asked.app(),
-            scopes: asked.scopes(),
-            created_at: now,
-            revoked_at: None,
+        let store = self.acts.by(request.acting(Some(user)), now);
+        let kept = match (ticket, code) {
+            (Some(ticket), code) => {
+                let authorization = Authorization {
+                    id: self.number(),
+                    user,
+                    app: asked.app(),
+                    scopes: asked.scopes(),
+                    created_at: now,
+                    revoked_at: None,
+                };
+                let yes = Allow {
+                    ticket,
+                    at: now,
+                    authorization,
+                    code,
+                };
+                store.allow(yes).await.map(drop)
+            }
+            (None, Some(code)) => store.keep_code(code).await.map(drop),
+            (None, None) => Ok(()),
         };
-        let yes = Allow {
-            ticket,
-            at: now,
-            authorization,
-            code,
-        };
-        match self
-            .acts
-            .by(request.acting(Some(user)), now)
-            .allow(yes)
-            .await
-        {
-            Ok(_) => {}
+        match (kept, ticket) {
+            (Ok(()), _) => {}
             // The form was answered before, or app or account went meanwhile.
-            Err(StoreError::Conflict | StoreError::NoAccount) => return Ok(not_ours()),
-            Err(e) => return Ok(self.lost(asked, &e.into())),
+            (Err(StoreError::Conflict | StoreError::NoAccount), Some(_)) => return Ok(not_ours()),
+            // What the user agreed to went meanwhile, and no page may be shown.
+            (Err(StoreError::Conflict | StoreError::NoAccount), None) => {
+                return Ok(refuse(
+                    asked,
+                    &asked.refuse(AuthorizeError::ConsentRequired),
+                ));
+            }
+            (Err(e), _) => return Ok(self.lost(asked, &e.into())),
         }
-        let issuer = &self.settings.base_url;
-        let delivery = asked.deliver(issuer, secret.as_ref(), id_token.as_deref());
+        let delivery = asked.deliver(secret.as_ref(), id_token.as_deref());
         Ok(deliver(&asked.client().name, delivery))
     }
 
@@ -249,18 +332,21 @@ impl Portal {
         signed.map(Some).map_err(|e| Broken(e.to_string()))
     }
 
-    fn refuse(&self, asked: &AuthorizationRequest, refused: &Refused) -> Reply {
-        deliver(
-            &asked.client().name,
-            refused.deliver(&self.settings.base_url),
-        )
-    }
-
     /// Tells the app that something broke here.
     fn lost(&self, asked: &AuthorizationRequest, broken: &Broken) -> Reply {
         self.log(broken);
-        self.refuse(asked, &asked.refuse(AuthorizeError::ServerError))
+        refuse(asked, &asked.refuse(AuthorizeError::ServerError))
     }
+}
+
+/// The purpose that the form of an [`Interstitial`] for this request is guarded for.
+fn continuing(query: &str) -> String {
+    format!("continue with the error of {query}")
+}
+
+/// Tells the app that its request was refused.
+fn refuse(asked: &AuthorizationRequest, refused: &Refused) -> Reply {
+    deliver(&asked.client().name, refused.deliver())
 }
 
 /// Sends a browser where an answer goes.

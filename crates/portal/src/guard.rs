@@ -200,6 +200,7 @@ mod tests {
             origin: origin.map(str::to_owned),
             referer: referer.map(str::to_owned),
             fetch_site: site.map(str::to_owned),
+            fetch_dest: None,
             address: IpAddr::from([127, 0, 0, 1]),
             agent: None,
             body: Bytes::new(),

@@ -3,7 +3,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use workgraph_api::{Api, Clock, Entropy, Reply, fault};
-use workgraph_auth::{KeyRing, Loopback, OAuthStore, People, StoreError};
+use workgraph_auth::{
+    IssuerInResponses, KeyRing, Loopback, OAuthStore, People, Policy, StoreError,
+};
 
 use crate::console::{Drawer, Places};
 use crate::guard::{Throttle, origin};
@@ -20,6 +22,10 @@ pub struct Settings {
     pub auth_url: String,
     /// Whether apps may have `http` redirect URLs on this machine.
     pub loopback: Loopback,
+    /// The requests whose answers name the issuer.
+    pub issuer_in_responses: IssuerInResponses,
+    /// Whether apps with an `https` URL besides may have codes shown on a page without a challenge.
+    pub oob_without_pkce: bool,
     /// Calls of `/-/token_info` per minute and address; none for no limit.
     pub token_info_per_minute: Option<u32>,
     /// Failed sign-ins, and as many failed authentications of apps, per minute and address; none for
@@ -27,6 +33,17 @@ pub struct Settings {
     pub failures_per_minute: Option<u32>,
     /// Failed sign-ins per minute and account, from browsers that are not known; none for no limit.
     pub account_failures_per_minute: Option<u32>,
+}
+
+impl Settings {
+    /// Returns what authorization requests are read by.
+    pub(crate) fn policy(&self) -> Policy<'_> {
+        Policy {
+            issuer: &self.base_url,
+            issuer_in_responses: self.issuer_in_responses,
+            oob_without_pkce: self.oob_without_pkce,
+        }
+    }
 }
 
 /// What a [`Portal`] is made of.
@@ -90,9 +107,10 @@ impl Portal {
         let Settings {
             base_url, auth_url, ..
         } = &parts.settings;
+        let policy = parts.settings.policy();
         let start = origin(base_url).len();
         Self {
-            document: workgraph_auth::discovery::document(base_url, auth_url),
+            document: workgraph_auth::discovery::document(&policy, auth_url),
             issuer: base_url.get(start..).unwrap_or_default().to_owned(),
             throttle: Throttle::new(),
             drawer: Drawer::default(),

@@ -29,6 +29,8 @@ pub struct Request {
     pub referer: Option<String>,
     /// The value of `Sec-Fetch-Site`.
     pub fetch_site: Option<String>,
+    /// The value of `Sec-Fetch-Dest`.
+    pub fetch_dest: Option<String>,
     /// Where it came from.
     pub address: IpAddr,
     /// What the browser or app calls itself (`User-Agent`).

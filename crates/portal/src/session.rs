@@ -159,26 +159,40 @@ impl Portal {
         form: &SignIn<'_>,
         leads_to: Option<&str>,
     ) -> Result<Reply, Broken> {
+        self.guarded(request, SIGN_IN, |csrf| {
+            let mut shown = SignIn { csrf, ..*form }.page();
+            if let Some(url) = leads_to {
+                shown = shown.leading_to(url);
+            }
+            page(status, shown)
+        })
+    }
+
+    /// Returns the page that `show` makes with the anti-forgery text of a form for this purpose, for
+    /// a browser without a session, and sets the cookie that goes with it.
+    pub(crate) fn guarded(
+        &self,
+        request: &Request,
+        purpose: &str,
+        show: impl FnOnce(&str) -> Reply,
+    ) -> Result<Reply, Broken> {
         let before = self.cookie(request, Cookie::Form);
         let (secret, new) = match before {
             Some(secret) => (secret, false),
             None => (Session::start(0, &self.random()?, self.now()).0, true),
         };
-        let csrf = csrf(&secret, SIGN_IN);
-        let form = SignIn {
-            csrf: &csrf,
-            ..*form
-        };
-        let mut shown = form.page();
-        if let Some(url) = leads_to {
-            shown = shown.leading_to(url);
-        }
-        let reply = page(status, shown);
+        let reply = show(&csrf(&secret, purpose));
         Ok(if new {
             self.set_cookie(reply, Cookie::Form, Some(secret.expose()))
         } else {
             reply
         })
+    }
+
+    /// Returns whether a form of this browser carries the anti-forgery text for this purpose.
+    pub(crate) fn is_guarded(&self, request: &Request, purpose: &str, text: &str) -> bool {
+        let guard = self.cookie(request, Cookie::Form);
+        guard.is_some_and(|guard| csrf_matches(&guard, purpose, text))
     }
 
     /// The app that somebody signs in for, and its redirect URL, where signing in may lead at once.
@@ -217,9 +231,7 @@ impl Portal {
         let Ok(form) = form::read(request) else {
             return Ok(not_ours());
         };
-        let guard = self.cookie(request, Cookie::Form);
-        let own =
-            guard.is_some_and(|guard| csrf_matches(&guard, SIGN_IN, form::one(&form, "csrf")));
+        let own = self.is_guarded(request, SIGN_IN, form::one(&form, "csrf"));
         if !own || !self.is_own(request) {
             return Ok(not_ours());
         }

@@ -107,7 +107,7 @@ fn told(reply: &workgraph_auth::Reply) -> Reply {
 fn error(status: u16, code: &str, why: &str) -> workgraph_auth::Reply {
     // Nothing in these texts needs escaping.
     let body = format!(r#"{{"error":"{code}","error_description":"{why}"}}"#);
-    workgraph_auth::Reply { status, body }
+    workgraph_auth::Reply::new(status, body)
 }
 
 fn too_many(wait: u64) -> Reply {

@@ -63,6 +63,12 @@ impl OAuthStore for SqliteStore {
             .await
     }
 
+    async fn keep_code(&self, code: Code) -> Result<Authorization, StoreError> {
+        self.writer
+            .work(move |session| writes::keep_code(session, &code))
+            .await
+    }
+
     async fn authorization(
         &self,
         user: u64,

@@ -13,7 +13,7 @@ use super::{Failure, at, ensure};
 use crate::authorization::Authorization;
 use crate::authorize::{AuthorizationRequest, Verified};
 use crate::client::{App, Registered, mint_secret};
-use crate::code::Code;
+use crate::code::{Code, REPEAT_GRACE};
 use crate::endpoint::{Endpoints, Form, Fresh, People, Reply};
 use crate::grant::check;
 use crate::id_token::Person;
@@ -21,6 +21,7 @@ use crate::introspect::introspect;
 use crate::oauth::{Allow, OAuthStore};
 use crate::params::Pair;
 use crate::pkce::Challenge;
+use crate::policy::{IssuerInResponses, Policy};
 use crate::record::{Account, Tier};
 use crate::redirect::{Loopback, RedirectUri};
 use crate::scope::ScopeSet;
@@ -30,6 +31,11 @@ use crate::token::{Digest, digest};
 const USERS: [u64; 3] = [1, 2, 3];
 const APPS: [u64; 3] = [40, 41, 42];
 const REDIRECT: &str = "https://app.example/cb";
+const POLICY: Policy<'_> = Policy {
+    issuer: "https://wg.example/api/1.0",
+    issuer_in_responses: IssuerInResponses::Openid,
+    oob_without_pkce: false,
+};
 const NAMES: [&str; 4] = ["tasks:read", "tasks:write", "users:read", "openid"];
 /// How many codes, refresh tokens and access tokens are watched; older ones are let go.
 const WATCHED: usize = 24;
@@ -39,8 +45,12 @@ const WATCHED: usize = 24;
 pub struct Tally {
     /// Steps.
     pub steps: u64,
-    /// Codes made.
+    /// Codes made after a consent.
     pub allowed: u64,
+    /// Codes made silently, under what stands.
+    pub silent: u64,
+    /// Silent answers that had to fail, and did.
+    pub not_silent: u64,
     /// Codes redeemed.
     pub redeemed: u64,
     /// Redemptions that had to fail, and did.
@@ -138,7 +148,7 @@ struct ModelCode {
     app: u64,
     scopes: ScopeSet,
     end: SystemTime,
-    used: bool,
+    used: Option<SystemTime>,
     /// Its authorization was withdrawn.
     withdrawn: bool,
     family: Option<u64>,
@@ -229,7 +239,7 @@ impl<'a> World<'a> {
         Endpoints {
             store: self.store,
             people: &Everybody,
-            issuer: "https://wg.example/api/1.0",
+            issuer: POLICY.issuer,
             signer: None,
         }
     }

@@ -120,6 +120,9 @@ pub static OAUTH_CASES: &[(&str, OAuthCase)] = &[
     ("a consent is given once", |s| {
         Box::pin(oauth::apps::allowed_once(s))
     }),
+    ("a silent answer changes nothing that stands", |s| {
+        Box::pin(oauth::apps::silent(s))
+    }),
     ("a code comes back as it was", |s| {
         Box::pin(oauth::apps::code_comes_back(s))
     }),

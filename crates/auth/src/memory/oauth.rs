@@ -81,6 +81,27 @@ impl OAuthStore for MemoryTokenStore {
         Ok(new)
     }
 
+    async fn keep_code(&self, mut code: Code) -> Result<Authorization, StoreError> {
+        let mut state = self.state();
+        if !state.is_on(code.user) {
+            return Err(StoreError::NoAccount);
+        }
+        let standing = state.standing.get(&(code.user, code.app));
+        let standing = standing.and_then(|id| state.authorizations.get(id));
+        let live = state.apps.get(&code.app);
+        let live = live.is_some_and(|app| app.disabled_at.is_none());
+        let Some(stands) = standing
+            .filter(|stands| stands.scopes.covers(code.scopes))
+            .filter(|_| live && !state.codes.contains_key(&code.digest))
+            .cloned()
+        else {
+            return Err(StoreError::Conflict);
+        };
+        code.grant = stands.id;
+        state.codes.insert(code.digest, code);
+        Ok(stands)
+    }
+
     async fn authorization(
         &self,
         user: u64,
@@ -130,7 +151,7 @@ impl OAuthStore for MemoryTokenStore {
         };
         if found.used_at.is_some() {
             // Tokens are for a request that was judged, and so has shown the verifier: it came twice.
-            let again = tokens.is_some() && found.challenge.is_some();
+            let again = tokens.is_some() && found.may_be_repeated(now);
             if let Some(refresh) = found.refresh.filter(|_| !again) {
                 state.revoke(refresh, now);
             }

@@ -1,11 +1,11 @@
 //! The answers of the authorization endpoint, and the pages before them.
 use workgraph_auth::authorize::is_openid;
 use workgraph_auth::{
-    App, Authorization, AuthorizationRequest, Delivery, Loopback, Next, RedirectUri, ResponseType,
-    ScopeSet, Session,
+    App, Authorization, AuthorizationRequest, Delivery, Loopback, Next, Policy, RedirectUri,
+    ResponseType, ScopeSet, Session,
 };
 
-use crate::oauth::{ISSUER, OOB, REDIRECT, app, asks, pairs, read, with};
+use crate::oauth::{ISSUER, OOB, POLICY, REDIRECT, app, asks, pairs, read, read_by, with};
 use crate::{at, random};
 
 use crate::authorize::{SCOPES_40, code, fields, refused, sent_to};
@@ -61,7 +61,7 @@ fn b10_an_id_token_never_travels_in_a_query() {
             mode,
         );
         read(app(40, SCOPES_40), &params)
-            .map(|request| request.deliver(ISSUER, Some(&code()), Some("a.b.c")))
+            .map(|request| request.deliver(Some(&code()), Some("a.b.c")))
     };
     let iss = "iss=https%3A%2F%2Fwg.example%2Fapi%2F1.0";
     let table = [
@@ -159,7 +159,7 @@ fn a_registered_query_stays() {
             ..app(40, SCOPES_40)
         };
         let request = read(app, &with(&asks(), "redirect_uri", Some(registered))).unwrap();
-        let url = sent_to(request.deliver(ISSUER, Some(&code()), None));
+        let url = sent_to(request.deliver(Some(&code()), None));
         assert!(url.starts_with(start), "{url}");
     }
 }
@@ -169,7 +169,7 @@ fn a_registered_query_stays() {
 fn b12_a_native_app_gets_a_page_and_must_have_a_challenge() {
     let params = with(&asks(), "redirect_uri", Some(OOB));
     let request = read(app(40, SCOPES_40), &params).unwrap();
-    let Delivery::Page(fields) = request.deliver(ISSUER, Some(&code()), None) else {
+    let Delivery::Page(fields) = request.deliver(Some(&code()), None) else {
         panic!("no page");
     };
     assert_eq!(fields[0], ("code", "wgc_code".to_owned()));
@@ -196,13 +196,42 @@ fn b12_a_native_app_gets_a_page_and_must_have_a_challenge() {
             native.redirects.retain(RedirectUri::is_out_of_band);
             let refused = read(native, &with(&params, "response_mode", mode)).unwrap_err();
             assert_eq!(refused.error().code(), expected);
-            assert!(matches!(refused.deliver(ISSUER), Delivery::Page(_)));
+            assert!(matches!(refused.deliver(), Delivery::Page(_)));
         }
     }
-    // With a server behind it, an app proves itself by its secret.
-    for redirect in [REDIRECT, OOB] {
-        let asks = with(&bare, "redirect_uri", Some(redirect));
-        assert!(read(app(40, SCOPES_40), &asks).is_ok());
+}
+
+/// B80. The redirect URL of the request decides, not what else the app registered.
+#[test]
+fn b80_a_code_on_a_page_needs_a_challenge() {
+    let lenient = Policy {
+        oob_without_pkce: true,
+        ..POLICY
+    };
+    let mut native = app(40, SCOPES_40);
+    native.redirects.retain(RedirectUri::is_out_of_band);
+    let both = app(40, SCOPES_40);
+    for (policy, app, redirect, asked) in [
+        (&POLICY, &both, REDIRECT, false),
+        (&POLICY, &both, OOB, true),
+        (&POLICY, &native, OOB, true),
+        (&lenient, &both, REDIRECT, false),
+        (&lenient, &both, OOB, false),
+        (&lenient, &native, OOB, true),
+    ] {
+        let params = with(&asks(), "redirect_uri", Some(redirect));
+        assert!(read_by(policy, app.clone(), &params).is_ok());
+        let bare = with(
+            &with(&params, "code_challenge", None),
+            "code_challenge_method",
+            None,
+        );
+        let outcome = read_by(policy, app.clone(), &bare);
+        assert_eq!(outcome.is_err(), asked, "{policy:?} {redirect}");
+        if let Err(refused) = outcome {
+            assert_eq!(refused.error().code(), "invalid_request");
+            assert!(matches!(refused.deliver(), Delivery::Page(_)));
+        }
     }
 }
 

@@ -3,11 +3,11 @@ use proptest::prelude::*;
 use workgraph_auth::authorize::{MAX_ECHO_BYTES, client};
 use workgraph_auth::scope::SCOPES;
 use workgraph_auth::{
-    App, AuthorizeError, Delivery, Loopback, Pair, PlainError, RedirectUri, ScopeSet, Secret,
-    Verified,
+    App, AuthorizeError, Delivery, IssuerInResponses, Loopback, Pair, PlainError, Policy,
+    RedirectUri, ScopeSet, Secret, Verified,
 };
 
-use crate::oauth::{ISSUER, REDIRECT, app, asks, pairs, read, with};
+use crate::oauth::{ISSUER, POLICY, REDIRECT, app, asks, pairs, read, read_by, with};
 use crate::{at, random};
 
 pub(crate) const SCOPES_40: &str = "tasks:read tasks:write openid";
@@ -19,7 +19,7 @@ pub(crate) fn code() -> Secret {
 /// The error that a request gets, with the URL it is sent to.
 pub(crate) fn refused(app: App, params: &[Pair]) -> (String, String) {
     let refused = read(app, params).map(|_| ()).unwrap_err();
-    let Delivery::Redirect(url) = refused.deliver(ISSUER) else {
+    let Delivery::Redirect(url) = refused.deliver() else {
         panic!("no redirect");
     };
     (refused.error().code().to_owned(), url)
@@ -121,7 +121,7 @@ fn b03_a_missing_redirect_uri_is_told_in_plain_text() {
 
 /// S27.
 #[test]
-fn b05_every_other_error_goes_back_with_state_and_issuer() {
+fn b05_every_other_error_goes_back_with_state() {
     let base = asks();
     let id_token = |list: &[Pair]| {
         with(
@@ -191,15 +191,10 @@ fn b05_every_other_error_goes_back_with_state_and_issuer() {
         let query = url.strip_prefix("https://app.example/cb?").unwrap();
         let fields = fields(query.split('#').next().unwrap());
         let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["error", "error_description", "state", "iss"]);
-        assert_eq!(
-            (
-                fields[0].1.as_str(),
-                fields[2].1.as_str(),
-                fields[3].1.as_str()
-            ),
-            (expected, "xyz", ISSUER)
-        );
+        assert_eq!(names[..3], ["error", "error_description", "state"]);
+        let openid = params.contains(&("scope".to_owned(), "openid".to_owned()));
+        assert_eq!(names[3..], ["iss"][usize::from(!openid)..], "{params:?}");
+        assert_eq!((&*fields[0].1, &*fields[2].1), (expected, "xyz"));
         assert!(
             fields[1]
                 .1
@@ -208,11 +203,66 @@ fn b05_every_other_error_goes_back_with_state_and_issuer() {
         );
     }
     let request = read(app(40, SCOPES_40), &base).unwrap();
-    let url = sent_to(request.refuse(AuthorizeError::Denied).deliver(ISSUER));
+    let url = sent_to(request.refuse(AuthorizeError::Denied).deliver());
     assert!(
         url.starts_with("https://app.example/cb?error=access_denied&"),
         "{url}"
     );
+}
+
+/// B76. Allowed or refused, by redirect, form or page: an answer names the issuer to who asks for
+/// `openid`, unless the policy says always or never.
+#[test]
+fn b76_an_answer_names_the_issuer_where_the_policy_says_so() {
+    let scopes = [
+        (Some("tasks:read"), false),
+        (Some("tasks:read openid"), true),
+        (Some("openid"), true),
+        // Refused, but asked for.
+        (Some("openid users:read"), true),
+        (Some("openid:x"), false),
+        (Some("OpenID"), false),
+        (None, false),
+    ];
+    for issuer_in_responses in IssuerInResponses::ALL.map(|(_, choice)| choice) {
+        let policy = Policy {
+            issuer_in_responses,
+            ..POLICY
+        };
+        for (scope, openid) in scopes {
+            for mode in [None, Some("fragment"), Some("form_post")] {
+                let params = with(&with(&asks(), "scope", scope), "response_mode", mode);
+                let deliveries = match read_by(&policy, app(40, SCOPES_40), &params) {
+                    Ok(request) => vec![
+                        request.deliver(Some(&code()), None),
+                        request.refuse(AuthorizeError::Denied).deliver(),
+                    ],
+                    Err(refused) => vec![refused.deliver()],
+                };
+                let named = match issuer_in_responses {
+                    IssuerInResponses::Openid => openid,
+                    IssuerInResponses::Always => true,
+                    IssuerInResponses::Never => false,
+                };
+                for delivery in deliveries {
+                    let found = match &delivery {
+                        Delivery::Redirect(url) => {
+                            url.contains("&iss=https%3A%2F%2Fwg.example%2Fapi%2F1.0")
+                        }
+                        Delivery::Form { fields, .. } | Delivery::Page(fields) => {
+                            fields.contains(&("iss", ISSUER.to_owned()))
+                        }
+                    };
+                    assert_eq!(found, named, "{policy:?} {params:?} {delivery:?}");
+                }
+            }
+        }
+    }
+    for (name, choice) in IssuerInResponses::ALL {
+        assert_eq!(IssuerInResponses::parse(name), Some(choice));
+        assert_eq!(choice.name(), name);
+    }
+    assert_eq!(IssuerInResponses::parse("Always"), None);
 }
 
 #[test]
@@ -280,10 +330,10 @@ proptest! {
     #[test]
     fn b08_state_comes_back_as_it_was(state in ".{1,200}|[%&=#+? \\x00-\\x1f]{1,40}") {
         let request = read(app(40, SCOPES_40), &with(&asks(), "state", Some(&state))).unwrap();
-        let url = sent_to(request.deliver(ISSUER, Some(&code()), None));
+        let url = sent_to(request.deliver(Some(&code()), None));
         let (_, query) = url.split_once('?').unwrap();
         prop_assert!(url.is_ascii() && !url.contains(['#', ' ', '\n']));
-        prop_assert_eq!(fields(query), pairs(&[("code", "wgc_code"), ("state", &state), ("iss", ISSUER)]));
+        prop_assert_eq!(fields(query), pairs(&[("code", "wgc_code"), ("state", &state)]));
     }
 
     /// S24. S56.
@@ -354,7 +404,7 @@ fn b19_a_user_of_another_workspace_is_sent_back() {
     assert!(request.admit(&[3, 7]).is_ok());
     for elsewhere in [&[][..], &[3, 8]] {
         let refused = request.admit(elsewhere).unwrap_err();
-        assert!(sent_to(refused.deliver(ISSUER)).contains("?error=access_denied&"));
+        assert!(sent_to(refused.deliver()).contains("?error=access_denied&"));
     }
 }
 

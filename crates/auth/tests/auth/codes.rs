@@ -119,8 +119,10 @@ fn b29_a_replay_kills_what_came_from_the_code() {
             .all(|token| service.works(token, at(4)))
     );
     // Who began, and knows the verifier, may ask again, and gets nothing.
-    assert_eq!(service.token(&exchange(&code), at(5)).body, NO_GRANT);
-    assert!(service.works(&access, at(6)) && service.works(&refresh, at(6)));
+    for moment in [5, 10_000] {
+        assert_eq!(service.token(&exchange(&code), at(moment)).body, NO_GRANT);
+        assert!(service.works(&access, at(moment)) && service.works(&refresh, at(moment)));
+    }
     // A late replay is a replay, too.
     let thief = with(&exchange(&code), "code_verifier", None);
     assert_eq!(service.token(&thief, at(90_000)).body, NO_GRANT);
@@ -129,6 +131,22 @@ fn b29_a_replay_kills_what_came_from_the_code() {
             .iter()
             .any(|token| service.works(token, at(90_001)))
     );
+}
+
+/// B79. Ten seconds after its first use a code is replayed by whoever brings it, verifier or not: the
+/// answer that was lost is not asked for again so late.
+#[test]
+fn b79_a_repeat_with_the_verifier_is_harmless_for_ten_seconds() {
+    for (moment, lives) in [(10_000, true), (10_001, false), (90_000, false)] {
+        let service = Service::new();
+        let code = service.allow(&asks(), at(0));
+        let first = service.token(&exchange(&code), at(1));
+        let tokens = ["access_token", "refresh_token"].map(|name| member(&first, name));
+        assert_eq!(service.token(&exchange(&code), at(moment)).body, NO_GRANT);
+        for token in &tokens {
+            assert_eq!(service.works(token, at(moment)), lives, "{moment}");
+        }
+    }
 }
 
 /// B29.

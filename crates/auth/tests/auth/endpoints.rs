@@ -157,10 +157,44 @@ fn b34_b35_a_client_is_known_before_anything_is_looked_up() {
     }
     for reply in &replies {
         assert_eq!((reply.status, &reply.body), (401, &replies[0].body));
-        assert!(reply.headers().any(|header| header == CHALLENGE));
+        assert!(reply.headers().all(|header| header != CHALLENGE));
     }
     assert!(service.works(&access, at(1)) && service.works(&refresh, at(1)));
     assert_eq!(service.token(&exchange(&code), at(1)).status, 200);
+}
+
+/// B81. A client that sent its secret in the form is told by the body alone; one that used the
+/// header, in whatever form, is challenged.
+#[test]
+fn b81_who_used_the_header_is_challenged() {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    let service = Service::new();
+    let (_, refresh) = service.tokens(at(0));
+    let basic = |text: &str| format!("Basic {}", STANDARD.encode(text));
+    let wrong = with(&refreshing(&refresh), "client_secret", Some("wrong"));
+    let bare = with(&wrong, "client_secret", None);
+    let nameless = with(&bare, "client_id", None);
+    for (form, header, challenged) in [
+        (&wrong, None, false),
+        (&bare, None, false),
+        (&bare, Some(basic("40:wrong")), true),
+        (&nameless, Some(basic("99:wrong")), true),
+        (&bare, Some("Basic %%%".to_owned()), true),
+        (&bare, Some("Bearer wga_x".to_owned()), true),
+    ] {
+        let headers: Vec<&str> = header.as_deref().into_iter().collect();
+        let reply = service.token_by(form, &headers, at(1));
+        assert_eq!(error(&reply), (401, "invalid_client".to_owned()));
+        let found = reply.headers().any(|sent| sent == CHALLENGE);
+        assert_eq!(found, challenged, "{header:?}");
+    }
+    // What is no 401 is never a challenge.
+    let header = basic(&format!("40:{}", secret_of(40).expose()));
+    let form = with(&bare, "refresh_token", Some("garbage"));
+    let reply = service.token_by(&form, &[&header], at(1));
+    assert_eq!(error(&reply), bad("invalid_grant"));
+    assert!(reply.headers().all(|sent| sent != CHALLENGE));
 }
 
 /// S13.

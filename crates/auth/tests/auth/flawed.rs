@@ -16,6 +16,8 @@ pub(crate) enum Flaw {
     ReplayHarmless,
     RepeatKills,
     BurnForgets,
+    SilenceReplaces,
+    SilenceRevives,
     ScopesAdd,
     ScopesUncut,
     GrantOutlived,
@@ -29,7 +31,9 @@ pub(crate) enum Flaw {
 
 impl Flaw {
     /// Those that a long run must notice.
-    pub(crate) const LAWLESS: [Self; 7] = [
+    pub(crate) const LAWLESS: [Self; 9] = [
+        Self::SilenceReplaces,
+        Self::SilenceRevives,
         Self::CodeTwice,
         Self::ReplayHarmless,
         Self::BurnForgets,
@@ -137,6 +141,32 @@ impl OAuthStore for Flawed {
         if self.is(Flaw::TicketTwice) {
             allow.ticket.0[0] ^= allow.authorization.scopes.to_string().len() as u8;
         }
+        self.1.allow(allow).await
+    }
+    async fn keep_code(&self, code: Code) -> Answer<Authorization> {
+        let stands = self.1.authorization(code.user, code.app).await?;
+        let consented = match self.0 {
+            Flaw::SilenceReplaces => stands.is_some_and(|s| s.scopes.covers(code.scopes)),
+            Flaw::SilenceRevives => stands.is_none(),
+            _ => false,
+        };
+        if !consented {
+            return self.1.keep_code(code).await;
+        }
+        let authorization = Authorization {
+            id: u64::from(code.digest.0[0]) + 1_000_000,
+            user: code.user,
+            app: code.app,
+            scopes: code.scopes,
+            created_at: code.created_at,
+            revoked_at: None,
+        };
+        let allow = Allow {
+            ticket: code.digest,
+            at: code.created_at,
+            authorization,
+            code: Some(code),
+        };
         self.1.allow(allow).await
     }
     async fn authorization(&self, user: u64, app: u64) -> Answer<Option<Authorization>> {

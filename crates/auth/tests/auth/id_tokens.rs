@@ -9,11 +9,12 @@ use workgraph_auth::conformance::block_on;
 use workgraph_auth::id_token::{ID_TOKEN_LIFETIME, user_info};
 use workgraph_auth::keys::{KEY_SET_LIFETIME, SignError};
 use workgraph_auth::{
-    Digest, Endpoints, Form, IdToken, KeyRing, Person, Rs256, ScopeSet, Secret, Signer, discovery,
+    Digest, Endpoints, Form, IdToken, IssuerInResponses, KeyRing, Person, Policy, Rs256, ScopeSet,
+    Secret, Signer, discovery,
 };
 
 use crate::at;
-use crate::oauth::{ISSUER, Service, Town, ada, app, asks, exchange, member, read, with};
+use crate::oauth::{ISSUER, POLICY, Service, Town, ada, app, asks, exchange, member, read, with};
 
 fn der(text: &str) -> Vec<u8> {
     STANDARD.decode(text.replace('\n', "")).unwrap()
@@ -298,7 +299,7 @@ fn an_openid_exchange_brings_an_id_token() {
 
 #[test]
 fn b58_the_discovery_document() {
-    let text = discovery::document(ISSUER, "https://wg.example");
+    let text = discovery::document(&POLICY, "https://wg.example");
     for line in [
         r#"{"issuer":"https://wg.example/api/1.0","#,
         r#""authorization_endpoint":"https://wg.example/-/oauth_authorize""#,
@@ -308,10 +309,25 @@ fn b58_the_discovery_document() {
         r#""response_types_supported":["code","id_token","code id_token"]"#,
         r#""id_token_signing_alg_values_supported":["RS256"]"#,
         r#""code_challenge_methods_supported":["S256"]"#,
-        r#""authorization_response_iss_parameter_supported":true"#,
         r#""request_uri_parameter_supported":false"#,
     ] {
         assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+/// B76. A client that reads there that answers name the issuer takes one without for a forgery.
+#[test]
+fn b76_the_discovery_document_announces_what_is_always_so() {
+    for (_, issuer_in_responses) in IssuerInResponses::ALL {
+        let policy = Policy {
+            issuer_in_responses,
+            ..POLICY
+        };
+        let text = discovery::document(&policy, "https://wg.example");
+        let always = issuer_in_responses == IssuerInResponses::Always;
+        let line = r#""authorization_response_iss_parameter_supported""#;
+        assert_eq!(text.contains(&format!("{line}:true")), always, "{text}");
+        assert_eq!(text.contains(line), always, "{text}");
     }
 }
 

@@ -4,7 +4,7 @@ use workgraph_auth::conformance::{OAUTH_CASES, block_on, laws};
 
 use crate::flawed::{Flaw, Flawed};
 
-/// B17. B18. B37. S57. Over long random runs, beside a model.
+/// B17. B18. B37. B77. S57. Over long random runs, beside a model.
 #[test]
 fn the_token_lifecycle_keeps_its_laws() {
     let steps = std::env::var("WORKGRAPH_LAW_STEPS").map_or(100_000, |n| n.parse().unwrap());
@@ -12,6 +12,8 @@ fn the_token_lifecycle_keeps_its_laws() {
         let tally = block_on(laws::run(&MemoryTokenStore::new(), seed, 12_500)).unwrap();
         let counts = [
             tally.allowed,
+            tally.silent,
+            tally.not_silent,
             tally.redeemed,
             tally.refused,
             tally.replayed,
@@ -47,6 +49,14 @@ fn the_cases_notice_what_breaks_them() {
         (
             Flaw::RepeatKills,
             "a repeat that has shown its verifier kills nothing",
+        ),
+        (
+            Flaw::SilenceReplaces,
+            "a silent answer changes nothing that stands",
+        ),
+        (
+            Flaw::SilenceRevives,
+            "a silent answer changes nothing that stands",
         ),
         (Flaw::BurnForgets, "a code can be burned"),
         (Flaw::ScopesAdd, "a later authorization replaces the scopes"),

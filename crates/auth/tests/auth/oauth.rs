@@ -10,8 +10,8 @@ use workgraph_auth::endpoint::Fresh;
 use workgraph_auth::pkce::Challenge;
 use workgraph_auth::{
     Account, Allow, App, Authorization, AuthorizationRequest, Code, Digest, Endpoints, Form,
-    Loopback, MemoryTokenStore, OAuthStore, Pair, People, Person, RedirectUri, Refused, Registered,
-    Reply, Secret, StoreError, Tier, TokenStore, Verified,
+    IssuerInResponses, Loopback, MemoryTokenStore, OAuthStore, Pair, People, Person, Policy,
+    RedirectUri, Refused, Registered, Reply, Secret, StoreError, Tier, TokenStore, Verified,
 };
 
 use crate::{at, random};
@@ -19,6 +19,12 @@ use crate::{at, random};
 pub(crate) const REDIRECT: &str = "https://app.example/cb";
 pub(crate) const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 pub(crate) const ISSUER: &str = "https://wg.example/api/1.0";
+/// The policy of a server that nobody configured.
+pub(crate) const POLICY: Policy<'_> = Policy {
+    issuer: ISSUER,
+    issuer_in_responses: IssuerInResponses::Openid,
+    oob_without_pkce: false,
+};
 pub(crate) const VERIFIER: &str =
     "a-verifier.of_64~characters-0123456789-0123456789-0123456789-012";
 
@@ -81,7 +87,17 @@ pub(crate) fn read(
     app: impl Into<std::sync::Arc<App>>,
     params: &[Pair],
 ) -> Result<AuthorizationRequest, Box<Refused>> {
-    AuthorizationRequest::read(Verified::check(params, Some(app)).unwrap(), params)
+    read_by(&POLICY, app, params)
+}
+
+/// Reads a request by a policy.
+pub(crate) fn read_by(
+    policy: &Policy<'_>,
+    app: impl Into<std::sync::Arc<App>>,
+    params: &[Pair],
+) -> Result<AuthorizationRequest, Box<Refused>> {
+    let verified = Verified::check(params, Some(app)).unwrap();
+    AuthorizationRequest::read(verified, params, policy)
 }
 
 pub(crate) struct Town;

@@ -165,6 +165,51 @@ impl OutOfBand<'_> {
     }
 }
 
+/// The page before an error goes to an app that the visitor may never have heard of.
+#[derive(Clone, Copy, Debug)]
+pub struct Interstitial<'a> {
+    /// The app's name.
+    pub app: &'a str,
+    /// The host of its redirect URL.
+    pub host: &'a str,
+    /// The error's code.
+    pub error: &'a str,
+    /// The error in words.
+    pub description: &'a str,
+    /// The address that the form posts to.
+    pub action: &'a str,
+    /// Hidden fields: the request and the anti-forgery text.
+    pub fields: &'a [(String, String)],
+}
+
+impl Interstitial<'_> {
+    /// Returns the page. The form's button `decision` says `continue`. Call [`Page::leading_to`] with
+    /// the app's redirect URL.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        slim(
+            "Leave this site?",
+            &html! {
+                h1 { "The app's request was refused" }
+                p { bdi { strong { (self.app) } } " sent you here to ask for access, and cannot have it. " (self.description) }
+                p.soft { "Error " code { (self.error) } }
+                p.soft {
+                    "The app's site is " strong { (self.host) }
+                    ". Go there only if you came from the app: it is not part of this site."
+                }
+                form method="post" action=(self.action) {
+                    (hidden(self.fields))
+                    div.row.wide {
+                        button type="submit" name="decision" value="continue" {
+                            "Continue to " (self.host)
+                        }
+                    }
+                }
+            },
+        )
+    }
+}
+
 /// The answer to an app that wants it posted. Without script, the user presses the button.
 #[derive(Clone, Copy, Debug)]
 pub struct FormPost<'a> {

@@ -18,7 +18,7 @@ mod words;
 pub use account::{Account, Leave, SessionRow, SignIn};
 pub use apps::{AppForm, AppPage, AppRow, AppValues, Apps, Place, SecretPage, Use};
 pub use connected::{Connected, Connection};
-pub use consent::{Consent, FormPost, OutOfBand, Wish};
+pub use consent::{Consent, FormPost, Interstitial, OutOfBand, Wish};
 pub use form::Problem;
 pub use installed::{Installed, InstalledApps, InstalledPlace};
 pub use layout::{Failure, Frame, Page, Who};

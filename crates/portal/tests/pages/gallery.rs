@@ -5,9 +5,9 @@ use workgraph_auth::scope::SCOPES;
 use workgraph_auth::{Registered, ScopeSet};
 use workgraph_portal::pages::{
     Account, AppForm, AppPage, AppRow, AppValues, Apps, Connected, Connection, Consent, Failure,
-    FormPost, Frame, Installed, InstalledApps, InstalledPlace, Leave, OutOfBand, Page, Place,
-    Problem, SecretPage, Service, ServiceForm, ServicePlace, Services, SessionRow, SignIn,
-    TokenForm, TokenRow, Tokens, Use, Who, Wish,
+    FormPost, Frame, Installed, InstalledApps, InstalledPlace, Interstitial, Leave, OutOfBand,
+    Page, Place, Problem, SecretPage, Service, ServiceForm, ServicePlace, Services, SessionRow,
+    SignIn, TokenForm, TokenRow, Tokens, Use, Who, Wish,
 };
 
 const CSRF: &str = "c4PUxbp1Fh4Hnd0pRKzjJUP9Vx3XNn8Ebv3Nw9w5c2g";
@@ -240,6 +240,19 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
                 description: text,
             }
             .page(),
+        ),
+        (
+            "interstitial",
+            Interstitial {
+                app: text,
+                host: "planner.example",
+                error: "forbidden_scopes",
+                description: text,
+                action: "/-/oauth_authorize",
+                fields: &fields,
+            }
+            .page()
+            .leading_to("https://planner.example/callback"),
         ),
         (
             "form_post",

@@ -109,6 +109,11 @@ fn a_no_keeps_nothing() {
         to.starts_with("https://planner.example/cb?error=access_denied&"),
         "{to}"
     );
+    assert!(to.ends_with("&state=xyz"), "{to}");
+    // Who asks for `openid` knows the issuer.
+    let (request, ticket) = ada.ask("openid");
+    let reply = ada.post(DECIDE, &answer(&request, &ticket, "deny"));
+    let to = leads(&reply);
     assert!(
         to.contains("&state=xyz&iss=https%3A%2F%2Fwork.example%2Fapi%2F1.0"),
         "{to}"

@@ -94,6 +94,10 @@ impl OAuthStore for Counted {
         self.note("allow");
         self.inner.allow(allow).await
     }
+    async fn keep_code(&self, code: Code) -> Answer<Authorization> {
+        self.note("keep_code");
+        self.inner.keep_code(code).await
+    }
     async fn authorization(&self, user: u64, app: u64) -> Answer<Option<Authorization>> {
         self.note("authorization");
         self.inner.authorization(user, app).await

@@ -10,5 +10,7 @@ mod account;
 mod consent;
 mod counted;
 mod endpoints;
+mod errors;
 mod sessions;
+mod silent;
 mod town;

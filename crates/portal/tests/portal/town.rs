@@ -12,8 +12,8 @@ use workgraph_auth::client::mint_secret;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::keys::SignError;
 use workgraph_auth::{
-    Account, App, KeyRing, Login, Loopback, OAuthStore, People, Person, RedirectUri, Registered,
-    Secret, Signer, StoreError, Tier, TokenStore, encode,
+    Account, App, IssuerInResponses, KeyRing, Login, Loopback, OAuthStore, People, Person,
+    RedirectUri, Registered, Secret, Signer, StoreError, Tier, TokenStore, encode,
 };
 use workgraph_core::Mint;
 use workgraph_core::audit::Acting;
@@ -246,6 +246,8 @@ impl Town {
             base_url: format!("{ROOT}/api/1.0"),
             auth_url: ROOT.to_owned(),
             loopback: Loopback::Refused,
+            issuer_in_responses: IssuerInResponses::Openid,
+            oob_without_pkce: false,
             token_info_per_minute: Some(60),
             failures_per_minute: Some(60),
             account_failures_per_minute: Some(20),
@@ -338,6 +340,7 @@ pub(crate) fn request(method: &str, path: &str, from: impl Into<IpAddr>) -> Requ
         origin: None,
         referer: None,
         fetch_site: None,
+        fetch_dest: None,
         address: from.into(),
         agent: None,
         body: Bytes::new(),

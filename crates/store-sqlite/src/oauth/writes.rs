@@ -69,25 +69,46 @@ pub(super) fn put_app(
     by.of_app(session, app, was)
 }
 
+/// The keys of a user whose account is on and of an app that is.
+fn parties(session: &mut Session<'_>, user: u64, app: u64) -> Done<(i64, i64)> {
+    let keys = (number(user)?, number(app)?);
+    if !is_on(session, user)? {
+        return Err(StoreError::NoAccount);
+    }
+    if !finds(session, Sql::LiveApp, [keys.1])? {
+        return Err(StoreError::Conflict);
+    }
+    Ok(keys)
+}
+
+/// The live authorization of an app by a user.
+fn standing(session: &mut Session<'_>, user: i64, app: i64) -> Done<Option<Authorization>> {
+    session
+        .one(Sql::Standing, (user, app), |row| {
+            rows::authorization(row, 0)
+        })
+        .map_err(refused)
+}
+
+/// Keeps a code under what stands, if that covers it.
+pub(super) fn keep_code(session: &mut Session<'_>, code: &Code) -> Done<Authorization> {
+    let (user, app) = parties(session, code.user, code.app)?;
+    let stands = standing(session, user, app)?
+        .filter(|stands| stands.scopes.covers(code.scopes))
+        .ok_or(StoreError::Conflict)?;
+    insert_code(session, code, stands.id)?;
+    Ok(stands)
+}
+
 /// Keeps a user's yes.
 pub(super) fn allow(session: &mut Session<'_>, allow: &Allow, by: &By) -> Done<Authorization> {
     let new = &allow.authorization;
-    let (user, app) = (number(new.user)?, number(new.app)?);
-    if !is_on(session, new.user)? {
-        return Err(StoreError::NoAccount);
-    }
-    if !finds(session, Sql::LiveApp, [app])? {
-        return Err(StoreError::Conflict);
-    }
+    let (user, app) = parties(session, new.user, new.app)?;
     session
         .run(Sql::TakeTicket, (allow.ticket.0, millis(allow.at)))
         .map_err(refused)?;
     let scopes = new.scopes.to_string();
-    let before = session
-        .one(Sql::Standing, (user, app), |row| {
-            rows::authorization(row, 0)
-        })
-        .map_err(refused)?;
+    let before = standing(session, user, app)?;
     let again = session
         .run(Sql::Regrant, (user, app, &scopes))
         .map_err(refused)?;
@@ -95,12 +116,7 @@ pub(super) fn allow(session: &mut Session<'_>, allow: &Allow, by: &By) -> Done<A
         let params = (number(new.id)?, user, app, &scopes, millis(new.created_at));
         session.run(Sql::InsertGrant, params).map_err(refused)?;
     }
-    let stands = session
-        .one(Sql::Standing, (user, app), |row| {
-            rows::authorization(row, 0)
-        })
-        .map_err(refused)?
-        .ok_or_else(|| lost("an authorization"))?;
+    let stands = standing(session, user, app)?.ok_or_else(|| lost("an authorization"))?;
     if let Some(code) = &allow.code {
         insert_code(session, code, stands.id)?;
     }
@@ -187,7 +203,7 @@ pub(super) fn redeem(
     };
     if !first {
         // Tokens are for a request that was judged, and so has shown the verifier: it came twice.
-        let again = tokens.is_some() && code.challenge.is_some();
+        let again = tokens.is_some() && code.may_be_repeated(now);
         if let Some(refresh) = code.refresh.filter(|_| !again) {
             let params = (number(refresh)?, millis(now));
             let killed = session.run(Sql::RevokeToken, params).map_err(refused)?;

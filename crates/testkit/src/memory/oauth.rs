@@ -27,6 +27,9 @@ impl OAuthStore for MemoryStore {
     async fn allow(&self, allow: Allow) -> Kept<Authorization> {
         self.tokens.allow(allow).await
     }
+    async fn keep_code(&self, code: Code) -> Kept<Authorization> {
+        self.tokens.keep_code(code).await
+    }
     async fn authorization(&self, user: u64, app: u64) -> Kept<Option<Authorization>> {
         self.tokens.authorization(user, app).await
     }

@@ -234,7 +234,8 @@ fn prompts_are_heeded() {
     let (_folder, server) = demo("oauth-prompt");
     let app = App::of(&server, 0);
     let mut browser = Browser::new(&server);
-    let none = browser.get(&app.asks(&[("prompt", "none")]));
+    let page = browser.get(&app.asks(&[("prompt", "none")]));
+    let none = browser.submit(AUTHORIZE, &page, &[("decision", "continue")]);
     assert_eq!(query(&none)["error"], "login_required");
     let page = browser.get(&app.asks(&[]));
     assert!(page.text().contains("Demo app"), "{}", page.text());

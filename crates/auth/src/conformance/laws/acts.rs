@@ -2,7 +2,8 @@
 use super::*;
 
 impl World<'_> {
-    /// A user authorizes an app, and so replaces what it may do.
+    /// A user authorizes an app, and so replaces what it may do; or is not asked, and nothing of that
+    /// changes.
     pub(super) async fn authorize(&mut self) -> Result<(), Failure> {
         let user = *self.dice.pick(&USERS).unwrap_or(&1);
         let id = *self.dice.pick(&APPS).unwrap_or(&40);
@@ -45,39 +46,61 @@ impl World<'_> {
             Registered::Full => set.is_full(),
             Registered::Only(only) => !set.is_full() && only.covers(set),
         };
-        let request = AuthorizationRequest::read(verified, &list);
+        let request = AuthorizationRequest::read(verified, &list, &POLICY);
         ensure(request.is_ok() == may, "an app asks for what it may")?;
         let Ok(request) = request else {
             return Ok(());
         };
         let (secret, code) = Code::mint(&request, user, self.now, &self.random(), self.now);
-        let allow = Allow {
-            ticket: Digest(self.random()),
-            at: self.now,
-            authorization: Authorization {
-                id: self.id(),
-                user,
-                app: id,
-                scopes: set,
-                created_at: self.now,
-                revoked_at: None,
-            },
-            code: Some(code),
+        let silent = self.dice.one_in(2);
+        let outcome = if silent {
+            self.store.keep_code(code).await
+        } else {
+            let allow = Allow {
+                ticket: Digest(self.random()),
+                at: self.now,
+                authorization: Authorization {
+                    id: self.id(),
+                    user,
+                    app: id,
+                    scopes: set,
+                    created_at: self.now,
+                    revoked_at: None,
+                },
+                code: Some(code),
+            };
+            self.store.allow(allow).await
         };
-        let outcome = self.store.allow(allow).await;
         if self.disabled.contains(&user) {
             return ensure(
                 outcome == Err(StoreError::NoAccount),
                 "a disabled user allows nothing",
             );
         }
-        let kept = outcome?;
-        ensure(
-            kept.scopes == set && kept.revoked_at.is_none(),
-            "a yes stands as given",
-        )?;
-        self.granted.retain(|(pair, _)| *pair != (user, id));
-        self.granted.push(((user, id), set));
+        if silent {
+            let stands = self.grant(user, id);
+            if !stands.is_some_and(|stands| stands.covers(set)) {
+                self.tally.not_silent += 1;
+                return ensure(
+                    outcome == Err(StoreError::Conflict),
+                    "silence is no consent to more than stands",
+                );
+            }
+            ensure(
+                Some(outcome?.scopes) == stands,
+                "a silent answer leaves what stands",
+            )?;
+            self.tally.silent += 1;
+        } else {
+            let kept = outcome?;
+            ensure(
+                kept.scopes == set && kept.revoked_at.is_none(),
+                "a yes stands as given",
+            )?;
+            self.granted.retain(|(pair, _)| *pair != (user, id));
+            self.granted.push(((user, id), set));
+            self.tally.allowed += 1;
+        }
         self.codes.push(ModelCode {
             text: secret.expose().to_owned(),
             verifier,
@@ -85,11 +108,10 @@ impl World<'_> {
             app: id,
             scopes: set,
             end: self.now + Duration::from_secs(60),
-            used: false,
+            used: None,
             withdrawn: false,
             family: None,
         });
-        self.tally.allowed += 1;
         Ok(())
     }
 
@@ -124,17 +146,20 @@ impl World<'_> {
         let fresh = self.fresh();
         let reply = self.send(&list, &fresh).await?;
         let own = on && app == code.app;
-        let spends = own && (code.used || self.now < code.end);
+        let spends = own && (code.used.is_some() || self.now < code.end);
         let stands = !code.withdrawn && !self.disabled.contains(&code.user);
-        let good = own && !code.used && self.now < code.end && verifier == code.verifier && stands;
-        // Who shows the verifier again asks again; anybody else of the app's is a thief, or robbed.
-        let again = verifier.is_some() && verifier == code.verifier;
-        if own && code.used && !again {
+        let fresh_code = code.used.is_none() && self.now < code.end;
+        let good = own && fresh_code && verifier == code.verifier && stands;
+        // Who soon shows the verifier again asks again; anybody else of the app's is a thief, or
+        // robbed.
+        let soon = code.used.is_some_and(|used| self.now < used + REPEAT_GRACE);
+        let again = soon && verifier.is_some() && verifier == code.verifier;
+        if own && code.used.is_some() && !again {
             self.tally.replayed += 1;
             self.kill(|token| Some(token.family) == code.family);
             self.codes.remove(at);
         } else if let Some(kept) = self.codes.get_mut(at) {
-            kept.used |= spends;
+            kept.used = kept.used.or(spends.then_some(self.now));
             kept.family = kept.family.or(good.then_some(fresh.refresh_id));
         }
         if !good {

@@ -202,3 +202,72 @@ pub(in crate::conformance) async fn code_comes_back(store: &dyn OAuthStore) -> D
         "another code is not there",
     )
 }
+
+pub(in crate::conformance) async fn silent(store: &dyn OAuthStore) -> Done {
+    people(store).await?;
+    let asked = code(31, "tasks:read")?;
+    let conflict = Err(StoreError::Conflict);
+    ensure(
+        store.keep_code(asked.clone()).await == conflict,
+        "without an authorization no code is kept",
+    )?;
+    issued(store, 1, 100, "tasks:read openid").await?;
+    let stands = store.authorization(1, 40).await?;
+    ensure(
+        Some(store.keep_code(asked.clone()).await?) == stands
+            && store.authorization(1, 40).await? == stands,
+        "a code kept silently leaves the authorization as it was",
+    )?;
+    ensure(
+        works(store, 1).await? == Some(set("tasks:read openid")?),
+        "and the tokens of before",
+    )?;
+    let kept = store.code(&digest(31)).await?;
+    let kept = kept.ok_or_else(|| Failure("a code that was kept is there".to_owned()))?;
+    ensure(
+        kept == Code {
+            grant: 100,
+            ..asked
+        },
+        "the code is as it was given, under what stands",
+    )?;
+    ensure(
+        store.keep_code(code(31, "tasks:read")?).await == conflict,
+        "a code that is taken is a conflict",
+    )?;
+    ensure(
+        store.keep_code(code(32, "tasks:read tasks:write")?).await == conflict
+            && store.code(&digest(32)).await?.is_none(),
+        "a code for more than was agreed to is not kept",
+    )?;
+    let outcome = store
+        .redeem(&digest(31), Some(tokens(31, &kept)), at(6))
+        .await?;
+    ensure(
+        matches!(outcome, Redeemed::Issued(_))
+            && works(store, 31).await? == Some(set("tasks:read")?),
+        "its tokens have the scopes of its request",
+    )?;
+    let off = App {
+        disabled_at: Some(at(5)),
+        ..app(40)?
+    };
+    store.put_app(off.clone(), Some(&app(40)?)).await?;
+    ensure(
+        store.keep_code(code(33, "tasks:read")?).await == conflict,
+        "a disabled app is not answered",
+    )?;
+    store.put_app(app(40)?, Some(&off)).await?;
+    store.deauthorize(100, 1, at(7)).await?;
+    ensure(
+        store.keep_code(code(33, "tasks:read")?).await == conflict
+            && store.authorization(1, 40).await?.is_none(),
+        "what was withdrawn is not brought back",
+    )?;
+    store.allow(allow(41, 101, "tasks:read")?).await?;
+    store.set_disabled(1, true, at(8)).await?;
+    ensure(
+        store.keep_code(code(33, "tasks:read")?).await == Err(StoreError::NoAccount),
+        "for a disabled user nothing is answered",
+    )
+}
