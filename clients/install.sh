@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the official client libraries that the end-to-end tests drive, from PyPI and npm, into the
+# Installs the client libraries that the end-to-end tests drive, from PyPI and npm, into the
 # folder $1, else $WORKGRAPH_CLIENTS, else target/clients. Doing it again changes nothing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,6 +10,11 @@ to=$(cd "$to" && pwd)
 "$to/python/bin/python" -c 'import importlib.metadata as m; assert m.version("asana") == "5.4.0"' 2>/dev/null ||
   "$to/python/bin/python" -m pip install --quiet --disable-pip-version-check asana==5.4.0
 [ -f "$to/node/package.json" ] || echo '{"name": "workgraph-clients", "private": true}' > "$to/node/package.json"
-[ "$(node -p "require('$to/node/node_modules/asana/package.json').version" 2>/dev/null)" = 3.2.0 ] ||
-  (cd "$to/node" && npm install --no-fund --no-audit --ignore-scripts --loglevel=error asana@3.2.0)
+missing=()
+for package in asana@3.2.0 @auth/core@0.41.3 openid-client@6.8.9; do
+  [ "$(node -p "JSON.parse(fs.readFileSync('$to/node/node_modules/${package%@*}/package.json')).version" 2>/dev/null)" = "${package##*@}" ] ||
+    missing+=("$package")
+done
+[ ${#missing[@]} = 0 ] ||
+  (cd "$to/node" && npm install --no-fund --no-audit --ignore-scripts --loglevel=error "${missing[@]}")
 echo "clients are in $to"

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Where the libraries are, if they can be had here.
-fn clients() -> Option<PathBuf> {
-    let what = "the workflows with the official client libraries";
+pub(crate) fn clients() -> Option<PathBuf> {
+    let what = "the workflows with client libraries";
     ready(what, &["python3", "node", "npm"], "install.sh")
 }
 

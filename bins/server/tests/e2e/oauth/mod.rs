@@ -3,6 +3,7 @@ mod accounts;
 mod apps;
 mod bad_inputs;
 mod clients;
+mod libraries;
 mod secrets;
 
 use crate::common::{Folder, Line, Reply, Server, WIDE, admin};
@@ -53,7 +54,7 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// 0 has full permissions, 1 `tasks:read users:read openid`, 2 is native.
+    /// 0 has full permissions, 1 `tasks:read users:read openid email profile`, 2 is native.
     pub(crate) fn of(server: &Server, at: usize) -> Self {
         let member = |name: &str| server.demo(&format!("/apps/{at}/{name}"));
         Self {
