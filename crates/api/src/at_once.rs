@@ -36,6 +36,7 @@ impl Api {
         let grant = check(record, account, now).ok()?;
         let asked = Asked {
             viewer: viewer(&grant).ok()?,
+            app: grant.app,
             scopes: grant.scopes,
             reach: grant.reach.as_deref(),
             path: glance.path,

@@ -66,6 +66,7 @@ impl<'a> Call<'a> {
     #[must_use]
     pub fn want(&self) -> Want {
         Want {
+            app: self.grant.app,
             reach: self.reach.clone(),
             interrupt: self.interrupt(),
             ..Want::of(self.viewer)
@@ -398,6 +399,7 @@ pub fn show(name: &Ref) -> String {
         Ref::Gid(gid) => gid.to_string(),
         Ref::TaskList { user, .. } => show(user),
         Ref::Of { node, .. } => show(node),
+        Ref::External { id, .. } => clip(id),
         Ref::Alias(key) => clip(key.split_once(':').map_or(key, |(_, rest)| rest)),
     }
 }

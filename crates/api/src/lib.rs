@@ -11,6 +11,7 @@ mod driver;
 mod events;
 pub mod explain;
 pub mod exports;
+mod external;
 pub mod fault;
 pub mod hooks;
 mod last_token;

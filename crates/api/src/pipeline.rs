@@ -4,6 +4,7 @@ use crate::body::{self, Sent};
 use crate::call::Call;
 use crate::driver::{self, Answered};
 use crate::exports::ExportFiles;
+use crate::external;
 use crate::fault::{self, Failure};
 use crate::hooks::Hooks;
 use crate::limits::{self, Load, Terms};
@@ -14,6 +15,7 @@ use crate::route::{Match, Router};
 use crate::seams::{Clock, Entropy};
 use crate::settings::Settings;
 use crate::uses::Uses;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::SystemTime;
@@ -209,6 +211,7 @@ impl Api {
             (matches!(operation.run, Run::Get) && !operation.timed).then(|| self.graph.version());
         let asked = Asked {
             viewer: viewer(grant)?,
+            app: grant.app,
             scopes: grant.scopes,
             reach: grant.reach.as_deref(),
             path: sent.path(),
@@ -237,11 +240,20 @@ impl Api {
         viewer: ViewerKey,
     ) -> Result<Answered, Failure> {
         let operation = found.operation;
-        let (query, data, options) = body::read(sent, operation, &self.settings)?;
+        let (mut query, mut data, options) = body::read(sent, operation, &self.settings)?;
+        let mut parameters = Cow::Borrowed(&found.parameters);
+        let inputs = external::Inputs {
+            parameters: &mut parameters,
+            query: &mut query,
+            data: &mut data,
+        };
+        if inputs.name_tasks() {
+            Box::pin(inputs.resolve(self, grant, viewer)).await?;
+        }
         let mint = || self.fresh();
         let call = Call {
             operation,
-            parameters: &found.parameters,
+            parameters: &parameters,
             viewer,
             grant,
             caller,

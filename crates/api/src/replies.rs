@@ -22,6 +22,7 @@ const LARGEST: usize = 16 << 10;
 #[derive(Clone, Copy, Hash)]
 pub(crate) struct Asked<'r> {
     pub(crate) viewer: ViewerKey,
+    pub(crate) app: Option<u64>,
     pub(crate) scopes: ScopeSet,
     pub(crate) reach: Option<&'r [u64]>,
     pub(crate) path: &'r str,
@@ -56,6 +57,7 @@ pub(crate) type Row = (&'static Operation, u16);
 struct Kept {
     row: Row,
     viewer: ViewerKey,
+    app: Option<u64>,
     scopes: ScopeSet,
     reach: Option<Box<[u64]>>,
     version: u64,
@@ -72,6 +74,7 @@ impl Kept {
         Self {
             row,
             viewer: asked.viewer,
+            app: asked.app,
             scopes: asked.scopes,
             reach: asked.reach.map(Box::from),
             version,
@@ -90,6 +93,7 @@ impl Kept {
         let (path, query) = key.split_at_checked(self.path)?;
         let same = self.version == version
             && self.viewer == asked.viewer
+            && self.app == asked.app
             && self.scopes == asked.scopes
             && self.reach.as_deref() == asked.reach
             && path == asked.path.as_bytes()
@@ -155,6 +159,7 @@ mod tests {
                 user,
                 service: None,
             },
+            app: None,
             scopes: ScopeSet::full(),
             reach: None,
             path,
@@ -192,6 +197,9 @@ mod tests {
         put(&replies, &one, b"{}");
         let mut other = one;
         other.viewer.user = Gid::new(8).unwrap();
+        assert_eq!(get(&replies, &other, 3), None);
+        other = one;
+        other.app = Some(9);
         assert_eq!(get(&replies, &other, 3), None);
         other = one;
         other.scopes = ScopeSet::empty();

@@ -217,9 +217,11 @@ fn keys(ty: Type) -> &'static Keys {
 
 fn key(source: Source) -> Option<&'static str> {
     match source {
-        Source::Stored(key) | Source::Inline(key) | Source::Gids(key) | Source::Values(key) => {
-            Some(key)
-        }
+        Source::Stored(key)
+        | Source::Inline(key)
+        | Source::Gids(key)
+        | Source::Values(key)
+        | Source::PerApp(key) => Some(key),
         _ => None,
     }
 }

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod change;
 pub mod check;
 pub mod draft;
+pub mod external;
 pub mod fault;
 pub mod feed;
 pub mod gid;

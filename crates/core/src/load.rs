@@ -33,6 +33,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
         snap,
         view: View {
             interrupt: want.interrupt.clone(),
+            app: want.app,
             ..View::new(viewer, seq)
         },
         pace: Pace::of(&want.interrupt),

@@ -40,6 +40,8 @@ pub struct Step {
     pub def: &'static Def,
     /// What is sent for what it links to.
     pub then: Then,
+    /// Asked for by name, so that what an app keeps is null where it keeps nothing.
+    pub named: bool,
 }
 
 /// What is sent for a linked node.
@@ -106,6 +108,7 @@ fn default_plan(ty: Type, sent: Sent) -> Plan {
         .map(|def| Step {
             def,
             then: default_then(def),
+            named: false,
         })
         .collect();
     Plan::new(ty, steps)
@@ -133,6 +136,7 @@ fn default_parts(parts: &'static [Def]) -> Vec<Step> {
     let step = |def| Step {
         def,
         then: default_then(def),
+        named: false,
     };
     parts.iter().map(step).collect()
 }
@@ -157,6 +161,7 @@ impl Plan {
             let step = |step: &Step| Step {
                 def: step.def,
                 then: then(step),
+                named: step.named,
             };
             steps.iter().map(step).collect()
         }

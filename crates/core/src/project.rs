@@ -6,6 +6,7 @@ mod values;
 
 pub use head::head;
 
+use crate::external;
 use crate::fault::Fault;
 use crate::gid::Gid;
 use crate::graph::{Edge, View};
@@ -244,6 +245,15 @@ impl<'a> Projector<'a> {
                 self.values(node, body.find(key), step);
                 return;
             }
+            Source::PerApp(key) => {
+                let app = self.scene.view.app;
+                let value = app.and_then(|app| external::of(body.find(key)?, app));
+                if value.is_some() || step.named {
+                    self.name(def.name, first);
+                    self.raw(value.unwrap_or(def.default));
+                }
+                return;
+            }
             Source::Stored(key) | Source::Inline(key) => {
                 let value = body.find(key);
                 if value.is_none() && def.rep == Rep::FullIfSet {
@@ -311,6 +321,7 @@ impl<'a> Projector<'a> {
             Source::Stored(_)
             | Source::Inline(_)
             | Source::Gids(_)
+            | Source::PerApp(_)
             | Source::Values(_)
             | Source::Value(_)
             | Source::ItemTarget

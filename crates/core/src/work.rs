@@ -3,7 +3,7 @@ use crate::audit;
 use crate::draft::Draft;
 use crate::gid::Gid;
 use crate::graph::{Action, Changes, Fact, Guard, Link, Place, Put, View, fingerprint};
-use crate::registry::{Rel, Type, Write};
+use crate::registry::{Rel, Source, Type, Write};
 use crate::resources::resource;
 use crate::time::Time;
 
@@ -16,7 +16,13 @@ fn told<'f>(ty: Type, fields: &'f [&'static str]) -> impl Iterator<Item = &'stat
             .is_some_and(|d| d.write == Write::Never)
     };
     let alone = fields.iter().all(|f| follows(f));
-    let rest = fields.iter().copied().filter(|f| *f != "modified_at");
+    // What an app keeps for itself is nobody else's news.
+    let private = move |name: &str| {
+        let def = resource(ty).field(name);
+        def.is_some_and(|d| matches!(d.source, Source::PerApp(_)))
+    };
+    let rest = fields.iter().copied();
+    let rest = rest.filter(move |f| *f != "modified_at" && !private(f));
     rest.filter(move |f| alone || !follows(f))
 }
 

@@ -167,6 +167,22 @@ impl Query {
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// Puts another value in the place of those that a function gives one for.
+    ///
+    /// # Errors
+    /// The first that the function gives.
+    pub fn replace<E>(
+        &mut self,
+        mut with: impl FnMut(&str, &str) -> Result<Option<String>, E>,
+    ) -> Result<(), E> {
+        for (name, value) in &mut self.pairs {
+            if let Some(other) = with(name, value)? {
+                *value = other;
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that no name is there twice, for endpoints where every parameter counts (RFC 6749
     /// section 3.1).
     ///

@@ -21,6 +21,7 @@ pub mod stories;
 mod subtasks;
 pub mod tags;
 mod task_creation;
+mod task_external;
 mod task_fields;
 pub mod task_links;
 mod task_values;

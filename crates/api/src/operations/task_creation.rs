@@ -1,8 +1,8 @@
 //! New tasks: what they are made in, and what that takes.
 use super::projects::member_of;
 use super::task_fields::{assign, like, write};
-use super::task_values;
 use super::tasks::shallow;
+use super::{task_external, task_values};
 use crate::call::{Call, gid};
 use crate::operation::Decision;
 use serde_json::Value;
@@ -205,6 +205,7 @@ pub(super) fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Faul
     draft.set(task::CREATED_AT, work.now);
     draft.set(task::MODIFIED_AT, work.now);
     write(call, view, &mut draft, &inputs)?;
+    task_external::write(call, &mut work, &mut draft, None, &inputs, home)?;
     let projects: Vec<Gid> = spots.iter().map(|s| s.project).collect();
     let values = task_values::write(call, view, &mut draft, &inputs, None, &projects)?;
     fields::index(&mut work, draft.gid, view, &values);

@@ -1,13 +1,12 @@
 //! Writing a task's own fields: texts, dates, completion, its assignee, likes.
 use crate::call::{Call, gid, show};
-use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::check::{Given, Inputs};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Place, Ref, View};
-use workgraph_core::node::{Node, quoted};
+use workgraph_core::node::Node;
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::{section, task, workspace};
 use workgraph_core::rules::text;
@@ -15,7 +14,7 @@ use workgraph_core::schedule::{Change, Schedule, ScheduleChange, schedule};
 use workgraph_core::time::{Date, Time};
 use workgraph_core::work::Work;
 
-/// Writes the body's own fields into a draft: texts, dates, completion, external data.
+/// Writes the body's own fields into a draft: texts, dates, completion.
 pub(super) fn write(
     call: &Call<'_>,
     view: &View,
@@ -32,9 +31,6 @@ pub(super) fn write(
         view,
         &call.settings.base_url,
     )?;
-    if let Some(Given::Json(value)) = inputs.get("external") {
-        draft.set(task::EXTERNAL, external(value)?);
-    }
     let is = |d: &Draft, subtype: &str| d.get(task::SUBTYPE).as_deref() == Some(subtype);
     let current = Schedule {
         start_on: draft.before(task::START_ON),
@@ -110,28 +106,6 @@ fn complete(
         draft.set(task::COMPLETED_BY, done.then_some(call.me()));
     }
     Ok(())
-}
-
-/// The data of an app: `{gid, data}`, bounded.
-fn external(value: &Value) -> Result<String, Fault> {
-    let Value::Object(map) = value else {
-        return Err(Fault::field(
-            "external",
-            "Value is not a JSON object; it is {gid, data}",
-        ));
-    };
-    let mut out = String::new();
-    for (name, max) in [("gid", 1024), ("data", 32_768)] {
-        let Some(part) = map.get(name).filter(|v| !v.is_null()) else {
-            continue;
-        };
-        let field = format!("external: {name}");
-        let text = workgraph_core::check::text(&field, part, max)?;
-        out.push(if out.is_empty() { '{' } else { ',' });
-        out.push_str(&format!("\"{name}\":{}", quoted(&text)));
-    }
-    out.push_str(if out.is_empty() { "{}" } else { "}" });
-    Ok(out)
 }
 
 /// Applies the body's assignee: the user must belong to the workspace; the task moves to their list.

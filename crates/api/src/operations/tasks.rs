@@ -1,7 +1,7 @@
 //! Tasks: listing, creating, changing and deleting them.
 use super::task_creation::{create_needs, create_task, refer};
 use super::task_fields::{assign, like, write};
-use super::task_values;
+use super::{task_external, task_values};
 use crate::call::Call;
 use crate::driver::page;
 use crate::operation::{
@@ -216,6 +216,8 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let mut work = call.work();
     let mut draft = Draft::edit(node);
     write(call, view, &mut draft, &inputs)?;
+    let before = node.raw("external");
+    task_external::write(call, &mut work, &mut draft, before, &inputs, home)?;
     let projects: Vec<Gid> = values::places(view, node.gid).collect();
     let held = node.raw("custom_fields");
     let changed = task_values::write(call, view, &mut draft, &inputs, held, &projects)?;

@@ -21,6 +21,7 @@ mod dependencies;
 mod escalation;
 mod events;
 mod exports;
+mod external;
 mod golden;
 mod hidden;
 mod homes;

@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct View {
     /// Who asks.
     pub viewer: Arc<Viewer>,
+    /// The app they ask by.
+    pub app: Option<u64>,
     /// The last commit the snapshot shows.
     pub seq: Seq,
     /// Each of [`Want::refs`](super::Want::refs) with the live node it names.
@@ -53,6 +55,7 @@ impl View {
     pub fn new(viewer: Arc<Viewer>, seq: Seq) -> Self {
         Self {
             viewer,
+            app: None,
             seq,
             found: Vec::new(),
             rows: Rows::default(),

@@ -22,6 +22,14 @@ pub enum Ref {
         /// The workspace, or any node of it.
         near: Box<Ref>,
     },
+    /// The task that an app gave this id, if it gave it to one alone among those of the viewer's
+    /// workspaces.
+    External {
+        /// The app.
+        app: u64,
+        /// The id.
+        id: String,
+    },
     /// The node that another one points to.
     Of {
         /// The other one.
@@ -85,6 +93,12 @@ pub mod alias {
         let prefix = prefix.to_ascii_uppercase();
         format!("id_prefix:{prefix} (in workspace {workspace})")
     }
+    /// A task by the id that an app gave it; taken, it reads as the error `external: Already taken: ...`.
+    /// No two are alike, since what stands behind the id has one form.
+    #[must_use]
+    pub fn external(app: u64, workspace: Gid, id: &str) -> String {
+        format!("external:{id} (of app {app} in workspace {workspace})")
+    }
     /// The task list of a user in a workspace.
     #[must_use]
     pub fn task_list(user: Gid, workspace: Gid) -> String {
@@ -106,6 +120,8 @@ pub struct ViewerKey {
 pub struct Want {
     /// Who asks.
     pub viewer: ViewerKey,
+    /// The app they ask by, if there is one.
+    pub app: Option<u64>,
     /// The only workspaces that the request reaches, if not all of the viewer's.
     pub reach: Option<Arc<[u64]>>,
     /// Nodes, with the viewer's level on each.
@@ -145,6 +161,7 @@ impl Want {
     pub fn of(viewer: ViewerKey) -> Self {
         Self {
             viewer,
+            app: None,
             reach: None,
             refs: Vec::new(),
             out: Vec::new(),

@@ -21,6 +21,17 @@ impl Loader<'_> {
                 let workspace = node.home.unwrap_or(near);
                 self.snap.alias(&alias::task_list(user, workspace))
             }
+            Ref::External { app, id } => {
+                let mut found = None;
+                for home in self.view.viewer.homes() {
+                    let task = self.snap.alias(&alias::external(*app, home, id))?;
+                    if task.is_some() && found.is_some() {
+                        return Ok(None);
+                    }
+                    found = found.or(task);
+                }
+                Ok(found)
+            }
             Ref::Of { node, by } => {
                 let Some(gid) = self.named(node)? else {
                     return Ok(None);

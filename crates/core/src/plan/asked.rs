@@ -56,6 +56,7 @@ pub fn beyond(ty: Type, extra: &'static [Def], names: Option<&Names>) -> Arc<Pla
         steps.extend(extra.iter().map(|def| Step {
             def,
             then: default_then(def),
+            named: false,
         }));
         return Arc::new(Plan::new(ty, steps));
     };
@@ -137,7 +138,11 @@ fn step(
     if deeper.is_some() || !matches!(def.shape, Shape::One(_) | Shape::Many(_)) {
         scopes.extend(def.needs.iter().map(|s| (*s, here.clone())));
     }
-    Step { def, then }
+    Step {
+        def,
+        then,
+        named: true,
+    }
 }
 
 /// The plan of a linked node; fields beyond its compact form need the scope of its type.

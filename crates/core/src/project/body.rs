@@ -63,7 +63,7 @@ mod tests {
                 .iter()
                 .filter_map(|def| match def.source {
                     Source::Stored(key) | Source::Inline(key) => Some(key),
-                    Source::Gids(key) | Source::Values(key) => Some(key),
+                    Source::Gids(key) | Source::Values(key) | Source::PerApp(key) => Some(key),
                     _ => None,
                 });
             let stored = keys.collect::<BTreeSet<_>>().len();

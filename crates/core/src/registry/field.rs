@@ -88,6 +88,8 @@ impl Field<()> {
         inline: One = (to: &'static [Type]) Shape::One(to), Source::Inline, "null";
         /// Links whose gids are kept in the body, in their order.
         gids: Opaque = (to: &'static [Type]) Shape::Many(to), Source::Gids, "[]";
+        /// JSON that each app keeps for itself, null by default.
+        per_app: Opaque = () Shape::Json, Source::PerApp, "null";
         /// JSON stored as it is, null by default.
         json: Opaque = () Shape::Json, Source::Stored, "null";
     }

@@ -20,6 +20,9 @@ pub enum Source {
     Values(&'static str),
     /// In an item of `Values`: a part of the value. A definition alone does not have it.
     Value(Part),
+    /// What the app that asks keeps with the node; the body has it under this key, by app
+    /// ([`external`](crate::external)).
+    PerApp(&'static str),
     /// The workspace the node belongs to.
     Home,
     /// The nodes at the other end of these edges.
@@ -49,6 +52,7 @@ impl std::fmt::Debug for Source {
             Self::Inline(key) => write!(f, "gid stored as {key}"),
             Self::Gids(key) => write!(f, "gids stored as {key}"),
             Self::Values(key) => write!(f, "custom fields with values stored as {key}"),
+            Self::PerApp(key) => write!(f, "stored by app as {key}"),
             Self::Value(part) => write!(f, "{part:?} of the value"),
             Self::Edges(rel, dir) => write!(f, "edges {} {dir:?}", rel.0),
             Self::Aux(rel, dir) => write!(f, "third parties of edges {} {dir:?}", rel.0),

@@ -81,10 +81,10 @@ pub const DUE_ON: Field<Date> = Field::date("due_on")
     .writable()
     .doc("The day the task is due.");
 /// Data of an app.
-pub const EXTERNAL: Field<Opaque> = Field::json("external")
+pub const EXTERNAL: Field<Opaque> = Field::per_app("external")
     .if_set()
     .writable()
-    .doc("Data an app keeps with the task.");
+    .doc("What the app that asks keeps with the task: the id it calls it by, and data. Null where it is named and there is nothing, and for tokens of no app.");
 /// Description as rich text.
 pub const HTML_NOTES: Field<str> = Field::html("html_notes")
     .opt_in()

@@ -190,6 +190,7 @@ static BELOW: Reads = Reads(OnceLock::new(), |ty| {
         steps: vec![plan::Step {
             def: &SUBTASKS,
             then: plan::Then::Plans(vec![whole(ty)]),
+            named: false,
         }],
         band: None,
         is_head: false,
