@@ -1,16 +1,16 @@
 //! Reading a request's query and body.
 use crate::fault::Failure;
-use crate::operation::Operation;
+use crate::operation::{Answer, Operation};
 use crate::request::{Method, Request};
 use crate::settings::Settings;
 use serde_json::{Map, Value};
 use workgraph_core::fault::Fault;
-use workgraph_core::registry::Shape;
-use workgraph_core::resources::resource;
+use workgraph_core::registry::{Def, Shape, Write};
+use workgraph_core::resources::{ALL, resource, task};
 use workgraph_wire::batch::Action;
-use workgraph_wire::form::Form;
+use workgraph_wire::form::{self, Form};
 use workgraph_wire::json::{self, Limits};
-use workgraph_wire::{Body, Options, Query};
+use workgraph_wire::{Body, Options, Query, QueryError};
 
 /// What an operation is given: by a request, or by an action of a batch.
 #[derive(Clone, Copy)]
@@ -32,10 +32,11 @@ impl<'r> Sent<'r> {
             Self::Action(action) => &action.query,
         }
     }
-    fn body(self, operation: &Operation, settings: &Settings) -> Result<Body, Failure> {
+    /// The body; none if there is none where one is due.
+    fn body(self, operation: &Operation, settings: &Settings) -> Result<Option<Body>, Failure> {
         match self {
             Self::Request(request) => body(request, operation, settings),
-            Self::Action(action) => action.body.clone().map_or_else(|| empty(operation), Ok),
+            Self::Action(action) => Ok(action.body.clone().or_else(|| empty(operation))),
         }
     }
 }
@@ -46,23 +47,27 @@ pub(crate) fn read(
     operation: &Operation,
     settings: &Settings,
 ) -> Result<(Query, Map<String, Value>, Options), Failure> {
-    let mut query = Query::of_request(sent.query()).map_err(|e| Fault::invalid(e.to_string()))?;
-    if matches!(operation.method, Method::Get | Method::Delete) {
-        query = query.with_lists();
-    }
-    let mut options = query.options().map_err(|e| Fault::invalid(e.to_string()))?;
-    for name in operation.query {
-        let value = query.get(name).map_err(|e| Fault::invalid(e.to_string()))?;
-        if value.is_none() {
-            return Err(Fault::missing(name).into());
-        }
-    }
+    let invalid = |e: QueryError| Fault::invalid(e.to_string());
+    let query = Query::of_request(sent.query()).map_err(invalid)?;
     // Bodies of GET and DELETE are ignored: SDKs send `{}` with a DELETE.
     if matches!(operation.method, Method::Get | Method::Delete) {
+        let query = query.with_lists();
+        let options = query.options().map_err(invalid)?;
+        required(operation, &query)?;
         return Ok((query, Map::new(), options));
     }
-    let body = sent.body(operation, settings)?;
+    let mut options = query.options().map_err(invalid)?;
+    required(operation, &query)?;
+    let beside = beside(&query, operation).map_err(invalid)?;
+    let mut body = match sent.body(operation, settings)? {
+        Some(body) => body,
+        None if beside.is_empty() => return Err(Fault::missing("data").into()),
+        None => Body::default(),
+    };
     options = body.options.or(options);
+    for (name, value) in beside {
+        body.data.entry(name).or_insert(value);
+    }
     for name in operation.body {
         // A null counts as given where the contract gives it a meaning: setParent takes no parent.
         let nullable = *name == "parent";
@@ -77,7 +82,49 @@ pub(crate) fn read(
     Ok((query, body.data, options))
 }
 
-fn body(request: &Request, operation: &Operation, settings: &Settings) -> Result<Body, Failure> {
+/// Whether the query has what the operation cannot do without.
+fn required(operation: &Operation, query: &Query) -> Result<(), Fault> {
+    for name in operation.query {
+        let value = query.get(name).map_err(|e| Fault::invalid(e.to_string()))?;
+        if value.is_none() {
+            return Err(Fault::missing(name));
+        }
+    }
+    Ok(())
+}
+
+/// The inputs of a write that stand in its query, as some clients send them: what the body could have, too.
+fn beside(query: &Query, operation: &Operation) -> Result<Map<String, Value>, QueryError> {
+    let input = |(name, _): &(&str, &str)| {
+        let field = form::field_of(name);
+        let own = name.starts_with("opt_") || matches!(field, "limit" | "offset" | "access_token");
+        let known = |names: &[&str]| names.contains(&field);
+        !own && !known(operation.query) && !known(operation.filters) && takes(operation, field)
+    };
+    if !query.iter().any(|pair| input(&pair)) {
+        return Ok(Map::new());
+    }
+    let mut inputs = form::nested(query.iter().filter(input), by_gid)?;
+    settle(&mut inputs, operation);
+    Ok(inputs)
+}
+
+/// Whether a body field may be an input: not, if it is one of the record's that the operation does not write.
+fn takes(operation: &Operation, name: &str) -> bool {
+    let of_record = operation.record().and_then(|ty| resource(ty).field(name));
+    operation.body.contains(&name)
+        || of_record.is_none_or(|def| match def.write {
+            Write::Always | Write::Constant | Write::NoCustomFields => true,
+            Write::OnCreate => operation.method == Method::Post,
+            Write::Refused | Write::Never => false,
+        })
+}
+
+fn body(
+    request: &Request,
+    operation: &Operation,
+    settings: &Settings,
+) -> Result<Option<Body>, Failure> {
     let kind = request.content_type.as_deref().unwrap_or("");
     let kind = kind
         .split(';')
@@ -86,48 +133,58 @@ fn body(request: &Request, operation: &Operation, settings: &Settings) -> Result
         .trim()
         .to_ascii_lowercase();
     match kind.as_str() {
-        _ if request.body.is_empty() => empty(operation),
+        _ if request.body.is_empty() => Ok(empty(operation)),
         "application/json" | "" => {
             let limits = Limits {
                 bytes: settings.body_max,
                 depth: settings.depth_max,
             };
-            json::body_within(&request.body, limits).map_err(|e| match e.status() {
+            let read = json::body_within(&request.body, limits);
+            read.map(Some).map_err(|e| match e.status() {
                 413 => Failure::TooLarge,
                 _ => Fault::invalid(e.to_string()).into(),
             })
         }
         "application/x-www-form-urlencoded" => {
-            let read = Form::parse(&request.body, workgraph_wire::form::FORM_BYTES)
-                .and_then(Form::into_body);
+            let read = Form::parse(&request.body, form::FORM_BYTES)
+                .and_then(|form| form.into_body(by_gid));
             let mut body = read.map_err(|e| match e.status() {
                 413 => Failure::TooLarge,
                 _ => Fault::invalid(e.to_string()).into(),
             })?;
-            spread(&mut body.data, operation);
-            Ok(body)
+            settle(&mut body.data, operation);
+            Ok(Some(body))
         }
         _ => Err(Failure::MediaType),
     }
 }
 
 /// No body at all: fine where nothing is required, as for actions without input.
-fn empty(operation: &Operation) -> Result<Body, Failure> {
-    if operation.body.is_empty() && matches!(operation.answer, crate::operation::Answer::Empty) {
-        return Ok(Body::default());
-    }
-    Err(Fault::missing("data").into())
+fn empty(operation: &Operation) -> Option<Body> {
+    let none = operation.body.is_empty() && matches!(operation.answer, Answer::Empty);
+    none.then(Body::default)
 }
 
-/// Form fields have no arrays: lists are separated by commas, and nothing is null.
-fn spread(data: &mut Map<String, Value>, operation: &Operation) {
-    let Some(ty) = operation.record() else { return };
+/// Whether what stands in brackets after a field are gids of custom fields, not numbers of items.
+fn by_gid(field: &str) -> bool {
+    field == task::CUSTOM_FIELDS.def.name
+}
+
+/// Forms and queries have no null: where no text is due, `null` and an empty value stand for it.
+fn settle(data: &mut Map<String, Value>, operation: &Operation) {
     for (name, value) in data.iter_mut() {
-        let many = resource(ty)
-            .field(name)
-            .is_some_and(|d| matches!(d.shape, Shape::Many(_)));
-        if let (true, Value::String(text)) = (many, &*value) {
-            *value = crate::call::split(text).into();
+        let none = matches!(value.as_str(), Some("" | "null"));
+        if none && !is_text(name, operation) {
+            *value = Value::Null;
         }
+    }
+}
+
+/// Whether a body field is a text: by the record that the operation is about, or else by any record.
+fn is_text(name: &str, operation: &Operation) -> bool {
+    let text = |def: &Def| matches!(def.shape, Shape::Text(_) | Shape::Html);
+    match operation.record().and_then(|ty| resource(ty).field(name)) {
+        Some(def) => text(def),
+        None => ALL.iter().any(|r| r.field(name).is_some_and(text)),
     }
 }

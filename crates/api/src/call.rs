@@ -198,12 +198,13 @@ impl<'a> Call<'a> {
         self.field(name).ok_or_else(|| Fault::missing(name))
     }
 
-    /// The gid in a body field.
+    /// The gid in a body field; an empty text counts as absent, as null does.
     ///
     /// # Errors
     /// When it is there but not a gid.
     pub fn body_gid(&self, name: &str) -> Result<Option<Gid>, Fault> {
         self.field(name)
+            .filter(|value| value.as_str() != Some(""))
             .map(|v| gid(name, &check::reference(name, v)?))
             .transpose()
     }
@@ -252,11 +253,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// When it is neither.
     pub fn list(&self, name: &str) -> Result<Vec<String>, Fault> {
-        match self.field(name) {
-            None => Ok(Vec::new()),
-            Some(Value::String(text)) => Ok(split(text)),
-            Some(value) => check::references(name, value),
-        }
+        self.field(name)
+            .map_or_else(|| Ok(Vec::new()), |value| check::references(name, value))
     }
 
     /// The checked body, as fields of a type.
@@ -380,16 +378,6 @@ pub fn allowed(view: &View, node: &Node, least: Level) -> Result<(), Fault> {
 pub fn gid(field: &str, text: &str) -> Result<Gid, Fault> {
     Gid::parse(text)
         .ok_or_else(|| Fault::field(field, format_args!("Not a recognized ID: {}", clip(text))))
-}
-
-/// Text separated by commas.
-#[must_use]
-pub fn split(text: &str) -> Vec<String> {
-    text.split(',')
-        .map(str::trim)
-        .filter(|t| !t.is_empty())
-        .map(str::to_owned)
-        .collect()
 }
 
 /// A reference as the client gave it.

@@ -20,6 +20,7 @@ pub mod operation;
 pub mod operations;
 mod paging;
 mod pipeline;
+mod query_token;
 mod replies;
 pub mod request;
 pub mod route;
@@ -27,6 +28,7 @@ pub mod runner;
 pub mod seams;
 pub mod settings;
 mod tickets;
+mod unchanged;
 mod uses;
 
 pub use at_once::Glance;

@@ -42,6 +42,8 @@ pub struct Operation {
     pub timed: bool,
     /// Counted against the search quota instead of the standard one.
     pub search: bool,
+    /// Asked of oneself, it takes the token from the query where there is no header.
+    pub query_token: bool,
     /// Gated to full members of the workspace, with the same message.
     pub no_guests: bool,
     /// What it does.
@@ -304,6 +306,12 @@ impl Operation {
     #[must_use]
     pub const fn search(mut self) -> Self {
         self.search = true;
+        self
+    }
+    /// Asked of oneself, it takes the token from the query where there is no header.
+    #[must_use]
+    pub const fn query_token(mut self) -> Self {
+        self.query_token = true;
         self
     }
     /// Not for guests, who are told what free workspaces are told.

@@ -9,6 +9,7 @@ use crate::fault::{self, Failure};
 use crate::hooks::Hooks;
 use crate::limits::{self, Load, Terms};
 use crate::operation::{Operation, Run};
+use crate::query_token;
 use crate::replies::{Asked, Replies};
 use crate::request::{Method, Reply, Request};
 use crate::route::{Match, Router};
@@ -120,10 +121,14 @@ impl Api {
         let mut held = Held::default();
         let (operation, outcome) = match self.find(request.method, &request.path) {
             Err(none) => ("", Err(none)),
-            Ok(found) => (
-                found.operation.id,
-                self.walk(request, &found, &mut held, caller).await,
-            ),
+            Ok(found) => {
+                let moved = query_token::moved(request, &found);
+                let request = moved.as_ref().unwrap_or(request);
+                (
+                    found.operation.id,
+                    self.walk(request, &found, &mut held, caller).await,
+                )
+            }
         };
         let (mut reply, cost) = self.end(operation, outcome, held.permit);
         if let Some(terms) = held.terms.filter(|_| request.explain) {

@@ -1,7 +1,6 @@
 //! The `Authorization` header: finds the bearer token in it (RFC 6750 section 2.1).
 //!
-//! The header is the only place where a token is accepted; one in a query or a body is ignored by
-//! not being passed in here.
+//! A token in a query or a body is ignored by not being passed in here.
 use std::fmt;
 
 /// The name of the scheme.

@@ -85,38 +85,75 @@ pub fn inputs(
         match def.write {
             Write::Never => continue,
             Write::Refused => return Err(Fault::unwritable(name)),
+            Write::Constant | Write::NoCustomFields => {
+                unchanged(def, value)?;
+                continue;
+            }
             Write::OnCreate if !creating => return Err(Fault::unwritable(name)),
             Write::OnCreate | Write::Always => {}
+        }
+        if creating && is_null(def, value) && !nullable(def) {
+            // Clients that send every property say so that they have no value for this one.
+            continue;
         }
         entries.push((def.name, value_of(def, value)?));
     }
     Ok(Inputs { entries })
 }
 
+/// Whether a value says that there is none. An empty text does so too, but where a text is due: forms
+/// have no null.
+fn is_null(def: &Def, value: &Value) -> bool {
+    let text = matches!(def.shape, Shape::Text(_) | Shape::Html | Shape::Json);
+    value.is_null() || (!text && value.as_str() == Some(""))
+}
+
+const fn nullable(def: &Def) -> bool {
+    !matches!(def.shape, Shape::Flag | Shape::Int | Shape::Word(_))
+}
+
+/// Checks that a value is the one that a constant field has, or no value.
+fn unchanged(def: &Def, value: &Value) -> Result<(), Fault> {
+    match value {
+        Value::Null => Ok(()),
+        Value::Array(items) if items.is_empty() => Ok(()),
+        Value::Object(map) if def.write == Write::NoCustomFields => {
+            let named = map.keys().next();
+            named.map_or(Ok(()), |field| Err(Fault::not_on(clip(field))))
+        }
+        _ if def.write == Write::NoCustomFields => Err(not_an_object(def.name, value)),
+        _ => Err(Fault::unwritable(def.name)),
+    }
+}
+
+fn not_an_object(name: &str, value: &Value) -> Fault {
+    Fault::field(
+        name,
+        format_args!("Value is not a JSON object: {}", shown(value)),
+    )
+}
+
 fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
-    if value.is_null() {
-        return match def.shape {
-            Shape::Flag | Shape::Int | Shape::Word(_) => Err(Fault::field(
-                def.name,
-                "Cannot be null; leave the property out to keep it",
-            )),
-            _ => Ok(Given::Null),
-        };
+    if is_null(def, value) {
+        if nullable(def) {
+            return Ok(Given::Null);
+        }
+        return Err(Fault::field(
+            def.name,
+            "Cannot be null; leave the property out to keep it",
+        ));
     }
     if let Source::Values(_) = def.source {
         if value.is_object() {
             return Ok(Given::Json(value.clone()));
         }
-        return Err(Fault::field(
-            def.name,
-            format_args!("Value is not a JSON object: {}", shown(value)),
-        ));
+        return Err(not_an_object(def.name, value));
     }
     match def.shape {
         Shape::Text(max) => text(def.name, value, max).map(|t| Given::Stored(quoted(&t))),
         Shape::Html => string(def.name, value).map(|s| Given::Html(s.to_owned())),
         Shape::Flag => flag(def.name, value).map(|f| Given::Stored(f.to_string())),
-        Shape::Int => match value.as_i64() {
+        Shape::Int => match integer(value) {
             Some(n) => Ok(Given::Stored(n.to_string())),
             None => Err(Fault::field(
                 def.name,
@@ -150,6 +187,11 @@ fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
         Shape::Many(_) => references(def.name, value).map(Given::Refs),
         Shape::Group(_) | Shape::Items(_) | Shape::Json => Ok(Given::Json(value.clone())),
     }
+}
+
+/// An integer, as JSON or as form text.
+fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
 /// A string.
@@ -229,33 +271,51 @@ pub fn reference(name: impl fmt::Display, value: &Value) -> Result<String, Fault
     }
 }
 
-/// References: an array, or comma-separated text where the contract says so.
+/// References: an array, or text separated by commas.
 ///
 /// # Errors
-/// When the value is not an array, or an item is not a reference.
+/// When the value is neither, has too many items, or an item is not a reference.
 pub fn references(name: &str, value: &Value) -> Result<Vec<String>, Fault> {
-    let Value::Array(items) = value else {
-        return Err(Fault::field(
+    let few = |count: usize| {
+        if count <= REFS_MAX {
+            return Ok(());
+        }
+        Err(Fault::field(
             name,
-            format_args!(
-                "Value is not an array: {}; it must be an array of gids",
-                shown(value)
-            ),
-        ));
+            format_args!("Too many: {count}; at most {REFS_MAX} may be given at once"),
+        ))
     };
-    if items.len() > REFS_MAX {
-        return Err(Fault::field(
-            name,
-            format_args!(
-                "Too many: {}; at most {REFS_MAX} may be given at once",
-                items.len()
-            ),
-        ));
-    }
+    let items = match value {
+        Value::Array(items) => items,
+        Value::String(text) => {
+            let texts = split(text);
+            return few(texts.len()).map(|()| texts);
+        }
+        _ => {
+            return Err(Fault::field(
+                name,
+                format_args!(
+                    "Value is not an array: {}; it must be an array of gids",
+                    shown(value)
+                ),
+            ));
+        }
+    };
+    few(items.len())?;
     items
         .iter()
         .enumerate()
         .map(|(i, v)| reference(format_args!("{name}: [{i}]"), v))
+        .collect()
+}
+
+/// Text separated by commas; what is empty between them is left out.
+#[must_use]
+pub fn split(text: &str) -> Vec<String> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|t| !t.is_empty())
+        .map(str::to_owned)
         .collect()
 }
 
@@ -305,86 +365,4 @@ fn type_name(value: &Value) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::resources::{project, task};
-    use serde_json::json;
-
-    fn given(resource: &Resource, data: Value, creating: bool) -> Result<Inputs, String> {
-        inputs(resource, data.as_object().unwrap(), creating).map_err(|f| f.message)
-    }
-
-    #[test]
-    fn absent_null_and_value_are_three_things() {
-        let got = given(&task::TASK, json!({"name": "x", "due_on": null}), true).unwrap();
-        assert_eq!(got.get("name"), Some(&Given::Stored("\"x\"".into())));
-        assert_eq!(got.get("due_on"), Some(&Given::Null));
-        assert_eq!(got.get("notes"), None);
-    }
-
-    #[test]
-    fn wrong_values_name_the_field_and_what_is_right() {
-        for (field, value, part) in [
-            ("name", json!(5), "name: Not a string: 5"),
-            ("name", json!("a\u{0}"), "name: "),
-            (
-                "completed",
-                json!("maybe"),
-                "completed: Not a boolean: maybe",
-            ),
-            ("completed", json!(2), "completed: Not a boolean: 2"),
-            ("completed", json!(null), "completed: Cannot be null"),
-            ("due_on", json!("2026-02-30"), "due_on: "),
-            ("due_at", json!("tomorrow"), "due_at: "),
-            ("projects", json!("1"), "projects: Value is not an array"),
-            (
-                "projects",
-                json!([true]),
-                "projects: [0]: Not a valid GID type: boolean",
-            ),
-            (
-                "resource_subtype",
-                json!("epic"),
-                "resource_subtype: Not a recognized value: epic; it is one of default_task",
-            ),
-        ] {
-            let message = given(&task::TASK, json!({ field: value }), true).unwrap_err();
-            assert!(message.starts_with(part), "{message}");
-        }
-    }
-
-    #[test]
-    fn what_other_operations_write_is_refused_and_what_the_server_sets_is_ignored() {
-        for field in [
-            "projects",
-            "tags",
-            "followers",
-            "memberships",
-            "parent",
-            "workspace",
-        ] {
-            assert_eq!(
-                given(&task::TASK, json!({ field: null }), false).unwrap_err(),
-                format!("{field}: Cannot write this property")
-            );
-        }
-        let got = given(
-            &task::TASK,
-            json!({"gid": "1", "created_at": "x", "num_likes": 3, "nope": {}}),
-            false,
-        )
-        .unwrap();
-        assert_eq!(got, Inputs::default());
-    }
-
-    #[test]
-    fn long_names_are_refused_by_characters() {
-        let name = "é".repeat(1025);
-        assert!(
-            given(&project::PROJECT, json!({ "name": name }), true)
-                .unwrap_err()
-                .contains("1025 characters; at most 1024")
-        );
-        assert!(given(&project::PROJECT, json!({ "name": "é".repeat(1024) }), true).is_ok());
-    }
-}
+mod tests;

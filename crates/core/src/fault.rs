@@ -54,6 +54,13 @@ impl Fault {
     pub fn unwritable(parameter: &str) -> Self {
         Self::field(parameter, "Cannot write this property")
     }
+    /// An object does not have this custom field.
+    #[must_use]
+    pub fn not_on(field: impl fmt::Display) -> Self {
+        Self::invalid(format!(
+            "Custom field with ID {field} is not on given object"
+        ))
+    }
     /// The object named by the path does not exist.
     #[must_use]
     pub fn unknown(noun: &str, gid: impl fmt::Display) -> Self {

@@ -216,6 +216,7 @@ fn passes(filter: &Filter, node: &Node) -> bool {
         }
         Filter::ModifiedSince(at) => node.get(task::MODIFIED_AT).is_some_and(|t: Time| t >= *at),
         Filter::Flag(key, wanted) => bool::read(node.raw(key).unwrap_or("false")) == *wanted,
+        Filter::Unset(key) => node.raw(key).is_none(),
         Filter::Far(_) | Filter::Linked(..) => true,
     }
 }

@@ -62,6 +62,11 @@ pub enum Write {
     OnCreate,
     /// Never, and trying to is an error.
     Refused,
+    /// Never: it has one value, whatever is done. That value is taken, as in a record sent back; any
+    /// other is an error, since it would be lost.
+    Constant,
+    /// As `Constant`, of a map from custom fields to values, which says of each that it is not there.
+    NoCustomFields,
 }
 
 /// What values a field has.

@@ -98,8 +98,12 @@ pub enum Clause<N = Gid> {
     Within(Column, RangeInclusive<i64>),
     /// It has no value in a column.
     Lacks(Column),
-    /// It is due at an instant rather than on a day.
-    Timed,
+    /// Whether it is due at an instant, rather than on a day or never.
+    Timed(bool),
+    /// Whether it is linked to anything that is there in this way.
+    Linked(By, bool),
+    /// One of these holds.
+    Either(Vec<Self>),
     /// Whether it is completed.
     Done(bool),
     /// Whether it waits for a task that is not completed.
@@ -213,30 +217,39 @@ pub trait Around {
 impl<N> Query<N> {
     /// The same with nodes named otherwise; `None` if one has no such name.
     pub fn renamed<M>(&self, name: &dyn Fn(&N) -> Option<M>) -> Option<Query<M>> {
+        let clauses = self.clauses.iter().map(|clause| clause.renamed(name));
+        Some(Query {
+            ty: self.ty,
+            clauses: clauses.collect::<Option<_>>()?,
+            order: self.order,
+            ascending: self.ascending,
+        })
+    }
+}
+
+impl<N> Clause<N> {
+    fn renamed<M>(&self, name: &dyn Fn(&N) -> Option<M>) -> Option<Clause<M>> {
         let pairs = |all: &[(By, N)]| -> Option<Vec<(By, M)>> {
             all.iter().map(|(by, n)| Some((*by, name(n)?))).collect()
         };
-        let clause = |clause: &Clause<N>| {
-            Some(match clause {
-                Clause::Words(words) => Clause::Words(words.clone()),
-                Clause::Any(of) => Clause::Any(pairs(of)?),
-                Clause::All(of) => Clause::All(pairs(of)?),
-                Clause::None(of) => Clause::None(pairs(of)?),
-                Clause::Within(column, range) => Clause::Within(*column, range.clone()),
-                Clause::Lacks(column) => Clause::Lacks(*column),
-                Clause::Timed => Clause::Timed,
-                Clause::Done(on) => Clause::Done(*on),
-                Clause::Blocked(on) => Clause::Blocked(*on),
-                Clause::Blocking(on) => Clause::Blocking(*on),
-                Clause::Value(field, test) => Clause::Value(name(field)?, test.clone()),
-                Clause::Never => Clause::Never,
-            })
-        };
-        Some(Query {
-            ty: self.ty,
-            clauses: self.clauses.iter().map(clause).collect::<Option<_>>()?,
-            order: self.order,
-            ascending: self.ascending,
+        Some(match self {
+            Self::Words(words) => Clause::Words(words.clone()),
+            Self::Any(of) => Clause::Any(pairs(of)?),
+            Self::All(of) => Clause::All(pairs(of)?),
+            Self::None(of) => Clause::None(pairs(of)?),
+            Self::Within(column, range) => Clause::Within(*column, range.clone()),
+            Self::Lacks(column) => Clause::Lacks(*column),
+            Self::Timed(on) => Clause::Timed(*on),
+            Self::Linked(by, on) => Clause::Linked(*by, *on),
+            Self::Either(of) => {
+                let of = of.iter().map(|clause| clause.renamed(name));
+                Clause::Either(of.collect::<Option<_>>()?)
+            }
+            Self::Done(on) => Clause::Done(*on),
+            Self::Blocked(on) => Clause::Blocked(*on),
+            Self::Blocking(on) => Clause::Blocking(*on),
+            Self::Value(field, test) => Clause::Value(name(field)?, test.clone()),
+            Self::Never => Clause::Never,
         })
     }
 }

@@ -294,7 +294,7 @@ impl World<'_> {
             Column::Start,
         ];
         let on = self.roll(2) == 0;
-        match self.roll(12) {
+        match self.roll(14) {
             0 | 1 => {
                 let text = [
                     "plan",
@@ -309,6 +309,14 @@ impl World<'_> {
                 Clause::Words(Words::new(text, on, self.roll(2) == 0))
             }
             2 | 3 => Clause::Any(self.pairs(ty)),
+            12 | 13 => {
+                let pairs = self.pairs(ty);
+                let by = pairs.first().map_or(By::Who, |(by, _)| *by);
+                match self.roll(3) {
+                    0 => Clause::Either(vec![Clause::Any(pairs), Clause::Linked(by, false)]),
+                    _ => Clause::Linked(by, on),
+                }
+            }
             4 => Clause::All(self.pairs(ty)),
             5 => Clause::None(self.pairs(ty)),
             6 | 7 => {
@@ -318,7 +326,7 @@ impl World<'_> {
             }
             8 => match self.roll(5) {
                 0 => Clause::Lacks(TIMES[self.roll(TIMES.len())]),
-                1 => Clause::Timed,
+                1 => Clause::Timed(on),
                 2 if on => Clause::Within(Column::Subtype, 1..=1),
                 2 => Clause::Lacks(Column::Subtype),
                 3 if on => Clause::Within(Column::Sub, 1..=1),

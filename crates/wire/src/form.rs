@@ -1,9 +1,8 @@
-//! Form-encoded bodies (`application/x-www-form-urlencoded`), for OAuth endpoints and flat API bodies.
+//! Form-encoded bodies (`application/x-www-form-urlencoded`), for OAuth endpoints and API bodies.
 
 use std::fmt;
 
-use serde_json::Value;
-
+pub use crate::brackets::{BRACKETS_MAX, field_of, nested};
 use crate::json::Body;
 use crate::message;
 use crate::options::Options;
@@ -88,16 +87,23 @@ impl Form {
         self.fields.get(name)
     }
 
-    /// The same request as a JSON body: every field becomes a string in `data`.
+    /// The same request as a JSON body: every field becomes a string in `data`, or as [`nested`] says an
+    /// array or an object of such. Fields that are all parts of a field `data` are meant without it.
     ///
     /// # Errors
-    /// When a field was sent twice.
-    pub fn into_body(self) -> Result<Body, FormError> {
-        self.fields.distinct()?;
-        let pairs = self.fields.into_pairs().into_iter();
-        let data = pairs
-            .map(|(name, value)| (name, Value::String(value)))
-            .collect();
+    /// When a field was sent twice, or brackets in its name can't be read.
+    pub fn into_body(self, keyed: impl Fn(&str) -> bool) -> Result<Body, FormError> {
+        let wrapped = |name: &str| {
+            let rest = name.strip_prefix("data[")?;
+            let (name, rest) = rest.split_once(']')?;
+            Some(format!("{name}{rest}"))
+        };
+        let bare: Option<Vec<_>> = self.fields.iter().map(|(n, _)| wrapped(n)).collect();
+        let values = self.fields.iter().map(|(_, value)| value);
+        let data = match &bare {
+            Some(names) => nested(names.iter().map(String::as_str).zip(values), keyed)?,
+            None => nested(self.fields.iter(), keyed)?,
+        };
         Ok(Body {
             data,
             options: self.options,
@@ -108,6 +114,7 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     fn form(body: &str) -> Form {
         Form::parse(body.as_bytes(), FORM_BYTES).unwrap()
@@ -125,9 +132,25 @@ mod tests {
             Some(&["active".to_owned()][..])
         );
         assert!(f.options.pretty && f.options.limit.is_none());
-        let body = f.into_body().unwrap();
+        let body = f.into_body(|_| false).unwrap();
         let expected = serde_json::json!({"resource": "12", "target": "https://example.com/hook", "limit": "3"});
         assert_eq!(Value::Object(body.data), expected);
+    }
+
+    /// S131.
+    #[test]
+    fn brackets_make_lists_and_objects() {
+        let all = form(
+            "data%5Bname%5D=x&data[tags][]=1&data[tags][]=2&opt_fields[]=name&opt_fields[]=gid",
+        );
+        assert_eq!(all.options.fields.as_ref().unwrap().len(), 2);
+        for f in [all, form("name=x&tags[0]=1&tags[1]=2")] {
+            let body = f.into_body(|_| false).unwrap();
+            assert_eq!(
+                Value::Object(body.data),
+                serde_json::json!({"name": "x", "tags": ["1", "2"]})
+            );
+        }
     }
 
     #[test]
@@ -149,9 +172,14 @@ mod tests {
             assert_eq!((error.status(), error.to_string().as_str()), (400, message));
         }
         assert_eq!(
-            form("a=1&a=2").into_body().unwrap_err().to_string(),
+            form("a=1&a=2")
+                .into_body(|_| false)
+                .unwrap_err()
+                .to_string(),
             "a: given twice"
         );
+        let open = form("a%5B=1").into_body(|_| false).unwrap_err();
+        assert!(open.to_string().starts_with("a[: brackets must be"));
         assert_eq!(
             form("a=1&a=2").get("a").unwrap_err().to_string(),
             "a: given twice"

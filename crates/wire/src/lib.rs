@@ -17,6 +17,7 @@ pub mod phrase;
 pub mod query;
 pub mod ticket;
 
+mod brackets;
 mod percent;
 mod words;
 

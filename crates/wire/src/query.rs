@@ -25,6 +25,10 @@ pub enum Problem {
     Limit,
     /// Neither true nor false.
     Flag,
+    /// Brackets in its name that can't be read.
+    Brackets,
+    /// Its name is that of a value and of a list, or of other shapes that don't agree.
+    TwoWays,
 }
 
 /// A parameter that can't be read. `Display` is the message for the client, all are status 400.
@@ -54,6 +58,12 @@ impl fmt::Display for QueryError {
             Problem::Twice => "given twice",
             Problem::Limit => "must be 1 to 100",
             Problem::Flag => "must be true or false",
+            Problem::Brackets => {
+                "brackets must be name[], name[0] or name[part], at most 5 of them"
+            }
+            Problem::TwoWays => {
+                "given in two ways; use one of name=, name[]=, name[0]= and name[part]="
+            }
         };
         write!(f, "{}: {rule}", self.param)
     }

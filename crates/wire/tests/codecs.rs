@@ -89,7 +89,7 @@ proptest! {
         if let Ok(query) = Query::parse(&raw) {
             let _ = (query.limit(), query.options(), query.flag("a"));
         }
-        let _ = Form::parse(&bytes, FORM_BYTES).map(Form::into_body);
+        let _ = Form::parse(&bytes, FORM_BYTES).map(|form| form.into_body(|_| false));
         let _ = json::body(&bytes);
         let _ = json::parse(raw.as_bytes(), Limits::default());
         let _ = envelope::pretty(&bytes);

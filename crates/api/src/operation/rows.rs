@@ -28,6 +28,7 @@ const fn row(
         alone: false,
         timed: false,
         search: false,
+        query_token: false,
         no_guests: false,
         run,
     }

@@ -241,7 +241,7 @@ fn remove(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let node = customized(call, view)?;
     let gid = call.required_gid("custom_field")?;
     let Some(edge) = view.link(gid, rel::FIELD_ON, node.gid) else {
-        return Err(not_on(gid));
+        return Err(Fault::not_on(gid));
     };
     let mut work = call.work();
     work.unlink(gid, rel::FIELD_ON, node.gid);
@@ -253,11 +253,4 @@ fn remove(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         note(&mut work, node, gid, false);
     }
     Ok(Decision::of(work.changes))
-}
-
-/// The field is not one that the object has.
-pub(super) fn not_on(field: Gid) -> Fault {
-    Fault::invalid(format!(
-        "Custom field with ID {field} is not on given object"
-    ))
 }

@@ -10,7 +10,7 @@ use crate::operation::{
 use serde_json::{Map, Value};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::check::{self, Given, Inputs, shown};
+use workgraph_core::check::{self, Given, Inputs, shown, split};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Place, Ref, View, Want};
@@ -296,11 +296,16 @@ fn restrict(draft: &mut Draft, inputs: &Inputs) -> Result<(), Fault> {
     if kind(draft) != Kind::Reference {
         return Err(Fault::field(field, "Only reference fields have them"));
     }
-    let words = value
-        .as_array()
-        .map(|items| items.iter().filter_map(Value::as_str).collect::<Vec<_>>())
-        .filter(|words| Some(words.len()) == value.as_array().map(Vec::len))
-        .filter(|words| !words.is_empty() && words.iter().all(|w| RESTRICTIONS.contains(w)));
+    let words = match value {
+        Value::String(text) => Some(split(text)),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect(),
+        _ => None,
+    };
+    let words = words
+        .filter(|words| !words.is_empty() && words.iter().all(|w| RESTRICTIONS.contains(&&**w)));
     let Some(words) = words else {
         return Err(Fault::field(
             field,

@@ -4,7 +4,7 @@ use crate::call::Call;
 use crate::operation::{Decision, Operation, create, get};
 use serde_json::Value;
 use workgraph_core::access::Level;
-use workgraph_core::check::{clip, string};
+use workgraph_core::check::{clip, flag, string};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{By, Place, Ref, View, Want};
 use workgraph_core::jobs::dates::{Anchor, Shift};
@@ -151,18 +151,9 @@ fn schedule(call: &Call<'_>, dates: bool) -> Result<(Option<Anchor>, bool), Faul
         };
         value.map(day).transpose()
     };
-    let skip = match map.get("should_skip_weekends") {
-        Some(Value::Bool(skip)) => *skip,
-        None | Some(Value::Null) => {
-            return Err(Fault::missing("schedule_dates: should_skip_weekends"));
-        }
-        Some(_) => {
-            return Err(Fault::field(
-                "schedule_dates: should_skip_weekends",
-                "must be true or false",
-            ));
-        }
-    };
+    let skips = "schedule_dates: should_skip_weekends";
+    let skip = map.get("should_skip_weekends").filter(|v| !v.is_null());
+    let skip = flag(skips, skip.ok_or_else(|| Fault::missing(skips))?)?;
     let anchor = match (day("start_on")?, day("due_on")?) {
         (Some(day), None) => Anchor::Start(day),
         (None, Some(day)) => Anchor::Due(day),

@@ -11,6 +11,7 @@ pub mod exports;
 mod instantiation;
 pub mod jobs;
 pub mod memberships;
+mod my_tasks;
 pub mod placing;
 mod project_people;
 pub mod projects;

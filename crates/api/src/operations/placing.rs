@@ -21,15 +21,19 @@ pub enum Anchor {
 
 impl Anchor {
     /// Reads two body fields of which at most one may be given; null means the end of the list
-    /// that it is nearest to.
+    /// that it is nearest to, and nothing beside a value.
     ///
     /// # Errors
     /// When both are given, or one is not a gid.
     pub fn read(call: &Call<'_>, before: &str, after: &str) -> Result<Self, Fault> {
         match (call.has(before), call.has(after)) {
-            (true, true) => Err(Fault::invalid(format!(
-                "You may only provide one of {before} or {after}!"
-            ))),
+            (true, true) => match (call.body_gid(before)?, call.body_gid(after)?) {
+                (Some(gid), None) => Ok(Self::Before(gid)),
+                (None, Some(gid)) => Ok(Self::After(gid)),
+                _ => Err(Fault::invalid(format!(
+                    "You may only provide one of {before} or {after}!"
+                ))),
+            },
             (true, false) => Ok(call.body_gid(before)?.map_or(Self::Last, Self::Before)),
             (false, true) => Ok(call.body_gid(after)?.map_or(Self::First, Self::After)),
             (false, false) => Ok(Self::None),
@@ -39,7 +43,11 @@ impl Anchor {
     /// Which of the two fields the body has, for errors.
     #[must_use]
     pub fn given<'n>(call: &Call<'_>, before: &'n str, after: &'n str) -> &'n str {
-        if call.has(before) { before } else { after }
+        if call.field(before).is_some() {
+            before
+        } else {
+            after
+        }
     }
 
     /// The neighbour named, if any.

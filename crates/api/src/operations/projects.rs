@@ -215,22 +215,21 @@ fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
     for place in [workspace, team].into_iter().flatten() {
         want.add(place);
     }
-    refer(call, want, true)
+    for who in call.users("followers")? {
+        want = want.edges(who, rel::WORKSPACES);
+    }
+    refer(call, want, &call.inputs(Type::Project, true)?)
 }
 
 /// Adds what the body refers to: owner, followers, links in the description.
-fn refer(call: &Call<'_>, mut want: Want, creating: bool) -> Result<Want, Fault> {
-    let inputs = call.inputs(Type::Project, creating)?;
+fn refer(call: &Call<'_>, mut want: Want, inputs: &Inputs) -> Result<Want, Fault> {
     if let Some(Given::Ref(owner)) = inputs.get("owner") {
         want = want.edges(call.user("owner", owner)?, rel::WORKSPACES);
     }
     if let Some(Given::Ref(team)) = inputs.get("team") {
         want.add(crate::call::gid("team", team)?);
     }
-    for who in call.users("followers")? {
-        want = want.edges(who, rel::WORKSPACES);
-    }
-    for gid in text::referenced(&inputs, project::HTML_NOTES) {
+    for gid in text::referenced(inputs, project::HTML_NOTES) {
         want.add(gid);
     }
     Ok(want)
@@ -435,13 +434,15 @@ fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Re
 }
 
 fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let want = call.want().edges(call.path("project_gid")?, rel::TEAM);
-    refer(call, want, false)
+    let on = call.path("project_gid")?;
+    let want = call.want().edges(on.clone(), rel::TEAM);
+    let want = call.with_unchanged(Type::Project, &on, want);
+    refer(call, want, &call.written(Type::Project)?)
 }
 
 fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let node = call.target(view, "project_gid", Level::Editor)?;
-    let inputs = call.inputs(Type::Project, false)?;
+    let inputs = call.changes_of(view, node)?;
     let mut draft = Draft::edit(node);
     write(call, view, &mut draft, &inputs)?;
     let sharing = draft.changed(project::PRIVACY)
@@ -461,11 +462,17 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     }
     let mut work = call.work();
     if let Some(given) = inputs.get("team") {
-        for edge in view.links(node.gid, rel::TEAM) {
-            work.unlink(node.gid, rel::TEAM, edge.dst);
+        let name = match given {
+            Given::Ref(team) => Some(crate::call::gid("team", team)?),
+            _ => None,
+        };
+        let held = view.links(node.gid, rel::TEAM).iter().map(|edge| edge.dst);
+        let moved = held.clone().ne(name);
+        for team in held.filter(|_| moved) {
+            work.unlink(node.gid, rel::TEAM, team);
         }
-        if let Given::Ref(team) = given {
-            let name = Ref::Gid(crate::call::gid("team", team)?);
+        if let Some(name) = name.filter(|_| moved) {
+            let name = Ref::Gid(name);
             let team = call.named(view, "team", &name, &[Type::Team], Level::Editor)?;
             if team.home != node.home {
                 return Err(Fault::field(

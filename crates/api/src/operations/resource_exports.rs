@@ -138,11 +138,16 @@ fn part(at: &str, value: &Value) -> Result<Part, Fault> {
 /// The named fields, as in `opt_fields`; none if the list is empty.
 fn fields_of(at: &str, value: &Value) -> Result<Option<String>, Fault> {
     let mut names = Vec::new();
-    for (i, name) in list(at, value)?.iter().enumerate() {
-        names.push(check::string(&format!("{at}: [{i}]"), name)?);
+    match value {
+        Value::String(text) => names.push(text.as_str()),
+        _ => {
+            for (i, name) in list(at, value)?.iter().enumerate() {
+                names.push(check::string(&format!("{at}: [{i}]"), name)?);
+            }
+        }
     }
     let names = names.join(",");
-    if names.is_empty() {
+    if check::split(&names).is_empty() {
         return Ok(None);
     }
     Names::parse(&names).map_err(|fault| {
@@ -201,16 +206,15 @@ fn unknown(at: &str, name: &str) -> Fault {
 }
 
 fn users(at: &str, value: &Value) -> Result<Vec<Gid>, Fault> {
-    let list = list(at, value)?;
+    let list = check::references(at, value)?;
     if list.is_empty() || list.len() > USERS_MAX {
         let why = format_args!("Must have 1 to {USERS_MAX} users, not: {}", list.len());
         return Err(Fault::field(at, why));
     }
-    let users = list.iter().enumerate().map(|(i, user)| {
-        let at = format!("{at}: [{i}]");
-        gid(&at, &check::reference(&at, user)?)
-    });
-    users.collect()
+    let users = list.iter().enumerate();
+    users
+        .map(|(i, user)| gid(&format!("{at}: [{i}]"), user))
+        .collect()
 }
 
 fn list<'v>(at: &str, value: &'v Value) -> Result<&'v Vec<Value>, Fault> {

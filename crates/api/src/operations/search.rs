@@ -2,7 +2,7 @@
 mod custom;
 mod parts;
 
-use self::parts::Parts;
+use self::parts::{NULL, Parts};
 use crate::call::Call;
 use crate::operation::{Operation, Sought, search};
 use workgraph_core::fault::Fault;
@@ -214,12 +214,15 @@ fn clause(parts: &mut Parts<'_, '_>, name: &'static str, text: &str) -> Result<(
         "completed_on" => parts.day(name, how, text, Column::Completed)?,
         "modified_on" => parts.day(name, how, text, Column::Modified)?,
         "due_at" => {
-            parts.push(Clause::Timed);
-            parts.instant(name, how, Column::Due)?;
+            let none = text == NULL;
+            parts.push(Clause::Timed(!none));
+            if !none {
+                parts.instant(name, how, text, Column::Due)?;
+            }
         }
-        "created_at" => parts.instant(name, how, Column::Created)?,
-        "completed_at" => parts.instant(name, how, Column::Completed)?,
-        "modified_at" => parts.instant(name, how, Column::Modified)?,
+        "created_at" => parts.instant(name, how, text, Column::Created)?,
+        "completed_at" => parts.instant(name, how, text, Column::Completed)?,
+        "modified_at" => parts.instant(name, how, text, Column::Modified)?,
         "resource_subtype" => parts.subtype(name, text)?,
         _ => parts.flag(name)?,
     }

@@ -109,13 +109,15 @@ fn create_tag(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 }
 
 fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    Ok(call.want().node(call.path("tag_gid")?))
+    let on = call.path("tag_gid")?;
+    let want = call.want().node(on.clone());
+    Ok(call.with_unchanged(Type::Tag, &on, want))
 }
 
 fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let node = call.target(view, "tag_gid", Level::Editor)?;
     let mut draft = Draft::edit(node);
-    call.inputs(Type::Tag, false)?.fill(&tag::TAG, &mut draft);
+    call.changes_of(view, node)?.fill(&tag::TAG, &mut draft);
     let mut work = call.work();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))

@@ -80,6 +80,14 @@ fn spots(call: &Call<'_>) -> Result<Vec<Spot>, Fault> {
     Ok(spots)
 }
 
+/// The workspace of a new task, from path or body.
+fn workspace_of(call: &Call<'_>) -> Result<Option<Ref>, Fault> {
+    if call.parameter("workspace_gid").is_empty() {
+        return Ok(call.body_gid("workspace")?.map(Ref::Gid));
+    }
+    call.path("workspace_gid").map(Some)
+}
+
 /// The parent of a new task, from path or body.
 fn parent_of(call: &Call<'_>) -> Result<Option<Ref>, Fault> {
     if call.parameter("task_gid").is_empty() {
@@ -91,9 +99,8 @@ fn parent_of(call: &Call<'_>) -> Result<Option<Ref>, Fault> {
 pub(super) fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
     let inputs = call.inputs(Type::Task, true)?;
     let mut want = call.want();
-    let (workspace, parent, spots) = (call.body_gid("workspace")?, parent_of(call)?, spots(call)?);
+    let (workspace, parent, spots) = (workspace_of(call)?, parent_of(call)?, spots(call)?);
     let near = workspace
-        .map(Ref::Gid)
         .or_else(|| spots.first().map(|s| Ref::Gid(s.project)))
         .or_else(|| parent.clone());
     let Some(near) = near else {
@@ -152,7 +159,7 @@ pub(super) fn refer(
 
 pub(super) fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let inputs = call.inputs(Type::Task, true)?;
-    let (workspace, spots) = (call.body_gid("workspace")?, spots(call)?);
+    let (workspace, spots) = (workspace_of(call)?, spots(call)?);
     let parent = match parent_of(call)? {
         Some(_) if !call.parameter("task_gid").is_empty() => {
             Some(call.target(view, "task_gid", Level::Editor)?)
@@ -161,11 +168,14 @@ pub(super) fn create_task(call: &Call<'_>, view: &View) -> Result<Decision, Faul
         None => None,
     };
     let mut home = match workspace {
+        Some(_) if !call.parameter("workspace_gid").is_empty() => {
+            Some(call.target(view, "workspace_gid", Level::Viewer)?.gid)
+        }
         Some(workspace) => Some(
             call.named(
                 view,
                 "workspace",
-                &Ref::Gid(workspace),
+                &workspace,
                 &[Type::Workspace],
                 Level::Viewer,
             )?

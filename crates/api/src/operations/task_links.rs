@@ -1,4 +1,5 @@
 //! What connects a task: projects, sections, tags, followers, dependencies, its parent.
+use super::my_tasks;
 use super::placing::Anchor;
 use super::projects::{leaver, member_of};
 use super::subtasks::{parent_needs, set_parent};
@@ -24,6 +25,7 @@ pub static TASK_LINKS: &[Operation] = &[
         section_needs,
         add_to_section,
     )
+    .also(&["/user_task_lists/{user_task_list_gid}/tasks/insert"])
     .scope("tasks:write")
     .body(&["task"]),
     act(
@@ -88,6 +90,9 @@ pub static TASK_LINKS: &[Operation] = &[
 ];
 
 fn section_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    if !call.parameter(my_tasks::LIST).is_empty() {
+        return my_tasks::needs(call);
+    }
     let place = call.path("section_gid")?;
     let on = call.required_gid("task")?;
     let container = place.clone().of(By::Key("project"));
@@ -107,6 +112,9 @@ fn section_needs(call: &Call<'_>) -> Result<Want, Fault> {
 
 /// Without a position the task goes to the top of the section; other sections of the project lose it.
 fn add_to_section(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+    if !call.parameter(my_tasks::LIST).is_empty() {
+        return my_tasks::insert(call, view);
+    }
     let place = call.target(view, "section_gid", Level::Editor)?;
     let on = call.named(
         view,

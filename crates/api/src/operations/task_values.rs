@@ -1,11 +1,10 @@
 //! Writing a task's values of custom fields: the map `custom_fields` of a body.
-use super::custom_field_settings::not_on;
 use super::custom_fields::PREMIUM;
 use crate::call::{Call, allowed, gid, show};
 use serde_json::{Map, Value};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::check::{self, Given, Inputs, reference, references, shown};
+use workgraph_core::check::{self, Given, Inputs, REFS_MAX, reference, references, shown, split};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Ref, View, Want};
@@ -14,7 +13,7 @@ use workgraph_core::registry::{Kind, Type, rel};
 use workgraph_core::resources::custom_field::{FIELDS_MAX, REFERABLE, VALUE_MAX};
 use workgraph_core::resources::{custom_field, enum_option, resource, task};
 use workgraph_core::rules::fields::{self, ValueChange};
-use workgraph_core::time::{Date, Time};
+use workgraph_core::time::{Date, Moment, Time};
 use workgraph_core::values;
 
 /// Most fields one body may write.
@@ -43,14 +42,13 @@ pub(super) fn refer(call: &Call<'_>, mut want: Want, inputs: &Inputs) -> Result<
     let mut named = 0;
     for (field, value) in given(inputs)? {
         want.add(field);
-        let items = match value {
-            Value::Array(items) => items.as_slice(),
-            one => std::slice::from_ref(one),
+        let texts = match value {
+            Value::Array(items) => items.iter().filter_map(|i| reference("", i).ok()).collect(),
+            // As many as there may be, since it may as well be a text with commas in it.
+            Value::String(text) => split(text).into_iter().take(REFS_MAX).collect(),
+            one => Vec::from_iter(reference("", one)),
         };
-        for item in items {
-            let Ok(text) = reference("", item) else {
-                continue;
-            };
+        for text in texts {
             let Ok(name) = call.user("", &text) else {
                 continue;
             };
@@ -92,14 +90,14 @@ pub(super) fn write(
         });
         let held = before.is_some_and(|b| values::stored(b).any(|(f, _)| f == field));
         // What no project gives any more can only be cleared.
-        let clears = held && value.is_null();
+        let clears = held && cleared(value);
         if !enabled && !clears {
-            return Err(not_on(field));
+            return Err(Fault::not_on(field));
         }
         let node = view
             .node(field)
             .filter(|n| n.ty == Type::CustomField)
-            .ok_or_else(|| not_on(field))?;
+            .ok_or_else(|| Fault::not_on(field))?;
         allowed(view, node, Level::Viewer)?;
         if custom_field::is_computed(node) {
             return Err(Fault::unwritable(&format!("custom_fields: {field}")));
@@ -119,6 +117,27 @@ pub(super) fn write(
     Ok(changes)
 }
 
+/// Whether a value clears a field: null, or an empty text, whatever the type, since forms have no null.
+fn cleared(value: &Value) -> bool {
+    value.is_null() || value.as_str() == Some("")
+}
+
+/// A number, as JSON or as form text.
+fn number(value: &Value) -> Option<serde_json::Number> {
+    let number = match value {
+        Value::Number(number) => Some(number.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    };
+    number.filter(|n| n.as_f64().is_some_and(f64::is_finite))
+}
+
+/// A day, or an instant with its day, as it is kept.
+fn dated(day: Date, time: Option<Time>) -> String {
+    let time = time.map_or_else(|| "null".to_owned(), |time| format!("\"{time}\""));
+    format!("{{\"date\":\"{day}\",\"date_time\":{time}}}")
+}
+
 /// A value on its way to one field.
 struct One<'a> {
     call: &'a Call<'a>,
@@ -131,7 +150,7 @@ struct One<'a> {
 impl One<'_> {
     /// The form in which a value is kept; none where it is cleared.
     fn stored(&self, value: &Value, before: Option<&str>) -> Result<Option<String>, Fault> {
-        if value.is_null() {
+        if cleared(value) {
             return Ok(None);
         }
         match custom_field::kind(self.node) {
@@ -139,11 +158,9 @@ impl One<'_> {
                 let text = check::text("text_value", value, VALUE_MAX)?;
                 Ok((!text.is_empty()).then(|| quoted(&text)))
             }
-            Kind::Number => match value {
-                Value::Number(number) if number.as_f64().is_some_and(f64::is_finite) => {
-                    Ok(Some(number.to_string()))
-                }
-                _ => Err(self.wrong("number_value", "number", value)),
+            Kind::Number => match number(value) {
+                Some(number) => Ok(Some(number.to_string())),
+                None => Err(self.wrong("number_value", "number", value)),
             },
             Kind::Date => self.date(value).map(Some),
             Kind::Enum => {
@@ -239,6 +256,13 @@ impl One<'_> {
     /// A day, or an instant and its day in UTC.
     fn date(&self, value: &Value) -> Result<String, Fault> {
         let field = "date_value";
+        if let Value::String(text) = value {
+            let moment = Moment::parse(text).map_err(|e| Fault::field(field, e))?;
+            return Ok(match moment {
+                Moment::Day(day) => dated(day, None),
+                Moment::Instant(time) => dated(Date::of(time), Some(time)),
+            });
+        }
         let Value::Object(map) = value else {
             return Err(self.wrong(field, "JSON object with date or date_time", value));
         };
@@ -255,10 +279,9 @@ impl One<'_> {
             .transpose()?;
         match (day, time) {
             (None, None) => Err(self.wrong(field, "JSON object with date or date_time", value)),
-            (Some(day), None) => Ok(format!("{{\"date\":\"{day}\",\"date_time\":null}}")),
+            (Some(day), None) => Ok(dated(day, None)),
             (day, Some(time)) if day.is_none_or(|d| d == Date::of(time)) => {
-                let day = Date::of(time);
-                Ok(format!("{{\"date\":\"{day}\",\"date_time\":\"{time}\"}}"))
+                Ok(dated(Date::of(time), Some(time)))
             }
             _ => Err(Fault::field(
                 field,

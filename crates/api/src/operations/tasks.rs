@@ -11,7 +11,7 @@ use workgraph_core::access::Level;
 use workgraph_core::check::Given;
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Give, Listing, Place, Ref, View, Want};
+use workgraph_core::graph::{Filter, Give, Listing, Place, Ref, View, Want};
 use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::task;
 use workgraph_core::rules::{fields, stories};
@@ -30,6 +30,7 @@ pub static TASKS: &[Operation] = &[
         create_needs,
         create_task,
     )
+    .also(&["/workspaces/{workspace_gid}/tasks"])
     .scope("tasks:write"),
     get("getTask", "/tasks/{task_gid}", Type::Task).scope("tasks:read"),
     update("updateTask", "/tasks/{task_gid}", Type::Task, needs, change).scope("tasks:write"),
@@ -116,7 +117,13 @@ fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
             chosen.push((*name, ty, gid));
         }
     }
-    let (assignee, workspace) = (call.query_user("assignee")?, call.query_gid("workspace")?);
+    let workspace = call.query_gid("workspace")?;
+    if chosen.is_empty()
+        && [call.query("assignee")?, call.query("assignee.any")?].contains(&Some("null"))
+    {
+        return unassigned(call, workspace.ok_or_else(|| Fault::missing("workspace"))?);
+    }
+    let assignee = call.query_user("assignee")?;
     match (chosen.as_slice(), assignee, workspace) {
         ([(name, ty, gid)], None, _) => {
             let anchor = want.add(*gid);
@@ -169,6 +176,21 @@ fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
         ([], None, Some(_)) => Err(Fault::missing("assignee")),
         _ => Err(Fault::invalid(workgraph_wire::message::TASK_FILTERS)),
     }
+}
+
+/// The tasks of a workspace that nobody is assigned to.
+fn unassigned(call: &Call<'_>, workspace: Gid) -> Result<Listed, Fault> {
+    let mut want = call.want();
+    let (anchor, ty) = (want.add(workspace), Type::Task);
+    let mut page = page(Listing::Home { anchor, ty }, false);
+    page.filters.push(Filter::Unset("assignee"));
+    Ok(Listed {
+        want,
+        page,
+        computed: true,
+        anchor: "workspace",
+        anchor_types: &[Type::Workspace],
+    })
 }
 
 /// Whether a task may have a subtask with so many levels below it.

@@ -5,6 +5,7 @@ use crate::operation::{
     Decision, Listed, Lists, Operation, act, create, get, page as list, page_of, update,
 };
 use workgraph_core::access::Level;
+use workgraph_core::check::Inputs;
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Action, Filter, Give, Listing, Ref, View, Want};
@@ -119,17 +120,16 @@ fn create_team(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     }
     let mut work = call.work();
     let mut draft = work.draft(Type::Team, Some(home.gid));
-    write(call, view, &mut draft, true)?;
+    write(call, view, &mut draft, &call.inputs(Type::Team, true)?)?;
     let gid = membership::found_team(&mut work, draft, Some(call.me()));
     Ok(Decision::about(work.changes, gid))
 }
 
-fn write(call: &Call<'_>, view: &View, draft: &mut Draft, creating: bool) -> Result<(), Fault> {
-    let inputs = call.inputs(Type::Team, creating)?;
+fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Result<(), Fault> {
     inputs.fill(&team::TEAM, draft);
     text::write(
         draft,
-        &inputs,
+        inputs,
         team::DESCRIPTION,
         team::HTML_DESCRIPTION,
         &team::TEAM,
@@ -143,7 +143,7 @@ fn write(call: &Call<'_>, view: &View, draft: &mut Draft, creating: bool) -> Res
 }
 
 fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let inputs = call.inputs(Type::Team, false)?;
+    let inputs = call.written(Type::Team)?;
     let mut want = call.want().node(call.path("team_gid")?);
     for gid in text::referenced(&inputs, team::HTML_DESCRIPTION) {
         want.add(gid);
@@ -159,7 +159,7 @@ fn reserved(view: &View, node: &Node, setting: Field<str>) -> bool {
 fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let node = call.target(view, "team_gid", Level::Editor)?;
     let mut draft = Draft::edit(node);
-    write(call, view, &mut draft, false)?;
+    write(call, view, &mut draft, &call.changes_of(view, node)?)?;
     let names = draft.changed(team::NAME) || draft.changed(team::DESCRIPTION);
     if (names && reserved(view, node, team::EDIT_NAME))
         || (draft.changed(team::VISIBILITY) && reserved(view, node, team::EDIT_VISIBILITY))

@@ -17,7 +17,9 @@ pub static USERS: &[Operation] = &[
     page_of("getUsers", "/users", Type::User, users)
         .scope("users:read")
         .filters(&["workspace", "team"]),
-    get("getUser", "/users/{user_gid}", Type::User).scope("users:read"),
+    get("getUser", "/users/{user_gid}", Type::User)
+        .scope("users:read")
+        .query_token(),
     update("updateUser", "/users/{user_gid}", Type::User, needs, rename),
     page_of(
         "getFavoritesForUser",

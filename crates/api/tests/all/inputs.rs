@@ -1,5 +1,10 @@
 //! The forms in which clients send what they mean: what can be read in one way only is read.
+mod beside;
+mod bodies;
+mod filters;
+mod forms;
 mod queries;
+mod tokens;
 
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};

@@ -98,6 +98,8 @@ pub enum Filter {
     ModifiedSince(Time),
     /// A stored flag has this value (absent means false).
     Flag(&'static str, bool),
+    /// Nothing is stored under this key: the field has its default.
+    Unset(&'static str),
     /// The other end of the edge is this node.
     Far(Gid),
     /// The node has an edge of this relation to that node.

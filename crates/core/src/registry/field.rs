@@ -204,6 +204,18 @@ impl<K: ?Sized> Field<K> {
         };
         self
     }
+    /// Writing anything but the one value that it has is an error.
+    #[must_use]
+    pub const fn constant(mut self) -> Self {
+        self.def.write = Write::Constant;
+        self
+    }
+    /// A map of values of custom fields, of which there are none.
+    #[must_use]
+    pub const fn no_custom_fields(mut self) -> Self {
+        self.def.write = Write::NoCustomFields;
+        self
+    }
     /// Naming it needs these scopes.
     #[must_use]
     pub const fn needs(mut self, scopes: &'static [&'static str]) -> Self {

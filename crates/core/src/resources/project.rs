@@ -74,10 +74,12 @@ pub const CREATED_AT: Field<Time> = Field::time("created_at").doc("When the proj
 /// The newest old-style status.
 pub const CURRENT_STATUS: Field<Opaque> =
     Field::other("current_status", Shape::Json, Source::Always("null"))
+        .constant()
         .doc("The newest old-style status, or null.");
 /// The newest status update.
 pub const CURRENT_STATUS_UPDATE: Field<Opaque> =
     Field::other("current_status_update", Shape::Json, Source::Always("null"))
+        .constant()
         .doc("The newest status update, or null.");
 /// Custom fields its tasks have.
 pub const CUSTOM_FIELD_SETTINGS: Field<Opaque> = Field::other(
@@ -169,6 +171,7 @@ pub const SHARE_ACCESS: Field<str> = Field::word(
 /// Custom field values of the project.
 pub const CUSTOM_FIELDS: Field<Opaque> =
     Field::other("custom_fields", Shape::Json, Source::Always("[]"))
+        .no_custom_fields()
         .doc("Custom field values of the project.");
 /// Done.
 pub const COMPLETED: Field<bool> = Field::flag("completed").doc("Whether the project is done.");

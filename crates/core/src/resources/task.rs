@@ -175,6 +175,7 @@ pub const CUSTOM_FIELDS: Field<Opaque> = Field::other(
 pub const CUSTOM_TYPE: Field<Opaque> =
     Field::other("custom_type", Shape::Json, Source::Always("null"))
         .opt_in()
+        .constant()
         .doc("The custom type, or null.");
 /// Status of the custom type.
 pub const CUSTOM_TYPE_STATUS: Field<Opaque> = Field::other(
@@ -183,6 +184,7 @@ pub const CUSTOM_TYPE_STATUS: Field<Opaque> = Field::other(
     Source::Always("null"),
 )
 .opt_in()
+.constant()
 .doc("The status of the custom type, or null.");
 /// Who follows it.
 pub const FOLLOWERS: Field<Many> =

@@ -19,6 +19,7 @@ pub const WORKSPACES: Field<Many> =
 /// Custom field values of the user.
 pub const CUSTOM_FIELDS: Field<Opaque> =
     Field::other("custom_fields", Shape::Json, Source::Always("[]"))
+        .no_custom_fields()
         .doc("Custom field values of the user.");
 
 /// The declaration.

@@ -16,7 +16,11 @@ impl Clause {
             Self::All(of) => of.iter().all(linked),
             Self::Within(column, _) => valued(*column),
             Self::Lacks(column) => shape.has(*column) != Some(true),
-            Self::Timed => shape.timed(),
+            Self::Timed(on) => shape.timed() == *on,
+            Self::Linked(by, on) => by
+                .column()
+                .is_none_or(|column| shape.has(column) != Some(!on)),
+            Self::Either(of) => of.iter().any(|clause| clause.may_have(shape)),
             Self::Done(on) => shape.done() == *on,
             Self::Blocking(true) => !shape.done(),
             Self::Never => false,
@@ -42,7 +46,17 @@ impl Clause {
                 Some(card.value(*column).is_some_and(|v| range.contains(&v)))
             }
             Self::Lacks(column) => Some(card.value(*column).is_none()),
-            Self::Timed => Some(card.timed),
+            Self::Timed(on) => Some(card.timed == *on),
+            Self::Linked(by, on) => by.column().map(|c| card.value(c).is_some() == *on),
+            Self::Either(of) => {
+                let told = of.iter().map(|clause| clause.on_card(card));
+                told.reduce(|one, other| match (one, other) {
+                    (Some(true), _) | (_, Some(true)) => Some(true),
+                    (Some(false), Some(false)) => Some(false),
+                    _ => None,
+                })
+                .unwrap_or(Some(false))
+            }
             Self::Done(on) => Some(card.done == *on),
             Self::Never => Some(false),
             Self::Words(_) | Self::Blocked(_) | Self::Blocking(_) | Self::Value(..) => None,
@@ -75,6 +89,15 @@ impl Clause {
                 Ok((!card.done && around.entering(card.gid, rel::DEPENDS)? > 0) == *on)
             }
             Self::Value(field, test) => Ok(test.holds(&around.keys(card.gid, *field)?)),
+            Self::Linked(by, on) => Ok(by.is_linked(card, around)? == *on),
+            Self::Either(of) => {
+                for clause in of {
+                    if clause.looked_up(card, around)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
             told => Ok(told.on_card(card) == Some(true)),
         }
     }
@@ -124,6 +147,41 @@ impl By {
             Self::Liker => rel::LIKES,
             _ => return None,
         })
+    }
+
+    /// Whether there is anything that the node is linked to so.
+    fn is_linked(self, card: &Card, around: &mut dyn Around) -> Result<bool, StoreError> {
+        if let Some(column) = self.column() {
+            return Ok(card.value(column).is_some());
+        }
+        if self == Self::Commenter {
+            let mut stories = around.stories(card.gid)?.into_iter();
+            return Ok(stories.any(|s| s.get(story::SUBTYPE).as_deref() == Some(story::COMMENT)));
+        }
+        // The project of a task is the third party of its edge to a section.
+        let of_project = matches!(self, Self::Project | Self::Team) && card.ty == Type::Task;
+        let rel = match self.relation(card.ty) {
+            _ if of_project => rel::SECTION,
+            Some(rel) => rel,
+            None => return Ok(false),
+        };
+        for edge in around.edges(card.gid, rel)? {
+            let Some(far) = (if of_project { edge.aux } else { Some(edge.dst) }) else {
+                continue;
+            };
+            if around.node(far)?.is_none() {
+                continue;
+            }
+            if self != Self::Team || !of_project {
+                return Ok(true);
+            }
+            for team in around.edges(far, rel::TEAM)? {
+                if around.node(team.dst)?.is_some() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     fn links(self, card: &Card, around: &mut dyn Around, to: Gid) -> Result<bool, StoreError> {

@@ -279,6 +279,7 @@ pub(super) async fn filters(store: &dyn GraphStore) -> Result<(), Failure> {
         ),
         (tasks, Filter::Flag("completed", true), done.clone()),
         (tasks, Filter::Flag("completed", false), open.clone()),
+        (tasks, Filter::Unset("completed"), open.clone()),
         (tasks, Filter::Is(Type::Task), all.clone()),
         (tasks, Filter::Is(Type::Tag), Vec::new()),
         (tasks, Filter::Home(scene.acme), all.clone()),

@@ -1,7 +1,7 @@
 //! The parts of a search, as its parameters are read.
-use crate::call::{Call, split};
+use crate::call::Call;
 use crate::operation::Sought;
-use workgraph_core::check::clip;
+use workgraph_core::check::{clip, split};
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Ref, Want};
 use workgraph_core::registry::Type;
@@ -11,6 +11,8 @@ use workgraph_core::time::Date;
 
 /// The most matches of one request, and how many it gets if it does not say.
 pub(super) const MOST: usize = 100;
+/// What stands for nothing: for what has no value, or is linked to nothing.
+pub(super) const NULL: &str = "null";
 /// The most names in one list.
 const NAMES_MAX: usize = 100;
 const DAY: i64 = 86_400_000;
@@ -24,6 +26,8 @@ pub(super) struct Parts<'p, 'c> {
     named: Vec<(String, Ref, &'static [Type])>,
     /// Projects and sections of which any is enough.
     places: Vec<(By, usize)>,
+    /// To be in no project is enough, too.
+    nowhere: bool,
 }
 
 impl<'p, 'c> Parts<'p, 'c> {
@@ -37,6 +41,7 @@ impl<'p, 'c> Parts<'p, 'c> {
             clauses: Vec::new(),
             named: Vec::new(),
             places: Vec::new(),
+            nowhere: false,
         })
     }
 
@@ -51,9 +56,8 @@ impl<'p, 'c> Parts<'p, 'c> {
         ascending: bool,
         limit: usize,
     ) -> Sought {
-        if !self.places.is_empty() {
-            self.clauses.push(Clause::Any(self.places));
-        }
+        let nowhere = self.nowhere.then_some(By::Project);
+        self.clauses.extend(any_of(self.places, nowhere));
         let has_words = self.clauses.iter().any(|c| matches!(c, Clause::Words(_)));
         let order = match order {
             // Without words all are equally relevant.
@@ -87,7 +91,7 @@ impl<'p, 'c> Parts<'p, 'c> {
         at
     }
 
-    /// A list of nodes that matches are linked to.
+    /// A list of nodes that matches are linked to; among them `null` for nothing.
     pub(super) fn links(
         &mut self,
         name: &str,
@@ -96,13 +100,16 @@ impl<'p, 'c> Parts<'p, 'c> {
         by: By,
         types: &'static [Type],
     ) -> Result<(), Fault> {
-        let texts = split(text);
+        let mut texts = split(text);
         if texts.len() > NAMES_MAX {
             return Err(Fault::field(
                 name,
                 format_args!("At most {NAMES_MAX} may be named"),
             ));
         }
+        let named = texts.len();
+        texts.retain(|text| text != NULL);
+        let nothing = texts.len() < named;
         let mut pairs = Vec::new();
         for text in &texts {
             let of = match types {
@@ -111,12 +118,24 @@ impl<'p, 'c> Parts<'p, 'c> {
             };
             pairs.push((by, self.name(name.to_owned(), of, types)));
         }
+        if types.is_empty() {
+            // Nothing is of that type: what is named is unknown, and everything is linked to nothing.
+            return Ok(());
+        }
         match how {
-            _ if pairs.is_empty() => {}
-            "not" => self.push(Clause::None(pairs)),
-            "all" => self.push(Clause::All(pairs)),
-            _ if matches!(by, By::Project | By::Section) => self.places.append(&mut pairs),
-            _ => self.push(Clause::Any(pairs)),
+            "not" | "all" => {
+                let linked = how == "not";
+                let list = if linked { Clause::None } else { Clause::All };
+                self.clauses
+                    .extend((!pairs.is_empty()).then(|| list(pairs)));
+                self.clauses
+                    .extend(nothing.then_some(Clause::Linked(by, linked)));
+            }
+            _ if matches!(by, By::Project | By::Section) => {
+                self.places.append(&mut pairs);
+                self.nowhere |= nothing;
+            }
+            _ => self.clauses.extend(any_of(pairs, nothing.then_some(by))),
         }
         Ok(())
     }
@@ -129,7 +148,7 @@ impl<'p, 'c> Parts<'p, 'c> {
         text: &str,
         column: Column,
     ) -> Result<(), Fault> {
-        if how.is_empty() && text == "null" {
+        if text == NULL {
             self.push(Clause::Lacks(column));
             return Ok(());
         }
@@ -147,8 +166,16 @@ impl<'p, 'c> Parts<'p, 'c> {
     }
 
     /// How matches lie to an instant.
-    pub(super) fn instant(&mut self, name: &str, how: &str, column: Column) -> Result<(), Fault> {
-        if let Some(at) = self.call.query_time(name)? {
+    pub(super) fn instant(
+        &mut self,
+        name: &str,
+        how: &str,
+        text: &str,
+        column: Column,
+    ) -> Result<(), Fault> {
+        if text == NULL {
+            self.push(Clause::Lacks(column));
+        } else if let Some(at) = self.call.query_time(name)? {
             let at = at.millis();
             let range = match how {
                 "before" => i64::MIN..=at - 1,
@@ -196,6 +223,19 @@ impl<'p, 'c> Parts<'p, 'c> {
         }
         Ok(())
     }
+}
+
+/// The condition that something is linked to one of these, or in some way to nothing at all.
+fn any_of(pairs: Vec<(By, usize)>, nothing: Option<By>) -> Option<Clause<usize>> {
+    let Some(by) = nothing else {
+        return (!pairs.is_empty()).then_some(Clause::Any(pairs));
+    };
+    let nothing = Clause::Linked(by, false);
+    Some(if pairs.is_empty() {
+        nothing
+    } else {
+        Clause::Either(vec![Clause::Any(pairs), nothing])
+    })
 }
 
 /// A flag among the parameters.

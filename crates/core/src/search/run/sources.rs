@@ -84,7 +84,11 @@ impl Clause {
     const fn is_shaped(&self) -> bool {
         matches!(
             self,
-            Self::Lacks(_) | Self::Timed | Self::Done(_) | Self::Within(Column::Modified, _)
+            Self::Lacks(_)
+                | Self::Timed(_)
+                | Self::Linked(By::Who | By::Creator | By::Assigner, _)
+                | Self::Done(_)
+                | Self::Within(Column::Modified, _)
         )
     }
 }
