@@ -10,6 +10,7 @@ use workgraph_auth::{
 };
 
 use crate::form;
+use crate::guard::origin;
 use crate::pages::{Consent, FormPost, Interstitial, OutOfBand, SignIn, Wish, paths};
 use crate::portal::{Broken, Portal};
 use crate::request::{Request, page, plain, see_other};
@@ -361,6 +362,7 @@ fn deliver(app: &str, delivery: Delivery) -> Reply {
             let fields = own(fields);
             let form = FormPost {
                 app,
+                site: origin(&action),
                 action: &action,
                 fields: &fields,
             };

@@ -215,6 +215,8 @@ impl Interstitial<'_> {
 pub struct FormPost<'a> {
     /// The app's name.
     pub app: &'a str,
+    /// The origin of the app's redirect URL.
+    pub site: &'a str,
     /// The app's redirect URL.
     pub action: &'a str,
     /// What is sent.
@@ -229,7 +231,10 @@ impl FormPost<'_> {
             "Go back to the app",
             &html! {
                 h1 { "One more step" }
-                p { "Go back to " bdi { strong { (self.app) } } " with your answer." }
+                p {
+                    "Go back to " bdi { strong { (self.app) } } " at " strong { (self.site) }
+                    " with your answer."
+                }
                 form method="post" action=(self.action) {
                     (hidden(self.fields))
                     div.row.wide { button type="submit" { "Continue" } }

@@ -258,6 +258,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
             "form_post",
             FormPost {
                 app: text,
+                site: "https://planner.example",
                 action: "https://planner.example/callback",
                 fields: &fields,
             }

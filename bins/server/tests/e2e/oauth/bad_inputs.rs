@@ -88,7 +88,7 @@ fn nobody_is_sent_anywhere_before_app_and_url_are_known() {
 /// A request by an app, with changes, and the error that it gets.
 type Refused<'a> = (&'a str, &'a App, &'a [(&'a str, &'a str)], &'a str);
 
-/// B05. B06. B08. B09. B11. B12. B13. B14. B76. S27. S59.
+/// B05. B06. B08. B09. B11. B12. B13. B14. B76. B80. S27. S59.
 #[test]
 fn every_other_error_goes_back_to_the_app() {
     let (_folder, server) = demo("oauth-redirect");
@@ -236,6 +236,12 @@ fn every_other_error_goes_back_to_the_app() {
     let reply = browser.get(&native.asks(&bare));
     if reply.header("location").is_some() || !reply.text().contains(invalid) {
         off.push(format!("B12: {}", reply.text()));
+    }
+    // A demo excuses apps with another URL besides.
+    let excused = [("redirect_uri", OOB), bare[0], bare[1]];
+    let reply = browser.get(&full.asks(&excused));
+    if !reply.text().contains("asks for access") {
+        off.push(format!("B80: {}", reply.text()));
     }
     assert!(off.is_empty(), "{}", off.join("\n"));
 }
