@@ -7,7 +7,7 @@ use crate::resources::{
     custom_field, custom_field_setting, enum_option, job, membership, project, project_template,
     section, task, task_template, team, user_task_list,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// What a viewer may do with a node; each level includes those before it.
@@ -86,6 +86,8 @@ pub struct Viewer {
     /// The projects and custom fields shared with the user or a team of theirs, and the highest level
     /// so given.
     pub shared: FxHashMap<Gid, Level>,
+    /// For guests: the users in the projects and teams that they are in.
+    pub met: FxHashSet<Gid>,
 }
 
 impl Viewer {
@@ -99,6 +101,7 @@ impl Viewer {
             barred: Vec::new(),
             teams: FxHashMap::default(),
             shared: FxHashMap::default(),
+            met: FxHashSet::default(),
         }
     }
     /// Whether the viewer belongs to a workspace that is none of these.
@@ -217,7 +220,10 @@ fn at_depth(
     };
     let found = match node.ty {
         Type::Workspace => by_role(Level::Editor).max(Level::Viewer),
-        Type::Tag => by_role(Level::Editor).max(Level::Viewer),
+        // Guests see the tags of the tasks they see, there; by themselves only those they follow.
+        Type::Tag if full => by_role(Level::Editor),
+        Type::Tag if facts.is_linked(node.gid, rel::TAG_FOLLOWERS, viewer.user)? => Level::Viewer,
+        Type::Tag => Level::None,
         Type::Team => by_visibility(viewer, node, full),
         Type::WorkspaceMembership => {
             let own = if node.get(membership::USER) == Some(viewer.user) {
@@ -271,15 +277,17 @@ fn at_depth(
     })
 }
 
-/// Users see themselves, and those they share a workspace with.
+/// Users see themselves, and those they share a workspace with; where they are guests, only those they share
+/// a project or team with.
 fn user(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Level, StoreError> {
     if node.gid == viewer.user {
         return Ok(Level::Admin);
     }
     let places = facts.edges_of(node.gid, rel::WORKSPACES)?;
+    let met = viewer.met.contains(&node.gid);
     let shared = places
         .iter()
-        .any(|e| viewer.service == Some(e.dst) || viewer.seat(e.dst).is_some());
+        .any(|e| viewer.is_member(e.dst) || (met && viewer.seat(e.dst).is_some()));
     Ok(if shared { Level::Viewer } else { Level::None })
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Named {
 /// The objects named by the texts of a record that was read whole.
 pub(crate) fn named(node: &Node, plan: &Plan) -> Named {
     let mut named = Named::default();
+    // Most texts link to nothing.
+    let any = rich::has_links(&node.body);
     let mut keys: Vec<&str> = Vec::new();
     for step in &plan.steps {
         let key = match step.def.mentions {
@@ -37,7 +39,7 @@ pub(crate) fn named(node: &Node, plan: &Plan) -> Named {
             }
             Mentions::Links(key) | Mentions::Story(key) => key,
         };
-        if !keys.contains(&key) {
+        if any && !keys.contains(&key) {
             keys.push(key);
             let html = linked(node, key);
             let gids = html.iter().flat_map(|html| rich::links(html));

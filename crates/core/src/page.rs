@@ -83,7 +83,8 @@ pub(crate) fn read(
         return Ok(());
     };
     let from = of_task_list(loader, &page.from, anchor);
-    let needs_body = !page.filters.is_empty() || !page.open || plan.is_some_and(|p| p.reads_body);
+    let open = page.open && !guards_guests(loader, anchor);
+    let needs_body = !page.filters.is_empty() || !open || plan.is_some_and(|p| p.reads_body);
     let how = How {
         depth: if needs_body { Depth::Full } else { Depth::Head },
         band: plan.and_then(|p| p.band).filter(|_| needs_body),
@@ -117,7 +118,7 @@ pub(crate) fn read(
             if let (Some(band), Some(edges)) = (chunk.band, chunk.out.get(row.out.0..row.out.1)) {
                 loader.adopt(row.gid, band, edges);
             }
-            if !admit(loader, page, anchor, &row)? {
+            if !admit(loader, (page, open), anchor, &row)? {
                 rows.seen = rows.seen.saturating_add(1);
                 continue;
             }
@@ -143,6 +144,12 @@ pub(crate) fn read(
     Ok(())
 }
 
+/// Whether the viewer is a guest at the anchor: of what a workspace holds, they see what is shared with them.
+fn guards_guests(loader: &Loader<'_>, anchor: Gid) -> bool {
+    let node = loader.view.node(anchor);
+    node.is_some_and(|n| n.ty == Type::Workspace) && !loader.view.viewer.is_member(anchor)
+}
+
 /// A section of a task list holds its tasks by another relation than one of a project.
 fn of_task_list(loader: &Loader<'_>, from: &Listing, anchor: Gid) -> Listing {
     let container = || {
@@ -166,7 +173,12 @@ fn of_task_list(loader: &Loader<'_>, from: &Listing, anchor: Gid) -> Listing {
 }
 
 /// Whether the row belongs to the page: it passes the filters and the viewer may see it.
-fn admit(loader: &mut Loader<'_>, page: &Page, anchor: Gid, row: &Row) -> Result<bool, StoreError> {
+fn admit(
+    loader: &mut Loader<'_>,
+    (page, open): (&Page, bool),
+    anchor: Gid,
+    row: &Row,
+) -> Result<bool, StoreError> {
     for filter in &page.filters {
         if let Filter::Far(gid) = filter {
             let far = row
@@ -194,7 +206,7 @@ fn admit(loader: &mut Loader<'_>, page: &Page, anchor: Gid, row: &Row) -> Result
             return Ok(false);
         }
     }
-    if page.open {
+    if open {
         loader.seen_through(row.gid, Level::Viewer);
         return Ok(true);
     }

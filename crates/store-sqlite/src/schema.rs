@@ -184,6 +184,10 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      UPDATE authorization SET revoked_at = 1000 * unixepoch()
          WHERE revoked_at IS NULL AND user IN (SELECT user FROM account WHERE disabled);
      DELETE FROM hook WHERE app IS NOT NULL AND user IN (SELECT user FROM account WHERE disabled);",
+    // Private custom fields (kind 13) take no name in their workspace, so that nobody learns of them by
+    // giving another the same one.
+    "DELETE FROM alias WHERE key GLOB 'name:*' AND gid IN (
+         SELECT gid FROM node WHERE kind = 13 AND json_extract(body, '$.privacy_setting') = 'private');",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

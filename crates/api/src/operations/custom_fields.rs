@@ -361,15 +361,14 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         crate::call::allowed(view, node, Level::Admin)?;
     }
     let mut work = call.work();
-    if draft.changed(custom_field::NAME) && draft.get(custom_field::IS_GLOBAL) {
-        let name = draft
-            .get(custom_field::NAME)
-            .unwrap_or_default()
-            .into_owned();
-        let before = fields::alias(home, &node.title());
-        work.changes.unnamed.push((before, node.gid));
-        let after = fields::alias(home, &name);
-        work.changes.aliases.push((after, node.gid));
+    let (before, after) = (
+        fields::taken(home, &Draft::edit(node)),
+        fields::taken(home, &draft),
+    );
+    if before != after {
+        let named = |name: Option<String>| name.map(|name| (name, node.gid));
+        work.changes.unnamed.extend(named(before));
+        work.changes.aliases.extend(named(after));
     }
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))

@@ -350,6 +350,12 @@ pub(crate) fn leaver(
     }
 }
 
+/// Whether a user belongs to a workspace, as far as the caller may know: guests know those they share
+/// something with, and are told of the others what they are told of strangers.
+pub(crate) fn belongs(view: &View, who: Gid, home: Gid) -> bool {
+    view.link(who, rel::WORKSPACES, home).is_some() && view.level(who) > Level::None
+}
+
 /// A user who belongs to the workspace.
 pub(crate) fn member_of(
     call: &Call<'_>,
@@ -366,8 +372,7 @@ pub(crate) fn member_of(
     let Some(who) = who else {
         return Err(Fault::unknown_ref(field, shown));
     };
-    let outside = view.link(who.gid, rel::WORKSPACES, home).is_none();
-    if outside && who.gid != call.me() {
+    if !belongs(view, who.gid, home) && who.gid != call.me() {
         return Err(Fault::field(
             field,
             format_args!("Not a user in Workspace: {shown}"),

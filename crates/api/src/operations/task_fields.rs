@@ -1,4 +1,5 @@
 //! Writing a task's own fields: texts, dates, completion, its assignee, likes.
+use super::projects::belongs;
 use crate::call::{Call, gid, show};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -139,7 +140,9 @@ pub(super) fn assign<'v>(
             let Some(who) = who else {
                 return Err(Fault::unknown_ref("assignee", show(&name)));
             };
-            if view.link(who.gid, rel::WORKSPACES, home).is_none() {
+            // Whoever sees the task sees whom it is assigned to, and may say it again.
+            let same = draft.get(task::ASSIGNEE) == Some(who.gid);
+            if !same && !belongs(view, who.gid, home) {
                 let organization = view
                     .node(home)
                     .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));

@@ -370,17 +370,17 @@ fn tag_needs(call: &Call<'_>) -> Result<Want, Fault> {
 /// The task and the tag of the request, and whether they are linked.
 fn tagged<'v>(call: &Call<'_>, view: &'v View) -> Result<(&'v Node, &'v Node, bool), Fault> {
     let on = call.target(view, "task_gid", Level::Editor)?;
-    let tag = call.named(
-        view,
-        "tag",
-        &Ref::Gid(call.required_gid("tag")?),
-        &[Type::Tag],
-        Level::Viewer,
-    )?;
+    let gid = call.required_gid("tag")?;
+    let linked = view.link(on.gid, rel::TAGS, gid).is_some();
+    let tag = match view.node(gid).filter(|_| linked) {
+        // Who sees the task sees its tags.
+        Some(tag) => tag,
+        None => call.named(view, "tag", &Ref::Gid(gid), &[Type::Tag], Level::Viewer)?,
+    };
     if tag.home != on.home {
         return Err(Fault::field("tag", "Not a tag of the task's workspace"));
     }
-    Ok((on, tag, view.link(on.gid, rel::TAGS, tag.gid).is_some()))
+    Ok((on, tag, linked))
 }
 
 fn add_tag(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {

@@ -170,7 +170,9 @@ impl One<'_> {
             Kind::MultiEnum => self.list("multi_enum_values", value, |field, text| {
                 self.option(field, text, before)
             }),
-            Kind::People => self.list("people_value", value, |field, text| self.user(field, text)),
+            Kind::People => self.list("people_value", value, |field, text| {
+                self.user(field, text, before)
+            }),
             Kind::Reference => self.list("reference_value", value, |field, text| {
                 self.object(field, text)
             }),
@@ -222,9 +224,16 @@ impl One<'_> {
         Ok(gid)
     }
 
-    /// A user of the task's workspace.
-    fn user(&self, field: &str, text: &str) -> Result<Gid, Fault> {
+    /// A user of the task's workspace. Whoever sees the task sees who was chosen before, and may say it again.
+    fn user(&self, field: &str, text: &str, before: Option<&str>) -> Result<Gid, Fault> {
         let name = self.call.user(field, text)?;
+        let kept = |who: &Gid| {
+            let inside = self.view.link(*who, rel::WORKSPACES, self.home).is_some();
+            inside && before.is_some_and(|b| values::gids(b).any(|gid| gid == *who))
+        };
+        if let Some(who) = self.view.resolve(&name).filter(kept) {
+            return Ok(who);
+        }
         super::projects::member_of(self.call, self.view, field, &name, self.home)
     }
 

@@ -64,6 +64,14 @@ impl ExportFiles for Files {
 }
 
 impl Files {
+    /// All that is in a whole file.
+    pub(crate) fn text(&self, file: &str) -> String {
+        let held = self.held.lock().unwrap();
+        let file = &held[&Gid::parse(file).unwrap()];
+        assert!(file.whole);
+        String::from_utf8(file.bytes.clone()).unwrap()
+    }
+
     /// The records of a whole file.
     pub(crate) fn records(&self, file: &str) -> Vec<Value> {
         let held = self.held.lock().unwrap();

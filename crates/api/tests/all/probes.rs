@@ -1,4 +1,5 @@
 //! Coverage by computation: what must hold for every row of the operation table.
+mod names;
 mod requests;
 mod rows;
 mod sample;

@@ -171,7 +171,7 @@ impl Deliver for Receiver {
 
 impl World {
     /// Carries out every attempt that is due; says how many.
-    fn deliver(&self) -> usize {
+    pub(crate) fn deliver(&self) -> usize {
         let mut count = 0;
         loop {
             self.run(self.api.hear()).unwrap();
@@ -183,7 +183,7 @@ impl World {
         }
     }
 
-    fn hook(&self, token: &str, name: &str, path: &str, filters: Value) -> String {
+    pub(crate) fn hook(&self, token: &str, name: &str, path: &str, filters: Value) -> String {
         let data = json!({
             "resource": self.gid(name).to_string(),
             "target": format!("https://hooks.test{path}"),

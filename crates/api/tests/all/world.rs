@@ -320,11 +320,23 @@ impl World {
         scopes: &str,
         name: &str,
     ) -> (Connected, String) {
+        self.connect_in(user, app, scopes, name, &["orchid", "basalt"])
+    }
+
+    /// As [`connect`](Self::connect), with an app that is distributed to these workspaces alone.
+    pub(crate) fn connect_in(
+        &self,
+        user: &str,
+        app: u64,
+        scopes: &str,
+        name: &str,
+        workspaces: &[&str],
+    ) -> (Connected, String) {
         let mut texts = self.texts.lock().unwrap();
         let ask = Connect {
             user: self.gid(user).get(),
             app,
-            workspaces: ["orchid", "basalt"].map(|w| self.gid(w).get()).to_vec(),
+            workspaces: workspaces.iter().map(|w| self.gid(w).get()).collect(),
             scopes: ScopeSet::parse(&scopes.replace(',', " ")).unwrap(),
             number: 1_000 + 3 * texts.len() as u64,
             at: self.clock.now(),

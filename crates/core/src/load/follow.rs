@@ -192,10 +192,12 @@ impl Loader<'_> {
         let ty = self.view.nodes.get(&gid).map(|n| n.ty);
         if ty == Some(Type::User) {
             // Whoever sees the link sees the user, even where a text that only mentions them came first.
-            let level = self.view.levels.entry(gid).or_default();
-            *level = (*level).max(Level::Viewer);
+            self.at_least_seen(gid);
         } else {
             self.level(gid)?;
+            if ty == Some(Type::Tag) {
+                self.at_least_seen(gid);
+            }
         }
         if let Then::Plans(plans) = then
             && let Some(plan) = plans.iter().find(|p| Some(p.ty) == ty)
@@ -204,6 +206,14 @@ impl Loader<'_> {
             self.follow(gid, plan)?;
         }
         Ok(())
+    }
+}
+
+impl Loader<'_> {
+    /// Raises the viewer's level on what everybody sees who sees a link to it.
+    fn at_least_seen(&mut self, gid: Gid) {
+        let level = self.view.levels.entry(gid).or_default();
+        *level = (*level).max(Level::Viewer);
     }
 }
 

@@ -1,12 +1,14 @@
 //! What a user's own memberships say.
-use crate::access::{Level, Seat, Viewer};
+use crate::access::{Level, Role, Seat, Viewer};
 use crate::gid::Gid;
 use crate::graph::{Edge, StoreError, ViewerKey};
+use crate::node::Node;
 use crate::registry::{Rel, Type, rel};
 use crate::resources::{membership, workspace};
 use crate::rules::roles::Standing;
 use crate::snapshot::{Depth, Snapshot};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// Works out what a user's own memberships say.
 ///
@@ -61,7 +63,41 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreEr
         })?;
     }
     viewer.shared = shared;
+    if viewer.seats.iter().any(|s| s.role == Role::Guest) {
+        meet(snap, &mut viewer)?;
+    }
     Ok(viewer)
+}
+
+/// Finds the users in the projects and teams of a guest.
+fn meet(snap: &mut dyn Snapshot, viewer: &mut Viewer) -> Result<(), StoreError> {
+    let mut teams: Vec<Gid> = viewer.teams.keys().copied().collect();
+    let mut met = FxHashSet::default();
+    for place in viewer.shared.keys() {
+        let each = &mut |edge: Edge, node: Option<Arc<Node>>| match node.map(|n| n.ty) {
+            Some(Type::Team) => teams.push(edge.dst),
+            _ => {
+                met.insert(edge.dst);
+            }
+        };
+        snap.out(*place, rel::MEMBERS, rel::MEMBERS, Depth::Head, each)?;
+    }
+    teams.sort_unstable();
+    teams.dedup();
+    for team in teams {
+        let each = &mut |edge: Edge, _| {
+            met.insert(edge.dst);
+        };
+        snap.out(
+            team,
+            rel::TEAM_MEMBERS,
+            rel::TEAM_MEMBERS,
+            Depth::Edge,
+            each,
+        )?;
+    }
+    viewer.met = met;
+    Ok(())
 }
 
 /// What is shared by levels.

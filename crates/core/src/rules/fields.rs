@@ -16,18 +16,24 @@ use std::sync::{Arc, OnceLock};
 
 /// The unique name of a custom field in the library of a workspace; taken, it reads as the error
 /// `name: Already taken: ...`.
-#[must_use]
-pub fn alias(workspace: Gid, name: &str) -> String {
+fn alias(workspace: Gid, name: &str) -> String {
     format!("name:{name} (in workspace {workspace})")
+}
+
+/// The unique name that a custom field takes. Those of a single project take none, and those that are private
+/// neither: an error of who gives another field the same name would tell of them.
+#[must_use]
+pub fn taken(workspace: Gid, field: &Draft) -> Option<String> {
+    let private = field.get(custom_field::PRIVACY).as_deref() == Some("private");
+    let name = field.get(custom_field::NAME).unwrap_or_default();
+    (field.get(custom_field::IS_GLOBAL) && !private).then(|| alias(workspace, &name))
 }
 
 /// A new custom field; those of the library take their name.
 pub fn found_field(work: &mut Work<'_>, draft: &Draft, home: Gid) -> Gid {
     let gid = work.create(draft, Some(home));
-    if draft.get(custom_field::IS_GLOBAL) {
-        let name = draft.get(custom_field::NAME).unwrap_or_default();
-        work.changes.aliases.push((alias(home, &name), gid));
-    }
+    let taken = taken(home, draft);
+    work.changes.aliases.extend(taken.map(|name| (name, gid)));
     if let Some(prefix) = draft.get(custom_field::ID_PREFIX) {
         let alias = crate::graph::alias::id_prefix(home, &prefix);
         work.changes.aliases.push((alias, gid));

@@ -145,6 +145,32 @@ fn webhooks_of_a_file_from_before_end_if_their_app_has_no_hold() {
 }
 
 #[test]
+fn private_custom_fields_of_a_file_from_before_give_up_their_names() {
+    let step = MIGRATIONS
+        .iter()
+        .position(|step| step.contains("alias WHERE"));
+    let conn = older(step.unwrap());
+    let field = Type::CustomField as u8;
+    let insert = "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES";
+    conn.execute_batch(&format!(
+        r#"{insert} (7, {field}, 1, 1, 1, '{{}}', '{{"privacy_setting":"private"}}'),
+             (8, {field}, 1, 1, 1, '{{}}', '{{"privacy_setting":"public"}}'), (9, {field}, 1, 1, 1, '{{}}', '{{}}');
+         INSERT INTO alias VALUES ('name:a (in workspace 1)', 7), ('id_prefix:A (in workspace 1)', 7),
+             ('name:b (in workspace 1)', 8), ('name:c (in workspace 1)', 9);"#
+    ))
+    .unwrap();
+    migrate(&conn).unwrap();
+    let left: String = conn
+        .query_row(
+            "SELECT group_concat(substr(key, 1, 6), ' ') FROM alias ORDER BY key",
+            [],
+            |r| r.get(0),
+        )
+        .unwrap();
+    assert_eq!(left, "id_pre name:b name:c");
+}
+
+#[test]
 fn a_newer_file_is_refused_with_both_versions() {
     let conn = memory();
     migrate(&conn).unwrap();

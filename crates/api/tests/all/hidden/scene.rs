@@ -4,13 +4,52 @@ use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 
+/// Names that only ada is to find.
+pub(crate) const HIDDEN: &[&str] = &[
+    "HIDDEN-team",
+    "HIDDEN-project",
+    "HIDDEN-project-section",
+    "HIDDEN-other-project",
+    "HIDDEN-task",
+    "HIDDEN-subtask",
+    "HIDDEN-loose",
+    "HIDDEN-story",
+    "HIDDEN-words",
+    "HIDDEN-text",
+    "HIDDEN-number",
+    "HIDDEN-enum",
+    "HIDDEN-option-enum",
+    "HIDDEN-multi_enum",
+    "HIDDEN-option-multi_enum",
+    "HIDDEN-date",
+    "HIDDEN-people",
+    "HIDDEN-reference",
+    "HIDDEN-value",
+    "HIDDEN-copy",
+    "HIDDEN-template",
+    "HIDDEN-hook",
+];
+
+/// Names that guests are not to find.
+pub(crate) const MEMBERS: &[&str] = &[
+    "MEMBERS-project",
+    "MEMBERS-project-section",
+    "MEMBERS-task",
+    "MEMBERS-tag",
+    "MEMBERS-nia",
+    "members-nia@",
+    "MEMBERS-text",
+    "MEMBERS-option-enum",
+    "MEMBERS-value",
+];
+
 /// Makes the world: ada writes on a task that moe and gus read, too, and says all she knows.
-pub(super) fn scene(kind: Kind) -> World {
+pub(crate) fn scene(kind: Kind) -> World {
     let mut world = World::new(kind);
     places(&mut world);
     fields(&mut world);
     things(&mut world);
-    history(&world);
+    history(&world, "shared");
     texts(&mut world);
     jobs(&mut world);
     world
@@ -156,6 +195,12 @@ fn things(world: &mut World) {
         world,
         "m_tag",
         "/tags",
+        json!({"name": "Rainy", "workspace": orchid}),
+    );
+    makes(
+        world,
+        "g_tag",
+        "/tags",
         json!({"name": "MEMBERS-tag", "workspace": orchid}),
     );
     makes(
@@ -168,9 +213,9 @@ fn things(world: &mut World) {
     makes(world, "h_story", &on, json!({"text": "HIDDEN-story"}));
 }
 
-/// Does to the shared task all that writes a story and names something.
-fn history(world: &World) {
-    let task = format!("/tasks/{}", gid(world, "shared"));
+/// Does to a task all that writes a story and names something.
+pub(crate) fn history(world: &World, task: &str) {
+    let task = format!("/tasks/{}", gid(world, task));
     let act = |what: &str, data: Value| does(world, &format!("{task}/{what}"), data);
     for (project, last) in [
         ("h_project", "h_project_section"),
@@ -193,7 +238,7 @@ fn history(world: &World) {
     act("removeTag", json!({"tag": gid(world, "m_tag")}));
     act(
         "addDependencies",
-        json!({"dependencies": [gid(world, "h_task"), gid(world, "second")]}),
+        json!({"dependencies": [gid(world, "h_task"), gid(world, "child")]}),
     );
     act(
         "addDependents",
@@ -216,7 +261,7 @@ fn history(world: &World) {
                 "multi_enum" => json!([option()]),
                 "date" => json!({"date": if prefix == "h" { "2071-07-08" } else { "2031-07-08" }}),
                 "people" => json!([gid(world, "mel")]),
-                _ => json!([gid(world, "h_task"), gid(world, "second")]),
+                _ => json!([gid(world, "h_task"), gid(world, "child")]),
             });
             if prefix == "h" {
                 let back = if matches!(kind, "enum" | "number" | "text") {
@@ -244,7 +289,7 @@ fn links(world: &World) -> String {
         "m_task",
         "m_project",
         "nia",
-        "m_tag",
+        "g_tag",
         "h_project_section",
     ];
     let all = names.iter().map(|name| {

@@ -126,6 +126,11 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
+    /// Puts something into the body.
+    pub(super) fn put(&mut self, name: &str, value: Value) {
+        self.body.insert(name.to_owned(), value);
+    }
+
     pub(super) fn target(&self, row: &Operation) -> String {
         let mut path = row.path.replace("{custom_id}", "ID-1");
         for (name, value) in &self.path {

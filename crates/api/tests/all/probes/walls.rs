@@ -104,7 +104,7 @@ fn every_field_that_can_name_something_is_a_slot() {
 }
 
 /// Forms in which a body field can name a gid.
-fn forms(slot: &str, gid: &str) -> Vec<Value> {
+pub(super) fn forms(slot: &str, gid: &str) -> Vec<Value> {
     match slot {
         "memberships" => vec![
             json!([{"project": gid}]),

@@ -2,6 +2,14 @@
 use super::*;
 
 impl World {
+    /// Gives a user a token of a service account for a workspace.
+    pub(crate) fn serve(&self, name: &str, workspace: &str) {
+        let (workspace, now) = (self.gid(workspace).get(), self.clock.now());
+        self.token(name, |id, digest, user| {
+            TokenRecord::service(id, digest, user, workspace, now)
+        });
+    }
+
     /// Whether commits let other requests run first.
     pub(crate) fn hesitate(&self, on: bool) {
         self.hesitant.on.store(on, Ordering::Relaxed);
