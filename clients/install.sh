@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the client libraries that the end-to-end tests drive, from PyPI and npm, into the
+# Installs the client libraries and the tap that the end-to-end tests drive, from PyPI and npm, into the
 # folder $1, else $WORKGRAPH_CLIENTS, else target/clients. Doing it again changes nothing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -9,6 +9,10 @@ to=$(cd "$to" && pwd)
 [ -x "$to/python/bin/python" ] || python3 -m venv "$to/python"
 "$to/python/bin/python" -c 'import importlib.metadata as m; assert m.version("asana") == "5.4.0"' 2>/dev/null ||
   "$to/python/bin/python" -m pip install --quiet --disable-pip-version-check asana==5.4.0
+# The tap has an environment of its own: it brings another version of the library.
+[ -x "$to/tap/bin/python" ] || python3 -m venv "$to/tap"
+"$to/tap/bin/python" -c 'import importlib.metadata as m; assert m.version("tap-asana") == "2.5.1"' 2>/dev/null ||
+  "$to/tap/bin/python" -m pip install --quiet --disable-pip-version-check tap-asana==2.5.1
 [ -f "$to/node/package.json" ] || echo '{"name": "workgraph-clients", "private": true}' > "$to/node/package.json"
 missing=()
 for package in asana@3.2.0 @auth/core@0.41.3 openid-client@6.8.9; do

@@ -65,7 +65,7 @@ step("a project with %d tasks" % len(made))
 
 exports, jobs = asana.ExportsApi(user), asana.JobsApi(user)
 job = exports.create_graph_export({"data": {"parent": project}})
-expect(job["resource_subtype"], "graph_export", "kind")
+expect(job["resource_subtype"], "graph_export_request", "kind")
 
 
 def of_job():
@@ -95,7 +95,7 @@ me = asana.UsersApi(user).get_user("me", {})["gid"]
 part = {"resource_type": "task", "filters": {"created_by.any": [me]}, "fields": ["name", "stories.text"]}
 body = {"data": {"workspace": workspace, "export_request_parameters": [part]}}
 job = exports.create_resource_export(body)
-expect(job["resource_subtype"], "resource_export", "kind")
+expect(job["resource_subtype"], "export_request", "kind")
 job = waited(of_job, lambda found: found["status"] in ("succeeded", "failed"))
 expect(job["status"], "succeeded", "status")
 records = [json.loads(line) for line in fetched(job["new_resource_export"]["download_url"]).splitlines()]

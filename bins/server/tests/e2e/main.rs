@@ -23,3 +23,4 @@ mod limits;
 mod oauth;
 mod pages;
 mod sdk;
+mod tap;

@@ -94,7 +94,7 @@ fn export_graph(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         view,
         call.starter(),
         home,
-        "graph_export",
+        "graph_export_request",
         Plot::Export(plot),
         |draft| draft.set(job::NEW_GRAPH_EXPORT, new),
     )?;
@@ -111,7 +111,7 @@ fn recent(call: &Call<'_>, view: &View, parent: Gid) -> Option<Gid> {
 /// A job that is done already, with an export that was made before.
 fn found_again(call: &Call<'_>, view: &View, work: &mut Work<'_>, home: Gid, done: Gid) -> Gid {
     let mut draft = work.draft(Type::Job, Some(home));
-    draft.set(job::SUBTYPE, "graph_export");
+    draft.set(job::SUBTYPE, "graph_export_request");
     draft.set(job::STATUS, "succeeded");
     draft.set(job::CREATED_BY, call.me());
     draft.set(job::NEW_GRAPH_EXPORT, done);

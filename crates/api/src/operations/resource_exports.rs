@@ -75,7 +75,7 @@ pub(super) fn export(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         view,
         call.starter(),
         workspace,
-        "resource_export",
+        "export_request",
         Plot::Bulk(plot),
         |draft| draft.set(job::NEW_RESOURCE_EXPORT, new),
     )?;

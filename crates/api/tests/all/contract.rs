@@ -12,7 +12,7 @@ const PARTS: [&str; 5] = [
     "custom_field_setting",
     "enum_option",
     "graph_export",
-    "resource_export",
+    "export_request",
 ];
 
 fn compact(value: &Value, nested: bool, what: &str) {
@@ -41,7 +41,7 @@ fn a_nested_record_is_compact() {
         let answer = sample(&world, &ORCHID, row).send(&world, sender(row, "ada"), row);
         if matches!(
             row.answer,
-            Shape::Record(_) | Shape::Created(_) | Shape::List(_)
+            Shape::Record(_) | Shape::Created(_) | Shape::List(_) | Shape::Records(_)
         ) {
             compact(&answer.json["data"], false, row.id);
         }

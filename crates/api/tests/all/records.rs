@@ -288,3 +288,42 @@ fn what_stands_in_a_default_record_needs_no_other_scope() {
         200
     );
 }
+
+/// S147. Typed clients tell jobs and exports by these words.
+#[test]
+fn jobs_that_export_are_called_as_in_the_catalogue() {
+    let world = World::new(Kind::Memory);
+    let parent = world.gid("garden").to_string();
+    let graph = world.post("ada", "/exports/graph", json!({"parent": parent}));
+    let graph = &graph.json["data"];
+    assert_eq!(graph["resource_subtype"], "graph_export_request", "{graph}");
+    assert_eq!(graph["new_graph_export"]["resource_type"], "graph_export");
+    let parts = json!([{"resource_type": "task"}]);
+    let data =
+        json!({"workspace": world.gid("orchid").to_string(), "export_request_parameters": parts});
+    let all = world.post("ada", "/exports/resource", data);
+    let all = &all.json["data"];
+    assert_eq!(all["resource_subtype"], "export_request", "{all}");
+    assert_eq!(
+        all["new_resource_export"]["resource_type"],
+        "export_request"
+    );
+}
+
+/// S147. A job that an earlier version started goes on under the word it has.
+#[test]
+fn a_job_of_an_earlier_version_keeps_its_word() {
+    let world = with(|f, names| {
+        let job = names["ada_job"];
+        f.with(|work| {
+            let put = work.changes.puts.iter_mut().find(|put| put.node.gid == job);
+            let node = &mut put.unwrap().node;
+            let word = r#""resource_subtype":"resource_export""#;
+            node.body = node.body.replacen('{', &format!("{{{word},"), 1).into();
+            node.head = format!("{{\"gid\":\"{job}\",\"resource_type\":\"job\",{word}}}").into();
+        });
+    });
+    let job = world.get("ada", &format!("/jobs/{}", world.gid("ada_job")));
+    assert_eq!(job.status, 200, "{}", job.text);
+    assert_eq!(job.json["data"]["resource_subtype"], "resource_export");
+}

@@ -77,7 +77,7 @@ pub static RESOURCE_EXPORT: Resource = Resource {
     read_scope: "default",
     title: None,
     fields: MADE,
-    ..Resource::of(Type::ResourceExport, "resource_export")
+    ..Resource::of(Type::ResourceExport, "export_request")
 };
 
 /// The export of a whole workspace.

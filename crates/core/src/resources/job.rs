@@ -2,16 +2,17 @@
 use super::{GID, RESOURCE_TYPE};
 use crate::registry::{Field, One, Opaque, Rep, Resource, Shape, Source, Type};
 
-/// What jobs do.
+/// What jobs do. A job that an earlier version started keeps the word it had, `graph_export` or `resource_export`, until
+/// it is forgotten.
 pub const SUBTYPES: &[&str] = &[
     "duplicate_task",
     "duplicate_project",
     "save_as_template",
     "instantiate_project",
     "instantiate_task",
-    "graph_export",
+    "graph_export_request",
     "number_tasks",
-    "resource_export",
+    "export_request",
 ];
 /// Where a job stands.
 pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "failed"];
