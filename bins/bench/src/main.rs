@@ -27,6 +27,7 @@ mod report;
 mod rows;
 mod run;
 mod sqlite;
+mod stalls;
 
 /// What goes wrong here is told to the person at the terminal, so text is enough.
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;

@@ -11,7 +11,7 @@ use crate::commits::{self, GROUP, Grain};
 use crate::measure::{self, Figure};
 use crate::report::{self, Line};
 use crate::sqlite::{Scratch, Shape};
-use crate::{Result, RunArgs, beside, jobs, procfs};
+use crate::{Result, RunArgs, beside, jobs, procfs, stalls};
 
 /// Does all of it.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
@@ -25,7 +25,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
                 Some(tasks) => beside::measure(&mut bench, &folder.0, &binary, tasks)?,
                 None => Vec::new(),
             };
+            let stalled = stalls::measure(&bench)?;
             let (mut lines, notes) = bench.measure()?;
+            lines.extend(stalled);
             lines.extend(kept);
             if args.only.is_none() {
                 let how = format!(

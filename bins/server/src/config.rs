@@ -18,6 +18,7 @@ pub(crate) struct Config {
     pub(crate) limits: workgraph_limits::Settings,
     pub(crate) oauth: OAuth,
     pub(crate) http: Http,
+    pub(crate) store: Store,
     pub(crate) log: Log,
     pub(crate) webhooks: Webhooks,
     pub(crate) admin: Admin,
@@ -103,6 +104,15 @@ pub(crate) struct Http {
     pub(crate) trusted_proxies: crate::forwarded::Proxies,
 }
 
+/// How the store is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    /// How long a read may take.
+    pub(crate) read_timeout: Duration,
+    /// How many long reads go on at the same time; 0 means one less than there are cores, and one at least.
+    pub(crate) long_reads: usize,
+}
+
 /// What is logged, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
@@ -153,6 +163,10 @@ impl Default for Config {
                 streams: 128,
                 cors: false,
                 trusted_proxies: crate::forwarded::Proxies::default(),
+            },
+            store: Store {
+                read_timeout: Duration::from_secs(5),
+                long_reads: 0,
             },
             log: Log {
                 format: "auto".to_owned(),
@@ -316,6 +330,9 @@ pub(crate) fn check(config: &mut Config) -> Result<(), String> {
         if none {
             return Err(format!("http.{name}: must be more than 0"));
         }
+    }
+    if config.store.read_timeout.is_zero() {
+        return Err("store.read_timeout: must be more than 0".to_owned());
     }
     if config.node > 30 {
         return Err("node: must be 0 to 30".to_owned());

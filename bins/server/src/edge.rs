@@ -3,9 +3,12 @@ use crate::config::Http;
 use crate::door::{Door, Line};
 use crate::exports::ExportFolder;
 use crate::metrics::Metrics;
+use crate::offload::{Offload, Watch};
 use crate::seams::WallClock;
 use crate::storage::Storage;
 use hyper::header::HeaderValue;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -19,7 +22,10 @@ use tokio::time::Instant;
 use workgraph_api::fault::{self, Failure};
 use workgraph_api::request::Method;
 use workgraph_api::{Api, Caller, Entropy, Glance, LastToken, Reply, Request};
+use workgraph_auth::bearer;
+use workgraph_core::Interrupt;
 use workgraph_portal::{Portal, Route};
+use workgraph_wire::error::error;
 
 /// How long the store may take to say that it is there. Whoever asks waits no longer than a few seconds, mostly.
 const READY: Duration = Duration::from_secs(2);
@@ -32,6 +38,8 @@ pub(crate) struct Edge {
     pub(crate) clock: Arc<WallClock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) metrics: Arc<Metrics>,
+    /// Where requests go on that turn out to be long.
+    pub(crate) offload: Arc<Offload>,
     pub(crate) http: Http,
     pub(crate) log_requests: bool,
     /// Metrics are served here, and not on a listener of their own.
@@ -64,6 +72,19 @@ pub(crate) enum Ran {
     Replied(Reply),
     /// Not within the deadline.
     Late,
+}
+
+/// The key by which requests take turns: that of their token.
+fn turns_of(request: &Request) -> u64 {
+    let mut hasher = FxHasher::default();
+    bearer(&request.authorization).ok().hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The reply to a read that is one too many.
+fn busy() -> Reply {
+    let why = "Too many long requests are waiting; try again later, or ask for less: fewer opt_fields, a smaller limit";
+    Reply::json(503, error(why)).with("Retry-After", "5")
 }
 
 impl Peer {
@@ -99,16 +120,25 @@ impl Peer {
     ) -> Ran {
         let read = request.method == Some(Method::Get);
         let peer = Arc::clone(self);
-        let call = Box::pin(async move {
-            let caller = Caller {
-                last: Some(&peer.last),
-                address: Some(address),
-                agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
-                interrupt: None,
-            };
-            peer.edge.api.handle_from(&request, caller).await
-        });
-        self.edge.guard(read, call).await
+        // A change that was made is not to be answered with a refusal.
+        let refused = read.then_some(busy as fn() -> Reply);
+        let call = self
+            .edge
+            .offload
+            .offloaded(turns_of(&request), refused, |watch| {
+                Box::pin(async move {
+                    let interrupt: Arc<dyn Interrupt> = watch;
+                    let caller = Caller {
+                        last: Some(&peer.last),
+                        address: Some(address),
+                        agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
+                        interrupt: Some(&interrupt),
+                    };
+                    peer.edge.api.handle_from(&request, caller).await
+                })
+            });
+        let watch = read.then(|| call.watch());
+        self.edge.guard(read, watch, Box::pin(call)).await
     }
 }
 
@@ -117,15 +147,21 @@ impl Edge {
     pub(crate) async fn show(&self, route: Route, request: workgraph_portal::Request) -> Ran {
         let portal = Arc::clone(&self.portal);
         let call = Box::pin(async move { portal.answer(route, &request).await });
-        self.guard(route.read, call).await
+        self.guard(route.read, None, call).await
     }
 
-    /// Runs a call. A client that goes away does not stop it, so its permit says how long the store works for it: a write
-    /// runs on a task of its own from the start, a read goes on on one. A panic becomes a 500.
-    pub(crate) async fn guard(&self, read: bool, call: Boxed<Reply>) -> Ran {
+    /// Runs a call. A client that goes away abandons a read that has a watch: its work ends at its next check, and its
+    /// permit with it. Other calls go on, so that their permits say how long the store works for them: a write runs on a
+    /// task of its own from the start, a read goes on on one. A panic becomes a 500.
+    pub(crate) async fn guard(
+        &self,
+        read: bool,
+        watch: Option<Arc<Watch>>,
+        call: Boxed<Reply>,
+    ) -> Ran {
         let timeout = self.http.request_timeout;
         let outcome = if read {
-            let mut call = Call::new(call, timeout);
+            let mut call = Call::new(call, watch, timeout);
             // Most reads are done at once: for them no timer is set.
             let first = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
             let outcome = match first {
@@ -179,15 +215,17 @@ impl Edge {
 /// A future whose panic is a `None`, and which goes on without its owner, for a time after it first had to wait.
 struct Call<T: Send + 'static> {
     future: Option<Boxed<T>>,
+    watch: Option<Arc<Watch>>,
     timeout: Duration,
     /// Once it had to wait: until when it may go on.
     deadline: Option<Instant>,
 }
 
 impl<T: Send + 'static> Call<T> {
-    fn new(future: Boxed<T>, timeout: Duration) -> Self {
+    fn new(future: Boxed<T>, watch: Option<Arc<Watch>>, timeout: Duration) -> Self {
         Self {
             future: Some(future),
+            watch,
             timeout,
             deadline: None,
         }
@@ -222,6 +260,13 @@ impl<T: Send + 'static> Future for Call<T> {
 
 impl<T: Send + 'static> Drop for Call<T> {
     fn drop(&mut self) {
+        if let (Some(watch), Some(_)) = (&self.watch, &self.future) {
+            watch.abandon();
+            if watch.is_away() {
+                // To drop it is to stop it.
+                return;
+            }
+        }
         if let (Some(future), Ok(runtime)) = (self.future.take(), Handle::try_current()) {
             let deadline = self.deadline;
             let deadline = deadline.unwrap_or_else(|| Instant::now() + self.timeout);
@@ -237,13 +282,16 @@ mod tests {
     #[tokio::test]
     async fn a_panic_in_a_call_is_caught() {
         let timeout = Duration::from_secs(60);
-        assert_eq!(Call::new(Box::pin(async { 7 }), timeout).await, Some(7));
+        assert_eq!(
+            Call::new(Box::pin(async { 7 }), None, timeout).await,
+            Some(7)
+        );
         let broken = async {
             if std::hint::black_box(true) {
                 panic!("on purpose");
             }
         };
-        assert_eq!(Call::new(Box::pin(broken), timeout).await, None);
+        assert_eq!(Call::new(Box::pin(broken), None, timeout).await, None);
     }
 
     /// S88.
@@ -255,7 +303,7 @@ mod tests {
             told.await.unwrap();
             done.send(()).unwrap();
         };
-        let mut call = Call::new(Box::pin(call), Duration::from_secs(60));
+        let mut call = Call::new(Box::pin(call), None, Duration::from_secs(60));
         assert!(futures_poll(&mut call).await.is_pending());
         drop(call);
         go.send(()).unwrap();
@@ -266,7 +314,7 @@ mod tests {
             let _held = held;
             std::future::pending::<()>().await;
         };
-        drop(Call::new(Box::pin(hang), Duration::ZERO));
+        drop(Call::new(Box::pin(hang), None, Duration::ZERO));
         assert!(freed.await.is_err(), "what it held is free");
     }
 

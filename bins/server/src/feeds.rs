@@ -1,5 +1,6 @@
 //! What runs beside the requests: deliveries to webhooks, and the journal kept from growing for ever.
 use crate::config::Webhooks;
+use crate::offload::{BACKGROUND, Offload};
 use crate::seams::pause;
 use crate::sender::{Sender, System};
 use crate::storage::Storage;
@@ -22,24 +23,27 @@ const GATHER: Duration = Duration::from_millis(3);
 /// How long it is waited after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// What delivers.
+pub(crate) struct Courier {
+    pub(crate) api: Arc<Api>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) offload: Arc<Offload>,
+}
+
 /// Sets webhooks up and starts the courier; both end with the runtime.
 ///
 /// # Errors
 /// When the store or TLS fails.
 pub(crate) async fn start(
-    api: &Arc<Api>,
+    courier: Courier,
     storage: &Storage,
-    clock: &Arc<dyn Clock>,
     settings: &Webhooks,
     own: Vec<SocketAddr>,
 ) -> Result<(), String> {
-    set_up(api, storage, settings, own).await?;
-    tokio::spawn(keep(Arc::clone(api)));
-    tokio::spawn(deliver(
-        Arc::clone(api),
-        Arc::clone(clock),
-        usize::try_from(settings.workers).unwrap_or(1).max(1),
-    ));
+    set_up(&courier.api, storage, settings, own).await?;
+    tokio::spawn(keep(Arc::clone(&courier.api)));
+    let workers = usize::try_from(settings.workers).unwrap_or(1).max(1);
+    tokio::spawn(async move { courier.deliver(workers).await });
     Ok(())
 }
 
@@ -84,49 +88,59 @@ async fn keep(api: Arc<Api>) {
     }
 }
 
-/// Makes attempts as they are due, so many at a time. A panic in one leaves the others alone; its
-/// webhook is free again when the lease ends.
-async fn deliver(api: Arc<Api>, clock: Arc<dyn Clock>, workers: usize) {
-    let mut under_way = JoinSet::new();
-    let (mut seen, mut looked) = (None, None::<Instant>);
-    loop {
-        let version = api.version();
-        let gathered = looked.is_none_or(|at| at.elapsed() >= GATHER);
-        if gathered && (version.is_none() || seen != version) {
-            looked = Some(Instant::now());
-            match api.hear().await {
-                Ok(()) => seen = version,
-                Err(why) => {
-                    tracing::error!(why, "the journal could not be read for webhooks");
-                    pause(PAUSE).await;
+impl Courier {
+    /// Makes attempts as they are due, so many at a time. A panic in one leaves the others alone; its
+    /// webhook is free again when the lease ends.
+    async fn deliver(self, workers: usize) {
+        let Self {
+            api,
+            clock,
+            offload,
+        } = self;
+        let mut under_way = JoinSet::new();
+        let (mut seen, mut looked) = (None, None::<Instant>);
+        loop {
+            let version = api.version();
+            let gathered = looked.is_none_or(|at| at.elapsed() >= GATHER);
+            if gathered && (version.is_none() || seen != version) {
+                looked = Some(Instant::now());
+                match api.hear().await {
+                    Ok(()) => seen = version,
+                    Err(why) => {
+                        tracing::error!(why, "the journal could not be read for webhooks");
+                        pause(PAUSE).await;
+                    }
                 }
             }
-        }
-        while under_way.len() < workers
-            && let Some(taken) = api.take_delivery()
-        {
-            let api = Arc::clone(&api);
-            under_way.spawn(async move {
-                if let Err(why) = api.deliver(&taken).await {
-                    tracing::error!(why, "a delivery was not noted");
-                }
-            });
-        }
-        let now = clock.now();
-        let due = api
-            .next_delivery()
-            .and_then(|at| at.duration_since(now).ok());
-        let gathering = seen != version;
-        let most = if gathering { GATHER } else { LOOK_EVERY };
-        let nap = due.map_or(most, |due| due.min(most));
-        let something = async {
-            tokio::select! {
-                Some(_) = under_way.join_next() => {}
-                () = api.changed(version), if !gathering => {}
-                else => std::future::pending().await,
+            while under_way.len() < workers
+                && let Some(taken) = api.take_delivery()
+            {
+                let api = Arc::clone(&api);
+                // What is sent may take long to put together; the sending itself comes back here.
+                under_way.spawn(offload.offloaded(BACKGROUND, None, |watch| {
+                    Box::pin(async move {
+                        if let Err(why) = api.deliver_under(&taken, Some(watch)).await {
+                            tracing::error!(why, "a delivery was not noted");
+                        }
+                    })
+                }));
             }
-        };
-        // Whatever ends the nap: there may be something to do.
-        let _ = timeout(nap.max(Duration::from_millis(1)), something).await;
+            let now = clock.now();
+            let due = api
+                .next_delivery()
+                .and_then(|at| at.duration_since(now).ok());
+            let gathering = seen != version;
+            let most = if gathering { GATHER } else { LOOK_EVERY };
+            let nap = due.map_or(most, |due| due.min(most));
+            let something = async {
+                tokio::select! {
+                    Some(_) = under_way.join_next() => {}
+                    () = api.changed(version), if !gathering => {}
+                    else => std::future::pending().await,
+                }
+            };
+            // Whatever ends the nap: there may be something to do.
+            let _ = timeout(nap.max(Duration::from_millis(1)), something).await;
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The workers that carry out jobs, each one job at a time.
 use crate::metrics::Metrics;
+use crate::offload::{BACKGROUND, Offload};
 use crate::seams::pause;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,6 +25,7 @@ pub(crate) async fn start(
     api: &Arc<Api>,
     clock: &Arc<dyn Clock>,
     metrics: &Arc<Metrics>,
+    offload: &Arc<Offload>,
 ) -> Result<(), String> {
     // This process alone has the store, so whoever held a lease is dead.
     api.take_back().await?;
@@ -36,6 +38,7 @@ pub(crate) async fn start(
             clock: Arc::clone(clock),
             metrics: Arc::clone(metrics),
             bell: Arc::clone(&bell),
+            offload: Arc::clone(offload),
         };
         tokio::spawn(async move { worker.run().await });
     }
@@ -47,6 +50,7 @@ struct Worker {
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
     bell: Arc<Notify>,
+    offload: Arc<Offload>,
 }
 
 impl Worker {
@@ -73,13 +77,18 @@ impl Worker {
     /// lease ends, until its deadline.
     async fn carry_out(&self, held: Held) {
         let (api, metrics) = (Arc::clone(&self.api), Arc::clone(&self.metrics));
+        let offload = Arc::clone(&self.offload);
         let gid = held.gid().get();
         self.metrics.jobs.running.fetch_add(1, Relaxed);
         let task = tokio::spawn(async move {
             let mut held = Box::new(held);
             loop {
                 metrics.jobs.steps.fetch_add(1, Relaxed);
-                match api.go_on(&held).await? {
+                let api = Arc::clone(&api);
+                let step = offload.offloaded(BACKGROUND, None, |watch| {
+                    Box::pin(async move { api.go_on_under(&held, Some(watch)).await })
+                });
+                match step.await? {
                     Gone::On(next) => held = next,
                     Gone::Ended(done) => {
                         let ends = &metrics.jobs.ended;

@@ -24,6 +24,7 @@ mod log;
 mod metrics;
 mod notary;
 mod office;
+mod offload;
 mod outgoing;
 mod password;
 mod people;

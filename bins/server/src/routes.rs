@@ -113,7 +113,7 @@ async fn limits(edge: &Edge, head: &Parts) -> Answer {
     let token = texts(&head.headers, header::AUTHORIZATION);
     let api = Arc::clone(&edge.api);
     let limits = Box::pin(async move { api.limits(&token).await });
-    match edge.guard(true, limits).await {
+    match edge.guard(true, None, limits).await {
         Ran::Replied(reply) => Answer::of(reply),
         Ran::Late => Answer::refuse(504, "The request took too long"),
     }

@@ -9,11 +9,12 @@ use crate::limits::Desk;
 use crate::metrics::Metrics;
 use crate::notary::Notary;
 use crate::office::Office;
+use crate::offload::Offload;
 use crate::password::Pool;
 use crate::people::Users;
 use crate::seams::{SystemEntropy, WallClock, hex, random};
 use crate::signing::Signing;
-use crate::storage::Storage;
+use crate::storage::{Options, Storage};
 use crate::{admin, demo, feeds, folder, jobs, listen, socket};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -38,7 +39,11 @@ struct Base {
 impl Base {
     fn open(config: &Config, demo: bool) -> Result<Self, String> {
         folder::make(config.folder())?;
-        let storage = Arc::new(Storage::open(config.folder())?);
+        let options = Options {
+            read_timeout: config.store.read_timeout,
+            ..Options::default()
+        };
+        let storage = Arc::new(Storage::open(config.folder(), options)?);
         Ok(Self {
             storage,
             clock: Arc::new(WallClock::start()),
@@ -175,10 +180,16 @@ pub(crate) async fn serve(
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
     let exports = Arc::new(ExportFolder::new(config.folder()));
     api.set_exports(exports.clone());
-    jobs::start(&api, &clock, &metrics).await?;
+    let offload = Offload::start(config.store.long_reads, config.store.read_timeout)?;
+    jobs::start(&api, &clock, &metrics, &offload).await?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
-    feeds::start(&api, &base.storage, &clock, &config.webhooks, own).await?;
+    let courier = feeds::Courier {
+        api: Arc::clone(&api),
+        clock: Arc::clone(&clock),
+        offload: Arc::clone(&offload),
+    };
+    feeds::start(courier, &base.storage, &config.webhooks, own).await?;
     let keys = Signing::new(
         config.folder(),
         config.oauth.key_lifetime,
@@ -201,6 +212,7 @@ pub(crate) async fn serve(
         clock: Arc::clone(&base.clock),
         entropy: base.entropy.clone() as Arc<dyn Entropy>,
         metrics,
+        offload,
         http: config.http.clone(),
         log_requests: config.log.requests,
         own_metrics,

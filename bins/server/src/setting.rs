@@ -84,6 +84,8 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("http.trusted_proxies", false, |c| {
         &mut c.http.trusted_proxies
     }),
+    Setting("store.read_timeout", false, |c| &mut c.store.read_timeout),
+    Setting("store.long_reads", false, |c| &mut c.store.long_reads),
     Setting("log.format", false, |c| &mut c.log.format),
     Setting("log.level", false, |c| &mut c.log.level),
     Setting("log.requests", false, |c| &mut c.log.requests),

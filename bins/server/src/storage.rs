@@ -11,7 +11,8 @@ use workgraph_core::audit::Acting;
 use workgraph_core::graph::GraphStore;
 use workgraph_core::time::Time;
 use workgraph_portal::Acts;
-use workgraph_store_sqlite::{AuditTail, Options, SqliteStore};
+pub(crate) use workgraph_store_sqlite::Options;
+use workgraph_store_sqlite::{AuditTail, SqliteStore};
 use workgraph_webhooks::HookStore;
 
 /// The stores.
@@ -28,7 +29,7 @@ impl Storage {
     ///
     /// # Errors
     /// When another process has it open, or it can't be read or written.
-    pub(crate) fn open(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn open(folder: &Path, options: Options) -> Result<Self, String> {
         // SQLite gives the files beside it the mode of the database, so that is made first.
         let made = OpenOptions::new()
             .create(true)
@@ -37,8 +38,7 @@ impl Storage {
             .mode(0o600)
             .open(folder.join("workgraph.db"));
         made.map_err(|e| format!("{}: {e}", folder.display()))?;
-        let sqlite =
-            Arc::new(SqliteStore::open(folder, Options::default()).map_err(|e| e.to_string())?);
+        let sqlite = Arc::new(SqliteStore::open(folder, options).map_err(|e| e.to_string())?);
         #[cfg(debug_assertions)]
         let graph = crate::sabotage::wrapped(sqlite.clone());
         #[cfg(not(debug_assertions))]

@@ -38,7 +38,7 @@ impl Place {
         let settings = Audit { anchor, rows };
         let start = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
         let clock = Arc::new(Turned(Mutex::new(start)));
-        let storage = Arc::new(Storage::open(&folder).unwrap());
+        let storage = Arc::new(Storage::open(&folder, crate::storage::Options::default()).unwrap());
         let notary = Notary::open(
             &folder,
             &settings,

@@ -20,6 +20,7 @@ mod exports;
 mod jobs;
 mod junk;
 mod limits;
+mod long_reads;
 mod oauth;
 mod pages;
 mod sdk;

@@ -119,6 +119,14 @@ impl Line {
         })
     }
 
+    /// Whether anything of a reply is there.
+    pub(crate) fn has_reply(&self) -> bool {
+        self.stream.set_nonblocking(true).unwrap();
+        let there = self.stream.peek(&mut [0u8; 1]).is_ok();
+        self.stream.set_nonblocking(false).unwrap();
+        there
+    }
+
     /// Waits until a reply has begun.
     pub(crate) fn begun(&mut self) -> Result<(), String> {
         if self.ahead.is_empty() {

@@ -1,0 +1,123 @@
+//! What long reads do to short ones: the latency of light reads alone, and beside connections that repeat the longest
+//! reads there are.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Result;
+use crate::bench::Bench;
+use crate::graph::NESTED;
+use crate::jobs::gets;
+use crate::loadgen::{self, Load, Make, Outcome, Stop};
+use crate::measure::median;
+use crate::report::Line;
+use crate::rows::Bound;
+
+/// The name of these rows for `--only`.
+const NAME: &str = "long-reads";
+/// Connections that repeat long reads.
+const LONG: usize = 8;
+/// How long they run before the light reads begin, and at least how long they last.
+const LEAD: Duration = Duration::from_millis(500);
+
+/// Measures the rows: the 99th percentile of a light read as a multiple of that alone, and that of the liveness check.
+pub(crate) fn measure(bench: &Bench<'_>) -> Result<Vec<Line>> {
+    if !bench.wanted(NAME) {
+        return Ok(Vec::new());
+    }
+    let (token, addr) = (&bench.client.token, bench.server.addr);
+    let tasks = bench.graph.tasks.iter();
+    let tasks = tasks.map(|gid| format!("/api/1.0/tasks/{gid}")).collect();
+    let light = gets(token, Arc::new(tasks));
+    let live = gets(token, Arc::new(vec!["/-/livez".to_owned()]));
+    let long = gets(token, Arc::new(paths(bench)?));
+    let (mut times, mut alone, mut beside, mut lives) = (vec![], vec![], vec![], vec![]);
+    for round in 1..=bench.args.rounds {
+        println!("{NAME}: round {round}");
+        let before = run(addr, 1, bench.time(), &light)?;
+        let time = LEAD + bench.time() * 2 + LEAD;
+        let (during, check) = std::thread::scope(|threads| {
+            let long = threads.spawn(|| run(addr, LONG, time, &long));
+            run(addr, 1, LEAD, &light)?;
+            let during = run(addr, 1, bench.time(), &light)?;
+            let check = run(addr, 1, bench.time(), &live)?;
+            match long.join() {
+                Ok(long) => long?,
+                Err(_) => return Err("the long reads broke off".into()),
+            };
+            Ok::<_, crate::Error>((during, check))
+        })?;
+        times.push(during.p99 / before.p99.max(1.0));
+        alone.push(before.p99);
+        beside.push(during.p99);
+        lives.push(check.p99 / 1_000.0);
+    }
+    let of = |figures: &[f64]| median(figures).ok_or("no rounds");
+    Ok(vec![
+        Line::absolute(
+            &format!(
+                "p99 of GET one task beside {LONG} connections of long reads ({:.0} us), as a multiple of that alone ({:.0} us)",
+                of(&beside)?,
+                of(&alone)?
+            ),
+            of(&times)?,
+            None,
+            "x",
+            Bound::AtMost(5.0, 2.0),
+        ),
+        Line::absolute(
+            "p99 of /-/livez beside the same",
+            of(&lives)?,
+            None,
+            "ms",
+            Bound::AtMost(100.0, 10.0),
+        ),
+    ])
+}
+
+/// Long reads: counts of a project, searches that many tasks match, and pages with all that their rows lead to.
+fn paths(bench: &Bench<'_>) -> Result<Vec<String>> {
+    let project = &bench.graph.project;
+    let counts = "num_tasks,num_incomplete_tasks,num_completed_tasks";
+    let first = bench.graph.tasks.first().ok_or("no tasks")?;
+    let task = bench
+        .client
+        .get(&format!("/api/1.0/tasks/{first}?opt_fields=workspace"))?;
+    let workspace = task
+        .pointer("/data/workspace/gid")
+        .and_then(|gid| gid.as_str())
+        .ok_or("a task without a workspace")?;
+    let mut paths = vec![
+        format!(
+            "/api/1.0/workspaces/{workspace}/tasks/search?completed=false&sort_by=likes&limit=100&opt_fields={NESTED}"
+        ),
+        format!(
+            "/api/1.0/projects/{project}/tasks?limit=100&opt_fields={NESTED},projects.members.name,projects.followers.name,\
+             custom_fields,memberships.project.members.workspaces.name,notes,stories"
+        ),
+    ];
+    // A project with too many tasks is not counted.
+    if bench.graph.tasks.len() < 50_000 {
+        paths.push(format!(
+            "/api/1.0/projects/{project}/task_counts?opt_fields={counts}"
+        ));
+    }
+    Ok(paths)
+}
+
+/// A load on the server as it is, on whichever processor.
+fn run(addr: SocketAddr, connections: usize, time: Duration, make: &Arc<Make>) -> Result<Outcome> {
+    let outcome = loadgen::run(Load {
+        addr,
+        connections,
+        stop: Stop::After(time),
+        pace: None,
+        make: Arc::clone(make),
+        seen: None,
+    })?;
+    match &outcome.sample {
+        Some(sample) if outcome.failed() > 0 => Err(format!("{NAME}: {sample}").into()),
+        _ => Ok(outcome),
+    }
+}
