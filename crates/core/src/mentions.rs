@@ -22,7 +22,21 @@ pub(crate) struct Named {
     pub(crate) about: Vec<Gid>,
     /// What authors have linked to.
     pub(crate) linked: Vec<Gid>,
+    /// What reading the texts has taken, in steps of the work.
+    pub(crate) steps: usize,
 }
+
+/// A text that was written for its reader.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    /// How many objects it names.
+    pub(crate) named: u32,
+    /// What that has taken, in steps of the work.
+    pub(crate) steps: usize,
+}
+
+/// The bytes of rich text that are read in about the time of one step.
+const STEP: usize = 128;
 
 /// The objects named by the texts of a record that was read whole.
 pub(crate) fn named(node: &Node, plan: &Plan) -> Named {
@@ -42,6 +56,7 @@ pub(crate) fn named(node: &Node, plan: &Plan) -> Named {
         if any && !keys.contains(&key) {
             keys.push(key);
             let html = linked(node, key);
+            named.steps += html.as_ref().map_or(0, |html| html.len() / STEP);
             let gids = html.iter().flat_map(|html| rich::links(html));
             named.linked.extend(gids.filter_map(Gid::new));
         }
@@ -57,19 +72,19 @@ fn linked<'n>(node: &'n Node, key: &str) -> Option<Cow<'n, str>> {
     raw.filter(|raw| rich::has_links(raw)).map(decode)
 }
 
-/// Writes a text for the viewer, as a JSON string; gives how many objects it names. None, with nothing
-/// written, if all readers get what is stored.
+/// Writes a text for the viewer, as a JSON string. None, with nothing written, if all readers get what is
+/// stored.
 pub(crate) fn write(
     (mentions, shape): (Mentions, Shape),
     node: &Node,
     scene: &Scene<'_>,
     out: &mut Vec<u8>,
-) -> Option<u32> {
+) -> Option<Written> {
     let key = match mentions {
         Mentions::Nothing => return None,
         Mentions::Story(_) if !story::is_comment(node) => {
             write_string(out, &sentence::of(node, scene.view));
-            return Some(0);
+            return Some(Written::default());
         }
         Mentions::Links(key) | Mentions::Story(key) => key,
     };
@@ -89,7 +104,10 @@ pub(crate) fn write(
     };
     let is_html = matches!(shape, Shape::Html);
     write_string(out, if is_html { &rich.html } else { &rich.text });
-    Some(count.get())
+    Some(Written {
+        named: count.get(),
+        steps: html.len() / STEP,
+    })
 }
 
 /// What a link to an object shows the viewer; none if they may not see it.

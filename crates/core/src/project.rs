@@ -261,8 +261,9 @@ impl<'a> Projector<'a> {
                 }
                 self.name(def.name, first);
                 let text = (def.mentions, def.shape);
-                if let Some(named) = mentions::write(text, node, &self.scene, &mut self.out) {
-                    self.tally.links = self.tally.links.saturating_add(named);
+                if let Some(written) = mentions::write(text, node, &self.scene, &mut self.out) {
+                    self.tally.links = self.tally.links.saturating_add(written.named);
+                    self.steps(written.steps);
                     return;
                 }
                 match (value, def.source) {

@@ -45,6 +45,7 @@ impl Loader<'_> {
             return Ok(());
         };
         let named = mentions::named(node, plan);
+        self.steps(named.steps + named.linked.len())?;
         for target in named.about {
             self.reach(target, &STUB)?;
         }
