@@ -14,6 +14,8 @@ pub(crate) struct Config {
     pub(crate) public_url: String,
     pub(crate) node: u32,
     pub(crate) metrics_listen: String,
+    /// Shows metrics on the main listener to whoever has it.
+    pub(crate) metrics_token: String,
     pub(crate) api: workgraph_api::Settings,
     pub(crate) limits: workgraph_limits::Settings,
     pub(crate) oauth: OAuth,
@@ -102,6 +104,8 @@ pub(crate) struct Http {
     pub(crate) streams: u32,
     pub(crate) cors: bool,
     pub(crate) trusted_proxies: crate::forwarded::Proxies,
+    /// For how long browsers are told to come by https alone; zero does not tell them.
+    pub(crate) hsts: Duration,
 }
 
 /// How the store is read.
@@ -140,6 +144,7 @@ impl Default for Config {
             public_url: String::new(),
             node: 0,
             metrics_listen: String::new(),
+            metrics_token: String::new(),
             api: workgraph_api::Settings::default(),
             limits: workgraph_limits::Settings::default(),
             oauth: OAuth {
@@ -163,6 +168,7 @@ impl Default for Config {
                 streams: 128,
                 cors: false,
                 trusted_proxies: crate::forwarded::Proxies::default(),
+                hsts: Duration::from_secs(180 * 86_400),
             },
             store: Store {
                 read_timeout: Duration::from_secs(5),

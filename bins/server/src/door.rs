@@ -1,5 +1,6 @@
 //! Connections: how many there may be, and how long one may do nothing.
 use crate::config::Http;
+use crate::forwarded::Proxies;
 use crate::metrics::Metrics;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -39,6 +40,8 @@ pub(crate) struct Line {
     task: OnceLock<AbortHandle>,
     /// Who is at the other end.
     ip: Option<IpAddr>,
+    /// The other end is a proxy that speaks for many.
+    proxied: bool,
     unsent: Mutex<Unsent>,
     /// It is to end after what it has begun.
     closing: AtomicBool,
@@ -110,10 +113,13 @@ impl Line {
         overdue
     }
     /// A request's head is complete. The answer ends when the guard is dropped.
-    pub(crate) fn request(self: &Arc<Self>) -> Busy {
+    pub(crate) fn request(self: &Arc<Self>, client: Option<Client>) -> Busy {
         self.head.store(0, Relaxed);
         self.requests.fetch_add(1, Relaxed);
-        Busy(Arc::clone(self))
+        Busy {
+            line: Arc::clone(self),
+            client,
+        }
     }
     /// The number of the next request, from 1.
     pub(crate) fn next(&self) -> u64 {
@@ -150,6 +156,10 @@ impl Line {
     /// The address of the other end.
     pub(crate) fn ip(&self) -> IpAddr {
         self.ip.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+    }
+    /// Whether the other end is a proxy that speaks for many.
+    pub(crate) fn is_proxied(&self) -> bool {
+        self.proxied
     }
     /// Whether it is to end after what it has begun.
     pub(crate) fn is_closing(&self) -> bool {
@@ -193,14 +203,18 @@ impl Line {
     }
 }
 
-/// A request being answered.
+/// A request being answered, and its place among those of its client if it came through a proxy.
 #[derive(Debug)]
-pub(crate) struct Busy(Arc<Line>);
+pub(crate) struct Busy {
+    line: Arc<Line>,
+    client: Option<Client>,
+}
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.requests.fetch_sub(1, Relaxed);
-        self.0.active();
+        self.line.requests.fetch_sub(1, Relaxed);
+        self.line.active();
+        drop(self.client.take());
     }
 }
 
@@ -212,6 +226,10 @@ pub(crate) struct Door {
     metrics: Arc<Metrics>,
     most: usize,
     most_per_ip: usize,
+    /// Proxies, whose connections are counted as those of nobody.
+    proxies: Proxies,
+    /// The requests of each client that come through them.
+    clients: Mutex<HashMap<IpAddr, usize>>,
     header: u32,
     idle: u32,
     /// Told when the last connection is gone.
@@ -234,6 +252,8 @@ impl Door {
             metrics,
             most: http.connections,
             most_per_ip: http.connections_per_ip,
+            proxies: http.trusted_proxies.clone(),
+            clients: Mutex::default(),
             header: ticks(http.header_timeout),
             idle: ticks(http.idle_timeout),
             empty: Notify::new(),
@@ -248,8 +268,11 @@ impl Door {
     /// Lets a connection in, unless there are too many. It counts until the guard is dropped.
     pub(crate) fn enter(self: &Arc<Self>, ip: IpAddr) -> Option<(Arc<Line>, Inside)> {
         let ip = ip.to_canonical();
+        let proxied = self.proxies.has(ip);
         let mut lines = self.lines();
-        let here = lines.by_ip.get(&ip).copied().unwrap_or_default();
+        let counted = (!proxied).then(|| network(ip));
+        let here = counted.and_then(|network| lines.by_ip.get(&network).copied());
+        let here = here.unwrap_or_default();
         if lines.open.len() >= self.most || here >= self.most_per_ip {
             self.metrics.refused.fetch_add(1, Relaxed);
             return None;
@@ -261,20 +284,43 @@ impl Door {
             active: AtomicU32::new(now),
             now: Arc::clone(&self.now),
             ip: Some(ip),
+            proxied,
             number,
             ..Line::default()
         });
         lines.open.insert(number, Arc::clone(&line));
-        lines.by_ip.insert(ip, here + 1);
+        if let Some(network) = counted {
+            lines.by_ip.insert(network, here + 1);
+        }
         self.metrics.connections.fetch_add(1, Relaxed);
         Some((
             line,
             Inside {
                 door: Arc::clone(self),
                 number,
-                ip,
+                counted,
             },
         ))
+    }
+
+    /// Lets a request of a client in that came through a proxy, unless there are too many.
+    pub(crate) fn admit(self: &Arc<Self>, client: IpAddr) -> Option<Client> {
+        let network = network(client.to_canonical());
+        let mut clients = self.clients();
+        let here = clients.get(&network).copied().unwrap_or_default();
+        if here >= self.most_per_ip {
+            self.metrics.refused.fetch_add(1, Relaxed);
+            return None;
+        }
+        clients.insert(network, here + 1);
+        Some(Client {
+            door: Arc::clone(self),
+            network,
+        })
+    }
+
+    fn clients(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Moves time on by a tick, and ends the connections and frees the permits whose time is up.
@@ -314,23 +360,52 @@ impl Door {
     }
 }
 
+/// The address that a client counts under: its own, or of IPv6, where everybody has many, its
+/// network's.
+fn network(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => ip,
+        IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() & !u128::from(u64::MAX)).into()),
+    }
+}
+
+fn one_less(counts: &mut HashMap<IpAddr, usize>, network: IpAddr) {
+    if let Some(count) = counts.get_mut(&network) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&network);
+        }
+    }
+}
+
+/// A request of a client that came through a proxy; it counts until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Client {
+    door: Arc<Door>,
+    network: IpAddr,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        one_less(&mut self.door.clients(), self.network);
+    }
+}
+
 /// That a connection is open.
 #[derive(Debug)]
 pub(crate) struct Inside {
     door: Arc<Door>,
     number: u64,
-    ip: IpAddr,
+    /// Under which address it counts, if it does.
+    counted: Option<IpAddr>,
 }
 
 impl Drop for Inside {
     fn drop(&mut self) {
         let mut lines = self.door.lines();
         lines.open.remove(&self.number);
-        if let Some(count) = lines.by_ip.get_mut(&self.ip) {
-            *count -= 1;
-            if *count == 0 {
-                lines.by_ip.remove(&self.ip);
-            }
+        if let Some(network) = self.counted {
+            one_less(&mut lines.by_ip, network);
         }
         if lines.open.is_empty() {
             self.door.empty.notify_one();
@@ -363,11 +438,53 @@ mod tests {
         assert!(!line.is_over(301, 40, 300) && line.is_over(302, 40, 300));
         line.head.store(1, Relaxed);
         assert!(!line.is_over(41, 40, 300) && line.is_over(42, 40, 300));
-        let busy = line.request();
+        let busy = line.request(None);
         assert!(!line.is_over(999, 40, 300));
         door.now.store(500, Relaxed);
         drop(busy);
         assert!(!line.is_over(800, 40, 300) && line.is_over(801, 40, 300));
+    }
+
+    /// S123. Everybody has many addresses of IPv6, so those of a network count together.
+    #[test]
+    fn connections_of_one_network_count_together() {
+        let mut http = crate::config::Config::default().http;
+        http.connections_per_ip = 2;
+        let door = Door::new(&http, Arc::new(Metrics::new()));
+        let enter = |text: &str| door.enter(text.parse().unwrap());
+        let _held = [enter("2001:db8::1").unwrap(), enter("2001:db8::2").unwrap()];
+        assert!(enter("2001:db8::3").is_none());
+        assert!(enter("2001:db8:0:1::3").is_some());
+        let _mapped = [enter("1.1.1.1").unwrap(), enter("::ffff:1.1.1.1").unwrap()];
+        assert!(enter("1.1.1.1").is_none() && enter("1.1.1.2").is_some());
+    }
+
+    /// S123. A proxy has as many connections as there are; its clients have as many requests as they
+    /// would have connections.
+    #[test]
+    fn a_proxy_is_not_limited_and_its_clients_are() {
+        let mut http = crate::config::Config::default().http;
+        (http.connections, http.connections_per_ip) = (9, 2);
+        crate::setting::Value::set(&mut http.trusted_proxies, "10.0.0.0/8").unwrap();
+        let door = Door::new(&http, Arc::new(Metrics::new()));
+        let proxy = IpAddr::from([10, 0, 0, 7]);
+        let lines: Vec<_> = (0..9).map(|_| door.enter(proxy).unwrap()).collect();
+        assert!(lines.iter().all(|(line, _)| line.is_proxied()));
+        assert!(door.enter(proxy).is_none(), "there are no more at all");
+        let client = |text: &str| door.admit(text.parse().unwrap());
+        let held = [
+            client("2001:db8::1").unwrap(),
+            client("2001:db8::2").unwrap(),
+        ];
+        assert!(client("2001:db8::3").is_none());
+        assert!(client("1.1.1.1").is_some());
+        drop(held);
+        let busy = lines[0].0.request(client("2001:db8::3"));
+        assert_eq!(door.clients().len(), 1);
+        drop(busy);
+        assert!(door.clients().is_empty());
+        drop(lines);
+        assert!(!door.enter([1, 1, 1, 1].into()).unwrap().0.is_proxied());
     }
 
     #[test]

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use workgraph_api::fault::{self, Failure};
 use workgraph_api::request::Method;
 use workgraph_api::{Api, Caller, Entropy, Glance, LastToken, Reply, Request};
-use workgraph_auth::bearer;
+use workgraph_auth::{Digest, bearer};
 use workgraph_core::Interrupt;
 use workgraph_portal::{Portal, Route};
 use workgraph_wire::error::error;
@@ -42,8 +42,12 @@ pub(crate) struct Edge {
     pub(crate) offload: Arc<Offload>,
     pub(crate) http: Http,
     pub(crate) log_requests: bool,
-    /// Metrics are served here, and not on a listener of their own.
+    /// Metrics are shown here to whoever asks: nobody but this machine gets here.
     pub(crate) own_metrics: bool,
+    /// Shows metrics here to whoever has it, if there is one.
+    pub(crate) metrics_token: Option<Digest>,
+    /// The value of `Strict-Transport-Security` for pages, if they have it.
+    pub(crate) transport_security: Option<String>,
     pub(crate) draining: AtomicBool,
     /// The files of exports.
     pub(crate) exports: Arc<ExportFolder>,

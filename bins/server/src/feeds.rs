@@ -63,7 +63,7 @@ pub(crate) async fn set_up(
         networks: settings.networks()?,
         own,
     };
-    let sender = Arc::new(Sender::new(System, policy.clone()));
+    let sender = Arc::new(Sender::new(System::default(), policy.clone()));
     let settings = HookSettings {
         policy,
         limits: Limits::default(),

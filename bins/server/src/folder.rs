@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use workgraph_api::Entropy;
 use workgraph_wire::KeyRing;
@@ -12,9 +12,15 @@ use workgraph_wire::KeyRing;
 /// Makes the folder, for its owner alone, if there is none. The store in it holds the lock.
 ///
 /// # Errors
-/// When it can't be made.
+/// When it can't be made, or others can write to the one there is.
 pub(crate) fn make(path: &Path) -> Result<(), String> {
     if path.is_dir() {
+        if mode(path)? & OTHERS_WRITE != 0 {
+            return Err(format!(
+                "{}: other users of this machine can write to the data folder, and so change what the server trusts; run `chmod 700` on it",
+                path.display()
+            ));
+        }
         return Ok(());
     }
     DirBuilder::new()
@@ -22,6 +28,23 @@ pub(crate) fn make(path: &Path) -> Result<(), String> {
         .mode(0o700)
         .create(path)
         .map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The bits of a mode that let the group or others in, to write or at all.
+const OTHERS_WRITE: u32 = 0o022;
+const OTHERS: u32 = 0o077;
+
+fn mode(path: &Path) -> Result<u32, String> {
+    let found = std::fs::metadata(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(found.permissions().mode())
+}
+
+/// Returns whether others than its owner can enter the folder.
+///
+/// # Errors
+/// When its mode can't be read.
+pub(crate) fn is_open(path: &Path) -> Result<bool, String> {
+    Ok(mode(path)? & OTHERS != 0)
 }
 
 /// Writes a file that only its owner may read: all of it, or none.
@@ -123,7 +146,6 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
     use crate::seams::SystemEntropy;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn keys_are_made_once_and_are_the_owners_alone() {
@@ -142,6 +164,34 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         std::fs::write(path.join("keys.json"), "{\"current\":2,\"keys\":{}}").unwrap();
         assert!(keys(&path, &entropy).is_err());
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+
+    /// S125.
+    #[test]
+    fn a_folder_that_others_can_write_to_is_refused_and_one_they_can_enter_is_told() {
+        let path = std::env::temp_dir().join(format!("workgraph-mode-{}", std::process::id()));
+        make(&path).unwrap();
+        assert_eq!(
+            (mode(&path).unwrap() & 0o777, is_open(&path)),
+            (0o700, Ok(false))
+        );
+        for (mode, made, open) in [
+            (0o700, true, false),
+            (0o750, true, true),
+            (0o755, true, true),
+            (0o770, false, true),
+            (0o707, false, true),
+        ] {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&path, mode.clone()).unwrap();
+            let outcome = make(&path);
+            assert_eq!(outcome.is_ok(), made, "{mode:?} {outcome:?}");
+            assert_eq!(is_open(&path), Ok(open), "{mode:?}");
+            if let Err(why) = outcome {
+                assert!(why.contains("chmod 700"), "{why}");
+            }
+        }
         std::fs::remove_dir_all(&path).unwrap();
     }
 

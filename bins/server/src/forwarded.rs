@@ -68,8 +68,14 @@ impl Value for Proxies {
 }
 
 impl Proxies {
-    fn has(&self, address: IpAddr) -> bool {
+    /// Whether an address is that of one of them.
+    pub(crate) fn has(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.has(address))
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Who sent a request that came over a connection of this peer: the peer, unless it is one of the

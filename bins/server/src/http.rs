@@ -1,5 +1,5 @@
 //! HTTP: what holds for every request of hyper's, and the response to it.
-use crate::door::Busy;
+use crate::door::{Busy, Client};
 use crate::edge::{Boxed, Edge, Peer};
 use crate::outgoing::{Content, Outgoing, Owned};
 use crate::routes::{Answer, JSON, at_once, health, route};
@@ -38,8 +38,9 @@ static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
 /// Answers a request: at once, if that takes nothing but memory.
 pub(crate) fn serve(peer: Arc<Peer>, request: Request<Incoming>) -> Answering {
     let (mut head, body) = request.into_parts();
-    let begun = Begun::new(&peer, &head);
-    let refusal = check(&head);
+    let client = client(&peer, &head);
+    let refusal = check(&head).or_else(|| client.is_err().then(crowded));
+    let begun = Begun::new(&peer, &head, client.unwrap_or_default());
     if refusal.is_none()
         && body.is_end_stream()
         && let Some(reply) = at_once(&peer, &head)
@@ -89,14 +90,14 @@ struct Begun {
 }
 
 impl Begun {
-    fn new(peer: &Peer, head: &Parts) -> Self {
+    fn new(peer: &Peer, head: &Parts, client: Option<Client>) -> Self {
         let Peer { edge, line, .. } = peer;
         let old = head.version <= Version::HTTP_11;
         // After a chunked body of HTTP/1, or a head with loose lines, nothing is read from the connection
         // any more, lest a proxy saw its end elsewhere.
         let last = line.is_loose() || head.headers.contains_key(header::TRANSFER_ENCODING);
         Self {
-            busy: line.request(),
+            busy: line.request(client),
             at: edge.clock.uptime(),
             id: peer.next_id(),
             method: head.method.clone(),
@@ -196,6 +197,27 @@ pub(crate) async fn serve_metrics(
     // Requests here have no number.
     headers.remove(&REQUEST_ID);
     Ok(response)
+}
+
+/// The place of a request among those of its client, if it came through a proxy.
+fn client(peer: &Peer, head: &Parts) -> Result<Option<Client>, Crowded> {
+    let Peer { edge, line, .. } = peer;
+    if !line.is_proxied() {
+        return Ok(None);
+    }
+    let address = edge.http.trusted_proxies.client(line.ip(), &head.headers);
+    edge.door.admit(address).map(Some).ok_or(Crowded)
+}
+
+/// A client has too many requests under way.
+struct Crowded;
+
+/// The answer to a request of a client with too many. The connection is the proxy's, and goes on.
+fn crowded() -> Answer {
+    let mut answer = Answer::refuse(429, "Too many requests of this address at the same time");
+    answer.close = false;
+    answer.reply.headers.push(("Retry-After", "1".to_owned()));
+    answer
 }
 
 /// What is wrong with a request before anything looks at what it asks for.

@@ -105,6 +105,7 @@ impl Desk {
         // Requests in flight end at the deadline they were admitted with, which no reload changes.
         next.config.limits = config.limits;
         next.config.api.jobs = config.api.jobs;
+        next.config.api.user_multiple = config.api.user_multiple;
         next.config.limits.deadline = held.config.limits.deadline;
         next.apply(api)?;
         *held = next;
@@ -160,6 +161,7 @@ impl Held {
         let (config, quotas) = (self.changed_config()?, self.quotas()?);
         api.limiter().set(config.limits);
         api.set_jobs(config.api.jobs);
+        api.set_user_multiple(config.api.user_multiple);
         api.set_quotas(quotas);
         Ok(())
     }

@@ -67,7 +67,7 @@ pub(crate) async fn serve(
                 }
                 if count.is_multiple_of(240) {
                     edge.clock.catch_up();
-                    edge.api.limiter().sweep(workgraph_api::Clock::now(&*edge.clock));
+                    edge.api.sweep_limits();
                 }
             }
             _ = hup.recv() => reload(),

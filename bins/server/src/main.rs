@@ -12,6 +12,7 @@ mod door;
 mod download;
 mod edge;
 mod exports;
+mod exposure;
 mod feeds;
 mod folder;
 mod forwarded;

@@ -10,6 +10,7 @@ use hyper::http::request::Parts;
 use std::sync::Arc;
 use workgraph_api::request::Method;
 use workgraph_api::{Glance, Reply, explain};
+use workgraph_auth::Digest;
 use workgraph_portal::Route;
 use workgraph_wire::{error::error, form::FORM_BYTES, message};
 
@@ -104,8 +105,26 @@ pub(crate) async fn route(peer: &Arc<Peer>, head: &mut Parts, body: Incoming) ->
     if path == "/-/limits" && head.method == hyper::Method::GET {
         return Box::pin(limits(edge, head)).await;
     }
-    let own = Box::pin(health(edge, head, edge.own_metrics)).await;
+    let metrics = edge.own_metrics || shows_metrics(edge, head);
+    let own = Box::pin(health(edge, head, metrics)).await;
     own.unwrap_or_else(|| Answer::refuse(404, message::NO_ROUTE))
+}
+
+/// Whether a request shows the token that metrics are shown for.
+fn shows_metrics(edge: &Edge, head: &Parts) -> bool {
+    let Some(token) = edge.metrics_token else {
+        return false;
+    };
+    let mut shown = head.headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(shown), None) = (shown.next(), shown.next()) else {
+        return false;
+    };
+    let bearer = shown
+        .to_str()
+        .ok()
+        .and_then(|text| text.strip_prefix("Bearer "));
+    // Digests are compared: how far a guess is right shows in none.
+    bearer.is_some_and(|text| Digest::of(text) == token)
 }
 
 /// What the limits have counted for a token.
@@ -232,7 +251,12 @@ async fn portal(edge: &Edge, line: &Line, route: Route, head: &Parts, body: Inco
         body: bytes,
     };
     match edge.show(route, request).await {
-        Ran::Replied(reply) => Answer::of(reply),
+        Ran::Replied(mut reply) => {
+            let security = edge.transport_security.clone();
+            let header = security.map(|value| ("Strict-Transport-Security", value));
+            reply.headers.extend(header);
+            Answer::of(reply)
+        }
         Ran::Late => refuse(
             504,
             "The request took too long. What it asks may still be done.",

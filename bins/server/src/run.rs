@@ -15,7 +15,7 @@ use crate::people::Users;
 use crate::seams::{SystemEntropy, WallClock, hex, random};
 use crate::signing::Signing;
 use crate::storage::{Options, Storage};
-use crate::{admin, demo, feeds, folder, jobs, listen, socket};
+use crate::{admin, demo, exposure, feeds, folder, jobs, listen, socket};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -137,17 +137,28 @@ pub(crate) async fn serve(
     };
     let listener = bind(&config.listen).await?;
     let address = listener.local_addr().map_err(|e| e.to_string())?;
-    let own_metrics = config.metrics_listen.is_empty();
-    let metrics_listener = if own_metrics {
-        None
-    } else {
-        Some(bind(&config.metrics_listen).await?)
+    let metrics_listener = match config.metrics_listen.as_str() {
+        "" => None,
+        own => Some(bind(own).await?),
     };
     let root = if config.public_url.is_empty() {
         format!("http://{}", reachable(address))
     } else {
         config.public_url.clone()
     };
+    if folder::is_open(config.folder())? {
+        tracing::warn!(
+            folder = config.data,
+            "other users of this machine can enter the data folder, which holds keys: run `chmod 700` on it"
+        );
+    }
+    let far = config.public_url.is_empty() && !address.ip().to_canonical().is_loopback();
+    if far || exposure::is_plain(&root) {
+        tracing::warn!(
+            root,
+            "the address of this server is neither https nor this machine's: passwords, cookies and tokens cross the network readable; set public_url to an https address"
+        );
+    }
     config.api.base_url = format!("{root}{}", crate::routes::BASE);
     config.oauth.loopback_redirects |= options.demo;
     config.oauth.oob_without_pkce |= options.demo;
@@ -215,7 +226,9 @@ pub(crate) async fn serve(
         offload,
         http: config.http.clone(),
         log_requests: config.log.requests,
-        own_metrics,
+        own_metrics: metrics_listener.is_none() && exposure::is_private(&config, address),
+        metrics_token: exposure::token(&config.metrics_token),
+        transport_security: exposure::transport_security(&root, config.http.hsts),
         draining: AtomicBool::new(false),
         exports,
         downloads: Arc::new(Semaphore::new(DOWNLOADS)),

@@ -4,11 +4,13 @@
 //! is called; the connection goes to one of those very addresses. So a name that leads somewhere
 //! else a moment later gains nothing. A connection serves deliveries to the same name for a few seconds.
 mod line;
+mod lookups;
 
 use self::line::{Idle, Line, Outcome};
+use self::lookups::Lookups;
 use async_trait::async_trait;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -33,12 +35,21 @@ pub(crate) trait Net: Send + Sync {
 }
 
 /// The machine's network.
-pub(crate) struct System;
+#[derive(Debug, Default)]
+pub(crate) struct System {
+    lookups: Lookups,
+}
 
 #[async_trait]
 impl Net for System {
     async fn resolve(&self, name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-        Ok(tokio::net::lookup_host((name, port)).await?.collect())
+        let own = name.to_owned();
+        let lookup = move || {
+            (own.as_str(), port)
+                .to_socket_addrs()
+                .map(Iterator::collect)
+        };
+        self.lookups.run(name, lookup).await
     }
     async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
         let stream = TcpStream::connect(to).await?;

@@ -17,6 +17,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("listen", false, |c| &mut c.listen),
     Setting("public_url", false, |c| &mut c.public_url),
     Setting("metrics_listen", false, |c| &mut c.metrics_listen),
+    Setting("metrics_token", true, |c| &mut c.metrics_token),
     Setting("node", false, |c| &mut c.node),
     Setting("unpaginated_max", false, |c| &mut c.api.unpaginated_max),
     Setting("walk_cap", false, |c| &mut c.api.walk_cap),
@@ -46,6 +47,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     }),
     Setting("limits.shadow", false, |c| &mut c.limits.shadow),
     Setting("limits.jobs", false, |c| &mut c.api.jobs),
+    Setting("limits.user_multiple", false, |c| &mut c.api.user_multiple),
     Setting("limits.cost", false, |c| &mut c.limits.cost_per_minute),
     Setting("limits.cost_ceiling", false, |c| &mut c.limits.cost_ceiling),
     Setting("oauth.loopback_redirects", false, |c| {
@@ -84,6 +86,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("http.trusted_proxies", false, |c| {
         &mut c.http.trusted_proxies
     }),
+    Setting("http.hsts", false, |c| &mut c.http.hsts),
     Setting("store.read_timeout", false, |c| &mut c.store.read_timeout),
     Setting("store.long_reads", false, |c| &mut c.store.long_reads),
     Setting("log.format", false, |c| &mut c.log.format),

@@ -46,12 +46,13 @@ impl Api {
         let (operation, number) = again.row;
         authorize(operation, &grant).ok()?;
         self.uses.note(record, now);
-        let admitted = self.admit(&self.terms(&grant), Load::of(operation), number, now);
+        let terms = self.terms(&grant);
+        let admitted = self.admit(&terms, Load::of(operation), number, now);
         let (outcome, permit) = match admitted {
             Ok(permit) => (Ok(again.into()), Some(permit)),
             Err(refused) => (Err(refused), None),
         };
-        Some(self.end(operation.id, outcome, permit).0)
+        Some(self.end(operation.id, outcome, permit, Some(&terms)).0)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::pipeline::Api;
 use bytes::Bytes;
 use futures_util::lock;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 use workgraph_auth::Grant;
@@ -67,6 +68,8 @@ pub(crate) struct Hooks {
     pub(crate) deliver: Arc<dyn Deliver>,
     pub(crate) settings: HookSettings,
     pub(crate) board: Mutex<Board>,
+    /// How many targets of each user are being asked whether they want to be one.
+    handshakes: Mutex<HashMap<u64, u32>>,
     /// Held while what users set is written to store and board, so that both have it in one order.
     setting: lock::Mutex<()>,
 }
@@ -97,6 +100,7 @@ impl Api {
             deliver,
             settings,
             board: Mutex::new(board),
+            handshakes: Mutex::default(),
             setting: lock::Mutex::default(),
         };
         let set = self.hooks.set(hooks);
@@ -255,7 +259,9 @@ async fn create(
         _ => Fault::field("target", refused),
     })?;
     let secret = secret(api.random::<32>()?);
+    let handshake = Handshake::begin(hooks, grant.user)?;
     shake(hooks, target, &secret).await?;
+    drop(handshake);
     let now = api.clock.now();
     let hook = Hook {
         id: api.fresh().get(),
@@ -307,6 +313,51 @@ async fn create(
     let location = format!("{}/webhooks/{}", call.settings.base_url, hook.id);
     answered.reply.headers.push(("Location", location));
     Ok(answered)
+}
+
+/// How many handshakes of one user may be under way.
+const HANDSHAKES: u32 = 3;
+
+/// A handshake under way, which counts until it is dropped.
+struct Handshake<'a>(&'a Hooks, u64);
+
+impl<'a> Handshake<'a> {
+    fn begin(hooks: &'a Hooks, user: u64) -> Result<Self, Fault> {
+        let mut all = hooks.handshakes();
+        let own = all.entry(user).or_default();
+        if *own >= HANDSHAKES {
+            let why = format!(
+                "{own} of your webhooks wait for their targets; try again when one is made"
+            );
+            return Err(Fault::busy(
+                TIMEOUT.as_secs().try_into().unwrap_or(u32::MAX),
+                why,
+            ));
+        }
+        *own += 1;
+        Ok(Self(hooks, user))
+    }
+}
+
+impl Drop for Handshake<'_> {
+    fn drop(&mut self) {
+        let mut all = self.0.handshakes();
+        if let Some(own) = all.get_mut(&self.1) {
+            *own -= 1;
+            if *own == 0 {
+                all.remove(&self.1);
+            }
+        }
+    }
+}
+
+impl Hooks {
+    fn handshakes(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
+        // Changed by single calls, so a poisoned one is whole.
+        self.handshakes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Asks the target whether it wants to be one.

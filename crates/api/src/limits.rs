@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Orderi
 use std::sync::{PoisonError, RwLock};
 use std::time::SystemTime;
 use workgraph_auth::{Grant, Tier};
-use workgraph_limits::{Batch, Custom, Key, Permit, Rate, State};
+use workgraph_limits::totals::TOTALS;
+use workgraph_limits::{Batch, Custom, Key, Limit, Permit, Rate, Share, State};
 
 /// What requests that are admitted together weigh.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -129,6 +130,8 @@ pub(crate) struct Terms {
     key: Key,
     quota: u32,
     custom: Custom,
+    /// Whose tokens are counted together.
+    user: u64,
 }
 
 impl Api {
@@ -138,6 +141,7 @@ impl Api {
         let plan = self.limiter.quota(grant.tier == Tier::Paid);
         Terms {
             key: grant.key,
+            user: grant.user,
             quota: own.standard.unwrap_or(plan),
             custom: Custom {
                 label: 0,
@@ -172,9 +176,57 @@ impl Api {
             label,
             ..terms.custom
         };
-        self.limiter
-            .admit_batch(&batch, &custom, now)
-            .map_err(Failure::Limited)
+        let permit = self.limiter.admit_batch(&batch, &custom, now);
+        let permit = permit.map_err(Failure::Limited)?;
+        if let Some(shares) = self.shares(terms, [load.standard, load.searches, 0]) {
+            let together = self.totals.admit(terms.user, &shares, now);
+            together.map_err(Failure::Limited)?;
+        }
+        Ok(permit)
+    }
+
+    /// Charges the cost of a reply to what all tokens of its user have together.
+    pub(crate) fn charge_together(&self, terms: &Terms, cost: u32) {
+        if let Some(shares) = self.shares(terms, [0, 0, cost]) {
+            self.totals.charge(terms.user, &shares, self.clock.now());
+        }
+    }
+
+    /// What a request asks of all tokens of its user together, in the order of
+    /// [`TOTALS`](workgraph_limits::totals::TOTALS); none if there is no such limit.
+    fn shares(&self, terms: &Terms, weights: [u32; 3]) -> Option<[Share; 3]> {
+        let multiple = self.user_multiple.load(Relaxed);
+        if multiple == 0 {
+            return None;
+        }
+        let (settings, own) = (self.limiter.settings(), &terms.custom);
+        let search = own.search_per_minute.unwrap_or(settings.search_per_minute);
+        let cost = own.cost_per_minute.or(settings.cost_per_minute);
+        let quotas = [Some(terms.quota), Some(search), cost];
+        let mut shares = [Share::default(); TOTALS.len()];
+        let each = shares.iter_mut().zip(weights).zip(quotas).zip(TOTALS);
+        for (((share, weight), quota), limit) in each {
+            let quota = quota.filter(|_| !settings.shadow.of(limit));
+            share.weight = weight;
+            if limit == Limit::Cost {
+                share.weight = weight.min(settings.cost_ceiling);
+            }
+            share.quota = quota.map(|quota| quota.saturating_mul(multiple));
+        }
+        Some(shares)
+    }
+
+    /// Replaces how many times what a token may use all tokens of its user may use together; none for
+    /// no such limit.
+    pub fn set_user_multiple(&self, multiple: Option<u32>) {
+        self.user_multiple.store(multiple.unwrap_or(0), Relaxed);
+    }
+
+    /// Drops what is remembered of tokens and users that would be treated as new anyway.
+    pub fn sweep_limits(&self) {
+        let now = self.clock.now();
+        self.limiter.sweep(now);
+        self.totals.sweep(now);
     }
 
     /// What the limits have counted for a token. Asking changes nothing.

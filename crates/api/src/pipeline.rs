@@ -24,7 +24,7 @@ use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, diges
 use workgraph_core::graph::{GraphStore, ViewerKey};
 use workgraph_core::time::Time;
 use workgraph_core::{Gid, Mint};
-use workgraph_limits::{Limiter, Permit};
+use workgraph_limits::{Limiter, Permit, Totals};
 use workgraph_wire::{KeyRing, message};
 
 /// The API: everything between a transport and the stores.
@@ -36,6 +36,10 @@ pub struct Api {
     pub(crate) limiter: Limiter,
     pub(crate) quotas: limits::Kept,
     pub(crate) jobs: AtomicU32,
+    /// What users use with all their tokens.
+    pub(crate) totals: Totals,
+    /// How many times what a token may that is; 0 for no limit.
+    pub(crate) user_multiple: AtomicU32,
     pub(crate) settings: Settings,
     pub(crate) keys: RwLock<KeyRing>,
     pub(crate) mint: Mint,
@@ -80,6 +84,8 @@ impl Api {
             limiter: Limiter::new(parts.limits),
             quotas: limits::Kept::default(),
             jobs: AtomicU32::new(parts.settings.jobs),
+            totals: Totals::new(),
+            user_multiple: AtomicU32::new(parts.settings.user_multiple.unwrap_or(0)),
             settings: parts.settings,
             keys: RwLock::new(parts.keys),
             mint: parts.mint,
@@ -130,7 +136,7 @@ impl Api {
                 )
             }
         };
-        let (mut reply, cost) = self.end(operation, outcome, held.permit);
+        let (mut reply, cost) = self.end(operation, outcome, held.permit, held.terms.as_ref());
         if let Some(terms) = held.terms.filter(|_| request.explain) {
             reply = self.explain(reply, &terms, cost);
         }
@@ -143,6 +149,7 @@ impl Api {
         operation: &'static str,
         outcome: Result<Answered, Failure>,
         mut permit: Option<Permit>,
+        terms: Option<&Terms>,
     ) -> (Reply, u32) {
         let (mut reply, cost) = match outcome {
             Ok(answered) => (answered.reply, answered.cost),
@@ -150,6 +157,9 @@ impl Api {
         };
         if let Some(permit) = permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {
             permit.settle(cost, self.clock.now());
+            if let Some(terms) = terms {
+                self.charge_together(terms, cost);
+            }
         }
         reply.operation = operation;
         reply.permit = permit;

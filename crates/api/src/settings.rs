@@ -28,6 +28,9 @@ pub struct Settings {
     pub depth_max: usize,
     /// The most jobs of one user that are not at their end. [`Api::set_jobs`](crate::Api::set_jobs) replaces it.
     pub jobs: u32,
+    /// How many times what a token may use all tokens of its user may use together; none for no limit.
+    /// [`Api::set_user_multiple`](crate::Api::set_user_multiple) replaces it.
+    pub user_multiple: Option<u32>,
 }
 
 impl Settings {
@@ -66,6 +69,7 @@ impl Default for Settings {
             body_max: 1 << 20,
             depth_max: 32,
             jobs: 5,
+            user_multiple: Some(10),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod limiter;
 pub mod refusal;
 pub mod request;
 pub mod settings;
+pub mod totals;
 pub mod window;
 
 mod account;
@@ -29,3 +30,4 @@ pub use refusal::{Counts, Limit, Refusal};
 pub use request::{Batch, Class, Rate, Request};
 pub use settings::{Custom, Each, Key, Quota, Settings};
 pub use state::{CostState, RateState, Recent, SlotState, State};
+pub use totals::{Share, Totals};

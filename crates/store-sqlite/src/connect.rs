@@ -3,7 +3,8 @@ use crate::error::OpenError;
 use crate::schema;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Permissions, TryLockError};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -107,7 +108,11 @@ impl Files {
             .create(true)
             .truncate(false)
             .write(true)
+            .mode(0o600)
             .open(&path)
+            .map_err(io(&path))?;
+        // Whoever can open it could hold the lock. Files of before had the mode of the process.
+        file.set_permissions(Permissions::from_mode(0o600))
             .map_err(io(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(file),

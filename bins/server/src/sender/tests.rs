@@ -120,7 +120,7 @@ async fn here() -> (TcpListener, SocketAddr, Sender<System>) {
         loopback: true,
         ..Policy::default()
     };
-    (listener, at, Sender::new(System, policy))
+    (listener, at, Sender::new(System::default(), policy))
 }
 
 /// What a receiver that answers with this text makes of a request, and what it was sent.

@@ -6,6 +6,7 @@
 )]
 mod common;
 mod edge;
+mod exposure;
 mod http2;
 mod passwords;
 mod start;

@@ -35,7 +35,13 @@ fn the_demo_is_made_once_and_its_file_tells_what_is_in_it() {
     );
     assert_eq!(keys(&boot["workspaces"][0]), ["gid", "name", "plan"]);
     assert_eq!(keys(&boot["teams"][0]), ["gid", "name", "workspace"]);
-    for file in ["bootstrap.json", "keys.json", "workgraph.db", "admin.sock"] {
+    for file in [
+        "bootstrap.json",
+        "keys.json",
+        "workgraph.db",
+        "admin.sock",
+        "lock",
+    ] {
         let mode = std::fs::metadata(folder.0.join("data").join(file))
             .unwrap()
             .permissions()

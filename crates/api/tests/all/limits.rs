@@ -411,3 +411,55 @@ fn l20_apps_and_tokens_have_quotas_of_their_own_and_new_ones_free_nothing_early(
     world.advance(30);
     assert_eq!(state(&world, token)["limits"]["standard"]["used"], 0);
 }
+
+/// S120. Twelve tokens of one user are worth ten; with ten nobody ever meets that, and nobody else
+/// does.
+#[test]
+fn the_tokens_of_a_user_together_are_worth_ten() {
+    let world = limited();
+    let mut settings = world.api.limiter().settings();
+    settings.standard.free = 5;
+    world.api.limiter().set(settings);
+    let token = |n: u32| format!("bob[users:read]@{n}");
+    let ask = |n| reply(&world, &token(n), "GET", "/users/me");
+    for n in 2..12 {
+        for _ in 0..5 {
+            assert_eq!(ask(n).status, 200, "token {n}");
+        }
+    }
+    // Fifty a minute are one every 1.2 seconds.
+    assert_eq!(wait(&ask(12)), 2);
+    assert_eq!(reply(&world, "ada", "GET", "/users/me").status, 200);
+    world.advance(2);
+    assert_eq!(ask(12).status, 200);
+    assert_eq!(wait(&ask(12)), 1);
+    world.api.set_user_multiple(None);
+    assert_eq!(ask(12).status, 200, "switched off");
+    world.api.set_user_multiple(Some(10));
+    world.advance(60);
+    for n in 2..12 {
+        assert_eq!(ask(n).status, 200, "a minute later all is there again");
+    }
+}
+
+/// S120. What a reply costs is counted together, too.
+#[test]
+fn the_tokens_of_a_user_share_ten_times_the_credits() {
+    let world = limited();
+    let mut settings = world.api.limiter().settings();
+    settings.cost_per_minute = Some(60);
+    world.api.limiter().set(settings);
+    world.api.set_user_multiple(Some(2));
+    let target = "/users/me?opt_fields=name,email,workspaces.name";
+    let spend = |n: u32| {
+        let token = format!("bob[users:read,workspaces:read]@{n}");
+        let mut answered = 0;
+        while reply(&world, &token, "GET", target).status == 200 {
+            answered += 1;
+        }
+        answered
+    };
+    let all: Vec<u32> = (2..6).map(spend).collect();
+    assert!(all[0] > 1 && all[0] == all[1], "{all:?}");
+    assert_eq!(all[2..], [0, 0], "two are worth what there is: {all:?}");
+}

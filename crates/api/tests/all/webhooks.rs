@@ -7,8 +7,11 @@ use crate::world::{KINDS, Kind, World};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::SystemTime;
 use tokio::sync::Notify;
 use workgraph_auth::{App, OAuthStore};
@@ -206,4 +209,54 @@ impl World {
         self.deliver();
         wait.as_secs()
     }
+}
+
+/// A target that keeps silent.
+struct Silent;
+
+#[async_trait]
+impl Deliver for Silent {
+    async fn post(&self, _: Attempt) -> Result<Replied, Failed> {
+        std::future::pending().await
+    }
+}
+
+/// S121. Who has three targets to wait for is told to try again; others are not concerned, and who
+/// gives up waiting has room for another.
+#[test]
+fn handshakes_under_way_are_limited_by_user() {
+    let mut world = World::new(Kind::Memory);
+    world.carried_by(Arc::new(Silent));
+    let ask = |who: &str| {
+        let resource = world.gid("garden").to_string();
+        let data = json!({"data": {"resource": resource, "target": "https://hooks.example.org/x"}});
+        let request = world.request(who, "POST", "/webhooks", data.to_string());
+        let api = &world.api;
+        let call: Pin<Box<dyn Future<Output = workgraph_api::Reply> + '_>> =
+            Box::pin(async move { api.handle(&request).await });
+        call
+    };
+    let look = |call: &mut Pin<Box<dyn Future<Output = workgraph_api::Reply> + '_>>| {
+        world.run(poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))))
+    };
+    let mut open = Vec::new();
+    for who in [
+        "ada",
+        "ada",
+        "ada[webhooks:write,webhooks:read,projects:read]",
+    ] {
+        let mut call = ask(who);
+        assert!(look(&mut call).is_pending(), "{who} waits for the target");
+        open.push(call);
+    }
+    let Poll::Ready(refused) = look(&mut ask("ada")) else {
+        panic!("a fourth one waits");
+    };
+    assert_eq!(
+        (refused.status, refused.header("Retry-After")),
+        (429, Some("10"))
+    );
+    assert!(look(&mut ask("mel")).is_pending(), "others have their own");
+    open.pop();
+    assert!(look(&mut ask("ada")).is_pending());
 }
