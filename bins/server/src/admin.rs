@@ -1,8 +1,8 @@
 //! `workgraph admin`: what its commands do, and how their answers read.
 use crate::apps;
 use crate::cli::{
-    Admin, LimitsCommand, PlanName, RoleName, ServiceCommand, SessionsCommand, TeamCommand,
-    TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
+    Admin, JobsCommand, LimitsCommand, PlanName, RoleName, ServiceCommand, SessionsCommand,
+    TeamCommand, TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
 };
 use crate::limits::Whose;
 use crate::office::Office;
@@ -15,7 +15,7 @@ use workgraph_core::registry::rel;
 use workgraph_core::resources::{job, membership, user, workspace};
 use workgraph_core::rules::roles::{self, Standing};
 use workgraph_core::time::Time;
-use workgraph_core::{Node, Type};
+use workgraph_core::{Gid, Node, Type};
 
 /// Carries out a command.
 ///
@@ -29,10 +29,7 @@ pub(crate) async fn run(office: &Office, what: Admin) -> Result<Value, String> {
         Admin::Token(what) => of_tokens(office, what).await,
         Admin::Webhooks(what) => of_webhooks(office, what).await,
         Admin::Limits(what) => of_limits(office, what).await,
-        Admin::Jobs => {
-            let jobs = office.api.jobs().await?;
-            Ok(jobs.iter().map(show_job).collect())
-        }
+        Admin::Jobs { what } => of_jobs(office, what.unwrap_or(JobsCommand::List)).await,
         Admin::App(what) => apps::run(office, what).await,
         Admin::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
             let place = office.node(Type::Workspace, &workspace).await?;
@@ -40,6 +37,20 @@ pub(crate) async fn run(office: &Office, what: Admin) -> Result<Value, String> {
             Ok(
                 json!({"gid": gid.to_string(), "name": name, "workspace": workspace, "token_id": id, "token": secret.expose()}),
             )
+        }
+    }
+}
+
+async fn of_jobs(office: &Office, what: JobsCommand) -> Result<Value, String> {
+    match what {
+        JobsCommand::List => {
+            let jobs = office.api.jobs().await?;
+            Ok(jobs.iter().map(show_job).collect())
+        }
+        JobsCommand::Cancel { gid } => {
+            let gid = Gid::parse(&gid).ok_or_else(|| format!("{gid}: not a gid"))?;
+            office.api.cancel_job(gid).await?;
+            Ok(json!({"gid": gid.to_string(), "cancelled": true}))
         }
     }
 }
@@ -52,6 +63,7 @@ fn show_job(job: &Job) -> Value {
         "status": node.get(job::STATUS),
         "user": node.get(job::CREATED_BY).map(|g| g.to_string()),
         "objects": job.held.record.made,
+        "take_ups": job.held.record.take_ups,
         "free_from": job.from.to_string(),
         "deadline": Time::from_millis(job.held.record.deadline).to_string(),
         "work": job.held.record.plot,

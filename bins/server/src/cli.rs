@@ -80,6 +80,9 @@ pub(crate) struct Serve {
     /// Start with two workspaces and a small graph to try things on.
     #[arg(long)]
     pub(crate) demo: bool,
+    /// Take jobs in without carrying them out; they wait for a start without this.
+    #[arg(long)]
+    pub(crate) no_jobs: bool,
     /// Write the port into this file once requests are served.
     #[arg(long, value_name = "FILE")]
     pub(crate) port_file: Option<PathBuf>,
@@ -115,8 +118,11 @@ pub(crate) enum Admin {
     /// The limits, in force from the next request on.
     #[command(subcommand)]
     Limits(LimitsCommand),
-    /// List the jobs that are not at their end.
-    Jobs,
+    /// The jobs that are not at their end; without a command they are listed.
+    Jobs {
+        #[command(subcommand)]
+        what: Option<JobsCommand>,
+    },
     /// Apps that act for users by OAuth.
     #[command(subcommand)]
     App(AppCommand),
@@ -290,6 +296,17 @@ pub(crate) enum WebhooksCommand {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
+pub(crate) enum JobsCommand {
+    /// List them.
+    List,
+    /// End a job without success, whatever it is doing.
+    Cancel {
+        /// The job's gid, as listed.
+        gid: String,
+    },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub(crate) enum ServiceCommand {
     /// Make a service account of a workspace, with a token. It is shown once.
     Create {
@@ -427,5 +444,7 @@ mod tests {
             matches!(back, Admin::Workspace(WorkspaceCommand::Plan { gid, plan: PlanName::Free }) if gid == "12")
         );
         assert!(Cli::try_parse_from(["workgraph", "serve", "--dmo"]).is_err());
+        let cli = Cli::try_parse_from(["workgraph", "serve", "--no-jobs"]).unwrap();
+        assert!(matches!(cli.command, Some(Command::Serve(serve)) if serve.no_jobs));
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Config {
     pub(crate) metrics_listen: String,
     /// Shows metrics on the main listener to whoever has it.
     pub(crate) metrics_token: String,
+    /// Whether jobs are carried out; else they wait.
+    pub(crate) run_jobs: bool,
     pub(crate) api: workgraph_api::Settings,
     pub(crate) limits: workgraph_limits::Settings,
     pub(crate) oauth: OAuth,
@@ -145,6 +147,7 @@ impl Default for Config {
             node: 0,
             metrics_listen: String::new(),
             metrics_token: String::new(),
+            run_jobs: true,
             api: workgraph_api::Settings::default(),
             limits: workgraph_limits::Settings::default(),
             oauth: OAuth {
@@ -219,6 +222,9 @@ impl Config {
         Path::new(&self.data)
     }
 }
+
+/// The least that a reply may be bounded to, in bytes: a page of the default records fits.
+const REPLY_LEAST: usize = 1 << 20;
 
 /// How names in the environment begin that are no settings: that of a flag; those that Kubernetes sets
 /// for a service of this name; and those of this project's own tests.
@@ -342,6 +348,9 @@ pub(crate) fn check(config: &mut Config) -> Result<(), String> {
     }
     if config.node > 30 {
         return Err("node: must be 0 to 30".to_owned());
+    }
+    if config.api.reply_max < REPLY_LEAST {
+        return Err(format!("reply_max: must be {REPLY_LEAST} or more"));
     }
     if config.api.jobs == 0 {
         return Err("limits.jobs: must be more than 0".to_owned());

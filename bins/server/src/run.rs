@@ -192,7 +192,6 @@ pub(crate) async fn serve(
     let exports = Arc::new(ExportFolder::new(config.folder()));
     api.set_exports(exports.clone());
     let offload = Offload::start(config.store.long_reads, config.store.read_timeout)?;
-    jobs::start(&api, &clock, &metrics, &offload).await?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
     let courier = feeds::Courier {
@@ -215,6 +214,13 @@ pub(crate) async fn serve(
         &*base.entropy,
     )?;
     let portal = base.portal(&config, &root, &api, &office, &keys)?;
+    // Nothing can keep the server from starting any more: a job that is taken up is gone on with.
+    let workers = if config.run_jobs && !options.no_jobs {
+        Some(jobs::start(&api, &clock, &metrics, &offload).await?)
+    } else {
+        tracing::warn!("jobs are taken in and wait; this server does not carry them out");
+        None
+    };
     let edge = Arc::new(Edge {
         door: Door::new(&config.http, Arc::clone(&metrics)),
         api,
@@ -266,6 +272,9 @@ pub(crate) async fn serve(
         tokio::spawn(async move { notary.watch().await })
     };
     let outcome = listen::serve(edge, listener, metrics_listener, reload).await;
+    if let Some(workers) = workers {
+        workers.stop().await;
+    }
     chores.abort();
     watch.abort();
     // What was done until the end is covered, too.
@@ -339,6 +348,7 @@ pub(crate) async fn admin(config: &Config, what: Admin) -> Result<Value, String>
     let limits = Arc::new(Desk::open(config)?);
     let api = base.api(config, config.limits)?;
     feeds::set_up(&api, &base.storage, &config.webhooks, Vec::new()).await?;
+    api.set_exports(Arc::new(ExportFolder::new(config.folder())));
     let office = base.office(config, api, &limits);
     admin::run(&office, what).await
 }

@@ -1,6 +1,7 @@
 //! What a debug build lets a test do to a real process, if the environment asks for it:
 //!
 //! - `WORKGRAPH_TEST_PANIC` names a node; whoever reads it panics.
+//! - `WORKGRAPH_TEST_ABORT` names a node, too; whoever reads it ends the process.
 //! - `WORKGRAPH_TEST_HOLD` names a file; while there is one, the store answers nothing.
 //! - `WORKGRAPH_TEST_CLOCK` names a socket to be made; each line in it is a number of milliseconds by which the clock
 //!   jumps ahead, and is answered with the same number.
@@ -21,12 +22,18 @@ use workgraph_core::{Gid, MaybeInterrupt};
 /// The store, or one that fails as the environment says.
 pub(crate) fn wrapped(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphStore> {
     let set = |name: &str| std::env::var(name).ok();
-    let at = set("WORKGRAPH_TEST_PANIC").and_then(|text| Gid::parse(&text));
+    let gid = |name: &str| set(name).and_then(|text| Gid::parse(&text));
+    let (at, abort) = (gid("WORKGRAPH_TEST_PANIC"), gid("WORKGRAPH_TEST_ABORT"));
     let hold = set("WORKGRAPH_TEST_HOLD").map(PathBuf::from);
-    if at.is_none() && hold.is_none() {
+    if at.is_none() && abort.is_none() && hold.is_none() {
         return graph;
     }
-    Arc::new(Sabotaged { graph, at, hold })
+    Arc::new(Sabotaged {
+        graph,
+        at,
+        abort,
+        hold,
+    })
 }
 
 /// Lets a test drive the clock, if the environment says so.
@@ -62,6 +69,7 @@ async fn driven(mut stream: UnixStream, clock: &WallClock) -> std::io::Result<()
 struct Sabotaged {
     graph: Arc<dyn GraphStore>,
     at: Option<Gid>,
+    abort: Option<Gid>,
     hold: Option<PathBuf>,
 }
 
@@ -84,6 +92,12 @@ impl GraphStore for Sabotaged {
             && want.refs.contains(&Ref::Gid(at))
         {
             panic!("asked for {at}");
+        }
+        if self
+            .abort
+            .is_some_and(|at| want.refs.contains(&Ref::Gid(at)))
+        {
+            std::process::abort();
         }
         self.held().await;
         self.graph.load(want).await

@@ -19,6 +19,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("metrics_listen", false, |c| &mut c.metrics_listen),
     Setting("metrics_token", true, |c| &mut c.metrics_token),
     Setting("node", false, |c| &mut c.node),
+    Setting("run_jobs", false, |c| &mut c.run_jobs),
     Setting("unpaginated_max", false, |c| &mut c.api.unpaginated_max),
     Setting("walk_cap", false, |c| &mut c.api.walk_cap),
     Setting("set_cap", false, |c| &mut c.api.set_cap),
@@ -29,6 +30,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting("hide_forbidden", false, |c| &mut c.api.hide_forbidden),
     Setting("body_max", false, |c| &mut c.api.body_max),
     Setting("depth_max", false, |c| &mut c.api.depth_max),
+    Setting("reply_max", false, |c| &mut c.api.reply_max),
     Setting("limits.standard_free", false, |c| {
         &mut c.limits.standard.free
     }),

@@ -1,5 +1,5 @@
 //! Reads that are answered at once: the same client asks for the same again, and nothing has changed.
-use crate::driver::Answered;
+use crate::answer::Answered;
 use crate::last_token::LastToken;
 use crate::limits::Load;
 use crate::pipeline::{Api, authorize, viewer};

@@ -3,8 +3,9 @@
 //! A walk goes from row to row of the log. Once it had rows it always has a next page: an empty one
 //! means that nothing more has happened yet, and its token goes on from there.
 use crate::allowance;
+use crate::answer::{self, Answered};
 use crate::call::Call;
-use crate::driver::{self, Answered};
+use crate::driver;
 use crate::fault::Failure;
 use crate::last_token::LastToken;
 use crate::paging::{self, Paging};
@@ -77,7 +78,7 @@ pub(crate) async fn list(
     let trip = || api.graph.audited(ask, interrupt.clone());
     let rows = allowance::ask(&interrupt, trip).await?;
 
-    let mut json = driver::open(64 + rows.len() * 640);
+    let mut json = answer::open(64 + rows.len() * 640);
     json.push(b'[');
     for (at, row) in rows.iter().enumerate() {
         if at > 0 {
@@ -105,7 +106,7 @@ pub(crate) async fn list(
         edges: 0,
         extra_fields: 0,
     };
-    Ok(driver::done(call, 200, body, work.cost()))
+    Ok(Answered::new(200, body, work.cost()))
 }
 
 /// The conditions of the query.

@@ -2,9 +2,10 @@
 //!
 //! Actions run at the same time and their outcomes keep their order. The limits are charged once
 //! with all of them, so a batch that does not fit runs none.
+use crate::answer::Answered;
 use crate::audit::Caller;
 use crate::body::{self, Sent};
-use crate::driver::{self, Answered};
+use crate::budget::Budget;
 use crate::fault::{self, Failure};
 use crate::limits::Load;
 use crate::pipeline::{Api, Held};
@@ -47,7 +48,9 @@ pub(crate) async fn answer(
         let named = |name: &String| name == part || name.starts_with(&format!("{part}."));
         options.fields.as_ref().is_none_or(|f| f.iter().any(named))
     };
-    let outcomes = join_all(actions.iter().map(|action| run(api, action, by))).await;
+    // What they answer is sent together, so it is bounded together.
+    let budget = Budget::new(api.settings.reply_max);
+    let outcomes = join_all(actions.iter().map(|action| run(api, action, by, &budget))).await;
     let (mut list, mut cost) = (vec![b'['], 0u32);
     for answered in outcomes {
         if list.len() > 1 {
@@ -71,19 +74,23 @@ pub(crate) async fn answer(
         batch::outcome(&mut list, outcome, wanted);
     }
     list.push(b']');
-    let body = envelope::data(&list);
-    Ok(driver::answered(options.pretty, 200, body, cost))
+    let mut body = envelope::data(&list);
+    if options.pretty {
+        // What the actions did is done: it is told in any case.
+        body = envelope::pretty_within(&body, api.settings.reply_max).unwrap_or(body);
+    }
+    Ok(Answered::new(200, body, cost))
 }
 
 /// Carries out one action. Never fails: whatever goes wrong is its outcome.
-async fn run(api: &Api, action: &Result<Action, String>, by: By<'_>) -> Answered {
+async fn run(api: &Api, action: &Result<Action, String>, by: By<'_>, budget: &Budget) -> Answered {
     let outcome = match action {
-        Ok(action) => enter(api, action, by).await,
+        Ok(action) => enter(api, action, by, budget).await,
         Err(wrong) => Err(Fault::invalid(wrong.clone()).into()),
     };
     outcome.unwrap_or_else(|failure| Answered {
         reply: fault::reply(&failure, &*api.entropy),
-        cost: failure.cost(),
+        cost: failure.cost(api.settings.reply_max),
     })
 }
 
@@ -96,7 +103,12 @@ fn load(api: &Api, action: &Result<Action, String>) -> Load {
     found.map_or(Load::FAILING, |found| Load::of(found.operation))
 }
 
-async fn enter(api: &Api, action: &Action, by: By<'_>) -> Result<Answered, Failure> {
+async fn enter(
+    api: &Api,
+    action: &Action,
+    by: By<'_>,
+    budget: &Budget,
+) -> Result<Answered, Failure> {
     let found = api.find(Method::parse(action.method), &action.path)?;
     if found.operation.alone {
         return Err(Fault::field(
@@ -105,5 +117,5 @@ async fn enter(api: &Api, action: &Action, by: By<'_>) -> Result<Answered, Failu
         )
         .into());
     }
-    api.enter(Sent::Action(action), &found, by).await
+    api.enter(Sent::Action(action), &found, by, budget).await
 }

@@ -1,5 +1,6 @@
 //! A call: one matched, authenticated and parsed request, as operations see it.
 use crate::audit::Caller;
+use crate::budget::Budget;
 use crate::operation::{Operation, parameter_type};
 use crate::settings::Settings;
 use serde_json::{Map, Value};
@@ -45,6 +46,8 @@ pub struct Call<'a> {
     pub mint: &'a (dyn Fn() -> Gid + Sync),
     /// The settings.
     pub settings: &'a Settings,
+    /// How many bytes it may still answer with.
+    pub(crate) budget: &'a Budget,
     /// The most jobs of one user: the one of the settings that changes while the server runs.
     pub jobs: u32,
 }

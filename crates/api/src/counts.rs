@@ -1,6 +1,7 @@
 //! Task counts of a project.
+use crate::answer::Answered;
 use crate::call::Call;
-use crate::driver::{self, Answered};
+use crate::driver;
 use crate::fault::Failure;
 use crate::pipeline::Api;
 use workgraph_core::Gid;
@@ -20,6 +21,9 @@ const NAMES: [&str; 6] = [
     "num_completed_milestones",
 ];
 
+/// How many tasks are read in one snapshot.
+const ROWS: usize = 1_000;
+
 /// Counts what the caller asked for by walking the project's tasks, a thousand in each snapshot: tasks
 /// that are made meanwhile are passed over, but one that changes before the walk is at it counts as it
 /// then is. The walk ends where that of a list does, with the same 400.
@@ -33,11 +37,13 @@ pub(crate) async fn answer(api: &Api, call: &Call<'_>, project: Gid) -> Result<A
     let (mut counts, mut looked) = ([0u64; 6], 0);
     if NAMES.iter().any(|n| asked.contains(n)) {
         let (mut after, mut upto) = (None, None);
+        // Fewer, where tasks have so much to say that a thousand are more than may be read at once.
+        let mut rows = ROWS;
         loop {
             let mut want = call.want();
             let anchor = want.add(Ref::Gid(project));
             let mut page = driver::page(tasks_of_container(anchor, false), true);
-            page.limit = 1000;
+            page.limit = rows;
             page.after = after.take();
             (page.upto, page.seen, page.cap) = (upto, looked, call.settings.rows());
             // A filter that every task passes, so that bodies are read with the rows.
@@ -45,7 +51,14 @@ pub(crate) async fn answer(api: &Api, call: &Call<'_>, project: Gid) -> Result<A
                 workgraph_core::Type::Task,
             ));
             want.page = Some(page);
-            let view = driver::load(api, &want).await?;
+            let view = match driver::load(api, &want).await {
+                Err(failure) if failure.is_too_large() && rows > 1 => {
+                    rows /= 2;
+                    after = want.page.and_then(|page| page.after);
+                    continue;
+                }
+                found => found?,
+            };
             for node in view.rows.gids.iter().filter_map(|g| view.node(*g)) {
                 let done = node.get(task::COMPLETED);
                 let milestone = node.get(task::SUBTYPE).as_deref() == Some("milestone");
@@ -84,10 +97,5 @@ pub(crate) async fn answer(api: &Api, call: &Call<'_>, project: Gid) -> Result<A
     let named = u32::try_from(named).unwrap_or(u32::MAX);
     // Walking is work, however few the counts are.
     let cost = (1 + looked / 10).saturating_add(named.saturating_mul(10));
-    Ok(driver::done(
-        call,
-        200,
-        envelope::data(out.as_bytes()),
-        cost,
-    ))
+    Ok(Answered::new(200, envelope::data(out.as_bytes()), cost))
 }

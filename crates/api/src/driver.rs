@@ -1,11 +1,12 @@
 //! The driver: load → decide → commit → project. Operations never call the store; this does.
 use crate::allowance;
+use crate::answer::{self, Answered, cost, record, records, show};
+use crate::budget;
 use crate::call::{Call, allowed};
 use crate::fault::Failure;
 use crate::operation::{Answer, Listed, Lists, Run, Sought, parameter_type};
 use crate::paging::{self, Paging};
 use crate::pipeline::Api;
-use crate::request::Reply;
 use std::sync::Arc;
 use workgraph_auth::Grant;
 use workgraph_core::access::Level;
@@ -13,18 +14,10 @@ use workgraph_core::audit::tells;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Filter, Listing, Page, Ref, StoreError, View, Want};
 use workgraph_core::plan::{self, Names, Plan};
-use workgraph_core::project::{Projector, Tally};
 use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::resource;
 use workgraph_core::{Gid, tasks_of_container};
-use workgraph_limits::Work;
 use workgraph_wire::{Next, envelope, message};
-
-/// A reply and what it cost.
-pub(crate) struct Answered {
-    pub(crate) reply: Reply,
-    pub(crate) cost: u32,
-}
 
 /// How often a conflict is decided again before it is the server's fault.
 const ATTEMPTS: usize = 64;
@@ -44,7 +37,7 @@ pub(crate) async fn run(
             let target = call.path(name)?;
             let view = load(api, &call.want().follow(target, Arc::clone(&asked.plan))).await?;
             let gid = call.target(&view, name, Level::Viewer)?.gid;
-            record(api, call, &view, gid, &asked).await
+            record(api, call, &view, gid, &asked, call.budget.left()).await
         }
         Run::Read(needs, choose) => {
             let mut want = needs(call)?;
@@ -57,7 +50,7 @@ pub(crate) async fn run(
             if call.operation.answer == Answer::Counts {
                 return Box::pin(crate::counts::answer(api, call, gid)).await;
             }
-            record(api, call, &view, gid, &asked).await
+            record(api, call, &view, gid, &asked, call.budget.left()).await
         }
         // Each way is on the heap by itself, so that the usual one does not carry the room of all.
         Run::Page(lists) => {
@@ -82,7 +75,7 @@ pub(crate) async fn run(
                 Ok(crate::operation::Decision::of(work.changes))
             };
             Box::pin(commit(api, call, &needs, &decide)).await?;
-            Ok(done(call, 200, envelope::empty(), 1))
+            Ok(Answered::new(200, envelope::empty(), 1))
         }
         // The walk of a batch goes through its actions instead.
         Run::Batch => Err(Failure::NoRoute),
@@ -233,14 +226,19 @@ async fn written(
 ) -> Result<Answered, Failure> {
     let (Answer::Record(_) | Answer::Created(_), Some(gid)) = (call.operation.answer, subject)
     else {
-        return Ok(done(call, 200, envelope::empty(), 1));
+        return Ok(Answered::new(200, envelope::empty(), 1));
     };
-    let view = load(api, &call.want().follow(gid, Arc::clone(&asked.plan))).await?;
-    if view.level(gid) == Level::None {
+    let shown = show(api, call, gid, asked, call.budget.left()).await;
+    let shown = match shown {
+        Err(failure) if failure.is_too_large() => {
+            show(api, call, gid, &answer::stub(call, asked)?, budget::LEAST).await
+        }
+        shown => shown,
+    };
+    let Some(mut answered) = shown? else {
         // The write took the caller's own access away; there is nothing left to show.
-        return Ok(done(call, 200, envelope::empty(), 1));
-    }
-    let mut answered = record(api, call, &view, gid, asked).await?;
+        return Ok(Answered::new(200, envelope::empty(), 1));
+    };
     answered.reply.headers.extend(announced(call));
     if let Answer::Created(ty) = call.operation.answer {
         answered.reply.status = 201;
@@ -264,84 +262,6 @@ fn announced(call: &Call<'_>) -> Option<(&'static str, String)> {
         }
     }
     (!told.is_empty()).then(|| ("Asana-Change", told.join(",")))
-}
-
-async fn record(
-    api: &Api,
-    call: &Call<'_>,
-    view: &View,
-    gid: Gid,
-    asked: &Asked,
-) -> Result<Answered, Failure> {
-    let addresses = api.addresses();
-    let project = || {
-        let mut projector = Projector::onto(open(2048), view, &api.settings.base_url);
-        if asked.files {
-            projector = projector.files(&addresses);
-        }
-        projector.record(gid, &asked.plan);
-        projector.finish()
-    };
-    let (json, tally) = allowance::compute(&view.interrupt, project).await?;
-    Ok(done(
-        call,
-        200,
-        envelope::close(json, Next::Absent),
-        cost(tally, asked.named),
-    ))
-}
-
-/// Writes records of a view as the array of a reply.
-///
-/// # Errors
-/// When the work is stopped.
-pub(crate) async fn project_list(
-    api: &Api,
-    view: &View,
-    gids: &[Gid],
-    plan: &Plan,
-    room: usize,
-) -> Result<(Vec<u8>, Tally), Fault> {
-    let project = || {
-        let mut projector = Projector::onto(open(room), view, &api.settings.base_url);
-        projector.list(gids, plan);
-        projector.finish()
-    };
-    allowance::compute(&view.interrupt, project).await
-}
-
-/// The start of a reply, with room for the rest.
-pub(crate) fn open(room: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(room);
-    out.extend_from_slice(envelope::OPEN);
-    out
-}
-
-/// The cost of a reply: its objects, the links followed for them, and fields asked for by name.
-pub(crate) fn cost(tally: Tally, named: u32) -> u32 {
-    let work = Work {
-        objects: tally.objects,
-        edges: tally.links,
-        extra_fields: named,
-    };
-    work.cost()
-}
-
-pub(crate) fn done(call: &Call<'_>, status: u16, body: Vec<u8>, cost: u32) -> Answered {
-    answered(call.options.pretty, status, body, cost)
-}
-
-/// A reply, indented if that was asked for.
-pub(crate) fn answered(pretty: bool, status: u16, body: Vec<u8>, cost: u32) -> Answered {
-    let body = if pretty {
-        envelope::pretty(&body)
-    } else {
-        body
-    };
-    Answered {
-        reply: Reply::json(status, body),
-        cost,
-    }
 }
 
 /// The list that a row of the table describes.
@@ -447,7 +367,7 @@ async fn list(
     anchored(call, &view, anchor, listed.anchor, listed.anchor_types)?;
     // A field with its name takes about so much.
     let room = 64 + view.rows.gids.len() * (128 + 48 * asked.plan.steps.len());
-    let (json, tally) = project_list(api, &view, &view.rows.gids, &asked.plan, room).await?;
+    let (json, tally) = records(api, call, &view, &view.rows.gids, &asked.plan, room).await?;
     let body = paging::finish(
         api,
         call,
@@ -458,7 +378,7 @@ async fn list(
         listed.computed,
         silent,
     )?;
-    Ok(done(call, 200, body, cost(tally, asked.named)))
+    Ok(Answered::new(200, body, cost(tally, asked.named)))
 }
 
 /// Answers with what a search finds.
@@ -480,9 +400,9 @@ async fn find(
     }
     let gids = &view.rows.gids;
     let room = 64 + gids.len() * (128 + 48 * asked.plan.steps.len());
-    let (json, tally) = project_list(api, &view, gids, &asked.plan, room).await?;
+    let (json, tally) = records(api, call, &view, gids, &asked.plan, room).await?;
     let body = envelope::close(json, Next::Absent);
-    Ok(done(call, 200, body, cost(tally, asked.named)))
+    Ok(Answered::new(200, body, cost(tally, asked.named)))
 }
 
 /// Whether the thing whose list is asked for exists and may be seen.

@@ -4,8 +4,9 @@
 //! sealed like a page token and bound to user, app and object, so the same token always gives the
 //! same events, and more once there are more.
 use crate::allowance;
+use crate::answer::{self, Answered};
 use crate::call::{Call, allowed};
-use crate::driver::{self, Answered, Asked};
+use crate::driver::{self, Asked};
 use crate::fault::Failure;
 use crate::operation::Span;
 use crate::pipeline::Api;
@@ -154,16 +155,27 @@ pub(crate) async fn poll(
         // What lies between is gone, or the token comes from another life of this store.
         return Err(Failure::Resync(token(api, call, listing, now(fed.last))?));
     }
-    let mut all = told(&fed.events, at, after);
-    let some: Vec<Told<'_>> = all.by_ref().take(most).collect();
-    let rest = all.next().is_some();
-    let then = match some.last() {
-        Some(last) if rest => last.then,
-        _ => now(fed.upto),
-    };
-    let more = rest || fed.upto < fed.last;
-    let next = token(api, call, listing, then)?;
-    answer(api, call, asked, (at, &fed), &some, (&next, more)).await
+    let mut most = most;
+    loop {
+        let mut all = told(&fed.events, at, after);
+        let some: Vec<Told<'_>> = all.by_ref().take(most).collect();
+        let rest = all.next().is_some();
+        let then = match some.last() {
+            Some(last) if rest => last.then,
+            _ => now(fed.upto),
+        };
+        let more = rest || fed.upto < fed.last;
+        let next = token(api, call, listing, then)?;
+        match answer(api, call, asked, (at, &fed), &some, (&next, more)).await {
+            // Who asks for nothing in particular can't ask for less: there are fewer at a time.
+            Err(failure)
+                if failure.is_too_large() && call.options.fields.is_none() && some.len() > 1 =>
+            {
+                most = some.len() / 2;
+            }
+            answered => return answered,
+        }
+    }
 }
 
 /// The node whose events are asked for, as the request names it.
@@ -250,12 +262,12 @@ async fn answer(
     let records = Records::load(api, call.want(), at, some, &asked.plan).await?;
     let room = 64 + records.gids.len() * 512;
     let (json, tally) =
-        driver::project_list(api, &records.view, &records.gids, &asked.plan, room).await?;
+        answer::records(api, call, &records.view, &records.gids, &asked.plan, room).await?;
     // Looking through the journal is work, too.
     let looked = u32::try_from(fed.events.len() / 10).unwrap_or(u32::MAX);
-    let cost = driver::cost(tally, asked.named).saturating_add(looked);
+    let cost = answer::cost(tally, asked.named).saturating_add(looked);
     let body = envelope::close_events(json, next, more);
-    Ok(driver::done(call, 200, body, cost))
+    Ok(Answered::new(200, body, cost))
 }
 
 /// Events as records, and all that showing them by a plan reads.

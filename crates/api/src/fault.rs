@@ -1,9 +1,10 @@
 //! Faults become replies: the only place where a status code is chosen.
+use crate::budget;
 use crate::request::Reply;
 use crate::seams::Entropy;
 use workgraph_core::fault::{Fault, Kind};
 use workgraph_core::graph::StoreError;
-use workgraph_limits::Refusal;
+use workgraph_limits::{Refusal, least_cost};
 use workgraph_wire::{ErrorObject, error, message};
 
 /// The credits that a request costs whose work was stopped, whatever it had done by then: as many as the largest replies.
@@ -38,17 +39,25 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Interrupted(interrupted) => Self::Fault(interrupted.into()),
+            StoreError::OverBudget => Self::Fault(budget::unreadable()),
             error => Self::Server(error.to_string()),
         }
     }
 }
 
 impl Failure {
-    /// What a request that ended so costs, in credits: nothing, unless it worked until it was stopped.
+    /// Whether more was asked for than a budget holds.
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(self, Self::Fault(fault) if fault.kind == Kind::TooLarge)
+    }
+
+    /// What a request that ended so costs, in credits: nothing, unless it worked until it was stopped, or until
+    /// it had filled the largest reply.
     #[must_use]
-    pub fn cost(&self) -> u32 {
+    pub fn cost(&self, reply_max: usize) -> u32 {
         match self {
             Self::Fault(fault) if matches!(fault.kind, Kind::Interrupted(_)) => STOPPED_COST,
+            failure if failure.is_too_large() => least_cost(reply_max),
             _ => 0,
         }
     }
@@ -83,7 +92,7 @@ pub fn reply(failure: &Failure, entropy: &dyn Entropy) -> Reply {
             Reply::json(412, body)
         }
         Failure::Fault(fault) => match fault.kind {
-            Kind::Invalid => say(400, &fault.message),
+            Kind::Invalid | Kind::TooLarge => say(400, &fault.message),
             Kind::Unknown => say(404, &fault.message),
             Kind::Forbidden => say(403, &fault.message),
             Kind::Premium => say(402, &fault.message),

@@ -3,13 +3,15 @@ mod batch;
 pub(crate) mod board;
 mod courier;
 mod recent;
+mod shown;
 
 pub use board::Taken;
 
 use self::board::Board;
-use crate::allowance;
+use self::shown::{answer, scene};
+use crate::answer::{self, Answered};
 use crate::call::{Call, allowed};
-use crate::driver::{self, Answered, Asked};
+use crate::driver::{self, Asked};
 use crate::fault::Failure;
 use crate::operation::HookAct;
 use crate::paging::{self, Paging};
@@ -19,17 +21,14 @@ use futures_util::lock;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use workgraph_auth::Grant;
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{About, Ref, Rows, View, Want};
-use workgraph_core::node::quoted;
-use workgraph_core::project::Projector;
+use workgraph_core::graph::{Ref, Rows};
 use workgraph_core::registry::Type;
 use workgraph_core::resources::webhook;
-use workgraph_core::time::Time;
-use workgraph_core::{Gid, Node};
 use workgraph_webhooks::hook::TIMEOUT;
 use workgraph_webhooks::sign::{SECRET_HEADER, secret, shaken};
 use workgraph_webhooks::target::Refused;
@@ -184,7 +183,7 @@ pub(crate) async fn run(
             let hook = own(api, hooks, call, grant).await?;
             hooks.store.remove(hook.id).await.map_err(broken)?;
             lock(&hooks.board).remove(hook.id);
-            Ok(driver::done(call, 200, envelope::empty(), 1))
+            Ok(Answered::new(200, envelope::empty(), 1))
         }
     }
 }
@@ -381,93 +380,6 @@ async fn shake(hooks: &Hooks, target: Target, secret: &str) -> Result<(), Fault>
     )))
 }
 
-/// A webhook as a node that no store has.
-fn node(hook: &Hook) -> Option<Node> {
-    let time = |at: Option<SystemTime>| {
-        at.map_or_else(
-            || "null".to_owned(),
-            |at| format!("\"{}\"", Time::from_system(at)),
-        )
-    };
-    let filters: Value = hook.filters.iter().map(Filter::json).collect();
-    let state = &hook.state;
-    let next = state.next_attempt_at.filter(|_| state.retries > 0);
-    let body = format!(
-        "{{\"active\":true,\"resource\":\"{}\",\"target\":{},\"created_at\":{},\"last_failure_at\":{},\
-         \"last_failure_content\":{},\"last_success_at\":{},\"delivery_retry_count\":{},\
-         \"next_attempt_after\":{},\"failure_deletion_timestamp\":{},\"filters\":{filters}}}",
-        hook.resource,
-        quoted(&hook.target),
-        time(Some(hook.created_at)),
-        time(state.last_failure_at),
-        quoted(&state.last_failure_content),
-        // The handshake was the first success.
-        time(state.last_success_at.or(Some(hook.created_at))),
-        state.retries,
-        time(next),
-        time(state.deletion_at()),
-    );
-    Some(Node {
-        gid: Gid::new(hook.id)?,
-        ty: Type::Webhook,
-        home: Gid::new(hook.workspace),
-        version: 1,
-        head: "{}".into(),
-        body: body.into(),
-    })
-}
-
-/// Reads what showing webhooks takes; of what they watch and is gone, gid and type are left.
-async fn scene(api: &Api, mut want: Want, some: &[Hook], asked: &Asked) -> Result<View, Failure> {
-    for hook in some {
-        let node = node(hook).ok_or_else(|| broken("a webhook has no gid"))?;
-        want.given.push((Arc::new(node), Arc::clone(&asked.plan)));
-    }
-    let mut view = driver::load(api, &want).await?;
-    for hook in some {
-        let (gid, ty) = (Gid::new(hook.resource), Type::from_code(hook.kind));
-        if let Some((gid, ty)) = gid.zip(ty).filter(|(gid, _)| view.node(*gid).is_none()) {
-            let about = About {
-                gid,
-                ty,
-                subtype: None,
-                within: Vec::new(),
-            };
-            view = view.with(about.remains(), Level::Viewer);
-        }
-    }
-    Ok(view)
-}
-
-async fn answer(
-    api: &Api,
-    call: &Call<'_>,
-    hook: &Hook,
-    asked: &Asked,
-    status: u16,
-) -> Result<Answered, Failure> {
-    let view = scene(api, call.want(), std::slice::from_ref(hook), asked).await?;
-    let gid = Gid::new(hook.id).ok_or_else(|| broken("a webhook has no gid"))?;
-    let project = || {
-        let mut projector = Projector::onto(driver::open(1024), &view, &api.settings.base_url);
-        projector.record(gid, &asked.plan);
-        projector.finish()
-    };
-    let (mut body, tally) = allowance::compute(&view.interrupt, project).await?;
-    if status == 201 {
-        // Here and at the handshake the secret is shown, and never again.
-        body.extend_from_slice(b",\"X-Hook-Secret\":");
-        body.extend_from_slice(quoted(&hook.secret).as_bytes());
-    }
-    body.push(b'}');
-    Ok(driver::done(
-        call,
-        status,
-        body,
-        driver::cost(tally, asked.named),
-    ))
-}
-
 /// Lists the caller's webhooks, made with the same app.
 async fn list(
     api: &Api,
@@ -526,7 +438,7 @@ async fn list(
     };
     let view = scene(api, call.want(), &found, &asked).await?;
     let gids: Vec<Gid> = found.iter().filter_map(|h| Gid::new(h.id)).collect();
-    let (json, tally) = driver::project_list(api, &view, &gids, &asked.plan, 1024).await?;
+    let (json, tally) = answer::records(api, call, &view, &gids, &asked.plan, 1024).await?;
     let rows = Rows {
         next: gids.last().filter(|_| more).map(|g| vec![g.as_i64()]),
         seen: 0,
@@ -536,10 +448,5 @@ async fn list(
         read: 0,
     };
     let body = paging::finish(api, call, &bounds, &position, &rows, json, false, false)?;
-    Ok(driver::done(
-        call,
-        200,
-        body,
-        driver::cost(tally, asked.named),
-    ))
+    Ok(Answered::new(200, body, answer::cost(tally, asked.named)))
 }

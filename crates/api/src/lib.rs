@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 mod accounts;
 mod allowance;
+mod answer;
 mod at_once;
 mod audit;
 mod batch;
 mod body;
+mod budget;
 pub mod call;
 mod counts;
 mod driver;

@@ -1,8 +1,10 @@
 //! The walk of a request, top to bottom.
+use crate::answer::Answered;
 use crate::audit::Caller;
 use crate::body::{self, Sent};
+use crate::budget::Budget;
 use crate::call::Call;
-use crate::driver::{self, Answered};
+use crate::driver;
 use crate::exports::ExportFiles;
 use crate::external;
 use crate::fault::{self, Failure};
@@ -153,7 +155,10 @@ impl Api {
     ) -> (Reply, u32) {
         let (mut reply, cost) = match outcome {
             Ok(answered) => (answered.reply, answered.cost),
-            Err(failure) => (fault::reply(&failure, &*self.entropy), failure.cost()),
+            Err(failure) => {
+                let cost = failure.cost(self.settings.reply_max);
+                (fault::reply(&failure, &*self.entropy), cost)
+            }
         };
         if let Some(permit) = permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {
             permit.settle(cost, self.clock.now());
@@ -207,7 +212,8 @@ impl Api {
             .await;
         }
         held.permit = Some(self.admit(terms, Load::of(found.operation), found.number, now)?);
-        self.enter(Sent::Request(request), found, (&grant, caller))
+        let budget = Budget::new(self.settings.reply_max);
+        self.enter(Sent::Request(request), found, (&grant, caller), &budget)
             .await
     }
 
@@ -218,6 +224,7 @@ impl Api {
         sent: Sent<'_>,
         found: &Match,
         (grant, caller): (&Grant, Caller<'_>),
+        budget: &Budget,
     ) -> Result<Answered, Failure> {
         let operation = found.operation;
         authorize(operation, grant)?;
@@ -235,10 +242,13 @@ impl Api {
         if let Some(Some(version)) = kept
             && let Some(again) = self.replies.get(&asked, version)
         {
+            budget.take(again.body.len());
             return Ok(again.into());
         }
         // On the heap, so that a reply that was kept does not carry the room of one that is made.
-        let answered = Box::pin(self.make(sent, found, (grant, caller), asked.viewer)).await?;
+        let by = (grant, caller, asked.viewer);
+        let answered = Box::pin(self.make(sent, found, by, budget)).await?;
+        budget.take(answered.reply.body.len());
         if let Some(Some(version)) = kept {
             let (row, body) = ((operation, found.number), &answered.reply.body);
             self.replies.put(&asked, version, row, body, answered.cost);
@@ -251,8 +261,8 @@ impl Api {
         &self,
         sent: Sent<'_>,
         found: &Match,
-        (grant, caller): (&Grant, Caller<'_>),
-        viewer: ViewerKey,
+        (grant, caller, viewer): (&Grant, Caller<'_>, ViewerKey),
+        budget: &Budget,
     ) -> Result<Answered, Failure> {
         let operation = found.operation;
         let (mut query, mut data, options) = body::read(sent, operation, &self.settings)?;
@@ -279,9 +289,11 @@ impl Api {
             now: Time::from_system(self.clock.now()),
             mint: &mint,
             settings: &self.settings,
+            budget,
             jobs: self.jobs.load(Relaxed),
         };
-        Box::pin(driver::run(self, &call, grant, sent.path())).await
+        let answered = Box::pin(driver::run(self, &call, grant, sent.path())).await?;
+        answered.indented(&call)
     }
 
     /// Whose token this is, and the time at which it was good.

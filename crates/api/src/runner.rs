@@ -6,16 +6,19 @@
 use crate::allowance;
 use crate::exports::WriteError;
 use crate::pipeline::Api;
+use workgraph_core::budget;
 use workgraph_core::fault::{Fault, Kind};
 use workgraph_core::graph::{StoreError, ViewerKey, Want};
 use workgraph_core::jobs::export::Mark;
-use workgraph_core::jobs::{self, Held, Output, Stepped, ended};
+use workgraph_core::jobs::{self, Held, LEASE_MS, Output, Stepped, ended};
 use workgraph_core::registry::rel;
 use workgraph_core::time::Time;
 use workgraph_core::{Gid, MaybeInterrupt};
 
 /// How often a step that conflicts is decided again before its job fails.
 const ATTEMPTS: usize = 8;
+/// How often a job that goes on meanwhile is cancelled again.
+const CANCEL_ATTEMPTS: usize = 64;
 /// How many jobs at the head of the queue are looked at for one to take up.
 const HEADS: usize = 64;
 /// All of the queue.
@@ -63,9 +66,8 @@ impl Api {
     /// When the store fails.
     pub async fn jobs(&self) -> Result<Vec<Job>, String> {
         let mut jobs = Vec::new();
-        for (job, queue, from) in self.waiting(ALL).await? {
-            let held = self.job(job, queue).await?;
-            jobs.extend(held.map(|held| Job { held, from }));
+        for (job, queue, _) in self.waiting(ALL).await? {
+            jobs.extend(self.job(job, queue).await?);
         }
         Ok(jobs)
     }
@@ -80,12 +82,17 @@ impl Api {
             if from > now {
                 return Ok(Taken::Later(Some(from)));
             }
-            let Some(held) = self.job(job, queue).await? else {
+            // It may have been taken up since the queue was read.
+            let job = self.job(job, queue).await?;
+            let Some(Job { held, .. }) = job.filter(|job| job.from <= now) else {
                 continue;
             };
             let stepped = held.claim(now).map_err(|e| e.to_string())?;
-            if let Gone::On(held) = self.settle(stepped).await? {
-                return Ok(Taken::Job(held));
+            let why = stepped.held.record.error.clone();
+            match self.settle(stepped).await? {
+                Gone::On(held) => return Ok(Taken::Job(held)),
+                Gone::Ended(_) => self.failed(&held, why.as_deref().unwrap_or_default()).await,
+                Gone::Lost => {}
             }
         }
         Ok(Taken::Later(None))
@@ -116,6 +123,10 @@ impl Api {
                 Err(Stop::Lost) => return Ok(Gone::Lost),
                 Err(Stop::Fault(fault)) => {
                     let why = match fault.kind {
+                        Kind::TooLarge => match held.narrower() {
+                            Some(held) => return Ok(Gone::On(Box::new(held))),
+                            None => &fault.message,
+                        },
                         Kind::Interrupted(_) => "A step of it took too long.",
                         _ => &fault.message,
                     };
@@ -128,22 +139,58 @@ impl Api {
             }
             // Another has the job, or something that the step relied on is no longer so.
             let now = self.job(held.gid(), held.queue).await?;
-            if now.is_none_or(|now| now.node.version != held.node.version) {
+            if now.is_none_or(|now| now.held.node.version != held.node.version) {
                 return Ok(Gone::Lost);
             }
         }
         self.fail(held, "What was worked on kept changing.").await
     }
 
-    /// Gives back what a runner that is known to be dead held, so that its jobs go on at once.
+    /// Gives a job back that is not gone on with, though no step of it failed: at once, or when its lease ends.
+    ///
+    /// # Errors
+    /// When the store fails; the job then counts as tried.
+    pub async fn give_back(&self, held: &Held, at_once: bool) -> Result<(), String> {
+        let now = self.time();
+        let lease = if at_once { 0 } else { LEASE_MS };
+        let until = Time::from_millis(held.since.millis() + lease);
+        let given = held.give_back(now, until).map_err(|e| e.to_string())?;
+        self.settle(given).await.map(drop)
+    }
+
+    /// Ends a job without success, whoever has it.
+    ///
+    /// # Errors
+    /// When there is no such job that is not at its end, or the store fails.
+    pub async fn cancel_job(&self, job: Gid) -> Result<Held, String> {
+        for _ in 0..CANCEL_ATTEMPTS {
+            let waiting = self.waiting(ALL).await?;
+            let queue = waiting.iter().find(|(gid, ..)| *gid == job);
+            let held = match queue {
+                Some((_, queue, _)) => self.job(job, *queue).await?,
+                None => None,
+            };
+            let Job { held, .. } = held.ok_or_else(|| {
+                format!("{job}: there is no job with this gid that is not at its end")
+            })?;
+            let why = "Whoever runs the server has cancelled the job.";
+            if let Gone::Ended(_) = self.fail(&held, why).await? {
+                return Ok(held);
+            }
+        }
+        Err(format!("{job}: the job kept going on; try again"))
+    }
+
+    /// Gives back what a runner that is known to be dead held, so that its jobs go on: at once those that came further
+    /// with it, and others after a pause.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn take_back(&self) -> Result<(), String> {
         let now = self.time();
-        for (job, queue, from) in self.waiting(ALL).await? {
-            if from > now
-                && let Some(held) = self.job(job, queue).await?
+        for (job, queue, _) in self.waiting(ALL).await? {
+            if let Some(Job { held, from }) = self.job(job, queue).await?
+                && (from > now || held.record.take_ups > 0)
             {
                 let released = held.release(now).map_err(|e| e.to_string())?;
                 self.settle(released).await?;
@@ -192,18 +239,20 @@ impl Api {
             .collect())
     }
 
-    /// A job as it is now; one whose record cannot be read is passed over, and logged.
-    async fn job(&self, gid: Gid, queue: Gid) -> Result<Option<Held>, String> {
-        let view = self.graph.load(&nobody().node(gid)).await;
+    /// A job as it is now, if it is not at its end; one whose record cannot be read is passed over, and logged.
+    async fn job(&self, gid: Gid, queue: Gid) -> Result<Option<Job>, String> {
+        let view = self.graph.load(&nobody().edges(gid, rel::QUEUE)).await;
         let view = view.map_err(|e| e.to_string())?;
-        let Some(node) = view.node(gid) else {
+        let edge = view.links(gid, rel::QUEUE).first();
+        let (Some(node), Some(edge)) = (view.node(gid), edge) else {
             return Ok(None);
         };
+        let from = Time::from_millis(edge.rank);
         let held = Held::read(node, queue, self.time());
         if let Err(fault) = &held {
             tracing::error!(job = gid.get(), why = fault.message, "a job is unreadable");
         }
-        Ok(held.ok())
+        Ok(held.ok().map(|held| Job { held, from }))
     }
 
     async fn next(&self, held: &Held, interrupt: &MaybeInterrupt) -> Result<Stepped, Stop> {
@@ -238,13 +287,20 @@ impl Api {
     }
 
     async fn fail(&self, held: &Held, why: &str) -> Result<Gone, String> {
-        tracing::warn!(job = held.gid().get(), why, "a job failed");
         let failed = held.fail(self.time(), why).map_err(|e| e.to_string())?;
         let gone = self.settle(failed).await?;
-        if let (Gone::Ended(_), Some(file), Some(files)) = (&gone, held.file(), self.files.get()) {
-            files.remove(file).await;
+        if let Gone::Ended(_) = gone {
+            self.failed(held, why).await;
         }
         Ok(gone)
+    }
+
+    /// Says that a job has failed, and removes its file.
+    async fn failed(&self, held: &Held, why: &str) {
+        tracing::warn!(job = held.gid().get(), why, "a job failed");
+        if let (Some(file), Some(files)) = (held.file(), self.files.get()) {
+            files.remove(file).await;
+        }
     }
 
     /// Commits what a step came to.
@@ -297,6 +353,10 @@ impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Interrupted(interrupted) => Self::Fault(interrupted.into()),
+            StoreError::OverBudget => Self::Fault(Fault::too_large(format!(
+                "More than {} bytes would have to be read for a record; name fewer fields or shorter paths.",
+                budget::GATHERED
+            ))),
             error => Self::Store(error.to_string()),
         }
     }

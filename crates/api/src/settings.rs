@@ -26,6 +26,8 @@ pub struct Settings {
     pub body_max: usize,
     /// The deepest JSON body.
     pub depth_max: usize,
+    /// How many bytes the records of one reply may be, those of all actions of a batch together.
+    pub reply_max: usize,
     /// The most jobs of one user that are not at their end. [`Api::set_jobs`](crate::Api::set_jobs) replaces it.
     pub jobs: u32,
     /// How many times what a token may use all tokens of its user may use together; none for no limit.
@@ -68,6 +70,7 @@ impl Default for Settings {
             hide_forbidden: false,
             body_max: 1 << 20,
             depth_max: 32,
+            reply_max: workgraph_core::budget::REPLY,
             jobs: 5,
             user_multiple: Some(10),
         }

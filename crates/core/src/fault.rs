@@ -19,6 +19,8 @@ pub enum Kind {
     Busy(u32),
     /// The work on it was stopped.
     Interrupted(Interrupted),
+    /// More than a budget holds.
+    TooLarge,
 }
 
 /// A refusal that the client can act on.
@@ -100,6 +102,14 @@ impl Fault {
     pub fn busy(seconds: u32, message: impl Into<String>) -> Self {
         Self {
             kind: Kind::Busy(seconds),
+            message: message.into(),
+        }
+    }
+    /// More than a budget holds; the message says of what there would have to be less.
+    #[must_use]
+    pub fn too_large(message: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::TooLarge,
             message: message.into(),
         }
     }

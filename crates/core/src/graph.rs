@@ -46,6 +46,8 @@ pub enum StoreError {
     Conflict,
     /// Another node has this name.
     Taken(String),
+    /// What was asked for is more than the budget of the [`Want`] holds.
+    OverBudget,
     /// The storage failed; nothing of the call was applied.
     Failed(String),
     /// The interrupt of the call stopped it; nothing is wrong with the storage.
@@ -57,6 +59,7 @@ impl fmt::Display for StoreError {
         match self {
             Self::Conflict => f.write_str("a node changed meanwhile"),
             Self::Taken(name) => write!(f, "the name {name} is taken"),
+            Self::OverBudget => f.write_str("more was asked for than may be read at once"),
             Self::Failed(why) => write!(f, "storage failed: {why}"),
             Self::Interrupted(why) => write!(f, "stopped: {why}"),
         }

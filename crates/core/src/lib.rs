@@ -5,6 +5,7 @@ pub mod access;
 pub mod address;
 pub mod apply;
 pub mod audit;
+pub mod budget;
 pub mod change;
 pub mod check;
 pub mod draft;

@@ -10,7 +10,7 @@ pub use viewer::viewer;
 
 use crate::access::{self, Level, Viewer};
 use crate::gid::Gid;
-use crate::graph::{StoreError, View, Want};
+use crate::graph::{Edge, StoreError, View, Want};
 use crate::interrupt::Pace;
 use crate::node::Node;
 use crate::registry::{Kind, Type};
@@ -37,6 +37,7 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
             ..View::new(viewer, seq)
         },
         pace: Pace::of(&want.interrupt),
+        budget: want.budget,
         many: false,
         reached: FxHashSet::with_capacity_and_hasher(14, FxBuildHasher),
         own_fields: None,
@@ -88,10 +89,20 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
     Ok(loader.view)
 }
 
+/// What an edge takes, in bytes.
+const EDGE: usize = size_of::<Edge>();
+
+/// What a node takes, in bytes.
+fn weight(node: &Node) -> usize {
+    size_of::<Node>() + node.head.len() + node.body.len()
+}
+
 pub(crate) struct Loader<'a> {
     pub(crate) snap: &'a mut dyn Snapshot,
     pub(crate) view: View,
     pace: Pace,
+    /// How many bytes may still be gathered.
+    budget: usize,
     /// Rows of a page are being followed.
     many: bool,
     /// Linked nodes that were followed already, each with the place of what is shown of it.
@@ -127,24 +138,38 @@ impl Loader<'_> {
         let node = self.snap.node(gid, depth)?;
         let live = node.is_some();
         if let Some(node) = node {
-            self.keep(node);
+            self.keep(node)?;
         }
         Ok(live)
     }
 
+    /// Takes so many bytes of the budget.
+    #[inline]
+    pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), StoreError> {
+        let left = self.budget.checked_sub(bytes);
+        self.budget = left.ok_or(StoreError::OverBudget)?;
+        Ok(())
+    }
+
     /// Lets go of a node that is not shown after all, unless the request names it.
     pub(crate) fn forget(&mut self, gid: Gid) {
-        if !self.view.found.iter().any(|(_, found)| *found == Some(gid)) {
-            self.view.nodes.remove(&gid);
+        if !self.view.found.iter().any(|(_, found)| *found == Some(gid))
+            && let Some(node) = self.view.nodes.remove(&gid)
+        {
+            self.budget = self.budget.saturating_add(weight(&node));
         }
     }
 
     /// Keeps a node, unless a deeper reading of it is there already.
-    pub(crate) fn keep(&mut self, node: Arc<Node>) {
+    pub(crate) fn keep(&mut self, node: Arc<Node>) -> Result<(), StoreError> {
         match self.view.nodes.get(&node.gid) {
-            Some(held) if !held.is_head() || node.is_head() => {}
-            _ => {
+            Some(held) if !held.is_head() || node.is_head() => Ok(()),
+            held => {
+                let before = held.map_or(0, |held| weight(held));
+                self.budget = self.budget.saturating_add(before);
+                self.charge(weight(&node))?;
                 self.view.nodes.insert(node.gid, node);
+                Ok(())
             }
         }
     }

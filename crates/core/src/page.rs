@@ -116,9 +116,10 @@ pub(crate) fn read(
                 break 'reading;
             }
             if let (Some(band), Some(edges)) = (chunk.band, chunk.out.get(row.out.0..row.out.1)) {
-                loader.adopt(row.gid, band, edges);
+                loader.adopt(row.gid, band, edges)?;
             }
             if !admit(loader, (page, open), anchor, &row)? {
+                loader.forget(row.gid);
                 rows.seen = rows.seen.saturating_add(1);
                 continue;
             }
@@ -130,7 +131,7 @@ pub(crate) fn read(
             rows.gids.push(row.gid);
             last = Some(row.key);
             if let Some(node) = row.node {
-                loader.keep(node);
+                loader.keep(node)?;
             }
         }
         if ended {
@@ -211,7 +212,7 @@ fn admit(
         return Ok(true);
     }
     if let Some(node) = &row.node {
-        loader.keep(Arc::clone(node));
+        loader.keep(Arc::clone(node))?;
     }
     Ok(loader.level(row.gid)? > Level::None)
 }

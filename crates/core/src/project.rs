@@ -2,6 +2,8 @@
 mod body;
 mod head;
 mod links;
+#[cfg(test)]
+mod tests;
 mod values;
 
 pub use head::head;
@@ -20,7 +22,6 @@ use crate::time::Time;
 use crate::values::gids;
 use body::Body;
 use rustc_hash::FxHashMap;
-use std::ops::Range;
 use values::Column;
 
 /// Where files can be fetched for a while.
@@ -45,15 +46,19 @@ pub struct Scene<'a> {
 pub struct Projector<'a> {
     scene: Scene<'a>,
     out: Vec<u8>,
+    /// How long the buffer may become.
+    limit: usize,
     /// Linked records written before: the same bytes again.
-    written: FxHashMap<(usize, Gid), Range<usize>>,
+    written: FxHashMap<(usize, Gid), Written>,
     /// Custom fields of tasks by plan and field: how values look, and where the definition's part of
     /// the record was written. None for fields that the viewer may not see.
     columns: FxHashMap<(usize, Gid), Option<Column>>,
     tally: Tally,
     pace: Pace,
     /// Once the work was stopped: nothing more is written.
-    stopped: Option<Interrupted>,
+    stopped: Option<Stop>,
+    #[cfg(test)]
+    way: Option<tests::Way>,
 }
 
 /// What was written, for the cost of the request.
@@ -61,7 +66,7 @@ pub struct Projector<'a> {
 pub struct Tally {
     /// Records.
     pub objects: u32,
-    /// Links from one object to another that were followed for them.
+    /// Links from one object to another that were followed for them, each as often as it was written.
     pub links: u32,
 }
 
@@ -69,28 +74,44 @@ pub struct Tally {
 const FIELDS: usize = 8;
 const BYTES: usize = 256;
 
-impl<'a> Projector<'a> {
-    /// A projector over a view.
-    #[must_use]
-    pub fn new(view: &'a View, base_url: &'a str) -> Self {
-        Self::onto(Vec::with_capacity(1024), view, base_url)
-    }
+/// The reason for which nothing more is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stop {
+    /// The interrupt of the view has stopped the work.
+    Interrupted(Interrupted),
+    /// The budget does not hold what came next.
+    Exceeded,
+}
 
-    /// A projector that writes behind what a buffer holds already, such as the start of an envelope.
+/// A part of the buffer that is copied where the same comes again.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    start: usize,
+    end: usize,
+    /// The links in it.
+    links: u32,
+}
+
+impl<'a> Projector<'a> {
+    /// A projector that writes behind what a buffer holds already, such as the start of an envelope, and at most
+    /// `budget` bytes.
     #[must_use]
-    pub fn onto(out: Vec<u8>, view: &'a View, base_url: &'a str) -> Self {
+    pub fn onto(out: Vec<u8>, view: &'a View, base_url: &'a str, budget: usize) -> Self {
         Self {
             scene: Scene {
                 view,
                 base_url,
                 files: None,
             },
+            limit: out.len().saturating_add(budget),
             out,
             written: FxHashMap::default(),
             columns: FxHashMap::default(),
             tally: Tally::default(),
             pace: Pace::of(&view.interrupt),
             stopped: None,
+            #[cfg(test)]
+            way: None,
         }
     }
 
@@ -112,21 +133,27 @@ impl<'a> Projector<'a> {
 
     /// Writes an array of records.
     pub fn list(&mut self, gids: &[Gid], plan: &Plan) {
-        self.out.push(b'[');
+        self.byte(b'[');
         let mut first = true;
         for gid in gids {
+            if self.stopped.is_some() {
+                return;
+            }
             if let Some(node) = self.visible(*gid) {
                 self.tally.objects += 1;
                 self.comma(&mut first);
                 self.object(node, plan);
             }
         }
-        self.out.push(b']');
+        self.byte(b']');
     }
 
     /// Writes records, each on a line of its own.
     pub fn lines(&mut self, gids: &[Gid], plan: &Plan) {
         for gid in gids {
+            if self.stopped.is_some() {
+                return;
+            }
             if let Some(node) = self.visible(*gid) {
                 self.tally.objects += 1;
                 self.object(node, plan);
@@ -138,6 +165,9 @@ impl<'a> Projector<'a> {
     /// Writes records, each behind something that stands between them.
     pub fn joined(&mut self, gids: &[Gid], plan: &Plan, between: &str) {
         for gid in gids {
+            if self.stopped.is_some() {
+                return;
+            }
             if let Some(node) = self.visible(*gid) {
                 self.tally.objects += 1;
                 self.raw(between);
@@ -146,13 +176,17 @@ impl<'a> Projector<'a> {
         }
     }
 
-    /// The bytes written, and what they hold.
+    /// The buffer, and what was written into it.
     ///
     /// # Errors
-    /// When the interrupt of the view stopped the work.
-    pub fn finish(self) -> Result<(Vec<u8>, Tally), Fault> {
+    /// When that is more than the budget holds, or the interrupt of the view stopped the work.
+    pub fn finish(mut self) -> Result<(Vec<u8>, Tally), Fault> {
+        self.fits(0);
         match self.stopped {
-            Some(interrupted) => Err(interrupted.into()),
+            Some(Stop::Interrupted(interrupted)) => Err(interrupted.into()),
+            Some(Stop::Exceeded) => Err(Fault::too_large(
+                "opt_fields: More would have to be written than the budget holds; name fewer fields or shorter paths",
+            )),
             None => Ok((self.out, self.tally)),
         }
     }
@@ -160,18 +194,53 @@ impl<'a> Projector<'a> {
     /// Takes some steps; false if nothing more is to be written.
     fn steps(&mut self, steps: usize) -> bool {
         if self.stopped.is_none() {
-            self.stopped = self.pace.steps(steps).err();
+            self.stopped = self.pace.steps(steps).err().map(Stop::Interrupted);
         }
         self.stopped.is_none()
     }
 
+    /// Returns whether the budget holds so many bytes more; once it does not, it never does.
+    #[inline]
+    fn fits(&mut self, more: usize) -> bool {
+        if self.stopped.is_none() && more.saturating_add(self.out.len()) > self.limit {
+            self.stopped = Some(Stop::Exceeded);
+        }
+        self.stopped.is_none()
+    }
+
+    #[inline]
+    fn bytes(&mut self, bytes: &[u8]) {
+        if self.fits(bytes.len()) {
+            self.out.extend_from_slice(bytes);
+        }
+    }
+
+    fn byte(&mut self, byte: u8) {
+        if self.fits(1) {
+            self.out.push(byte);
+        }
+    }
+
     fn raw(&mut self, text: &str) {
-        self.out.extend_from_slice(text.as_bytes());
+        self.bytes(text.as_bytes());
+    }
+
+    /// Copies what was written before, and counts its links once more.
+    fn copy(&mut self, part: Written) {
+        #[cfg(test)]
+        if self.copied_carelessly(part) {
+            return;
+        }
+        let length = part.end - part.start;
+        if self.steps(1 + length / BYTES) && self.fits(length) {
+            self.out.extend_from_within(part.start..part.end);
+            self.tally.links = self.tally.links.saturating_add(part.links);
+        }
     }
 
     fn comma(&mut self, first: &mut bool) {
         if !std::mem::take(first) {
-            self.out.push(b',');
+            self.byte(b',');
         }
     }
 
@@ -180,6 +249,9 @@ impl<'a> Projector<'a> {
     }
 
     fn object(&mut self, node: &Node, plan: &Plan) {
+        if self.stopped.is_some() {
+            return;
+        }
         let plan = plan.of(node.ty);
         if !self.steps(1 + plan.steps.len() / FIELDS) {
             return;
@@ -188,7 +260,7 @@ impl<'a> Projector<'a> {
             self.raw(&node.head);
             return;
         }
-        self.out.push(b'{');
+        self.byte(b'{');
         let mut first = true;
         let mut body = Body::new(if plan.reads_body {
             &node.body
@@ -198,7 +270,7 @@ impl<'a> Projector<'a> {
         for step in &plan.steps {
             self.field(node, &mut body, step, &mut first);
         }
-        self.out.push(b'}');
+        self.byte(b'}');
     }
 
     /// Whether the link of a node under a stored key leads to something out of sight.
@@ -209,7 +281,7 @@ impl<'a> Projector<'a> {
 
     fn name(&mut self, name: &str, first: &mut bool) {
         self.comma(first);
-        self.out.push(b'"');
+        self.byte(b'"');
         self.raw(name);
         self.raw("\":");
     }
@@ -264,6 +336,7 @@ impl<'a> Projector<'a> {
                 if let Some(written) = mentions::write(text, node, &self.scene, &mut self.out) {
                     self.tally.links = self.tally.links.saturating_add(written.named);
                     self.steps(written.steps);
+                    self.fits(0);
                     return;
                 }
                 match (value, def.source) {
@@ -280,13 +353,16 @@ impl<'a> Projector<'a> {
         match def.source {
             Source::Gid => self.gid(node.gid),
             Source::Kind => {
-                self.out.push(b'"');
+                self.byte(b'"');
                 self.raw(resource(node.ty).name);
-                self.out.push(b'"');
+                self.byte(b'"');
             }
             Source::Home => self.link(node.home, step),
             Source::Always(json) => self.raw(json),
-            Source::Computed(write) => write(node, &self.scene, &mut self.out),
+            Source::Computed(write) => {
+                write(node, &self.scene, &mut self.out);
+                self.fits(0);
+            }
             Source::Count(rel, Dir::Out) => {
                 self.number(self.scene.view.links(node.gid, rel).len() as u64)
             }
@@ -350,23 +426,22 @@ impl<'a> Projector<'a> {
             return;
         };
         self.name(def.name, first);
-        self.out.push(b'{');
+        self.byte(b'{');
         let (mut inner, mut none) = (Body::new(value), true);
         for part in parts {
             self.field(node, &mut inner, part, &mut none);
         }
-        self.out.push(b'}');
+        self.byte(b'}');
     }
 
     fn gid(&mut self, gid: Gid) {
-        self.out.push(b'"');
+        self.byte(b'"');
         self.number(gid.get());
-        self.out.push(b'"');
+        self.byte(b'"');
     }
 
     fn number(&mut self, number: u64) {
-        self.out
-            .extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+        self.raw(itoa::Buffer::new().format(number));
     }
 }
 

@@ -48,6 +48,15 @@ impl Balance {
     }
 }
 
+/// How many bytes of an answer one credit stands for at most.
+pub const BYTES_PER_CREDIT: u32 = 4_096;
+
+/// The least that an answer of so many bytes costs, in credits, whatever work is behind it.
+#[must_use]
+pub fn least_cost(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(BYTES_PER_CREDIT as usize)).unwrap_or(u32::MAX)
+}
+
 /// The work behind an answer, from which its cost follows. Every part only ever adds to the cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
@@ -73,7 +82,17 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use super::Work;
+    use super::{BYTES_PER_CREDIT, Work, least_cost};
+
+    #[test]
+    fn no_answer_has_more_bytes_than_its_credits_stand_for() {
+        for bytes in [0, 1, 4_095, 4_096, 4_097, 8 << 20] {
+            let credits = least_cost(bytes);
+            assert!(credits as usize * BYTES_PER_CREDIT as usize >= bytes);
+            assert!(credits == 0 || (credits as usize - 1) * (BYTES_PER_CREDIT as usize) < bytes);
+        }
+        assert_eq!(least_cost(usize::MAX), u32::MAX);
+    }
 
     /// S86.
     #[test]

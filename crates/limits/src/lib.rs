@@ -24,7 +24,7 @@ mod state;
 mod sync;
 
 pub use concurrency::Permit;
-pub use cost::Work;
+pub use cost::{BYTES_PER_CREDIT, Work, least_cost};
 pub use limiter::Limiter;
 pub use refusal::{Counts, Limit, Refusal};
 pub use request::{Batch, Class, Rate, Request};

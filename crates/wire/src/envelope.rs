@@ -137,12 +137,21 @@ fn hex(nibble: u8) -> u8 {
 /// What isn't valid JSON comes out in some form, without a panic.
 #[must_use]
 pub fn pretty(json: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(json.len() * 2);
+    pretty_within(json, usize::MAX).unwrap_or_default()
+}
+
+/// The same, but none if that is more than `most` bytes: deep JSON of short values can become many times as long.
+#[must_use]
+pub fn pretty_within(json: &[u8], most: usize) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(json.len().saturating_mul(2).min(most));
     let mut depth = 0_usize;
     let mut opened = false;
     let mut in_string = false;
     let mut escaped = false;
     for &byte in json {
+        if out.len() >= most {
+            return None;
+        }
         if in_string {
             out.push(byte);
             in_string = escaped || byte != b'"';
@@ -173,7 +182,7 @@ pub fn pretty(json: &[u8]) -> Vec<u8> {
             _ => {}
         }
     }
-    out
+    (out.len() <= most).then_some(out)
 }
 
 fn line(out: &mut Vec<u8>, depth: usize) {
@@ -243,6 +252,18 @@ mod tests {
             "a second time changes nothing"
         );
         assert_eq!(text(pretty(b"[ ]")), "[]");
+    }
+
+    #[test]
+    fn pretty_ends_where_its_bound_is() {
+        let json = [&[b'['; 500][..], &[b']'; 500]].concat();
+        let whole = pretty(&json);
+        assert!(whole.len() > 100 * json.len());
+        assert_eq!(pretty_within(&json, whole.len()), Some(whole.clone()));
+        for most in [0, 1, json.len(), whole.len() - 1] {
+            assert_eq!(pretty_within(&json, most), None);
+        }
+        assert_eq!(pretty_within(b"", 0), Some(Vec::new()));
     }
 
     #[test]

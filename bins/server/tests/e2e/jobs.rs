@@ -3,7 +3,7 @@
 //! The promise: the job goes on where its last checkpoint ended, so in the end the copy is the
 //! original, without gaps and without doubles. `WORKGRAPH_KILL_POINTS` sets how often it is killed
 //! in a job, `WORKGRAPH_KILL_SEED` when.
-use crate::common::{Folder, Seeded, Server, WIDE, admin, clock, pause, run};
+use crate::common::{Folder, Seeded, Server, WIDE, admin, binary, clock, command, pause, run};
 use serde_json::{Value, json};
 use std::io::Write as _;
 
@@ -155,6 +155,89 @@ fn how_many_jobs_a_user_may_have_changes_while_the_server_runs() {
     assert_eq!([start(), start()], [201, 429]);
     let wrong = run(&folder, &["admin", "limits", "set", "jobs=0"]);
     assert!(!wrong.status.success());
+}
+
+/// A project, and a job that exports it and waits for somebody to carry it out.
+fn waiting(folder: &Folder) -> (Server, String, String) {
+    let server = Server::start(folder, &[WIDE, &[("run_jobs", "false")]].concat());
+    let project = server.project("Forest");
+    let body = json!({"data": {"parent": project}});
+    let job = server.data("POST", "/exports/graph", Some(&body));
+    let job = job["gid"].as_str().unwrap().to_owned();
+    (server, project, job)
+}
+
+fn ends_as(server: &Server, job: &str, end: &str) -> bool {
+    (0..2_000).any(|_| {
+        let over = status(server, job) == end;
+        if !over {
+            pause(10);
+        }
+        over
+    })
+}
+
+/// S99.
+#[test]
+fn a_job_that_ends_the_process_fails_when_it_is_taken_up_a_third_time_and_the_server_stands() {
+    let folder = Folder::new("jobs-abort");
+    let (mut server, project, job) = waiting(&folder);
+    assert_eq!(server.stop(), Some(0));
+    let deadly = || {
+        let mut program = command(&binary());
+        program.env("WORKGRAPH_TEST_ABORT", &project);
+        program
+    };
+    for _ in 0..2 {
+        let mut child = Server::spawn(deadly(), &folder, WIDE);
+        let mut ended = None;
+        for _ in 0..20_000 {
+            ended = child.try_wait().unwrap();
+            if ended.is_some() {
+                break;
+            }
+            pause(1);
+        }
+        let ended = ended.unwrap_or_else(|| panic!("it lives: {}", folder.log()));
+        assert_eq!(ended.code(), None, "it was aborted");
+    }
+    let mut server = Server::start_by(deadly(), &folder, WIDE);
+    assert!(ends_as(&server, &job, "failed"), "{}", folder.log());
+    let other = server.project("Meadow");
+    let body = json!({"data": {"parent": other}});
+    let next = server.data("POST", "/exports/graph", Some(&body));
+    let next = next["gid"].as_str().unwrap();
+    assert!(ends_as(&server, next, "succeeded"), "{}", folder.log());
+    assert!(server.lives());
+    assert!(folder.log().contains("2 times in a row"));
+}
+
+#[test]
+fn jobs_wait_where_they_are_not_carried_out_and_can_be_cancelled() {
+    let folder = Folder::new("jobs-cancel");
+    let (mut server, _, job) = waiting(&folder);
+    for list in [&["jobs"][..], &["jobs", "list"]] {
+        let jobs = admin(&folder, list);
+        assert_eq!(jobs[0]["gid"], *job);
+        assert_eq!(jobs[0]["status"], "not_started");
+        assert_eq!(jobs[0]["take_ups"], 0);
+    }
+    let cancelled = admin(&folder, &["jobs", "cancel", &job]);
+    assert_eq!(cancelled, json!({"gid": job, "cancelled": true}));
+    assert_eq!(status(&server, &job), "failed");
+    assert_eq!(admin(&folder, &["jobs"]), json!([]));
+    for wrong in [job.as_str(), "1", "x"] {
+        let again = run(&folder, &["admin", "jobs", "cancel", wrong]);
+        assert!(!again.status.success());
+    }
+    // Without a running server as well.
+    let body = json!({"data": {"parent": server.project("Meadow")}});
+    let next = server.data("POST", "/exports/graph", Some(&body));
+    let next = next["gid"].as_str().unwrap();
+    assert_eq!(server.stop(), Some(0));
+    admin(&folder, &["jobs", "cancel", next]);
+    let server = Server::start(&folder, WIDE);
+    assert_eq!(status(&server, next), "failed");
 }
 
 fn run_check(folder: &Folder, server: &mut Server) -> bool {

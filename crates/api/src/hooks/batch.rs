@@ -7,6 +7,7 @@ use crate::fault::Failure;
 use crate::pipeline::Api;
 use std::sync::{Arc, OnceLock};
 use workgraph_core::access::Level;
+use workgraph_core::budget;
 use workgraph_core::gid::GID_END;
 use workgraph_core::graph::{Event, Feed, Ref, ViewerKey, Want};
 use workgraph_core::plan::{self, Plan};
@@ -75,7 +76,29 @@ impl Api {
             limit: MOST + 1,
             scan: SCAN,
         };
-        let (events, upto) = self.fed(hook, ask, interrupt).await?;
+        let fed = self.fed(hook, ask, interrupt).await?;
+        let mut most = MOST;
+        loop {
+            let of = (hook, at, user, interrupt);
+            let batch = self.at_most(most, of, standing, (after, end), &fed).await;
+            match batch {
+                // Fewer at a time, and no webhook stands still for one that fits in no delivery.
+                Err(failure) if failure.is_too_large() && most > 1 => most /= 2,
+                Err(failure) if failure.is_too_large() => most = 0,
+                batch => return batch.map_err(|f| format!("{f:?}")),
+            }
+        }
+    }
+
+    /// The same with at most so many events; with none, one is passed over.
+    async fn at_most(
+        &self,
+        most: usize,
+        (hook, at, user, interrupt): (&Hook, Gid, Gid, &MaybeInterrupt),
+        standing: Standing,
+        (after, end): (Position, Option<Position>),
+        (events, upto): &(Vec<Arc<Event>>, u64),
+    ) -> Result<Batch, Failure> {
         let place = Place {
             seq: after.seq,
             facts: after.facts,
@@ -84,31 +107,35 @@ impl Api {
             hook.wants(&occurrence(t.event, t.fact, &t.said))
                 && end.is_none_or(|end| Position::from(t.then) <= end)
         });
-        let some: Vec<Told<'_>> = all.by_ref().take(MOST).collect();
+        let some: Vec<Told<'_>> = all.by_ref().take(most.max(1)).collect();
         let rest = all.next().is_some();
         let to = match some.last() {
             Some(last) if rest => last.then.into(),
             _ => Position {
-                seq: upto.max(after.seq),
-                facts: if upto > after.seq { 0 } else { after.facts },
+                seq: (*upto).max(after.seq),
+                facts: if *upto > after.seq { 0 } else { after.facts },
             },
         };
         if standing != Standing::Good || some.is_empty() {
             return Ok(Batch::empty(to));
         }
-        let seen = self.seen(hook, at, user, &some, interrupt).await;
-        let Some(records) = seen.map_err(|f| format!("{f:?}"))? else {
+        if most == 0 {
+            let event = some.first().map(|told| told.event.seq);
+            tracing::warn!(webhook = hook.id, event, "an event is too large to be told");
+            return Ok(Batch::empty(to));
+        }
+        let Some(records) = self.seen(hook, at, user, &some, interrupt).await? else {
             return Ok(Batch::empty(to));
         };
         let project = || {
             let mut out = Vec::with_capacity(32 + records.gids.len() * 320);
             out.extend_from_slice(br#"{"events":"#);
-            let mut projector = Projector::onto(out, &records.view, &self.settings.base_url);
+            let base_url = &self.settings.base_url;
+            let mut projector = Projector::onto(out, &records.view, base_url, budget::DELIVERY);
             projector.list(&records.gids, &bare());
             projector.finish()
         };
-        let projected = allowance::compute(&records.view.interrupt, project).await;
-        let (mut body, _) = projected.map_err(|fault| fault.message)?;
+        let (mut body, _) = allowance::compute(&records.view.interrupt, project).await?;
         body.push(b'}');
         let id = |gid: &Gid| {
             let told = some.get(usize::try_from(GID_END - 1 - gid.get()).ok()?)?;

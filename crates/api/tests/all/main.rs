@@ -13,6 +13,7 @@ mod access_matrix;
 mod at_once;
 mod audit;
 mod batch;
+mod budget;
 mod contract;
 mod coverage;
 mod custom_fields;

@@ -1,5 +1,6 @@
 //! What a request needs from the store.
 use super::Page;
+use crate::budget;
 use crate::gid::Gid;
 use crate::interrupt::MaybeInterrupt;
 use crate::node::Node;
@@ -153,6 +154,8 @@ pub struct Want {
     pub given: Vec<(Arc<Node>, Arc<Plan>)>,
     /// Stops the work on it, also that on what is found: see [`View`](super::View).
     pub interrupt: MaybeInterrupt,
+    /// How much all that is gathered may take, in bytes.
+    pub budget: usize,
 }
 
 impl Want {
@@ -177,6 +180,7 @@ impl Want {
             plans: Vec::new(),
             given: Vec::new(),
             interrupt: None,
+            budget: budget::GATHERED,
         }
     }
     /// Adds a node and gives its index.

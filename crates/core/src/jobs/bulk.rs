@@ -5,6 +5,7 @@
 use super::export::Mark;
 use super::{Next, Plot, Unsent};
 use crate::access::Level;
+use crate::budget;
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::gid::Gid;
@@ -185,11 +186,9 @@ impl Bulk {
         let plan = self.parts.first().map_or(Ok(None), Part::plan)?;
         if let Some((_, plan)) = plan {
             let bytes = std::mem::take(&mut out.bytes);
-            let mut projector = Projector::onto(bytes, view, &self.base_url);
+            let mut projector = Projector::onto(bytes, view, &self.base_url, budget::STEP);
             projector.lines(&view.rows.gids, &plan);
-            let (bytes, tally) = projector.finish()?;
-            out.bytes = bytes;
-            out.objects += tally.objects as usize;
+            out.put(projector)?;
             next.after.clone_from(&view.rows.next);
         }
         if next.after.is_none() && !next.parts.is_empty() {

@@ -9,6 +9,7 @@ mod lists;
 
 use super::{Next, Plot, STEP, Unsent};
 use crate::access::Level;
+use crate::budget;
 use crate::draft::Draft;
 use crate::fault::Fault;
 use crate::gid::Gid;
@@ -270,11 +271,9 @@ impl Export {
         out: &mut Unsent,
     ) -> Result<(), Fault> {
         let bytes = std::mem::take(&mut out.bytes);
-        let mut projector = Projector::onto(bytes, view, &self.base_url);
+        let mut projector = Projector::onto(bytes, view, &self.base_url, budget::STEP);
         projector.joined(rows, &plan::full(ty), between);
-        let (bytes, tally) = projector.finish()?;
-        out.bytes = bytes;
-        out.objects += tally.objects as usize;
+        let tally = out.put(projector)?;
         if ty == Type::Task {
             self.tasks += u64::from(tally.objects);
         }

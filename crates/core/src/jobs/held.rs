@@ -1,11 +1,13 @@
 //! A job in somebody's hands: taking it up, stepping, and writing each step under its fence.
 use super::export::Mark;
-use super::{LEASE_MS, Next, Plot, RENEW_MS, Record, STEP, written};
+use super::{LEASE_MS, Next, PAUSE_MS, Plot, RENEW_MS, Record, STEP, TAKE_UPS_MAX, written};
+use crate::budget;
 use crate::draft::Draft;
-use crate::fault::Fault;
+use crate::fault::{Fault, Kind};
 use crate::gid::Gid;
 use crate::graph::{Changes, Guard, Link, Place, Put, View, ViewerKey, Want};
 use crate::node::Node;
+use crate::project::{Projector, Tally};
 use crate::registry::{Type, rel};
 use crate::resources::{export, job};
 use crate::time::Time;
@@ -24,6 +26,8 @@ pub struct Held {
     pub since: Time,
     /// What is to go into its file with the next checkpoint.
     pub unsent: Unsent,
+    /// How often the rows that a step reads are halved, because more of them were more than a budget holds.
+    pub narrowed: u32,
 }
 
 /// Records on their way into a file.
@@ -36,6 +40,23 @@ pub struct Unsent {
 }
 
 impl Unsent {
+    /// Takes what a projector wrote behind what is here.
+    ///
+    /// # Errors
+    /// When that is more than the budget of a step holds.
+    pub(super) fn put(&mut self, projector: Projector<'_>) -> Result<Tally, Fault> {
+        let (bytes, tally) = projector.finish().map_err(|fault| match fault.kind {
+            Kind::TooLarge => Fault::too_large(format!(
+                "A record would be larger than {} bytes; name fewer fields or shorter paths.",
+                budget::STEP
+            )),
+            _ => fault,
+        })?;
+        self.bytes = bytes;
+        self.objects += tally.objects as usize;
+        Ok(tally)
+    }
+
     /// Whether they are enough for a checkpoint.
     fn is_due(&self) -> bool {
         self.objects >= STEP || self.bytes.len() >= UNSENT_MAX
@@ -108,6 +129,7 @@ impl Held {
             queue,
             since: now,
             unsent: Unsent::default(),
+            narrowed: 0,
         })
     }
 
@@ -135,7 +157,8 @@ impl Held {
         })
     }
 
-    /// Takes the job up, or takes it over from whoever let its lease end.
+    /// Takes the job up, or takes it over from whoever let its lease end. One whose time is over has failed, and so
+    /// has one that was taken up [`TAKE_UPS_MAX`] times already and came no further.
     ///
     /// # Errors
     /// When the record cannot be written.
@@ -143,7 +166,15 @@ impl Held {
         if now.millis() >= self.record.deadline {
             return self.fail(now, "The job was not done in time.");
         }
-        self.clone().write(
+        if self.record.take_ups >= TAKE_UPS_MAX {
+            let why = format!(
+                "What carried the job out ended {TAKE_UPS_MAX} times in a row before a step of it was done."
+            );
+            return self.fail(now, &why);
+        }
+        let mut held = self.clone();
+        held.record.take_ups += 1;
+        held.write(
             Changes::default(),
             now,
             "in_progress",
@@ -151,13 +182,30 @@ impl Held {
         )
     }
 
-    /// Gives the job back, so that anyone may take it up.
+    /// Gives the job back for whoever had it and is dead: anyone may take it up, at once if a step of it was done.
     ///
     /// # Errors
     /// When the record cannot be written.
     pub fn release(&self, now: Time) -> Result<Stepped, Fault> {
+        let pause = if self.record.take_ups > 0 {
+            PAUSE_MS
+        } else {
+            0
+        };
+        let until = now.millis() + pause;
         self.clone()
-            .write(Changes::default(), now, "in_progress", now.millis())
+            .write(Changes::default(), now, "in_progress", until)
+    }
+
+    /// Gives the job back at a time at which anyone may take it up, and does not count that it was taken up: what
+    /// stopped it was not its step.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn give_back(&self, now: Time, until: Time) -> Result<Stepped, Fault> {
+        let mut held = self.clone();
+        held.record.take_ups = self.record.take_ups.saturating_sub(1);
+        held.write(Changes::default(), now, "in_progress", until.millis())
     }
 
     /// What the next step must read.
@@ -166,12 +214,27 @@ impl Held {
     /// When the node names nobody.
     pub fn needs(&self) -> Result<Want, Fault> {
         let want = Want::of(self.viewer()?).node(self.gid());
-        Ok(match &self.record.plot {
+        let mut want = match &self.record.plot {
             Plot::Duplicate(plot) => plot.needs(self.gid(), want),
             Plot::Export(plot) => plot.needs(want),
             Plot::Number(plot) => plot.needs(self.gid(), want),
             Plot::Cook(plot) => plot.needs(want),
             Plot::Bulk(plot) => plot.needs(want)?,
+        };
+        if let Some(page) = &mut want.page {
+            page.limit = page.limit.checked_shr(self.narrowed).unwrap_or(0).max(1);
+        }
+        Ok(want)
+    }
+
+    /// The same job with half as many rows in its next step, for when those of this one are more than a budget
+    /// holds; none if there is only one left.
+    #[must_use]
+    pub fn narrower(&self) -> Option<Self> {
+        let rows = self.needs().ok()?.page?.limit;
+        (rows > 1).then(|| Self {
+            narrowed: self.narrowed + 1,
+            ..self.clone()
         })
     }
 
@@ -209,6 +272,7 @@ impl Held {
         let who = self.viewer()?;
         let mut work = Work::new(Some(who.user), now, mint);
         let mut held = self.clone();
+        held.narrowed = self.narrowed.saturating_sub(1);
         let next = match &self.record.plot {
             Plot::Duplicate(plot) => {
                 let next = plot.step(self, view, more, &mut work)?;
@@ -229,7 +293,8 @@ impl Held {
             Next::Done => course = Course::Ends,
             Next::On(plot) => held.record.plot = plot,
         }
-        let fresh = now.millis() - self.since.millis() < RENEW_MS;
+        let again = self.record.take_ups > 1;
+        let fresh = now.millis() - self.since.millis() < RENEW_MS && !again;
         let nothing = work.changes.is_empty() && !held.unsent.is_due();
         if course == Course::Goes && nothing && fresh {
             // Reading again after a crash costs less than a commit now.
@@ -339,6 +404,7 @@ impl Step {
             self.held.record.plot.set_mark(mark);
             self.held.unsent = Unsent::default();
         }
+        self.held.record.take_ups = 0;
         let status = if self.course == Course::Ends {
             "succeeded"
         } else {

@@ -8,6 +8,9 @@
 //! The job's version is the fencing token. Taking a job up writes a new version, and every later
 //! write is made under the version before it, so whoever lost the job cannot write any more.
 //!
+//! Taking a job up is counted in the same version, before a step is taken, and a step that is committed sets the count
+//! back. So a job that ends whatever process carries it out is known by its count, and fails.
+//!
 //! A job that writes a file has its step put into the file before the step is committed, and keeps in its
 //! checkpoint how long the file then is. Whatever is in the file beyond that is cut off by whoever goes on.
 //!
@@ -49,6 +52,11 @@ pub const LEASE_MS: i64 = 30_000;
 pub const RENEW_MS: i64 = 10_000;
 /// When a job that is not done has failed, in milliseconds after its start.
 pub const DEADLINE_MS: i64 = 3_600_000;
+/// How often a job is taken up at most without a step of it being done since.
+pub const TAKE_UPS_MAX: u32 = 2;
+/// How long a job waits that was taken up without a step of it being done since, before it is taken up again, in
+/// milliseconds: a process that starts has the time to serve first.
+pub const PAUSE_MS: i64 = 2_000;
 /// The name of the node that all jobs stand in line at.
 const QUEUE: &str = "queue:jobs";
 
@@ -83,6 +91,9 @@ pub struct Record {
     /// Objects made or exported so far.
     #[serde(default)]
     pub made: u64,
+    /// How often it was taken up since a step of it was last done.
+    #[serde(default)]
+    pub take_ups: u32,
     /// Why it failed.
     pub error: Option<String>,
 }
@@ -196,6 +207,7 @@ pub fn launch(
         service: who.service,
         deadline,
         made: 0,
+        take_ups: 0,
         error: None,
     };
     draft.set(job::CREATED_BY, who.user);

@@ -1,5 +1,5 @@
 //! Runs of edges, read once, and what the access rules ask of them.
-use super::Loader;
+use super::{EDGE, Loader};
 use crate::access::Facts;
 use crate::gid::Gid;
 use crate::graph::{Band, Edge, StoreError};
@@ -46,8 +46,9 @@ impl Loader<'_> {
             nodes.extend(node);
         })?;
         self.steps(edges.len())?;
+        self.charge(edges.len() * EDGE)?;
         for node in nodes {
-            self.keep(node);
+            self.keep(node)?;
         }
         let start = self.view.edges.len() as u32;
         self.view.edges.append(&mut edges);
@@ -64,7 +65,13 @@ impl Loader<'_> {
     }
 
     /// Has edges from a node that were read along with it, all there are with relations in `band`.
-    pub(crate) fn adopt(&mut self, gid: Gid, (lo, hi): (Rel, Rel), edges: &[Edge]) {
+    pub(crate) fn adopt(
+        &mut self,
+        gid: Gid,
+        (lo, hi): (Rel, Rel),
+        edges: &[Edge],
+    ) -> Result<(), StoreError> {
+        self.charge(edges.len() * EDGE)?;
         let view = &mut self.view;
         if let std::collections::hash_map::Entry::Vacant(free) = view.out.entry(gid) {
             let start = view.edges.len() as u32;
@@ -77,6 +84,7 @@ impl Loader<'_> {
                 heads: false,
             });
         }
+        Ok(())
     }
 
     /// Has the first edges into a node.
@@ -103,8 +111,9 @@ impl Loader<'_> {
             },
         )?;
         self.steps(edges.len())?;
+        self.charge(edges.len() * EDGE)?;
         for node in nodes {
-            self.keep(node);
+            self.keep(node)?;
         }
         let start = self.view.edges.len() as u32;
         self.view.edges.append(&mut edges);

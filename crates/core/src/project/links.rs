@@ -1,5 +1,5 @@
 //! What a record links to: nested records, and the inline objects of edges.
-use super::{BYTES, Projector};
+use super::{Projector, Written};
 use crate::gid::Gid;
 use crate::graph::Edge;
 use crate::node::Node;
@@ -9,9 +9,12 @@ use crate::resources::resource;
 
 impl Projector<'_> {
     pub(super) fn items(&mut self, edges: &[Edge], parts: &[Step]) {
-        self.out.push(b'[');
+        self.byte(b'[');
         let mut first = true;
         for edge in edges {
+            if self.stopped.is_some() {
+                return;
+            }
             let seen = parts.iter().all(|p| match p.def.source {
                 Source::ItemTarget => self.visible(edge.dst).is_some(),
                 Source::ItemAux => edge.aux.is_some_and(|aux| self.visible(aux).is_some()),
@@ -21,7 +24,7 @@ impl Projector<'_> {
                 continue;
             }
             self.comma(&mut first);
-            self.out.push(b'{');
+            self.byte(b'{');
             let mut inner = true;
             for part in parts {
                 self.name(part.def.name, &mut inner);
@@ -33,9 +36,9 @@ impl Projector<'_> {
                     _ => self.raw("null"),
                 }
             }
-            self.out.push(b'}');
+            self.byte(b'}');
         }
-        self.out.push(b']');
+        self.byte(b']');
     }
 
     pub(super) fn links(&mut self, targets: impl Iterator<Item = Gid>, step: &Step) {
@@ -43,18 +46,18 @@ impl Projector<'_> {
             Shape::Many(types) | Shape::One(types) => types,
             _ => &[],
         };
-        self.out.push(b'[');
+        self.byte(b'[');
         let mut first = true;
         for gid in targets {
             if !self.steps(1) {
-                break;
+                return;
             }
             if self.visible(gid).is_some_and(|n| types.contains(&n.ty)) {
                 self.comma(&mut first);
                 self.link(Some(gid), step);
             }
         }
-        self.out.push(b']');
+        self.byte(b']');
     }
 
     pub(super) fn link(&mut self, target: Option<Gid>, step: &Step) {
@@ -83,20 +86,30 @@ impl Projector<'_> {
             },
             _ => self.raw(&node.head),
         }
-        self.tally.links += 1;
+        self.tally.links = self.tally.links.saturating_add(1);
     }
 
     /// Writes a linked record, or copies what was written for it before.
     fn repeated(&mut self, node: &Node, plan: &Plan) {
+        #[cfg(test)]
+        self.forget_if_plain();
         let key = (std::ptr::from_ref(plan) as usize, node.gid);
-        if let Some(range) = self.written.get(&key).cloned() {
-            if self.steps(1 + range.len() / BYTES) {
-                self.out.extend_from_within(range);
-            }
+        if let Some(part) = self.written.get(&key).copied() {
+            self.copy(part);
             return;
         }
-        let start = self.out.len();
+        let (start, links) = (self.out.len(), self.tally.links);
         self.object(node, plan);
-        self.written.insert(key, start..self.out.len());
+        let part = self.since(start, links);
+        self.written.insert(key, part);
+    }
+
+    /// What was written since the buffer was so long and held so many links.
+    pub(super) fn since(&self, start: usize, links: u32) -> Written {
+        Written {
+            start,
+            end: self.out.len(),
+            links: self.tally.links - links,
+        }
     }
 }

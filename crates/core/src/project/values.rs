@@ -1,17 +1,16 @@
 //! The custom fields of a task with its values.
-use super::{Body, Projector};
+use super::{Body, Projector, Written};
 use crate::node::{Node, decode, write_string};
 use crate::plan::{Plan, Step, Then};
 use crate::registry::{Kind, Part, Source};
 use crate::rich;
 use crate::values::{self, Held, Look};
-use std::ops::Range;
 
 /// What the values of one custom field have in common.
 #[derive(Debug)]
 pub(super) struct Column {
     look: Look,
-    prefix: Range<usize>,
+    prefix: Written,
 }
 
 impl Projector<'_> {
@@ -21,18 +20,23 @@ impl Projector<'_> {
             Then::Plans(plans) => plans.first(),
             _ => None,
         };
-        self.out.push(b'[');
+        self.byte(b'[');
         let mut first = true;
         if let Some(plan) = plan {
             for held in values::held(self.scene.view, task.gid, object) {
+                if self.stopped.is_some() {
+                    return;
+                }
                 self.value(held, plan, &mut first);
             }
         }
-        self.out.push(b']');
+        self.byte(b']');
     }
 
     /// Writes one custom field with its value, unless the viewer may not see it.
     fn value(&mut self, held: Held<'_>, plan: &Plan, first: &mut bool) {
+        #[cfg(test)]
+        self.forget_if_plain();
         let key = (std::ptr::from_ref(plan) as usize, held.field);
         let start = plan
             .steps
@@ -49,8 +53,8 @@ impl Projector<'_> {
                 let field = self.visible(held.field);
                 let column = field.map(|field| {
                     self.comma(first);
-                    let from = self.out.len();
-                    self.out.push(b'{');
+                    let (from, links) = (self.out.len(), self.tally.links);
+                    self.byte(b'{');
                     let mut body = Body::new(&field.body);
                     let mut inner = true;
                     for step in plan.steps.iter().take(start) {
@@ -58,7 +62,7 @@ impl Projector<'_> {
                     }
                     Column {
                         look: Look::of(field),
-                        prefix: from..self.out.len(),
+                        prefix: self.since(from, links),
                     }
                 });
                 columns.insert(key, column);
@@ -66,7 +70,7 @@ impl Projector<'_> {
             Some(None) => {}
             Some(Some(column)) => {
                 self.comma(first);
-                self.out.extend_from_within(column.prefix.clone());
+                self.copy(column.prefix);
             }
         }
         if let Some(Some(column)) = columns.get(&key) {
@@ -79,8 +83,8 @@ impl Projector<'_> {
             for step in plan.steps.iter().skip(start) {
                 self.part(held, &column.look, step, &mut inner);
             }
-            self.out.push(b'}');
-            self.tally.links += 1;
+            self.byte(b'}');
+            self.tally.links = self.tally.links.saturating_add(1);
         }
         self.columns = columns;
     }
@@ -107,7 +111,10 @@ impl Projector<'_> {
                 }
             }
             Part::Html => match held.value {
-                Some(text) => write_string(&mut self.out, &rich::from_text(&decode(text))),
+                Some(text) => {
+                    write_string(&mut self.out, &rich::from_text(&decode(text)));
+                    self.fits(0);
+                }
                 None => self.raw("null"),
             },
             Part::Display => {
@@ -115,6 +122,7 @@ impl Projector<'_> {
                 let title = |gid| self.visible(gid).and_then(values::title);
                 values::display(look, held.value, title, &mut out);
                 self.out = out;
+                self.fits(0);
             }
         }
     }

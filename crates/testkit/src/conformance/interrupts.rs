@@ -49,7 +49,7 @@ fn projected(view: &View) -> Result<Vec<u8>, workgraph_core::Fault> {
     let names =
         Names::parse("name,assignee.name,projects.name,memberships.section.name,followers")?;
     let plan = plan::asked(Type::Task, &names).plan;
-    let mut projector = Projector::new(view, "");
+    let mut projector = Projector::onto(Vec::new(), view, "", usize::MAX);
     projector.list(&view.rows.gids, &plan);
     Ok(projector.finish()?.0)
 }

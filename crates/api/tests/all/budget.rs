@@ -1,0 +1,419 @@
+//! Budgets in bytes: whatever is asked for, no reply, batch, list of events or file of an export grows beyond its bound.
+use crate::jobs::status;
+use crate::world::{Answer, KINDS, Kind, World};
+use serde_json::{Value, json};
+use workgraph_api::Settings;
+use workgraph_api::operations::TABLES;
+use workgraph_api::request::Method;
+use workgraph_core::Gid;
+use workgraph_core::graph::{Place, Ref, ViewerKey, Want};
+use workgraph_core::registry::{Kind as Fields, Type, rel};
+use workgraph_core::resources::{resource, task};
+use workgraph_limits::BYTES_PER_CREDIT;
+use workgraph_testkit::Fixture;
+
+/// What the envelope adds to the records of a reply, at most.
+const ENVELOPE: usize = 4 << 10;
+
+fn bound(world: &World) -> usize {
+    world.api.settings().reply_max + ENVELOPE
+}
+
+/// Thirty tasks that each wait for the same thirty others, and a project with twenty custom fields.
+fn thicket(f: &mut Fixture, names: &mut std::collections::BTreeMap<String, Gid>) {
+    let (orchid, ada) = (names["orchid"], names["ada"]);
+    let project = f.project(orchid, "Thicket", ada);
+    let section = f.section_in(project);
+    let many = |f: &mut Fixture, name: &str| -> Vec<Gid> {
+        let task = |n| f.task_in(section, &format!("{name} {n}"), ada);
+        (0..30).map(task).collect()
+    };
+    let (waiting, blocking) = (many(f, "thorn"), many(f, "root"));
+    for from in &waiting {
+        for to in &blocking {
+            f.link(*from, rel::DEPENDS, *to, Place::Rank(0), None);
+        }
+    }
+    for n in 0..20 {
+        let (field, _) = f.custom_field(orchid, &format!("Hue {n}"), Fields::Text, &[]);
+        f.field_on(field, project, orchid);
+    }
+    names.insert("thicket".to_owned(), project);
+    names.insert("thorn".to_owned(), waiting[0]);
+}
+
+fn world(kind: Kind, reply_max: usize) -> World {
+    let settings = Settings {
+        reply_max,
+        ..Settings::default()
+    };
+    World::build(kind, settings, thicket)
+}
+
+/// A path that goes there and back until it has so many steps, and ends in gids.
+fn path(there: &str, back: &str, depth: usize) -> String {
+    let steps = [there, back].into_iter().cycle().take(depth);
+    let steps: Vec<&str> = steps.chain(["gid"]).collect();
+    let names = steps.join(".");
+    let names: Vec<&str> = names.split('.').take(8).collect();
+    names.join(".")
+}
+
+/// Asks, and says whether there was an answer: the only other thing is an error that says what to do.
+fn answered(world: &World, target: &str) -> bool {
+    let answer = world.get("ada", target);
+    assert!(answer.text.len() <= bound(world), "{target}");
+    match answer.status {
+        200 => true,
+        400 => {
+            let message = answer.message();
+            assert!(message.starts_with("opt_fields: "), "{target}: {message}");
+            assert!(message.contains("name fewer fields or shorter paths"));
+            false
+        }
+        other => panic!("{target}: {other}: {}", answer.text),
+    }
+}
+
+/// S94.
+#[test]
+fn paths_that_multiply_are_answered_within_the_budget_or_refused() {
+    for kind in KINDS {
+        let world = world(kind, Settings::default().reply_max);
+        let [orchid, project, thorn] = ["orchid", "thicket", "thorn"].map(|n| world.gid(n));
+        let sync = world.get("ada", &format!("/events?resource={thorn}"));
+        let sync = sync.json["sync"].as_str().unwrap().to_owned();
+        let put = world.call(
+            "ada",
+            "PUT",
+            &format!("/tasks/{thorn}"),
+            &json!({"name": "thorn"}),
+        );
+        assert_eq!(put.status, 200);
+        let tasks = ("dependencies", "dependents");
+        let fields = (
+            "custom_field_settings.project",
+            "custom_field_settings.project",
+        );
+        let members = ("projects.members", "workspace_memberships.user");
+        let cases = [
+            (format!("/tasks/{thorn}?"), tasks),
+            (format!("/projects/{project}/tasks?limit=100&"), tasks),
+            (format!("/projects/{project}/tasks?"), tasks),
+            (
+                format!("/workspaces/{orchid}/tasks/search?text=thorn&"),
+                tasks,
+            ),
+            (
+                format!("/workspaces/{orchid}/typeahead?resource_type=task&query=thorn&count=100&"),
+                tasks,
+            ),
+            (
+                format!("/events?resource={thorn}&sync={sync}&"),
+                ("resource.dependencies", "dependents.dependencies"),
+            ),
+            (format!("/projects/{project}?"), fields),
+            (format!("/projects?workspace={orchid}&"), fields),
+            (format!("/projects/{project}/tasks?limit=100&"), members),
+        ];
+        for (target, (there, back)) in cases {
+            let ok: Vec<bool> = (1..=8)
+                .map(|depth| {
+                    answered(
+                        &world,
+                        &format!("{target}opt_fields={}", path(there, back, depth)),
+                    )
+                })
+                .collect();
+            assert!(ok[0], "{target}: the first level is small");
+            // Once a path is too long, longer ones are, too.
+            assert!(ok.is_sorted_by(|a, b| a >= b), "{target}: {ok:?}");
+            assert!(!ok[7] || there != tasks.0, "{target}: {ok:?}");
+        }
+    }
+}
+
+fn batch(world: &World, actions: Vec<Value>) -> Answer {
+    world.post("ada", "/batch", json!({ "actions": actions }))
+}
+
+fn statuses(answer: &Answer) -> Vec<u64> {
+    let outcomes = answer.json["data"].as_array().unwrap();
+    outcomes
+        .iter()
+        .map(|o| o["status_code"].as_u64().unwrap())
+        .collect()
+}
+
+/// S95.
+#[test]
+fn the_actions_of_a_batch_share_one_budget() {
+    for kind in KINDS {
+        let world = world(kind, 1 << 20);
+        let thorn = world.gid("thorn");
+        let read = |depth: usize| {
+            let fields = path("dependencies", "dependents", depth);
+            json!({"method": "get", "relative_path": format!("/tasks/{thorn}"), "options": {"fields": [fields]}})
+        };
+        let small = batch(&world, vec![read(2); 10]);
+        assert_eq!(statuses(&small), [200; 10]);
+        let large = batch(&world, [vec![read(3); 9], vec![read(1)]].concat());
+        assert_eq!(
+            statuses(&large)[..3],
+            [200, 200, 400],
+            "{:?}",
+            statuses(&large)
+        );
+        assert_eq!(statuses(&large)[9], 200, "what is small still fits");
+        assert!(large.text.len() <= bound(&world), "{}", large.text.len());
+        let why = &large.json["data"][1]["body"]["errors"][0]["message"];
+        assert!(
+            why.as_str().unwrap().contains("larger than 1048576 bytes"),
+            "{why}"
+        );
+    }
+}
+
+/// S96.
+#[test]
+fn a_change_whose_reply_would_be_too_large_is_made_and_shown_as_gid_and_type() {
+    for kind in KINDS {
+        let world = world(kind, 64 << 10);
+        let thorn = world.gid("thorn");
+        let fields = path("dependencies", "dependents", 6);
+        let at = format!("/tasks/{thorn}?opt_fields={fields}");
+        let put = world.call("ada", "PUT", &at, &json!({"name": "bramble"}));
+        assert_eq!(put.status, 200, "{}", put.text);
+        let shown = json!({"gid": thorn.to_string(), "resource_type": "task"});
+        assert_eq!(put.json["data"], shown);
+        let now = world.get("ada", &format!("/tasks/{thorn}"));
+        assert_eq!(now.json["data"]["name"], "bramble");
+        let data = json!({"name": "new", "projects": [world.gid("thicket").to_string()]});
+        let fields = "projects.custom_field_settings.project.custom_field_settings.project.custom_field_settings.custom_field";
+        let made = world.post("ada", &format!("/tasks?opt_fields={fields}"), data);
+        assert_eq!(made.status, 201, "{}", made.text);
+        let gid = made.gid();
+        let mut headers = made.headers.iter();
+        assert!(headers.any(|(name, value)| *name == "Location" && value.ends_with(&gid)));
+        assert_eq!(
+            made.json["data"],
+            json!({"gid": gid, "resource_type": "task"})
+        );
+    }
+}
+
+/// S97.
+#[test]
+fn a_reply_costs_no_less_than_its_bytes_and_copies_cost_what_they_are_copies_of() {
+    let world = world(Kind::Memory, Settings::default().reply_max);
+    let thorn = world.gid("thorn");
+    let mut before = 0;
+    for depth in 1..=4 {
+        let fields = path("dependencies", "dependents", depth);
+        let mut request = world.request(
+            "ada",
+            "GET",
+            &format!("/tasks/{thorn}?opt_fields={fields}"),
+            String::new(),
+        );
+        request.explain = true;
+        let answer = world.send(request);
+        let cost = answer
+            .headers
+            .iter()
+            .find(|(name, _)| *name == "Workgraph-Cost");
+        let cost: usize = cost.unwrap().1.parse().unwrap();
+        if answer.status == 400 {
+            assert_eq!(
+                (depth, cost),
+                (4, 2_048),
+                "what is refused for its size was work, too"
+            );
+            continue;
+        }
+        assert!(cost * BYTES_PER_CREDIT as usize >= answer.text.len());
+        let links: usize = (1..=depth as u32).map(|level| 30usize.pow(level)).sum();
+        assert_eq!(
+            cost,
+            1 + 1 + links + depth,
+            "each link as often as it was written"
+        );
+        assert!(cost > before);
+        before = cost;
+    }
+    assert_eq!(before, 1 + 1 + 30 + 900 + 27_000 + 3);
+}
+
+/// S94.
+#[test]
+fn an_indented_reply_stays_within_the_budget_too() {
+    let world = world(Kind::Memory, 1 << 20);
+    let fields = path("dependencies", "dependents", 3);
+    let at = format!("/tasks/{}?opt_fields={fields}", world.gid("thorn"));
+    assert_eq!(world.get("ada", &at).status, 200);
+    let pretty = world.get("ada", &format!("{at}&opt_pretty=true"));
+    assert_eq!(pretty.status, 400);
+    assert!(
+        pretty
+            .message()
+            .starts_with("opt_pretty: The reply would be larger than 1048576 bytes")
+    );
+}
+
+/// Tasks with so much in each that a page of them is more than may be read at once.
+fn heavy() -> World {
+    World::build(Kind::Memory, Settings::default(), |f, names| {
+        let project = f.project(names["orchid"], "Heavy", names["ada"]);
+        let section = f.section_in(project);
+        let notes = "heavy ".repeat(200_000);
+        for n in 0..70 {
+            let gid = f.node(Type::Task, Some(names["orchid"]), |draft, now| {
+                draft.set(task::NAME, format!("stone {n}").as_str());
+                draft.set(task::CREATED_AT, now);
+                draft.set(task::MODIFIED_AT, now);
+                draft.set(task::NOTES, notes.as_str());
+            });
+            f.link(gid, rel::SECTION, section, Place::Last, Some(project));
+        }
+        names.insert("heavy".to_owned(), project);
+    })
+}
+
+/// S98.
+#[test]
+fn what_is_read_for_a_reply_is_bounded_and_fewer_objects_at_a_time_are_right() {
+    let world = heavy();
+    let project = world.gid("heavy");
+    let list = |limit: usize, fields: &str| {
+        world.get(
+            "ada",
+            &format!("/projects/{project}/tasks?limit={limit}&opt_fields={fields}"),
+        )
+    };
+    let read = list(100, "completed");
+    assert_eq!(read.status, 400);
+    let start = "opt_fields: More than 67108864 bytes would have to be read";
+    assert!(read.message().starts_with(start), "{}", read.message());
+    assert_eq!(list(20, "completed").status, 200);
+    let written = list(20, "notes");
+    assert!(
+        written
+            .message()
+            .starts_with("opt_fields: The reply would be larger than 8388608 bytes")
+    );
+    assert_eq!(list(5, "notes").status, 200);
+    // What takes no opt_fields goes on by itself, in smaller pieces.
+    let counts = world.get(
+        "ada",
+        &format!("/projects/{project}/task_counts?opt_fields=num_tasks"),
+    );
+    assert_eq!(counts.json["data"]["num_tasks"], 70, "{}", counts.text);
+}
+
+#[test]
+fn events_of_heavy_objects_come_in_smaller_pieces() {
+    let world = heavy();
+    let project = world.gid("heavy");
+    let sync = world.get("ada", &format!("/events?resource={project}"));
+    let mut sync = sync.json["sync"].as_str().unwrap().to_owned();
+    let tasks = world
+        .get("ada", &format!("/projects/{project}/tasks?limit=100"))
+        .gids();
+    for gid in &tasks {
+        let put = world.call(
+            "ada",
+            "PUT",
+            &format!("/tasks/{gid}?opt_fields=gid"),
+            &json!({"completed": true}),
+        );
+        assert_eq!(put.status, 200, "{}", put.text);
+    }
+    let (mut heard, mut polls) = (Vec::new(), 0);
+    loop {
+        let poll = world.get("ada", &format!("/events?resource={project}&sync={sync}"));
+        assert_eq!(poll.status, 200, "{}", poll.text);
+        polls += 1;
+        for event in poll.json["data"].as_array().unwrap() {
+            if event["resource"]["resource_type"] == "task"
+                && event["change"]["field"] == "completed"
+            {
+                heard.push(event["resource"]["gid"].as_str().unwrap().to_owned());
+            }
+        }
+        poll.json["sync"].as_str().unwrap().clone_into(&mut sync);
+        if poll.json["has_more"] == false {
+            break;
+        }
+    }
+    assert_eq!(heard, tasks);
+    assert!(polls > 1);
+}
+
+fn export(world: &World, fields: &[&str]) -> String {
+    let parts = json!([{"resource_type": "task", "fields": fields}]);
+    let body =
+        json!({"workspace": world.gid("orchid").to_string(), "export_request_parameters": parts});
+    let job = world.post("ada", "/exports/resource", body);
+    assert_eq!(job.status, 201, "{}", job.text);
+    world.work();
+    job.gid()
+}
+
+/// Why a job failed.
+fn reason(world: &World, job: &str) -> String {
+    let gid = Gid::parse(job).unwrap();
+    let key = ViewerKey {
+        user: world.gid("ada"),
+        service: None,
+    };
+    let view = world
+        .run(world.graph.load(&Want::of(key).node(gid)))
+        .unwrap();
+    let job = view.resolve(&Ref::Gid(gid)).and_then(|gid| view.node(gid));
+    let record: Value = serde_json::from_str(job.unwrap().raw("job").unwrap()).unwrap();
+    record["error"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_export_of_a_record_that_is_too_large_fails_and_the_next_one_is_made() {
+    for kind in KINDS {
+        let world = world(kind, Settings::default().reply_max);
+        let fields = path("dependencies", "dependents", 7);
+        let failed = export(&world, &[&fields]);
+        assert_eq!(status(&world, &failed), "failed");
+        let why = reason(&world, &failed);
+        assert!(
+            why.starts_with("A record would be larger than 16777216 bytes"),
+            "{why}"
+        );
+        let done = export(&world, &["name"]);
+        assert_eq!(status(&world, &done), "succeeded");
+    }
+}
+
+#[test]
+fn an_export_of_heavy_records_goes_on_in_smaller_steps() {
+    let world = heavy();
+    let job = export(&world, &["notes"]);
+    assert_eq!(status(&world, &job), "succeeded");
+    let job = world.get("ada", &format!("/jobs/{job}"));
+    let file = job.json["data"]["new_resource_export"]["gid"]
+        .as_str()
+        .unwrap();
+    let heavy = world.files.records(file).into_iter();
+    let heavy = heavy.filter(|r| {
+        r["notes"]
+            .as_str()
+            .is_some_and(|notes| notes.len() == 1_200_000)
+    });
+    assert_eq!(heavy.count(), 70);
+}
+
+#[test]
+fn whatever_is_changed_has_a_type_to_be_shown() {
+    let rows = TABLES.iter().copied().flatten();
+    let changes = rows.filter(|row| row.method != Method::Get);
+    for ty in changes.filter_map(|row| row.record()) {
+        assert!(resource(ty).field("resource_type").is_some(), "{ty:?}");
+    }
+}
