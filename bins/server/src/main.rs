@@ -34,6 +34,7 @@ mod routes;
 mod run;
 #[cfg(debug_assertions)]
 mod sabotage;
+mod sealed_hooks;
 mod seams;
 mod sender;
 mod setting;

@@ -12,6 +12,7 @@ use crate::office::Office;
 use crate::offload::Offload;
 use crate::password::Pool;
 use crate::people::Users;
+use crate::sealed_hooks::Sealer;
 use crate::seams::{SystemEntropy, WallClock, hex, random};
 use crate::signing::Signing;
 use crate::storage::{Options, Storage};
@@ -43,11 +44,14 @@ impl Base {
             read_timeout: config.store.read_timeout,
             ..Options::default()
         };
-        let storage = Arc::new(Storage::open(config.folder(), options)?);
+        let entropy = Arc::new(SystemEntropy::new());
+        let keys = folder::keys(config.folder(), &*entropy)?;
+        let sealer = Sealer::new(keys, entropy.clone());
+        let storage = Arc::new(Storage::open(config.folder(), options, sealer)?);
         Ok(Self {
             storage,
             clock: Arc::new(WallClock::start()),
-            entropy: Arc::new(SystemEntropy::new()),
+            entropy,
             first_passwords: Arc::new(FirstPasswords::of(config.folder(), demo)),
         })
     }

@@ -1,4 +1,5 @@
 //! The store behind its ports, and what only the store itself can do.
+use crate::sealed_hooks::{SealedHooks, Sealer};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -29,7 +30,7 @@ impl Storage {
     ///
     /// # Errors
     /// When another process has it open, or it can't be read or written.
-    pub(crate) fn open(folder: &Path, options: Options) -> Result<Self, String> {
+    pub(crate) fn open(folder: &Path, options: Options, sealer: Sealer) -> Result<Self, String> {
         // SQLite gives the files beside it the mode of the database, so that is made first.
         let made = OpenOptions::new()
             .create(true)
@@ -38,7 +39,9 @@ impl Storage {
             .mode(0o600)
             .open(folder.join("workgraph.db"));
         made.map_err(|e| format!("{}: {e}", folder.display()))?;
-        let sqlite = Arc::new(SqliteStore::open(folder, options).map_err(|e| e.to_string())?);
+        let mut reseal = |id, kept: &str| sealer.reseal(id, kept);
+        let opened = SqliteStore::open_resealed(folder, options, &mut reseal);
+        let sqlite = Arc::new(opened.map_err(|e| e.to_string())?);
         #[cfg(debug_assertions)]
         let graph = crate::sabotage::wrapped(sqlite.clone());
         #[cfg(not(debug_assertions))]
@@ -47,7 +50,10 @@ impl Storage {
             graph,
             tokens: sqlite.clone(),
             oauth: sqlite.clone(),
-            hooks: sqlite.clone(),
+            hooks: Arc::new(SealedHooks {
+                store: sqlite.clone(),
+                sealer,
+            }),
             sqlite,
         })
     }

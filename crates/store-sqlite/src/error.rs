@@ -27,6 +27,8 @@ pub enum OpenError {
     Io(PathBuf, std::io::Error),
     /// What search reads could not be made from the nodes of an older file.
     Cards(StoreError),
+    /// A secret could not be given the form in which it is kept from now on.
+    Secrets(String),
     /// SQLite failed.
     Sqlite(rusqlite::Error),
 }
@@ -55,6 +57,7 @@ impl fmt::Display for OpenError {
             ),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
             Self::Cards(error) => write!(f, "the cards that search reads: {error}"),
+            Self::Secrets(why) => f.write_str(why),
             Self::Sqlite(error) => write!(f, "SQLite: {error}"),
         }
     }

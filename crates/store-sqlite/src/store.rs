@@ -6,6 +6,7 @@ use crate::connect::{self, Files, Options};
 use crate::error::{OpenError, failed};
 use crate::facts;
 use crate::readers::Readers;
+use crate::sealing::{self, Reseal};
 use crate::search;
 use crate::session::{Session, maybe_gid, maybe_seq, seq};
 use crate::sql::Sql;
@@ -76,11 +77,27 @@ impl SqliteStore {
     /// When another process has it open, the file is not ours or of a newer version, or it cannot
     /// be read or written.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
+        Self::open_resealed(path, options, &mut |_, _| Ok(None))
+    }
+
+    /// Opens the store, and gives the secrets of webhooks the form that `reseal` says, by the id of each. Nothing of what
+    /// was there before is left in the file.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); also when `reseal` fails.
+    pub fn open_resealed(
+        path: impl AsRef<Path>,
+        options: Options,
+        reseal: &mut Reseal<'_>,
+    ) -> Result<Self, OpenError> {
         connect::check_version()?;
         let files = Files::at(path.as_ref());
         let lock = files.lock()?;
         // First the connection that makes the tables, if they are new; the writer opens its own.
-        search::make(&connect::writer(&files, &options)?).map_err(OpenError::Cards)?;
+        let mut first = connect::writer(&files, &options)?;
+        search::make(&first).map_err(OpenError::Cards)?;
+        sealing::reseal(&mut first, reseal)?;
+        drop(first);
         let caches = Arc::new(Caches::new(REMEMBERED));
         let checkpoints = options
             .checkpoints

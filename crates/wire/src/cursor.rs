@@ -185,7 +185,7 @@ fn bound(kid: u16, listing: [u8; 16]) -> [u8; PURPOSE.len() + 19] {
     out
 }
 
-fn cipher(key: &[u8; 32]) -> Option<LessSafeKey> {
+pub(crate) fn cipher(key: &[u8; 32]) -> Option<LessSafeKey> {
     UnboundKey::new(&CHACHA20_POLY1305, key)
         .ok()
         .map(LessSafeKey::new)

@@ -15,6 +15,7 @@ pub mod multipart;
 pub mod options;
 pub mod phrase;
 pub mod query;
+pub mod secret;
 pub mod ticket;
 
 mod brackets;

@@ -38,7 +38,11 @@ impl Place {
         let settings = Audit { anchor, rows };
         let start = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
         let clock = Arc::new(Turned(Mutex::new(start)));
-        let storage = Arc::new(Storage::open(&folder, crate::storage::Options::default()).unwrap());
+        let keys = workgraph_wire::KeyRing::new(1, [7; 32]);
+        let entropy = Arc::new(crate::seams::SystemEntropy::new());
+        let sealer = crate::sealed_hooks::Sealer::new(keys, entropy);
+        let options = crate::storage::Options::default();
+        let storage = Arc::new(Storage::open(&folder, options, sealer).unwrap());
         let notary = Notary::open(
             &folder,
             &settings,
