@@ -2,7 +2,7 @@
 // mouse, then without script and with the keyboard alone.
 //
 // Environment: BASE (the server's origin), USER_EMAIL and USER_PASSWORD of somebody who administers a
-// workspace, AXE (the folder that axe-core is installed in); SHOTS to have pictures land there, and
+// workspace, FREE_WORKSPACE that they are not in and FREE_TOKEN of somebody who is, AXE (the folder that axe-core is installed in); SHOTS to have pictures land there, and
 // SECRETS to have all secrets that were issued written to that file, one a line.
 "use strict";
 const assert = require("node:assert/strict");
@@ -12,7 +12,7 @@ const http = require("node:http");
 const path = require("node:path");
 const { Chromium, LOOKS } = require("./chromium.cjs");
 
-const { BASE, USER_EMAIL, USER_PASSWORD, AXE, SHOTS } = process.env;
+const { BASE, USER_EMAIL, USER_PASSWORD, FREE_TOKEN, FREE_WORKSPACE, AXE, SHOTS } = process.env;
 const axe = fs.readFileSync(path.join(AXE, "node_modules/axe-core/axe.min.js"), "utf8");
 const OOB = "urn:ietf:wg:oauth:2.0:oob";
 const SCOPES = ["tasks:read", "users:read", "openid"];
@@ -49,6 +49,15 @@ async function api(token, where = "/users/me") {
   const response = await fetch(`${BASE}/api/1.0${where}`, { headers: { authorization: `Bearer ${token}` } });
   await response.arrayBuffer();
   return response.status;
+}
+
+async function invite(user) {
+  const response = await fetch(`${BASE}/api/1.0/workspaces/${FREE_WORKSPACE}/addUser`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${FREE_TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ data: { user } }),
+  });
+  assert.equal(response.status, 200, await response.text());
 }
 
 class Tour {
@@ -307,6 +316,18 @@ class Tour {
     assert.equal(await api(tokens.access_token, there), 200);
   }
 
+  async invited() {
+    const { page, scripted } = this;
+    this.step("an invitation to another workspace is declined, and the next one accepted");
+    await invite(USER_EMAIL);
+    await this.open("/-/connected_apps");
+    await this.says(/These workspaces ask you in/);
+    await this.audit("invitation", ["dark", "phone"]);
+    await page.go(`form[action$="/${scripted ? "decline" : "accept"}"] button`);
+    await this.says(scripted ? /The invitation is declined/ : /You belong to the workspace now/);
+    await this.audit("invitation-after");
+  }
+
   async disconnect(tokens) {
     const { page } = this;
     this.step("a connected app is disconnected and has no access from then on");
@@ -412,6 +433,7 @@ class Tour {
     await this.change(client);
     await this.installed(client, tokens);
     await this.disconnect(tokens);
+    await this.invited();
     await this.token();
     await this.service();
     await this.account();

@@ -3,28 +3,49 @@ use crate::office::{Office, named, service_prefix, tier};
 use crate::password;
 use crate::seams::{hex, random};
 use std::time::Duration;
+use workgraph_api::invitations::Waiting;
 use workgraph_auth::{Account, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, mint};
 use workgraph_core::access::Role;
 use workgraph_core::address::EmailAddress;
 use workgraph_core::audit::{Acting, Actor, kind};
 use workgraph_core::check::clip;
-use workgraph_core::graph::StoreError;
-use workgraph_core::resources::{user, workspace};
+use workgraph_core::draft::Draft;
+use workgraph_core::graph::{By, Ref, StoreError};
+use workgraph_core::registry::rel;
+use workgraph_core::resources::{self, user, workspace};
 use workgraph_core::rules::membership;
+use workgraph_core::rules::roles::Standing;
 use workgraph_core::{Gid, Node, Type};
 
+/// A user as a command made them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub(crate) user: Gid,
+    /// Whether the user was there before, by an invitation.
+    pub(crate) adopted: bool,
+}
+
 impl Office {
-    /// Makes a user with an account, and a seat if a workspace is given.
+    /// Makes a user with an account, and a seat if a workspace is given. Somebody who was invited by this
+    /// address and has no way to sign in yet is adopted: they get the name, the password and the seat.
     pub(crate) async fn create_user(
         &self,
         name: &str,
         email: &str,
         seat: Option<(&Node, Role)>,
         password: &str,
-    ) -> Result<Gid, String> {
+    ) -> Result<Made, String> {
         named(name)?;
         let email = EmailAddress::parse(email)
             .map_err(|e| format!("{}: this is not an e-mail address; {e}", clip(email)))?;
+        if let Some(invited) = self.holder(email.as_str()).await? {
+            let user = invited.gid;
+            self.adopt(invited, name, &email, seat, password).await?;
+            return Ok(Made {
+                user,
+                adopted: true,
+            });
+        }
         let hash = self.hash(password).await?;
         let made = self.commit(|work, _| {
             let gid = membership::create_user(work, name, &email);
@@ -45,7 +66,78 @@ impl Office {
         if seat.is_some() {
             self.api.refresh_account(gid).await?;
         }
-        Ok(gid)
+        Ok(Made {
+            user: gid,
+            adopted: false,
+        })
+    }
+
+    /// Gives somebody who was invited a name, a password and a seat.
+    async fn adopt(
+        &self,
+        invited: Node,
+        name: &str,
+        email: &EmailAddress,
+        seat: Option<(&Node, Role)>,
+        password: &str,
+    ) -> Result<(), String> {
+        let gid = invited.gid;
+        let login = self.hand().login(email.as_str()).await;
+        if login.map_err(|e| e.to_string())?.is_some() {
+            return Err(format!("{email}: another user has this address"));
+        }
+        let hash = self.hash(password).await?;
+        let mut draft = Draft::edit(&invited);
+        draft.set(user::NAME, name);
+        let named = self.commit(|work, _| work.save(&draft));
+        named.await.map_err(|e| e.to_string())?;
+        if let Some((place, role)) = seat {
+            self.seat(gid, place, role).await?;
+        }
+        let account = self.hand().account(gid.get()).await;
+        let account = account.map_err(|e| e.to_string())?;
+        let account = account.unwrap_or(Account::new(gid.get(), Tier::Free));
+        self.put(account, Some(Login::new(email.as_str(), hash)))
+            .await?;
+        self.api.refresh_account(gid).await
+    }
+
+    /// Gives a user a seat with a role, whatever they were there before.
+    async fn seat(&self, user: Gid, place: &Node, role: Role) -> Result<(), String> {
+        let waiting = self.api.invitations(user).await?;
+        let here = |it: &&Waiting| it.invitation.workspace == place.gid;
+        if let Some(waiting) = waiting.iter().find(here) {
+            let parties = (user, waiting.invitation.invited);
+            let operator = Acting::inside(Actor::Operator);
+            self.api.answer_invitation(parties, true, &operator).await?;
+        }
+        let list = Ref::TaskList {
+            user: Box::new(Ref::Gid(user)),
+            near: Box::new(Ref::Gid(place.gid)),
+        };
+        let seat = Ref::Gid(user).of(By::Aux(rel::WORKSPACES, place.gid));
+        let view = self
+            .load(|want| want.refs.extend([seat.clone(), list.clone()]))
+            .await?;
+        let standing = Standing::of(role);
+        let done = self.commit(|work, _| {
+            let held = view.resolve(&seat).and_then(|gid| view.node(gid));
+            match (held, view.resolve(&list)) {
+                (Some(held), _) => {
+                    let mut draft = Draft::edit(held);
+                    draft.set(resources::membership::IS_ADMIN, role == Role::Admin);
+                    draft.set(resources::membership::IS_GUEST, role == Role::Guest);
+                    work.save(&draft);
+                }
+                (None, Some(list)) => {
+                    membership::rejoin_workspace(work, user, place.gid, list, standing);
+                }
+                (None, None) => {
+                    membership::join_workspace(work, user, place.gid, &place.title(), role);
+                }
+            }
+        });
+        done.await.map_err(|e| e.to_string())
     }
 
     /// Gives a user a password, and a login if they had none. Their sessions end.
@@ -59,6 +151,13 @@ impl Office {
         if email.is_empty() {
             return Err(format!(
                 "{}: this user has no e-mail address to sign in with",
+                user.gid
+            ));
+        }
+        let holder = self.holder(&email).await?;
+        if holder.is_some_and(|holder| holder.gid != user.gid) {
+            return Err(format!(
+                "{}: this user stands for an invitation of {email}; name the person by the address",
                 user.gid
             ));
         }

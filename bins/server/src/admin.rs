@@ -15,7 +15,7 @@ use workgraph_core::registry::rel;
 use workgraph_core::resources::{job, membership, user, workspace};
 use workgraph_core::rules::roles::{self, Standing};
 use workgraph_core::time::Time;
-use workgraph_core::{Gid, Node, Type};
+use workgraph_core::{Gid, Node, Type, address};
 
 /// Carries out a command.
 ///
@@ -140,11 +140,19 @@ async fn of_users(office: &Office, what: UserCommand) -> Result<Value, String> {
                 None
             };
             let secret = password.or_else(|| made_up.clone()).unwrap_or_default();
-            let gid = office
+            let made = office
                 .create_user(&name, &email, place.as_ref().map(|p| (p, rank)), &secret)
                 .await?;
+            let gid = made.user.to_string();
+            let email = address::fold(&email);
             let mut shown =
-                json!({"gid": gid.to_string(), "name": name, "email": email.trim().to_lowercase()});
+                json!({"gid": gid, "name": name, "email": email, "adopted": made.adopted});
+            if let (true, Some(map)) = (made.adopted, shown.as_object_mut()) {
+                // Where they were invited to before somebody vouched for them.
+                let seats = office.workspaces_of(made.user).await?;
+                let seats = seats.iter().map(ToString::to_string).collect();
+                map.insert("workspaces".to_owned(), seats);
+            }
             if let (Some(place), Some(map)) = (workspace, shown.as_object_mut()) {
                 map.insert("workspace".to_owned(), place.into());
                 map.insert("role".to_owned(), json!(format!("{rank:?}").to_lowercase()));
@@ -162,6 +170,13 @@ async fn of_users(office: &Office, what: UserCommand) -> Result<Value, String> {
             });
             let view = view.await?;
             let edges = view.sources(place, rel::WORKSPACES);
+            let invitations = office.load(|want| {
+                for edge in edges {
+                    want.out.push((want.refs.len(), rel::INVITED));
+                    want.refs.push(edge.src.into());
+                }
+            });
+            let invitations = invitations.await?;
             let users = office
                 .nodes(&edges.iter().map(|e| e.src).collect::<Vec<_>>())
                 .await?;
@@ -176,7 +191,9 @@ async fn of_users(office: &Office, what: UserCommand) -> Result<Value, String> {
                 let role = seat.map_or(Role::Member, |s| Standing::given(s).role);
                 let role = format!("{role:?}").to_lowercase();
                 let mut row = show_user(office, node).await?;
+                let invited = !invitations.links(node.gid, rel::INVITED).is_empty();
                 if let Some(map) = row.as_object_mut() {
+                    map.insert("invited".to_owned(), invited.into());
                     map.insert("role".to_owned(), role.into());
                 }
                 rows.push(row);

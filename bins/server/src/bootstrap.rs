@@ -97,7 +97,8 @@ impl Bootstrap {
         let place = office.node(Type::Workspace, &seat.0.to_string()).await?;
         let gid = office
             .create_user(who.0, who.1, Some((&place, seat.1)), &password)
-            .await?;
+            .await?
+            .user;
         self.users.push(UserEntry {
             gid: gid.to_string(),
             name: who.0.to_owned(),

@@ -143,10 +143,24 @@ impl Office {
         if !text.contains('@') {
             return self.node(Type::User, text).await;
         }
-        let name = Ref::Alias(alias::email(text.trim()));
-        let view = self.load(|want| want.refs.push(name.clone())).await?;
-        let found = view.resolve(&name).and_then(|g| view.node(g)).cloned();
+        let found = self.holder(text).await?;
         found.ok_or_else(|| format!("{text}: there is no user with this address"))
+    }
+
+    /// The user with an address, if there is one.
+    pub(crate) async fn holder(&self, address: &str) -> Result<Option<Node>, String> {
+        let name = Ref::Alias(alias::email(address));
+        let view = self.load(|want| want.refs.push(name.clone())).await?;
+        Ok(view.resolve(&name).and_then(|g| view.node(g)).cloned())
+    }
+
+    /// The workspaces that a user belongs to.
+    pub(crate) async fn workspaces_of(&self, user: Gid) -> Result<Vec<Gid>, String> {
+        let view = self
+            .load(|want| *want = want.clone().edges(user, rel::WORKSPACES))
+            .await?;
+        let seats = view.links(user, rel::WORKSPACES).iter();
+        Ok(seats.map(|edge| edge.dst).collect())
     }
 
     /// The members of a workspace.

@@ -6,7 +6,7 @@ use workgraph_core::access::Role;
 use workgraph_core::audit::Acting;
 use workgraph_core::graph::{ViewerKey, Want};
 use workgraph_core::{Gid, Type};
-use workgraph_portal::console::{Places, Seat};
+use workgraph_portal::console::{Invite, Places, Seat};
 
 fn gid(number: u64) -> Result<Gid, StoreError> {
     let none = || StoreError::Unavailable(format!("{number} is no gid"));
@@ -35,6 +35,37 @@ impl Places for Office {
         }
         seats.sort_by_key(|seat| seat.workspace);
         Ok(seats)
+    }
+
+    async fn invitations(&self, user: u64) -> Result<Vec<Invite>, StoreError> {
+        let person = gid(user)?;
+        // Whatever an answer left undone when the server stopped is done first.
+        let finished = self.api.finish_accepting(person).await;
+        finished.map_err(StoreError::Unavailable)?;
+        let all = self.api.invitations(person).await;
+        let all = all.map_err(StoreError::Unavailable)?;
+        Ok(all
+            .into_iter()
+            .map(|waiting| Invite {
+                id: waiting.invitation.invited.get(),
+                workspace: waiting.workspace_name,
+            })
+            .collect())
+    }
+
+    async fn answer_invitation(
+        &self,
+        user: u64,
+        id: u64,
+        accepted: bool,
+        acting: &Acting,
+    ) -> Result<bool, StoreError> {
+        let Some(invited) = Gid::new(id) else {
+            return Ok(false);
+        };
+        let parties = (gid(user)?, invited);
+        let done = self.api.answer_invitation(parties, accepted, acting).await;
+        done.map_err(StoreError::Unavailable)
     }
 
     async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, StoreError> {

@@ -7,13 +7,14 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use workgraph_auth::Grant;
 use workgraph_core::access::Level;
+use workgraph_core::address::fold;
 use workgraph_core::audit::Acting;
 use workgraph_core::check::{self, Inputs, clip};
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Ref, View, ViewerKey, Want, alias};
+use workgraph_core::graph::{Ref, View, ViewerKey, Want};
 use workgraph_core::jobs::Starter;
 use workgraph_core::node::Node;
-use workgraph_core::registry::Type;
+use workgraph_core::registry::{Type, rel};
 use workgraph_core::resources::resource;
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
@@ -119,6 +120,17 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// The gid that a path parameter is.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn required_path_gid(&self, name: &str) -> Result<Gid, Fault> {
+        match self.path(name)? {
+            Ref::Gid(gid) => Ok(gid),
+            _ => Err(Fault::unknown(name, clip(self.parameter(name)))),
+        }
+    }
+
     /// A user given as gid, e-mail address or `me`.
     ///
     /// # Errors
@@ -131,7 +143,7 @@ impl<'a> Call<'a> {
             return Ok(Ref::Gid(gid));
         }
         if text.contains('@') && text.len() <= 320 {
-            return Ok(Ref::Alias(alias::email(text)));
+            return Ok(Ref::Address(fold(text)));
         }
         Err(Fault::field(
             field,
@@ -343,11 +355,43 @@ impl<'a> Call<'a> {
         let found = view
             .resolve(name)
             .and_then(|g| view.node(g))
-            .filter(|n| types.contains(&n.ty) && self.shows(view, n));
+            .filter(|n| types.contains(&n.ty) && self.shows(view, n) && is_known(view, n));
         let node = found.ok_or_else(|| Fault::unknown_ref(field, show(name)))?;
         allowed(view, node, least)?;
         Ok(node)
     }
+
+    /// A user that query or body name, and who belongs to a workspace.
+    ///
+    /// # Errors
+    /// 400 when the caller knows no such user, or they do not belong there; `noun` is the kind of the
+    /// workspace.
+    pub fn member<'v>(
+        &self,
+        view: &'v View,
+        field: &str,
+        name: &Ref,
+        (home, noun): (Gid, &str),
+    ) -> Result<&'v Node, Fault> {
+        let found = view.resolve(name).and_then(|g| view.node(g));
+        let found = found.filter(|n| n.ty == Type::User && is_known(view, n));
+        let user = found.ok_or_else(|| Fault::unknown_ref(field, show(name)))?;
+        if view.link(user.gid, rel::WORKSPACES, home).is_none() {
+            let shown = show(name);
+            return Err(Fault::field(
+                field,
+                format_args!("Not a user in {noun}: {shown}"),
+            ));
+        }
+        Ok(user)
+    }
+}
+
+/// Whether query and body may name a node: a user whom the viewer shares no workspace with is answered
+/// for like one that does not exist, or addresses and gids could be tried out.
+#[must_use]
+pub fn is_known(view: &View, node: &Node) -> bool {
+    node.ty != Type::User || view.level(node.gid) > Level::None
 }
 
 /// Whether the viewer has the level.
@@ -391,6 +435,7 @@ pub fn show(name: &Ref) -> String {
         Ref::TaskList { user, .. } => show(user),
         Ref::Of { node, .. } => show(node),
         Ref::External { id, .. } => clip(id),
+        Ref::Address(address) => clip(address),
         Ref::Alias(key) => clip(key.split_once(':').map_or(key, |(_, rest)| rest)),
     }
 }

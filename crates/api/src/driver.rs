@@ -2,7 +2,7 @@
 use crate::allowance;
 use crate::answer::{self, Answered, cost, record, records, show};
 use crate::budget;
-use crate::call::{Call, allowed};
+use crate::call::{Call, allowed, is_known};
 use crate::fault::Failure;
 use crate::operation::{Answer, Listed, Lists, Run, Sought, parameter_type};
 use crate::paging::{self, Paging};
@@ -423,7 +423,7 @@ fn anchored(
     let node = view
         .resolve(anchor)
         .and_then(|g| view.node(g))
-        .filter(|n| types.contains(&n.ty) && call.shows(view, n));
+        .filter(|n| types.contains(&n.ty) && call.shows(view, n) && is_known(view, n));
     let node = node.ok_or_else(|| Fault::unknown_ref(name, crate::call::show(anchor)))?;
     allowed(view, node, Level::Viewer)
 }

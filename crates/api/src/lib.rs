@@ -16,6 +16,7 @@ pub mod exports;
 mod external;
 pub mod fault;
 pub mod hooks;
+pub mod invitations;
 mod last_token;
 pub mod limits;
 pub mod operation;

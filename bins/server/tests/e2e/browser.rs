@@ -26,6 +26,8 @@ fn a_person_finds_their_way_through_all_pages() {
         .env("BASE", format!("http://127.0.0.1:{}", server.port))
         .env("USER_EMAIL", server.demo("/users/0/email"))
         .env("USER_PASSWORD", server.demo("/users/0/password"))
+        .env("FREE_TOKEN", server.demo("/free_token"))
+        .env("FREE_WORKSPACE", server.workspace("free"))
         .env("AXE", clients.join("browser"))
         .env("NO_PROXY", "*")
         .env("no_proxy", "*");

@@ -221,6 +221,43 @@ fn admin_commands_work_beside_a_server_and_without_one() {
         ),
         (200, 403)
     );
+    let owner = text(&admin(&["token", "create", "--user", "dan@example.com"]).unwrap()["token"]);
+    let path = format!("POST /api/1.0/workspaces/{place}/addUser");
+    let squatted = server.request(&path, &owner, r#"{"data":{"user":"ceo@corp.example"}}"#);
+    let squatted = text(&json(&squatted.1)["data"]["gid"]);
+    let adopt = || {
+        admin(&[
+            "user",
+            "create",
+            "--name",
+            "Zoe",
+            "--email",
+            "CEO@corp.example",
+            "--workspace",
+            &place,
+            "--role",
+            "guest",
+        ])
+    };
+    let cleo = adopt().unwrap();
+    assert_eq!(
+        (
+            text(&cleo["gid"]),
+            cleo["adopted"].as_bool(),
+            text(&cleo["role"])
+        ),
+        (squatted, Some(true), "guest".to_owned())
+    );
+    assert_eq!(text(&cleo["workspaces"][0]), place);
+    assert_eq!(text(&cleo["password"]).len(), 24);
+    assert!(adopt().unwrap_err().contains("another user"));
+    let listed = admin(&["user", "list", "--workspace", &place]).unwrap();
+    let row = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|r| r["name"] == "Zoe");
+    assert_eq!(row.unwrap()["role"], "guest");
     let domains = |more: &[&str]| admin(&[&["workspace", "domains", &place][..], more].concat());
     let tied = serde_json::json!(["corp.example", "corp.test"]);
     assert_eq!(

@@ -103,7 +103,7 @@ fn of_place(call: &Call<'_>, place: Anchor, member: Option<Ref>, name: &'static 
     let mut want = call.want();
     match (member, &place.0) {
         // Who is named by an address is found first, and the place among what is shared with them.
-        (Some(member @ Ref::Alias(_)), Ref::Gid(gid)) => {
+        (Some(member @ Ref::Address(_)), Ref::Gid(gid)) => {
             let gid = *gid;
             want.add(gid);
             let mut listed = at(want, Dir::In, (member, name, &[Type::User]));

@@ -350,12 +350,6 @@ pub(crate) fn leaver(
     }
 }
 
-/// Whether a user belongs to a workspace, as far as the caller may know: guests know those they share
-/// something with, and are told of the others what they are told of strangers.
-pub(crate) fn belongs(view: &View, who: Gid, home: Gid) -> bool {
-    view.link(who, rel::WORKSPACES, home).is_some() && view.level(who) > Level::None
-}
-
 /// A user who belongs to the workspace.
 pub(crate) fn member_of(
     call: &Call<'_>,
@@ -364,21 +358,13 @@ pub(crate) fn member_of(
     name: &Ref,
     home: Gid,
 ) -> Result<Gid, Fault> {
-    let shown = crate::call::show(name);
-    let who = view
-        .resolve(name)
-        .and_then(|g| view.node(g))
-        .filter(|n| n.ty == Type::User);
-    let Some(who) = who else {
-        return Err(Fault::unknown_ref(field, shown));
-    };
-    if !belongs(view, who.gid, home) && who.gid != call.me() {
-        return Err(Fault::field(
-            field,
-            format_args!("Not a user in Workspace: {shown}"),
-        ));
+    let me = view.resolve(name).filter(|who| *who == call.me());
+    match me.filter(|who| view.node(*who).is_some()) {
+        Some(me) => Ok(me),
+        None => call
+            .member(view, field, name, (home, "Workspace"))
+            .map(|user| user.gid),
     }
-    Ok(who.gid)
 }
 
 /// Writes the body's fields into a draft.

@@ -1,6 +1,5 @@
 //! Writing a task's own fields: texts, dates, completion, its assignee, likes.
-use super::projects::belongs;
-use crate::call::{Call, gid, show};
+use crate::call::{Call, gid};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::check::{Given, Inputs};
@@ -133,29 +132,21 @@ pub(super) fn assign<'v>(
         }
         Some(Given::Ref(text)) => {
             let name = call.user("assignee", text)?;
-            let who = view
-                .resolve(&name)
-                .and_then(|g| view.node(g))
-                .filter(|n| n.ty == Type::User);
-            let Some(who) = who else {
-                return Err(Fault::unknown_ref("assignee", show(&name)));
+            let organization = view
+                .node(home)
+                .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
+            let noun = if organization {
+                "Organization"
+            } else {
+                "Workspace"
             };
             // Whoever sees the task sees whom it is assigned to, and may say it again.
-            let same = draft.get(task::ASSIGNEE) == Some(who.gid);
-            if !same && !belongs(view, who.gid, home) {
-                let organization = view
-                    .node(home)
-                    .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
-                let place = if organization {
-                    "Organization"
-                } else {
-                    "Workspace"
-                };
-                return Err(Fault::field(
-                    "assignee",
-                    format_args!("Not a user in {place}: {}", show(&name)),
-                ));
-            }
+            let same = view.resolve(&name);
+            let same = same.filter(|who| draft.get(task::ASSIGNEE) == Some(*who));
+            let who = match same.and_then(|who| view.node(who)) {
+                Some(who) => who,
+                None => call.member(view, "assignee", &name, (home, noun))?,
+            };
             draft.set(task::ASSIGNEE, who.gid);
             if draft.changed(task::ASSIGNEE) {
                 draft.set(

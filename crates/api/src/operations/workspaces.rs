@@ -4,6 +4,7 @@ use crate::driver::page;
 use crate::operation::{
     Decision, Listed, Lists, Operation, act, get, page as list, page_of, update,
 };
+use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
 use workgraph_core::address::EmailAddress;
 use workgraph_core::draft::Draft;
@@ -11,9 +12,10 @@ use workgraph_core::fault::Fault;
 use workgraph_core::graph::{By, Give, Listing, Ref, View, Want, alias};
 use workgraph_core::registry::{Dir, Type, rel};
 use workgraph_core::resources::{user, workspace};
-use workgraph_core::rules::membership;
 use workgraph_core::rules::roles::{self, Standing};
 use workgraph_core::rules::sharing::Sharing;
+use workgraph_core::rules::{invitations, membership};
+use workgraph_core::work::Work;
 
 /// The rows.
 pub static WORKSPACES: &[Operation] = &[
@@ -34,7 +36,7 @@ pub static WORKSPACES: &[Operation] = &[
     act(
         "addUserForWorkspace",
         "/workspaces/{workspace_gid}/addUser",
-        user_needs,
+        invitation_needs,
         add_user,
     )
     .body(&["user"])
@@ -162,94 +164,133 @@ fn rename(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
 }
 
 fn user_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let place = call.path("workspace_gid")?;
+    let place = call.required_path_gid("workspace_gid")?;
     let who = call.required_user("user")?;
-    let list = Ref::TaskList {
-        user: Box::new(who.clone()),
-        near: Box::new(place.clone()),
-    };
-    let mut want = call.want();
-    if let Ref::Gid(place) = place {
-        want.add(who.clone().of(By::Aux(rel::WORKSPACES, place)));
-    }
-    Ok(want
+    let seat = who.clone().of(By::Aux(rel::WORKSPACES, place));
+    Ok(call
+        .want()
+        .node(place)
+        .node(seat)
         .edges(who.clone(), rel::WORKSPACES)
-        .edge(who.clone(), rel::FORMER, place)
         .into(who.clone(), rel::TEAM_MEMBERS, 10_000)
-        .into(who, rel::MEMBERS, 10_000)
-        .node(list))
+        .into(who, rel::MEMBERS, 10_000))
 }
 
-/// Gives a user a seat; an address nobody has yet becomes an invited user.
+/// The user that an address or gid names, whether or not the caller knows them.
+fn anybody(name: Ref) -> Ref {
+    match name {
+        Ref::Address(address) => Ref::Alias(alias::email(&address)),
+        other => other,
+    }
+}
+
+/// The person that a user stands for, if it stands for one.
+fn person(user: &Ref) -> Ref {
+    user.clone().of(By::Edge(rel::INVITED))
+}
+
+fn list_of(user: &Ref, place: Gid) -> Ref {
+    Ref::TaskList {
+        user: Box::new(user.clone()),
+        near: Box::new(Ref::Gid(place)),
+    }
+}
+
+fn invitation_needs(call: &Call<'_>) -> Result<Want, Fault> {
+    let place = call.required_path_gid("workspace_gid")?;
+    let name = call.required_user("user")?;
+    let known = anybody(name.clone());
+    let mut want = call.want().node(place).node(name);
+    // Whom the name is, for whom that one stands, and who stands here for either.
+    let candidates = [known.clone(), person(&known)];
+    for who in candidates
+        .iter()
+        .chain(&candidates.clone().map(|c| c.of(stands(place))))
+    {
+        want = want
+            .edges(who.clone(), rel::WORKSPACES)
+            .edge(who.clone(), rel::FORMER, place)
+            .node(list_of(who, place));
+    }
+    Ok(want)
+}
+
+/// By what a person leads to the user who stands for them in a workspace.
+fn stands(place: Gid) -> By {
+    By::Rank(rel::INVITED, place.as_i64())
+}
+
+/// Gives a user a seat. An address that nobody has yet becomes a user; whoever has it already, and was
+/// never here, is invited: what is answered and seen is the same, or addresses could be tried out.
 fn add_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let place = call.target(view, "workspace_gid", Level::Editor)?;
-    let who = call.required_user("user")?;
-    let mut work = call.work();
-    let (gid, email) = match (view.resolve(&who).and_then(|g| view.node(g)), &who) {
-        (Some(node), _) if node.ty == Type::User => {
-            if view.link(node.gid, rel::WORKSPACES, place.gid).is_some() {
-                return Ok(Decision::about(work.changes, node.gid));
-            }
-            if matches!(who, Ref::Gid(_)) {
-                // An address is known to whoever gives it; a gid may be a guess at anyone.
-                call.named(view, "user", &who, &[Type::User], Level::Viewer)?;
-            }
-            (
-                node.gid,
-                node.get(user::EMAIL).unwrap_or_default().into_owned(),
-            )
-        }
-        (None, Ref::Alias(name)) => {
-            let address = invited_address(name)?;
-            let gid = membership::create_user(&mut work, address.mailbox(), &address);
-            (gid, address.as_str().to_owned())
-        }
-        _ => return Err(Fault::unknown_ref("user", show(&who))),
-    };
+    let name = call.required_user("user")?;
     let by_admin = view.level(place.gid) >= Level::Admin;
-    let list = Ref::TaskList {
-        user: Box::new(who),
-        near: Box::new(Ref::Gid(place.gid)),
+    let mut work = call.work();
+    let found = |r: &Ref| {
+        let node = view.resolve(r).and_then(|g| view.node(g));
+        node.filter(|n| n.ty == Type::User)
     };
-    match view.resolve(&list) {
-        Some(list) => {
-            let last = view.link(gid, rel::FORMER, place.gid);
+    let known = anybody(name.clone());
+    if matches!(name, Ref::Gid(_)) {
+        // An address is known to whoever gives it; a gid may be a guess at anyone.
+        call.named(view, "user", &name, &[Type::User], Level::Viewer)?;
+    }
+    let Some(user) = found(&known) else {
+        let Ref::Address(address) = &name else {
+            return Err(Fault::unknown_ref("user", show(&name)));
+        };
+        let address = EmailAddress::parse(address).map_err(|e| {
+            Fault::field("user", format_args!("Not an email: {}; {e}", show(&name)))
+        })?;
+        let role = roles::invited(place, address.as_str(), by_admin);
+        let gid = membership::create_user(&mut work, address.mailbox(), &address);
+        membership::join_workspace(&mut work, gid, place.gid, &place.title(), role);
+        return Ok(joined(work, gid));
+    };
+    let whom = person(&known);
+    let (named, user) = match found(&whom) {
+        Some(person) => (whom, person),
+        None => (known, user),
+    };
+    let email = user.get(user::EMAIL).unwrap_or_default().into_owned();
+    let standing_in = named.clone().of(stands(place.gid));
+    for (name, user) in [(&named, Some(user)), (&standing_in, found(&standing_in))] {
+        let Some(user) = user else { continue };
+        if view.link(user.gid, rel::WORKSPACES, place.gid).is_some() {
+            return Ok(Decision::about(work.changes, user.gid));
+        }
+        if let Some(list) = view.resolve(&list_of(name, place.gid)) {
+            let last = view.link(user.gid, rel::FORMER, place.gid);
             let last = last.map(|edge| Standing::from_rank(edge.rank));
             let standing = roles::returning(place, &email, by_admin, last);
-            membership::rejoin_workspace(&mut work, gid, place.gid, list, standing)
+            membership::rejoin_workspace(&mut work, user.gid, place.gid, list, standing);
+            return Ok(joined(work, user.gid));
         }
-        None => {
-            let role = roles::invited(place, &email, by_admin);
-            membership::join_workspace(&mut work, gid, place.gid, &place.title(), role)
-        }
-    };
-    Ok(Decision {
-        changes: work.changes,
-        subject: Some(gid),
-        accounts: vec![gid],
-    })
+    }
+    if email.is_empty() {
+        // A service account is nobody's to invite.
+        return Err(Fault::unknown_ref("user", show(&name)));
+    }
+    let role = roles::invited(place, &email, by_admin);
+    let gid = invitations::invite(&mut work, user, place, role);
+    Ok(joined(work, gid))
 }
 
-/// The address in the name of a user nobody has made yet.
-fn invited_address(name: &str) -> Result<EmailAddress, Fault> {
-    let text = alias::address(name).unwrap_or(name);
-    EmailAddress::parse(text).map_err(|e| {
-        let shown = workgraph_core::check::clip(text);
-        Fault::field("user", format_args!("Not an email: {shown}; {e}"))
-    })
+fn joined(work: Work<'_>, user: Gid) -> Decision {
+    Decision {
+        changes: work.changes,
+        subject: Some(user),
+        accounts: vec![user],
+    }
 }
 
 /// Takes a user's seat, with what they belong to in that workspace.
 fn remove_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     let place = call.target(view, "workspace_gid", Level::Viewer)?;
     let name = call.required_user("user")?;
-    let who = view
-        .resolve(&name)
-        .and_then(|g| view.node(g))
-        .filter(|n| n.ty == Type::User);
-    let who = who
-        .ok_or_else(|| Fault::unknown_ref("user", show(&name)))?
-        .gid;
+    let who = call.named(view, "user", &name, &[Type::User], Level::Viewer)?;
+    let who = who.gid;
     if who != call.me() {
         allowed(view, place, Level::Admin)?;
     }

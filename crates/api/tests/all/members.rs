@@ -1,4 +1,6 @@
 //! Who comes into a workspace, by which way, and with which role.
+mod invitations;
+
 use crate::world::{KINDS, Kind, World};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};

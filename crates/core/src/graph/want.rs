@@ -14,8 +14,11 @@ use std::sync::Arc;
 pub enum Ref {
     /// By gid.
     Gid(Gid),
-    /// By alias, such as `email:ann@example.com`.
+    /// By alias, whether or not the viewer may know of the node.
     Alias(String),
+    /// A user by e-mail address, as far as the viewer knows them: whom the viewer shares no workspace
+    /// with is not found, and who is invited to one of the viewer's workspaces is the invited user.
+    Address(String),
     /// The task list of a user in the workspace that a node belongs to.
     TaskList {
         /// The user.
@@ -75,17 +78,10 @@ pub mod alias {
     use crate::address;
     use crate::gid::Gid;
 
-    const EMAIL: &str = "email:";
-
     /// A user by e-mail address.
     #[must_use]
     pub fn email(address: &str) -> String {
-        format!("{EMAIL}{}", address::fold(address))
-    }
-    /// Returns the address in the name of a user, whole; none if it is the name of something else.
-    #[must_use]
-    pub fn address(name: &str) -> Option<&str> {
-        name.strip_prefix(EMAIL)
+        format!("email:{}", address::fold(address))
     }
     /// A custom field by the prefix of its automatic ids, in any case; taken, it reads as the error
     /// `id_prefix: Already taken: ...`.
@@ -99,6 +95,11 @@ pub mod alias {
     #[must_use]
     pub fn external(app: u64, workspace: Gid, id: &str) -> String {
         format!("external:{id} (of app {app} in workspace {workspace})")
+    }
+    /// The invitation of a user to a workspace: the user who stands there for them.
+    #[must_use]
+    pub fn invitation(person: Gid, workspace: Gid) -> String {
+        format!("invitation:{person}:{workspace}")
     }
     /// The task list of a user in a workspace.
     #[must_use]

@@ -1,9 +1,11 @@
 //! What decisions ask for: nodes by what names them, edges, ancestors, heights.
 use super::{Loader, all_in};
+use crate::access::Level;
 use crate::gid::Gid;
 use crate::graph::{By, Ref, StoreError, Want, alias};
 use crate::registry::rel;
 use crate::snapshot::Depth;
+use std::sync::Arc;
 
 impl Loader<'_> {
     /// The gid a ref names, live or not.
@@ -11,6 +13,10 @@ impl Loader<'_> {
         match name {
             Ref::Gid(gid) => Ok(Some(*gid)),
             Ref::Alias(key) => self.snap.alias(key),
+            Ref::Address(address) => match self.snap.alias(&alias::email(address))? {
+                Some(person) => self.acquainted(person),
+                None => Ok(None),
+            },
             Ref::TaskList { user, near } => {
                 let (Some(user), Some(near)) = (self.named(user)?, self.named(near)?) else {
                     return Ok(None);
@@ -64,6 +70,24 @@ impl Loader<'_> {
                 }
             }
         }
+    }
+
+    /// Returns a person as the viewer knows them: as they are if the two share a workspace, else as
+    /// the user who stands for them where they are invited.
+    fn acquainted(&mut self, person: Gid) -> Result<Option<Gid>, StoreError> {
+        if self.full(person)? && self.level(person)? > Level::None {
+            return Ok(Some(person));
+        }
+        let viewer = Arc::clone(&self.view.viewer);
+        let seats = viewer.seats.iter().map(|seat| seat.workspace);
+        for place in seats.chain(viewer.service) {
+            let invited = self.snap.alias(&alias::invitation(person, place))?;
+            let Some(invited) = invited else { continue };
+            if self.snap.linked(invited, rel::WORKSPACES, place)?.is_some() {
+                return Ok(Some(invited));
+            }
+        }
+        Ok(None)
     }
 
     /// Reads the edges that rules asked for.

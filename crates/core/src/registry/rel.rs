@@ -51,6 +51,11 @@ pub const EXPORTS: Rel = Rel(36);
 /// User → workspace they do not belong to any more; aux is the ended membership, rank the role it had
 /// ([`crate::rules::roles::Standing`]).
 pub const FORMER: Rel = Rel(56);
+/// User who stands in a workspace for somebody invited there → that person; aux and rank are the workspace.
+pub const INVITED: Rel = Rel(57);
+/// User who stood for somebody → that person, who accepted; aux is the workspace. Until all that was
+/// given to the former is the latter's.
+pub const ACCEPTED: Rel = Rel(58);
 /// Job that is not at its end → user who asked for it; rank is its deadline.
 pub const ACTIVE: Rel = Rel(50);
 /// Job that is not at its end → the queue of jobs; rank is when it may be taken up.

@@ -1,6 +1,7 @@
 //! Rules of the domain that more than one operation needs.
 pub mod fields;
 pub mod ids;
+pub mod invitations;
 pub mod membership;
 pub mod roles;
 pub mod sharing;

@@ -61,10 +61,12 @@ pub(crate) enum Done {
     Password,
     SignedOut,
     AllRevoked,
+    Accepted,
+    Declined,
 }
 
 impl Done {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Saved,
         Self::On,
         Self::Off,
@@ -73,6 +75,8 @@ impl Done {
         Self::Password,
         Self::SignedOut,
         Self::AllRevoked,
+        Self::Accepted,
+        Self::Declined,
     ];
 
     const fn word(self) -> &'static str {
@@ -85,6 +89,8 @@ impl Done {
             Self::Password => "password",
             Self::SignedOut => "signed_out",
             Self::AllRevoked => "all_revoked",
+            Self::Accepted => "accepted",
+            Self::Declined => "declined",
         }
     }
 
@@ -98,6 +104,8 @@ impl Done {
             Self::Password => "Your password is changed. You are signed out everywhere else.",
             Self::SignedOut => "Signed out there.",
             Self::AllRevoked => "All access is revoked: no token and no app works any more.",
+            Self::Accepted => "You belong to the workspace now.",
+            Self::Declined => "The invitation is declined. Nothing of it is left.",
         }
     }
 

@@ -29,13 +29,38 @@ impl Console<'_> {
                 app: app.name.clone(),
             });
         }
+        let invitations = self.places.invitations(scene.user).await?;
         Ok(Answer::ok(
             Connected {
                 frame: scene.frame(),
+                invitations: &invitations,
                 apps: &all,
             }
             .page(),
         ))
+    }
+
+    pub(super) async fn answer_invitation(
+        &self,
+        scene: &Scene<'_>,
+        id: &str,
+        answer: &str,
+    ) -> Result<Answer, StoreError> {
+        let (accepted, done) = match answer {
+            "accept" => (true, Done::Accepted),
+            "decline" => (false, Done::Declined),
+            _ => return Ok(Answer::not_found()),
+        };
+        let Some(id) = number(id) else {
+            return Ok(Answer::not_found());
+        };
+        let answered = self
+            .places
+            .answer_invitation(scene.user, id, accepted, self.acting);
+        if !answered.await? {
+            return Ok(Answer::not_found());
+        }
+        Ok(Answer::done(paths::CONNECTED, done))
     }
 
     pub(super) async fn disconnect(

@@ -47,11 +47,32 @@ pub struct Seat {
     pub admin: bool,
 }
 
+/// An invitation to a workspace that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invite {
+    /// Its number.
+    pub id: u64,
+    /// The name of the workspace.
+    pub workspace: String,
+}
+
 /// What the console asks of the service around it.
 #[async_trait]
 pub trait Places: Send + Sync {
     /// The workspaces of a user, in order of id.
     async fn seats(&self, user: u64) -> Result<Vec<Seat>, StoreError>;
+
+    /// Returns the invitations that wait for a user's answer.
+    async fn invitations(&self, user: u64) -> Result<Vec<Invite>, StoreError>;
+
+    /// Accepts or declines an invitation of a user; false if they have no such invitation.
+    async fn answer_invitation(
+        &self,
+        user: u64,
+        id: u64,
+        accepted: bool,
+        acting: &Acting,
+    ) -> Result<bool, StoreError>;
 
     /// The service accounts of a workspace, with their names.
     async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, StoreError>;
@@ -204,6 +225,9 @@ impl Console<'_> {
             }
             (Part::Account, ["sessions", id, "end"]) => self.end_session(&scene, id).await?,
             (Part::Account, ["revoke"]) => self.revoke_everything(&scene, fresh.now).await?,
+            (Part::Connected, ["invitations", id, answer]) => {
+                self.answer_invitation(&scene, id, answer).await?
+            }
             (Part::Connected, [id, "revoke"]) => self.disconnect(&scene, id, fresh.now).await?,
             (Part::Apps, ["new"]) => self.create_app(&scene, form, fresh, visitor).await?,
             (Part::Apps, [app]) => self.save_app(&scene, app, form).await?,

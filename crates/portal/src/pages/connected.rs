@@ -1,4 +1,4 @@
-//! The apps that a user let in.
+//! The apps that a user let in, and the workspaces that ask the user in.
 use std::time::SystemTime;
 
 use maud::html;
@@ -6,9 +6,10 @@ use workgraph_auth::ScopeSet;
 use workgraph_auth::scope::FULL_SAYS;
 
 use super::layout::{Frame, Page, Section, console, csrf};
-use super::parts::{list, switched};
+use super::parts::{card, list, switched};
 use super::paths;
 use super::words::day;
+use crate::console::Invite;
 
 /// An app that may act for the user.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Connection {
 pub struct Connected<'a> {
     /// What stands around.
     pub frame: Frame<'a>,
+    /// The invitations that wait for an answer.
+    pub invitations: &'a [Invite],
     /// The apps.
     pub apps: &'a [Connection],
 }
@@ -46,12 +49,44 @@ impl Connected<'_> {
             Some(Section::Connected),
             &html! {
                 h1 { "Connected apps" }
+                @if !self.invitations.is_empty() {
+                    (card("invitations", "Invitations", &html! {
+                        p.soft {
+                            "These workspaces ask you in. Until you accept, they know your e-mail address and nothing else of you."
+                        }
+                        (list(self.invitations, "", |invite| self.invitation(invite)))
+                    }))
+                }
                 p.lead { "These apps may act for you. One that you disconnect loses its access at once." }
                 div.card {
                     (list(self.apps, "No app has access to your account.", |app| self.row(app)))
                 }
             },
         )
+    }
+
+    fn invitation(&self, invite: &Invite) -> maud::Markup {
+        let action = |answer: &str| {
+            let at = paths::CONNECTED;
+            format!("{at}/invitations/{}/{answer}", invite.id)
+        };
+        html! {
+            li {
+                div.head {
+                    h3 { bdi { (invite.workspace) } }
+                    div.row {
+                        form method="post" action=(action("accept")) {
+                            (csrf(self.frame.who.csrf))
+                            button type="submit" aria-label={ "Accept the invitation to " (invite.workspace) } { "Accept" }
+                        }
+                        form method="post" action=(action("decline")) {
+                            (csrf(self.frame.who.csrf))
+                            button.bad type="submit" aria-label={ "Decline the invitation to " (invite.workspace) } { "Decline" }
+                        }
+                    }
+                }
+            }
+        }
     }
 
     fn row(&self, app: &Connection) -> maud::Markup {

@@ -342,3 +342,33 @@ fn admins_switch_apps_off_in_their_workspaces() {
     leads(&desk.post(&ada, &path, "state=on"));
     assert!(only(&desk, BOB).works_in(7));
 }
+
+/// S117. An invitation is answered by the person it is for, once, with a form of their session.
+#[test]
+fn an_invitation_is_answered_by_whom_it_is_for() {
+    let desk = Desk::new();
+    let (ada, bob) = (desk.browser(ADA), desk.browser(BOB));
+    let waiting = [
+        (BOB, 31, "Orchard".to_owned()),
+        (BOB, 32, "Quarry".to_owned()),
+    ];
+    desk.invitations.lock().unwrap().extend(waiting);
+    let page = html(&desk.get(&bob, "/-/connected_apps"), 200);
+    assert!(page.contains("Orchard") && page.contains("/invitations/31/accept"));
+    assert!(!html(&desk.get(&ada, "/-/connected_apps"), 200).contains("Orchard"));
+    let at = |id: u64, answer: &str| format!("/-/connected_apps/invitations/{id}/{answer}");
+    html(&desk.post(&ada, &at(31, "accept"), ""), 404);
+    html(&desk.post(&bob, &at(31, "ignore"), ""), 404);
+    html(
+        &desk.post(&bob, "/-/connected_apps/invitations/x/accept", ""),
+        404,
+    );
+    assert!(desk.answers.lock().unwrap().is_empty());
+    let to = leads(&desk.post(&bob, &at(31, "accept"), ""));
+    assert!(html(&desk.get(&bob, &to), 200).contains("You belong to the workspace now"));
+    let to = leads(&desk.post(&bob, &at(32, "decline"), ""));
+    assert!(html(&desk.get(&bob, &to), 200).contains("is declined"));
+    html(&desk.post(&bob, &at(32, "accept"), ""), 404);
+    let answers = desk.answers.lock().unwrap().clone();
+    assert_eq!(answers, [(BOB, 31, true), (BOB, 32, false)]);
+}

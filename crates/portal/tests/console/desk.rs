@@ -10,7 +10,9 @@ use workgraph_auth::{
     TokenStore,
 };
 use workgraph_core::audit::{Acting, Actor};
-use workgraph_portal::console::{Answer, Console, Drawer, Fresh, PURPOSE, Places, Seat, Visitor};
+use workgraph_portal::console::{
+    Answer, Console, Drawer, Fresh, Invite, PURPOSE, Places, Seat, Visitor,
+};
 
 /// Ada administers workspace 7 and is in 8; Bob is in 8.
 pub(crate) const ADA: u64 = 1;
@@ -21,6 +23,10 @@ pub(crate) struct Desk {
     pub(crate) drawer: Drawer,
     pub(crate) loopback: Loopback,
     services: Mutex<Vec<(u64, u64, String)>>,
+    /// Invitations: of whom, the number, the workspace.
+    pub(crate) invitations: Mutex<Vec<(u64, u64, String)>>,
+    /// The answers that were given to invitations.
+    pub(crate) answers: Mutex<Vec<(u64, u64, bool)>>,
     next: Mutex<u64>,
 }
 
@@ -39,6 +45,31 @@ impl Places for Town<'_> {
             BOB => vec![seat(8, "Example Ltd", false)],
             _ => vec![],
         })
+    }
+    async fn invitations(&self, user: u64) -> Result<Vec<Invite>, StoreError> {
+        let all = self.0.invitations.lock().unwrap();
+        let own = all.iter().filter(|(of, ..)| *of == user);
+        Ok(own
+            .map(|(_, id, workspace)| Invite {
+                id: *id,
+                workspace: workspace.clone(),
+            })
+            .collect())
+    }
+    async fn answer_invitation(
+        &self,
+        user: u64,
+        id: u64,
+        accepted: bool,
+        _: &Acting,
+    ) -> Result<bool, StoreError> {
+        let mut all = self.0.invitations.lock().unwrap();
+        let before = all.len();
+        all.retain(|(of, held, _)| (*of, *held) != (user, id));
+        if all.len() < before {
+            self.0.answers.lock().unwrap().push((user, id, accepted));
+        }
+        Ok(all.len() < before)
     }
     async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, StoreError> {
         let all = self.0.services.lock().unwrap();
@@ -99,6 +130,8 @@ impl Desk {
             drawer: Drawer::default(),
             loopback: Loopback::Refused,
             services: Mutex::default(),
+            invitations: Mutex::default(),
+            answers: Mutex::default(),
             next: Mutex::new(100),
         }
     }

@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use workgraph_auth::scope::SCOPES;
 use workgraph_auth::{Registered, ScopeSet};
+use workgraph_portal::console::Invite;
 use workgraph_portal::pages::{
     Account, AppForm, AppPage, AppRow, AppValues, Apps, Connected, Connection, Consent, Failure,
     FormPost, Frame, Installed, InstalledApps, InstalledPlace, Interstitial, Leave, OutOfBand,
@@ -295,11 +296,38 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
             }
             .page(),
         ),
-        ("connected", Connected { frame, apps: &many }.page()),
+        (
+            "connected",
+            Connected {
+                frame,
+                invitations: &[],
+                apps: &many,
+            }
+            .page(),
+        ),
+        (
+            "connected_invited",
+            Connected {
+                frame,
+                invitations: &[
+                    Invite {
+                        id: 31,
+                        workspace: text.to_owned(),
+                    },
+                    Invite {
+                        id: 32,
+                        workspace: "Example Ltd".to_owned(),
+                    },
+                ],
+                apps: &many,
+            }
+            .page(),
+        ),
         (
             "connected_none",
             Connected {
                 frame: told,
+                invitations: &[],
                 apps: &[],
             }
             .page(),

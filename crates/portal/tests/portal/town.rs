@@ -17,7 +17,7 @@ use workgraph_auth::{
 };
 use workgraph_core::Mint;
 use workgraph_core::audit::Acting;
-use workgraph_portal::console::{Places, Seat};
+use workgraph_portal::console::{Invite, Places, Seat};
 use workgraph_portal::{Acts, Busy, Keys, Parts, Passwords, Portal, Request, Settings, Slot};
 use workgraph_testkit::{ManualClock, MemoryStore};
 
@@ -129,6 +129,18 @@ impl Places for Neighbours {
             name,
             admin: user == ADA,
         }])
+    }
+    async fn invitations(&self, _: u64) -> Result<Vec<Invite>, StoreError> {
+        Ok(Vec::new())
+    }
+    async fn answer_invitation(
+        &self,
+        _: u64,
+        _: u64,
+        _: bool,
+        _: &Acting,
+    ) -> Result<bool, StoreError> {
+        Ok(false)
     }
     async fn services(&self, _: u64) -> Result<Vec<(u64, String)>, StoreError> {
         Ok(Vec::new())

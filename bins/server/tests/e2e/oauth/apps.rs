@@ -26,6 +26,15 @@ fn an_app_works_where_it_is_distributed_and_not_disabled() {
     );
     assert_eq!(server.line().ask(&bytes).unwrap().status, 200);
     let at = |workspace: &str| status(&server, &access, &format!("/workspaces/{workspace}"));
+    assert_eq!(at(&side), 403, "she was not asked yet");
+    let page = browser.get("/-/connected_apps");
+    let text_of_page = page.text();
+    let accept = text_of_page
+        .split('"')
+        .find(|part| part.ends_with("/accept"))
+        .expect("the invitation is shown");
+    let done = browser.submit(accept, &page, &[]);
+    assert_eq!(done.status, 303);
     assert_eq!((at(&acme), at(&side)), (200, 200));
     admin_app(
         &folder,

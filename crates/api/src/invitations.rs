@@ -1,0 +1,153 @@
+//! Invitations as the person they are for answers them.
+use crate::pipeline::Api;
+use workgraph_core::Gid;
+use workgraph_core::audit::{Acting, Actor, tells};
+use workgraph_core::graph::{StoreError, View, ViewerKey, Want};
+use workgraph_core::registry::{Rel, rel};
+use workgraph_core::rules::invitations::{
+    Invitation, accept, answer_needs, decline, is_open, move_some, rest, rest_in_full,
+};
+use workgraph_core::time::Time;
+use workgraph_core::work::Work;
+
+/// The most invitations of one person that are listed.
+const LISTED: usize = 100;
+/// How often a conflict is decided again.
+const ATTEMPTS: usize = 16;
+
+/// An invitation that waits for an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// The invitation.
+    pub invitation: Invitation,
+    /// The name of the workspace.
+    pub workspace_name: String,
+}
+
+impl Api {
+    /// Returns the invitations that wait for a person's answer.
+    ///
+    /// # Errors
+    /// When a store fails; the text is for the log.
+    pub async fn invitations(&self, person: Gid) -> Result<Vec<Waiting>, String> {
+        let mut waiting = Vec::new();
+        for invitation in self.invited(person, rel::INVITED).await? {
+            let view = self.read(&answer_needs(&invitation)).await?;
+            let place = view.node(invitation.workspace);
+            if let (true, Some(place)) = (is_open(&invitation, &view), place) {
+                waiting.push(Waiting {
+                    invitation,
+                    workspace_name: place.title(),
+                });
+            }
+        }
+        Ok(waiting)
+    }
+
+    /// Answers an invitation of a person, named by the user who stands for them; says whether there was
+    /// such an invitation. What was given to that user is the person's when this returns, if they accept.
+    ///
+    /// # Errors
+    /// When a store fails; the text is for the log. An invitation that was accepted by then can be
+    /// carried on with [`Api::finish_accepting`].
+    pub async fn answer_invitation(
+        &self,
+        (person, invited): (Gid, Gid),
+        accepted: bool,
+        acting: &Acting,
+    ) -> Result<bool, String> {
+        let all = self.invited(person, rel::INVITED).await?;
+        let Some(it) = all.into_iter().find(|it| it.invited == invited) else {
+            return Ok(false);
+        };
+        // Who declines stays unknown to the workspace.
+        let unnamed = Acting::inside(Actor::User(invited));
+        let (actor, acting) = match accepted {
+            true => (person, acting),
+            false => (invited, &unnamed),
+        };
+        for _ in 0..ATTEMPTS {
+            let view = self.read(&answer_needs(&it)).await?;
+            if !is_open(&it, &view) {
+                return Ok(false);
+            }
+            let answer = if accepted { accept } else { decline };
+            let done = self.decided(actor, acting, |work| answer(work, &it, &view));
+            match done.await {
+                Err(StoreError::Conflict | StoreError::Taken(_)) => {}
+                Err(error) => return Err(error.to_string()),
+                Ok(()) if accepted => {
+                    self.refresh_account(person).await?;
+                    self.finish_accepting(person).await?;
+                    return Ok(true);
+                }
+                Ok(()) => return Ok(true),
+            }
+        }
+        Err(format!(
+            "the answer to {invited} conflicted {ATTEMPTS} times"
+        ))
+    }
+
+    /// Moves what is left of accepted invitations to the person, if moving it was cut short.
+    ///
+    /// # Errors
+    /// When a store fails; the text is for the log.
+    pub async fn finish_accepting(&self, person: Gid) -> Result<(), String> {
+        for it in self.invited(person, rel::ACCEPTED).await? {
+            let mut conflicts = 0;
+            loop {
+                let found = self.read(&rest(&it)).await?;
+                let full = self.read(&rest_in_full(&it, &found)).await?;
+                let mut left = false;
+                let acting = Acting::inside(Actor::User(person));
+                let done = self.decided(person, &acting, |work| {
+                    left = move_some(work, &it, &found, &full);
+                });
+                match done.await {
+                    Ok(()) if left => {}
+                    Ok(()) => break,
+                    Err(StoreError::Conflict) if conflicts < ATTEMPTS => conflicts += 1,
+                    Err(error) => return Err(error.to_string()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn invited(&self, person: Gid, rel: Rel) -> Result<Vec<Invitation>, String> {
+        let key = ViewerKey {
+            user: person,
+            service: None,
+        };
+        let view = self.read(&Want::of(key).into(person, rel, LISTED)).await?;
+        let edges = view.sources(person, rel).iter();
+        Ok(edges.filter_map(Invitation::of).collect())
+    }
+
+    async fn read(&self, want: &Want) -> Result<View, String> {
+        self.graph.load(want).await.map_err(|e| e.to_string())
+    }
+
+    async fn decided(
+        &self,
+        actor: Gid,
+        acting: &Acting,
+        decide: impl FnOnce(&mut Work<'_>),
+    ) -> Result<(), StoreError> {
+        let mint = || self.fresh();
+        let now = Time::from_system(self.clock.now());
+        let mut changes = {
+            let mut work = Work::new(Some(actor), now, &mint);
+            decide(&mut work);
+            work.changes
+        };
+        if changes.is_empty() {
+            return Ok(());
+        }
+        if tells(&changes) {
+            changes.acting = Some(Box::new(acting.clone()));
+        }
+        self.graph.commit(changes).await.map(|_| ())
+    }
+}

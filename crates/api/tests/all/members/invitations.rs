@@ -1,0 +1,433 @@
+//! People of another workspace are asked in: nothing tells that they are there before they accept.
+use super::{added, orchid, removed, role_of, roles_of};
+use crate::world::{KINDS, Kind, World};
+use serde_json::{Value, json};
+use workgraph_core::Gid;
+use workgraph_core::audit::{Acting, Actor};
+use workgraph_core::graph::{Ref, ViewerKey, Want, alias};
+use workgraph_core::registry::rel;
+use workgraph_core::rules::invitations::{Invitation, accept, answer_needs};
+use workgraph_core::time::Time;
+use workgraph_core::work::Work;
+
+const BEN: &str = "ben@basalt.test";
+
+/// What the workspace is answered of an address in all ways there are, before it is invited and after,
+/// with what is theirs in place of names.
+fn told(world: &World, mailbox: &str) -> Vec<String> {
+    let address = format!("{mailbox}@basalt.test");
+    let gid = |name: &str| world.gid(name).to_string();
+    let (water, garden, team) = (gid("water"), gid("garden"), gid("gardeners"));
+    let place = gid("orchid");
+    let mut all = Vec::new();
+    let mut ask = |by: &str, method: &str, path: &str, data: &Value| {
+        let answer = world.call(by, method, path, data);
+        all.push(format!(
+            "{by} {method} {path}: {} {}",
+            answer.status, answer.text
+        ));
+        answer
+    };
+    let none = Value::Null;
+    let look = |ask: &mut dyn FnMut(&str, &str, &str, &Value) -> crate::world::Answer| {
+        for path in [
+            format!("/users/{address}"),
+            format!("/users/{address}/teams?organization={place}"),
+            format!("/users/{address}/user_task_list?workspace={place}"),
+            format!("/users/{address}/workspace_memberships"),
+            format!("/workspaces/{place}/users/{address}"),
+            format!("/workspaces/{place}/users?opt_fields=name,email,workspaces.name"),
+            format!(
+                "/workspaces/{place}/workspace_memberships?opt_fields=user.name,is_guest,is_active"
+            ),
+            format!("/workspaces/{place}/workspace_memberships?user={address}"),
+            format!("/users?workspace={place}&opt_fields=name,email"),
+            format!("/tasks?workspace={place}&assignee={address}"),
+            format!("/workspaces/{place}/tasks/search?assignee.any={address}"),
+            format!("/workspaces/{place}/typeahead?resource_type=user&query={mailbox}"),
+            format!("/memberships?parent={garden}&member={address}"),
+            format!("/team_memberships?user={address}&workspace={place}"),
+            format!("/team_memberships?team={team}"),
+        ] {
+            ask("ada", "GET", &path, &none);
+            ask("mel", "GET", &path, &none);
+        }
+    };
+    look(&mut ask);
+    for round in 0..2 {
+        for (method, path, data) in [
+            (
+                "PUT",
+                format!("/tasks/{water}"),
+                json!({"assignee": address}),
+            ),
+            (
+                "POST",
+                format!("/tasks/{water}/addFollowers"),
+                json!({"followers": [address]}),
+            ),
+            (
+                "POST",
+                format!("/tasks/{water}/removeFollowers"),
+                json!({"followers": [address]}),
+            ),
+            (
+                "POST",
+                format!("/projects/{garden}/addMembers"),
+                json!({"members": [address]}),
+            ),
+            (
+                "POST",
+                format!("/projects/{garden}/addFollowers"),
+                json!({"followers": [address]}),
+            ),
+            (
+                "POST",
+                "/memberships".to_owned(),
+                json!({"parent": gid("moss"), "member": address}),
+            ),
+            (
+                "POST",
+                format!("/teams/{team}/addUser"),
+                json!({"user": address}),
+            ),
+            (
+                "POST",
+                "/tasks".to_owned(),
+                json!({"workspace": place, "name": "T", "assignee": address}),
+            ),
+            (
+                "PUT",
+                format!("/projects/{garden}"),
+                json!({"owner": address}),
+            ),
+            ("GET", format!("/tasks/{water}/stories"), none.clone()),
+        ] {
+            ask("ada", method, &path, &data);
+        }
+        look(&mut ask);
+        let path = orchid(world, if round == 0 { "addUser" } else { "removeUser" });
+        ask("mel", "POST", &path, &json!({"user": address}));
+        ask("ada", "POST", &path, &json!({"user": address}));
+        look(&mut ask);
+    }
+    let path = orchid(world, "addUser");
+    ask("mel", "POST", &path, &json!({"user": address}));
+    look(&mut ask);
+    ask("robot", "GET", &orchid(world, "audit_log_events"), &none);
+    all.into_iter()
+        .map(|text| text.replace(mailbox, "someone"))
+        .collect()
+}
+
+fn differs(kind: Kind, known: &str, unknown: &str) -> Option<(String, String)> {
+    let told = |name| told(&World::new(kind), name);
+    let pairs = told(known).into_iter().zip(told(unknown));
+    let mut pairs = pairs.filter(|(a, b)| a != b);
+    pairs.next()
+}
+
+/// S116.
+#[test]
+fn an_address_of_another_workspace_is_answered_for_like_one_that_nobody_has() {
+    for kind in KINDS {
+        assert_eq!(differs(kind, "ben", "bep"), None);
+        assert_eq!(differs(kind, "bob", "boc"), None);
+    }
+    // Who can be known is told apart: the comparison sees what there is to see.
+    let world = World::new(Kind::Memory);
+    added(&world, "ada", "ben@basalt.test");
+    let shown = told(&world, "ben");
+    assert_ne!(shown, told(&World::new(Kind::Memory), "ben"));
+}
+
+/// S116.
+#[test]
+fn a_gid_of_another_workspace_is_answered_for_like_one_that_nobody_has() {
+    let world = World::new(Kind::Memory);
+    let (ben, nobody) = (world.gid("ben").to_string(), "987654321".to_owned());
+    let gid = |name: &str| world.gid(name).to_string();
+    let (water, garden) = (gid("water"), gid("garden"));
+    for (method, path, field) in [
+        ("POST", orchid(&world, "addUser"), "user"),
+        ("POST", orchid(&world, "removeUser"), "user"),
+        (
+            "POST",
+            format!("/teams/{}/addUser", gid("gardeners")),
+            "user",
+        ),
+        ("PUT", format!("/tasks/{water}"), "assignee"),
+        ("PUT", format!("/projects/{garden}"), "owner"),
+        ("POST", format!("/tasks/{water}/addFollowers"), "followers"),
+        (
+            "POST",
+            format!("/tasks/{water}/removeFollowers"),
+            "followers",
+        ),
+        ("POST", format!("/projects/{garden}/addMembers"), "members"),
+        (
+            "POST",
+            format!("/projects/{garden}/removeMembers"),
+            "members",
+        ),
+    ] {
+        let ask = |user: &str| {
+            let data = match field {
+                "followers" | "members" => json!({ field: [user] }),
+                _ => json!({ field: user }),
+            };
+            let answer = world.call("ada", method, &path, &data);
+            (answer.status, answer.text.replace(user, "GID"))
+        };
+        let (known, unknown) = (ask(&ben), ask(&nobody));
+        assert_eq!(known, unknown, "{path}");
+        assert_eq!(known.0, 400, "{path}: {}", known.1);
+    }
+}
+
+fn ben(world: &World) -> Gid {
+    world.gid("ben")
+}
+
+fn answer(world: &World, person: Gid, invited: &str, accepted: bool) -> bool {
+    let parties = (person, Gid::parse(invited).unwrap());
+    let acting = Acting::inside(Actor::User(person));
+    let done = world.api.answer_invitation(parties, accepted, &acting);
+    world.run(done).unwrap()
+}
+
+fn waiting(world: &World) -> Vec<(String, String)> {
+    let all = world.run(world.api.invitations(ben(world))).unwrap();
+    all.into_iter()
+        .map(|w| (w.invitation.invited.to_string(), w.workspace_name))
+        .collect()
+}
+
+/// Gives the invited user something of each kind.
+fn give(world: &World, invited: &str) -> [String; 2] {
+    let gid = |name: &str| world.gid(name).to_string();
+    let made = world.post(
+        "ada",
+        "/tasks",
+        json!({"workspace": gid("orchid"), "name": "For Ben", "assignee": BEN}),
+    );
+    for (method, path, data) in [
+        (
+            "PUT",
+            format!("/tasks/{}", gid("rake")),
+            json!({"assignee": invited}),
+        ),
+        (
+            "POST",
+            format!("/tasks/{}/addFollowers", gid("water")),
+            json!({"followers": [invited]}),
+        ),
+        (
+            "POST",
+            "/memberships".to_owned(),
+            json!({"parent": gid("moss"), "member": invited, "access_level": "commenter"}),
+        ),
+        (
+            "POST",
+            format!("/projects/{}/addFollowers", gid("garden")),
+            json!({"followers": [invited]}),
+        ),
+        (
+            "POST",
+            format!("/teams/{}/addUser", gid("gardeners")),
+            json!({"user": invited}),
+        ),
+        (
+            "PUT",
+            format!("/projects/{}", gid("herbs")),
+            json!({"owner": invited}),
+        ),
+    ] {
+        let done = world.call("ada", method, &path, &data);
+        assert!(done.status < 300, "{path}: {}", done.text);
+    }
+    [made.gid(), gid("rake")]
+}
+
+/// Whether everything that was given is the person's, and nothing the invited user's any more.
+fn has_all(world: &World, invited: &str, tasks: &[String; 2]) {
+    let gid = |name: &str| world.gid(name).to_string();
+    let person = gid("ben");
+    for task in tasks {
+        let shown = world.get("ada", &format!("/tasks/{task}?opt_fields=assignee.name"));
+        assert_eq!(shown.json["data"]["assignee"]["gid"], person.as_str());
+    }
+    let path = format!("/users/me/user_task_list?workspace={}", gid("orchid"));
+    let list = world.get("ben", &path).gid();
+    let mut own = world
+        .get("ben", &format!("/user_task_lists/{list}/tasks"))
+        .gids();
+    own.sort();
+    let mut tasks = tasks.to_vec();
+    tasks.sort();
+    assert_eq!(own, tasks);
+    for path in [
+        format!("/tasks/{}?opt_fields=followers", gid("water")),
+        format!("/projects/{}?opt_fields=members", gid("moss")),
+        format!("/projects/{}?opt_fields=followers", gid("garden")),
+        format!("/projects/{}?opt_fields=owner", gid("herbs")),
+        format!(
+            "/team_memberships?team={}&opt_fields=user",
+            gid("gardeners")
+        ),
+        format!("/memberships?parent={}&opt_fields=member", gid("moss")),
+        orchid(world, "users"),
+        orchid(world, "workspace_memberships?opt_fields=user"),
+    ] {
+        let shown = world.get("ada", &path);
+        assert!(shown.text.contains(&person), "{path}: {}", shown.text);
+        assert!(!shown.text.contains(invited), "{path}: {}", shown.text);
+    }
+    let level = world.get(
+        "ada",
+        &format!(
+            "/memberships?parent={}&member={person}&opt_fields=access_level",
+            gid("moss")
+        ),
+    );
+    assert_eq!(level.json["data"][0]["access_level"], "commenter");
+}
+
+/// S117.
+#[test]
+fn who_accepts_has_the_seat_and_all_that_was_given_to_the_invitation() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let invited = added(&world, "mel", BEN);
+        let place = world.gid("orchid").to_string();
+        assert_ne!(invited, ben(&world).to_string());
+        assert_eq!(
+            world.get("ben", &format!("/workspaces/{place}")).status,
+            403
+        );
+        assert_eq!(waiting(&world), [(invited.clone(), "Orchid".to_owned())]);
+        let tasks = give(&world, &invited);
+        assert!(
+            !answer(&world, world.gid("bob"), &invited, true),
+            "bob is not ben"
+        );
+        assert!(answer(&world, ben(&world), &invited, true));
+        assert!(
+            !answer(&world, ben(&world), &invited, true),
+            "it was answered"
+        );
+        assert_eq!(waiting(&world), []);
+        assert_eq!(
+            role_of(&world, &ben(&world).to_string()),
+            0,
+            "a member invited"
+        );
+        assert_eq!(
+            world.get("ben", &format!("/workspaces/{place}")).status,
+            200
+        );
+        has_all(&world, &invited, &tasks);
+        assert_eq!(added(&world, "mel", BEN), ben(&world).to_string());
+        assert_eq!(
+            added(&world, "mel", &ben(&world).to_string()),
+            ben(&world).to_string()
+        );
+    }
+}
+
+/// S117. An answer that the server did not survive is carried on.
+#[test]
+fn accepting_goes_on_where_it_was_cut_short() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let invited = added(&world, "ada", BEN);
+        let tasks = give(&world, &invited);
+        let it = Invitation {
+            invited: Gid::parse(&invited).unwrap(),
+            person: ben(&world),
+            workspace: world.gid("orchid"),
+        };
+        let view = world.run(world.graph.load(&answer_needs(&it))).unwrap();
+        let mint = || world.api.fresh();
+        let mut work = Work::new(Some(it.person), Time::from_system(world.now()), &mint);
+        accept(&mut work, &it, &view);
+        world.run(world.graph.commit(work.changes)).unwrap();
+        assert_eq!(waiting(&world), []);
+        world.run(world.api.finish_accepting(it.person)).unwrap();
+        assert_eq!(
+            role_of(&world, &it.person.to_string()),
+            1,
+            "an admin invited"
+        );
+        has_all(&world, &invited, &tasks);
+        let key = ViewerKey {
+            user: it.person,
+            service: None,
+        };
+        let left = Want::of(key).into(it.person, rel::ACCEPTED, 10);
+        let left = world.run(world.graph.load(&left)).unwrap();
+        assert!(left.sources(it.person, rel::ACCEPTED).is_empty());
+    }
+}
+
+/// S118.
+#[test]
+fn who_declines_leaves_nothing() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let seats = roles_of(&world);
+        let invited = added(&world, "mel", BEN);
+        give(&world, &invited);
+        assert!(answer(&world, ben(&world), &invited, false));
+        assert_eq!(waiting(&world), []);
+        assert_eq!(roles_of(&world), seats);
+        let gid = |name: &str| world.gid(name).to_string();
+        for path in [
+            format!("/tasks/{}?opt_fields=followers,assignee.name", gid("water")),
+            format!("/tasks/{}?opt_fields=followers,assignee.name", gid("rake")),
+            format!("/projects/{}?opt_fields=members,owner", gid("moss")),
+            format!(
+                "/team_memberships?team={}&opt_fields=user",
+                gid("gardeners")
+            ),
+            orchid(&world, "users"),
+            orchid(&world, "typeahead?resource_type=user&query=ben"),
+        ] {
+            let shown = world.get("ada", &path);
+            assert_eq!(shown.status, 200, "{path}");
+            for told in [invited.as_str(), "ben@", "Basalt"] {
+                assert!(!shown.text.contains(told), "{path}: {}", shown.text);
+            }
+        }
+        assert_eq!(world.get("ada", &format!("/users/{invited}")).status, 404);
+        let log = world.get("robot", &orchid(&world, "audit_log_events"));
+        let person = ben(&world).to_string();
+        assert!(
+            !log.text.contains(&person) && !log.text.contains("Ben of"),
+            "{}",
+            log.text
+        );
+        // They can be asked again.
+        assert_ne!(added(&world, "mel", BEN), invited);
+    }
+}
+
+/// S118. A workspace that takes its invitation back asks nobody any more, until it invites again.
+#[test]
+fn an_invitation_that_was_taken_back_is_not_there() {
+    let world = World::new(Kind::Memory);
+    let invited = added(&world, "ada", BEN);
+    removed(&world, "ada", BEN);
+    assert_eq!(waiting(&world), []);
+    assert!(!answer(&world, ben(&world), &invited, true));
+    assert_eq!(added(&world, "mel", BEN), invited);
+    assert_eq!(role_of(&world, &invited), 1, "the role of before");
+    assert_eq!(waiting(&world).len(), 1);
+    let name = Ref::Alias(alias::email(BEN));
+    let key = ViewerKey {
+        user: ben(&world),
+        service: None,
+    };
+    let view = world.run(world.graph.load(&Want::of(key).node(name.clone())));
+    assert_eq!(view.unwrap().resolve(&name), Some(ben(&world)));
+}
