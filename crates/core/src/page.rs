@@ -2,11 +2,12 @@
 //!
 //! A page reads its list in chunks until it has one row more than asked for, the list ends, or the
 //! walk has gone through [`crate::graph::Page::cap`] rows: that cap bounds the work of any walk.
+mod alphabetical;
 mod homes;
 
 use crate::access::Level;
 use crate::gid::Gid;
-use crate::graph::{ALPHABETICAL_CAP, Edge, Filter, Give, Listing, Page, Rows, Seq, StoreError};
+use crate::graph::{Edge, Filter, Give, Listing, Page, Rows, Seq, StoreError};
 use crate::load::Loader;
 use crate::node::{Node, Readable};
 use crate::plan::Plan;
@@ -371,7 +372,7 @@ fn chunk(
             return through(snap, anchor, outer, inner, after, limit, how);
         }
         Listing::Alphabetical { rel, dir, .. } => {
-            return alphabetical(snap, anchor, rel, dir, after, limit);
+            return alphabetical::chunk(snap, anchor, rel, dir, after, limit);
         }
     }
     chunk.ended = chunk.rows.len() < limit;
@@ -433,67 +434,6 @@ fn through(
             }
         }
     }
-}
-
-/// The start of a title as numbers that sort like it: its case-folded bytes, as many as a keyset
-/// holds beside the gid. Titles that agree so far are in the order of their gids, so that a walk goes
-/// on at the same place whatever became of the row it stopped at.
-fn folded(title: &str) -> [i64; 3] {
-    let title = title.to_lowercase();
-    let mut bytes = title.bytes();
-    [(); 3].map(|()| {
-        let word = [(); 8].map(|()| bytes.next().unwrap_or(0));
-        // With the sign bit turned, signed numbers sort as the bytes do.
-        (u64::from_be_bytes(word) ^ (1 << 63)).cast_signed()
-    })
-}
-
-/// Rows by title, then gid.
-fn alphabetical(
-    snap: &mut dyn Snapshot,
-    anchor: Gid,
-    rel: Rel,
-    dir: Dir,
-    after: Option<&[i64]>,
-    limit: usize,
-) -> Result<Chunk, StoreError> {
-    let mut all: Vec<Row> = Vec::new();
-    let mut take = |edge: Edge, node: Option<Arc<Node>>| {
-        if let Some(n) = node {
-            let [a, b, c] = folded(&n.title());
-            all.push(Row {
-                gid: n.gid,
-                key: Key::of([a, b, c, n.gid.as_i64()]),
-                seq: edge.seq,
-                edge: Some(edge),
-                node: Some(n),
-                out: (0, 0),
-            });
-        }
-    };
-    match dir {
-        Dir::Out => snap.scan_out(anchor, rel, START, ALPHABETICAL_CAP, Depth::Full, &mut take)?,
-        Dir::In => snap.scan_in(
-            anchor,
-            rel,
-            (START, START),
-            ALPHABETICAL_CAP,
-            Depth::Full,
-            &mut take,
-        )?,
-    }
-    all.sort_by(|a, b| a.key.as_slice().cmp(b.key.as_slice()));
-    let from = after.map_or(0, |key| {
-        all.partition_point(|row| row.key.as_slice() <= key)
-    });
-    let total = all.len();
-    let rows: Vec<Row> = all.into_iter().skip(from).take(limit).collect();
-    let ended = from + rows.len() >= total;
-    Ok(Chunk {
-        rows,
-        ended,
-        ..Chunk::default()
-    })
 }
 
 /// The list of a container's tasks, in its order.

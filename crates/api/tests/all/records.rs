@@ -327,3 +327,46 @@ fn a_job_of_an_earlier_version_keeps_its_word() {
     assert_eq!(job.status, 200, "{}", job.text);
     assert_eq!(job.json["data"]["resource_subtype"], "resource_export");
 }
+
+/// S148. The copy of a task that its reader cannot see tells them only that it is one.
+#[test]
+fn a_copied_task_says_what_it_was_copied_from() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let original = world.gid("lichen").to_string();
+        let data = json!({"name": "Copy", "include": "notes"});
+        let job = world.post("ada", &format!("/tasks/{original}/duplicate"), data);
+        let copy = job.json["data"]["new_task"]["gid"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        world.work();
+        let followed = json!({"followers": [world.gid("mel").to_string()]});
+        let followed = world.post("ada", &format!("/tasks/{copy}/addFollowers"), followed);
+        assert_eq!(followed.status, 200, "{}", followed.text);
+        let fields = "resource_subtype,text,duplicated_from.name,created_by.gid";
+        let told = |token: &str| {
+            let stories = world.get(token, &format!("/tasks/{copy}/stories?opt_fields={fields}"));
+            let stories = stories.json["data"].as_array().unwrap().clone();
+            let mut found = stories
+                .into_iter()
+                .filter(|story| story["resource_subtype"] == "duplicated");
+            let story = found.next().unwrap();
+            assert_eq!(found.next(), None);
+            assert_eq!(story["created_by"]["gid"], world.gid("ada").to_string());
+            (story["text"].clone(), story["duplicated_from"].clone())
+        };
+        let name = "Scrape the lichen";
+        let seen = json!({"gid": original, "name": name});
+        assert_eq!(
+            told("ada"),
+            (json!(format!("duplicated from {name}")), seen)
+        );
+        assert_eq!(
+            told("mel"),
+            (json!("duplicated from a private task"), Value::Null)
+        );
+        let before = world.get("ada", &format!("/tasks/{original}/stories"));
+        assert!(!before.text.contains("duplicated"), "{}", before.text);
+    }
+}

@@ -56,6 +56,12 @@ const NAMING: &[Naming] = &[
         story::DEPENDENCY,
         "task",
     ),
+    naming(
+        "duplicated",
+        "duplicated from",
+        story::DUPLICATED_FROM,
+        "task",
+    ),
     Naming {
         after: " as a collaborator",
         ..naming("follower_added", "added", story::FOLLOWER, "user")

@@ -8,7 +8,8 @@ use crate::jobs::dates::Shift;
 use crate::jobs::freezing::Frozen;
 use crate::node::Node;
 use crate::registry::{Type, rel};
-use crate::resources::task;
+use crate::resources::{story, task};
+use crate::rules::stories::tell;
 use crate::rules::{fields, ids};
 use crate::time::{Date, Time};
 use crate::work::Work;
@@ -45,6 +46,9 @@ pub fn copy_root(
     let parent = parent.filter(|p| parts.has("parent") && view.level(*p) >= Level::Editor);
     let new = copier.fill(work, &mut draft, old);
     copier.place(work, &draft, old, parent);
+    tell(work, new, old.home, "duplicated", |draft| {
+        draft.set(story::DUPLICATED_FROM, old.gid);
+    });
     if let Some(me) = work.changes.actor {
         let tie = (new, rel::FOLLOWERS, me);
         let held = work.changes.links.iter();
