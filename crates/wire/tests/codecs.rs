@@ -70,6 +70,59 @@ fn round_trips(pairs: &[(String, String)], code: fn(&str) -> String) -> bool {
     Query::parse(&encode(pairs, code)).is_ok_and(|q| owned(&q) == pairs)
 }
 
+/// An object of texts, lists and objects, as a form with brackets can say them: nothing in it is empty, and
+/// no part has a number for a name.
+fn record() -> impl Strategy<Value = Value> {
+    let leaf = text().prop_map(Value::from);
+    let value = leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Value::from),
+            prop::collection::btree_map("[a-z][a-z_.]{0,6}", inner, 1..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    });
+    // A field of an option's name is an option, and one that is all there is may be a wrapping.
+    let field = "[a-ce-np-z][a-z_.]{0,6}";
+    prop::collection::btree_map(field, value, 1..4)
+        .prop_map(|map| Value::Object(map.into_iter().collect()))
+}
+
+/// The fields of a form that say a value. `numbered`: whether items have their numbers.
+fn bracketed(name: &str, value: &Value, numbered: bool, out: &mut Vec<(String, String)>) {
+    match value {
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                let at = if numbered {
+                    at.to_string()
+                } else {
+                    String::new()
+                };
+                bracketed(&format!("{name}[{at}]"), item, numbered, out);
+            }
+        }
+        Value::Object(map) => {
+            for (part, value) in map {
+                let part = if name.is_empty() {
+                    part.clone()
+                } else {
+                    format!("{name}[{part}]")
+                };
+                bracketed(&part, value, numbered, out);
+            }
+        }
+        text => out.push((name.to_owned(), text.as_str().unwrap().to_owned())),
+    }
+}
+
+/// Whether a form says the record that was written into it.
+fn says(record: &Value, numbered: bool) -> bool {
+    let mut pairs = Vec::new();
+    bracketed("", record, numbered, &mut pairs);
+    let form = Form::parse(encode(&pairs, coded).as_bytes(), FORM_BYTES).unwrap();
+    let body = form.into_body(|_| false);
+    body.is_ok_and(|body| Value::Object(body.data) == *record)
+}
+
 /// Whether indenting keeps the value.
 fn keeps_value(value: &Value, indent: fn(&[u8]) -> Vec<u8>) -> bool {
     let text = indent(value.to_string().as_bytes());
@@ -116,6 +169,12 @@ proptest! {
         prop_assert!(round_trips(&pairs, coded));
         let form = Form::parse(encode(&pairs, coded).as_bytes(), FORM_BYTES);
         prop_assert_eq!(form.map(|f| owned(&f.fields)), Ok(pairs));
+    }
+
+    /// S131.
+    #[test]
+    fn forms_with_brackets_say_what_was_written_into_them(record in record()) {
+        prop_assert!(says(&record, true), "{}", record);
     }
 
     #[test]
@@ -209,6 +268,13 @@ proptest! {
 fn a_broken_encoder_fails_the_round_trip() {
     let pairs = [("a".to_owned(), "1&b=2+3".to_owned())];
     assert!(round_trips(&pairs, coded) && !round_trips(&pairs, uncoded));
+}
+
+#[test]
+fn a_form_that_does_not_number_items_mixes_them_up() {
+    let record =
+        json!({"filters": [{"action": "added", "fields": ["a", "b"]}, {"action": "removed"}]});
+    assert!(says(&record, true) && !says(&record, false));
 }
 
 #[test]
