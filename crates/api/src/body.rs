@@ -32,7 +32,7 @@ impl<'r> Sent<'r> {
             Self::Action(action) => &action.query,
         }
     }
-    /// The body; none if there is none where one is due.
+    /// Returns the body; none if there is none where one is due.
     fn body(self, operation: &Operation, settings: &Settings) -> Result<Option<Body>, Failure> {
         match self {
             Self::Request(request) => body(request, operation, settings),
@@ -41,7 +41,7 @@ impl<'r> Sent<'r> {
     }
 }
 
-/// The query, the `data` of the body, and the output options of both.
+/// Reads the query, the `data` of the body, and the output options of both.
 pub(crate) fn read(
     sent: Sent<'_>,
     operation: &Operation,
@@ -58,14 +58,14 @@ pub(crate) fn read(
     }
     let mut options = query.options().map_err(invalid)?;
     required(operation, &query)?;
-    let beside = beside(&query, operation).map_err(invalid)?;
+    let inputs = query_inputs(&query, operation).map_err(invalid)?;
     let mut body = match sent.body(operation, settings)? {
         Some(body) => body,
-        None if beside.is_empty() => return Err(Fault::missing("data").into()),
+        None if inputs.is_empty() => return Err(Fault::missing("data").into()),
         None => Body::default(),
     };
     options = body.options.or(options);
-    for (name, value) in beside {
+    for (name, value) in inputs {
         body.data.entry(name).or_insert(value);
     }
     for name in operation.body {
@@ -82,7 +82,7 @@ pub(crate) fn read(
     Ok((query, body.data, options))
 }
 
-/// Whether the query has what the operation cannot do without.
+/// Checks that the query has the parameters that the operation cannot do without.
 fn required(operation: &Operation, query: &Query) -> Result<(), Fault> {
     for name in operation.query {
         let value = query.get(name).map_err(|e| Fault::invalid(e.to_string()))?;
@@ -93,24 +93,24 @@ fn required(operation: &Operation, query: &Query) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The inputs of a write that stand in its query, as some clients send them: what the body could have, too.
-fn beside(query: &Query, operation: &Operation) -> Result<Map<String, Value>, QueryError> {
+/// Returns the inputs of a write that stand in its query, where some clients put what belongs into the body.
+fn query_inputs(query: &Query, operation: &Operation) -> Result<Map<String, Value>, QueryError> {
     let input = |(name, _): &(&str, &str)| {
         let field = form::field_of(name);
         let own = name.starts_with("opt_") || matches!(field, "limit" | "offset" | "access_token");
         let known = |names: &[&str]| names.contains(&field);
-        !own && !known(operation.query) && !known(operation.filters) && takes(operation, field)
+        !own && !known(operation.query) && !known(operation.filters) && is_input(operation, field)
     };
     if !query.iter().any(|pair| input(&pair)) {
         return Ok(Map::new());
     }
     let mut inputs = form::nested(query.iter().filter(input), by_gid)?;
-    settle(&mut inputs, operation);
+    normalize_nulls(&mut inputs, operation);
     Ok(inputs)
 }
 
-/// Whether a body field may be an input: not, if it is one of the record's that the operation does not write.
-fn takes(operation: &Operation, name: &str) -> bool {
+/// Tells whether a body field may be an input: all may, but fields of the record that the operation does not write.
+fn is_input(operation: &Operation, name: &str) -> bool {
     let of_record = operation.record().and_then(|ty| resource(ty).field(name));
     operation.body.contains(&name)
         || of_record.is_none_or(|def| match def.write {
@@ -152,26 +152,26 @@ fn body(
                 413 => Failure::TooLarge,
                 _ => Fault::invalid(e.to_string()).into(),
             })?;
-            settle(&mut body.data, operation);
+            normalize_nulls(&mut body.data, operation);
             Ok(Some(body))
         }
         _ => Err(Failure::MediaType),
     }
 }
 
-/// No body at all: fine where nothing is required, as for actions without input.
+/// Returns the body of a request without one: there is one where nothing is required, as for actions without input.
 fn empty(operation: &Operation) -> Option<Body> {
     let none = operation.body.is_empty() && matches!(operation.answer, Answer::Empty);
     none.then(Body::default)
 }
 
-/// Whether what stands in brackets after a field are gids of custom fields, not numbers of items.
+/// Tells whether brackets after a field hold gids of custom fields, not numbers of items.
 fn by_gid(field: &str) -> bool {
     field == task::CUSTOM_FIELDS.def.name
 }
 
-/// Forms and queries have no null: where no text is due, `null` and an empty value stand for it.
-fn settle(data: &mut Map<String, Value>, operation: &Operation) {
+/// Puts null for `null` and for an empty value where no text is due: forms and queries have no other.
+fn normalize_nulls(data: &mut Map<String, Value>, operation: &Operation) {
     for (name, value) in data.iter_mut() {
         let none = matches!(value.as_str(), Some("" | "null"));
         if none && !is_text(name, operation) {
@@ -180,7 +180,7 @@ fn settle(data: &mut Map<String, Value>, operation: &Operation) {
     }
 }
 
-/// Whether a body field is a text: by the record that the operation is about, or else by any record.
+/// Tells whether a body field is a text: by the record that the operation is about, or else by any record.
 fn is_text(name: &str, operation: &Operation) -> bool {
     let text = |def: &Def| matches!(def.shape, Shape::Text(_) | Shape::Html);
     match operation.record().and_then(|ty| resource(ty).field(name)) {

@@ -151,7 +151,7 @@ impl<'a> Call<'a> {
         ))
     }
 
-    /// A query parameter.
+    /// Returns a query parameter.
     ///
     /// # Errors
     /// When it is given twice.
@@ -213,7 +213,7 @@ impl<'a> Call<'a> {
         self.field(name).ok_or_else(|| Fault::missing(name))
     }
 
-    /// The gid in a body field; an empty text counts as absent, as null does.
+    /// Returns the gid in a body field; an empty text counts as absent, as null does.
     ///
     /// # Errors
     /// When it is there but not a gid.

@@ -42,7 +42,7 @@ pub struct Operation {
     pub timed: bool,
     /// Counted against the search quota instead of the standard one.
     pub search: bool,
-    /// Asked of oneself, it takes the token from the query where there is no header.
+    /// Asked about `me`, it takes the token from the query where there is no header.
     pub query_token: bool,
     /// Gated to full members of the workspace, with the same message.
     pub no_guests: bool,
@@ -308,7 +308,7 @@ impl Operation {
         self.search = true;
         self
     }
-    /// Asked of oneself, it takes the token from the query where there is no header.
+    /// Takes the token from the query where there is no header, if asked about `me`.
     #[must_use]
     pub const fn query_token(mut self) -> Self {
         self.query_token = true;

@@ -130,7 +130,7 @@ impl Api {
         let (operation, outcome) = match self.find(request.method, &request.path) {
             Err(none) => ("", Err(none)),
             Ok(found) => {
-                let moved = query_token::moved(request, &found);
+                let moved = query_token::into_header(request, &found);
                 let request = moved.as_ref().unwrap_or(request);
                 (
                     found.operation.id,

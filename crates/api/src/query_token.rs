@@ -1,4 +1,4 @@
-//! Tokens in queries: sign-in libraries ask who somebody is by `GET /users/me?access_token=...`.
+//! Tokens in queries: shipped sign-in libraries ask for the profile by `GET /users/me?access_token=...`.
 use crate::request::Request;
 use crate::route::Match;
 use workgraph_wire::Query;
@@ -6,12 +6,11 @@ use workgraph_wire::Query;
 /// The parameter.
 const NAME: &str = "access_token";
 
-/// The request with the token of its query in the header, where it may be in the query; a header that is
-/// there stays, whatever it says. The token is not part of the query any more, so nothing that keeps
-/// queries keeps it.
+/// Moves the token of a query into the header, where it may be in the query; a header that is there stays,
+/// whatever it says. The token is not part of the query any more, so nothing that stores queries stores it.
 ///
 /// None: nothing is to be moved.
-pub(crate) fn moved(request: &Request, found: &Match) -> Option<Request> {
+pub(crate) fn into_header(request: &Request, found: &Match) -> Option<Request> {
     if !found.operation.query_token || request.query.is_empty() {
         return None;
     }

@@ -51,7 +51,7 @@ impl Router {
         at.rows.push((operation.method, operation, number));
     }
 
-    /// The operation of a request. Paths are taken as they are, but for one slash at the end, which
+    /// Finds the operation of a request. Paths are taken as they are, but for one slash at the end, which
     /// says nothing; a parameter that is empty, badly encoded or holds a slash matches nothing.
     #[must_use]
     pub fn find(&self, method: Method, path: &str) -> Option<Match> {

@@ -9,13 +9,13 @@ use workgraph_core::node::Node;
 use workgraph_core::registry::{Def, Dir, Shape, Source, Type, Write};
 use workgraph_core::resources::resource;
 
-/// Whether an update of a record refuses the field.
+/// Tells whether an update of a record refuses the field.
 fn is_fixed(def: &Def) -> bool {
     matches!(def.write, Write::OnCreate | Write::Refused)
 }
 
 impl Call<'_> {
-    /// Adds what tells whether the fields that an update of a record does not write say what is so.
+    /// Adds the links that the fields which an update of a record does not write are compared with.
     #[must_use]
     pub fn with_unchanged(&self, ty: Type, on: &Ref, mut want: Want) -> Want {
         for def in resource(ty).fields.iter().filter(|def| is_fixed(def)) {
@@ -26,7 +26,7 @@ impl Call<'_> {
         want
     }
 
-    /// The checked body of an update, without the fields that it does not write.
+    /// Checks the body of an update, without the fields that it does not write.
     ///
     /// # Errors
     /// When a value is not one its field takes.
@@ -37,7 +37,7 @@ impl Call<'_> {
         check::inputs(resource, &data, false)
     }
 
-    /// The checked body of an update of a node, as [`written`](Self::written) gives it.
+    /// Checks the body of an update of a node, as [`written`](Self::written) does, and what it leaves out, too.
     ///
     /// # Errors
     /// When a value is not one its field takes, or a field that the update does not write says anything
@@ -48,7 +48,7 @@ impl Call<'_> {
                 continue;
             };
             let now = linked(def, view, node);
-            if now.is_none() || said(def, value)? != now {
+            if now.is_none() || named(def, value)? != now {
                 return Err(Fault::unwritable(def.name));
             }
         }
@@ -56,8 +56,8 @@ impl Call<'_> {
     }
 }
 
-/// The gids that a value names; none if they are not those of links.
-fn said(def: &Def, value: &Value) -> Result<Option<BTreeSet<String>>, Fault> {
+/// Reads the gids that a value names; none if they are not those of links.
+fn named(def: &Def, value: &Value) -> Result<Option<BTreeSet<String>>, Fault> {
     Ok(match def.shape {
         Shape::One(_) | Shape::Many(_) if value.is_null() => Some(BTreeSet::new()),
         Shape::One(_) => Some(BTreeSet::from([check::reference(def.name, value)?])),
@@ -66,7 +66,7 @@ fn said(def: &Def, value: &Value) -> Result<Option<BTreeSet<String>>, Fault> {
     })
 }
 
-/// The gids of what a field links to; none if it is no field of links that an update looks at.
+/// Returns the gids that a field links to; none if it is no field of links that an update looks at.
 fn linked(def: &Def, view: &View, node: &Node) -> Option<BTreeSet<String>> {
     match def.source {
         Source::Home => Some(node.home.iter().map(ToString::to_string).collect()),

@@ -101,7 +101,7 @@ pub fn inputs(
     Ok(Inputs { entries })
 }
 
-/// Whether a value says that there is none. An empty text does so too, but where a text is due: forms
+/// Tells whether a value says that there is none. An empty text does so too, but where a text is due: forms
 /// have no null.
 fn is_null(def: &Def, value: &Value) -> bool {
     let text = matches!(def.shape, Shape::Text(_) | Shape::Html | Shape::Json);
@@ -189,7 +189,7 @@ fn value_of(def: &Def, value: &Value) -> Result<Given, Fault> {
     }
 }
 
-/// An integer, as JSON or as form text.
+/// Reads an integer, as JSON or as form text.
 fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
@@ -221,7 +221,7 @@ pub fn text(name: &str, value: &Value, max: u32) -> Result<String, Fault> {
     Ok(clean.to_string())
 }
 
-/// A flag: a JSON boolean, 1 or 0, or what [`boolean`] reads.
+/// Reads a flag: a JSON boolean, 1 or 0, or a text that [`boolean`] reads.
 ///
 /// # Errors
 /// When it is none of these.
@@ -239,7 +239,7 @@ pub fn flag(name: &str, value: &Value) -> Result<bool, Fault> {
     read.ok_or_else(|| Fault::field(name, format_args!("Not a boolean: {}", shown(value))))
 }
 
-/// A boolean as text: `true`, `yes` or `1`, `false`, `no` or `0`, in any case.
+/// Reads a boolean as text: `true`, `yes` or `1`, `false`, `no` or `0`, in any case.
 #[must_use]
 pub fn boolean(text: &str) -> Option<bool> {
     let is = |word: &&str| text.eq_ignore_ascii_case(word);
@@ -271,7 +271,7 @@ pub fn reference(name: impl fmt::Display, value: &Value) -> Result<String, Fault
     }
 }
 
-/// References: an array, or text separated by commas.
+/// Reads references: an array, or text separated by commas.
 ///
 /// # Errors
 /// When the value is neither, has too many items, or an item is not a reference.
@@ -309,7 +309,7 @@ pub fn references(name: &str, value: &Value) -> Result<Vec<String>, Fault> {
         .collect()
 }
 
-/// Text separated by commas; what is empty between them is left out.
+/// Splits text at its commas; empty items are left out.
 #[must_use]
 pub fn split(text: &str) -> Vec<String> {
     text.split(',')

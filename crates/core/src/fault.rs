@@ -56,7 +56,7 @@ impl Fault {
     pub fn unwritable(parameter: &str) -> Self {
         Self::field(parameter, "Cannot write this property")
     }
-    /// An object does not have this custom field.
+    /// Says that an object does not have this custom field.
     #[must_use]
     pub fn not_on(field: impl fmt::Display) -> Self {
         Self::invalid(format!(

@@ -304,7 +304,7 @@ fn parse_date(text: &[u8]) -> Option<Date> {
     Date::new(year, number(&[m1, m2])?, number(&[d1, d2])?)
 }
 
-/// The date as it is written, and the instant if there is a time.
+/// Reads the date as it is written, and the instant if there is a time.
 fn read(text: &str) -> Option<(Date, Option<Time>)> {
     let (date, rest) = text.as_bytes().split_at_checked(10)?;
     let date = parse_date(date)?;
@@ -347,7 +347,7 @@ fn fraction(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((i64::from(number(&three)?), rest))
 }
 
-/// Minutes east of UTC; none is UTC.
+/// Reads the minutes east of UTC; no zone is UTC.
 fn zone_minutes(zone: &[u8]) -> Option<i64> {
     let (sign, h1, h2, m1, m2) = match *zone {
         [] | [b'Z' | b'z'] => return Some(0),

@@ -9,7 +9,7 @@ use crate::query::{Problem, QueryError};
 /// The most brackets of one name.
 pub const BRACKETS_MAX: usize = 5;
 
-/// What stands in a pair of brackets.
+/// The content of a pair of brackets.
 enum Key<'n> {
     /// Nothing: the next item of a list.
     Next,
@@ -29,13 +29,13 @@ enum Node {
     Parts(BTreeMap<String, Self>),
 }
 
-/// The part of a name before its brackets: that of the whole field.
+/// Returns the name of the whole field: the part before the brackets.
 #[must_use]
 pub fn field_of(name: &str) -> &str {
     name.split_once('[').map_or(name, |(field, _)| field)
 }
 
-/// The fields as one JSON object. Every value is a string; what brackets name are the items of an array,
+/// Reads the fields as one JSON object. Every value is a string; what brackets name are the items of an array,
 /// in the order of their numbers, or the parts of an object. A number is a part's name where `keyed`
 /// says so of the field, as for a map of gids.
 ///
@@ -54,7 +54,7 @@ pub fn nested<'p>(
     Ok(object(fields))
 }
 
-/// The field that a name is about, and what its brackets say.
+/// Splits a name into its field and the contents of its brackets.
 fn keys<'n>(
     name: &'n str,
     keyed: &impl Fn(&str) -> bool,

@@ -87,7 +87,7 @@ impl Form {
         self.fields.get(name)
     }
 
-    /// The same request as a JSON body: every field becomes a string in `data`, or as [`nested`] says an
+    /// Makes a JSON body of the same request: every field becomes a string in `data`, or as [`nested`] says an
     /// array or an object of such. Fields that are all parts of a field `data` are meant without it.
     ///
     /// # Errors

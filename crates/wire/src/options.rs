@@ -132,7 +132,7 @@ pub(crate) fn terms(text: &str) -> impl Iterator<Item = String> {
     items.map(str::to_owned)
 }
 
-/// The terms of a list; none if there are none, since a list that names nothing asks for nothing.
+/// Returns the terms of a list; none if there are none, since a list that names nothing asks for nothing.
 pub(crate) fn some(terms: impl Iterator<Item = String>) -> Option<Vec<String>> {
     let terms: Vec<String> = terms.filter(|term| !term.trim().is_empty()).collect();
     (!terms.is_empty()).then_some(terms)

@@ -101,7 +101,7 @@ impl Query {
         Ok(query)
     }
 
-    /// The same with the items of each list, as in `name[]=1&name[]=2` or `name[0]=1&name[1]=2`, in one
+    /// Joins the items of each list, as in `name[]=1&name[]=2` or `name[0]=1&name[1]=2`, into one
     /// parameter, separated by commas.
     #[must_use]
     pub fn with_lists(mut self) -> Self {
@@ -231,7 +231,7 @@ impl Query {
             .transpose()
     }
 
-    /// A boolean: `true`, `yes` or `1`, `false`, `no` or `0`, in any case.
+    /// Reads a boolean: `true`, `yes` or `1`, `false`, `no` or `0`, in any case.
     ///
     /// # Errors
     /// When it was sent twice or is something else.
@@ -275,7 +275,7 @@ impl Query {
         })
     }
 
-    /// The terms of a list of paths, of all parameters of its name; none if there is no term.
+    /// Returns the terms of a list of paths, of all parameters of its name; none if there is no term.
     fn listed(&self, list: &str) -> Option<Vec<String>> {
         let named = |name: &str| name == list || list_of(name) == Some(list);
         let sent = self.iter().filter(|(name, _)| named(name));
@@ -307,7 +307,7 @@ impl Query {
     }
 }
 
-/// The list of which a parameter is an item: `name` of `name[]` and of `name[0]`.
+/// Returns the list of which a parameter is an item: `name` of `name[]` and of `name[0]`.
 fn list_of(name: &str) -> Option<&str> {
     let (list, at) = name.strip_suffix(']')?.rsplit_once('[')?;
     let plain = !list.is_empty() && !list.contains(['[', ']']);

@@ -12,6 +12,7 @@ fn keys(value: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// S133. With every request in the log.
 #[test]
 fn the_demo_is_made_once_and_its_file_tells_what_is_in_it() {
     let folder = Folder::new("demo");
@@ -77,6 +78,17 @@ fn the_demo_is_made_once_and_its_file_tells_what_is_in_it() {
             .any(|u| u["gid"] == boot["users"][1]["gid"]),
         "{members}"
     );
+    // A token in the query is in no log, taken or not.
+    for (end, status) in [("", "HTTP/1.1 200"), ("x", "HTTP/1.1 401")] {
+        let target = format!(
+            "/api/1.0/users/me?access_token={}{end}",
+            token("rate_token")
+        );
+        let head = "HTTP/1.1\r\nHost: x\r\nConnection: close";
+        let reply = server.raw(format!("GET {target} {head}\r\n\r\n").as_bytes());
+        assert!(reply.starts_with(status), "{reply}");
+        assert!(reply.contains("private, no-store"), "{reply}");
+    }
     let log = server.stop();
     assert!(log.contains("\"operation\":\"getUser\""), "{log}");
     for secret in [

@@ -17,8 +17,8 @@ use workgraph_core::rules::stories;
 /// The path parameter that names the list.
 pub(super) const LIST: &str = "user_task_list_gid";
 
-/// What assigns a task to the caller.
-fn mine(call: &Call<'_>) -> Result<Inputs, Fault> {
+/// Returns the inputs that assign a task to the caller.
+fn own_assignment(call: &Call<'_>) -> Result<Inputs, Fault> {
     let me = Value::String(call.me().to_string());
     let data = Map::from_iter([("assignee".to_owned(), me)]);
     check::inputs(&task::TASK, &data, false)
@@ -34,7 +34,7 @@ pub(super) fn needs(call: &Call<'_>) -> Result<Want, Fault> {
     if let Some(neighbour) = Anchor::read(call, "insert_before", "insert_after")?.neighbour() {
         want = want.edges(neighbour, rel::MY_TASKS);
     }
-    refer(call, want, &mine(call)?, &on)
+    refer(call, want, &own_assignment(call)?, &on)
 }
 
 /// Assigns the task to the owner of the list, who alone may change it. Without a position it goes to the
@@ -53,14 +53,14 @@ pub(super) fn insert(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             return Err(Fault::invalid("A task cannot be placed next to itself"));
         }
         Some(gid) => {
-            let mut places = view.links(gid, rel::MY_TASKS).iter();
-            let place = places.find(|edge| edge.aux == Some(list.gid));
-            let place = place.ok_or_else(|| {
+            let mut edges = view.links(gid, rel::MY_TASKS).iter();
+            let edge = edges.find(|edge| edge.aux == Some(list.gid));
+            let edge = edge.ok_or_else(|| {
                 Fault::invalid(format!(
                     "The task to insert next to is not in this list: {gid}"
                 ))
             })?;
-            place.dst
+            edge.dst
         }
         None => match view.sources(list.gid, rel::SECTION_OF).first() {
             Some(edge) => edge.src,
@@ -69,28 +69,35 @@ pub(super) fn insert(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     };
     let mut work = call.work();
     let mut draft = Draft::edit(on);
-    let assignee = assign(call, view, &mut work, &mut draft, &mine(call)?, home)?;
+    let assignee = assign(
+        call,
+        view,
+        &mut work,
+        &mut draft,
+        &own_assignment(call)?,
+        home,
+    )?;
     let assignee = assignee.filter(|_| draft.changed(task::ASSIGNEE));
     // The place that assigning gave is not the one that was asked for.
     let moved = |src, rel| src == on.gid && rel == rel::MY_TASKS;
     work.changes.links.retain(|link| !moved(link.src, link.rel));
     work.needs_links(view, on.gid, rel::MY_TASKS);
-    let held = view.links(on.gid, rel::MY_TASKS).iter();
-    for edge in held.filter(|edge| edge.dst != section) {
+    let edges = view.links(on.gid, rel::MY_TASKS).iter();
+    for edge in edges.filter(|edge| edge.dst != section) {
         work.unlink(on.gid, rel::MY_TASKS, edge.dst);
     }
-    let place = anchor.place(Place::First);
-    work.link(on.gid, rel::MY_TASKS, section, place, Some(list.gid));
+    let position = anchor.place(Place::First);
+    work.link(on.gid, rel::MY_TASKS, section, position, Some(list.gid));
     if assignee.is_some() && view.link(on.gid, rel::FOLLOWERS, call.me()).is_none() {
         work.link(on.gid, rel::FOLLOWERS, call.me(), Place::Rank(0), None);
         work.gained(on.gid, Type::Task, "followers", call.me());
     }
-    let told = draft.clone();
+    let written = draft.clone();
     if draft.changed_keys().next().is_some() {
         draft.set(task::MODIFIED_AT, work.now);
     }
     if work.save(&draft) {
-        stories::of_task(&mut work, &told);
+        stories::of_task(&mut work, &written);
     }
     Ok(Decision::of(work.changes))
 }

@@ -80,7 +80,7 @@ fn spots(call: &Call<'_>) -> Result<Vec<Spot>, Fault> {
     Ok(spots)
 }
 
-/// The workspace of a new task, from path or body.
+/// Reads the workspace of a new task, from path or body.
 fn workspace_of(call: &Call<'_>) -> Result<Option<Ref>, Fault> {
     if call.parameter("workspace_gid").is_empty() {
         return Ok(call.body_gid("workspace")?.map(Ref::Gid));

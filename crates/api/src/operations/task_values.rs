@@ -90,7 +90,7 @@ pub(super) fn write(
         });
         let held = before.is_some_and(|b| values::stored(b).any(|(f, _)| f == field));
         // What no project gives any more can only be cleared.
-        let clears = held && cleared(value);
+        let clears = held && is_cleared(value);
         if !enabled && !clears {
             return Err(Fault::not_on(field));
         }
@@ -117,12 +117,12 @@ pub(super) fn write(
     Ok(changes)
 }
 
-/// Whether a value clears a field: null, or an empty text, whatever the type, since forms have no null.
-fn cleared(value: &Value) -> bool {
+/// Tells whether a value clears a field: null, or an empty text, whatever the type, since forms have no null.
+fn is_cleared(value: &Value) -> bool {
     value.is_null() || value.as_str() == Some("")
 }
 
-/// A number, as JSON or as form text.
+/// Reads a number, as JSON or as form text.
 fn number(value: &Value) -> Option<serde_json::Number> {
     let number = match value {
         Value::Number(number) => Some(number.clone()),
@@ -132,7 +132,7 @@ fn number(value: &Value) -> Option<serde_json::Number> {
     number.filter(|n| n.as_f64().is_some_and(f64::is_finite))
 }
 
-/// A day, or an instant with its day, as it is kept.
+/// Writes a day, or an instant with its day, as it is stored.
 fn dated(day: Date, time: Option<Time>) -> String {
     let time = time.map_or_else(|| "null".to_owned(), |time| format!("\"{time}\""));
     format!("{{\"date\":\"{day}\",\"date_time\":{time}}}")
@@ -150,7 +150,7 @@ struct One<'a> {
 impl One<'_> {
     /// The form in which a value is kept; none where it is cleared.
     fn stored(&self, value: &Value, before: Option<&str>) -> Result<Option<String>, Fault> {
-        if cleared(value) {
+        if is_cleared(value) {
             return Ok(None);
         }
         match custom_field::kind(self.node) {

@@ -84,7 +84,7 @@ pub static TASKS: &[Operation] = &[
     .scope("tasks:write"),
 ];
 
-/// What lists of tasks are filtered by.
+/// The filters of lists of tasks.
 const SINCE: &[&str] = &["completed_since", "modified_since"];
 
 const OF_TAG: Lists = Lists::Edges {
@@ -178,7 +178,7 @@ fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
     }
 }
 
-/// The tasks of a workspace that nobody is assigned to.
+/// Lists the tasks of a workspace that nobody is assigned to.
 fn unassigned(call: &Call<'_>, workspace: Gid) -> Result<Listed, Fault> {
     let mut want = call.want();
     let (anchor, ty) = (want.add(workspace), Type::Task);

@@ -149,7 +149,7 @@ impl By {
         })
     }
 
-    /// Whether there is anything that the node is linked to so.
+    /// Tells whether the node is linked to anything in this way.
     fn is_linked(self, card: &Card, around: &mut dyn Around) -> Result<bool, StoreError> {
         if let Some(column) = self.column() {
             return Ok(card.value(column).is_some());

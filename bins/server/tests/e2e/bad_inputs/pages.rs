@@ -53,7 +53,9 @@ fn page_tokens_are_sealed_and_bound() {
         if bytes != offset.as_bytes() {
             refused(std::str::from_utf8(&bytes).unwrap());
         }
-        refused(&offset[..at]);
+        if at > 0 {
+            refused(&offset[..at]);
+        }
     }
     refused(&format!("{offset}A"));
     refused(&format!("{offset}%3D"));

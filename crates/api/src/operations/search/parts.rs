@@ -11,7 +11,7 @@ use workgraph_core::time::Date;
 
 /// The most matches of one request, and how many it gets if it does not say.
 pub(super) const MOST: usize = 100;
-/// What stands for nothing: for what has no value, or is linked to nothing.
+/// The word for having no value, or being linked to nothing.
 pub(super) const NULL: &str = "null";
 /// The most names in one list.
 const NAMES_MAX: usize = 100;
@@ -27,7 +27,7 @@ pub(super) struct Parts<'p, 'c> {
     /// Projects and sections of which any is enough.
     places: Vec<(By, usize)>,
     /// To be in no project is enough, too.
-    nowhere: bool,
+    unplaced: bool,
 }
 
 impl<'p, 'c> Parts<'p, 'c> {
@@ -41,7 +41,7 @@ impl<'p, 'c> Parts<'p, 'c> {
             clauses: Vec::new(),
             named: Vec::new(),
             places: Vec::new(),
-            nowhere: false,
+            unplaced: false,
         })
     }
 
@@ -56,8 +56,8 @@ impl<'p, 'c> Parts<'p, 'c> {
         ascending: bool,
         limit: usize,
     ) -> Sought {
-        let nowhere = self.nowhere.then_some(By::Project);
-        self.clauses.extend(any_of(self.places, nowhere));
+        let unplaced = self.unplaced.then_some(By::Project);
+        self.clauses.extend(any_of(self.places, unplaced));
         let has_words = self.clauses.iter().any(|c| matches!(c, Clause::Words(_)));
         let order = match order {
             // Without words all are equally relevant.
@@ -91,7 +91,7 @@ impl<'p, 'c> Parts<'p, 'c> {
         at
     }
 
-    /// A list of nodes that matches are linked to; among them `null` for nothing.
+    /// Reads a list of nodes that matches are linked to; among them `null` for nothing.
     pub(super) fn links(
         &mut self,
         name: &str,
@@ -133,7 +133,7 @@ impl<'p, 'c> Parts<'p, 'c> {
             }
             _ if matches!(by, By::Project | By::Section) => {
                 self.places.append(&mut pairs);
-                self.nowhere |= nothing;
+                self.unplaced |= nothing;
             }
             _ => self.clauses.extend(any_of(pairs, nothing.then_some(by))),
         }
@@ -225,7 +225,7 @@ impl<'p, 'c> Parts<'p, 'c> {
     }
 }
 
-/// The condition that something is linked to one of these, or in some way to nothing at all.
+/// Returns the condition that something is linked to one of these, or in some way to nothing at all.
 fn any_of(pairs: Vec<(By, usize)>, nothing: Option<By>) -> Option<Clause<usize>> {
     let Some(by) = nothing else {
         return (!pairs.is_empty()).then_some(Clause::Any(pairs));
