@@ -110,7 +110,10 @@ fn bracketed(name: &str, value: &Value, numbered: bool, out: &mut Vec<(String, S
                 bracketed(&part, value, numbered, out);
             }
         }
-        text => out.push((name.to_owned(), text.as_str().unwrap().to_owned())),
+        text => out.push((
+            name.to_owned(),
+            text.as_str().unwrap_or_default().to_owned(),
+        )),
     }
 }
 
@@ -118,8 +121,8 @@ fn bracketed(name: &str, value: &Value, numbered: bool, out: &mut Vec<(String, S
 fn says(record: &Value, numbered: bool) -> bool {
     let mut pairs = Vec::new();
     bracketed("", record, numbered, &mut pairs);
-    let form = Form::parse(encode(&pairs, coded).as_bytes(), FORM_BYTES).unwrap();
-    let body = form.into_body(|_| false);
+    let form = Form::parse(encode(&pairs, coded).as_bytes(), FORM_BYTES);
+    let body = form.and_then(|form| form.into_body(|_| false));
     body.is_ok_and(|body| Value::Object(body.data) == *record)
 }
 

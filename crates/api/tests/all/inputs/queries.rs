@@ -264,7 +264,11 @@ fn lists_of_a_containers_tasks_are_filtered_by_when_they_were_modified() {
     ] {
         assert!(read(&world, &list).gids().contains(&changed), "{list}");
         let since = |at: String| read(&world, &format!("{list}?modified_since={at}")).gids();
-        assert_eq!(since(before.to_string()), [changed.clone()], "{list}");
+        assert_eq!(
+            since(before.to_string()),
+            std::slice::from_ref(&changed),
+            "{list}"
+        );
         let later = before.add_millis(3_600_000);
         assert_eq!(since(later.to_string()), Vec::<String>::new(), "{list}");
     }
