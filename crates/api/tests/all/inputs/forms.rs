@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 
 /// Sends a form.
 fn form(world: &World, method: &str, target: &str, body: &str) -> Answer {
-    let mut request = world.request("ada", method, target, String::new());
+    form_by(world, "ada", method, target, body)
+}
+
+fn form_by(world: &World, token: &str, method: &str, target: &str, body: &str) -> Answer {
+    let mut request = world.request(token, method, target, String::new());
     request.content_type = Some("application/x-www-form-urlencoded".to_owned());
     request.body = Bytes::from(body.to_owned());
     world.send(request)
@@ -36,12 +40,18 @@ fn brackets_in_the_names_of_a_form_are_read() {
         "/tasks",
         &format!(
             "name=Bracketed&projects[0]={garden}&followers[0]={mel}&followers%5B1%5D={moe}\
-             &external[gid]=ours&external[data]=x&opt_fields[]=followers&opt_fields[]=external&opt_fields[]=projects"
+             &opt_fields[]=followers&opt_fields[]=projects"
         ),
     );
     assert_eq!(gids(&made["followers"]), [&*ada, &*mel, &*moe]);
     assert_eq!(gids(&made["projects"]), [&*garden]);
     let task = made["gid"].as_str().unwrap();
+    // Data of an app, in parts.
+    let app = "ada[tasks:read,tasks:write]";
+    let data = "external[gid]=ours&external[data]=x&opt_fields=external";
+    let kept = form_by(&world, app, "PUT", &format!("/tasks/{task}"), data);
+    let external = json!({"gid": "ours", "data": "x"});
+    assert_eq!(kept.json["data"]["external"], external, "{}", kept.text);
     let removed = format!("/tasks/{task}/removeFollowers?opt_fields=followers");
     let left = sent(
         &world,
