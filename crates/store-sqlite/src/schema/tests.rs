@@ -206,3 +206,33 @@ fn a_step_that_fails_leaves_nothing_behind() {
         (1, 0, true)
     );
 }
+
+/// B71. Whoever was switched off by a program from before had kept what now ends with that; everybody
+/// else keeps theirs, and sessions from before have no last use.
+#[test]
+fn accounts_that_were_off_before_have_nothing_left() {
+    let step = MIGRATIONS
+        .iter()
+        .position(|step| step.contains("session ADD COLUMN used_at"));
+    let conn = older(step.unwrap());
+    conn.execute_batch(
+        "INSERT INTO account VALUES (1, 0, 1), (2, 0, 0);
+         INSERT INTO session VALUES (x'01', 1, 5, 9), (x'02', 2, 5, 9);
+         INSERT INTO token (id, digest, kind, user, scopes, description, created_at, revoked_at)
+             VALUES (1, x'01', 'personal', 1, '', '', 0, NULL), (2, x'02', 'personal', 2, '', '', 0, NULL),
+             (3, x'03', 'personal', 1, '', '', 0, 7);
+         INSERT INTO authorization VALUES (4, 1, 40, '', 0, NULL), (5, 2, 40, '', 0, NULL);",
+    )
+    .unwrap();
+    migrate(&conn).unwrap();
+    let one = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(one("SELECT user FROM session WHERE used_at IS NULL"), 2);
+    assert_eq!(one("SELECT count(*) FROM session"), 1);
+    assert_eq!(one("SELECT sum(id) FROM token WHERE revoked_at IS NULL"), 2);
+    assert!(one("SELECT revoked_at FROM token WHERE id = 1") > 1_700_000_000_000);
+    assert_eq!(one("SELECT revoked_at FROM token WHERE id = 3"), 7);
+    assert_eq!(
+        one("SELECT sum(id) FROM authorization WHERE revoked_at IS NULL"),
+        5
+    );
+}
