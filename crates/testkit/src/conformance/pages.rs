@@ -371,8 +371,13 @@ pub(super) async fn visibility(store: &dyn GraphStore) -> Result<(), Failure> {
         ..first(5)
     };
     same(
-        &scene.walk(gus, list, open).await?,
+        &scene.walk(bob, list, open.clone()).await?,
         &all,
         "an open list shows every row to those who see its anchor",
+    )?;
+    same(
+        &scene.walk(gus, list, open).await?,
+        &Vec::new(),
+        "no list of a workspace is open for its guests",
     )
 }
