@@ -33,7 +33,8 @@ pub struct Options {
     /// starts over.
     pub wal_limit_bytes: u64,
     /// The most bytes of the file that are mapped into memory, per connection: address space, not
-    /// memory. SQLite maps 2 GiB at the most, and reads what lies behind.
+    /// memory. SQLite as it comes maps 2 GiB at the most, and reads what lies behind; it is compiled for
+    /// 1 TiB by `-DSQLITE_MAX_MMAP_SIZE`, as `.cargo/config.toml` does.
     pub mmap_bytes: u64,
     /// Kibibytes of page cache, per connection.
     pub cache_kib: u32,
@@ -51,7 +52,7 @@ impl Default for Options {
             checkpoints: true,
             checkpoint_bytes: 4 << 20,
             wal_limit_bytes: 64 << 20,
-            mmap_bytes: 2 << 30,
+            mmap_bytes: 1 << 40,
             cache_kib: 1024,
             records_bytes: 64 << 20,
             read_timeout: Duration::from_secs(5),
@@ -229,6 +230,19 @@ mod tests {
             rusqlite::version()
         );
         check_version().unwrap();
+    }
+
+    #[test]
+    fn a_file_is_mapped_beyond_two_gibibytes() {
+        let folder = workgraph_testkit::Scratch::new("mapping");
+        let options = Options::default();
+        let conn = writer(&Files::at(folder.path()), &options).unwrap();
+        let mapped = |conn: &Connection| -> i64 {
+            conn.query_row("PRAGMA mmap_size", [], |row| row.get(0))
+                .unwrap()
+        };
+        assert_eq!(mapped(&conn), signed(options.mmap_bytes));
+        assert!(mapped(&conn) > 2 << 30);
     }
 
     #[test]
