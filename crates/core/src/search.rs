@@ -42,8 +42,10 @@ pub struct Search {
 /// How much is read in one way before another is tried. What is found does not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// How many candidates are sorted at once; if each condition has more, walking along the order may
-    /// meet enough matches sooner.
+    /// The most candidates that are read of each condition before the order is tried.
+    pub probe: usize,
+    /// The most candidates that are sorted at once; of more, walking along the order may meet enough
+    /// matches sooner.
     pub sort: usize,
     /// How many cards are walked along the order then, before more candidates are gathered.
     pub peek: usize,
@@ -60,6 +62,7 @@ pub struct Effort {
 impl Effort {
     /// That of searches of people: each way takes some ten milliseconds.
     pub const USUAL: Self = Self {
+        probe: 1_000,
         sort: 4_000,
         peek: 250,
         gather: 20_000,

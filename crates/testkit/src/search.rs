@@ -28,7 +28,7 @@ pub fn dice() -> impl Strategy<Value = Dice> {
 
 const DAY: i64 = 86_400_000;
 /// Every way that a search can take is taken in these small graphs.
-const EFFORTS: [Effort; 6] = [
+const EFFORTS: [Effort; 7] = [
     Effort::USUAL,
     // Everything is gathered, and lists are cut with each other.
     effort(200, 200, 0, [0, 0]),
@@ -39,10 +39,16 @@ const EFFORTS: [Effort; 6] = [
     effort(1, 1, 3, [2, 4]),
     // Many are gathered, and a few are walked all the same.
     effort(200, 2, 3, [0, 4]),
+    // More are sorted than were read before the order was tried.
+    Effort {
+        probe: 1,
+        ..effort(200, 200, 3, [2, 4])
+    },
 ];
 
 const fn effort(gather: usize, sort: usize, narrow: usize, [peek, walk]: [usize; 2]) -> Effort {
     Effort {
+        probe: sort,
         sort,
         peek,
         gather,

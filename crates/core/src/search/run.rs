@@ -165,7 +165,7 @@ impl Finder<'_, '_> {
             return Ok(over.map_break(|_| End::Full));
         }
         let mut least = 0;
-        for (most, steps) in [(effort.sort, effort.peek), (effort.gather, effort.walk)] {
+        for (most, steps) in [(effort.probe, effort.peek), (effort.gather, effort.walk)] {
             let (most, steps) = (most.min(room.cap), steps.min(room.cap));
             self.gathered = self.gather(query, &sources, least, most)?.map(Rc::new);
             let steps = match &self.gathered {

@@ -172,12 +172,14 @@ fn no_filter_alone_reads_the_workspace() {
         check(&world, rest).unwrap();
         let usual = Effort::USUAL;
         let no_lists = Effort {
+            probe: 0,
             sort: 0,
             gather: 0,
             peek: usize::MAX,
             ..usual
         };
         let no_order = Effort {
+            probe: usize::MAX,
             sort: usize::MAX,
             gather: usize::MAX,
             ..usual
