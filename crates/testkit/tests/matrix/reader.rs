@@ -1,7 +1,7 @@
 //! Which tests name which rules.
 //!
 //! A test names its rules at the start of its doc comment (`/// B28. Of many ...`), or at the start
-//! of its name (`b28_of_many`). A rule is a letter and two digits.
+//! of its name (`b28_of_many`). A rule is a letter and two or three digits.
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub(crate) fn root() -> PathBuf {
 
 fn is_rule(word: &str, letters: &str) -> bool {
     let digits = word.strip_prefix(|c| letters.contains(c));
-    digits.is_some_and(|d| d.len() == 2 && d.bytes().all(|b| b.is_ascii_digit()))
+    digits.is_some_and(|d| (2..=3).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The rules at the start of a doc comment: `B13. B14. What ...`, `B13, S07.`
