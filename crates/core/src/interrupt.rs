@@ -1,6 +1,6 @@
 //! Interrupts: how long work is stopped, by whoever has a clock and knows who waits for it.
 //!
-//! The loops of loading, searching and projecting count their steps with a [`Pace`], which checks an
+//! The loops of loading, searching and projecting count their steps with a `Pace`, which checks an
 //! [`Interrupt`] now and then. Where neither time nor waiting matters there is none.
 use crate::fault::{Fault, Kind};
 use crate::graph::StoreError;

@@ -10,7 +10,7 @@ use crate::work::Work;
 use std::borrow::Cow;
 
 /// Writes a system story on a task; `more` adds what the kind of story carries. Its sentence is made
-/// from that for each reader, by [`crate::mentions`].
+/// from that for each reader, by `mentions`.
 pub fn tell(
     work: &mut Work<'_>,
     on: Gid,
