@@ -52,6 +52,11 @@ pub(crate) fn client(server: &Server, data: &Path) -> Result<Client> {
     })
 }
 
+/// Returns the token of another user of the same workspace.
+pub(crate) fn other_token(data: &Path) -> Result<String> {
+    Ok(member(&bootstrap(data)?, "rate_token")?.to_owned())
+}
+
 /// Whether there is a whole graph in this data folder.
 pub(crate) fn is_built(data: &Path) -> bool {
     data.join(KEPT).exists()
