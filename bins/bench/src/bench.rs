@@ -67,6 +67,7 @@ impl<'a> Bench<'a> {
         if kept != data {
             copy(kept, &data)?;
         }
+        graph::keep_credentials(&data)?;
         let begin = |data: &Path, demo| Server::workgraph(binary, data, &env, demo);
         let absolutes = absolutes(args, folder, &data, begin)?;
         let server = Server::workgraph(binary, &data, &env, false)?;

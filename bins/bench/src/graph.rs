@@ -19,6 +19,8 @@ pub(crate) const WRITERS: usize = 64;
 pub(crate) const NESTED: &str =
     "name,completed,due_on,assignee.name,assignee.email,followers.name,memberships.section.name";
 
+/// Where the credentials of the first start are kept: the server takes the password out of its own file once it is used.
+const CREDENTIALS: &str = "benchmark-bootstrap.json";
 /// Where the gids of a graph that is kept are written.
 const KEPT: &str = "benchmark.json";
 
@@ -60,6 +62,15 @@ pub(crate) fn other_token(data: &Path) -> Result<String> {
 /// Whether there is a whole graph in this data folder.
 pub(crate) fn is_built(data: &Path) -> bool {
     data.join(KEPT).exists()
+}
+
+/// Keeps the credentials of the first start, if that is not done.
+pub(crate) fn keep_credentials(data: &Path) -> Result<()> {
+    let kept = data.join(CREDENTIALS);
+    if !kept.exists() {
+        fs::copy(data.join("bootstrap.json"), kept)?;
+    }
+    Ok(())
 }
 
 /// Builds a project with so many tasks, and writes down what there is; how it went.
@@ -273,7 +284,12 @@ impl Graph {
 }
 
 pub(crate) fn bootstrap(data: &Path) -> Result<Value> {
-    let path = data.join("bootstrap.json");
+    let kept = data.join(CREDENTIALS);
+    let path = if kept.exists() {
+        kept
+    } else {
+        data.join("bootstrap.json")
+    };
     let text =
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(serde_json::from_str(&text)?)
