@@ -86,8 +86,8 @@ pub struct Viewer {
     /// The projects and custom fields shared with the user or a team of theirs, and the highest level
     /// so given.
     pub shared: FxHashMap<Gid, Level>,
-    /// For guests: the users in the projects and teams that they are in.
-    pub met: FxHashSet<Gid>,
+    /// For guests: the users in the projects and teams that they are in, by the workspaces of these.
+    pub met: FxHashMap<Gid, FxHashSet<Gid>>,
 }
 
 impl Viewer {
@@ -101,7 +101,7 @@ impl Viewer {
             barred: Vec::new(),
             teams: FxHashMap::default(),
             shared: FxHashMap::default(),
-            met: FxHashSet::default(),
+            met: FxHashMap::default(),
         }
     }
     /// Whether the viewer belongs to a workspace that is none of these.
@@ -284,10 +284,14 @@ fn user(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Level, St
         return Ok(Level::Admin);
     }
     let places = facts.edges_of(node.gid, rel::WORKSPACES)?;
-    let met = viewer.met.contains(&node.gid);
+    // Whom a guest met in one workspace is not known to them from another.
+    let is_met = |home: Gid| {
+        let met = viewer.met.get(&home);
+        viewer.seat(home).is_some() && met.is_some_and(|met| met.contains(&node.gid))
+    };
     let shared = places
         .iter()
-        .any(|e| viewer.is_member(e.dst) || (met && viewer.seat(e.dst).is_some()));
+        .any(|e| viewer.is_member(e.dst) || is_met(e.dst));
     Ok(if shared { Level::Viewer } else { Level::None })
 }
 

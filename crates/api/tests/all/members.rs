@@ -1,4 +1,5 @@
 //! Who comes into a workspace, by which way, and with which role.
+mod guests;
 mod invitations;
 
 use crate::world::{KINDS, Kind, World};

@@ -69,24 +69,33 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreEr
     Ok(viewer)
 }
 
-/// Finds the users in the projects and teams of a guest.
+/// Finds the users in the projects and teams of a guest, in the workspaces where they are one.
 fn meet(snap: &mut dyn Snapshot, viewer: &mut Viewer) -> Result<(), StoreError> {
     let mut teams: Vec<Gid> = viewer.teams.keys().copied().collect();
-    let mut met = FxHashSet::default();
-    for place in viewer.shared.keys() {
+    let mut met: FxHashMap<Gid, FxHashSet<Gid>> = FxHashMap::default();
+    for shared in viewer.shared.keys() {
+        // Whoever is given the same custom field is not met by that.
+        let Some(home) = guest_home(snap, viewer, *shared, Type::Project)? else {
+            continue;
+        };
+        let here = met.entry(home).or_default();
         let each = &mut |edge: Edge, node: Option<Arc<Node>>| match node.map(|n| n.ty) {
             Some(Type::Team) => teams.push(edge.dst),
             _ => {
-                met.insert(edge.dst);
+                here.insert(edge.dst);
             }
         };
-        snap.out(*place, rel::MEMBERS, rel::MEMBERS, Depth::Head, each)?;
+        snap.out(*shared, rel::MEMBERS, rel::MEMBERS, Depth::Head, each)?;
     }
     teams.sort_unstable();
     teams.dedup();
     for team in teams {
+        let Some(home) = guest_home(snap, viewer, team, Type::Team)? else {
+            continue;
+        };
+        let here = met.entry(home).or_default();
         let each = &mut |edge: Edge, _| {
-            met.insert(edge.dst);
+            here.insert(edge.dst);
         };
         snap.out(
             team,
@@ -98,6 +107,19 @@ fn meet(snap: &mut dyn Snapshot, viewer: &mut Viewer) -> Result<(), StoreError> 
     }
     viewer.met = met;
     Ok(())
+}
+
+/// Returns the workspace of a node of this type, if the viewer is a guest there.
+fn guest_home(
+    snap: &mut dyn Snapshot,
+    viewer: &Viewer,
+    gid: Gid,
+    ty: Type,
+) -> Result<Option<Gid>, StoreError> {
+    let node = snap.node(gid, Depth::Head)?.filter(|node| node.ty == ty);
+    let home = node.and_then(|node| node.home);
+    let is_guest = |home: &Gid| viewer.seat(*home).is_some_and(|s| s.role == Role::Guest);
+    Ok(home.filter(is_guest))
 }
 
 /// What is shared by levels.
