@@ -186,8 +186,9 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      DELETE FROM hook WHERE app IS NOT NULL AND user IN (SELECT user FROM account WHERE disabled);",
     // Private custom fields (kind 13) take no name in their workspace, so that nobody learns of them by
     // giving another the same one.
-    "DELETE FROM alias WHERE key GLOB 'name:*' AND gid IN (
-         SELECT gid FROM node WHERE kind = 13 AND json_extract(body, '$.privacy_setting') = 'private');",
+    "DELETE FROM alias WHERE key GLOB 'name:*' AND EXISTS (
+         SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.kind = 13
+             AND json_extract(n.body, '$.privacy_setting') = 'private');",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.

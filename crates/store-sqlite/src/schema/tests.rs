@@ -150,6 +150,12 @@ fn private_custom_fields_of_a_file_from_before_give_up_their_names() {
         .iter()
         .position(|step| step.contains("alias WHERE"));
     let conn = older(step.unwrap());
+    let plan = format!("EXPLAIN QUERY PLAN {}", MIGRATIONS[step.unwrap()]);
+    let mut plan = conn.prepare(&plan).unwrap();
+    let lines = plan.query_map([], |row| row.get::<_, String>(3)).unwrap();
+    let lines: Vec<String> = lines.map(Result::unwrap).collect();
+    let searches = lines.iter().all(|line| !line.starts_with("SCAN"));
+    assert!(searches, "no table is gone through: {lines:?}");
     let field = Type::CustomField as u8;
     let insert = "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES";
     conn.execute_batch(&format!(
