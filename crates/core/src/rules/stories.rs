@@ -46,7 +46,7 @@ pub fn of_task(work: &mut Work<'_>, draft: &Draft) {
             d.set(story::NEW_NAME, new.as_str());
         });
     }
-    if is_rewritten(draft) && !draft.is_new() {
+    if !draft.is_new() && is_rewritten(draft) {
         tell(work, on, home, "notes_changed", |_| {});
     }
     if draft.changed(task::ASSIGNEE) {
