@@ -40,7 +40,7 @@ impl Places for Office {
     async fn invitations(&self, user: u64) -> Result<Vec<Invite>, StoreError> {
         let person = gid(user)?;
         // Whatever an answer left undone when the server stopped is done first.
-        let finished = self.api.finish_accepting(person).await;
+        let finished = self.api.finish_answers(person).await;
         finished.map_err(StoreError::Unavailable)?;
         let all = self.api.invitations(person).await;
         let all = all.map_err(StoreError::Unavailable)?;

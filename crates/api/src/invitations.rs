@@ -45,11 +45,12 @@ impl Api {
     }
 
     /// Answers an invitation of a person, named by the user who stands for them; says whether there was
-    /// such an invitation. What was given to that user is the person's when this returns, if they accept.
+    /// such an invitation. What was given to that user is the person's when this returns if they accept, and
+    /// nobody's if they decline.
     ///
     /// # Errors
-    /// When a store fails; the text is for the log. An invitation that was accepted by then can be
-    /// carried on with [`Api::finish_accepting`].
+    /// When a store fails; the text is for the log. An answer that was given by then can be carried on
+    /// with [`Api::finish_answers`].
     pub async fn answer_invitation(
         &self,
         (person, invited): (Gid, Gid),
@@ -76,12 +77,13 @@ impl Api {
             match done.await {
                 Err(StoreError::Conflict | StoreError::Taken(_)) => {}
                 Err(error) => return Err(error.to_string()),
-                Ok(()) if accepted => {
-                    self.refresh_account(person).await?;
-                    self.finish_accepting(person).await?;
+                Ok(()) => {
+                    if accepted {
+                        self.refresh_account(person).await?;
+                    }
+                    self.finish_answers(person).await?;
                     return Ok(true);
                 }
-                Ok(()) => return Ok(true),
             }
         }
         Err(format!(
@@ -89,30 +91,40 @@ impl Api {
         ))
     }
 
-    /// Moves what is left of accepted invitations to the person, if moving it was cut short.
+    /// Carries on what answers to invitations left to do, if that was cut short: moves what is left of
+    /// accepted ones to the person, and takes back what is left of declined ones.
     ///
     /// # Errors
     /// When a store fails; the text is for the log.
-    pub async fn finish_accepting(&self, person: Gid) -> Result<(), String> {
+    pub async fn finish_answers(&self, person: Gid) -> Result<(), String> {
         for it in self.invited(person, rel::ACCEPTED).await? {
-            let mut conflicts = 0;
-            loop {
-                let found = self.read(&rest(&it)).await?;
-                let full = self.read(&rest_in_full(&it, &found)).await?;
-                let mut left = false;
-                let acting = Acting::inside(Actor::User(person));
-                let done = self.decided(person, &acting, |work| {
-                    left = move_some(work, &it, &found, &full);
-                });
-                match done.await {
-                    Ok(()) if left => {}
-                    Ok(()) => break,
-                    Err(StoreError::Conflict) if conflicts < ATTEMPTS => conflicts += 1,
-                    Err(error) => return Err(error.to_string()),
-                }
-            }
+            self.finish(&it, Some(person)).await?;
+        }
+        for it in self.invited(person, rel::DECLINED).await? {
+            self.finish(&it, None).await?;
         }
         Ok(())
+    }
+
+    /// Moves what is the invited user's to its heir, or to nobody.
+    async fn finish(&self, it: &Invitation, heir: Option<Gid>) -> Result<(), String> {
+        let actor = heir.unwrap_or(it.invited);
+        let acting = Acting::inside(Actor::User(actor));
+        let mut conflicts = 0;
+        loop {
+            let found = self.read(&rest(it)).await?;
+            let full = self.read(&rest_in_full(it, &found)).await?;
+            let mut left = false;
+            let done = self.decided(actor, &acting, |work| {
+                left = move_some(work, it, heir, &found, &full);
+            });
+            match done.await {
+                Ok(()) if left => {}
+                Ok(()) => return Ok(()),
+                Err(StoreError::Conflict) if conflicts < ATTEMPTS => conflicts += 1,
+                Err(error) => return Err(error.to_string()),
+            }
+        }
     }
 
     async fn invited(&self, person: Gid, rel: Rel) -> Result<Vec<Invitation>, String> {

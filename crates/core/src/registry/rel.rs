@@ -56,6 +56,9 @@ pub const INVITED: Rel = Rel(57);
 /// User who stood for somebody → that person, who accepted; aux is the workspace. Until all that was
 /// given to the former is the latter's.
 pub const ACCEPTED: Rel = Rel(58);
+/// User who stood for somebody → that person, who declined; aux is the workspace. Until nothing is given
+/// to the former any more.
+pub const DECLINED: Rel = Rel(59);
 /// Job that is not at its end → user who asked for it; rank is its deadline.
 pub const ACTIVE: Rel = Rel(50);
 /// Job that is not at its end → the queue of jobs; rank is when it may be taken up.

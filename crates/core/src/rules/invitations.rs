@@ -2,10 +2,10 @@
 //!
 //! Until then a user of the invitation's own stands in the workspace for them. It has their address and
 //! is called by it, can be assigned and given things to like anybody, and nothing of it shows that the
-//! address is somebody's. Accepting gives all of that to the person, declining removes it.
+//! address is somebody's. Accepting gives all of that to the person, declining removes it, some
+//! of it in each commit.
 use super::membership::{join_workspace, leave_workspace, rejoin_workspace};
 use super::roles::Standing;
-use super::sharing::Sharing;
 use crate::access::Role;
 use crate::audit::kind;
 use crate::draft::Draft;
@@ -99,7 +99,7 @@ pub fn answer_needs(it: &Invitation) -> Want {
         workspace,
     } = *it;
     let seat = Ref::Gid(invited).of(crate::graph::By::Aux(rel::WORKSPACES, workspace));
-    let mut want = Want::of(it.reader())
+    Want::of(it.reader())
         .node(invited)
         .node(person)
         .node(workspace)
@@ -108,11 +108,7 @@ pub fn answer_needs(it: &Invitation) -> Want {
         .node(it.list(person))
         .edge(invited, rel::INVITED, person)
         .edge(invited, rel::WORKSPACES, workspace)
-        .edge(person, rel::WORKSPACES, workspace);
-    for (rel, _) in HELD {
-        want = want.into(invited, rel, EDGES);
-    }
-    want
+        .edge(person, rel::WORKSPACES, workspace)
 }
 
 /// Whether an invitation waits for its answer: it was neither answered nor taken back.
@@ -176,24 +172,13 @@ pub fn accept(work: &mut Work<'_>, it: &Invitation, view: &View) {
     work.told(kind::REPROVISIONED, workspace, person);
 }
 
-/// Declines an invitation: the invited user is gone, with everything that was given to it.
+/// Declines an invitation: the seat ends. What else was given to the invited user is taken back by
+/// [`move_some`] afterwards, and then the user is gone.
 pub fn decline(work: &mut Work<'_>, it: &Invitation, view: &View) {
     end_seat(work, it, view);
-    for (rel, _) in HELD {
-        for edge in view.sources(it.invited, rel) {
-            work.unlink(edge.src, rel, it.invited);
-            if let (Some(held), Some(ty)) = (edge.aux, membership_type(view, edge)) {
-                work.trash(held, ty);
-            }
-        }
-    }
     forget(work, it);
-    work.trash(it.invited, Type::User);
-}
-
-fn membership_type(view: &View, edge: &Edge) -> Option<Type> {
-    let ty = view.node(edge.src)?.ty;
-    Some(Sharing::of(ty).map_or(Type::TeamMembership, |sharing| sharing.membership))
+    let aux = Some(it.workspace);
+    work.link(it.invited, rel::DECLINED, it.person, Place::Rank(0), aux);
 }
 
 fn end_seat(work: &mut Work<'_>, it: &Invitation, view: &View) {
@@ -212,7 +197,7 @@ fn forget(work: &mut Work<'_>, it: &Invitation) {
     work.changes.unnamed.push((unique, it.invited));
 }
 
-/// Returns what is still the invited user's after the person accepted: some of it.
+/// Returns what is still the invited user's after the person answered: some of it.
 #[must_use]
 pub fn rest(it: &Invitation) -> Want {
     let mut want = Want::of(it.reader());
@@ -242,8 +227,9 @@ pub fn rest(it: &Invitation) -> Want {
 pub fn rest_in_full(it: &Invitation, found: &View) -> Want {
     let mut want = Want::of(it.reader()).node(it.invited).node(it.person);
     for gid in &found.rows.gids {
-        want.add(*gid);
+        want = want.edges(*gid, rel::MY_TASKS);
     }
+    want = want.into(it.list(it.person), rel::SECTION_OF, 1);
     for (rel, _) in HELD {
         for edge in found.sources(it.invited, rel) {
             want = want.edge(edge.src, rel, it.invited);
@@ -259,29 +245,37 @@ pub fn rest_in_full(it: &Invitation, found: &View) -> Want {
     want
 }
 
-/// Moves what [`rest`] found to the person; says whether there was anything. When there is nothing left
-/// the invitation is forgotten.
-pub fn move_some(work: &mut Work<'_>, it: &Invitation, found: &View, full: &View) -> bool {
-    let (invited, person) = (it.invited, it.person);
+/// Moves what [`rest`] found to its heir, the person who accepted, or to nobody if they declined; says
+/// whether there was anything. When there is nothing left the answer is forgotten, and the invited user
+/// whose invitation was declined is gone.
+pub fn move_some(
+    work: &mut Work<'_>,
+    it: &Invitation,
+    heir: Option<Gid>,
+    found: &View,
+    full: &View,
+) -> bool {
+    let invited = it.invited;
     let mut moved = false;
     for (rel, field) in HELD {
         for edge in found.sources(invited, rel) {
             moved = true;
             work.unlink(edge.src, rel, invited);
             let held = edge.aux.and_then(|gid| full.node(gid));
-            if full.link(edge.src, rel, person).is_some() {
+            let heir = heir.filter(|heir| full.link(edge.src, rel, *heir).is_none());
+            let Some(heir) = heir else {
                 if let Some(held) = held {
                     work.trash(held.gid, held.ty);
                 }
                 continue;
-            }
+            };
             if let Some(held) = held {
                 let mut draft = Draft::edit(held);
-                draft.set(field, person);
+                draft.set(field, heir);
                 work.save(&draft);
             }
             let rank = Place::Rank(edge.rank);
-            work.link(edge.src, rel, person, rank, edge.aux);
+            work.link(edge.src, rel, heir, rank, edge.aux);
         }
     }
     for (rel, ty) in FOLLOWED {
@@ -289,22 +283,48 @@ pub fn move_some(work: &mut Work<'_>, it: &Invitation, found: &View, full: &View
             moved = true;
             work.unlink(edge.src, rel, invited);
             work.lost(edge.src, ty, "followers", invited);
-            if full.link(edge.src, rel, person).is_none() {
-                work.link(edge.src, rel, person, Place::Rank(edge.rank), edge.aux);
-                work.gained(edge.src, ty, "followers", person);
+            let heir = heir.filter(|heir| full.link(edge.src, rel, *heir).is_none());
+            if let Some(heir) = heir {
+                work.link(edge.src, rel, heir, Place::Rank(edge.rank), edge.aux);
+                work.gained(edge.src, ty, "followers", heir);
             }
         }
     }
+    let list = heir.and_then(|heir| full.resolve(&it.list(heir)));
     for node in found.rows.gids.iter().filter_map(|gid| full.node(*gid)) {
         let mut draft = Draft::edit(node);
-        match node.ty {
-            Type::Task => draft.set(task::ASSIGNEE, person),
-            _ => draft.set(project::OWNER, person),
+        if node.ty == Type::Task {
+            draft.set(task::ASSIGNEE, heir);
+            if heir.is_none() {
+                draft.set(task::ASSIGNED_BY, None);
+            }
+            enlist(work, node.gid, list, full);
+        } else {
+            draft.set(project::OWNER, heir);
         }
         moved |= work.save(&draft);
     }
-    if !moved {
-        work.unlink(invited, rel::ACCEPTED, person);
+    if !moved && heir.is_some() {
+        work.unlink(invited, rel::ACCEPTED, it.person);
+    } else if !moved {
+        work.unlink(invited, rel::DECLINED, it.person);
+        work.trash(invited, Type::User);
     }
     moved
+}
+
+/// Puts a task at the end of the first section of a task list, unless it is in that list, and out of
+/// every other.
+fn enlist(work: &mut Work<'_>, on: Gid, list: Option<Gid>, full: &View) {
+    let edges = full.links(on, rel::MY_TASKS);
+    if list.is_some() && edges.iter().any(|edge| edge.aux == list) {
+        return;
+    }
+    for edge in edges {
+        work.unlink(on, rel::MY_TASKS, edge.dst);
+    }
+    let section = list.and_then(|list| full.sources(list, rel::SECTION_OF).first());
+    if let Some(edge) = section {
+        work.link(on, rel::MY_TASKS, edge.src, Place::Last, list);
+    }
 }

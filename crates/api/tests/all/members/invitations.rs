@@ -1,10 +1,12 @@
 //! People of another workspace are asked in: nothing tells that they are there before they accept.
+mod commits;
+
 use super::{added, orchid, removed, role_of, roles_of};
 use crate::world::{KINDS, Kind, World};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::audit::{Acting, Actor};
-use workgraph_core::graph::{Ref, ViewerKey, Want, alias};
+use workgraph_core::graph::{Ref, View, ViewerKey, Want, alias};
 use workgraph_core::registry::rel;
 use workgraph_core::rules::invitations::{Invitation, accept, answer_needs};
 use workgraph_core::time::Time;
@@ -335,6 +337,28 @@ fn who_accepts_has_the_seat_and_all_that_was_given_to_the_invitation() {
     }
 }
 
+fn invitation(world: &World, invited: &str) -> Invitation {
+    Invitation {
+        invited: Gid::parse(invited).unwrap(),
+        person: ben(world),
+        workspace: world.gid("orchid"),
+    }
+}
+
+/// Does the first commit of an answer alone.
+fn cut_short(world: &World, it: &Invitation, answer: fn(&mut Work<'_>, &Invitation, &View)) {
+    let view = world.run(world.graph.load(&answer_needs(it))).unwrap();
+    writes(world, it.person, |work| answer(work, it, &view));
+}
+
+fn writes<T>(world: &World, actor: Gid, decide: impl FnOnce(&mut Work<'_>) -> T) -> T {
+    let mint = || world.api.fresh();
+    let mut work = Work::new(Some(actor), Time::from_system(world.now()), &mint);
+    let made = decide(&mut work);
+    world.run(world.graph.commit(work.changes)).unwrap();
+    made
+}
+
 /// S117. An answer that the server did not survive is carried on.
 #[test]
 fn accepting_goes_on_where_it_was_cut_short() {
@@ -342,18 +366,10 @@ fn accepting_goes_on_where_it_was_cut_short() {
         let world = World::new(kind);
         let invited = added(&world, "ada", BEN);
         let tasks = give(&world, &invited);
-        let it = Invitation {
-            invited: Gid::parse(&invited).unwrap(),
-            person: ben(&world),
-            workspace: world.gid("orchid"),
-        };
-        let view = world.run(world.graph.load(&answer_needs(&it))).unwrap();
-        let mint = || world.api.fresh();
-        let mut work = Work::new(Some(it.person), Time::from_system(world.now()), &mint);
-        accept(&mut work, &it, &view);
-        world.run(world.graph.commit(work.changes)).unwrap();
+        let it = invitation(&world, &invited);
+        cut_short(&world, &it, accept);
         assert_eq!(waiting(&world), []);
-        world.run(world.api.finish_accepting(it.person)).unwrap();
+        world.run(world.api.finish_answers(it.person)).unwrap();
         assert_eq!(
             role_of(&world, &it.person.to_string()),
             1,

@@ -1,0 +1,79 @@
+//! Answers to invitations that take more than one commit, or lead to a task list that is there already.
+use super::*;
+use workgraph_core::access::Role;
+use workgraph_core::registry::Type;
+use workgraph_core::resources::task;
+use workgraph_core::rules::invitations::decline;
+use workgraph_core::rules::membership::{found_team, join_team, join_workspace};
+
+/// Whoever has a task list there finds in it what was assigned to the invited user.
+#[test]
+fn tasks_come_to_the_list_of_who_was_let_in_meanwhile() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let invited = added(&world, "ada", BEN);
+        let tasks = give(&world, &invited);
+        let (person, orchid) = (ben(&world), world.gid("orchid"));
+        writes(&world, person, |work| {
+            join_workspace(work, person, orchid, "Orchid", Role::Guest);
+        });
+        assert!(answer(&world, person, &invited, true));
+        has_all(&world, &invited, &tasks);
+        for task in tasks {
+            let path = format!("/tasks/{task}?opt_fields=assignee_section.name");
+            let section = &world.get("ben", &path).json["data"]["assignee_section"];
+            assert_eq!(section["name"], "Recently assigned");
+        }
+    }
+}
+
+/// Assigns more tasks to the invited user, and puts it into more teams, than are taken back in one commit;
+/// gives the tasks and the memberships.
+fn give_much(world: &World, it: &Invitation) -> (Vec<Gid>, Vec<Gid>) {
+    let home = Some(it.workspace);
+    writes(world, world.gid("ada"), |work| {
+        let tasks = (0..150).map(|_| {
+            let mut draft = work.draft(Type::Task, home);
+            draft.set(task::NAME, "One of many");
+            draft.set(task::CREATED_AT, work.now);
+            draft.set(task::ASSIGNEE, it.invited);
+            work.create(&draft, None)
+        });
+        let tasks = tasks.collect();
+        let seats = (0..1_001).map(|_| {
+            let draft = work.draft(Type::Team, home);
+            let team = found_team(work, draft, None);
+            join_team(work, it.invited, team, it.workspace, false)
+        });
+        (tasks, seats.collect())
+    })
+}
+
+/// However much was given, and even if the server did not survive the answer.
+#[test]
+fn declining_takes_back_more_than_fits_one_commit() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let invited = added(&world, "ada", BEN);
+        let it = invitation(&world, &invited);
+        let (tasks, seats) = give_much(&world, &it);
+        cut_short(&world, &it, decline);
+        assert_eq!(waiting(&world), []);
+        world.run(world.api.finish_answers(it.person)).unwrap();
+        let key = ViewerKey {
+            user: it.person,
+            service: Some(it.workspace),
+        };
+        let mut want = Want::of(key).node(it.invited);
+        want = want.into(it.person, rel::DECLINED, 1);
+        want.refs
+            .extend(tasks.iter().chain(&seats).map(|gid| Ref::Gid(*gid)));
+        let view = world.run(world.graph.load(&want)).unwrap();
+        for gid in tasks {
+            assert_eq!(view.node(gid).unwrap().get(task::ASSIGNEE), None);
+        }
+        assert!(seats.iter().all(|gid| view.node(*gid).is_none()));
+        assert!(view.node(it.invited).is_none());
+        assert!(view.sources(it.person, rel::DECLINED).is_empty());
+    }
+}
