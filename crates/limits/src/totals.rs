@@ -21,7 +21,7 @@ const UNIT: u64 = 60_000;
 /// What a request asks of one total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// What it uses. None still needs room for one.
+    /// What it uses. What uses nothing needs no room, except of the cost, which is known only afterwards.
     pub weight: u32,
     /// What all keys may use in a minute; none for no limit.
     pub quota: Option<u32>,
@@ -135,6 +135,9 @@ impl Totals {
             let each = owner.used.iter().zip(shares).zip(quotas).zip(TOTALS);
             for (((used, share), quota), limit) in each {
                 let Some(most) = share.quota else { continue };
+                if share.weight == 0 && limit != Limit::Cost {
+                    continue;
+                }
                 let room = u64::from(most) * UNIT;
                 let needed = u64::from(share.weight.max(1)).min(most.into()) * UNIT;
                 let over = used.saturating_add(needed).saturating_sub(room);
@@ -220,6 +223,28 @@ mod tests {
         assert_eq!(one_more, 60);
         // A clock that goes back gains nothing.
         assert!(ask(1, 0).is_err());
+    }
+
+    #[test]
+    fn a_full_total_refuses_only_what_uses_it() {
+        let totals = Totals::new();
+        let ask = |requests, searches, quota| {
+            let share = |weight| Share {
+                weight,
+                quota: Some(quota),
+            };
+            let all = [share(requests), share(searches), Share::default()];
+            totals
+                .admit(1, &all, at(0))
+                .map_err(|refused| refused.limit)
+        };
+        assert_eq!(ask(0, 2, 2), Ok(()));
+        assert_eq!(ask(0, 1, 2), Err(Limit::Search));
+        assert_eq!(ask(2, 0, 2), Ok(()), "the total of searches is not asked");
+        assert_eq!(ask(1, 0, 2), Err(Limit::Standard));
+        assert_eq!(ask(1, 1, 2), Err(Limit::Standard));
+        assert_eq!(ask(0, 0, 2), Ok(()));
+        assert_eq!(ask(0, 0, 0), Ok(()), "nor is one that never has room");
     }
 
     /// After the wait that was told, and not before, the same request is admitted; and no time admits

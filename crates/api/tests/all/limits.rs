@@ -1,5 +1,7 @@
 //! The limits as clients meet them, on a clock turned by hand: what is refused and until when, what a reply costs, and
 //! what is told to who asks.
+mod together;
+
 use crate::jobs::forest;
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
