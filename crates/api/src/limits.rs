@@ -155,6 +155,10 @@ impl Api {
 
     /// Charges the limits with requests: all of them are admitted, or none. `label` is the number of
     /// the operation, for whoever asks later what used a quota.
+    ///
+    /// # Errors
+    /// The refusal of the token's limits, or else that of what its user's tokens have together. The wait is the longest
+    /// of both.
     pub(crate) fn admit(
         &self,
         terms: &Terms,
@@ -176,13 +180,22 @@ impl Api {
             label,
             ..terms.custom
         };
-        let permit = self.limiter.admit_batch(&batch, &custom, now);
-        let permit = permit.map_err(Failure::Limited)?;
-        if let Some(shares) = self.shares(terms, [load.standard, load.searches, 0]) {
-            let together = self.totals.admit(terms.user, &shares, now);
-            together.map_err(Failure::Limited)?;
-        }
-        Ok(permit)
+        let admitted = self.limiter.admit_batch(&batch, &custom, now);
+        let Some(shares) = self.shares(terms, [load.standard, load.searches, 0]) else {
+            return admitted.map_err(Failure::Limited);
+        };
+        let refusal = match admitted {
+            Ok(permit) => match self.totals.admit(terms.user, &shares, now) {
+                Ok(()) => return Ok(permit),
+                Err(refusal) => {
+                    // The next attempt has its slots again, but not what it was charged.
+                    drop(permit);
+                    refusal.or_longer(self.limiter.wait(&batch, &custom, now))
+                }
+            },
+            Err(refusal) => refusal.or_longer(self.totals.wait(terms.user, &shares, now)),
+        };
+        Err(Failure::Limited(refusal))
     }
 
     /// Charges the cost of a reply to what all tokens of its user have together.
@@ -202,6 +215,8 @@ impl Api {
         let (settings, own) = (self.limiter.settings(), &terms.custom);
         let search = own.search_per_minute.unwrap_or(settings.search_per_minute);
         let cost = own.cost_per_minute.or(settings.cost_per_minute);
+        // As for a token, none is taken as one.
+        let cost = cost.map(|cost| cost.max(1));
         let quotas = [Some(terms.quota), Some(search), cost];
         let mut shares = [Share::default(); TOTALS.len()];
         let each = shares.iter_mut().zip(weights).zip(quotas).zip(TOTALS);

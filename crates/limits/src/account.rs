@@ -3,7 +3,7 @@
 use crate::concurrency::{Flights, Others};
 use crate::cost::Balance;
 use crate::refusal::{Limit, Refusal};
-use crate::request::{Batch, Class, Rate};
+use crate::request::{Batch, Class};
 use crate::settings::Key;
 use crate::shared::{Bits, Figures};
 use crate::state::State;
@@ -57,11 +57,7 @@ impl Account {
         now: u64,
     ) -> Decision {
         let now = self.advance(now);
-        let (quota, weight, searches) = match batch.rate {
-            Rate::Standard { quota } => (quota, batch.weight, 0),
-            Rate::Search => (0, 0, batch.weight),
-            Rate::Mixed { quota, searches } => (quota, batch.weight, searches),
-        };
+        let (quota, weight, searches) = batch.counted();
         let slots = [(Class::Read, batch.reads), (Class::Write, batch.writes)];
         let terms = figures.standard(quota);
         let attempt = |weight| Attempt {
@@ -120,23 +116,24 @@ impl Account {
         };
 
         Decision {
-            answer: Err(self.refusal(limit, figures, batch, (quota, weight, searches))),
+            answer: Err(Refusal::new(limit, self.longest(figures, batch))),
             shadowed,
             met,
         }
     }
 
+    /// How long the same requests would wait if they came again, in milliseconds; 0 if there is room now.
+    pub(crate) fn wait(&mut self, figures: &Figures, batch: &Batch, now: u64) -> u64 {
+        self.advance(now);
+        self.longest(figures, batch)
+    }
+
     /// What the client is told: the wait of the same request after this one was counted, which every limiter may add to.
     #[cold]
     #[inline(never)]
-    fn refusal(
-        &self,
-        limit: Limit,
-        figures: &Figures,
-        batch: &Batch,
-        (quota, weight, searches): (u32, u32, u32),
-    ) -> Refusal {
+    fn longest(&self, figures: &Figures, batch: &Batch) -> u64 {
         let now = self.last;
+        let (quota, weight, searches) = batch.counted();
         let slot = |class, more| {
             let longest = figures.deadline_ms;
             self.flights
@@ -156,7 +153,7 @@ impl Account {
         let enforced = waits
             .iter()
             .filter(|(limit, _)| !figures.shadow.has(*limit));
-        Refusal::new(limit, enforced.map(|(_, wait)| *wait).max().unwrap_or(0))
+        enforced.map(|(_, wait)| *wait).max().unwrap_or(0)
     }
 
     /// Takes the cost of an answer.

@@ -68,10 +68,21 @@ impl Limiter {
         custom: &Custom,
         now: SystemTime,
     ) -> Result<Permit, Refusal> {
-        let mut batch = *batch;
-        // Without a slot nothing would keep the account while the permit is out.
-        batch.reads = batch.reads.max(u32::from(batch.writes == 0));
-        self.decide(&batch, custom, now)
+        self.decide(&batch.with_slot(), custom, now)
+    }
+
+    /// How long a batch would wait, in milliseconds, if nothing else happens meanwhile; 0 if there is room now.
+    ///
+    /// It charges nothing. It is for a batch that was admitted and is refused all the same, by what the limiter knows
+    /// nothing of: drop its permit first, and the wait is that of its next attempt.
+    #[must_use]
+    pub fn wait(&self, batch: &Batch, custom: &Custom, now: SystemTime) -> u64 {
+        let now = millis(now);
+        let figures = self.settings.figures().with(custom);
+        let mut accounts = lock(&self.ledger.shard(&batch.key).accounts);
+        let place = accounts.open(&batch.key, now);
+        let account = accounts.at(place);
+        account.wait(&figures, &batch.with_slot(), now)
     }
 
     #[inline]

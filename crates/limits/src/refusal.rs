@@ -84,6 +84,12 @@ impl Refusal {
             wait_ms,
         }
     }
+
+    /// The same refusal with a wait of at least so many milliseconds, for what other limits say.
+    #[must_use]
+    pub fn or_longer(self, wait_ms: u64) -> Self {
+        Self::new(self.limit, self.wait_ms.max(wait_ms))
+    }
 }
 
 impl fmt::Display for Refusal {

@@ -72,3 +72,20 @@ pub struct Batch {
     /// How many of them write. One that neither reads nor writes is taken to read.
     pub writes: u32,
 }
+
+impl Batch {
+    /// The batch with a slot at least; without one nothing would keep the account while its permit is out.
+    pub(crate) fn with_slot(mut self) -> Self {
+        self.reads = self.reads.max(u32::from(self.writes == 0));
+        self
+    }
+
+    /// The standard quota, what counts against it, and what counts against the search quota.
+    pub(crate) fn counted(&self) -> (u32, u32, u32) {
+        match self.rate {
+            Rate::Standard { quota } => (quota, self.weight, 0),
+            Rate::Search => (0, 0, self.weight),
+            Rate::Mixed { quota, searches } => (quota, self.weight, searches),
+        }
+    }
+}

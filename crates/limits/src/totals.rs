@@ -77,6 +77,36 @@ impl Owner {
         }
     }
 
+    /// The first total without room, and the milliseconds after which all of them have.
+    fn refusal(
+        &self,
+        shares: &[Share; TOTALS.len()],
+        quotas: [u64; TOTALS.len()],
+    ) -> Option<Refusal> {
+        let (mut first, mut wait) = (None, 0);
+        let each = self.used.iter().zip(shares).zip(quotas).zip(TOTALS);
+        for (((used, share), quota), limit) in each {
+            let Some(most) = share.quota else { continue };
+            if share.weight == 0 && limit != Limit::Cost {
+                continue;
+            }
+            let room = u64::from(most) * UNIT;
+            let needed = u64::from(share.weight.max(1)).min(most.into()) * UNIT;
+            let over = used.saturating_add(needed).saturating_sub(room);
+            if over > 0 || most == 0 {
+                first = first.or(Some(limit));
+                // Without a quota there is never room; a minute is as good as any.
+                let drained = if most == 0 {
+                    UNIT
+                } else {
+                    over.div_ceil(quota)
+                };
+                wait = wait.max(drained);
+            }
+        }
+        first.map(|limit| Refusal::new(limit, wait))
+    }
+
     /// Whether nothing is left of what was used.
     fn is_clear(&self, now: u64) -> bool {
         let passed = now.saturating_sub(self.at);
@@ -131,29 +161,8 @@ impl Totals {
         let (quotas, now) = (quotas(shares), millis(now));
         let decided = self.with(owner, |owner| {
             owner.drain(quotas, now);
-            let (mut first, mut wait) = (None, 0);
-            let each = owner.used.iter().zip(shares).zip(quotas).zip(TOTALS);
-            for (((used, share), quota), limit) in each {
-                let Some(most) = share.quota else { continue };
-                if share.weight == 0 && limit != Limit::Cost {
-                    continue;
-                }
-                let room = u64::from(most) * UNIT;
-                let needed = u64::from(share.weight.max(1)).min(most.into()) * UNIT;
-                let over = used.saturating_add(needed).saturating_sub(room);
-                if over > 0 || most == 0 {
-                    first = first.or(Some(limit));
-                    // Without a quota there is never room; a minute is as good as any.
-                    let drained = if most == 0 {
-                        UNIT
-                    } else {
-                        over.div_ceil(quota)
-                    };
-                    wait = wait.max(drained);
-                }
-            }
-            match first {
-                Some(limit) => Err(Refusal::new(limit, wait)),
+            match owner.refusal(shares, quotas) {
+                Some(refusal) => Err(refusal),
                 None => {
                     owner.fill(shares);
                     Ok(())
@@ -161,6 +170,18 @@ impl Totals {
             }
         });
         decided.unwrap_or(Ok(()))
+    }
+
+    /// How long a request would wait for the totals of an owner, in milliseconds; 0 if there is room now. It charges
+    /// nothing.
+    #[must_use]
+    pub fn wait(&self, owner: u64, shares: &[Share; TOTALS.len()], now: SystemTime) -> u64 {
+        let (quotas, now) = (quotas(shares), millis(now));
+        let refusal = self.with(owner, |owner| {
+            owner.drain(quotas, now);
+            owner.refusal(shares, quotas)
+        });
+        refusal.flatten().map_or(0, |refusal| refusal.wait_ms)
     }
 
     /// Charges what is known only afterwards, whether there is room for it or not.
@@ -265,7 +286,10 @@ mod tests {
                 let weight = 1 + roll(u64::from(quota).min(20)) as u32;
                 let ask = shares(weight, quota);
                 let mut got = totals.admit(1, &ask, at(now));
+                let wait = got.map_or_else(|refusal| refusal.wait_ms, |()| 0);
                 if let Err(refusal) = got {
+                    let asked = totals.wait(1, &ask, at(now));
+                    assert_eq!(asked, wait, "asking for the wait is no attempt");
                     if refusal.wait_ms > 1 {
                         let early = totals.admit(1, &ask, at(now + refusal.wait_ms - 1));
                         assert!(early.is_err(), "{refusal:?}");

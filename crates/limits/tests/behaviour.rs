@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{Class, Each, Limit, Limiter, Quota, Rate, Refusal, Request, Settings};
+use workgraph_limits::{
+    Batch, Class, Custom, Each, Limit, Limiter, Quota, Rate, Refusal, Request, Settings,
+};
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
@@ -99,6 +101,36 @@ fn hammering_faster_never_pays() {
         assert_eq!(hammered(50, per_minute), 750, "{per_minute} a minute");
         assert_eq!(hammered(0, per_minute), 0, "{per_minute} a minute");
     }
+}
+
+#[test]
+fn the_wait_of_the_next_attempt_is_told_without_charging_one() {
+    let limiter = open(10);
+    let batch = Batch {
+        key: [1; 16],
+        rate: Rate::Mixed {
+            quota: 3,
+            searches: 40,
+        },
+        weight: 2,
+        reads: 42,
+        writes: 0,
+    };
+    let wait = |now| limiter.wait(&batch, &Custom::default(), at(now));
+    assert_eq!(wait(0), 0, "of a key that nothing is known of");
+    drop(
+        limiter
+            .admit_batch(&batch, &Custom::default(), at(0))
+            .unwrap(),
+    );
+    for now in [0, 1, 59_999] {
+        for _ in 0..100 {
+            assert_eq!(wait(now), 60_000 - now);
+        }
+    }
+    assert_eq!(wait(60_000), 0);
+    let again = limiter.admit_batch(&batch, &Custom::default(), at(60_000));
+    assert!(again.is_ok());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What all tokens of a user may use together, beside the limits of each.
-use super::{limited, reply, wait};
+use super::{header, limited, reply, wait};
+use crate::world::World;
+use serde_json::json;
 use workgraph_api::limits::{Own, Quotas};
 
 /// S120. A total without room stops what uses it, and nothing else.
@@ -40,4 +42,88 @@ fn a_full_total_of_searches_stops_no_other_request_and_the_reverse() {
     world.advance(60);
     assert_eq!(ask(5, "/users/me").status, 200);
     assert_eq!(ask(5, &search).status, 429);
+}
+
+/// S120. S82. Whichever refuses, the wait is that of the token and of its user's tokens together.
+#[test]
+fn the_wait_is_the_longest_of_a_token_and_of_all_tokens_of_its_user() {
+    let limited = || {
+        let world = limited();
+        let mut settings = world.api.limiter().settings();
+        settings.standard.free = 2;
+        world.api.limiter().set(settings);
+        world.api.set_user_multiple(Some(1));
+        world
+    };
+    let ask = |world: &World, n: u32| {
+        let token = format!("bob[users:read]@{n}");
+        reply(world, &token, "GET", "/users/me")
+    };
+    // Together they have one more after half a minute, but the attempts have used up the token.
+    let world = limited();
+    for _ in 0..2 {
+        assert_eq!(ask(&world, 2).status, 200);
+    }
+    assert_eq!(wait(&ask(&world, 3)), 30);
+    assert_eq!(wait(&ask(&world, 3)), 60);
+    world.advance(60);
+    assert_eq!(ask(&world, 3).status, 200);
+
+    // The early attempts of a token leave it five seconds before there is room for all together.
+    let world = limited();
+    for _ in 0..2 {
+        assert_eq!(ask(&world, 2).status, 200);
+    }
+    world.advance(30);
+    for told in [30, 60] {
+        assert_eq!(wait(&ask(&world, 2)), told);
+    }
+    world.advance(55);
+    for _ in 0..2 {
+        assert_eq!(ask(&world, 3).status, 200);
+    }
+    assert_eq!(wait(&ask(&world, 2)), 30, "not 5");
+    world.advance(30);
+    assert_eq!(ask(&world, 2).status, 200);
+}
+
+/// S120. S82. A client that waits as it is told is never refused twice in a row while its user does nothing
+/// else, whatever all tokens of that user did before.
+#[test]
+fn after_the_wait_a_request_is_admitted_whatever_other_tokens_did() {
+    let world = limited();
+    let mut settings = world.api.limiter().settings();
+    settings.standard.free = 6;
+    settings.cost_per_minute = Some(20);
+    world.api.limiter().set(settings);
+    world.api.set_user_multiple(Some(2));
+    let mut dice = 5_u64;
+    let mut roll = |n: u64| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (dice >> 33) % n
+    };
+    let read = json!({"relative_path": "/users/me", "method": "get"});
+    let ask = |n: u64, actions: u64| {
+        let token = format!("bob[users:read,workspaces:read]@{n}");
+        if actions == 0 {
+            return world.get(&token, "/users/me?opt_fields=name,workspaces.name");
+        }
+        let actions = vec![read.clone(); actions as usize];
+        world.post(&token, "/batch", json!({ "actions": actions }))
+    };
+    let mut waited = 0;
+    for _ in 0..600 {
+        let (n, actions) = (2 + roll(5), roll(4));
+        let answer = ask(n, actions);
+        if answer.status == 429 && roll(3) == 0 {
+            let wait: u64 = header(&answer, "Retry-After").unwrap().parse().unwrap();
+            world.advance(wait);
+            let again = ask(n, actions);
+            assert_ne!(again.status, 429, "{actions} actions after {wait} s");
+            waited += 1;
+        } else if roll(4) == 0 {
+            world.advance(roll(5));
+        }
+    }
+    assert!(waited > 50, "{waited}");
 }
