@@ -4,6 +4,9 @@
 //! more than two quotas, any longer time admits a quota for each minute and one more, and whoever stays
 //! below their quota never meets it. That is coarser than the window of a key, and takes three numbers
 //! for an owner instead of an instant for each request.
+//!
+//! Use is kept as the time in which it drains: one of a quota of 60 is a second. So keys with different quotas use
+//! parts of one and the same total, each in proportion to its own quota.
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::SystemTime;
@@ -15,25 +18,44 @@ use crate::sync::{Mutex, SHARDS, lock};
 /// The figures that owners have totals of.
 pub const TOTALS: [Limit; 3] = [Limit::Standard, Limit::Search, Limit::Cost];
 
-/// One unit of use, in parts of which a quota drains one each millisecond.
-const UNIT: u64 = 60_000;
+/// The nanoseconds in which a full total drains, whatever its quota is.
+const MINUTE: u64 = 60_000_000_000;
+
+/// The nanoseconds of a millisecond.
+const MILLISECOND: u64 = 1_000_000;
 
 /// What a request asks of one total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// What it uses. What uses nothing needs no room, except of the cost, which is known only afterwards.
     pub weight: u32,
-    /// What all keys may use in a minute; none for no limit.
+    /// What all keys may use in a minute, as far as they have the quota of this one; none for no limit.
     pub quota: Option<u32>,
 }
+
+impl Share {
+    /// The nanoseconds in which what it uses drains, rounded down, so that a whole quota has room in any parts.
+    fn time(self) -> u64 {
+        let (Some(quota), 1..) = (self.quota, self.weight) else {
+            return 0;
+        };
+        let (quota, weight) = (u64::from(quota.max(1)), u64::from(self.weight));
+        match weight.checked_mul(MINUTE) {
+            Some(all) => all / quota,
+            None => (MINUTE / quota).saturating_mul(weight),
+        }
+    }
+}
+
+/// What each share of a request uses, in nanoseconds.
+type Times = [u64; TOTALS.len()];
 
 #[derive(Debug, Default)]
 struct Owner {
     /// The millisecond in which it was last looked at.
     at: u64,
-    used: [u64; TOTALS.len()],
-    /// What of each was drained in a millisecond then.
-    quotas: [u64; TOTALS.len()],
+    /// The nanoseconds from then on in which each total drains.
+    used: Times,
 }
 
 /// Spreads the numbers of owners, which are given out in order, and by the service itself.
@@ -59,59 +81,49 @@ type Owners = HashMap<u64, Owner, BuildHasherDefault<Spread>>;
 
 impl Owner {
     /// Lets time pass.
-    fn drain(&mut self, quotas: [u64; TOTALS.len()], now: u64) {
+    fn drain(&mut self, now: u64) {
         let passed = now.saturating_sub(self.at);
-        self.quotas = quotas;
         if passed == 0 {
             return;
         }
         self.at = now;
-        for (used, quota) in self.used.iter_mut().zip(quotas) {
-            *used = used.saturating_sub(passed.saturating_mul(quota));
+        let drained = passed.saturating_mul(MILLISECOND);
+        for used in &mut self.used {
+            *used = used.saturating_sub(drained);
         }
     }
 
-    fn fill(&mut self, shares: &[Share; TOTALS.len()]) {
-        for (used, share) in self.used.iter_mut().zip(shares) {
-            *used = used.saturating_add(u64::from(share.weight) * UNIT);
+    fn fill(&mut self, times: Times) {
+        for (used, time) in self.used.iter_mut().zip(times) {
+            *used = used.saturating_add(time);
         }
     }
 
     /// The first total without room, and the milliseconds after which all of them have.
-    fn refusal(
-        &self,
-        shares: &[Share; TOTALS.len()],
-        quotas: [u64; TOTALS.len()],
-    ) -> Option<Refusal> {
+    fn refusal(&self, shares: &[Share; TOTALS.len()], times: Times) -> Option<Refusal> {
         let (mut first, mut wait) = (None, 0);
-        let each = self.used.iter().zip(shares).zip(quotas).zip(TOTALS);
-        for (((used, share), quota), limit) in each {
+        let each = self.used.iter().zip(shares).zip(times).zip(TOTALS);
+        for (((used, share), time), limit) in each {
             let Some(most) = share.quota else { continue };
             if share.weight == 0 && limit != Limit::Cost {
                 continue;
             }
-            let room = u64::from(most) * UNIT;
-            let needed = u64::from(share.weight.max(1)).min(most.into()) * UNIT;
-            let over = used.saturating_add(needed).saturating_sub(room);
+            let needed = time.clamp(1, MINUTE);
+            let over = used.saturating_add(needed).saturating_sub(MINUTE);
             if over > 0 || most == 0 {
                 first = first.or(Some(limit));
                 // Without a quota there is never room; a minute is as good as any.
-                let drained = if most == 0 {
-                    UNIT
-                } else {
-                    over.div_ceil(quota)
-                };
-                wait = wait.max(drained);
+                wait = wait.max(if most == 0 { MINUTE } else { over });
             }
         }
-        first.map(|limit| Refusal::new(limit, wait))
+        first.map(|limit| Refusal::new(limit, wait.div_ceil(MILLISECOND)))
     }
 
     /// Whether nothing is left of what was used.
     fn is_clear(&self, now: u64) -> bool {
         let passed = now.saturating_sub(self.at);
-        let mut each = self.used.iter().zip(self.quotas);
-        each.all(|(used, quota)| *used <= passed.saturating_mul(quota))
+        let drained = passed.saturating_mul(MILLISECOND);
+        self.used.iter().all(|used| *used <= drained)
     }
 }
 
@@ -127,9 +139,8 @@ impl Default for Totals {
     }
 }
 
-/// What is drained in a millisecond; a total without a limit is always empty.
-fn quotas(shares: &[Share; TOTALS.len()]) -> [u64; TOTALS.len()] {
-    shares.map(|share| share.quota.map_or(u64::MAX, |quota| quota.max(1).into()))
+fn times(shares: &[Share; TOTALS.len()]) -> Times {
+    shares.map(Share::time)
 }
 
 impl Totals {
@@ -158,13 +169,13 @@ impl Totals {
         shares: &[Share; TOTALS.len()],
         now: SystemTime,
     ) -> Result<(), Refusal> {
-        let (quotas, now) = (quotas(shares), millis(now));
+        let (times, now) = (times(shares), millis(now));
         let decided = self.with(owner, |owner| {
-            owner.drain(quotas, now);
-            match owner.refusal(shares, quotas) {
+            owner.drain(now);
+            match owner.refusal(shares, times) {
                 Some(refusal) => Err(refusal),
                 None => {
-                    owner.fill(shares);
+                    owner.fill(times);
                     Ok(())
                 }
             }
@@ -176,20 +187,20 @@ impl Totals {
     /// nothing.
     #[must_use]
     pub fn wait(&self, owner: u64, shares: &[Share; TOTALS.len()], now: SystemTime) -> u64 {
-        let (quotas, now) = (quotas(shares), millis(now));
+        let (times, now) = (times(shares), millis(now));
         let refusal = self.with(owner, |owner| {
-            owner.drain(quotas, now);
-            owner.refusal(shares, quotas)
+            owner.drain(now);
+            owner.refusal(shares, times)
         });
         refusal.flatten().map_or(0, |refusal| refusal.wait_ms)
     }
 
     /// Charges what is known only afterwards, whether there is room for it or not.
     pub fn charge(&self, owner: u64, shares: &[Share; TOTALS.len()], now: SystemTime) {
-        let (quotas, now) = (quotas(shares), millis(now));
+        let (times, now) = (times(shares), millis(now));
         self.with(owner, |owner| {
-            owner.drain(quotas, now);
-            owner.fill(shares);
+            owner.drain(now);
+            owner.fill(times);
         });
     }
 
@@ -281,15 +292,13 @@ mod tests {
             let totals = Totals::new();
             let quota = 1 + roll(2_000) as u32;
             let (mut now, mut admitted) = (0, 0_u64);
-            for _ in 0..200 {
+            for charges in 1..=200 {
                 now += roll(3_000);
                 let weight = 1 + roll(u64::from(quota).min(20)) as u32;
                 let ask = shares(weight, quota);
                 let mut got = totals.admit(1, &ask, at(now));
-                let wait = got.map_or_else(|refusal| refusal.wait_ms, |()| 0);
                 if let Err(refusal) = got {
-                    let asked = totals.wait(1, &ask, at(now));
-                    assert_eq!(asked, wait, "asking for the wait is no attempt");
+                    assert_eq!(totals.wait(1, &ask, at(now)), refusal.wait_ms);
                     if refusal.wait_ms > 1 {
                         let early = totals.admit(1, &ask, at(now + refusal.wait_ms - 1));
                         assert!(early.is_err(), "{refusal:?}");
@@ -299,8 +308,9 @@ mod tests {
                 }
                 assert_eq!(got, Ok(()), "after the wait there is room");
                 admitted += u64::from(weight);
-                let drained = u64::from(quota) * UNIT + now * u64::from(quota);
-                assert!(admitted * UNIT <= drained);
+                // Each charge may be rounded down by a nanosecond.
+                let drained = MINUTE + now * MILLISECOND + charges;
+                assert!(admitted * MINUTE <= drained * u64::from(quota));
             }
         }
     }
@@ -317,12 +327,62 @@ mod tests {
         totals.charge(1, &cost(300, Some(100)), at(0));
         let refused = ask(0).unwrap_err();
         assert_eq!((refused.limit, refused.retry_after), (Limit::Cost, 121));
-        assert!(ask(120_599).is_err());
-        assert_eq!(ask(120_600), Ok(()));
+        assert!(ask(120_000).is_err());
+        assert_eq!(ask(120_001), Ok(()), "as soon as anything is left");
         for _ in 0..1_000 {
             totals.charge(2, &cost(u32::MAX, None), at(0));
             assert_eq!(totals.admit(2, &cost(9, None), at(0)), Ok(()));
         }
+    }
+
+    #[test]
+    fn a_whole_quota_has_room_in_parts_of_any_size_and_no_more() {
+        for quota in [1, 2, 7, 11, 149, 1_499, 15_001, 99_991] {
+            for weight in [1, 2, 3] {
+                let totals = Totals::new();
+                let ask = || totals.admit(1, &shares(weight, quota), at(0));
+                for n in 0..quota / weight {
+                    assert_eq!(ask(), Ok(()), "{n} of {weight} for {quota}");
+                }
+                assert!(weight > quota || ask().is_err(), "{weight} for {quota}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_with_different_quotas_use_parts_of_the_same_total() {
+        let totals = Totals::new();
+        let ask = |weight, quota, ms| totals.admit(1, &shares(weight, quota), at(ms));
+        // A tenth of what keys like it have together.
+        assert_eq!(ask(10_000, 100_000, 0), Ok(()));
+        let small = (0..2_000).filter(|_| ask(1, 1_500, 0).is_ok()).count();
+        assert_eq!(small, 1_350, "nine tenths are left for the others");
+        assert_eq!(ask(1, 100_000, 0).unwrap_err().wait_ms, 1);
+        assert_eq!(ask(1, 1_500, 0).unwrap_err().wait_ms, 40);
+        // It drains as fast for all, whoever asks in between.
+        for ms in 1..=40 {
+            assert_eq!(ask(0, [1_500, 100_000][ms as usize % 2], ms), Ok(()));
+        }
+        assert_eq!(ask(1, 1_500, 40), Ok(()));
+        assert!(ask(1, 1_500, 79).is_err());
+        assert_eq!(ask(1_000, 100_000, 640), Ok(()));
+        assert_eq!(ask(100_000, 100_000, 60_640), Ok(()), "a minute empties it");
+        assert_eq!(ask(1, 100_000, 60_640).unwrap_err().wait_ms, 1);
+    }
+
+    /// What is too much for the unit that is counted in is still a debt of about its size.
+    #[test]
+    fn the_largest_weights_stay_in_proportion() {
+        let share = |weight, quota| Share {
+            weight,
+            quota: Some(quota),
+        };
+        assert_eq!(share(u32::MAX, u32::MAX).time(), 13 * u64::from(u32::MAX));
+        assert_eq!(
+            share(u32::MAX, 60_000).time(),
+            u64::from(u32::MAX) * 1_000_000
+        );
+        assert_eq!(share(300_000_000, 300_000_000).time(), MINUTE);
     }
 
     #[test]

@@ -127,3 +127,29 @@ fn after_the_wait_a_request_is_admitted_whatever_other_tokens_did() {
     }
     assert!(waited > 50, "{waited}");
 }
+
+/// S120. What an app with a large quota of its own uses is a part of its own total, not of that of small tokens.
+#[test]
+fn a_token_with_a_large_quota_leaves_the_others_of_its_user_theirs() {
+    let world = limited();
+    let own = Own {
+        standard: Some(10_000),
+        ..Own::default()
+    };
+    world.api.set_quotas(Quotas {
+        apps: [(902, own)].into(),
+        ..Quotas::default()
+    });
+    let ask = |n: u32| {
+        let token = format!("bob[users:read]@{n}");
+        reply(&world, &token, "GET", "/users/me").status
+    };
+    for _ in 0..2_000 {
+        assert_eq!(ask(2), 200);
+    }
+    for _ in 0..150 {
+        assert_eq!(ask(3), 200);
+    }
+    assert_eq!(ask(3), 429, "by its own quota");
+    assert_eq!(ask(2), 200, "2,000 of 100,000 and 150 of 1,500 are 12 %");
+}
