@@ -149,9 +149,14 @@ pub trait OAuthStore: TokenStore {
     /// sessions of the user but the one to keep; `false` if it is not, and nothing changed.
     async fn change_password(&self, change: PasswordChange) -> Result<bool, StoreError>;
 
-    /// Keeps a new session. `NoAccount` if its user is unknown or disabled; `Conflict` if its digest is
-    /// taken.
-    async fn start_session(&self, session: Session) -> Result<(), StoreError>;
+    /// Keeps a new session. `NoAccount` if its user is unknown or disabled, or if a hash is given that
+    /// is not that of the user's login: the password that was checked against it is none any more.
+    /// `Conflict` if its digest is taken.
+    async fn start_session(
+        &self,
+        session: Session,
+        hash: Option<&Secret>,
+    ) -> Result<(), StoreError>;
 
     /// A session, over or not, and the account of its user.
     async fn session(&self, digest: &Digest) -> Result<Option<(Session, Account)>, StoreError>;

@@ -264,7 +264,7 @@ impl Portal {
         if let Some((status, words, wait)) = tried.refusal() {
             return Ok(retry_after(again(status, &words)?, wait));
         }
-        let Tried::Right(account, _) = tried else {
+        let Tried::Right(account, hash) = tried else {
             if let Tried::Wrong(Some(account)) = tried {
                 let acting = request.acting(None);
                 self.acts.sign_in_failed(account.user, acting, self.now());
@@ -275,10 +275,10 @@ impl Portal {
         let (secret, session) = Session::start(account.user, &self.random()?, now);
         let store = self.acts.by(request.acting(Some(account.user)), now);
         match store
-            .start_session(session.used_from(request.address))
+            .start_session(session.used_from(request.address), Some(&hash))
             .await
         {
-            // It was switched off meanwhile.
+            // It was switched off meanwhile, or has another password.
             Err(StoreError::NoAccount) => return again(400, wrong),
             done => done?,
         }

@@ -38,6 +38,13 @@ pub(crate) fn read_login(row: &rusqlite::Row<'_>) -> rusqlite::Result<Login> {
     Ok(Login::new(&email, Secret::new(row.get(1)?)))
 }
 
+/// The login of a user, as the transaction has it.
+pub(crate) fn login_of(session: &mut Session<'_>, user: u64) -> Done<Option<Login>> {
+    session
+        .one(Sql::LoginOf, [number(user)?], read_login)
+        .map_err(refused)
+}
+
 /// Creates an account, or gives the one there is its tier; and a login, if there is one.
 pub(crate) fn put_account(
     session: &mut Session<'_>,
@@ -46,9 +53,7 @@ pub(crate) fn put_account(
     by: &By,
 ) -> Done<bool> {
     let disabled = held(session, account.user)?.map_or(account.disabled, |held| held.disabled);
-    let before = session
-        .one(Sql::LoginOf, [number(account.user)?], read_login)
-        .map_err(refused)?;
+    let before = login_of(session, account.user)?;
     put(
         session,
         &Account {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{
     Account, Allow, App, Authorization, Code, Digest, Login, OAuthStore, PasswordChange, Redeemed,
-    Session, StoreError, TokenRecord, Tokens,
+    Secret, Session, StoreError, TokenRecord, Tokens,
 };
 
 #[async_trait]
@@ -137,10 +137,14 @@ impl OAuthStore for SqliteStore {
             .await
     }
 
-    async fn start_session(&self, session: Session) -> Result<(), StoreError> {
-        let by = self.by.clone();
+    async fn start_session(
+        &self,
+        session: Session,
+        hash: Option<&Secret>,
+    ) -> Result<(), StoreError> {
+        let (by, hash) = (self.by.clone(), hash.cloned());
         self.writer
-            .work(move |open| writes::start_session(open, &session, &by))
+            .work(move |open| writes::start_session(open, &session, hash.as_ref(), &by))
             .await
     }
 

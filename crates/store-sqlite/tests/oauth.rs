@@ -223,7 +223,7 @@ fn what_was_kept_is_there_when_the_store_is_opened_again() {
     let redeemed = block_on(store.redeem(&Digest([50; 32]), Some(tokens(10, 9050)), at(2)));
     assert!(matches!(redeemed, Ok(Redeemed::Issued(_))), "{redeemed:?}");
     let session = Session::start(1, &[3; 32], at(3)).1;
-    block_on(store.start_session(session)).unwrap();
+    block_on(store.start_session(session, None)).unwrap();
     for _ in 0..5 {
         assert_eq!(
             block_on(store.attempt_login(&Digest([7; 32]), at(3))),
@@ -360,7 +360,7 @@ fn a_sweep_goes_on_until_all_that_is_over_is_gone() {
             let store = &store;
             scope.spawn(move || {
                 for n in 0..75 {
-                    block_on(store.start_session(start(75 * thread + n))).unwrap();
+                    block_on(store.start_session(start(75 * thread + n), None)).unwrap();
                 }
             });
         }

@@ -174,6 +174,9 @@ pub static OAUTH_CASES: &[(&str, OAuthCase)] = &[
     ("a password is changed by who knows it", |s| {
         Box::pin(oauth::sessions::password_changed(s))
     }),
+    ("a replaced password starts no session", |s| {
+        Box::pin(oauth::sessions::old_password_starts_none(s))
+    }),
     (
         "switching an account off ends what apps and browsers had",
         |s| Box::pin(oauth::sessions::off_ends_all(s)),

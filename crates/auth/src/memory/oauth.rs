@@ -14,7 +14,7 @@ use crate::oauth::{Allow, OAuthStore, PasswordChange, Redeemed, Tokens};
 use crate::record::{Account, Login, TokenRecord};
 use crate::session::{STRIKES_LIFETIME, Session, Strikes};
 use crate::store::StoreError;
-use crate::token::{Digest, TokenKind};
+use crate::token::{Digest, Secret, TokenKind};
 
 impl State {
     /// Whether an authorization stands, with its account and app, for this user and app.
@@ -224,9 +224,16 @@ impl OAuthStore for MemoryTokenStore {
         Ok(true)
     }
 
-    async fn start_session(&self, session: Session) -> Result<(), StoreError> {
+    async fn start_session(
+        &self,
+        session: Session,
+        hash: Option<&Secret>,
+    ) -> Result<(), StoreError> {
         let mut state = self.state();
-        if !state.is_on(session.user) {
+        let login = state.logins.get(&session.user);
+        let stands = |hash: &Secret| login.is_some_and(|login| is_hash(login, hash));
+        let right = hash.is_none_or(stands);
+        if !right || !state.is_on(session.user) {
             return Err(StoreError::NoAccount);
         }
         if state.sessions.contains_key(&session.digest) {

@@ -13,11 +13,18 @@ use workgraph_auth::{
 pub(crate) struct Counted {
     inner: MemoryTokenStore,
     calls: Mutex<Vec<&'static str>>,
+    /// A change of password that comes just before the next session starts.
+    meanwhile: Mutex<Option<PasswordChange>>,
 }
 
 impl Counted {
     fn note(&self, call: &'static str) {
         self.calls.lock().unwrap().push(call);
+    }
+
+    /// Has a password changed just before the next session starts.
+    pub(crate) fn change_meanwhile(&self, change: PasswordChange) {
+        *self.meanwhile.lock().unwrap() = Some(change);
     }
 
     /// The calls since the last time.
@@ -140,9 +147,13 @@ impl OAuthStore for Counted {
         self.note("change_password");
         self.inner.change_password(change).await
     }
-    async fn start_session(&self, session: Session) -> Answer<()> {
+    async fn start_session(&self, session: Session, hash: Option<&Secret>) -> Answer<()> {
         self.note("start_session");
-        self.inner.start_session(session).await
+        let meanwhile = self.meanwhile.lock().unwrap().take();
+        if let Some(change) = meanwhile {
+            assert!(self.inner.change_password(change).await?);
+        }
+        self.inner.start_session(session, hash).await
     }
     async fn session(&self, digest: &Digest) -> Answer<Option<(Session, Account)>> {
         self.note("session");

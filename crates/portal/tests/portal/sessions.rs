@@ -1,8 +1,8 @@
 //! Signing in and out.
 use std::sync::atomic::Ordering::Relaxed;
 
-use workgraph_auth::TokenStore;
 use workgraph_auth::conformance::block_on;
+use workgraph_auth::{OAuthStore, PasswordChange, Secret, TokenStore};
 
 use crate::town::{ADA, BOB, Browser, Town, form, header, hidden, leads, text};
 
@@ -51,6 +51,32 @@ fn a_sign_in_tells_that_the_password_was_used() {
     assert_eq!(town.told(), []);
     Browser::of(&town, ADA);
     assert_eq!(town.told(), [(ADA, "used")]);
+}
+
+/// B71. A password that was right when it was looked at, and replaced before the session began, signs
+/// nobody in.
+#[test]
+fn a_password_that_is_replaced_meanwhile_starts_no_session() {
+    let town = Town::new();
+    let hash = |password: &str| Secret::new(format!("hash of {password}"));
+    town.store.change_meanwhile(PasswordChange {
+        user: ADA,
+        before: hash("pass-1"),
+        after: hash("correct horse"),
+        keep: None,
+        revoke: None,
+    });
+    let mut thief = Browser::new(&town);
+    let reply = thief.sign_in(ADA, "pass-1");
+    assert_eq!(reply.status, 400, "{}", text(&reply));
+    assert!(leads(&thief.get("/-/console/apps")).starts_with("/-/sign_in"));
+    assert_eq!(block_on(town.store.sessions(ADA)).unwrap(), []);
+    assert_eq!(town.told(), []);
+    let mut ada = Browser::new(&town);
+    assert_eq!(
+        leads(&ada.sign_in(ADA, "correct horse")),
+        "/-/connected_apps"
+    );
 }
 
 /// Over plain `http` a cookie cannot have the name or the mark that browsers keep for `https`.

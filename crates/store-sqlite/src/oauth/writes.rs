@@ -2,7 +2,7 @@
 //!
 //! Each function is one job of a batch, and an error undoes all that it wrote, and nothing else. What
 //! happens once is decided by how many rows a conditional write changed, or by a key that is taken.
-use crate::accounts::is_on;
+use crate::accounts::{is_on, login_of};
 use crate::audit::By;
 use crate::hooks::let_go;
 use crate::rows::{self, Root, millis, number, numbers_text, redirects_text, refused};
@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::session::{STRIKES_LIFETIME, Strikes};
 use workgraph_auth::{
-    Allow, App, Authorization, Code, Digest, Redeemed, StoreError, TokenKind, TokenRecord, Tokens,
+    Allow, App, Authorization, Code, Digest, Redeemed, Secret, StoreError, TokenKind, TokenRecord,
+    Tokens,
 };
 use workgraph_core::audit::kind;
 
@@ -279,14 +280,21 @@ fn root(session: &mut Session<'_>, caches: &Caches, id: u64) -> Done<Option<Arc<
     Ok(root)
 }
 
-/// Keeps a new browser session.
+/// Keeps a new browser session, if the login of its user has this hash.
 pub(super) fn start_session(
     session: &mut Session<'_>,
     new: &workgraph_auth::Session,
+    hash: Option<&Secret>,
     by: &By,
 ) -> Done<()> {
     if !is_on(session, new.user)? {
         return Err(StoreError::NoAccount);
+    }
+    if let Some(hash) = hash {
+        let login = login_of(session, new.user)?;
+        if login.is_none_or(|login| login.hash().expose() != hash.expose()) {
+            return Err(StoreError::NoAccount);
+        }
     }
     let params = (
         new.digest.0,

@@ -128,7 +128,7 @@ fn live(path: &Path) -> Day {
         block_on(store.put_account(account, login("one"))).unwrap();
     });
     day.act("sign in", &["user_login_succeeded"], |store| {
-        block_on(store.start_session(session(ann, 1))).unwrap();
+        block_on(store.start_session(session(ann, 1), None)).unwrap();
     });
     day.act("wrong password", &["user_login_failed"], |store| {
         block_on(store.sign_in_failed(ann)).unwrap();
@@ -153,7 +153,7 @@ fn live(path: &Path) -> Day {
     });
     for seed in [2, 3] {
         day.act("sign in again", &["user_login_succeeded"], |store| {
-            block_on(store.start_session(session(ann, seed))).unwrap();
+            block_on(store.start_session(session(ann, seed), None)).unwrap();
         });
     }
     let record = token(TokenKind::Personal, &day, 50);

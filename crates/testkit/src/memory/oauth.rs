@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{
     Account, Allow, App, Authorization, Code, Digest, Login, OAuthStore, PasswordChange, Redeemed,
-    Session, TokenRecord, Tokens,
+    Secret, Session, TokenRecord, Tokens,
 };
 
 #[async_trait]
@@ -68,8 +68,8 @@ impl OAuthStore for MemoryStore {
     async fn change_password(&self, change: PasswordChange) -> Kept<bool> {
         self.tokens.change_password(change).await
     }
-    async fn start_session(&self, session: Session) -> Kept<()> {
-        self.tokens.start_session(session).await
+    async fn start_session(&self, session: Session, hash: Option<&Secret>) -> Kept<()> {
+        self.tokens.start_session(session, hash).await
     }
     async fn session(&self, digest: &Digest) -> Kept<Option<(Session, Account)>> {
         self.tokens.session(digest).await

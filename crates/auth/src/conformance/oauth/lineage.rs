@@ -217,7 +217,7 @@ pub(in crate::conformance) async fn swept(store: &dyn OAuthStore) -> Done {
     people(store).await?;
     issued(store, 1, 100, "tasks:read").await?;
     let session = Session::start(1, &[5; 32], at(0)).1;
-    store.start_session(session).await?;
+    store.start_session(session, None).await?;
     ensure(
         store.sweep(at(0)).await? == 0,
         "nothing goes that is not over",

@@ -19,7 +19,7 @@ async fn begun(
     millis: u64,
 ) -> Result<Session, Failure> {
     let session = Session::start(user, &[seed; 32], at(millis)).1;
-    store.start_session(session).await?;
+    store.start_session(session, None).await?;
     Ok(session)
 }
 
@@ -28,14 +28,14 @@ pub(in crate::conformance) async fn sessions(store: &dyn OAuthStore) -> Done {
     let start = |user, seed: u8| Session::start(user, &[seed; 32], at(0)).1;
     let all = [start(1, 1), start(1, 2), start(2, 3)];
     for session in all {
-        store.start_session(session).await?;
+        store.start_session(session, None).await?;
     }
     ensure(
-        store.start_session(start(1, 1)).await == Err(StoreError::Conflict),
+        store.start_session(start(1, 1), None).await == Err(StoreError::Conflict),
         "a session is taken once",
     )?;
     ensure(
-        store.start_session(start(9, 4)).await == Err(StoreError::NoAccount),
+        store.start_session(start(9, 4), None).await == Err(StoreError::NoAccount),
         "nobody has no session",
     )?;
     for session in all {
@@ -211,6 +211,39 @@ pub(in crate::conformance) async fn password_changed(store: &dyn OAuthStore) -> 
     )
 }
 
+pub(in crate::conformance) async fn old_password_starts_none(store: &dyn OAuthStore) -> Done {
+    people(store).await?;
+    let account = Account::new(1, Tier::Free);
+    let start = |seed: u8| Session::start(1, &[seed; 32], at(0)).1;
+    let [one, two] = ["one", "two"].map(|hash| Secret::new(hash.to_owned()));
+    ensure(
+        store.start_session(start(1), Some(&one)).await == Err(StoreError::NoAccount),
+        "without a login no password starts a session",
+    )?;
+    store
+        .put_account(account, login("ada@example.com", "one"))
+        .await?;
+    store.start_session(start(2), Some(&one)).await?;
+    let change = PasswordChange {
+        user: 1,
+        before: one.clone(),
+        after: two.clone(),
+        keep: None,
+        revoke: None,
+    };
+    ensure(
+        store.change_password(change).await?
+            && store.start_session(start(3), Some(&one)).await == Err(StoreError::NoAccount)
+            && store.sessions(1).await?.is_empty(),
+        "a password that was replaced starts no session",
+    )?;
+    store.start_session(start(3), Some(&two)).await?;
+    ensure(
+        store.sessions(1).await? == [start(3)],
+        "the one in its place does",
+    )
+}
+
 pub(in crate::conformance) async fn off_ends_all(store: &dyn OAuthStore) -> Done {
     people(store).await?;
     let (own, other) = (begun(store, 1, 1, 0).await?, begun(store, 2, 2, 0).await?);
@@ -221,7 +254,7 @@ pub(in crate::conformance) async fn off_ends_all(store: &dyn OAuthStore) -> Done
     store.set_disabled(1, true, at(6)).await?;
     ensure(
         store
-            .start_session(Session::start(1, &[3; 32], at(6)).1)
+            .start_session(Session::start(1, &[3; 32], at(6)).1, None)
             .await
             == Err(StoreError::NoAccount),
         "who is off starts no session",
