@@ -22,7 +22,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use workgraph_auth::Grant;
+use workgraph_auth::{Grant, TokenRecord};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::fault::Fault;
@@ -301,6 +301,14 @@ async fn create(
             return Err(Fault::forbidden(why).into());
         }
     };
+    // What revoked all tokens before the webhook was there has not deleted it.
+    if grant.app.is_none() && !is_good(api, grant).await? {
+        hooks.store.remove(hook.id).await.map_err(broken)?;
+        return Err(Failure::Unauthorized(
+            message::NOT_AUTHORIZED,
+            Some("invalid_token"),
+        ));
+    }
     lock(&hooks.board).put(vec![hook.clone()]);
     drop(setting);
     // Commits since it is in the store may have been passed over, if it is the first one. Should they
@@ -312,6 +320,13 @@ async fn create(
     let location = format!("{}/webhooks/{}", call.settings.base_url, hook.id);
     answered.reply.headers.push(("Location", location));
     Ok(answered)
+}
+
+/// Returns whether the token of a request has not been revoked since the request began.
+async fn is_good(api: &Api, grant: &Grant) -> Result<bool, Failure> {
+    let own = api.tokens.list(grant.user).await.map_err(broken)?;
+    let is_good = |t: &TokenRecord| t.id == grant.token && t.revoked_at.is_none();
+    Ok(own.iter().any(is_good))
 }
 
 /// How many handshakes of one user may be under way.

@@ -1,5 +1,6 @@
 //! Deliveries as a target sees them: signed, filtered, made up for, given up.
 use super::*;
+use workgraph_auth::digest;
 
 /// S62.
 #[test]
@@ -390,7 +391,49 @@ fn an_app_that_is_let_go_during_the_handshake_gets_no_webhook() {
     }
 }
 
-/// A target that shakes hands, when its app was let go.
+/// A personal token that is revoked while the target is asked makes no webhook that would outlive it.
+#[test]
+fn a_personal_token_that_is_revoked_during_the_handshake_makes_no_webhook() {
+    for kind in KINDS {
+        let mut world = World::new(kind);
+        let shown = digest(&world.text("ada")).unwrap();
+        let (record, _) = world.run(world.tokens.find(&shown)).unwrap().unwrap();
+        let leaving = Leaving {
+            oauth: world.oauth.clone(),
+            refresh: record.id,
+            at: world.now(),
+        };
+        world.carried_by(Arc::new(leaving));
+        let data = json!({
+            "resource": world.gid("garden").to_string(),
+            "target": "https://hooks.test/echo/own",
+        });
+        let made = world.post("ada", "/webhooks", data);
+        assert_eq!(made.status, 401, "{}", made.text);
+        assert!(world.run(world.hooks.all()).unwrap().is_empty());
+    }
+}
+
+/// Whoever revokes all access is told nothing more, by webhooks of personal tokens either.
+#[test]
+fn all_webhooks_of_a_user_end_with_all_access() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        world.hook("ada", "garden", "/echo/own", Value::Null);
+        world.hook("mel", "garden", "/echo/mel", Value::Null);
+        world.deliver();
+        world.receiver.forget();
+        let (ada, now) = (world.gid("ada").get(), world.now());
+        world.run(world.tokens.revoke_all(ada, now)).unwrap();
+        let garden = world.gid("garden").to_string();
+        world.post("mel", "/tasks", json!({"name": "Dig", "projects": [garden]}));
+        world.deliver();
+        assert!(world.receiver.got("/echo/own").is_empty());
+        assert!(!world.receiver.got("/echo/mel").is_empty());
+    }
+}
+
+/// A target that shakes hands, when its app was let go or its token revoked.
 struct Leaving {
     oauth: Arc<dyn OAuthStore>,
     refresh: u64,
