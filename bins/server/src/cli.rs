@@ -190,7 +190,7 @@ pub(crate) enum UserCommand {
         /// Read the password from the first line of standard input; without it one is made up.
         #[arg(long)]
         password_stdin: bool,
-        /// Revoke their tokens and disconnect their apps, too.
+        /// Revoke their tokens, disconnect their apps and delete their webhooks, too.
         #[arg(long)]
         revoke_tokens: bool,
         #[arg(skip)]
@@ -199,7 +199,7 @@ pub(crate) enum UserCommand {
     /// The browsers in which a user is signed in.
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Switch an account off: its sessions, tokens and apps end at once and for good.
+    /// Switch an account off: its sessions, tokens, apps and webhooks end at once and for good.
     Disable {
         /// E-mail address or gid.
         user: String,

@@ -118,7 +118,8 @@ pub(crate) fn set_disabled(
     Ok(())
 }
 
-/// Revokes the tokens of a user and withdraws their authorizations; says how many.
+/// Revokes the tokens of a user and withdraws their authorizations; says how many. Webhooks of the
+/// user end with them.
 pub(crate) fn revoke_all(
     session: &mut Session<'_>,
     user: u64,
@@ -152,6 +153,7 @@ pub(crate) fn revoke_all(
     for grant in &grants {
         writes::deauthorize(session, *grant, user, now, by)?;
     }
+    session.run(Sql::DropHooksOfUser, [key]).map_err(refused)?;
     Ok((revoked + grants.len()) as u64)
 }
 

@@ -174,8 +174,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
          SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization
          WHERE t.user = hook.user AND t.app = hook.app AND t.kind = 'refresh'
              AND t.revoked_at IS NULL AND g.revoked_at IS NULL);",
-    // Sessions know their last use; none before this. Who was switched off had kept sessions, tokens
-    // and authorizations, which are over from now on.
+    // Sessions know their last use; none before this. Who was switched off had kept sessions, tokens,
+    // authorizations and webhooks, which are over from now on.
     "ALTER TABLE session ADD COLUMN used_at INTEGER;
      ALTER TABLE session ADD COLUMN address TEXT;
      DELETE FROM session WHERE user IN (SELECT user FROM account WHERE disabled);
@@ -183,7 +183,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
          WHERE revoked_at IS NULL AND user IN (SELECT user FROM account WHERE disabled);
      UPDATE authorization SET revoked_at = 1000 * unixepoch()
          WHERE revoked_at IS NULL AND user IN (SELECT user FROM account WHERE disabled);
-     DELETE FROM hook WHERE app IS NOT NULL AND user IN (SELECT user FROM account WHERE disabled);",
+     DELETE FROM hook WHERE user IN (SELECT user FROM account WHERE disabled);",
     // Private custom fields (kind 13) take no name in their workspace, so that nobody learns of them by
     // giving another the same one.
     "DELETE FROM alias WHERE key GLOB 'name:*' AND EXISTS (

@@ -328,6 +328,7 @@ statements! {
     SetFilters = "UPDATE hook SET filters = ?2 WHERE id = ?1";
     DropHook = "DELETE FROM hook WHERE id = ?1";
     DropHooksOf = "DELETE FROM hook WHERE user = ?1 AND app = ?2";
+    DropHooksOfUser = "DELETE FROM hook WHERE user = ?1";
     SettleHook = "UPDATE hook SET seq = ?2, facts = ?3, last_success_at = ?4, last_failure_at = ?5, \
         last_failure = ?6, retries = ?7, next_attempt_at = ?8, failing_since = ?9 WHERE id = ?1";
     AdvanceHook = "UPDATE hook SET seq = ?2, facts = 0 WHERE id = ?1 AND seq < ?2";

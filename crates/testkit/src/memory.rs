@@ -152,7 +152,7 @@ impl TokenStore for MemoryStore {
     }
     async fn revoke_all(&self, user: u64, now: SystemTime) -> Tokens<u64> {
         let done = self.tokens.revoke_all(user, now).await;
-        self.let_go();
+        self.drop_hooks(user);
         done
     }
     async fn list(&self, user: u64) -> Tokens<Vec<TokenRecord>> {
@@ -169,7 +169,9 @@ impl TokenStore for MemoryStore {
     }
     async fn set_disabled(&self, user: u64, disabled: bool, now: SystemTime) -> Tokens<()> {
         let done = self.tokens.set_disabled(user, disabled, now).await;
-        self.let_go();
+        if disabled {
+            self.drop_hooks(user);
+        }
         done
     }
     async fn account(&self, user: u64) -> Tokens<Option<Account>> {

@@ -172,7 +172,8 @@ impl std::error::Error for StoreError {}
 ///
 /// A webhook that was made with an app lasts as long as the app's hold on its user, which is a
 /// refresh token that lives, under an authorization that stands. Whatever ends the last hold of a
-/// user and app deletes their webhooks in the same transaction, and none is inserted after it.
+/// user and app deletes their webhooks in the same transaction, and none is inserted after it. What
+/// revokes all tokens of a user at once deletes all webhooks of the user, those without an app, too.
 #[async_trait]
 pub trait HookStore: Send + Sync {
     /// Keeps a new webhook if the limits leave room for it and its app has a hold. Its position is set to the last commit,

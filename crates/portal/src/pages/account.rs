@@ -139,7 +139,7 @@ impl Account<'_> {
                         div.tick {
                             input #revoke type="checkbox" name="revoke" value="yes";
                             label for="revoke" { "Revoke all access, too"
-                                small { "Ends all your access tokens and disconnects all apps. Choose it if somebody else may know your password." } }
+                                small { "Ends all your access tokens and webhooks, and disconnects all apps. Choose it if somebody else may know your password." } }
                         }
                         p.soft { "You stay signed in here, and are signed out everywhere else." }
                         button type="submit" { "Change password" }
@@ -155,7 +155,7 @@ impl Account<'_> {
                     }
                 }))
                 (card("access", "Revoke all access", &html! {
-                    p { "Ends all your access tokens and disconnects all apps at once. Nothing that uses them works until it is set up anew." }
+                    p { "Ends all your access tokens and webhooks, and disconnects all apps, at once. Nothing that uses them works until it is set up anew." }
                     form method="post" action=(paths::REVOKE_ALL) {
                         (csrf(guard))
                         button.bad type="submit" { "Revoke all access" }

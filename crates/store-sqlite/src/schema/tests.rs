@@ -227,7 +227,10 @@ fn accounts_that_were_off_before_have_nothing_left() {
          INSERT INTO token (id, digest, kind, user, scopes, description, created_at, revoked_at)
              VALUES (1, x'01', 'personal', 1, '', '', 0, NULL), (2, x'02', 'personal', 2, '', '', 0, NULL),
              (3, x'03', 'personal', 1, '', '', 0, 7);
-         INSERT INTO authorization VALUES (4, 1, 40, '', 0, NULL), (5, 2, 40, '', 0, NULL);",
+         INSERT INTO authorization VALUES (4, 1, 40, '', 0, NULL), (5, 2, 40, '', 0, NULL);
+         INSERT INTO hook (id, user, app, workspace, resource, kind, target, secret, filters, created_at, seq)
+             VALUES (1, 1, NULL, 1, 4, 6, '', '', '[]', 0, 0), (2, 1, 40, 1, 4, 6, '', '', '[]', 0, 0),
+             (3, 2, NULL, 1, 4, 6, '', '', '[]', 0, 0);",
     )
     .unwrap();
     migrate(&conn).unwrap();
@@ -241,4 +244,5 @@ fn accounts_that_were_off_before_have_nothing_left() {
         one("SELECT sum(id) FROM authorization WHERE revoked_at IS NULL"),
         5
     );
+    assert_eq!(one("SELECT sum(id) FROM hook"), 3);
 }

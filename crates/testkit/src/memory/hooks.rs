@@ -23,6 +23,11 @@ impl MemoryStore {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Deletes the webhooks of a user whose access was revoked.
+    pub(super) fn drop_hooks(&self, user: u64) {
+        self.hooks().hooks.retain(|_, hook| hook.user != user);
+    }
+
     /// Deletes the webhooks of apps without a hold.
     pub(super) fn let_go(&self) {
         let mut held = self.hooks();

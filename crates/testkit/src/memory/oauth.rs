@@ -1,5 +1,5 @@
 //! Apps, authorizations, codes and sessions in memory: as the tokens beside them, and webhooks end with
-//! the last hold of their app.
+//! the last hold of their app, or with all access of their user.
 use super::{MemoryStore, Tokens as Kept};
 use async_trait::async_trait;
 use std::net::IpAddr;
@@ -66,7 +66,12 @@ impl OAuthStore for MemoryStore {
         self.tokens.login_of(user).await
     }
     async fn change_password(&self, change: PasswordChange) -> Kept<bool> {
-        self.tokens.change_password(change).await
+        let revoked = change.revoke.map(|_| change.user);
+        let done = self.tokens.change_password(change).await?;
+        if let Some(user) = revoked.filter(|_| done) {
+            self.drop_hooks(user);
+        }
+        Ok(done)
     }
     async fn start_session(&self, session: Session, hash: Option<&Secret>) -> Kept<()> {
         self.tokens.start_session(session, hash).await

@@ -1,10 +1,14 @@
-//! Webhooks of apps: they last as long as the app's hold on its user.
+//! Webhooks of apps: they last as long as the app's hold on its user. And the end of all access, which is
+//! that of all webhooks.
 use super::*;
-use workgraph_auth::{App, Redeemed};
+use workgraph_auth::{App, Login, PasswordChange, Redeemed, Secret};
 use workgraph_webhooks::Standing;
 
 /// How an app may lose its last hold on a user.
 const ENDS: [&str; 3] = ["deauthorized", "revoked", "replayed"];
+
+/// What a user does about a password and all access; the first does not end it.
+const REVOKED: [&str; 4] = ["kept", "password", "all", "off"];
 
 /// Checks an empty store of webhooks and apps: a webhook lasts as long as its app's hold on its user.
 ///
@@ -85,7 +89,8 @@ pub async fn webhooks_of_apps(
         &vec![11],
         "the user's own webhooks stay",
     )?;
-    suspended(oauth, store).await
+    suspended(oauth, store).await?;
+    revoked(oauth, store).await
 }
 
 /// What can come back is no end.
@@ -118,7 +123,64 @@ async fn suspended(oauth: &dyn OAuthStore, store: &dyn HookStore) -> Result<(), 
     oauth.set_disabled(7, true, at(9)).await?;
     same(
         &(standing(20).await?, standing(11).await?),
-        &(Standing::Gone, Standing::Suspended),
-        "an account that is off is told nothing, and has no webhook of an app",
+        &(Standing::Gone, Standing::Gone),
+        "an account that is off has no webhooks",
     )
+}
+
+/// The webhooks of a user, those of apps and the user's own, end with all access of the user.
+async fn revoked(oauth: &dyn OAuthStore, store: &dyn HookStore) -> Result<(), Failure> {
+    oauth.set_disabled(7, false, at(9)).await?;
+    let hash = |text: &str| Secret::new(text.to_owned());
+    let login = Login::new("seven@example.com", hash("one"));
+    oauth
+        .put_account(Account::new(7, Tier::Free), Some(login))
+        .await?;
+    let change = |before, after, revoke| PasswordChange {
+        user: 7,
+        before: hash(before),
+        after: hash(after),
+        keep: None,
+        revoke,
+    };
+    store.insert(hook(30, 8, None, 100), Limits::default()).await?;
+    for (n, end) in (1_u64..).zip(REVOKED) {
+        let_in(oauth, 20_000 + 100 * n).await?;
+        let (own, of_app) = (30 + 10 * n, 31 + 10 * n);
+        for hook in [hook(own, 7, None, 100), hook(of_app, 7, Some(9), 100)] {
+            let kept = store.insert(hook, Limits::default()).await?;
+            ensure(
+                matches!(kept, Inserted::Done(_)),
+                "who is on again makes webhooks anew",
+            )?;
+        }
+        match end {
+            "kept" => ensure(
+                oauth.change_password(change("one", "two", None)).await?,
+                "a password is changed",
+            )?,
+            "password" => ensure(
+                oauth
+                    .change_password(change("two", "three", Some(at(10))))
+                    .await?,
+                "a password is changed",
+            )?,
+            "all" => ensure(
+                oauth.revoke_all(7, at(11)).await? > 0,
+                "there is access to revoke",
+            )?,
+            _ => {
+                for disabled in [true, false] {
+                    oauth.set_disabled(7, disabled, at(12)).await?;
+                }
+            }
+        }
+        let left = if end == "kept" {
+            vec![30, own, of_app]
+        } else {
+            vec![30]
+        };
+        same(&ids(&store.all().await?), &left, end)?;
+    }
+    Ok(())
 }
