@@ -12,7 +12,7 @@ use workgraph_wire::KeyRing;
 /// Makes the folder, for its owner alone, if there is none. The store in it holds the lock.
 ///
 /// # Errors
-/// When it can't be made, or others can write to the one there is.
+/// When it can't be made, or anybody can write to the one there is.
 pub(crate) fn make(path: &Path) -> Result<(), String> {
     if path.is_dir() {
         if mode(path)? & OTHERS_WRITE != 0 {
@@ -30,8 +30,9 @@ pub(crate) fn make(path: &Path) -> Result<(), String> {
         .map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The bits of a mode that let the group or others in, to write or at all.
-const OTHERS_WRITE: u32 = 0o022;
+/// The bits of a mode that let others write, the group write, and either in at all.
+const OTHERS_WRITE: u32 = 0o002;
+const GROUP_WRITES: u32 = 0o020;
 const OTHERS: u32 = 0o077;
 
 fn mode(path: &Path) -> Result<u32, String> {
@@ -39,12 +40,24 @@ fn mode(path: &Path) -> Result<u32, String> {
     Ok(found.permissions().mode())
 }
 
-/// Returns whether others than its owner can enter the folder.
+/// Returns a warning if others than its owner can get into the folder. Volumes are often made for a group
+/// that is the server's alone, so a group that can write is no error.
 ///
 /// # Errors
 /// When its mode can't be read.
-pub(crate) fn is_open(path: &Path) -> Result<bool, String> {
-    Ok(mode(path)? & OTHERS != 0)
+pub(crate) fn warning(path: &Path) -> Result<Option<&'static str>, String> {
+    let mode = mode(path)?;
+    Ok(if mode & GROUP_WRITES != 0 {
+        Some(
+            "the group of the data folder can write to it, and so change what the server trusts: have nobody else in that group, or run `chmod 700` on it",
+        )
+    } else if mode & OTHERS != 0 {
+        Some(
+            "other users of this machine can enter the data folder, which holds keys: run `chmod 700` on it",
+        )
+    } else {
+        None
+    })
 }
 
 /// Writes a file that only its owner may read: all of it, or none.
@@ -173,21 +186,29 @@ mod tests {
         let path = std::env::temp_dir().join(format!("workgraph-mode-{}", std::process::id()));
         make(&path).unwrap();
         assert_eq!(
-            (mode(&path).unwrap() & 0o777, is_open(&path)),
-            (0o700, Ok(false))
+            (mode(&path).unwrap() & 0o777, warning(&path)),
+            (0o700, Ok(None))
         );
-        for (mode, made, open) in [
-            (0o700, true, false),
-            (0o750, true, true),
-            (0o755, true, true),
-            (0o770, false, true),
-            (0o707, false, true),
+        for (mode, made, warned) in [
+            (0o700, true, None),
+            (0o750, true, Some("can enter")),
+            (0o755, true, Some("can enter")),
+            (0o770, true, Some("group")),
+            (0o2775, true, Some("group")),
+            (0o707, false, Some("can enter")),
+            (0o777, false, Some("group")),
         ] {
             let mode = std::fs::Permissions::from_mode(mode);
             std::fs::set_permissions(&path, mode.clone()).unwrap();
             let outcome = make(&path);
             assert_eq!(outcome.is_ok(), made, "{mode:?} {outcome:?}");
-            assert_eq!(is_open(&path), Ok(open), "{mode:?}");
+            let found = warning(&path).unwrap();
+            assert_eq!(found.is_some(), warned.is_some(), "{mode:?} {found:?}");
+            let words = warned.unwrap_or_default();
+            assert!(
+                found.unwrap_or_default().contains(words),
+                "{mode:?} {found:?}"
+            );
             if let Err(why) = outcome {
                 assert!(why.contains("chmod 700"), "{why}");
             }

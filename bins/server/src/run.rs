@@ -150,11 +150,8 @@ pub(crate) async fn serve(
     } else {
         config.public_url.clone()
     };
-    if folder::is_open(config.folder())? {
-        tracing::warn!(
-            folder = config.data,
-            "other users of this machine can enter the data folder, which holds keys: run `chmod 700` on it"
-        );
+    if let Some(warning) = folder::warning(config.folder())? {
+        tracing::warn!(folder = config.data, "{warning}");
     }
     let far = config.public_url.is_empty() && !address.ip().to_canonical().is_loopback();
     if far || exposure::is_plain(&root) {

@@ -53,8 +53,8 @@ fn a_sign_in_tells_that_the_password_was_used() {
     assert_eq!(town.told(), [(ADA, "used")]);
 }
 
-/// B71. A password that was right when it was looked at, and replaced before the session began, signs
-/// nobody in.
+/// A password that was right when it was looked at, and replaced before the session began, signs nobody
+/// in.
 #[test]
 fn a_password_that_is_replaced_meanwhile_starts_no_session() {
     let town = Town::new();
