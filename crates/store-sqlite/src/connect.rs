@@ -4,6 +4,7 @@ use crate::schema;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{self, File, Permissions, TryLockError};
+use std::io::ErrorKind;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -113,8 +114,11 @@ impl Files {
             .open(&path)
             .map_err(io(&path))?;
         // Whoever can open it could hold the lock. Files of before had the mode of the process.
-        file.set_permissions(Permissions::from_mode(0o600))
-            .map_err(io(&path))?;
+        let mode = file.metadata().map_err(io(&path))?.permissions().mode();
+        if mode & 0o077 != 0 {
+            let changed = file.set_permissions(Permissions::from_mode(0o600));
+            if_possible(changed).map_err(io(&path))?;
+        }
         match file.try_lock() {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => Err(OpenError::Locked(self.folder.clone())),
@@ -125,6 +129,16 @@ impl Files {
     /// Makes sure that a new file is found after a power cut.
     pub(crate) fn sync_folder(&self) -> Result<(), OpenError> {
         sync_folder(&self.folder).map_err(|e| OpenError::Io(self.folder.clone(), e))
+    }
+}
+
+/// Passes over a change of mode that is not possible: the file is another user's, or files of its volume
+/// have no modes of their own.
+fn if_possible(changed: std::io::Result<()>) -> std::io::Result<()> {
+    let passes = |kind| matches!(kind, ErrorKind::PermissionDenied | ErrorKind::Unsupported);
+    match changed {
+        Err(error) if passes(error.kind()) => Ok(()),
+        other => other,
     }
 }
 
@@ -243,6 +257,29 @@ mod tests {
         };
         assert_eq!(mapped(&conn), signed(options.mmap_bytes));
         assert!(mapped(&conn) > 2 << 30);
+    }
+
+    #[test]
+    fn a_lock_that_others_can_open_is_made_private_where_that_is_possible() {
+        let folder = workgraph_testkit::Scratch::new("private");
+        let files = Files::at(folder.path());
+        drop(files.lock().unwrap());
+        let path = folder.path().join("lock");
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        // One that only its owner can open is not touched.
+        for (before, after) in [(0o644, 0o600), (0o660, 0o600), (0o700, 0o700)] {
+            fs::set_permissions(&path, Permissions::from_mode(before)).unwrap();
+            drop(files.lock().unwrap());
+            assert_eq!(mode(), after, "{before:o}");
+        }
+        for (kind, passes) in [
+            (ErrorKind::PermissionDenied, true),
+            (ErrorKind::Unsupported, true),
+            (ErrorKind::NotFound, false),
+        ] {
+            assert_eq!(if_possible(Err(kind.into())).is_ok(), passes, "{kind}");
+        }
     }
 
     #[test]
