@@ -2,8 +2,9 @@
 //!
 //! Each try begins by counting, the cheapest first: against the address, against the account over all
 //! addresses, against the queue of passwords, and only then in the store. A right password takes its
-//! counts back; whatever else becomes of the try, they stay. A browser in which somebody signed in
-//! before counts for itself: who floods an account from elsewhere does not lock its owner out.
+//! counts back; whatever else becomes of a try that got past the first two, they stay. A browser in
+//! which somebody signed in before counts for itself: who floods an account from elsewhere does not
+//! lock its owner out.
 use std::time::{Duration, SystemTime};
 
 use workgraph_api::Reply;
@@ -88,7 +89,11 @@ impl Portal {
         let email = fold_email(claim.email);
         let by_account = match self.throttle.begin(BY_ACCOUNT, &email, quota, now) {
             Ok(attempt) => attempt,
-            Err(wait) => return Ok(Tried::Late(wait)),
+            Err(wait) => {
+                // What others did to the account is not the fault of this address.
+                by_address.give_back();
+                return Ok(Tried::Late(wait));
+            }
         };
         let Ok(slot) = self.passwords.reserve(claim.browser.is_some()) else {
             return Ok(Tried::Busy);

@@ -300,6 +300,28 @@ fn an_account_is_guarded_over_all_addresses_but_not_locked() {
     assert_eq!(leads(&new.sign_in(ADA, "pass-1")), "/-/connected_apps");
 }
 
+/// An account at its limit refuses everybody; their addresses are not limited for that.
+#[test]
+fn attempts_that_an_account_refuses_do_not_count_against_their_address() {
+    let town = Town::with(|settings| {
+        settings.failures_per_minute = Some(10);
+        settings.account_failures_per_minute = Some(8);
+    });
+    for n in 0..8 {
+        let mut thief = Browser::new(&town);
+        thief.from = [9, 9, 9, n].into();
+        assert_eq!(thief.sign_in(ADA, "guess").status, 400);
+    }
+    let mut office = Browser::new(&town);
+    for _ in 0..12 {
+        assert_eq!(office.sign_in(ADA, "pass-1").status, 429);
+    }
+    assert_eq!(
+        leads(&office.sign_in(BOB, "pass-2")),
+        "/-/connected_apps"
+    );
+}
+
 /// B61. Whoever has one address of an IPv6 network has all of them.
 #[test]
 fn guesses_from_all_over_a_network_are_those_of_one() {
