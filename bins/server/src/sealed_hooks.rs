@@ -188,14 +188,9 @@ mod tests {
             panic!("there is room for it");
         };
         assert_eq!(done.secret, made.secret);
-        for (id, all) in block_on(store.all())
-            .unwrap()
-            .into_iter()
-            .zip([12, 13])
-            .map(|(h, id)| (id, h))
-        {
-            assert_eq!((all.id, &all.secret), (id, &made.secret));
-        }
+        let all = block_on(store.all()).unwrap();
+        let secrets: Vec<(u64, &str)> = all.iter().map(|h| (h.id, &*h.secret)).collect();
+        assert_eq!(secrets, [(12, &*made.secret), (13, &*made.secret)]);
         let kept = block_on(sqlite.get(12)).unwrap().unwrap();
         assert!(kept.secret.starts_with("sealed:1:"), "{}", kept.secret);
         let backup = folder.join("backup.db");
