@@ -74,10 +74,7 @@ fn the_cases_notice_what_breaks_them() {
             "switching an account off ends what apps and browsers had",
         ),
         (Flaw::SessionsStay, "another login ends the sessions"),
-        (
-            Flaw::LateSession,
-            "a replaced password starts no session",
-        ),
+        (Flaw::LateSession, "a replaced password starts no session"),
         (Flaw::AnyRefresh, "a refresh token buys access tokens"),
         (
             Flaw::FamilyLives,

@@ -316,10 +316,7 @@ fn attempts_that_an_account_refuses_do_not_count_against_their_address() {
     for _ in 0..12 {
         assert_eq!(office.sign_in(ADA, "pass-1").status, 429);
     }
-    assert_eq!(
-        leads(&office.sign_in(BOB, "pass-2")),
-        "/-/connected_apps"
-    );
+    assert_eq!(leads(&office.sign_in(BOB, "pass-2")), "/-/connected_apps");
 }
 
 /// B61. Whoever has one address of an IPv6 network has all of them.

@@ -426,7 +426,11 @@ fn all_webhooks_of_a_user_end_with_all_access() {
         let (ada, now) = (world.gid("ada").get(), world.now());
         world.run(world.tokens.revoke_all(ada, now)).unwrap();
         let garden = world.gid("garden").to_string();
-        world.post("mel", "/tasks", json!({"name": "Dig", "projects": [garden]}));
+        world.post(
+            "mel",
+            "/tasks",
+            json!({"name": "Dig", "projects": [garden]}),
+        );
         world.deliver();
         assert!(world.receiver.got("/echo/own").is_empty());
         assert!(!world.receiver.got("/echo/mel").is_empty());

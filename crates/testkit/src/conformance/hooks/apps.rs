@@ -143,7 +143,9 @@ async fn revoked(oauth: &dyn OAuthStore, store: &dyn HookStore) -> Result<(), Fa
         keep: None,
         revoke,
     };
-    store.insert(hook(30, 8, None, 100), Limits::default()).await?;
+    store
+        .insert(hook(30, 8, None, 100), Limits::default())
+        .await?;
     for (n, end) in (1_u64..).zip(REVOKED) {
         let_in(oauth, 20_000 + 100 * n).await?;
         let (own, of_app) = (30 + 10 * n, 31 + 10 * n);
