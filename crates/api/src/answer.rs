@@ -1,5 +1,6 @@
 //! Replies with records: written within the budget of the request, and weighed.
 use crate::allowance;
+use crate::budget;
 use crate::call::Call;
 use crate::driver::{Asked, load};
 use crate::fault::Failure;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::View;
+use workgraph_core::graph::{View, Want};
 use workgraph_core::plan::{self, Names, Plan};
 use workgraph_core::project::{Projector, Tally};
 use workgraph_core::registry::Type;
@@ -51,22 +52,46 @@ impl Answered {
     }
 }
 
-/// Shows a node in at most `room` bytes; none if the caller does not see it.
+/// Shows a node; none if the caller does not see it.
 pub(crate) async fn show(
     api: &Api,
     call: &Call<'_>,
     gid: Gid,
     asked: &Asked,
-    room: usize,
 ) -> Result<Option<Answered>, Failure> {
-    let view = load(api, &call.want().follow(gid, Arc::clone(&asked.plan))).await?;
+    let want = call.want().follow(gid, Arc::clone(&asked.plan));
+    show_in(api, call, (gid, want), asked, None).await
+}
+
+/// Shows gid and type of a node that was changed, whatever is left of the budget and of the time of the request; none
+/// if the caller does not see it.
+pub(crate) async fn show_stub(
+    api: &Api,
+    call: &Call<'_>,
+    gid: Gid,
+    asked: &Asked,
+) -> Result<Option<Answered>, Failure> {
+    let stub = stub(call, asked)?;
+    let want = last_want(call).follow(gid, Arc::clone(&stub.plan));
+    show_in(api, call, (gid, want), &stub, Some(budget::LEAST)).await
+}
+
+async fn show_in(
+    api: &Api,
+    call: &Call<'_>,
+    (gid, want): (Gid, Want),
+    asked: &Asked,
+    room: Option<usize>,
+) -> Result<Option<Answered>, Failure> {
+    let view = load(api, &want).await?;
     if view.level(gid) == Level::None {
         return Ok(None);
     }
     record(api, call, &view, gid, asked, room).await.map(Some)
 }
 
-/// What is shown of a change whose reply would be too large: the change was made, so its reply is no error.
+/// What is shown of a change whose reply would be too large, or takes too long: the change was made, so its reply is
+/// no error.
 pub(crate) fn stub(call: &Call<'_>, asked: &Asked) -> Result<Asked, Fault> {
     let ty = call.operation.record().unwrap_or(Type::Task);
     Ok(Asked {
@@ -76,7 +101,15 @@ pub(crate) fn stub(call: &Call<'_>, asked: &Asked) -> Result<Asked, Fault> {
     })
 }
 
-/// The reply with one record, in at most `room` bytes.
+/// An empty want of the caller for a stub, which nothing stops.
+pub(crate) fn last_want(call: &Call<'_>) -> Want {
+    Want {
+        interrupt: None,
+        ..call.want()
+    }
+}
+
+/// The reply with one record, in at most `room` bytes, or what is left of the budget.
 ///
 /// # Errors
 /// When the record is larger, or the work is stopped.
@@ -86,10 +119,12 @@ pub(crate) async fn record(
     view: &View,
     gid: Gid,
     asked: &Asked,
-    room: usize,
+    room: Option<usize>,
 ) -> Result<Answered, Failure> {
     let addresses = api.addresses();
     let project = || {
+        // Other actions of the batch may have had their part of it since.
+        let room = room.unwrap_or_else(|| call.budget.left());
         let mut projector = Projector::onto(open(2048), view, &api.settings.base_url, room);
         if asked.files {
             projector = projector.files(&addresses);
@@ -115,8 +150,8 @@ pub(crate) async fn records(
     plan: &Plan,
     room: usize,
 ) -> Result<(Vec<u8>, Tally), Fault> {
-    let budget = call.budget.left();
     let project = || {
+        let budget = call.budget.left();
         let start = open(room.min(budget));
         let mut projector = Projector::onto(start, view, &api.settings.base_url, budget);
         projector.list(gids, plan);

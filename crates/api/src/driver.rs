@@ -1,7 +1,6 @@
 //! The driver: load → decide → commit → project. Operations never call the store; this does.
 use crate::allowance;
-use crate::answer::{self, Answered, cost, record, records, show};
-use crate::budget;
+use crate::answer::{Answered, cost, record, records, show, show_stub};
 use crate::call::{Call, allowed, is_known};
 use crate::fault::Failure;
 use crate::operation::{Answer, Listed, Lists, Run, Sought, parameter_type};
@@ -37,7 +36,7 @@ pub(crate) async fn run(
             let target = call.path(name)?;
             let view = load(api, &call.want().follow(target, Arc::clone(&asked.plan))).await?;
             let gid = call.target(&view, name, Level::Viewer)?.gid;
-            record(api, call, &view, gid, &asked, call.budget.left()).await
+            record(api, call, &view, gid, &asked, None).await
         }
         Run::Read(needs, choose) => {
             let mut want = needs(call)?;
@@ -50,7 +49,7 @@ pub(crate) async fn run(
             if call.operation.answer == Answer::Counts {
                 return Box::pin(crate::counts::answer(api, call, gid)).await;
             }
-            record(api, call, &view, gid, &asked, call.budget.left()).await
+            record(api, call, &view, gid, &asked, None).await
         }
         // Each way is on the heap by itself, so that the usual one does not carry the room of all.
         Run::Page(lists) => {
@@ -228,11 +227,8 @@ async fn written(
     else {
         return Ok(Answered::new(200, envelope::empty(), 1));
     };
-    let shown = show(api, call, gid, asked, call.budget.left()).await;
-    let shown = match shown {
-        Err(failure) if failure.is_too_large() => {
-            show(api, call, gid, &answer::stub(call, asked)?, budget::LEAST).await
-        }
+    let shown = match show(api, call, gid, asked).await {
+        Err(failure) if failure.is_of_showing() => show_stub(api, call, gid, asked).await,
         shown => shown,
     };
     let Some(mut answered) = shown? else {

@@ -51,6 +51,12 @@ impl Failure {
         matches!(self, Self::Fault(fault) if fault.kind == Kind::TooLarge)
     }
 
+    /// Whether showing was too much, rather than anything wrong: for the records, or for the time there is.
+    pub(crate) fn is_of_showing(&self) -> bool {
+        let stopped = |kind| matches!(kind, Kind::TooLarge | Kind::Interrupted(_));
+        matches!(self, Self::Fault(fault) if stopped(fault.kind))
+    }
+
     /// What a request that ended so costs, in credits: nothing, unless it worked until it was stopped, or until
     /// it had filled the largest reply.
     #[must_use]

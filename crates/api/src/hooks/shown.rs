@@ -90,11 +90,11 @@ pub(super) async fn answer(
     asked: &Asked,
     status: u16,
 ) -> Result<Answered, Failure> {
-    let shown = show(api, call, hook, asked, call.budget.left()).await;
+    let shown = show(api, call, (hook, call.want()), asked, None).await;
     let (mut body, tally) = match shown {
-        Err(failure) if failure.is_too_large() && call.operation.method != Method::Get => {
-            let stub = answer::stub(call, asked)?;
-            show(api, call, hook, &stub, budget::LEAST).await?
+        Err(failure) if failure.is_of_showing() && call.operation.method != Method::Get => {
+            let (stub, want) = (answer::stub(call, asked)?, answer::last_want(call));
+            show(api, call, (hook, want), &stub, Some(budget::LEAST)).await?
         }
         shown => shown?,
     };
@@ -111,17 +111,18 @@ pub(super) async fn answer(
     ))
 }
 
-/// The start of a reply with a webhook in it, in at most `room` bytes.
+/// The start of a reply with a webhook in it, in at most `room` bytes, or what is left of the budget.
 async fn show(
     api: &Api,
     call: &Call<'_>,
-    hook: &Hook,
+    (hook, want): (&Hook, Want),
     asked: &Asked,
-    room: usize,
+    room: Option<usize>,
 ) -> Result<(Vec<u8>, Tally), Failure> {
-    let view = scene(api, call.want(), std::slice::from_ref(hook), asked).await?;
+    let view = scene(api, want, std::slice::from_ref(hook), asked).await?;
     let gid = Gid::new(hook.id).ok_or_else(|| broken("a webhook has no gid"))?;
     let project = || {
+        let room = room.unwrap_or_else(|| call.budget.left());
         let start = answer::open(1024);
         let mut projector = Projector::onto(start, &view, &api.settings.base_url, room);
         projector.record(gid, &asked.plan);

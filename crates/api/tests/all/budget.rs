@@ -20,7 +20,7 @@ fn bound(world: &World) -> usize {
 }
 
 /// Thirty tasks that each wait for the same thirty others, and a project with twenty custom fields.
-fn thicket(f: &mut Fixture, names: &mut std::collections::BTreeMap<String, Gid>) {
+pub(crate) fn thicket(f: &mut Fixture, names: &mut std::collections::BTreeMap<String, Gid>) {
     let (orchid, ada) = (names["orchid"], names["ada"]);
     let project = f.project(orchid, "Thicket", ada);
     let section = f.section_in(project);
@@ -51,7 +51,7 @@ fn world(kind: Kind, reply_max: usize) -> World {
 }
 
 /// A path that goes there and back until it has so many steps, and ends in gids.
-fn path(there: &str, back: &str, depth: usize) -> String {
+pub(crate) fn path(there: &str, back: &str, depth: usize) -> String {
     let steps = [there, back].into_iter().cycle().take(depth);
     let steps: Vec<&str> = steps.chain(["gid"]).collect();
     let names = steps.join(".");
@@ -349,18 +349,25 @@ fn events_of_heavy_objects_come_in_smaller_pieces() {
     assert!(polls > 1);
 }
 
+/// Asks for an export of tasks, and lets it be made.
 fn export(world: &World, fields: &[&str]) -> String {
+    let job = ask_for_export(world, fields);
+    world.work();
+    job
+}
+
+/// Asks for an export of tasks; gives its job.
+pub(crate) fn ask_for_export(world: &World, fields: &[&str]) -> String {
     let parts = json!([{"resource_type": "task", "fields": fields}]);
     let body =
         json!({"workspace": world.gid("orchid").to_string(), "export_request_parameters": parts});
     let job = world.post("ada", "/exports/resource", body);
     assert_eq!(job.status, 201, "{}", job.text);
-    world.work();
     job.gid()
 }
 
 /// Why a job failed.
-fn reason(world: &World, job: &str) -> String {
+pub(crate) fn reason(world: &World, job: &str) -> String {
     let gid = Gid::parse(job).unwrap();
     let key = ViewerKey {
         user: world.gid("ada"),

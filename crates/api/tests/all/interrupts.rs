@@ -1,16 +1,17 @@
 //! Requests whose work is stopped: what they answer, what they cost, and how they start again.
+use crate::budget::{path, thicket};
 use crate::world::{KINDS, Kind, World};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::task::Poll;
 use workgraph_api::fault::STOPPED_COST;
-use workgraph_api::{Caller, Reply};
+use workgraph_api::{Caller, Reply, Request, Settings};
 use workgraph_core::{Interrupt, Interrupted};
 
 /// Lets so many checks pass; then it stops the work, until that is allowed to go on.
 #[derive(Debug)]
-struct After {
+pub(crate) struct After {
     checks: AtomicU32,
     why: Interrupted,
     stopped: AtomicBool,
@@ -18,7 +19,7 @@ struct After {
 }
 
 impl After {
-    fn new(checks: u32, why: Interrupted) -> Arc<Self> {
+    pub(crate) fn new(checks: u32, why: Interrupted) -> Arc<Self> {
         Arc::new(Self {
             checks: AtomicU32::new(checks),
             why,
@@ -49,14 +50,18 @@ impl Interrupt for After {
 }
 
 fn under(world: &World, after: &Arc<After>, target: &str) -> Reply {
+    let mut request = world.request("ada", "GET", target, String::new());
+    request.explain = true;
+    send(world, after, &request)
+}
+
+fn send(world: &World, after: &Arc<After>, request: &Request) -> Reply {
     let interrupt = Arc::clone(after) as Arc<dyn Interrupt>;
     let caller = Caller {
         interrupt: Some(&interrupt),
         ..Caller::default()
     };
-    let mut request = world.request("ada", "GET", target, String::new());
-    request.explain = true;
-    world.run(world.api.handle_from(&request, caller))
+    world.run(world.api.handle_from(request, caller))
 }
 
 /// A world whose lists are long, and reads of each kind in it.
@@ -147,20 +152,94 @@ fn the_actions_of_a_batch_start_again_each_by_itself() {
         })
         .collect();
     let body = json!({"data": {"actions": actions}}).to_string();
-    let send = |after: &Arc<After>| {
-        let interrupt = Arc::clone(after) as Arc<dyn Interrupt>;
-        let caller = Caller {
-            interrupt: Some(&interrupt),
-            ..Caller::default()
-        };
-        let request = world.request("ada", "POST", "/batch", body.clone());
-        world.run(world.api.handle_from(&request, caller))
-    };
+    let request = world.request("ada", "POST", "/batch", body);
+    let send = |after: &Arc<After>| send(&world, after, &request);
     let expected = send(&After::new(ALL, Interrupted::Allowance));
-    let outcomes: serde_json::Value = serde_json::from_slice(&expected.body).unwrap();
+    let outcomes: Value = serde_json::from_slice(&expected.body).unwrap();
     for outcome in outcomes["data"].as_array().unwrap() {
         assert_eq!(outcome["status_code"], 200, "{outcome}");
     }
     let again = send(&After::new(1, Interrupted::Allowance));
     assert_eq!(again.body, expected.body);
+}
+
+/// Sends a change that shows much under a deadline that passes after each check there is, in turn. `made` says whether
+/// it was made since it was last asked. Gives what was shown of the changes.
+fn at_every_check(
+    world: &World,
+    mut change: impl FnMut() -> Request,
+    mut made: impl FnMut() -> bool,
+) -> Vec<Value> {
+    let mut shown = Vec::new();
+    for passed in 0.. {
+        let after = After::new(passed, Interrupted::Deadline);
+        let reply = send(world, &after, &change());
+        let body: Value = serde_json::from_slice(&reply.body).unwrap();
+        assert_eq!(made(), reply.status < 300, "after {passed}: {body}");
+        if reply.status < 300 {
+            shown.push(body);
+        } else {
+            assert_eq!(reply.status, 504, "after {passed}: {body}");
+        }
+        if !after.stopped.load(Relaxed) {
+            return shown;
+        }
+    }
+    unreachable!("the work has an end")
+}
+
+#[test]
+fn a_change_that_was_made_before_the_deadline_is_no_504() {
+    for kind in KINDS {
+        let world = World::build(kind, Settings::default(), thicket);
+        let thorn = world.gid("thorn").to_string();
+        let fields = path("dependencies", "dependents", 2);
+        let (mut count, mut name) = (0, world.get("ada", &format!("/tasks/{thorn}")).json);
+        let change = || {
+            count += 1;
+            let body = json!({"data": {"name": format!("thorn {count}")}}).to_string();
+            let at = format!("/tasks/{thorn}?opt_fields={fields}");
+            world.request("ada", "PUT", &at, body)
+        };
+        let made = || {
+            let now = world.get("ada", &format!("/tasks/{thorn}")).json;
+            let before = std::mem::replace(&mut name, now);
+            before["data"]["name"] != name["data"]["name"]
+        };
+        let shown = at_every_check(&world, change, made);
+        let stub = json!({"data": {"gid": thorn, "resource_type": "task"}});
+        assert_eq!(shown.first(), Some(&stub));
+        assert_eq!(
+            shown.last().unwrap()["data"]["dependencies"]
+                .as_array()
+                .unwrap()
+                .len(),
+            30
+        );
+    }
+}
+
+#[test]
+fn the_secret_of_a_webhook_that_was_made_is_shown_after_the_deadline_too() {
+    for kind in KINDS {
+        let world = World::build(kind, Settings::default(), thicket);
+        let thorn = world.gid("thorn").to_string();
+        let all = || world.run(world.api.webhooks()).unwrap();
+        let change = || {
+            // There may not be many of them on one task.
+            for hook in all() {
+                let at = format!("/webhooks/{}", hook.id);
+                let gone = world.call("ada", "DELETE", &at, &Value::Null);
+                assert_eq!(gone.status, 200);
+            }
+            let data = json!({"resource": thorn, "target": "https://hooks.test/echo/a"});
+            let fields = "resource.dependencies.dependents";
+            let at = format!("/webhooks?opt_fields={fields}");
+            world.request("ada", "POST", &at, json!({ "data": data }).to_string())
+        };
+        let shown = at_every_check(&world, change, || !all().is_empty());
+        assert!(shown.iter().all(|s| s["X-Hook-Secret"].is_string()));
+        assert!(shown.first().unwrap()["data"]["resource"].is_null());
+        assert!(shown.last().unwrap()["data"]["resource"].is_object());
+    }
 }
