@@ -13,7 +13,7 @@ use workgraph_core::jobs::export::Mark;
 use workgraph_core::jobs::{self, Held, LEASE_MS, Output, Stepped, ended};
 use workgraph_core::registry::rel;
 use workgraph_core::time::Time;
-use workgraph_core::{Gid, MaybeInterrupt};
+use workgraph_core::{Gid, Interrupted, MaybeInterrupt};
 
 /// How often a step that conflicts is decided again before its job fails.
 const ATTEMPTS: usize = 8;
@@ -106,11 +106,11 @@ impl Api {
         self.go_on_under(held, None).await
     }
 
-    /// Takes the next step of a job, as [`go_on`](Self::go_on) does, with something that stops the work on it. A step
-    /// that takes too long fails the job.
+    /// Takes the next step of a job, as [`go_on`](Self::go_on) does, with something that stops the work on it. After a
+    /// step that takes too long the job goes on with fewer rows in the next one; it fails if there was only one left.
     ///
     /// # Errors
-    /// As for `go_on`.
+    /// As for `go_on`; also when nobody waits for the step any more, which says nothing about the job.
     pub async fn go_on_under(
         &self,
         held: &Held,
@@ -121,17 +121,20 @@ impl Api {
                 Ok(stepped) => stepped,
                 Err(Stop::Store(why)) => return Err(why),
                 Err(Stop::Lost) => return Ok(Gone::Lost),
-                Err(Stop::Fault(fault)) => {
-                    let why = match fault.kind {
-                        Kind::TooLarge => match held.narrower() {
-                            Some(held) => return Ok(Gone::On(Box::new(held))),
-                            None => &fault.message,
-                        },
-                        Kind::Interrupted(_) => "A step of it took too long.",
-                        _ => &fault.message,
-                    };
-                    return self.fail(held, why).await;
-                }
+                Err(Stop::Fault(fault)) => match (fault.kind, held.narrower()) {
+                    (Kind::TooLarge, Some(narrower)) => return Ok(Gone::On(Box::new(narrower))),
+                    (Kind::Interrupted(Interrupted::Deadline), Some(narrower)) => {
+                        let renewed = narrower.renew(self.time()).map_err(|e| e.to_string())?;
+                        return self.settle(renewed).await;
+                    }
+                    (Kind::Interrupted(Interrupted::Deadline), None) => {
+                        return self.fail(held, "A step of it took too long.").await;
+                    }
+                    (Kind::Interrupted(interrupted), _) => {
+                        return Err(format!("A step was stopped: {interrupted}."));
+                    }
+                    _ => return self.fail(held, &fault.message).await,
+                },
             };
             match self.settle(stepped).await? {
                 Gone::Lost => {}

@@ -1,5 +1,6 @@
 //! Jobs: whatever stops a runner, the work is done once and whole; never more than five at a time.
 mod places;
+mod stopped;
 mod take_ups;
 mod templates;
 

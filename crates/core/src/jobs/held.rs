@@ -26,7 +26,8 @@ pub struct Held {
     pub since: Time,
     /// What is to go into its file with the next checkpoint.
     pub unsent: Unsent,
-    /// How often the rows that a step reads are halved, because more of them were more than a budget holds.
+    /// How often the rows that a step reads are halved, because more of them were more than a budget holds or took
+    /// too long.
     pub narrowed: u32,
 }
 
@@ -208,6 +209,16 @@ impl Held {
         held.write(Changes::default(), now, "in_progress", until.millis())
     }
 
+    /// Begins the lease anew, for a job whose step took long and is taken again.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn renew(&self, now: Time) -> Result<Stepped, Fault> {
+        let until = now.millis() + LEASE_MS;
+        self.clone()
+            .write(Changes::default(), now, "in_progress", until)
+    }
+
     /// What the next step must read.
     ///
     /// # Errors
@@ -228,7 +239,7 @@ impl Held {
     }
 
     /// The same job with half as many rows in its next step, for when those of this one are more than a budget
-    /// holds; none if there is only one left.
+    /// holds or take too long; none if there is only one left.
     #[must_use]
     pub fn narrower(&self) -> Option<Self> {
         let rows = self.needs().ok()?.page?.limit;
