@@ -2,6 +2,7 @@
 use crate::budget;
 use crate::request::Reply;
 use crate::seams::Entropy;
+use workgraph_core::Interrupted;
 use workgraph_core::fault::{Fault, Kind};
 use workgraph_core::graph::StoreError;
 use workgraph_limits::{Refusal, least_cost};
@@ -55,6 +56,12 @@ impl Failure {
     pub(crate) fn is_of_showing(&self) -> bool {
         let stopped = |kind| matches!(kind, Kind::TooLarge | Kind::Interrupted(_));
         matches!(self, Self::Fault(fault) if stopped(fault.kind))
+    }
+
+    /// Whether the work was stopped at its deadline.
+    pub(crate) fn is_late(&self) -> bool {
+        let late = Kind::Interrupted(Interrupted::Deadline);
+        matches!(self, Self::Fault(fault) if fault.kind == late)
     }
 
     /// What a request that ended so costs, in credits: nothing, unless it worked until it was stopped, or until

@@ -16,7 +16,7 @@ use workgraph_core::{Gid, MaybeInterrupt, Type};
 use workgraph_webhooks::{Hook, Position, Standing};
 
 /// The most events of one delivery.
-const MOST: usize = 100;
+pub(super) const MOST: usize = 100;
 /// The most commits that are looked at for one delivery.
 const SCAN: usize = 50_000;
 
@@ -58,15 +58,19 @@ fn bare() -> Arc<Plan> {
 }
 
 impl Api {
-    /// The events after a position that a webhook is for and its owner may see.
+    /// The events after a position that a webhook is for and its owner may see: as many as one delivery has, halved as
+    /// often as is said, and among the fewer commits.
+    ///
+    /// # Errors
+    /// When the store fails, or the work is stopped.
     pub(super) async fn batch(
         &self,
         hook: &Hook,
         standing: Standing,
-        after: Position,
-        end: Option<Position>,
+        (after, end): (Position, Option<Position>),
+        narrowed: u32,
         interrupt: &MaybeInterrupt,
-    ) -> Result<Batch, String> {
+    ) -> Result<Batch, Failure> {
         let (Some(at), Some(user)) = (Gid::new(hook.resource), Gid::new(hook.user)) else {
             return Ok(Batch::empty(after));
         };
@@ -74,10 +78,10 @@ impl Api {
             about: at,
             after: after.seq,
             limit: MOST + 1,
-            scan: SCAN,
+            scan: SCAN >> narrowed,
         };
         let fed = self.fed(hook, ask, interrupt).await?;
-        let mut most = MOST;
+        let mut most = (MOST >> narrowed).max(1);
         loop {
             let of = (hook, at, user, interrupt);
             let batch = self.at_most(most, of, standing, (after, end), &fed).await;
@@ -85,7 +89,7 @@ impl Api {
                 // Fewer at a time, and no webhook stands still for one that fits in no delivery.
                 Err(failure) if failure.is_too_large() && most > 1 => most /= 2,
                 Err(failure) if failure.is_too_large() => most = 0,
-                batch => return batch.map_err(|f| format!("{f:?}")),
+                batch => return batch,
             }
         }
     }
@@ -157,14 +161,13 @@ impl Api {
         hook: &Hook,
         ask: Feed,
         interrupt: &MaybeInterrupt,
-    ) -> Result<(Vec<Arc<Event>>, u64), String> {
+    ) -> Result<(Vec<Arc<Event>>, u64), Failure> {
         let hooks = self.hooks.get();
         if let Some(found) = hooks.and_then(|h| lock(&h.board).recent.feed(ask)) {
             return Ok(found);
         }
         let trip = || self.graph.feed(ask, interrupt.clone());
-        let fed = allowance::ask(interrupt, trip).await;
-        let fed = fed.map_err(|e| e.to_string())?;
+        let fed = allowance::ask(interrupt, trip).await?;
         if ask.after < fed.pruned {
             tracing::warn!(
                 webhook = hook.id,

@@ -32,6 +32,8 @@ struct Entry {
     due: SystemTime,
     /// The number of the attempt that holds it, 0 for none.
     lease: u64,
+    /// How often its next delivery is halved, because it took too long to put a larger one together.
+    narrowed: u32,
     /// Where the store has it.
     saved: u64,
 }
@@ -76,6 +78,15 @@ pub struct Taken {
     pub(crate) hook: Hook,
     pub(crate) waiting: bool,
     pub(crate) lease: u64,
+    pub(crate) narrowed: u32,
+}
+
+impl Taken {
+    /// The gid of the webhook.
+    #[must_use]
+    pub fn webhook(&self) -> u64 {
+        self.hook.id
+    }
 }
 
 #[derive(Debug, Default)]
@@ -114,6 +125,7 @@ impl Board {
                 noted,
                 due,
                 lease: 0,
+                narrowed: 0,
                 saved: seq,
                 hook,
             };
@@ -194,6 +206,7 @@ impl Board {
             hook: entry.hook.clone(),
             waiting: entry.waiting(),
             lease,
+            narrowed: entry.narrowed,
         };
         self.plan(id, now + LEASE);
         Some(taken)
@@ -205,10 +218,34 @@ impl Board {
         entry.is_some_and(|e| e.lease != 0 && e.due > now)
     }
 
+    /// Begins the lease of an attempt anew; false if the attempt holds its webhook no more.
+    pub(crate) fn renew(&mut self, taken: &Taken, now: SystemTime) -> bool {
+        let holds = self.holds(taken);
+        if holds {
+            self.plan(taken.hook.id, now + LEASE);
+        }
+        holds
+    }
+
     /// Whether an attempt still holds its webhook.
     pub(crate) fn holds(&self, taken: &Taken) -> bool {
         let entry = self.entries.get(&taken.hook.id);
         entry.is_some_and(|e| e.lease == taken.lease)
+    }
+
+    /// Ends an attempt for which nothing was sent: the next one begins as soon as this one might have, and is half as
+    /// large.
+    pub(crate) fn narrow(&mut self, taken: &Taken) {
+        if !self.holds(taken) {
+            return;
+        }
+        let id = taken.hook.id;
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.lease = 0;
+            entry.narrowed = taken.narrowed + 1;
+            let due = entry.hook.due(entry.waiting());
+            self.plan(id, due);
+        }
     }
 
     /// Ends an attempt. `saved`: the store has the state, too.
@@ -219,6 +256,7 @@ impl Board {
         let id = taken.hook.id;
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.lease = 0;
+            entry.narrowed = taken.narrowed.saturating_sub(1);
             if saved {
                 entry.saved = state.position.seq;
             }

@@ -4,7 +4,7 @@
 //! that could differ from it. The position moves when a target has acknowledged, in the store before
 //! anywhere else: a crash in between means that a target hears something again, never that it does
 //! not hear it.
-use super::batch::Batch;
+use super::batch::{Batch, MOST};
 use super::board::Taken;
 use super::{Hooks, lock};
 use crate::pipeline::Api;
@@ -74,9 +74,10 @@ impl Api {
     }
 
     /// Carries out an attempt, as [`deliver`](Self::deliver) does, with something that stops the work on what is sent.
+    /// When that takes too long, nothing is sent, and the next attempt is half as large.
     ///
     /// # Errors
-    /// As for `deliver`; also when the work was stopped.
+    /// As for `deliver`; also when the work was abandoned, or took too long for a single event.
     pub async fn deliver_under(
         &self,
         taken: &Taken,
@@ -94,7 +95,15 @@ impl Api {
         }
         let from = hook.state.position;
         let batch = if taken.waiting {
-            self.batch(hook, standing, from, None, &interrupt).await?
+            let narrowed = taken.narrowed;
+            let batch = self.batch(hook, standing, (from, None), narrowed, &interrupt);
+            match batch.await {
+                Err(failure) if failure.is_late() && MOST >> narrowed > 1 => {
+                    lock(&hooks.board).narrow(taken);
+                    return Ok(());
+                }
+                batch => batch.map_err(|failure| format!("{failure:?}"))?,
+            }
         } else {
             Batch::empty(from)
         };
@@ -103,6 +112,10 @@ impl Api {
             let mut state = hook.state.clone();
             state.position = state.position.max(batch.to);
             lock(&hooks.board).settle(taken, state, false);
+            return Ok(());
+        }
+        if !lock(&hooks.board).renew(taken, self.clock.now()) {
+            // The work took longer than the lease, and another attempt has it by now.
             return Ok(());
         }
         let to = batch.to;
@@ -231,9 +244,8 @@ impl Api {
         };
         let taken = taken.ok_or_else(none)?;
         let state = taken.hook.state.clone();
-        let batch = self
-            .batch(&taken.hook, standing, line.from, Some(line.to), &None)
-            .await;
+        let span = (line.from, Some(line.to));
+        let batch = self.batch(&taken.hook, standing, span, 0, &None).await;
         let outcome = match batch {
             Ok(batch) if batch.count > 0 => {
                 let (outcome, mut again) = self.attempt(hooks, &taken.hook, batch).await;
@@ -244,7 +256,7 @@ impl Api {
                     .and_then(|_| outcome.map(|()| events).map_err(|(why, _)| why))
             }
             Ok(_) => Err("its events are not in the journal any more".to_owned()),
-            Err(why) => Err(why),
+            Err(failure) => Err(format!("{failure:?}")),
         };
         lock(&hooks.board).settle(&taken, state, true);
         outcome

@@ -2,6 +2,7 @@
 mod between;
 mod deliveries;
 mod simulation;
+mod stopped;
 
 use crate::world::{KINDS, Kind, World};
 use async_trait::async_trait;
