@@ -3,7 +3,7 @@ use crate::config::Http;
 use crate::door::{Door, Line};
 use crate::exports::ExportFolder;
 use crate::metrics::Metrics;
-use crate::offload::{Offload, Watch};
+use crate::offload::{Lane, Offload, Watch};
 use crate::seams::WallClock;
 use crate::storage::Storage;
 use hyper::header::HeaderValue;
@@ -78,11 +78,11 @@ pub(crate) enum Ran {
     Late,
 }
 
-/// The key by which requests take turns: that of their token.
-fn turns_of(request: &Request) -> u64 {
+/// The lane of a request: that of its token.
+fn lane_of(request: &Request) -> Lane {
     let mut hasher = FxHasher::default();
     bearer(&request.authorization).ok().hash(&mut hasher);
-    hasher.finish()
+    Lane::Token(hasher.finish())
 }
 
 /// The reply to a read that is one too many.
@@ -129,7 +129,7 @@ impl Peer {
         let call = self
             .edge
             .offload
-            .offloaded(turns_of(&request), refused, |watch| {
+            .offloaded(lane_of(&request), refused, |watch| {
                 Box::pin(async move {
                     let interrupt: Arc<dyn Interrupt> = watch;
                     let caller = Caller {

@@ -1,6 +1,6 @@
 //! What runs beside the requests: deliveries to webhooks, and the journal kept from growing for ever.
 use crate::config::Webhooks;
-use crate::offload::{BACKGROUND, Offload};
+use crate::offload::{Lane, Offload};
 use crate::seams::pause;
 use crate::sender::{Sender, System};
 use crate::storage::Storage;
@@ -117,7 +117,8 @@ impl Courier {
             {
                 let api = Arc::clone(&api);
                 // What is sent may take long to put together; the sending itself comes back here.
-                under_way.spawn(offload.offloaded(BACKGROUND, None, |watch| {
+                let lane = Lane::Webhook(taken.webhook());
+                under_way.spawn(offload.offloaded(lane, None, |watch| {
                     Box::pin(async move {
                         if let Err(why) = api.deliver_under(&taken, Some(watch)).await {
                             tracing::error!(why, "a delivery was not noted");

@@ -1,6 +1,6 @@
 //! The workers that carry out jobs, each one job at a time.
 use crate::metrics::Metrics;
-use crate::offload::{BACKGROUND, Offload};
+use crate::offload::{Lane, Offload};
 use crate::seams::pause;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -116,7 +116,7 @@ impl Worker {
             loop {
                 metrics.jobs.steps.fetch_add(1, Relaxed);
                 let runner = Arc::clone(&api);
-                let step = offload.offloaded(BACKGROUND, None, |watch| {
+                let step = offload.offloaded(Lane::Job(gid), None, |watch| {
                     Box::pin(async move {
                         let gone = runner.go_on_under(&held, Some(watch)).await;
                         (gone, held)

@@ -1,4 +1,5 @@
-//! Where long work goes on, so that it holds up nobody: a few threads of their own, on which tokens take turns.
+//! Where long work goes on, so that it holds up nobody: a few threads of their own, on which tokens, jobs and webhooks
+//! take turns.
 //!
 //! All work begins on the thread that serves its connection, where most of it is done at once. What takes more steps
 //! than it may there asks to be taken away ([`Interrupt::poll_allowed`]); its future is then polled here, once, and goes
@@ -16,15 +17,27 @@ use crate::edge::Boxed;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
+use std::ptr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// How many pieces of work may wait for their turn before more are refused.
-const WAITING_MAX: usize = 1_024;
-/// The key of the work that no request waits for: jobs and deliveries take turns with tokens as if they were one.
-pub(crate) const BACKGROUND: u64 = 0;
+/// How many pieces of work in one lane may wait for their turn before more of it are refused.
+const LANE_MAX: usize = 64;
+/// How many pieces of work in all lanes may wait before more of any are refused.
+const WAITING_MAX: usize = 8_192;
+
+/// The lanes of long work, which take turns.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Lane {
+    /// The requests with one token, by a hash of it.
+    Token(u64),
+    /// The steps of one job, by its gid.
+    Job(u64),
+    /// The deliveries of one webhook, by its gid.
+    Webhook(u64),
+}
 
 /// The threads for long work. They end with it.
 #[derive(Debug)]
@@ -43,7 +56,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    queue: FairQueue<Arc<dyn Run>>,
+    queue: FairQueue<Lane, Arc<dyn Run>>,
     closed: bool,
 }
 
@@ -112,12 +125,12 @@ impl Offload {
         Ok(Arc::new(offload))
     }
 
-    /// Does some work for a key, under a watch.
+    /// Does some work of a lane, under a watch.
     ///
     /// `refused` says what it gives if too much is waiting; work without it is never refused.
     pub(crate) fn offloaded<T: Send + 'static>(
         self: &Arc<Self>,
-        key: u64,
+        lane: Lane,
         refused: Option<fn() -> T>,
         work: impl FnOnce(Arc<Watch>) -> Boxed<T>,
     ) -> Offloaded<T> {
@@ -126,21 +139,29 @@ impl Offload {
             stage: Stage::Here(work(Arc::clone(&watch))),
             offload: Arc::clone(self),
             watch,
-            key,
+            lane,
             refused,
         }
     }
 
-    /// Puts something into the queue; false if it is full.
-    fn push(&self, key: u64, bounded: bool, next: Arc<dyn Run>) -> bool {
+    /// Puts something into the queue; false if its lane is full, or all of it.
+    fn push(&self, lane: Lane, bounded: bool, next: Arc<dyn Run>) -> bool {
         let mut state = self.shared.lock();
-        if bounded && state.queue.len() >= WAITING_MAX {
+        let queue = &mut state.queue;
+        if bounded && (queue.len_of(lane) >= LANE_MAX || queue.len() >= WAITING_MAX) {
             return false;
         }
-        state.queue.push(key, next);
+        queue.push(lane, next);
         drop(state);
         self.shared.ready.notify_one();
         true
+    }
+
+    /// Takes something out of the queue that nobody wants any more, so that it does not count as waiting.
+    fn remove<T>(&self, lane: Lane, away: &Arc<Away<T>>) {
+        let is_meant = |next: &Arc<dyn Run>| ptr::addr_eq(Arc::as_ptr(next), Arc::as_ptr(away));
+        let removed = self.shared.lock().queue.remove(lane, is_meant);
+        drop(removed);
     }
 }
 
@@ -149,7 +170,7 @@ pub(crate) struct Offloaded<T: Send + 'static> {
     stage: Stage<T>,
     offload: Arc<Offload>,
     watch: Arc<Watch>,
-    key: u64,
+    lane: Lane,
     refused: Option<fn() -> T>,
 }
 
@@ -247,12 +268,12 @@ impl<T: Send + 'static> Offloaded<T> {
         });
         let next = Arc::clone(&away) as Arc<dyn Run>;
         if let Some(refused) = self.refused
-            && !self.offload.push(self.key, true, Arc::clone(&next))
+            && !self.offload.push(self.lane, true, Arc::clone(&next))
         {
             return Some(refused());
         }
         if self.refused.is_none() {
-            self.offload.push(self.key, false, next);
+            self.offload.push(self.lane, false, next);
         }
         self.watch.set_away(true);
         self.stage = Stage::Away(away);
@@ -317,8 +338,12 @@ impl<T: Send + 'static> Drop for Offloaded<T> {
     fn drop(&mut self) {
         if let Stage::Away(away) = &self.stage {
             self.watch.abandon();
+            let turn = away.replace(Turn::Gone);
+            if matches!(turn, Turn::Waits(..)) {
+                self.offload.remove(self.lane, away);
+            }
             // What waits for its turn is dropped now, with all it holds.
-            drop(away.replace(Turn::Gone));
+            drop(turn);
         }
     }
 }

@@ -1,17 +1,18 @@
 //! A queue in which every key has its turn.
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 
 /// Items of several keys. Those of one key come out in the order they went in, and the keys take turns, so
 /// that an item waits for no more than one of each other key before it, and for those of its own.
 #[derive(Debug)]
-pub(super) struct FairQueue<T> {
-    lanes: HashMap<u64, VecDeque<T>>,
+pub(super) struct FairQueue<K, T> {
+    lanes: HashMap<K, VecDeque<T>>,
     /// Each key that has items, once.
-    turns: VecDeque<u64>,
+    turns: VecDeque<K>,
     len: usize,
 }
 
-impl<T> Default for FairQueue<T> {
+impl<K, T> Default for FairQueue<K, T> {
     fn default() -> Self {
         Self {
             lanes: HashMap::new(),
@@ -21,14 +22,19 @@ impl<T> Default for FairQueue<T> {
     }
 }
 
-impl<T> FairQueue<T> {
+impl<K: Copy + Eq + Hash, T> FairQueue<K, T> {
     /// The number of items.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
+    /// The number of items of a key.
+    pub(super) fn len_of(&self, key: K) -> usize {
+        self.lanes.get(&key).map_or(0, VecDeque::len)
+    }
+
     /// Adds an item behind those of its key.
-    pub(super) fn push(&mut self, key: u64, item: T) {
+    pub(super) fn push(&mut self, key: K, item: T) {
         let lane = self.lanes.entry(key).or_default();
         if lane.is_empty() {
             self.turns.push_back(key);
@@ -50,6 +56,18 @@ impl<T> FairQueue<T> {
         }
         Some(item)
     }
+
+    /// Takes out the first item of a key that is the one meant.
+    pub(super) fn remove(&mut self, key: K, is_meant: impl FnMut(&T) -> bool) -> Option<T> {
+        let lane = self.lanes.get_mut(&key)?;
+        let item = lane.remove(lane.iter().position(is_meant)?)?;
+        self.len -= 1;
+        if lane.is_empty() {
+            self.lanes.remove(&key);
+            self.turns.retain(|turn| *turn != key);
+        }
+        Some(item)
+    }
 }
 
 #[cfg(test)]
@@ -62,7 +80,7 @@ mod tests {
         fn take(&mut self) -> Option<(u64, u32)>;
     }
 
-    impl Queue for FairQueue<(u64, u32)> {
+    impl Queue for FairQueue<u64, (u64, u32)> {
         fn put(&mut self, key: u64, item: u32) {
             self.push(key, (key, item));
         }
@@ -155,11 +173,26 @@ mod tests {
     #[test]
     fn no_key_waits_for_two_turns_of_another() {
         for seed in 0..200 {
-            let mut queue = FairQueue::default();
+            let mut queue = FairQueue::<u64, _>::default();
             assert_eq!(is_fair(&mut queue, seed), Ok(()), "seed {seed}");
             assert_eq!(queue.len(), 0);
             assert!(queue.lanes.is_empty() && queue.turns.is_empty());
         }
+    }
+
+    #[test]
+    fn what_is_taken_out_neither_counts_nor_has_a_turn() {
+        let mut queue = FairQueue::default();
+        for (key, item) in [(1, 10), (1, 11), (2, 20), (3, 30)] {
+            queue.push(key, item);
+        }
+        assert_eq!(queue.remove(1, |item| *item == 11), Some(11));
+        assert_eq!(queue.remove(1, |item| *item == 11), None);
+        assert_eq!(queue.remove(2, |item| *item == 20), Some(20));
+        assert_eq!(queue.remove(2, |_| true), None);
+        assert_eq!((queue.len(), queue.len_of(1), queue.len_of(2)), (2, 1, 0));
+        assert_eq!([queue.pop(), queue.pop()], [Some(10), Some(30)]);
+        assert_eq!(queue.pop(), None);
     }
 
     #[test]

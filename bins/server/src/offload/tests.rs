@@ -24,38 +24,48 @@ async fn allowed(watch: &Watch) {
     std::future::poll_fn(|_| watch.poll_allowed()).await;
 }
 
+/// Waits until it is polled once more, and sees to that.
+async fn wait_once() {
+    let mut waited = false;
+    std::future::poll_fn(|cx| {
+        if waited {
+            return Poll::Ready(());
+        }
+        waited = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// S101.
 #[tokio::test]
 async fn short_work_stays_where_it_is_and_long_work_goes_on_elsewhere_and_comes_back() {
     let offload = Offload::start(1, LONG).unwrap();
     let here = name();
-    let short = offload.offloaded(1, None, |_| Box::pin(async { name() }));
+    let short = offload.offloaded(Lane::Token(1), None, |_| Box::pin(async { name() }));
     assert_eq!(short.await, here);
-    let (go, told) = oneshot::channel::<()>();
-    let long = offload.offloaded(1, None, |watch| {
+    let long = offload.offloaded(Lane::Token(1), None, |watch| {
         Box::pin(async move {
             let first = name();
             assert_eq!(endless(&watch), Interrupted::Allowance);
             allowed(&watch).await;
             let second = name();
             // Waiting is not done there.
-            told.await.unwrap();
+            wait_once().await;
             (first, second, name())
         })
     });
-    let long = tokio::spawn(long);
-    tokio::task::yield_now().await;
-    go.send(()).unwrap();
-    let (first, second, third) = long.await.unwrap();
+    let (first, second, third) = long.await;
     assert_eq!((&first, second.as_deref()), (&here, Some("long-0")));
-    assert!(third == here || third.as_deref() == Some("long-0"));
+    assert_eq!(third, here);
 }
 
 /// S100.
 #[tokio::test]
 async fn long_work_is_stopped_at_its_deadline() {
     let offload = Offload::start(1, Duration::ZERO).unwrap();
-    let late = offload.offloaded(1, None, |watch| {
+    let late = offload.offloaded(Lane::Token(1), None, |watch| {
         Box::pin(async move {
             assert_eq!(endless(&watch), Interrupted::Allowance);
             allowed(&watch).await;
@@ -71,7 +81,7 @@ async fn dropped_work_stops_at_its_next_check_and_what_waits_is_dropped_at_once(
     let offload = Offload::start(1, LONG).unwrap();
     let (began, begun) = oneshot::channel();
     let (ended, end) = mpsc::channel();
-    let mut running = offload.offloaded(1, None, |watch| {
+    let mut running = offload.offloaded(Lane::Token(1), None, |watch| {
         Box::pin(async move {
             endless(&watch);
             allowed(&watch).await;
@@ -83,7 +93,7 @@ async fn dropped_work_stops_at_its_next_check_and_what_waits_is_dropped_at_once(
     begun.await.unwrap();
     // The only thread is busy, so this one waits.
     let (holds, held) = oneshot::channel::<()>();
-    let mut waiting = offload.offloaded(2, None, |watch| {
+    let mut waiting = offload.offloaded(Lane::Token(2), None, |watch| {
         Box::pin(async move {
             let _holds = holds;
             endless(&watch);
@@ -107,7 +117,7 @@ async fn a_token_with_much_long_work_leaves_others_their_turns() {
     let mut all = Vec::new();
     let mut add = |key: u64, first: bool| {
         let (done, open) = (done.clone(), Arc::clone(&open));
-        let work = offload.offloaded(key, None, |watch| {
+        let work = offload.offloaded(Lane::Token(key), None, |watch| {
             Box::pin(async move {
                 endless(&watch);
                 allowed(&watch).await;
@@ -142,7 +152,7 @@ async fn a_token_with_much_long_work_leaves_others_their_turns() {
 async fn what_is_too_much_is_refused_and_a_panic_is_the_callers() {
     let offload = Offload::start(1, LONG).unwrap();
     let (began, begun) = oneshot::channel();
-    let mut running = offload.offloaded(1, Some(|| "refused"), |watch| {
+    let mut running = offload.offloaded(Lane::Token(1), Some(|| "refused"), |watch| {
         Box::pin(async move {
             endless(&watch);
             allowed(&watch).await;
@@ -161,20 +171,23 @@ async fn what_is_too_much_is_refused_and_a_panic_is_the_callers() {
         })
     };
     let mut waiting = Vec::new();
-    for _ in 0..WAITING_MAX {
-        let mut one = offload.offloaded(2, Some(|| "refused"), work);
+    for _ in 0..LANE_MAX {
+        let mut one = offload.offloaded(Lane::Token(2), Some(|| "refused"), work);
         assert!(once(&mut one).await.is_pending());
         waiting.push(one);
     }
-    let refused = offload.offloaded(3, Some(|| "refused"), work);
+    let refused = offload.offloaded(Lane::Token(2), Some(|| "refused"), work);
     assert_eq!(refused.await, "refused");
-    let mut never_refused = offload.offloaded(3, None, work);
+    let mut of_another = offload.offloaded(Lane::Token(3), Some(|| "refused"), work);
+    assert!(once(&mut of_another).await.is_pending());
+    let mut never_refused = offload.offloaded(Lane::Token(2), None, work);
     assert!(once(&mut never_refused).await.is_pending());
     drop(running);
     drop(waiting);
     assert_eq!(never_refused.await, "done");
+    assert_eq!(of_another.await, "done");
 
-    let panics = offload.offloaded(1, None, |watch| {
+    let panics = offload.offloaded(Lane::Token(1), None, |watch| {
         Box::pin(async move {
             endless(&watch);
             allowed(&watch).await;
@@ -184,8 +197,29 @@ async fn what_is_too_much_is_refused_and_a_panic_is_the_callers() {
         })
     });
     assert!(tokio::spawn(panics).await.is_err());
-    let next = offload.offloaded(1, None, work);
+    let next = offload.offloaded(Lane::Token(1), None, work);
     assert_eq!(next.await, "done", "its thread goes on");
+}
+
+#[tokio::test]
+async fn abandoned_work_does_not_count_as_waiting() {
+    let offload = Offload::start(1, LONG).unwrap();
+    let work = |watch: Arc<Watch>| -> Boxed<&'static str> {
+        Box::pin(async move {
+            endless(&watch);
+            allowed(&watch).await;
+            endless(&watch);
+            "done"
+        })
+    };
+    // The only thread has the first one, so the others wait.
+    let mut running = offload.offloaded(Lane::Token(1), None, work);
+    assert!(once(&mut running).await.is_pending());
+    for _ in 0..3 * LANE_MAX {
+        let mut abandoned = offload.offloaded(Lane::Token(2), Some(|| "refused"), work);
+        assert!(once(&mut abandoned).await.is_pending());
+    }
+    assert_eq!(offload.shared.lock().queue.len_of(Lane::Token(2)), 0);
 }
 
 /// Polls once.
