@@ -7,11 +7,13 @@
 //! takes no thread.
 //!
 //! [`Interrupt::poll_allowed`]: workgraph_core::Interrupt::poll_allowed
+mod allowance;
 mod queue;
 mod watch;
 
 pub(crate) use self::watch::Watch;
 
+use self::allowance::Allowances;
 use self::queue::FairQueue;
 use crate::edge::Boxed;
 use std::any::Any;
@@ -43,6 +45,7 @@ pub(crate) enum Lane {
 #[derive(Debug)]
 pub(crate) struct Offload {
     shared: Arc<Shared>,
+    allowances: Allowances,
 }
 
 #[derive(Debug)]
@@ -73,6 +76,7 @@ impl Shared {
     /// Does what there is to do until the end.
     fn work(&self) {
         let _entered = self.runtime.enter();
+        give_way();
         let mut state = self.lock();
         while !state.closed {
             let Some(next) = state.queue.pop() else {
@@ -86,6 +90,20 @@ impl Shared {
             next.run(self);
             drop(next);
             state = self.lock();
+        }
+    }
+}
+
+/// Lets the threads that serve connections go before the calling one where they need the same processor. It still gets
+/// a tenth of it, so that long work ends.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    {
+        const NICENESS: i32 = 10;
+        let thread = rustix::thread::gettid();
+        // Of one thread, though it is named like a process.
+        if let Err(error) = rustix::process::setpriority_process(Some(thread), NICENESS) {
+            tracing::debug!(%error, "threads for long work run at the usual priority");
         }
     }
 }
@@ -115,7 +133,10 @@ impl Offload {
             runtime: Handle::current(),
             timeout,
         });
-        let offload = Self { shared };
+        let offload = Self {
+            shared,
+            allowances: Allowances::new(),
+        };
         for number in 0..workers {
             let shared = Arc::clone(&offload.shared);
             let thread = std::thread::Builder::new().name(format!("long-{number}"));
@@ -134,7 +155,7 @@ impl Offload {
         refused: Option<fn() -> T>,
         work: impl FnOnce(Arc<Watch>) -> Boxed<T>,
     ) -> Offloaded<T> {
-        let watch = Arc::new(Watch::new());
+        let watch = Arc::new(Watch::new(self.allowances.of(key)));
         Offloaded {
             stage: Stage::Here(work(Arc::clone(&watch))),
             offload: Arc::clone(self),
@@ -262,6 +283,7 @@ impl<T: Send + 'static> Offloaded<T> {
 
     /// Has it polled elsewhere; gives what it ends with if it is refused.
     fn leave(&mut self, future: Boxed<T>, waker: &Waker) -> Option<T> {
+        self.offload.allowances.used_up(self.key);
         let away = Arc::new(Away {
             state: Mutex::new(Turn::Waits(future, waker.clone())),
             watch: Arc::clone(&self.watch),
@@ -290,7 +312,10 @@ impl<T: Send + 'static> Future for Offloaded<T> {
         loop {
             match std::mem::replace(&mut self.stage, Stage::Over) {
                 Stage::Here(mut future) => match future.as_mut().poll(cx) {
-                    Poll::Ready(done) => return Poll::Ready(done),
+                    Poll::Ready(done) => {
+                        self.offload.allowances.sufficed(self.key);
+                        return Poll::Ready(done);
+                    }
                     Poll::Pending if self.watch.asks() => match self.leave(future, cx.waker()) {
                         Some(refused) => return Poll::Ready(refused),
                         None => return Poll::Pending,

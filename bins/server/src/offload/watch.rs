@@ -6,10 +6,6 @@ use std::time::Duration;
 use tokio::time::Instant;
 use workgraph_core::{Interrupt, Interrupted};
 
-/// The steps that work takes on the thread that serves its connection, a millisecond or two of them. A page of a
-/// hundred full records takes fewer.
-const ALLOWANCE: u32 = 16_384;
-
 /// The interrupt of one piece of work.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -25,9 +21,10 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new() -> Self {
+    /// Returns the watch over work that may take so many steps where it begins.
+    pub(super) fn new(allowance: u32) -> Self {
         Self {
-            steps: AtomicU32::new(ALLOWANCE),
+            steps: AtomicU32::new(allowance),
             asks: AtomicBool::new(false),
             until: Mutex::default(),
             away: AtomicBool::new(false),
@@ -106,12 +103,13 @@ impl Interrupt for Watch {
 
 #[cfg(test)]
 mod tests {
+    use super::super::allowance::MOST as ALLOWANCE;
     use super::*;
 
     /// S101.
     #[test]
     fn work_has_an_allowance_where_it_began_and_a_deadline_elsewhere() {
-        let watch = Watch::new();
+        let watch = Watch::new(ALLOWANCE);
         assert_eq!(watch.check(ALLOWANCE), Ok(()));
         assert_eq!(watch.check(1), Err(Interrupted::Allowance));
         assert!(!watch.asks());
