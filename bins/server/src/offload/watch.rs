@@ -6,6 +6,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 use workgraph_core::{Interrupt, Interrupted};
 
+/// The steps after which work elsewhere offers its processor to others, a quarter of a millisecond of them. A scheduler
+/// lets a thread that computes keep it for several milliseconds, which whoever waits for a short read would wait, too.
+const STRETCH: u32 = 2_048;
+
 /// The interrupt of one piece of work.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -15,6 +19,8 @@ pub(crate) struct Watch {
     asks: AtomicBool,
     /// Elsewhere: when it must end.
     until: Mutex<Option<Instant>>,
+    /// The steps that it took elsewhere.
+    taken: AtomicU32,
     /// It waits for its turn elsewhere, or has it.
     away: AtomicBool,
     abandoned: AtomicBool,
@@ -25,6 +31,7 @@ impl Watch {
     pub(super) fn new(allowance: u32) -> Self {
         Self {
             steps: AtomicU32::new(allowance),
+            taken: AtomicU32::new(0),
             asks: AtomicBool::new(false),
             until: Mutex::default(),
             away: AtomicBool::new(false),
@@ -81,6 +88,12 @@ impl Interrupt for Watch {
             return Err(Interrupted::Abandoned);
         }
         if let Some(until) = self.until() {
+            let before = self.taken.load(Relaxed);
+            let after = before.wrapping_add(steps);
+            self.taken.store(after, Relaxed);
+            if before / STRETCH != after / STRETCH {
+                std::thread::yield_now();
+            }
             return if Instant::now() < until {
                 Ok(())
             } else {
