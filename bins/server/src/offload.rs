@@ -155,7 +155,7 @@ impl Offload {
         refused: Option<fn() -> T>,
         work: impl FnOnce(Arc<Watch>) -> Boxed<T>,
     ) -> Offloaded<T> {
-        let watch = Arc::new(Watch::new(self.allowances.of(key)));
+        let watch = Arc::new(Watch::new(self.allowances.of(lane)));
         Offloaded {
             stage: Stage::Here(work(Arc::clone(&watch))),
             offload: Arc::clone(self),
@@ -283,7 +283,7 @@ impl<T: Send + 'static> Offloaded<T> {
 
     /// Has it polled elsewhere; gives what it ends with if it is refused.
     fn leave(&mut self, future: Boxed<T>, waker: &Waker) -> Option<T> {
-        self.offload.allowances.used_up(self.key);
+        self.offload.allowances.used_up(self.lane);
         let away = Arc::new(Away {
             state: Mutex::new(Turn::Waits(future, waker.clone())),
             watch: Arc::clone(&self.watch),
@@ -313,7 +313,7 @@ impl<T: Send + 'static> Future for Offloaded<T> {
             match std::mem::replace(&mut self.stage, Stage::Over) {
                 Stage::Here(mut future) => match future.as_mut().poll(cx) {
                     Poll::Ready(done) => {
-                        self.offload.allowances.sufficed(self.key);
+                        self.offload.allowances.sufficed(self.lane);
                         return Poll::Ready(done);
                     }
                     Poll::Pending if self.watch.asks() => match self.leave(future, cx.waker()) {
