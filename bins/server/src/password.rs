@@ -119,9 +119,11 @@ impl Pool {
     ) -> Option<T> {
         let (done, outcome) = oneshot::channel();
         let job = move || {
-            // Whoever asked may be gone.
-            let _ = done.send(job());
+            let outcome = job();
+            // Before the answer: with it in hand, the slot can be had again.
             drop(slot);
+            // Whoever asked may be gone.
+            let _ = done.send(outcome);
         };
         // Slots are as many as the queue is long.
         self.queue.try_send(Box::new(job)).ok()?;
