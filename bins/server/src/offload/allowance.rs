@@ -6,11 +6,11 @@
 use super::Lane;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The steps of whoever sent nothing long lately, a millisecond or two of them. A page of a hundred full records takes
-/// fewer.
-pub(super) const MOST: u32 = 16_384;
-/// The steps of whoever sends nothing else, a tenth of a millisecond: a single record takes fewer.
-pub(super) const LEAST: u32 = 1_024;
+/// The steps of a lane that sent nothing long lately, half a millisecond of them. A page of a hundred records with
+/// nested fields takes half as many.
+pub(super) const MOST: u32 = 4_096;
+/// The steps of a lane that sends nothing else, some fifty microseconds: a single record takes fewer.
+pub(super) const LEAST: u32 = 512;
 /// The steps that each short piece of work gives back.
 const GIVEN_BACK: u32 = 128;
 /// How many allowances are kept. Lanes that share one share its ups and downs, and nothing else.

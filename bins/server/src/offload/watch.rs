@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use workgraph_core::{Interrupt, Interrupted};
 
-/// The steps after which work elsewhere offers its processor to others, a quarter of a millisecond of them. A scheduler
-/// lets a thread that computes keep it for several milliseconds, which whoever waits for a short read would wait, too.
-const STRETCH: u32 = 2_048;
+/// The steps after which work elsewhere offers its processor to others, some fifty microseconds of them. A scheduler lets
+/// a thread that computes keep it for several milliseconds, for which each short read would wait, too.
+const STRETCH: u32 = 512;
 
 /// The interrupt of one piece of work.
 #[derive(Debug)]
