@@ -9,12 +9,13 @@ use crate::fault::Failure;
 use crate::pipeline::Api;
 use crate::request::Method;
 use serde_json::Value;
+use std::iter;
 use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_core::access::Level;
 use workgraph_core::graph::{About, View, Want};
 use workgraph_core::node::quoted;
-use workgraph_core::project::{Projector, Tally};
+use workgraph_core::project::{Projector, Tally, head};
 use workgraph_core::registry::Type;
 use workgraph_core::time::Time;
 use workgraph_core::{Gid, Node};
@@ -46,12 +47,13 @@ fn node(hook: &Hook) -> Option<Node> {
         time(next),
         time(state.deletion_at()),
     );
+    let gid = Gid::new(hook.id)?;
     Some(Node {
-        gid: Gid::new(hook.id)?,
+        gid,
         ty: Type::Webhook,
         home: Gid::new(hook.workspace),
         version: 1,
-        head: "{}".into(),
+        head: head(Type::Webhook, gid, None, None, iter::empty()).into(),
         body: body.into(),
     })
 }

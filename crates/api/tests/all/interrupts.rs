@@ -239,7 +239,10 @@ fn the_secret_of_a_webhook_that_was_made_is_shown_after_the_deadline_too() {
         };
         let shown = at_every_check(&world, change, || !all().is_empty());
         assert!(shown.iter().all(|s| s["X-Hook-Secret"].is_string()));
-        assert!(shown.first().unwrap()["data"]["resource"].is_null());
+        let stub = &shown.first().unwrap()["data"];
+        assert!(stub["gid"].is_string(), "{stub}");
+        let expected = json!({"gid": stub["gid"], "resource_type": "webhook"});
+        assert_eq!(*stub, expected);
         assert!(shown.last().unwrap()["data"]["resource"].is_object());
     }
 }
