@@ -2,10 +2,10 @@
 use crate::pipeline::Api;
 use workgraph_core::Gid;
 use workgraph_core::audit::{Acting, Actor, tells};
-use workgraph_core::graph::{StoreError, View, ViewerKey, Want};
+use workgraph_core::graph::{Ref, StoreError, View, ViewerKey, Want};
 use workgraph_core::registry::{Rel, rel};
 use workgraph_core::rules::invitations::{
-    Invitation, accept, answer_needs, decline, is_open, move_some, rest, rest_in_full,
+    Invitation, accept, answer_needs, close, decline, is_open, move_some, people, rest, rest_in_full,
 };
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
@@ -109,21 +109,65 @@ impl Api {
     /// Moves what is the invited user's to its heir, or to nobody.
     async fn finish(&self, it: &Invitation, heir: Option<Gid>) -> Result<(), String> {
         let actor = heir.unwrap_or(it.invited);
-        let acting = Acting::inside(Actor::User(actor));
         let mut conflicts = 0;
         loop {
             let found = self.read(&rest(it)).await?;
             let full = self.read(&rest_in_full(it, &found)).await?;
-            let mut left = false;
-            let done = self.decided(actor, &acting, |work| {
-                left = move_some(work, it, heir, &found, &full);
-            });
-            match done.await {
-                Ok(()) if left => {}
-                Ok(()) => return Ok(()),
-                Err(StoreError::Conflict) if conflicts < ATTEMPTS => conflicts += 1,
-                Err(error) => return Err(error.to_string()),
+            let some = |work: &mut Work<'_>| move_some(work, it, heir, &found, &full);
+            if !self.moved(actor, &mut conflicts, some).await? {
+                break;
             }
+        }
+        let mut after = None;
+        loop {
+            let page = self.read(&people::some_fields(it, after)).await?;
+            let fields = people::people_fields(&page);
+            while !fields.is_empty() {
+                let found = self.read(&people::naming(it, &fields)).await?;
+                let full = people::naming_in_full(it, &fields, &found);
+                let full = self.read(&full).await?;
+                let views = (&found, &full);
+                let some = |work: &mut Work<'_>| people::pass_on(work, it, heir, &fields, views);
+                if !self.moved(actor, &mut conflicts, some).await? {
+                    break;
+                }
+            }
+            after = page.rows.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let last = |work: &mut Work<'_>| {
+            close(work, it, heir);
+            false
+        };
+        while self.moved(actor, &mut conflicts, last).await? {
+            // Perhaps another request came to the end before this one.
+            let view = self.read(&answer_needs(it)).await?;
+            if view.resolve(&Ref::Gid(it.invited)) != Some(it.invited) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits what a step moves; says whether there may be more.
+    async fn moved(
+        &self,
+        actor: Gid,
+        conflicts: &mut usize,
+        step: impl FnOnce(&mut Work<'_>) -> bool,
+    ) -> Result<bool, String> {
+        let acting = Acting::inside(Actor::User(actor));
+        let mut any = false;
+        let done = self.decided(actor, &acting, |work| any = step(work));
+        match done.await {
+            Ok(()) => Ok(any),
+            Err(StoreError::Conflict) if *conflicts < ATTEMPTS => {
+                *conflicts += 1;
+                Ok(true)
+            }
+            Err(error) => Err(error.to_string()),
         }
     }
 

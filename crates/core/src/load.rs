@@ -10,7 +10,7 @@ pub use viewer::viewer;
 
 use crate::access::{self, Level, Viewer};
 use crate::gid::Gid;
-use crate::graph::{Edge, StoreError, View, Want};
+use crate::graph::{Edge, StoreError, View, Want, alias};
 use crate::interrupt::Pace;
 use crate::node::Node;
 use crate::registry::{Kind, Type};
@@ -46,7 +46,8 @@ pub fn load(snap: &mut dyn Snapshot, want: &Want, viewer: Arc<Viewer>) -> Result
     for (at, r) in want.refs.iter().enumerate() {
         let gid = loader.named(r)?;
         let found = match gid {
-            Some(gid) => loader.full(gid)?.then_some(gid),
+            Some(gid) if loader.full(gid)? => Some(gid),
+            Some(gid) => loader.heir_of(gid)?,
             None => None,
         };
         if let Some(gid) = found {
@@ -143,6 +144,17 @@ impl Loader<'_> {
         Ok(live)
     }
 
+    /// Has the person who took the place of a user that is gone, whole; none if nobody did.
+    pub(crate) fn heir_of(&mut self, gone: Gid) -> Result<Option<Gid>, StoreError> {
+        let heir = self.snap.alias(&alias::heir(gone))?;
+        let Some(heir) = heir else { return Ok(None) };
+        if !self.full(heir)? {
+            return Ok(None);
+        }
+        self.view.heirs.insert(gone, heir);
+        Ok(Some(heir))
+    }
+
     /// Takes so many bytes of the budget.
     #[inline]
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), StoreError> {
@@ -151,13 +163,21 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Lets go of a node that is not shown after all, unless the request names it.
+    /// Lets go of a row that is not shown after all, unless the request names it: of its node, and of its edges where
+    /// nothing was read after them.
     pub(crate) fn forget(&mut self, gid: Gid) {
-        if !self.view.found.iter().any(|(_, found)| *found == Some(gid))
-            && let Some(node) = self.view.nodes.remove(&gid)
-        {
-            self.budget = self.budget.saturating_add(weight(&node));
+        if self.view.found.iter().any(|(_, found)| *found == Some(gid)) {
+            return;
         }
+        let mut freed = self.view.nodes.remove(&gid).map_or(0, |node| weight(&node));
+        if let Some(band) = self.view.out.get(&gid)
+            && band.end as usize == self.view.edges.len()
+        {
+            freed += (band.end - band.start) as usize * EDGE;
+            self.view.edges.truncate(band.start as usize);
+            self.view.out.remove(&gid);
+        }
+        self.budget = self.budget.saturating_add(freed);
     }
 
     /// Keeps a node, unless a deeper reading of it is there already.

@@ -2,6 +2,7 @@
 //!
 //! What is stored has gids and no names. The names are filled in when a text is read, of what its reader
 //! may see; texts that earlier versions stored with names are read in the same way.
+mod recipe;
 mod sentence;
 
 use crate::gid::Gid;
@@ -35,6 +36,9 @@ pub(crate) struct Written {
     pub(crate) steps: usize,
 }
 
+/// How many objects the texts of a recipe link to at most; more are out of sight for everybody.
+const RECIPE_LINKS_MAX: usize = 1_000;
+
 /// The bytes of rich text that are read in about the time of one step.
 const STEP: usize = 128;
 
@@ -49,6 +53,15 @@ pub(crate) fn named(node: &Node, plan: &Plan) -> Named {
             Mentions::Nothing => continue,
             Mentions::Story(_) if !story::is_comment(node) => {
                 named.about = sentence::about(node);
+                continue;
+            }
+            Mentions::Recipe(key) => {
+                let recipe = node.raw(key).filter(|raw| rich::has_links(raw));
+                for html in recipe.into_iter().flat_map(recipe::texts) {
+                    named.steps += html.len() / STEP;
+                    named.linked.extend(rich::links(&html).into_iter().filter_map(Gid::new));
+                }
+                named.linked.truncate(RECIPE_LINKS_MAX);
                 continue;
             }
             Mentions::Links(key) | Mentions::Story(key) => key,
@@ -86,15 +99,31 @@ pub(crate) fn write(
             write_string(out, &sentence::of(node, scene.view));
             return Some(Written::default());
         }
+        Mentions::Recipe(key) => {
+            let recipe = node.raw(key).filter(|raw| rich::has_links(raw))?;
+            let mut written = Written::default();
+            let shown = recipe::with_texts(recipe, &mut |html| read(html, scene, &mut written));
+            out.extend_from_slice(shown.as_bytes());
+            return Some(written);
+        }
         Mentions::Links(key) | Mentions::Story(key) => key,
     };
     let html = linked(node, key)?;
+    let mut written = Written::default();
+    let rich = read(&html, scene, &mut written)?;
+    let is_html = matches!(shape, Shape::Html);
+    write_string(out, if is_html { &rich.html } else { &rich.text });
+    Some(written)
+}
+
+/// A rich text for the viewer; none if all readers get what is stored.
+fn read(html: &str, scene: &Scene<'_>, written: &mut Written) -> Option<Rich> {
     let count = Cell::new(0);
     let target = |gid| {
         count.set(count.get() + 1);
         target(scene.view, scene.base_url, gid)
     };
-    let rich = match rich::reader_view(&html, &target) {
+    let rich = match rich::reader_view(html, &target) {
         Ok(view) => view?,
         // A text that cannot be read might name anything.
         Err(_) => Rich {
@@ -102,12 +131,9 @@ pub(crate) fn write(
             text: String::new(),
         },
     };
-    let is_html = matches!(shape, Shape::Html);
-    write_string(out, if is_html { &rich.html } else { &rich.text });
-    Some(Written {
-        named: count.get(),
-        steps: html.len() / STEP,
-    })
+    written.named += count.get();
+    written.steps += html.len() / STEP;
+    Some(rich)
 }
 
 /// What a link to an object shows the viewer; none if they may not see it.
@@ -115,9 +141,10 @@ pub(crate) fn target(view: &View, base_url: &str, gid: u64) -> Option<LinkTarget
     let node = view.visible(Gid::new(gid)?)?;
     let of = resource(node.ty);
     Some(LinkTarget {
+        gid: node.gid.get(),
         kind: of.name.to_owned(),
         name: node.title(),
-        href: format!("{base_url}/{}/{gid}", of.path),
+        href: format!("{base_url}/{}/{}", of.path, node.gid),
     })
 }
 

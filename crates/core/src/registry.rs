@@ -147,6 +147,8 @@ pub enum Mentions {
     Links(&'static str),
     /// In a comment, those of the rich text under this key; in any other story, what it is about.
     Story(&'static str),
+    /// Those that the rich texts link to which are in the recipe under this key.
+    Recipe(&'static str),
 }
 
 /// A change of the contract: an input that is to go, or some of its values.

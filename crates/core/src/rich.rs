@@ -44,6 +44,8 @@ pub enum Flavor {
 /// The object a reference leads to, as the current user may see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkTarget {
+    /// Its gid: that of the reference, unless something has taken the place of what that named.
+    pub gid: u64,
     /// Its type: `user`, `task`, `project`, `attachment`, …
     pub kind: String,
     /// Its name, without the `@` that users get.

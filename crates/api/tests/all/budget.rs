@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use workgraph_api::Settings;
 use workgraph_api::operations::TABLES;
 use workgraph_api::request::Method;
-use workgraph_core::Gid;
-use workgraph_core::graph::{Place, Ref, ViewerKey, Want};
+use workgraph_core::graph::{Filter, Page, Place, Ref, ViewerKey, Want};
+use workgraph_core::plan::{self, Names};
 use workgraph_core::registry::{Kind as Fields, Type, rel};
 use workgraph_core::resources::{resource, task};
+use workgraph_core::{Gid, tasks_of_container};
 use workgraph_limits::BYTES_PER_CREDIT;
 use workgraph_testkit::Fixture;
 
@@ -174,6 +175,51 @@ fn the_actions_of_a_batch_share_one_budget() {
     }
 }
 
+/// S95. S96. What is left of the budget is read when a change is shown, not when it begins: as many as fit are shown, and
+/// the others are made all the same.
+#[test]
+fn changes_of_a_batch_are_shown_as_far_as_its_budget_goes() {
+    let size = |depth: usize| {
+        let world = world(Kind::Memory, Settings::default().reply_max);
+        let at = format!("/tasks/{}?opt_fields=", world.gid("thorn"));
+        let fields = path("dependencies", "dependents", depth);
+        world.get("ada", &format!("{at}{fields}")).text.len()
+    };
+    // Of three levels each record alone is larger than any of these budgets, so none is shown.
+    for (depth, size) in [(2, size(2)), (3, size(3))] {
+        for (budget, kind) in [64 << 10, 128 << 10, 256 << 10]
+            .into_iter()
+            .flat_map(|budget| KINDS.map(|kind| (budget, kind)))
+        {
+            let world = world(kind, budget);
+            let at = format!("/projects/{}/tasks?limit=10", world.gid("thicket"));
+            let thorns = world.get("ada", &at).gids();
+            let write = |(number, gid): (usize, &String)| {
+                let data = json!({"name": format!("bramble {number}")});
+                let fields = [path("dependencies", "dependents", depth)];
+                json!({"method": "put", "relative_path": format!("/tasks/{gid}"), "data": data,
+                    "options": {"fields": fields}})
+            };
+            let done = batch(&world, thorns.iter().enumerate().map(write).collect());
+            assert_eq!(statuses(&done), [200; 10]);
+            let outcomes = done.json["data"].as_array().unwrap();
+            let whole = outcomes.iter().zip(&thorns).filter(|(outcome, gid)| {
+                let body = &outcome["body"];
+                let stub = json!({"data": {"gid": gid, "resource_type": "task"}});
+                let links = body["data"]["dependencies"].as_array().map_or(0, Vec::len);
+                assert!(links == 30 || *body == stub, "{body}");
+                links == 30
+            });
+            assert_eq!(whole.count(), (budget / size).min(10), "{budget} of {size}");
+            assert!(done.text.len() <= bound(&world), "{}", done.text.len());
+            for (number, gid) in thorns.iter().enumerate() {
+                let now = world.get("ada", &format!("/tasks/{gid}?opt_fields=name"));
+                assert_eq!(now.json["data"]["name"], format!("bramble {number}"));
+            }
+        }
+    }
+}
+
 /// S96.
 #[test]
 fn a_change_whose_reply_would_be_too_large_is_made_and_shown_as_gid_and_type() {
@@ -308,6 +354,35 @@ fn what_is_read_for_a_reply_is_bounded_and_fewer_objects_at_a_time_are_right() {
         &format!("/projects/{project}/task_counts?opt_fields=num_tasks"),
     );
     assert_eq!(counts.json["data"]["num_tasks"], 70, "{}", counts.text);
+}
+
+/// S98. What is read of rows that are passed over is let go, edges included.
+#[test]
+fn rows_that_are_not_shown_take_nothing_of_what_may_be_read() {
+    for kind in KINDS {
+        let world = world(kind, Settings::default().reply_max);
+        let key = ViewerKey {
+            user: world.gid("ada"),
+            service: None,
+        };
+        let fields = Names::parse("dependencies").unwrap();
+        let read = |filter: Option<Filter>, budget: usize| {
+            let mut want = Want::of(key);
+            let anchor = want.add(world.gid("thicket"));
+            let from = tasks_of_container(anchor, false);
+            let mut page = Page::of(from, true, 100);
+            page.filters.extend(filter);
+            want.page = Some(page);
+            want.page_plan = Some(plan::asked(Type::Task, &fields).plan);
+            want.budget = budget;
+            let view = world.run(world.graph.load(&want));
+            view.map(|view| view.rows.gids.len())
+        };
+        let none = || Some(Filter::Home(world.gid("basalt")));
+        assert_eq!(read(None, 1 << 20).unwrap(), 60);
+        assert!(read(None, 20 << 10).is_err(), "900 edges are more");
+        assert_eq!(read(none(), 20 << 10).unwrap(), 0);
+    }
 }
 
 #[test]

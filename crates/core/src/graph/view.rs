@@ -31,6 +31,8 @@ pub struct View {
     pub(crate) counts: FxHashMap<(Gid, Rel), u64>,
     pub(crate) singles: Vec<Edge>,
     pub(crate) heights: FxHashMap<Gid, usize>,
+    /// The persons who stand in the place of users that are gone, by the gids of these.
+    pub(crate) heirs: FxHashMap<Gid, Gid>,
 }
 
 /// A run of edges from one node, all with relations in `lo..=hi`.
@@ -68,6 +70,7 @@ impl View {
             counts: FxHashMap::default(),
             singles: Vec::new(),
             heights: FxHashMap::default(),
+            heirs: FxHashMap::default(),
         }
     }
     /// The live node that a wanted ref names.
@@ -78,10 +81,18 @@ impl View {
             .find(|(r, _)| r == name)
             .and_then(|(_, gid)| *gid)
     }
-    /// A live node.
+    /// The person who took the place of a user that is gone; every other node is its own heir.
+    #[must_use]
+    pub fn heir(&self, gid: Gid) -> Gid {
+        if self.heirs.is_empty() {
+            return gid;
+        }
+        self.heirs.get(&gid).copied().unwrap_or(gid)
+    }
+    /// A live node, or the person who took its place.
     #[must_use]
     pub fn node(&self, gid: Gid) -> Option<&Node> {
-        self.nodes.get(&gid).map(Arc::as_ref)
+        self.nodes.get(&self.heir(gid)).map(Arc::as_ref)
     }
     /// A live node that the viewer may see.
     #[must_use]
@@ -91,7 +102,7 @@ impl View {
     /// What the viewer may do with a node; `None` for what was not loaded.
     #[must_use]
     pub fn level(&self, gid: Gid) -> Level {
-        self.levels.get(&gid).copied().unwrap_or_default()
+        self.levels.get(&self.heir(gid)).copied().unwrap_or_default()
     }
     /// The edges of a relation from a node, in the order of their targets' gids.
     #[must_use]

@@ -101,6 +101,11 @@ pub mod alias {
     pub fn invitation(person: Gid, workspace: Gid) -> String {
         format!("invitation:{person}:{workspace}")
     }
+    /// The person who took the place of a user that is gone.
+    #[must_use]
+    pub fn heir(user: Gid) -> String {
+        format!("heir:{user}")
+    }
     /// The task list of a user in a workspace.
     #[must_use]
     pub fn task_list(user: Gid, workspace: Gid) -> String {

@@ -169,7 +169,8 @@ impl Dish<'_> {
 
     /// Lets those follow who have a seat.
     fn follow(&self, work: &mut Work<'_>) {
-        for who in self.said.followers().filter(|who| self.belongs(*who)) {
+        let named = self.said.followers().map(|who| self.more.heir(who));
+        for who in named.filter(|who| self.belongs(*who)) {
             work.link(self.node.gid, rel::FOLLOWERS, who, Place::Rank(0), None);
         }
     }
@@ -234,8 +235,8 @@ impl Dish<'_> {
                 .node(field)
                 .filter(|n| view.level(field) >= Level::Viewer && !custom_field::is_computed(n));
             let Some(node) = node else { continue };
-            let fits = |gid: Gid| self.fits(node, gid);
-            if let Some(stored) = said::stored(custom_field::kind(node), value, &fits) {
+            let fit = |gid: Gid| Some(view.heir(gid)).filter(|gid| self.fits(node, *gid));
+            if let Some(stored) = said::stored(custom_field::kind(node), value, &fit) {
                 given.push((field, Some(stored)));
             }
         }

@@ -71,19 +71,20 @@ impl Loader<'_> {
         (lo, hi): (Rel, Rel),
         edges: &[Edge],
     ) -> Result<(), StoreError> {
-        self.charge(edges.len() * EDGE)?;
-        let view = &mut self.view;
-        if let std::collections::hash_map::Entry::Vacant(free) = view.out.entry(gid) {
-            let start = view.edges.len() as u32;
-            view.edges.extend_from_slice(edges);
-            free.insert(Band {
-                lo,
-                hi,
-                start,
-                end: view.edges.len() as u32,
-                heads: false,
-            });
+        if self.view.out.contains_key(&gid) {
+            return Ok(());
         }
+        self.charge(edges.len() * EDGE)?;
+        let start = self.view.edges.len() as u32;
+        self.view.edges.extend_from_slice(edges);
+        let band = Band {
+            lo,
+            hi,
+            start,
+            end: self.view.edges.len() as u32,
+            heads: false,
+        };
+        self.view.out.insert(gid, band);
         Ok(())
     }
 

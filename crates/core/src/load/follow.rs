@@ -54,7 +54,12 @@ impl Loader<'_> {
         }
         for target in named.linked {
             // Users, too, only as far as the viewer may see them: nothing but the author's word links them.
-            if self.deep(target, Depth::Head)? {
+            let there = self.deep(target, Depth::Head)?;
+            let target = match there {
+                true => Some(target),
+                false => self.heir_of(target)?,
+            };
+            if let Some(target) = target {
                 self.level(target)?;
             }
         }
@@ -192,7 +197,10 @@ impl Loader<'_> {
             return Ok(());
         }
         if !self.deep(gid, Depth::Head)? {
-            return Ok(());
+            return match self.heir_of(gid)? {
+                Some(heir) => self.reach(heir, then),
+                None => Ok(()),
+            };
         }
         let ty = self.view.nodes.get(&gid).map(|n| n.ty);
         if ty == Some(Type::User) {

@@ -1,6 +1,6 @@
 //! Task templates: tasks kept as patterns for new ones in a project.
 use super::{GID, RESOURCE_TYPE};
-use crate::registry::{Field, NAME_MAX, One, Opaque, Resource, Type};
+use crate::registry::{Field, Mentions, NAME_MAX, One, Opaque, Resource, Type};
 use crate::time::Time;
 
 /// Its display name.
@@ -11,8 +11,9 @@ pub const NAME: Field<str> = Field::text("name", NAME_MAX)
 pub const PROJECT: Field<One> =
     Field::inline("project", &[Type::Project]).doc("The project it is used in.");
 /// The task it makes.
-pub const TEMPLATE: Field<Opaque> =
-    Field::json("template").doc("The task it makes, with its subtasks.");
+pub const TEMPLATE: Field<Opaque> = Field::json("template")
+    .mentions(Mentions::Recipe("template"))
+    .doc("The task it makes, with its subtasks.");
 /// Who created it.
 pub const CREATED_BY: Field<One> =
     Field::inline("created_by", &[Type::User]).doc("Who created it.");

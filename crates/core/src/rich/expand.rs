@@ -155,7 +155,7 @@ fn link(
     attributes.push(("data-asana-accessible", "true".to_owned()));
     attributes.push(("data-asana-dynamic", (!fixed).to_string()));
     attributes.push(("data-asana-type", line(&target.kind)));
-    attributes.push(("data-asana-gid", gid.to_string()));
+    attributes.push(("data-asana-gid", target.gid.to_string()));
     for name in ALONG {
         if let Some(gid) = self::gid(given, name)?.filter(|gid| !stored || links(*gid).is_some()) {
             attributes.push((name, gid.to_string()));

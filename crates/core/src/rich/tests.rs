@@ -20,6 +20,7 @@ pub(super) fn objects(gid: u64) -> Option<LinkTarget> {
     };
     let href = format!("https://work.example/0/{gid}?a=1&b=\"2\"");
     Some(LinkTarget {
+        gid,
         kind: kind.to_owned(),
         name: name.to_owned(),
         href,

@@ -3,7 +3,10 @@
 //! Until then a user of the invitation's own stands in the workspace for them. It has their address and
 //! is called by it, can be assigned and given things to like anybody, and nothing of it shows that the
 //! address is somebody's. Accepting gives all of that to the person, declining removes it, some
-//! of it in each commit.
+//! of it in each commit. The user is gone then; where stories, texts and recipes of before name it, its heir
+//! is read in its place ([`alias::heir`]).
+pub mod people;
+
 use super::membership::{join_workspace, leave_workspace, rejoin_workspace};
 use super::roles::Standing;
 use crate::access::Role;
@@ -161,7 +164,7 @@ pub fn accept(work: &mut Work<'_>, it: &Invitation, view: &View) {
         }
     }
     if let (Some(shown), Some(person)) = (view.node(invited), view.node(person)) {
-        // What is left of it, such as in stories, is called like the person from now on.
+        // Until all is moved, what is left of it is called like the person.
         let mut draft = Draft::edit(shown);
         draft.take(user::NAME, person);
         work.save(&draft);
@@ -246,8 +249,7 @@ pub fn rest_in_full(it: &Invitation, found: &View) -> Want {
 }
 
 /// Moves what [`rest`] found to its heir, the person who accepted, or to nobody if they declined; says
-/// whether there was anything. When there is nothing left the answer is forgotten, and the invited user
-/// whose invitation was declined is gone.
+/// whether there was anything.
 pub fn move_some(
     work: &mut Work<'_>,
     it: &Invitation,
@@ -304,13 +306,20 @@ pub fn move_some(
         }
         moved |= work.save(&draft);
     }
-    if !moved && heir.is_some() {
-        work.unlink(invited, rel::ACCEPTED, it.person);
-    } else if !moved {
-        work.unlink(invited, rel::DECLINED, it.person);
-        work.trash(invited, Type::User);
-    }
     moved
+}
+
+/// Forgets an answer once nothing is the invited user's any more. That user is gone, and whoever reads its gid somewhere
+/// reads its heir.
+pub fn close(work: &mut Work<'_>, it: &Invitation, heir: Option<Gid>) {
+    let answer = match heir {
+        Some(_) => rel::ACCEPTED,
+        None => rel::DECLINED,
+    };
+    work.unlink(it.invited, answer, it.person);
+    work.trash(it.invited, Type::User);
+    let heir = heir.map(|heir| (alias::heir(it.invited), heir));
+    work.changes.aliases.extend(heir);
 }
 
 /// Puts a task at the end of the first section of a task list, unless it is in that list, and out of

@@ -7,7 +7,7 @@ use workgraph_core::access::Role;
 use workgraph_core::draft::Draft;
 use workgraph_core::graph::{ViewerKey, Want};
 use workgraph_core::registry::Type;
-use workgraph_core::resources::{story, task};
+use workgraph_core::resources::{story, task, task_template};
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;
 use workgraph_core::{Gid, Node};
@@ -67,6 +67,42 @@ fn links_show_each_reader_the_names_of_what_they_see() {
                 assert!(ada.contains(&project) && !moe.contains(&project), "{moe}");
             }
         }
+    }
+}
+
+/// S105. In a recipe, too: in the texts of its task and of those below it.
+#[test]
+fn links_in_a_recipe_show_each_reader_the_names_of_what_they_see() {
+    for kind in KINDS {
+        let world = scene(kind);
+        let link = |name: &str| format!("<a data-asana-gid=\"{}\">HIDDEN-old</a>", world.gid(name));
+        let html = format!("<body>{} and {}</body>", link("h_task"), link("m_task"));
+        let recipe = json!({"name": "Weed", "html_description": html, "description": "HIDDEN-old",
+            "subtasks": [{"name": "Dig", "html_description": html}]});
+        let (gid, key) = (world.gid("weeding"), world.gid("ada"));
+        let want = Want::of(ViewerKey { user: key, service: None }).node(gid);
+        let view = world.run(world.graph.load(&want)).unwrap();
+        let mut draft = Draft::edit(view.node(gid).unwrap());
+        draft.set(task_template::TEMPLATE, recipe.to_string());
+        let mint = || world.api.fresh();
+        let mut work = Work::new(Some(key), Time::from_system(world.now()), &mint);
+        work.save(&draft);
+        world.run(world.graph.commit(work.changes)).unwrap();
+        let read = |reader: &str| {
+            let answer = world.get(reader, &format!("/task_templates/{gid}"));
+            assert_eq!(answer.status, 200, "{}", answer.text);
+            answer.json["data"]["template"].clone()
+        };
+        let (ada, moe) = (read("ada"), read("moe"));
+        assert_eq!(ada["description"], "HIDDEN-task and MEMBERS-task");
+        assert_eq!(moe["description"], "Private Link and MEMBERS-task");
+        for at in ["/html_description", "/subtasks/0/html_description"] {
+            let text = |shown: &Value| shown.pointer(at).unwrap().as_str().unwrap().to_owned();
+            assert!(text(&ada).contains("HIDDEN-task"), "{ada}");
+            assert!(text(&moe).contains("MEMBERS-task"), "{moe}");
+        }
+        assert!(!moe.to_string().contains("HIDDEN"), "{moe}");
+        assert!(!ada.to_string().contains("HIDDEN-old"), "the name is that of now: {ada}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! People of another workspace are asked in: nothing tells that they are there before they accept.
 mod commits;
+mod references;
 
 use super::{added, orchid, removed, role_of, roles_of};
 use crate::world::{KINDS, Kind, World};

@@ -137,8 +137,13 @@ pub(super) fn named(shown: &Value) -> impl Iterator<Item = Gid> {
         .filter_map(gid)
 }
 
-/// The stored form of a shown custom field's value, of the nodes that fit; none if nothing is left.
-pub(super) fn stored(kind: Kind, shown: &Value, fits: &dyn Fn(Gid) -> bool) -> Option<String> {
+/// The stored form of a shown custom field's value, of the nodes that `fit` gives for those it names; none if nothing is
+/// left.
+pub(super) fn stored(
+    kind: Kind,
+    shown: &Value,
+    fit: &dyn Fn(Gid) -> Option<Gid>,
+) -> Option<String> {
     let value = shown.get(key(kind)).filter(|v| !v.is_null())?;
     match kind {
         Kind::Text => {
@@ -147,13 +152,11 @@ pub(super) fn stored(kind: Kind, shown: &Value, fits: &dyn Fn(Gid) -> bool) -> O
         }
         Kind::Number => value.as_f64().map(|_| value.to_string()),
         Kind::Date => date(value),
-        Kind::Enum => gid(value)
-            .filter(|gid| fits(*gid))
-            .map(|gid| format!("\"{gid}\"")),
+        Kind::Enum => gid(value).and_then(fit).map(|gid| format!("\"{gid}\"")),
         Kind::MultiEnum | Kind::People | Kind::Reference => {
             let mut gids: Vec<Gid> = Vec::new();
-            for gid in value.as_array()?.iter().filter_map(gid) {
-                if fits(gid) && !gids.contains(&gid) {
+            for gid in value.as_array()?.iter().filter_map(gid).filter_map(fit) {
+                if !gids.contains(&gid) {
                     gids.push(gid);
                 }
             }
@@ -193,7 +196,7 @@ mod tests {
     fn values_are_stored_in_the_form_of_their_type() {
         let shown = |kind: Kind, value: Value| {
             let shown = json!({"gid": "9", key(kind): value});
-            stored(kind, &shown, &|gid| gid.get() > 5).unwrap_or_default()
+            stored(kind, &shown, &|gid| (gid.get() > 5).then_some(gid)).unwrap_or_default()
         };
         assert_eq!(shown(Kind::Text, json!("a\"b")), r#""a\"b""#);
         assert_eq!(shown(Kind::Text, json!("x".repeat(1025))), "");

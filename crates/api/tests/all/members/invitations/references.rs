@@ -1,0 +1,128 @@
+//! What names the invited user without being given to it: values of people fields, texts, stories, recipes.
+use super::*;
+use workgraph_core::draft::Draft;
+use workgraph_core::resources::task_template;
+
+/// A people field on the garden.
+fn people_field(world: &World) -> String {
+    let data = json!({"workspace": world.gid("orchid").to_string(), "name": "Helpers", "resource_subtype": "people"});
+    let field = world.post("ada", "/custom_fields", data).gid();
+    let on = format!("/projects/{}/addCustomFieldSetting", world.gid("garden"));
+    let set = world.post("ada", &on, json!({"custom_field": field}));
+    assert_eq!(set.status, 200, "{}", set.text);
+    field
+}
+
+/// A task of the garden in whose people field these are.
+fn helped(world: &World, field: &str, people: &[&str]) -> String {
+    let data = json!({"name": "Helped", "projects": [world.gid("garden").to_string()],
+        "custom_fields": {field: people}});
+    world.post("ada", "/tasks", data).gid()
+}
+
+fn helpers(world: &World, task: &str, field: &str) -> Vec<String> {
+    let fields = "custom_fields.people_value.name";
+    let task = world.get("ada", &format!("/tasks/{task}?opt_fields={fields}"));
+    let all = task.json["data"]["custom_fields"].as_array().unwrap().iter();
+    let mut all = all.filter(|f| f["gid"] == field);
+    let people = all.next().unwrap()["people_value"].as_array().unwrap();
+    let gid = |person: &Value| person["gid"].as_str().unwrap().to_owned();
+    people.iter().map(gid).collect()
+}
+
+/// The tasks that a search by the value of a field finds.
+fn found(world: &World, field: &str, test: &str) -> usize {
+    let search = orchid(world, &format!("tasks/search?limit=100&custom_fields.{field}.{test}"));
+    world.get("ada", &search).gids().len()
+}
+
+/// S117. More values than fit one commit, and what search finds by them.
+#[test]
+fn who_accepts_takes_the_places_of_the_invitation_in_people_fields() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let (field, other) = (people_field(&world), world.gid("mel").to_string());
+        let invited = added(&world, "mel", BEN);
+        let person = ben(&world).to_string();
+        let mut tasks: Vec<String> = (0..105)
+            .map(|_| helped(&world, &field, &[&invited]))
+            .collect();
+        tasks.push(helped(&world, &field, &[&other, &invited]));
+        assert!(answer(&world, ben(&world), &invited, true));
+        let last = tasks.pop().unwrap();
+        assert_eq!(helpers(&world, &last, &field), [other, person.clone()]);
+        for task in tasks {
+            assert_eq!(helpers(&world, &task, &field), [person.clone()]);
+        }
+        assert_eq!(found(&world, &field, &format!("value={person}")), 100);
+        assert_eq!(found(&world, &field, &format!("value={invited}")), 0);
+        assert_eq!(world.problems(), Vec::<String>::new());
+    }
+}
+
+/// S118.
+#[test]
+fn who_declines_is_in_no_people_field() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let (field, other) = (people_field(&world), world.gid("mel").to_string());
+        let invited = added(&world, "mel", BEN);
+        let alone = helped(&world, &field, &[&invited]);
+        let both = helped(&world, &field, &[&other, &invited]);
+        assert!(answer(&world, ben(&world), &invited, false));
+        assert_eq!(helpers(&world, &alone, &field), [""; 0]);
+        assert_eq!(helpers(&world, &both, &field), [other]);
+        assert_eq!(found(&world, &field, "is_set=true"), 1);
+        assert_eq!(world.problems(), Vec::<String>::new());
+    }
+}
+
+/// S117. What was said before names the person from then on, by the name they have.
+#[test]
+fn texts_stories_and_recipes_name_the_person_who_accepted() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let invited = added(&world, "ada", BEN);
+        let rake = format!("/tasks/{}", world.gid("rake"));
+        let html = format!("<body>Ask <a data-asana-gid=\"{invited}\"/></body>");
+        for data in [json!({"html_notes": html}), json!({"assignee": invited})] {
+            let put = world.call("ada", "PUT", &rake, &data);
+            assert_eq!(put.status, 200, "{}", put.text);
+        }
+        let (ada, weeding) = (world.gid("ada"), world.gid("weeding"));
+        let want = Want::of(ViewerKey { user: ada, service: None }).node(weeding);
+        let view = world.run(world.graph.load(&want)).unwrap();
+        let recipe = json!({"name": "Weed", "followers": [{"gid": invited}]});
+        writes(&world, ada, |work| {
+            let mut draft = Draft::edit(view.node(weeding).unwrap());
+            draft.set(task_template::TEMPLATE, recipe.to_string());
+            work.save(&draft);
+        });
+
+        assert!(answer(&world, ben(&world), &invited, true));
+        let person = ben(&world).to_string();
+        world.rename_user(&person, "Benjamin");
+        let task = world.get("ada", &format!("{rake}?opt_fields=notes,html_notes"));
+        assert_eq!(task.json["data"]["notes"], "Ask @Benjamin");
+        let html = task.json["data"]["html_notes"].as_str().unwrap();
+        assert!(html.contains(&format!("data-asana-gid=\"{person}\"")), "{html}");
+        assert!(html.contains(&format!("/users/{person}\"")), "{html}");
+        let stories = format!("{rake}/stories?opt_fields=text,assignee.name");
+        let stories = world.get("ada", &stories);
+        let all = stories.json["data"].as_array().unwrap();
+        let assigned = all.iter().find(|s| s["assignee"].is_object()).unwrap();
+        assert_eq!(assigned["text"], "assigned to Benjamin");
+        assert_eq!(assigned["assignee"]["gid"], person);
+        assert!(!stories.text.contains(&invited), "{}", stories.text);
+        let user = world.get("ada", &format!("/users/{invited}"));
+        assert_eq!((user.status, user.gid()), (200, person.clone()));
+
+        let at = format!("/task_templates/{weeding}/instantiateTask");
+        let job = world.post("ada", &at, json!({}));
+        world.work();
+        let made = job.json["data"]["new_task"]["gid"].as_str().unwrap();
+        let made = world.get("ada", &format!("/tasks/{made}?opt_fields=followers"));
+        assert!(made.text.contains(&person), "{}", made.text);
+        assert_eq!(world.problems(), Vec::<String>::new());
+    }
+}
