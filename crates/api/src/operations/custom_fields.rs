@@ -1,7 +1,7 @@
 //! Custom fields: definitions and the options of enum fields.
 use super::enum_options::{
     change_option, change_option_needs, create_option, insert_needs, insert_option, option_needs,
-    options,
+    options, unchanged_options,
 };
 use crate::call::Call;
 use crate::operation::{
@@ -14,8 +14,8 @@ use workgraph_core::check::{self, Given, Inputs, shown, split};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
 use workgraph_core::graph::{Place, Ref, View, Want};
-use workgraph_core::registry::{Kind, Type};
-use workgraph_core::resources::custom_field::{PRECISION_MAX, RESTRICTIONS};
+use workgraph_core::registry::{Kind, Type, rel};
+use workgraph_core::resources::custom_field::{OPTIONS_MAX, PRECISION_MAX, RESTRICTIONS};
 use workgraph_core::resources::{custom_field, enum_option};
 use workgraph_core::rules::{fields, ids};
 use workgraph_core::work::Work;
@@ -324,7 +324,13 @@ fn restrict(draft: &mut Draft, inputs: &Inputs) -> Result<(), Fault> {
 }
 
 fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    Ok(call.want().node(call.path("custom_field_gid")?))
+    let field = call.path("custom_field_gid")?;
+    let want = call.want().node(field.clone());
+    Ok(if call.has("enum_options") {
+        want.into(field, rel::OPTION_OF, OPTIONS_MAX)
+    } else {
+        want
+    })
 }
 
 fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
@@ -349,8 +355,8 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     if data.get("id_prefix") == Some(&prefix) {
         data.remove("id_prefix");
     }
-    if data.contains_key("enum_options") {
-        return Err(Fault::unwritable("enum_options"));
+    if let Some(options) = data.remove("enum_options") {
+        unchanged_options(view, node.gid, &options)?;
     }
     let inputs = check::inputs(&custom_field::CUSTOM_FIELD, &data, false)?;
     let mut draft = Draft::edit(node);

@@ -8,7 +8,7 @@ use workgraph_core::access::Level;
 use workgraph_core::check::{self, shown};
 use workgraph_core::draft::Draft;
 use workgraph_core::fault::Fault;
-use workgraph_core::graph::{By, Guard, Place, Put, View, Want};
+use workgraph_core::graph::{By, Edge, Guard, Place, Put, View, Want};
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Kind, Type, rel};
 use workgraph_core::resources::custom_field::OPTIONS_MAX;
@@ -213,4 +213,40 @@ pub(super) fn change_option(call: &Call<'_>, view: &View) -> Result<Decision, Fa
     }
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
+}
+
+/// Checks that the options in an update of a field are those it has, in their order: they are written by operations of
+/// their own.
+///
+/// # Errors
+/// When they say anything else; the text names the operations.
+pub(super) fn unchanged_options(view: &View, field: Gid, given: &Value) -> Result<(), Fault> {
+    let items = match given {
+        Value::Null => &[],
+        Value::Array(items) => items.as_slice(),
+        other => {
+            let why = format_args!("Value is not an array: {}", shown(other));
+            return Err(Fault::field("enum_options", why));
+        }
+    };
+    let now = view.sources(field, rel::OPTION_OF);
+    let is_same = |(item, edge): (&Value, &Edge)| {
+        let head = view.node(edge.src).map(|option| &*option.head);
+        let shown = head.and_then(|head| serde_json::from_str::<Value>(head).ok());
+        let gid = check::reference("enum_options", item);
+        gid.is_ok_and(|gid| gid == edge.src.to_string())
+            && item.as_object().into_iter().flatten().all(|(name, value)| {
+                let part = shown.as_ref().and_then(|shown| shown.get(name));
+                part.is_none_or(|part| part == value)
+            })
+    };
+    if items.len() == now.len() && items.iter().zip(now).all(is_same) {
+        return Ok(());
+    }
+    Err(Fault::field(
+        "enum_options",
+        format_args!(
+            "Cannot write this property; add options with POST /custom_fields/{field}/enum_options, move them with POST /custom_fields/{field}/enum_options/insert, and change or disable them with PUT /enum_options/{{enum_option_gid}}"
+        ),
+    ))
 }

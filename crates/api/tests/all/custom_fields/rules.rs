@@ -94,6 +94,52 @@ fn a_field_added_twice_at_once_has_one_setting() {
     assert_eq!(world.get("ada", &settings).gids().len(), 1);
 }
 
+/// S137. A field that was read can be sent back; its options are written by operations of their own.
+#[test]
+fn options_in_an_update_say_what_is_so_or_are_refused() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let at = format!("/custom_fields/{}", world.gid("vigor"));
+        let mut read = world.get("ada", &at).json["data"].clone();
+        read["name"] = json!("Strength");
+        let put = |options: &Value| {
+            let mut data = read.clone();
+            data["enum_options"] = options.clone();
+            world.call("ada", "PUT", &at, &data)
+        };
+        let same = read["enum_options"].clone();
+        let done = put(&same);
+        assert_eq!(done.status, 200, "{}", done.text);
+        assert_eq!(done.json["data"]["name"], "Strength");
+        assert_eq!(done.json["data"]["enum_options"], same);
+        let gids: Value = same.as_array().unwrap().iter().map(|o| o["gid"].clone()).collect();
+        assert_eq!(put(&gids).status, 200, "gids alone say the same");
+        let with = |change: &dyn Fn(&mut Vec<Value>)| {
+            let mut options = same.as_array().unwrap().clone();
+            change(&mut options);
+            Value::Array(options)
+        };
+        for other in [
+            with(&|options| options.reverse()),
+            with(&|options| drop(options.pop())),
+            with(&|options| options.push(json!({"name": "New"}))),
+            with(&|options| options[0]["name"] = json!("Other")),
+            with(&|options| options[0]["enabled"] = json!(false)),
+            json!([]),
+            json!(null),
+            json!("lush"),
+        ] {
+            let refused = put(&other);
+            assert_eq!(refused.status, 400, "{other}: {}", refused.text);
+            assert!(refused.message().starts_with("enum_options: "), "{}", refused.text);
+            if other.is_array() {
+                assert!(refused.message().contains("PUT /enum_options/"), "{}", refused.text);
+            }
+        }
+        assert_eq!(world.get("ada", &at).json["data"]["enum_options"], same);
+    }
+}
+
 #[test]
 fn the_last_two_options_are_not_both_disabled() {
     let world = World::new(Kind::Memory);
