@@ -5,7 +5,8 @@ use workgraph_core::audit::{Acting, Actor, tells};
 use workgraph_core::graph::{Ref, StoreError, View, ViewerKey, Want};
 use workgraph_core::registry::{Rel, rel};
 use workgraph_core::rules::invitations::{
-    Invitation, accept, answer_needs, close, decline, is_open, move_some, people, rest, rest_in_full,
+    Invitation, accept, answer_needs, close, decline, is_open, move_some, people, rest,
+    rest_in_full,
 };
 use workgraph_core::time::Time;
 use workgraph_core::work::Work;

@@ -59,7 +59,9 @@ pub(crate) fn named(node: &Node, plan: &Plan) -> Named {
                 let recipe = node.raw(key).filter(|raw| rich::has_links(raw));
                 for html in recipe.into_iter().flat_map(recipe::texts) {
                     named.steps += html.len() / STEP;
-                    named.linked.extend(rich::links(&html).into_iter().filter_map(Gid::new));
+                    named
+                        .linked
+                        .extend(rich::links(&html).into_iter().filter_map(Gid::new));
                 }
                 named.linked.truncate(RECIPE_LINKS_MAX);
                 continue;

@@ -102,7 +102,10 @@ impl View {
     /// What the viewer may do with a node; `None` for what was not loaded.
     #[must_use]
     pub fn level(&self, gid: Gid) -> Level {
-        self.levels.get(&self.heir(gid)).copied().unwrap_or_default()
+        self.levels
+            .get(&self.heir(gid))
+            .copied()
+            .unwrap_or_default()
     }
     /// The edges of a relation from a node, in the order of their targets' gids.
     #[must_use]

@@ -112,7 +112,12 @@ fn options_in_an_update_say_what_is_so_or_are_refused() {
         assert_eq!(done.status, 200, "{}", done.text);
         assert_eq!(done.json["data"]["name"], "Strength");
         assert_eq!(done.json["data"]["enum_options"], same);
-        let gids: Value = same.as_array().unwrap().iter().map(|o| o["gid"].clone()).collect();
+        let gids: Value = same
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|o| o["gid"].clone())
+            .collect();
         assert_eq!(put(&gids).status, 200, "gids alone say the same");
         let with = |change: &dyn Fn(&mut Vec<Value>)| {
             let mut options = same.as_array().unwrap().clone();
@@ -131,9 +136,17 @@ fn options_in_an_update_say_what_is_so_or_are_refused() {
         ] {
             let refused = put(&other);
             assert_eq!(refused.status, 400, "{other}: {}", refused.text);
-            assert!(refused.message().starts_with("enum_options: "), "{}", refused.text);
+            assert!(
+                refused.message().starts_with("enum_options: "),
+                "{}",
+                refused.text
+            );
             if other.is_array() {
-                assert!(refused.message().contains("PUT /enum_options/"), "{}", refused.text);
+                assert!(
+                    refused.message().contains("PUT /enum_options/"),
+                    "{}",
+                    refused.text
+                );
             }
         }
         assert_eq!(world.get("ada", &at).json["data"]["enum_options"], same);

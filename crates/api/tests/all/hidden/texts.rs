@@ -80,7 +80,11 @@ fn links_in_a_recipe_show_each_reader_the_names_of_what_they_see() {
         let recipe = json!({"name": "Weed", "html_description": html, "description": "HIDDEN-old",
             "subtasks": [{"name": "Dig", "html_description": html}]});
         let (gid, key) = (world.gid("weeding"), world.gid("ada"));
-        let want = Want::of(ViewerKey { user: key, service: None }).node(gid);
+        let want = Want::of(ViewerKey {
+            user: key,
+            service: None,
+        })
+        .node(gid);
         let view = world.run(world.graph.load(&want)).unwrap();
         let mut draft = Draft::edit(view.node(gid).unwrap());
         draft.set(task_template::TEMPLATE, recipe.to_string());
@@ -102,7 +106,10 @@ fn links_in_a_recipe_show_each_reader_the_names_of_what_they_see() {
             assert!(text(&moe).contains("MEMBERS-task"), "{moe}");
         }
         assert!(!moe.to_string().contains("HIDDEN"), "{moe}");
-        assert!(!ada.to_string().contains("HIDDEN-old"), "the name is that of now: {ada}");
+        assert!(
+            !ada.to_string().contains("HIDDEN-old"),
+            "the name is that of now: {ada}"
+        );
     }
 }
 

@@ -23,7 +23,10 @@ fn helped(world: &World, field: &str, people: &[&str]) -> String {
 fn helpers(world: &World, task: &str, field: &str) -> Vec<String> {
     let fields = "custom_fields.people_value.name";
     let task = world.get("ada", &format!("/tasks/{task}?opt_fields={fields}"));
-    let all = task.json["data"]["custom_fields"].as_array().unwrap().iter();
+    let all = task.json["data"]["custom_fields"]
+        .as_array()
+        .unwrap()
+        .iter();
     let mut all = all.filter(|f| f["gid"] == field);
     let people = all.next().unwrap()["people_value"].as_array().unwrap();
     let gid = |person: &Value| person["gid"].as_str().unwrap().to_owned();
@@ -32,7 +35,10 @@ fn helpers(world: &World, task: &str, field: &str) -> Vec<String> {
 
 /// The tasks that a search by the value of a field finds.
 fn found(world: &World, field: &str, test: &str) -> usize {
-    let search = orchid(world, &format!("tasks/search?limit=100&custom_fields.{field}.{test}"));
+    let search = orchid(
+        world,
+        &format!("tasks/search?limit=100&custom_fields.{field}.{test}"),
+    );
     world.get("ada", &search).gids().len()
 }
 
@@ -90,7 +96,11 @@ fn texts_stories_and_recipes_name_the_person_who_accepted() {
             assert_eq!(put.status, 200, "{}", put.text);
         }
         let (ada, weeding) = (world.gid("ada"), world.gid("weeding"));
-        let want = Want::of(ViewerKey { user: ada, service: None }).node(weeding);
+        let want = Want::of(ViewerKey {
+            user: ada,
+            service: None,
+        })
+        .node(weeding);
         let view = world.run(world.graph.load(&want)).unwrap();
         let recipe = json!({"name": "Weed", "followers": [{"gid": invited}]});
         writes(&world, ada, |work| {
@@ -105,7 +115,10 @@ fn texts_stories_and_recipes_name_the_person_who_accepted() {
         let task = world.get("ada", &format!("{rake}?opt_fields=notes,html_notes"));
         assert_eq!(task.json["data"]["notes"], "Ask @Benjamin");
         let html = task.json["data"]["html_notes"].as_str().unwrap();
-        assert!(html.contains(&format!("data-asana-gid=\"{person}\"")), "{html}");
+        assert!(
+            html.contains(&format!("data-asana-gid=\"{person}\"")),
+            "{html}"
+        );
         assert!(html.contains(&format!("/users/{person}\"")), "{html}");
         let stories = format!("{rake}/stories?opt_fields=text,assignee.name");
         let stories = world.get("ada", &stories);
