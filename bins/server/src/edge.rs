@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use workgraph_api::fault::{self, Failure};
 use workgraph_api::request::Method;
 use workgraph_api::{Api, Caller, Entropy, Glance, LastToken, Reply, Request};
-use workgraph_auth::{Digest, bearer};
+use workgraph_auth::Digest;
 use workgraph_core::Interrupt;
 use workgraph_portal::{Portal, Route};
 use workgraph_wire::error::error;
@@ -78,10 +78,13 @@ pub(crate) enum Ran {
     Late,
 }
 
-/// The lane of a request: that of its token.
+/// The lane of a request: that of its token, which is the last word of its header. What is no token is refused long
+/// before it could be long.
 fn lane_of(request: &Request) -> Lane {
     let mut hasher = FxHasher::default();
-    bearer(&request.authorization).ok().hash(&mut hasher);
+    let header = request.authorization.first();
+    let token = header.and_then(|header| header.trim_end().rsplit(' ').next());
+    token.hash(&mut hasher);
     Lane::Token(hasher.finish())
 }
 
@@ -282,6 +285,21 @@ impl<T: Send + 'static> Drop for Call<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_has_one_lane_however_its_header_is_written() {
+        let lane = |header: &str| {
+            let authorization = vec![header.to_owned()];
+            lane_of(&Request {
+                authorization,
+                ..Request::default()
+            })
+        };
+        for same in ["bearer one", "BEARER   one", " Bearer one \t"] {
+            assert_eq!(lane(same), lane("Bearer one"), "{same:?}");
+        }
+        assert_ne!(lane("Bearer two"), lane("Bearer one"));
+    }
 
     #[tokio::test]
     async fn a_panic_in_a_call_is_caught() {

@@ -26,6 +26,7 @@ impl Gid {
 
     /// Reads a gid as clients send it: ASCII digits, no sign, no leading zero, in range.
     #[must_use]
+    #[inline]
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         if bytes.is_empty() || bytes.len() > 16 || bytes.first() == Some(&b'0') {

@@ -16,7 +16,7 @@ use crate::interrupt::{Interrupted, Pace};
 use crate::mentions;
 use crate::node::Node;
 use crate::plan::{Plan, Step, Then};
-use crate::registry::{Def, Dir, Rep, Shape, Source};
+use crate::registry::{Def, Dir, Mentions, Rep, Shape, Source};
 use crate::resources::resource;
 use crate::time::Time;
 use crate::values::gids;
@@ -46,7 +46,7 @@ pub struct Scene<'a> {
 pub struct Projector<'a> {
     scene: Scene<'a>,
     out: Vec<u8>,
-    /// How long the buffer may become.
+    /// How long the buffer may become; 0 once the work was stopped.
     limit: usize,
     /// Linked records written before: the same bytes again.
     written: FxHashMap<(usize, Gid), Written>,
@@ -192,9 +192,10 @@ impl<'a> Projector<'a> {
     }
 
     /// Takes some steps; false if nothing more is to be written.
+    #[inline]
     fn steps(&mut self, steps: usize) -> bool {
-        if self.stopped.is_none() {
-            self.stopped = self.pace.steps(steps).err().map(Stop::Interrupted);
+        if let Err(interrupted) = self.pace.steps(steps) {
+            self.stop(Stop::Interrupted(interrupted));
         }
         self.stopped.is_none()
     }
@@ -202,10 +203,19 @@ impl<'a> Projector<'a> {
     /// Returns whether the budget holds so many bytes more; once it does not, it never does.
     #[inline]
     fn fits(&mut self, more: usize) -> bool {
-        if self.stopped.is_none() && more.saturating_add(self.out.len()) > self.limit {
-            self.stopped = Some(Stop::Exceeded);
+        // This is asked for every few bytes, so a stop shows in the limit, too. No two lengths in memory overflow.
+        if self.out.len() + more <= self.limit {
+            return true;
         }
-        self.stopped.is_none()
+        self.stop(Stop::Exceeded);
+        false
+    }
+
+    /// Stops the work, unless it was stopped before.
+    #[cold]
+    fn stop(&mut self, reason: Stop) {
+        self.stopped.get_or_insert(reason);
+        self.limit = 0;
     }
 
     #[inline]
@@ -215,17 +225,20 @@ impl<'a> Projector<'a> {
         }
     }
 
+    #[inline]
     fn byte(&mut self, byte: u8) {
         if self.fits(1) {
             self.out.push(byte);
         }
     }
 
+    #[inline]
     fn raw(&mut self, text: &str) {
         self.bytes(text.as_bytes());
     }
 
     /// Copies what was written before, and counts its links once more.
+    #[inline]
     fn copy(&mut self, part: Written) {
         #[cfg(test)]
         if self.copied_carelessly(part) {
@@ -238,6 +251,7 @@ impl<'a> Projector<'a> {
         }
     }
 
+    #[inline]
     fn comma(&mut self, first: &mut bool) {
         if !std::mem::take(first) {
             self.byte(b',');
@@ -280,10 +294,15 @@ impl<'a> Projector<'a> {
     }
 
     fn name(&mut self, name: &str, first: &mut bool) {
-        self.comma(first);
-        self.byte(b'"');
-        self.raw(name);
-        self.raw("\":");
+        let comma = !std::mem::take(first);
+        let length = name.len() + "\"\":".len() + usize::from(comma);
+        if self.fits(length) {
+            self.out.reserve(length);
+            self.out
+                .extend_from_slice(if comma { b",\"" } else { b"\"" });
+            self.out.extend_from_slice(name.as_bytes());
+            self.out.extend_from_slice(b"\":");
+        }
     }
 
     fn field(&mut self, node: &Node, body: &mut Body<'_>, step: &Step, first: &mut bool) {
@@ -333,7 +352,9 @@ impl<'a> Projector<'a> {
                 }
                 self.name(def.name, first);
                 let text = (def.mentions, def.shape);
-                if let Some(written) = mentions::write(text, node, &self.scene, &mut self.out) {
+                if def.mentions != Mentions::Nothing
+                    && let Some(written) = mentions::write(text, node, &self.scene, &mut self.out)
+                {
                     self.tally.links = self.tally.links.saturating_add(written.named);
                     self.steps(written.steps);
                     self.fits(0);

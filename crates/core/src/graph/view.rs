@@ -96,6 +96,7 @@ impl View {
     }
     /// A live node that the viewer may see.
     #[must_use]
+    #[inline]
     pub fn visible(&self, gid: Gid) -> Option<&Node> {
         self.node(gid).filter(|_| self.level(gid) > Level::None)
     }

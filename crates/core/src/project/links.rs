@@ -7,7 +7,7 @@ use crate::plan::{Plan, Step, Then};
 use crate::registry::{Shape, Source};
 use crate::resources::resource;
 
-impl Projector<'_> {
+impl<'a> Projector<'a> {
     pub(super) fn items(&mut self, edges: &[Edge], parts: &[Step]) {
         self.byte(b'[');
         let mut first = true;
@@ -42,36 +42,39 @@ impl Projector<'_> {
     }
 
     pub(super) fn links(&mut self, targets: impl Iterator<Item = Gid>, step: &Step) {
-        let types = match step.def.shape {
-            Shape::Many(types) | Shape::One(types) => types,
-            _ => &[],
-        };
         self.byte(b'[');
         let mut first = true;
         for gid in targets {
             if !self.steps(1) {
                 return;
             }
-            if self.visible(gid).is_some_and(|n| types.contains(&n.ty)) {
+            if let Some(node) = self.target(gid, step) {
                 self.comma(&mut first);
-                self.link(Some(gid), step);
+                self.linked(node, step);
             }
         }
         self.byte(b']');
     }
 
     pub(super) fn link(&mut self, target: Option<Gid>, step: &Step) {
+        match target.and_then(|gid| self.target(gid, step)) {
+            Some(node) => self.linked(node, step),
+            None => self.raw("null"),
+        }
+    }
+
+    /// The node that a link leads to, if the viewer sees it and it is of a type of the field.
+    #[inline]
+    fn target(&self, gid: Gid, step: &Step) -> Option<&'a Node> {
         let types = match step.def.shape {
             Shape::Many(types) | Shape::One(types) => types,
             _ => &[],
         };
-        let Some(node) = target
-            .and_then(|g| self.visible(g))
-            .filter(|n| types.contains(&n.ty))
-        else {
-            self.raw("null");
-            return;
-        };
+        self.visible(gid).filter(|node| types.contains(&node.ty))
+    }
+
+    /// Writes what is shown of a linked node.
+    fn linked(&mut self, node: &Node, step: &Step) {
         match &step.then {
             Then::Bare => {
                 self.raw("{\"gid\":");
