@@ -44,10 +44,11 @@ pub struct Search {
 pub struct Effort {
     /// The most candidates that are read of each condition before the order is tried.
     pub probe: usize,
-    /// The most candidates that are sorted at once; of more, walking along the order may meet enough
-    /// matches sooner.
+    /// The most candidates that are sorted at once if their cards are to be read for it; of more,
+    /// walking along the order may meet enough matches sooner.
     pub sort: usize,
-    /// How many cards are walked along the order then, before more candidates are gathered.
+    /// How many cards are walked along the order then, before more candidates are gathered; fewer if
+    /// hardly any of the first ones match.
     pub peek: usize,
     /// How many candidates of one condition are gathered before a longer walk is tried.
     pub gather: usize,

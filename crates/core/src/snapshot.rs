@@ -9,7 +9,7 @@ use crate::graph::{Edge, Event, Seq, StoreError};
 use crate::index::Key;
 use crate::node::Node;
 use crate::registry::{Rel, Type};
-use crate::search::{Card, CardList, CardScan, Shape, Text, Words};
+use crate::search::{Card, CardList, CardScan, Column, Shape, Text, Words};
 use std::sync::Arc;
 
 /// How much of a node is read.
@@ -222,7 +222,8 @@ pub trait Snapshot {
     /// # Errors
     /// When the store fails.
     fn card(&mut self, home: Option<Gid>, ty: Type, gid: Gid) -> Result<Option<Card>, StoreError>;
-    /// Nodes of a type in a workspace whose cards are in a list, at most so many, in no order.
+    /// Nodes of a type in a workspace whose cards are in a list, at most so many, in no order; each
+    /// with the value of its card in a column, if the list [gives](CardList::gives) that.
     ///
     /// # Errors
     /// When the store fails.
@@ -231,8 +232,9 @@ pub trait Snapshot {
         home: Option<Gid>,
         ty: Type,
         list: CardList,
+        column: Column,
         limit: usize,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, Option<i64>),
     ) -> Result<(), StoreError>;
     /// The shapes of the cards of a type in a workspace, each once, in order.
     ///

@@ -1,6 +1,6 @@
 //! Tables, and the steps that bring a file to the newest form of them.
 use crate::error::OpenError;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
 /// Marks a file as ours: "WkGr".
 pub(crate) const APPLICATION_ID: i32 = 0x576b_4772;
@@ -189,6 +189,9 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     "DELETE FROM alias WHERE key GLOB 'name:*' AND EXISTS (
          SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.kind = 13
              AND json_extract(n.body, '$.privacy_setting') = 'private');",
+    // The list of what someone has gives when each was modified, too: searches sort by that.
+    "DROP INDEX card_who;
+     CREATE INDEX card_who ON card (home, kind, who, done, due, modified, gid) WHERE who IS NOT NULL;",
 ];
 
 /// Checks that a file is ours and not newer than this program. True if it is new and empty.
@@ -211,6 +214,30 @@ pub(crate) fn inspect(conn: &Connection) -> Result<bool, OpenError> {
 /// Brings the file to the newest form, each step in a transaction of its own.
 pub(crate) fn migrate(conn: &Connection) -> Result<(), OpenError> {
     inspect(conn)?;
+    if is_newest(conn)? {
+        return Ok(());
+    }
+    // An index is sorted in files, so that a large one takes no more memory than a small one; where
+    // none can be made, in memory.
+    let mut done = steps(conn, "FILE");
+    if matches!(&done, Err(OpenError::Sqlite(error)) if has_no_file(error)) {
+        done = steps(conn, "MEMORY");
+    }
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    done
+}
+
+/// Whether SQLite could not make a file of its own, or could not use it.
+fn has_no_file(error: &rusqlite::Error) -> bool {
+    let codes = [ErrorCode::CannotOpen, ErrorCode::SystemIoFailure];
+    error
+        .sqlite_error_code()
+        .is_some_and(|code| codes.contains(&code))
+}
+
+/// Takes the steps that are left; `temp_store` says where what is sorted is kept meanwhile.
+fn steps(conn: &Connection, temp_store: &str) -> Result<(), OpenError> {
+    conn.pragma_update(None, "temp_store", temp_store)?;
     for (at, step) in MIGRATIONS.iter().enumerate().skip(version(conn)?) {
         let id = APPLICATION_ID;
         let script = format!(

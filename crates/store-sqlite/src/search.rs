@@ -142,6 +142,16 @@ pub(crate) const fn listed(column: Column) -> Option<Sql> {
     })
 }
 
+/// Where the rows of a list have a card's value in a column, if they have it.
+fn given_at(list: &CardList, column: Column) -> Option<usize> {
+    let at = match (list, column) {
+        (_, Column::Gid) => 0,
+        (CardList::Of { .. }, Column::Modified) => 2,
+        _ => 1,
+    };
+    list.gives(column).then_some(at)
+}
+
 /// Says that cards are not kept in such a way.
 fn unkept(column: Column) -> StoreError {
     StoreError::Failed(format!("cards are not kept so by {column:?}"))
@@ -216,16 +226,18 @@ impl Session<'_> {
 
     pub(crate) fn list(
         &mut self,
-        home: Option<Gid>,
-        ty: Type,
+        (home, ty): (Option<Gid>, Type),
         list: CardList,
+        column: Column,
         most: usize,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, Option<i64>),
     ) -> Result<(), StoreError> {
         let (home, kind) = (place(home), ty as u8);
+        let given = given_at(&list, column);
         let left = Cell::new(limit(most));
         let mut read = |row: &Row<'_>| {
-            each(gid(row, 0)?);
+            let value = given.map(|at| row.get::<_, Option<i64>>(at)).transpose()?;
+            each(gid(row, 0)?, value.flatten());
             left.set(left.get() - 1);
             Ok(())
         };

@@ -157,4 +157,11 @@ mod tests {
         crate::schema::migrate(&conn).unwrap();
         workgraph_testkit::conformance::index(&mut Session::new(&conn)).unwrap();
     }
+
+    #[test]
+    fn lists_of_cards_have_and_give_what_the_port_says() {
+        let conn = Connection::open_in_memory().unwrap();
+        crate::schema::migrate(&conn).unwrap();
+        workgraph_testkit::conformance::lists(&mut Session::new(&conn)).unwrap();
+    }
 }

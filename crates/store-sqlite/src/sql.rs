@@ -140,7 +140,7 @@ macro_rules! scan_cards {
         )
     };
 }
-// Gids by a column, the greatest values first, from its index alone. What makes an index usable must not pass for the bound where
+// Gids by a column, each with its value there, the greatest values first, from its index alone. What makes an index usable must not pass for the bound where
 // SQLite begins: that the column is not null is not said, as it follows; other terms stand beside a bound
 // that is two columns long.
 macro_rules! list_cards {
@@ -149,7 +149,9 @@ macro_rules! list_cards {
     };
     ($column:literal, $($condition:literal),*) => {
         concat!(
-            "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND ",
+            "SELECT gid, ",
+            $column,
+            " FROM card WHERE home = ?1 AND kind = ?2 AND ",
             $($condition,)*
             " ORDER BY ",
             $column,
@@ -412,11 +414,11 @@ statements! {
     ListSub = list_cards!("sub");
     ListWaits = list_cards!("waits");
     ListBlocks = list_cards!("blocks");
-    ListShape = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND shape = ?3 \
+    ListShape = "SELECT gid, modified FROM card WHERE home = ?1 AND kind = ?2 AND shape = ?3 \
         AND modified BETWEEN ?4 AND ?5 ORDER BY modified DESC LIMIT ?6";
-    ListOf = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
+    ListOf = "SELECT gid, due, modified FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
         LIMIT ?5";
-    ListOfDue = "SELECT gid FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
+    ListOfDue = "SELECT gid, due, modified FROM card WHERE home = ?1 AND kind = ?2 AND who = ?3 AND done = ?4 \
         AND due BETWEEN ?5 AND ?6 LIMIT ?7";
     UpWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3";
     DownWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";

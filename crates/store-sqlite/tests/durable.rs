@@ -257,6 +257,36 @@ fn cards_of_another_form_are_no_contradiction() {
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }
 
+/// What searches sort by stands in the list of what someone has: other times there than on the cards are damage.
+#[test]
+fn times_in_the_list_of_what_someone_has_are_checked() {
+    let folder = Scratch::new("listed");
+    let store = open(folder.path());
+    fill(&store, 2);
+    let other = || rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
+    let card = "(SELECT min(gid) FROM card WHERE kind = 9)";
+    let sql = format!("UPDATE card SET who = gid, modified = 5 WHERE gid = {card}");
+    assert_eq!(other().execute(&sql, []).unwrap(), 1);
+    assert!(!store.check().unwrap().join("").contains("card_who"));
+    // The time is changed by somebody who does not know of the list.
+    let schema = "SELECT rootpage, sql FROM sqlite_schema WHERE name = 'card_who'";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+    let (root, made) = other().query_row(schema, [], read).unwrap();
+    let change = |sql: &str, version: u32| {
+        let script =
+            format!("PRAGMA writable_schema = ON; {sql}; PRAGMA schema_version = {version}");
+        other().execute_batch(&script).unwrap();
+    };
+    change("DELETE FROM sqlite_schema WHERE name = 'card_who'", 1_000);
+    let sql = format!("UPDATE card SET modified = 6 WHERE gid = {card}");
+    assert_eq!(other().execute(&sql, []).unwrap(), 1);
+    let sql =
+        format!("INSERT INTO sqlite_schema VALUES ('index', 'card_who', 'card', {root}, '{made}')");
+    change(&sql, 1_001);
+    let found = store.check().unwrap().join("\n");
+    assert!(found.contains("card_who"), "{found}");
+}
+
 #[test]
 fn gids_of_third_parties_count_for_the_next_gid() {
     let folder = Scratch::new("floor");

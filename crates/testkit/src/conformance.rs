@@ -7,6 +7,7 @@ mod edges;
 mod hooks;
 mod interrupts;
 mod journal;
+mod lists;
 mod nodes;
 mod pages;
 mod places;
@@ -15,6 +16,7 @@ mod search;
 mod values;
 mod walks;
 
+pub use lists::lists;
 pub use values::index;
 
 use crate::fixture::Fixture;

@@ -152,6 +152,17 @@ pub enum CardList {
 }
 
 impl CardList {
+    /// Whether a store lists its cards with their values of a column.
+    #[must_use]
+    pub fn gives(&self, column: Column) -> bool {
+        match self {
+            _ if column == Column::Gid => true,
+            Self::Within(of, ..) => *of == column,
+            Self::Shaped(..) => column == Column::Modified,
+            Self::Of { .. } => matches!(column, Column::Due | Column::Modified),
+        }
+    }
+
     /// Whether it has a card.
     #[must_use]
     pub fn has(&self, card: &Card) -> bool {

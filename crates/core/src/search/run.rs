@@ -8,10 +8,12 @@
 mod gather;
 mod numbers;
 mod pour;
+mod room;
 mod sources;
 mod walk;
 
-use self::gather::{GATHERED_MAX, Gathered, Started};
+use self::gather::{GATHERED_MAX, Gathered, Ranked, Started};
+use self::room::{End, Peek, Room};
 use self::sources::sources;
 use super::{Around, Card, Clause, Column, Effort, Query, Search, Shape};
 use crate::access::{Facts, Level};
@@ -41,6 +43,7 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), StoreE
             limit: search.limit,
             cap: search.cap,
             steps: usize::MAX,
+            peek: None,
         };
         let mut finder = Finder::new(loader, place, search.effort);
         for query in &search.queries {
@@ -70,37 +73,6 @@ pub(crate) fn sieve(loader: &mut Loader<'_>, query: &Query) -> Result<(), StoreE
     }
     loader.view.rows.gids = kept;
     Ok(())
-}
-
-/// The rows found so far, and how many more may be looked at.
-struct Room<'r> {
-    rows: &'r mut Rows,
-    limit: usize,
-    cap: usize,
-    /// How many more cards may be walked.
-    steps: usize,
-}
-
-impl Room<'_> {
-    fn is_full(&self) -> bool {
-        self.rows.gids.len() >= self.limit || self.rows.seen as usize >= self.cap
-    }
-
-    /// Takes a step of a walk; false if there are no more.
-    fn step(&mut self) -> bool {
-        let left = self.steps.checked_sub(1);
-        self.steps = left.unwrap_or(0);
-        left.is_some()
-    }
-}
-
-/// Why a search ends before its candidates do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// It has found, or looked at, as many as it may.
-    Full,
-    /// The walk became too long.
-    Tired,
 }
 
 type Flow = Result<ControlFlow<End>, StoreError>;
@@ -165,18 +137,28 @@ impl Finder<'_, '_> {
             return Ok(over.map_break(|_| End::Full));
         }
         let mut least = 0;
-        for (most, steps) in [(effort.probe, effort.peek), (effort.gather, effort.walk)] {
+        let rounds = [
+            (effort.probe, effort.peek, true),
+            (effort.gather, effort.walk, false),
+        ];
+        for (most, steps, peeks) in rounds {
             let (most, steps) = (most.min(room.cap), steps.min(room.cap));
             self.gathered = self.gather(query, &sources, least, most)?.map(Rc::new);
             let steps = match &self.gathered {
-                Some(few) if few.gids.len() <= effort.sort => 0,
+                // Of these no more cards are read than a walk would read of them.
+                Some(all) if all.ranked => 0,
+                Some(few) if few.rows.len() <= effort.sort => 0,
                 // A step of a walk costs as much as a candidate's card.
-                Some(many) => many.gids.len().min(steps),
+                Some(many) => many.rows.len().min(steps),
                 None => steps,
             };
             if steps > 0 {
                 let seen = room.rows.seen;
+                let found = room.rows.gids.len();
+                // What comes after the first walk finds the same: it may be given up at any time.
+                room.peek = peeks.then_some(Peek { steps, found });
                 let over = self.walk(query, steps, room)?;
+                room.peek = None;
                 if over != ControlFlow::Break(End::Tired) {
                     return Ok(over);
                 }
@@ -193,19 +175,42 @@ impl Finder<'_, '_> {
             let some = self.gather_some(query, &sources, most)?;
             self.gathered = Some(Rc::new(some));
         }
-        let gathered = self.gathered.clone();
-        let gids = gathered.as_ref().map_or(&[][..], |all| &all.gids);
-        self.sorted(query, gids, room)
+        match self.gathered.clone() {
+            Some(all) if all.ranked => self.ranked(query, all.rows.clone(), room),
+            Some(all) => self.sorted(query, all.rows.iter().map(|(_, gid)| *gid), room),
+            None => Ok(ControlFlow::Continue(())),
+        }
     }
 
-    /// Goes through gathered candidates in the order of the query.
-    fn sorted(&mut self, query: &Query, gids: &[Gid], room: &mut Room<'_>) -> Flow {
+    /// Goes through candidates whose places in the order of the query are known; no more cards are read
+    /// than it takes to find enough.
+    fn ranked(&mut self, query: &Query, mut rows: Vec<Ranked>, room: &mut Room<'_>) -> Flow {
         let home = self.home(query.ty);
-        let mut cards = Vec::with_capacity(gids.len());
+        rows.sort_unstable_by(|a, b| query.compare(*a, *b));
+        for (_, gid) in rows {
+            self.read += 1;
+            if let Some(card) = self.loader.snap.card(home, query.ty, gid)?
+                && let over @ ControlFlow::Break(_) = self.admit(query, &card, room)?
+            {
+                return Ok(over);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Goes through candidates in the order of the query, which their cards tell.
+    fn sorted(
+        &mut self,
+        query: &Query,
+        gids: impl Iterator<Item = Gid>,
+        room: &mut Room<'_>,
+    ) -> Flow {
+        let home = self.home(query.ty);
+        let mut cards = Vec::with_capacity(gids.size_hint().0);
         for gid in gids {
             self.read += 1;
             self.loader.steps(1)?;
-            if let Some(card) = self.loader.snap.card(home, query.ty, *gid)?
+            if let Some(card) = self.loader.snap.card(home, query.ty, gid)?
                 && query.may_match(&card)
             {
                 cards.push((query.rank(&card, self)?, card));

@@ -118,6 +118,44 @@ fn cards_of_a_file_from_before_get_their_shapes() {
     }
 }
 
+/// The list of what someone has gives when each is due and when it was modified.
+#[test]
+fn what_someone_has_in_a_file_from_before_is_listed_with_its_times() {
+    use workgraph_core::search::{CardList, Column};
+    use workgraph_core::snapshot::Snapshot;
+    let step = MIGRATIONS
+        .iter()
+        .position(|step| step.contains("due, modified"));
+    let conn = older(step.unwrap());
+    conn.execute_batch(&format!(
+        "INSERT INTO card (home, kind, gid, created, modified, due, who, subtype, flags, likes, sum)
+         VALUES (1, {kind}, 7, 1, 60, 5, 3, 0, 0, 0, 0), (1, {kind}, 8, 2, 50, NULL, 3, 0, 0, 0, 0),
+             (1, {kind}, 9, 3, 40, 6, 4, 0, 0, 0, 0);",
+        kind = Type::Task as u8
+    ))
+    .unwrap();
+    migrate(&conn).unwrap();
+    let (home, who) = (Gid::new(1), Gid::new(3).unwrap());
+    let list = CardList::Of {
+        who,
+        done: Some(false),
+        due: None,
+    };
+    let mut session = Session::new(&conn);
+    for (column, expected) in [
+        (Column::Modified, [(7, Some(60)), (8, Some(50))]),
+        (Column::Due, [(7, Some(5)), (8, None)]),
+    ] {
+        let mut found = Vec::new();
+        let each = &mut |gid: Gid, value| found.push((gid.get(), value));
+        session
+            .list_cards(home, Type::Task, list, column, 10, each)
+            .unwrap();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{column:?}");
+    }
+}
+
 #[test]
 fn webhooks_of_a_file_from_before_end_if_their_app_has_no_hold() {
     let conn = memory();

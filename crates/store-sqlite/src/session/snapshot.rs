@@ -10,7 +10,7 @@ use workgraph_core::graph::{Edge, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
-use workgraph_core::search::{Card, CardList, CardScan, Shape};
+use workgraph_core::search::{Card, CardList, CardScan, Column, Shape};
 use workgraph_core::snapshot::{Depth, Found, Snapshot, StartList, WordScan};
 
 impl Snapshot for Session<'_> {
@@ -279,10 +279,11 @@ impl Snapshot for Session<'_> {
         home: Option<Gid>,
         ty: Type,
         list: CardList,
+        column: Column,
         most: usize,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, Option<i64>),
     ) -> Result<(), StoreError> {
-        self.list(home, ty, list, most, each)
+        self.list((home, ty), list, column, most, each)
     }
 
     fn shapes(&mut self, home: Option<Gid>, ty: Type) -> Result<Vec<Shape>, StoreError> {

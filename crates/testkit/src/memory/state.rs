@@ -10,7 +10,7 @@ use workgraph_core::graph::{Edge, Event, Seq, StoreError};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type};
-use workgraph_core::search::{Card, CardList, CardScan, Shape, Text, Words};
+use workgraph_core::search::{Card, CardList, CardScan, Column, Shape, Text, Words};
 use workgraph_core::snapshot::{Depth, Snapshot, StartList, WordScan};
 
 #[derive(Debug)]
@@ -335,15 +335,19 @@ impl Snapshot for State {
         home: Option<Gid>,
         ty: Type,
         list: CardList,
+        column: Column,
         limit: usize,
-        each: &mut dyn FnMut(Gid),
+        each: &mut dyn FnMut(Gid, Option<i64>),
     ) -> Result<(), StoreError> {
+        let given = list.gives(column);
         let cards = self.cards.values().map(|(card, _)| card);
         // The greatest gids first, as usual for those who search.
         let found = cards
             .rev()
             .filter(|c| c.home == home && c.ty == ty && list.has(c));
-        found.take(limit).for_each(|card| each(card.gid));
+        found
+            .take(limit)
+            .for_each(|card| each(card.gid, card.value(column).filter(|_| given)));
         Ok(())
     }
 
@@ -439,5 +443,15 @@ mod tests {
         crate::conformance::index(&mut state).unwrap();
         state.roll_back();
         assert!(state.values.is_empty() && state.aliases.is_empty());
+    }
+
+    #[test]
+    fn lists_of_cards_have_and_give_what_the_port_says() {
+        crate::conformance::lists(&mut State::default()).unwrap();
+        let mut twin = State {
+            old_cards: true,
+            ..State::default()
+        };
+        assert!(crate::conformance::lists(&mut twin).is_err());
     }
 }

@@ -7,7 +7,7 @@ use workgraph_core::graph::{Edge, Page, Seq, StoreError, ViewerKey, Want};
 use workgraph_core::index::Key;
 use workgraph_core::node::Node;
 use workgraph_core::registry::{Rel, Type, rel};
-use workgraph_core::search::{Card, CardList, CardScan, Shape};
+use workgraph_core::search::{Card, CardList, CardScan, Column, Shape};
 use workgraph_core::snapshot::{Depth, Snapshot, StartList, WordScan};
 use workgraph_core::{Gid, load, tasks_of_container};
 
@@ -124,8 +124,9 @@ impl Snapshot for Deep {
         _: Option<Gid>,
         _: Type,
         _: CardList,
+        _: Column,
         _: usize,
-        _: &mut dyn FnMut(Gid),
+        _: &mut dyn FnMut(Gid, Option<i64>),
     ) -> Result<(), StoreError> {
         Ok(())
     }

@@ -4,7 +4,12 @@ use super::graph::{CAP, FEW, Rest, TASKS, world};
 use super::row;
 
 use crate::world::{Kind, World};
+use workgraph_api::Settings;
+use workgraph_core::draft::Draft;
+use workgraph_core::registry::Type;
+use workgraph_core::resources::task;
 use workgraph_core::search::Effort;
+use workgraph_core::time::{Date, Time};
 
 /// How a filter is read, and what it finds. The few are the last in the usual order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -203,6 +208,60 @@ fn whatever_the_order_what_is_read_has_a_bound() {
                 let (read, _) = look(&world, &path);
                 assert!(read <= ANY, "{rest:?} {path}: {read} read");
             }
+        }
+    }
+}
+
+/// How many tasks of vic are due in time, and how many are others': more than are walked in vain.
+const DUE: usize = 1_500;
+const OTHERS: usize = 4_500;
+
+/// A world in which all that vic has to do in time was modified before anything else.
+fn with_due() -> World {
+    World::build(Kind::Sqlite, Settings::default(), |fixture, names| {
+        let (home, ada, vic) = (names["orchid"], names["ada"], names["vic"]);
+        let now = fixture.now();
+        for number in 0..DUE + OTHERS {
+            // Neither order is that of the gids.
+            let at = number as i64 * 7 % DUE as i64;
+            let (who, age, days) = if number < DUE {
+                (vic, 100, at % 14)
+            } else {
+                (ada, 50, -(at % 14) - 1)
+            };
+            let day = 86_400_000;
+            let modified = Time::from_millis(now.millis() - age * day + at);
+            let due = Time::from_millis(now.millis() + days * day);
+            fixture.with(|work| {
+                let mut draft = Draft::new(Type::Task, work.fresh(), Some(home));
+                draft.set(task::NAME, "plan");
+                draft.set(task::CREATED_AT, modified);
+                draft.set(task::MODIFIED_AT, modified);
+                draft.set(task::CREATED_BY, ada);
+                draft.set(task::ASSIGNEE, Some(who));
+                draft.set(task::DUE_ON, Some(Date::of(due)));
+                work.create(&draft, Some(home))
+            });
+        }
+    })
+}
+
+/// The list of what someone has is read once to its end, and of the cards no more than are found, and
+/// those that show that the order is of no use.
+#[test]
+fn what_someone_has_in_time_is_sorted_without_its_cards() {
+    let world = with_due();
+    let today = Date::of(Time::from_system(world.now())).to_string();
+    let most = Effort::USUAL.probe + DUE + 200;
+    for order in ["modified_at", "due_date"] {
+        for ascending in [false, true] {
+            let path = format!(
+                "tasks/search?assignee.any={{vic}}&completed=false&due_on.after={today}&limit=20\
+                 &sort_by={order}&sort_ascending={ascending}"
+            );
+            let (read, found) = look(&world, &path);
+            assert_eq!(found, 20, "{path}");
+            assert!(read <= most as u64, "{path}: {read} read");
         }
     }
 }

@@ -41,12 +41,11 @@ impl Finder<'_, '_> {
                 let wide = usize::try_from(to.saturating_sub(last.0)).unwrap_or(usize::MAX);
                 let limit = wide.min(basket.room() + 1);
                 let (start, after) = (read, last);
-                let gids = &mut basket.gids;
                 let each = &mut |edge: Edge, _| {
                     read += 1;
                     last = (edge.rank, edge.src.as_i64());
                     if edge.rank <= to && test.holds(&[ids::key(prefix, edge.rank)]) {
-                        gids.push(edge.src);
+                        basket.push(edge.src);
                     }
                 };
                 self.loader

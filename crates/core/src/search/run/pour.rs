@@ -24,10 +24,9 @@ impl Finder<'_, '_> {
                 names: words.names,
                 limit: basket.room() + 1,
             };
-            let gids = &mut basket.gids;
             self.loader
                 .snap
-                .list_starts(&list, &mut |gid| gids.push(gid))?;
+                .list_starts(&list, &mut |gid| basket.push(gid))?;
         }
         Ok(basket.fits())
     }
@@ -47,10 +46,9 @@ impl Finder<'_, '_> {
             after: None,
             limit: basket.room() + 1,
         };
-        let gids = &mut basket.gids;
         self.loader
             .snap
-            .scan_words(&scan, &mut |gid| gids.push(gid))?;
+            .scan_words(&scan, &mut |gid| basket.push(gid))?;
         Ok(basket.fits())
     }
 
@@ -140,11 +138,10 @@ impl Finder<'_, '_> {
             // As many as there is room for, and one more to see whether there are more.
             let limit = basket.room() + 1;
             let (mut some, mut found) = (0, None);
-            let gids = &mut basket.gids;
             let each = &mut |key: Key, gid| {
                 some += 1;
                 if test.fits(&key) {
-                    gids.push(gid);
+                    basket.push(gid);
                 } else {
                     read += 1;
                 }
@@ -170,10 +167,11 @@ impl Finder<'_, '_> {
         basket: &mut Basket,
     ) -> Result<bool, StoreError> {
         let (home, most) = (self.home(ty), basket.room() + 1);
-        let gids = &mut basket.gids;
+        let (column, rows) = basket.of_list(&list);
+        let each = &mut |gid, value| rows.push((value, gid));
         self.loader
             .snap
-            .list_cards(home, ty, list, most, &mut |gid| gids.push(gid))?;
+            .list_cards(home, ty, list, column, most, each)?;
         Ok(basket.fits())
     }
 
@@ -237,7 +235,7 @@ impl Finder<'_, '_> {
         basket: &mut Basket,
     ) -> Result<bool, StoreError> {
         let found = self.sources_of(dst, rel, basket.room() + 1)?;
-        basket.gids.extend(found);
+        found.into_iter().for_each(|gid| basket.push(gid));
         Ok(basket.fits())
     }
 

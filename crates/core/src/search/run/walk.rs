@@ -1,5 +1,6 @@
 //! Going through cards in the order of a query, until there are enough matches.
-use super::{End, Finder, Flow, Room};
+use super::room::{End, Room};
+use super::{Finder, Flow};
 use crate::gid::Gid;
 use crate::graph::StoreError;
 use crate::registry::Type;
@@ -232,7 +233,7 @@ impl Finder<'_, '_> {
         let known_first = !query.ascending;
         for part in [known_first, !known_first] {
             let over = if part {
-                self.sorted(query, &known, room)?
+                self.sorted(query, known.iter().copied(), room)?
             } else {
                 self.walk_cards(query, Part::Strangers, room)?
             };

@@ -1,0 +1,114 @@
+//! The promises of the lists of cards, below the port of a store: which cards each has, and which of their values it gives.
+use super::{Failure, same};
+use workgraph_core::draft::Draft;
+use workgraph_core::gid::Gid;
+use workgraph_core::registry::Type;
+use workgraph_core::resources::task;
+use workgraph_core::search::{Card, CardList, Column, fresh, renew};
+use workgraph_core::snapshot::{Depth, Transaction};
+use workgraph_core::time::{Date, Time};
+
+const DAY: i64 = 86_400_000;
+const TASKS: i64 = 24;
+
+fn gid(number: i64) -> Result<Gid, Failure> {
+    Gid::from_i64(number).ok_or_else(|| Failure("not a gid".into()))
+}
+
+/// Gives a task values of its own; some of them by turns, so that lists have a few tasks each.
+fn fill(draft: &mut Draft, number: i64, users: [Gid; 2]) {
+    let at = |days: i64| Time::from_millis(days * DAY);
+    let user = |turn: i64| users.get(turn as usize).copied();
+    let done = number % 2 == 0;
+    draft.set(task::CREATED_AT, at(number));
+    draft.set(task::MODIFIED_AT, at(2 * TASKS - number));
+    if let Some(creator) = user(number % 2) {
+        draft.set(task::CREATED_BY, creator);
+    }
+    if number % 7 == 0 {
+        draft.set(task::SUBTYPE, "approval");
+    }
+    draft.set(task::COMPLETED, done);
+    draft.set(task::COMPLETED_AT, done.then(|| at(number + 1)));
+    draft.set(task::ASSIGNEE, user(number % 3));
+    draft.set(task::ASSIGNED_BY, user(number % 3));
+    draft.set(
+        task::DUE_ON,
+        (number % 4 > 0).then(|| Date::of(at(number % 5))),
+    );
+    draft.set(
+        task::START_ON,
+        (number % 5 > 0).then(|| Date::of(at(number % 4))),
+    );
+}
+
+/// The lists of cards over an empty transaction that is rolled back, or thrown away, afterwards.
+///
+/// # Errors
+/// When a promise is not kept.
+pub fn lists(txn: &mut dyn Transaction) -> Result<(), Failure> {
+    let home = Some(gid(1)?);
+    let users = [gid(2)?, gid(3)?];
+    // Each is written twice: what was true of the first version is not listed any more.
+    for number in (0..TASKS).chain(0..TASKS) {
+        let mut draft = match txn.node(gid(100 + number)?, Depth::Full)? {
+            None => Draft::new(Type::Task, gid(100 + number)?, home),
+            Some(node) => Draft::edit(&node),
+        };
+        let version = if draft.is_new() { number / 2 } else { number };
+        fill(&mut draft, version, users);
+        let node = draft.finish();
+        txn.put_node(&node, 1)?;
+        renew(txn, node.gid)?;
+    }
+    let mut cards = Vec::new();
+    for number in 0..TASKS {
+        let node = txn.node(gid(100 + number)?, Depth::Full)?;
+        let node = node.ok_or_else(|| Failure("a task that was written is not there".into()))?;
+        cards.push(fresh(txn, &node)?.0);
+    }
+    for list in all(&cards, users) {
+        for column in Column::ALL {
+            let mut found = Vec::new();
+            let each = &mut |gid, value| found.push((gid, value));
+            txn.list_cards(home, Type::Task, list, column, usize::MAX >> 1, each)?;
+            found.sort_unstable();
+            let value = |card: &Card| card.value(column).filter(|_| list.gives(column));
+            let expected = cards.iter().filter(|card| list.has(card));
+            let expected: Vec<_> = expected.map(|card| (card.gid, value(card))).collect();
+            same(
+                &found,
+                &expected,
+                &format!("{list:?} has its cards, with their values of {column:?}"),
+            )?;
+        }
+        let mut found = 0;
+        let each = &mut |_, _| found += 1;
+        txn.list_cards(home, Type::Task, list, Column::Gid, 2, each)?;
+        let most = cards.iter().filter(|card| list.has(card)).count().min(2);
+        same(&found, &most, "a list gives as many as it is asked for")?;
+    }
+    Ok(())
+}
+
+/// Every kind of list, with and without bounds.
+fn all(cards: &[Card], users: [Gid; 2]) -> Vec<CardList> {
+    let bounds = [(i64::MIN, i64::MAX), (DAY, 3 * DAY)];
+    let columns = Column::ALL.into_iter().filter(|c| *c != Column::Modified);
+    let mut lists: Vec<CardList> = columns
+        .flat_map(|column| bounds.map(|(from, to)| CardList::Within(column, from, to)))
+        .collect();
+    let shaped = |card: &Card| {
+        let half = (TASKS * DAY, 2 * TASKS * DAY);
+        [bounds[0], half].map(|(from, to)| CardList::Shaped(card.shape(), from, to))
+    };
+    lists.extend(cards.iter().flat_map(shaped));
+    for who in users {
+        for done in [None, Some(false), Some(true)] {
+            for due in [None, Some(bounds[0]), Some(bounds[1])] {
+                lists.push(CardList::Of { who, done, due });
+            }
+        }
+    }
+    lists
+}
