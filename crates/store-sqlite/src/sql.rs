@@ -19,7 +19,6 @@ macro_rules! statements {
     };
 }
 
-
 statements! {
     Begin = "BEGIN";
     BeginImmediate = "BEGIN IMMEDIATE";
