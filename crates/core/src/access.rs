@@ -69,6 +69,48 @@ pub struct Seat {
     pub task_list: Option<Gid>,
 }
 
+/// The users whom a guest knows in one workspace: those in the projects and teams that the guest is in. Of
+/// small ones the members are here; of others it is looked up whether a user is one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Acquaintances {
+    /// The members of small projects and teams.
+    pub users: FxHashSet<Gid>,
+    /// The projects with more members.
+    pub projects: Vec<Gid>,
+    /// The teams with more members.
+    pub teams: Vec<Gid>,
+}
+
+impl Acquaintances {
+    /// Returns whether a user is among them.
+    ///
+    /// # Errors
+    /// Only when the facts can't be read.
+    fn include(&self, user: Gid, facts: &mut dyn Facts) -> Result<bool, StoreError> {
+        if self.users.contains(&user) {
+            return Ok(true);
+        }
+        for team in &self.teams {
+            if facts.is_linked(*team, rel::TEAM_MEMBERS, user)? {
+                return Ok(true);
+            }
+        }
+        if self.projects.is_empty() {
+            return Ok(false);
+        }
+        let mut members = facts.teams_of(user)?;
+        members.push(user);
+        for project in &self.projects {
+            for member in &members {
+                if facts.is_linked(*project, rel::MEMBERS, *member)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
 /// Who asks: a user with all that their own memberships say, or a service account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Viewer {
@@ -86,8 +128,8 @@ pub struct Viewer {
     /// The projects and custom fields shared with the user or a team of theirs, and the highest level
     /// so given.
     pub shared: FxHashMap<Gid, Level>,
-    /// For guests: the users in the projects and teams that they are in, by the workspaces of these.
-    pub met: FxHashMap<Gid, FxHashSet<Gid>>,
+    /// The users whom the viewer knows where they are a guest, by workspace.
+    pub acquaintances: FxHashMap<Gid, Acquaintances>,
 }
 
 impl Viewer {
@@ -101,7 +143,7 @@ impl Viewer {
             barred: Vec::new(),
             teams: FxHashMap::default(),
             shared: FxHashMap::default(),
-            met: FxHashMap::default(),
+            acquaintances: FxHashMap::default(),
         }
     }
     /// Whether the viewer belongs to a workspace that is none of these.
@@ -168,6 +210,11 @@ pub trait Facts {
     /// # Errors
     /// When the store fails.
     fn is_linked(&mut self, source: Gid, rel: Rel, target: Gid) -> Result<bool, StoreError>;
+    /// The live teams that a user belongs to.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn teams_of(&mut self, user: Gid) -> Result<Vec<Gid>, StoreError>;
 }
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -283,16 +330,20 @@ fn user(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Level, St
     if node.gid == viewer.user {
         return Ok(Level::Admin);
     }
-    let places = facts.edges_of(node.gid, rel::WORKSPACES)?;
-    // Whom a guest met in one workspace is not known to them from another.
-    let is_met = |home: Gid| {
-        let met = viewer.met.get(&home);
-        viewer.seat(home).is_some() && met.is_some_and(|met| met.contains(&node.gid))
-    };
-    let shared = places
-        .iter()
-        .any(|e| viewer.is_member(e.dst) || is_met(e.dst));
-    Ok(if shared { Level::Viewer } else { Level::None })
+    let seats = facts.edges_of(node.gid, rel::WORKSPACES)?;
+    if seats.iter().any(|seat| viewer.is_member(seat.dst)) {
+        return Ok(Level::Viewer);
+    }
+    for seat in seats {
+        // A user known to a guest of one workspace is not known to them from another.
+        let known = viewer.acquaintances.get(&seat.dst);
+        if let Some(known) = known.filter(|_| viewer.seat(seat.dst).is_some())
+            && known.include(node.gid, facts)?
+        {
+            return Ok(Level::Viewer);
+        }
+    }
+    Ok(Level::None)
 }
 
 /// The level of a node that another belongs to.

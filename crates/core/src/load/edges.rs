@@ -4,7 +4,7 @@ use crate::access::Facts;
 use crate::gid::Gid;
 use crate::graph::{Band, Edge, StoreError};
 use crate::node::Node;
-use crate::registry::Rel;
+use crate::registry::{Rel, Type, rel};
 use crate::snapshot::{Depth, Snapshot};
 use std::sync::Arc;
 
@@ -144,5 +144,22 @@ impl Facts for Loader<'_> {
             }
             _ => Ok(self.snap.linked(source, rel, target)?.is_some()),
         }
+    }
+    fn teams_of(&mut self, user: Gid) -> Result<Vec<Gid>, StoreError> {
+        let (first, all) = ((i64::MIN, i64::MIN), usize::MAX >> 1);
+        let (mut teams, depth) = (Vec::new(), Depth::Head);
+        self.snap.scan_in(
+            user,
+            rel::TEAM_MEMBERS,
+            first,
+            all,
+            depth,
+            &mut |edge, node| {
+                // What is no team has no members, even if it has such an edge.
+                teams.extend(node.filter(|n| n.ty == Type::Team).map(|_| edge.src));
+            },
+        )?;
+        self.steps(1 + teams.len())?;
+        Ok(teams)
     }
 }

@@ -1,14 +1,12 @@
 //! What a user's own memberships say.
-use crate::access::{Level, Role, Seat, Viewer};
+use crate::access::{Acquaintances, Level, Role, Seat, Viewer};
 use crate::gid::Gid;
 use crate::graph::{Edge, StoreError, ViewerKey};
-use crate::node::Node;
 use crate::registry::{Rel, Type, rel};
 use crate::resources::{membership, workspace};
 use crate::rules::roles::Standing;
 use crate::snapshot::{Depth, Snapshot};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use rustc_hash::FxHashMap;
 
 /// Works out what a user's own memberships say.
 ///
@@ -64,28 +62,44 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, StoreEr
     }
     viewer.shared = shared;
     if viewer.seats.iter().any(|s| s.role == Role::Guest) {
-        meet(snap, &mut viewer)?;
+        viewer.acquaintances = acquaintances(snap, &viewer)?;
     }
     Ok(viewer)
 }
 
-/// Finds the users in the projects and teams of a guest, in the workspaces where they are one.
-fn meet(snap: &mut dyn Snapshot, viewer: &mut Viewer) -> Result<(), StoreError> {
+/// The most members of one project or team that a viewer holds.
+const MEMBERS_HELD: usize = 256;
+/// The most users that a viewer holds.
+const USERS_HELD: usize = 2_048;
+
+/// Finds the users whom a guest knows, in the workspaces where they are one. A viewer is remembered, and
+/// worked out anew after each change of a membership, so that of large projects and teams it holds no members.
+fn acquaintances(
+    snap: &mut dyn Snapshot,
+    viewer: &Viewer,
+) -> Result<FxHashMap<Gid, Acquaintances>, StoreError> {
+    let mut found: FxHashMap<Gid, Acquaintances> = FxHashMap::default();
+    let mut room = USERS_HELD;
     let mut teams: Vec<Gid> = viewer.teams.keys().copied().collect();
-    let mut met: FxHashMap<Gid, FxHashSet<Gid>> = FxHashMap::default();
-    for shared in viewer.shared.keys() {
-        // Whoever is given the same custom field is not met by that.
-        let Some(home) = guest_home(snap, viewer, *shared, Type::Project)? else {
+    let mut projects: Vec<Gid> = viewer.shared.keys().copied().collect();
+    projects.sort_unstable();
+    for project in projects {
+        // A guest who is given a custom field gets to know nobody by that.
+        let Some(home) = guest_home(snap, viewer, project, Type::Project)? else {
             continue;
         };
-        let here = met.entry(home).or_default();
-        let each = &mut |edge: Edge, node: Option<Arc<Node>>| match node.map(|n| n.ty) {
-            Some(Type::Team) => teams.push(edge.dst),
-            _ => {
-                here.insert(edge.dst);
-            }
+        let known = found.entry(home).or_default();
+        let Some(members) = few(snap, project, rel::MEMBERS, room)? else {
+            known.projects.push(project);
+            continue;
         };
-        snap.out(*shared, rel::MEMBERS, rel::MEMBERS, Depth::Head, each)?;
+        for (member, is_team) in members {
+            if is_team {
+                teams.push(member);
+            } else if known.users.insert(member) {
+                room = room.saturating_sub(1);
+            }
+        }
     }
     teams.sort_unstable();
     teams.dedup();
@@ -93,20 +107,40 @@ fn meet(snap: &mut dyn Snapshot, viewer: &mut Viewer) -> Result<(), StoreError> 
         let Some(home) = guest_home(snap, viewer, team, Type::Team)? else {
             continue;
         };
-        let here = met.entry(home).or_default();
-        let each = &mut |edge: Edge, _| {
-            here.insert(edge.dst);
+        let known = found.entry(home).or_default();
+        let Some(members) = few(snap, team, rel::TEAM_MEMBERS, room)? else {
+            known.teams.push(team);
+            continue;
         };
-        snap.out(
-            team,
-            rel::TEAM_MEMBERS,
-            rel::TEAM_MEMBERS,
-            Depth::Edge,
-            each,
-        )?;
+        for (member, _) in members {
+            if known.users.insert(member) {
+                room = room.saturating_sub(1);
+            }
+        }
     }
-    viewer.met = met;
-    Ok(())
+    Ok(found)
+}
+
+/// Returns the members of a project or team, with whether each is a team; none if there are too many to be held.
+fn few(
+    snap: &mut dyn Snapshot,
+    of: Gid,
+    rel: Rel,
+    room: usize,
+) -> Result<Option<Vec<(Gid, bool)>>, StoreError> {
+    let most = room.min(MEMBERS_HELD);
+    let mut members = Vec::new();
+    snap.scan_out(
+        of,
+        rel,
+        i64::MIN,
+        most + 1,
+        Depth::Head,
+        &mut |edge, node| {
+            members.push((edge.dst, node.is_some_and(|n| n.ty == Type::Team)));
+        },
+    )?;
+    Ok(Some(members).filter(|members| members.len() <= most))
 }
 
 /// Returns the workspace of a node of this type, if the viewer is a guest there.

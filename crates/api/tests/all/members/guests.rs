@@ -1,8 +1,11 @@
 //! The people that guests get to know, and where.
-use crate::world::{KINDS, World};
+use crate::world::{KINDS, Kind, World};
 use workgraph_api::Settings;
+use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
+use workgraph_core::graph::{ViewerKey, Want};
 use workgraph_core::registry::Kind as Fields;
+use workgraph_testkit::Fixture;
 
 /// A custom field that is shared with a guest and with a team is no introduction; a project is.
 #[test]
@@ -53,4 +56,134 @@ fn an_app_that_reaches_one_workspace_meets_nobody_of_another() {
             assert_eq!(ask(&vic) == 200, reach.contains(&"basalt"), "{name}");
         }
     }
+}
+
+/// A way in which a guest comes to know many users.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Crowd {
+    /// They are in one team.
+    Team,
+    /// Their team is in the project of the guest.
+    TeamOfProject,
+    /// They are in the project of the guest, as is the team of somebody else.
+    Project,
+}
+
+/// More than a viewer holds of one project or team.
+const CROWD: usize = 300;
+
+fn crowded(kind: Kind, crowd: Crowd) -> World {
+    World::build(kind, Settings::default(), |f, names| {
+        let (orchid, ada, gus) = (names["orchid"], names["ada"], names["gus"]);
+        let mut member = |f: &mut Fixture, name: &str| {
+            let user = f.user(name, &format!("{name}@orchid.test"));
+            f.seat(user, orchid, Role::Member);
+            names.insert(name.to_owned(), user);
+            user
+        };
+        let late = member(f, "late");
+        let all: Vec<Gid> = (0..CROWD)
+            .map(|nth| member(f, &format!("crew-{nth}")))
+            .collect();
+        let team = f.team(orchid, "Crew", ada);
+        let project = f.private_project(orchid, "Pond", ada);
+        let last = f.team(orchid, "Last", late);
+        match crowd {
+            Crowd::Project => {
+                for user in all {
+                    f.share(project, orchid, user, Level::Viewer);
+                }
+                f.share(project, orchid, last, Level::Viewer);
+            }
+            Crowd::Team | Crowd::TeamOfProject => {
+                for user in all {
+                    f.join_team(user, team, orchid);
+                }
+            }
+        }
+        match crowd {
+            Crowd::Team => {
+                f.join_team(gus, team, orchid);
+            }
+            Crowd::TeamOfProject => {
+                f.share(project, orchid, gus, Level::Viewer);
+                f.share(project, orchid, team, Level::Viewer);
+            }
+            Crowd::Project => {
+                f.share(project, orchid, gus, Level::Viewer);
+            }
+        }
+    })
+}
+
+/// S110. The members of a large project or team are known to its guests like those of a small one, and
+/// nobody else is; what is remembered of the guest does not grow with them.
+#[test]
+fn guests_know_the_members_of_large_projects_and_teams() {
+    for kind in KINDS {
+        for crowd in [Crowd::Team, Crowd::TeamOfProject, Crowd::Project] {
+            let world = crowded(kind, crowd);
+            let listed = world.get("gus", &format!("/users?workspace={}", world.gid("orchid")));
+            let listed = listed.gids();
+            for (name, is_known) in [
+                ("crew-0", true),
+                ("crew-299", true),
+                ("late", crowd == Crowd::Project),
+                ("moe", false),
+            ] {
+                let gid = world.gid(name).to_string();
+                let one = world.get("gus", &format!("/users/{gid}"));
+                assert_eq!(
+                    one.status == 200,
+                    is_known,
+                    "{crowd:?} {name}: {}",
+                    one.text
+                );
+                assert_eq!(listed.contains(&gid), is_known, "{crowd:?} {name}");
+            }
+            let held = held(&world);
+            assert!(held < CROWD, "{crowd:?}: {held} users are held");
+        }
+    }
+}
+
+/// Returns how many users are held for the guest.
+fn held(world: &World) -> usize {
+    let key = ViewerKey {
+        user: world.gid("gus"),
+        service: None,
+    };
+    let view = world.run(world.graph.load(&Want::of(key))).unwrap();
+    let known = view.viewer.acquaintances.values();
+    known.map(|known| known.users.len()).sum()
+}
+
+/// S110. Many small teams are no way around that.
+#[test]
+fn a_guest_of_many_teams_is_remembered_with_few_users() {
+    let world = World::build(Kind::Memory, Settings::default(), |f, names| {
+        let orchid = names["orchid"];
+        for team in 0..12 {
+            let gid = f.team(orchid, &format!("Crew {team}"), names["ada"]);
+            f.join_team(names["gus"], gid, orchid);
+            for nth in 0..200 {
+                let name = format!("crew-{team}-{nth}");
+                let user = f.user(&name, &format!("{name}@orchid.test"));
+                f.seat(user, orchid, Role::Member);
+                f.join_team(user, gid, orchid);
+                names.insert(name, user);
+            }
+        }
+    });
+    let held = held(&world);
+    assert!((1_000..=2_048).contains(&held), "{held} users are held");
+    for team in 0..12 {
+        for nth in [0, 199] {
+            let gid = world.gid(&format!("crew-{team}-{nth}"));
+            let one = world.get("gus", &format!("/users/{gid}"));
+            assert_eq!(one.status, 200, "{team} {nth}: {}", one.text);
+        }
+    }
+    let moe = world.get("gus", &format!("/users/{}", world.gid("moe")));
+    assert_eq!(moe.status, 403, "{}", moe.text);
 }
