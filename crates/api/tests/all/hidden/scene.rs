@@ -3,6 +3,11 @@
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
+use workgraph_core::graph::Place;
+use workgraph_core::registry::{Type, rel};
+use workgraph_core::resources::task_template;
+use workgraph_core::time::Time;
+use workgraph_core::work::Work;
 
 /// Names that only ada is to find.
 pub(crate) const HIDDEN: &[&str] = &[
@@ -27,6 +32,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-value",
     "HIDDEN-copy",
     "HIDDEN-template",
+    "HIDDEN-weeding",
     "HIDDEN-hook",
 ];
 
@@ -341,6 +347,58 @@ fn jobs(world: &mut World) {
             .insert(name.to_owned(), Gid::parse(made).unwrap());
     }
     world.work();
+    exports(world);
+    task_template(world);
     let hook = json!({"resource": gid(world, "h_project"), "target": "https://hooks.test/echo/HIDDEN-hook"});
     makes(world, "h_hook", "/webhooks", hook);
+}
+
+/// Exports of ada's, and that somebody has an access level of their own to a custom field.
+fn exports(world: &mut World) {
+    let parts = json!([{"resource_type": "team"}]);
+    for (name, target, data) in [
+        (
+            "h_graph",
+            "graph",
+            json!({"parent": gid(world, "h_project")}),
+        ),
+        (
+            "h_resources",
+            "resource",
+            json!({"workspace": gid(world, "orchid"), "export_request_parameters": parts}),
+        ),
+    ] {
+        let job = does(world, &format!("/exports/{target}"), data);
+        world.work();
+        let job = world.get("ada", &format!("/jobs/{}", job.gid()));
+        let made = job.json["data"][format!("new_{target}_export")]["gid"].as_str();
+        let made = Gid::parse(made.unwrap()).unwrap();
+        world.names.insert(name.to_owned(), made);
+    }
+    let seat = json!({"parent": gid(world, "h_text"), "member": gid(world, "mel"), "access_level": "user"});
+    makes(world, "mel_in_h_text", "/memberships", seat);
+}
+
+/// A task template in a hidden project; no operation makes one.
+fn task_template(world: &mut World) {
+    let (ada, orchid) = (world.gid("ada"), world.gid("orchid"));
+    let project = world.gid("h_project");
+    let now = Time::from_system(world.now());
+    let (made, changes) = {
+        let mint = || world.api.fresh();
+        let mut work = Work::new(Some(ada), now, &mint);
+        let mut draft = work.draft(Type::TaskTemplate, Some(orchid));
+        draft.set(task_template::NAME, "HIDDEN-weeding");
+        draft.set(task_template::PROJECT, project);
+        draft.set(task_template::CREATED_BY, ada);
+        draft.set(task_template::CREATED_AT, now);
+        let recipe =
+            r#"{"name":"HIDDEN-weeding","task_resource_subtype":"default_task","description":""}"#;
+        draft.set(task_template::TEMPLATE, recipe.to_owned());
+        let made = work.create(&draft, Some(orchid));
+        work.link(made, rel::TEMPLATE_OF, project, Place::Rank(0), None);
+        (made, work.changes)
+    };
+    world.run(world.graph.commit(changes)).unwrap();
+    world.names.insert("h_weeding".to_owned(), made);
 }

@@ -1,161 +1,213 @@
-//! Names in what is told later and elsewhere, in what is found, in errors about names, and among guests.
+//! Names in what is told later and elsewhere, in errors about names, and among guests.
 use super::*;
 use crate::hidden::history;
 
-/// S111. What is told later and elsewhere: events, deliveries, files, copies.
-#[test]
-fn nothing_that_is_told_or_made_gives_away_a_name() {
-    let place = Place::new();
-    let world = &place.world;
-    let gid = |name: &str| world.gid(name).to_string();
-    let fields = everything(Type::Event);
-    let mut polls = Vec::new();
-    for (reader, words) in &READERS[..2] {
-        for at in ["meadow", "second"] {
-            let target = format!("/events?resource={}", gid(at));
-            let sync = world.get(reader, &target).json["sync"]
-                .as_str()
-                .unwrap()
-                .to_owned();
-            polls.push((reader, words, format!("{target}&sync={sync}")));
-        }
-        world.hook(reader, "meadow", &format!("/echo/{reader}"), Value::Null);
-    }
-    history(world, "second");
-    world.call(
-        "ada",
-        "PUT",
-        &format!("/tasks/{}", gid("second")),
-        &json!({"parent": gid("h_task")}),
-    );
-    world.deliver();
-    for (reader, words, target) in polls {
-        for fields in fields
-            .iter()
-            .map(|f| format!("&opt_fields={f},resource.text,parent.name"))
-        {
-            let answer = world.get(reader, &format!("{target}{fields}"));
-            assert!(
-                answer.json["data"]
-                    .as_array()
-                    .is_some_and(|all| all.len() > 20),
-                "{}",
-                answer.text
-            );
-            check(&answer, words, &target);
-        }
-        let sent = format!("{:?}", world.receiver.got(&format!("/echo/{reader}")));
-        assert!(
-            sent.len() > 1_000 && words.iter().all(|word| !sent.contains(word)),
-            "{sent}"
-        );
-    }
-    // Files of exports and a copy of the shared task, made by moe.
-    let made = |target: &str, data: Value| {
-        let job = world.post("moe", target, data);
-        assert_eq!(job.status, 201, "{}", job.text);
-        world.work();
-        world.get("moe", &format!("/jobs/{}", job.gid())).json["data"].clone()
-    };
-    let graph = made("/exports/graph", json!({"parent": gid("meadow")}));
-    let parts = json!([{"resource_type": "task"}, {"resource_type": "team"}]);
-    let tasks = made(
-        "/exports/resource",
-        json!({"workspace": gid("orchid"), "export_request_parameters": parts}),
-    );
-    for file in [&graph["new_graph_export"], &tasks["new_resource_export"]] {
-        let text = world.files.text(file["gid"].as_str().unwrap());
-        assert!(
-            text.contains("Private Link") && text.contains("a private project"),
-            "{text}"
-        );
-        assert!(!text.contains("HIDDEN"), "{text}");
-    }
-    let include = "notes,assignee,subtasks,followers,tags,dates,parent,projects";
-    let copy = made(
-        &format!("/tasks/{}/duplicate", gid("shared")),
-        json!({"name": "Copy", "include": include}),
-    );
-    let copy = Gid::parse(copy["new_task"]["gid"].as_str().unwrap()).unwrap();
-    let key = ViewerKey {
-        user: world.gid("ada"),
-        service: None,
-    };
-    let view = world
-        .run(world.graph.load(&Want::of(key).node(copy)))
-        .unwrap();
-    let body = view.node(copy).unwrap().body.replace("HIDDEN-words", "");
-    assert!(
-        body.contains("data-asana-gid") && !body.contains("HIDDEN"),
-        "{body}"
-    );
+/// A poll of events, or a webhook, as its reader has it.
+struct Feeds {
+    polls: Vec<String>,
+    targets: Vec<String>,
 }
 
-/// S111. A query for a hidden name is answered like one for a word that is nowhere.
-#[test]
-fn no_result_depends_on_a_hidden_name() {
-    let place = Place::new();
+/// Begins to hear of everything there is, as a reader: where they may.
+fn feeds(place: &Place, nth: usize, (reader, words): (&str, &[&str])) -> Feeds {
     let world = &place.world;
-    let orchid = world.gid("orchid");
-    let kinds = [
-        "custom_field",
-        "project",
-        "tag",
-        "task",
-        "team",
-        "user",
-        "project_template",
-        "actor",
-    ];
-    let mut targets: Vec<String> = kinds
-        .iter()
-        .map(|kind| format!("/workspaces/{orchid}/typeahead?resource_type={kind}&count=100&query="))
-        .collect();
-    targets.push(format!("/workspaces/{orchid}/tasks/search?text="));
-    let nowhere = |reader: &str, target: &str| world.get(reader, &format!("{target}Zzyzx")).text;
-    let mut found = BTreeSet::new();
-    for target in &targets {
-        for (reader, words) in &READERS[..2] {
-            for name in HIDDEN
-                .iter()
-                .chain(MEMBERS)
-                .filter(|n| words.iter().any(|w| n.starts_with(w)))
-            {
-                let name = name.trim_end_matches('@');
-                let answer = world.get(reader, &format!("{target}{name}"));
-                assert_eq!(
-                    answer.text,
-                    nowhere(reader, target),
-                    "{reader} {target}{name}"
-                );
-                let all = world.get("ada", &format!("{target}{name}"));
-                found.extend((all.text != nowhere("ada", target)).then_some(name));
-            }
+    let (mut polls, mut targets) = (Vec::new(), Vec::new());
+    for gid in place.things.values().flatten() {
+        let poll = format!("/events?resource={gid}");
+        let begun = world.get(reader, &poll);
+        check(&begun, words, &format!("{reader} {poll}"));
+        let sync = begun.json["sync"].as_str();
+        polls.extend(sync.map(|sync| format!("{poll}&sync={sync}")));
+        let target = format!("/echo/{nth}/{gid}");
+        let data = json!({"resource": gid, "target": format!("https://hooks.test{target}")});
+        let made = world.post(reader, "/webhooks", data);
+        check(&made, words, &format!("{reader} a webhook on {gid}"));
+        targets.extend((made.status == 201).then_some(target));
+    }
+    Feeds { polls, targets }
+}
+
+/// All that a reader is told, with what it is an answer to.
+fn tidings(place: &Place, reader: &str, feeds: &Feeds) -> Vec<(String, String)> {
+    let world = &place.world;
+    let mut all = Vec::new();
+    for target in &feeds.targets {
+        let got = world.receiver.got(target);
+        all.push((
+            target.clone(),
+            format!("{:?}", got.iter().map(|g| &g.events).collect::<Vec<_>>()),
+        ));
+    }
+    for poll in &feeds.polls {
+        for fields in everything(Type::Event) {
+            let poll = format!("{poll}&opt_fields={fields},resource.text,parent.name");
+            let answer = world.get(reader, &poll);
+            all.push((poll, answer.text));
         }
     }
-    for name in [
-        "HIDDEN-team",
-        "HIDDEN-project",
-        "HIDDEN-task",
-        "HIDDEN-text",
-        "MEMBERS-tag",
-        "members-nia",
-    ] {
-        assert!(found.contains(name), "the twin finds {name}: {found:?}");
+    all
+}
+
+/// S111. Events and deliveries, by every reader, at everything there is: neither a name nor a gid.
+#[test]
+fn no_event_and_no_delivery_gives_away_a_name() {
+    let place = Place::new();
+    let world = &place.world;
+    let readers = READERS.iter().chain(ADA);
+    let all: Vec<_> = readers
+        .enumerate()
+        .map(|(nth, (reader, words))| (*reader, *words, feeds(&place, nth, (reader, words))))
+        .collect();
+    history(world, "second");
+    let second = format!("/tasks/{}/setParent", world.gid("second"));
+    let below = json!({"parent": world.gid("h_task").to_string()});
+    assert_eq!(world.post("ada", &second, below).status, 200);
+    world.deliver();
+    for (reader, words, feeds) in &all {
+        let told = tidings(&place, reader, feeds);
+        let size: usize = told.iter().map(|(_, text)| text.len()).sum();
+        let hidden: Vec<String> = place
+            .levels(reader)
+            .into_iter()
+            // Whoever sees a link sees the user or tag that it leads to.
+            .filter(|(_, n, level)| {
+                *level == Level::None && !matches!(n.ty, Type::User | Type::Tag)
+            })
+            .map(|(_, n, _)| format!("\"{}\"", n.gid))
+            .collect();
+        for (what, text) in &told {
+            for word in words
+                .iter()
+                .copied()
+                .chain(hidden.iter().map(String::as_str))
+            {
+                assert!(!text.contains(word), "{reader} {what}: {word} in {text}");
+            }
+        }
+        match *reader {
+            "ben" | "rocky" => assert_eq!(size, 0, "{reader} hears of another workspace"),
+            _ => assert!(size > 10_000, "{reader} is told too little: {size}"),
+        }
+        if *reader == "ada" {
+            // The twin: whoever sees everything is told of what the others are not.
+            for name in ["h_task", "h_project", "h_date"] {
+                let gid = format!("\"{}\"", world.gid(name));
+                let of = |is_poll: bool| {
+                    let kind = |what: &str| what.starts_with("/events") == is_poll;
+                    told.iter()
+                        .any(|(what, text)| kind(what) && text.contains(&gid))
+                };
+                assert!(of(true) && of(false), "{name}");
+            }
+            assert!(told.iter().any(|(_, text)| text.contains("HIDDEN-task")));
+        }
     }
-    // And for a value of a hidden custom field.
-    let date = world.gid("h_date");
-    let ask = |reader: &str, day: &str| {
-        let at = format!("/workspaces/{orchid}/tasks/search?custom_fields.{date}.value={day}");
-        world.get(reader, &at).text
-    };
-    assert!(ask("ada", "2071-07-08").contains(&world.gid("shared").to_string()));
-    for (reader, _) in &READERS[..2] {
+}
+
+/// What ends an access of gus's to the task that is changed, and whether that was all they had in the project.
+const ENDS: &[(&str, fn(&World), bool)] = &[
+    ("nothing", |_| {}, false),
+    (
+        "the end of the membership of the project",
+        |world| {
+            let at = format!("/memberships/{}", world.gid("gus_in_meadow"));
+            assert_eq!(world.call("ada", "DELETE", &at, &Value::Null).status, 200);
+        },
+        true,
+    ),
+    (
+        "the end of the seat",
+        |world| {
+            let at = format!("/workspaces/{}/removeUser", world.gid("orchid"));
+            let gus = json!({"user": world.gid("gus").to_string()});
+            assert!(world.post("ada", &at, gus).status < 300);
+        },
+        true,
+    ),
+    (
+        "another place of the task",
+        |world| {
+            let at = format!("/tasks/{}/removeProject", world.gid("second"));
+            let meadow = json!({"project": world.gid("meadow").to_string()});
+            assert!(world.post("ada", &at, meadow).status < 300);
+        },
+        false,
+    ),
+    (
+        "the end of the project",
+        |world| {
+            let at = format!("/projects/{}", world.gid("meadow"));
+            assert_eq!(world.call("ada", "DELETE", &at, &Value::Null).status, 200);
+        },
+        true,
+    ),
+];
+
+/// S111. Events that happened while a guest had access, and that are read or sent after it ended.
+#[test]
+fn events_from_before_an_access_ended_are_not_told_after_it() {
+    for (what, end, is_all) in ENDS {
+        let place = Place::new();
+        let world = &place.world;
+        let gid = |name: &str| world.gid(name).to_string();
+        let second = gid("second");
+        let mut feeds = Feeds {
+            polls: Vec::new(),
+            targets: Vec::new(),
+        };
+        for name in ["meadow", "second"] {
+            let poll = format!("/events?resource={}", gid(name));
+            let sync = world.get("gus", &poll).json["sync"].clone();
+            feeds
+                .polls
+                .push(format!("{poll}&sync={}", sync.as_str().unwrap()));
+            feeds.targets.push(format!("/echo/{name}"));
+            world.hook("gus", name, &format!("/echo/{name}"), Value::Null);
+        }
+        for (method, target, data) in [
+            (
+                "PUT",
+                format!("/tasks/{second}"),
+                json!({"name": "LATER-name"}),
+            ),
+            (
+                "POST",
+                format!("/tasks/{second}/stories"),
+                json!({"text": "LATER-text"}),
+            ),
+            (
+                "POST",
+                format!("/tasks/{second}/subtasks"),
+                json!({"name": "LATER-subtask"}),
+            ),
+        ] {
+            let done = world.call("ada", method, &target, &data);
+            assert!(done.status < 300, "{target}: {}", done.text);
+        }
+        end(world);
+        world.deliver();
+        let told = tidings(&place, "gus", &feeds);
+        let is_open = *what == "nothing";
+        let read = told.iter().any(|(_, text)| text.contains("LATER"));
+        assert_eq!(read, is_open, "{what}: {told:?}");
+        let got: Vec<Value> = feeds
+            .targets
+            .iter()
+            .flat_map(|target| world.receiver.got(target))
+            .flat_map(|got| got.events)
+            .collect();
+        let is_left = |event: &&Value| event["action"] != "removed" && event["action"] != "deleted";
+        let of_task = got
+            .iter()
+            .filter(|e| e["resource"]["gid"] == second.as_str());
         assert_eq!(
-            ask(reader, "2071-07-08"),
-            ask(reader, "2071-07-09"),
-            "{reader}"
+            of_task.filter(is_left).count() > 0,
+            is_open,
+            "{what}: {got:?}"
         );
+        if *is_all {
+            assert!(got.iter().filter(is_left).count() == 0, "{what}: {got:?}");
+        }
     }
 }
 
