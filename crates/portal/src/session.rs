@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use workgraph_api::Reply;
 use workgraph_auth::session::{SESSION_LIFETIME, TICKET_LIFETIME, csrf, csrf_matches};
-use workgraph_auth::{Digest, Person, Secret, Session, StoreError};
+use workgraph_auth::{Account, Digest, Person, Secret, Session, StoreError};
 
 use crate::attempt::{Claim, KNOWN_LIFETIME, Tried, retry_after};
 use crate::console::{Answer, PURPOSE};
@@ -264,10 +264,13 @@ impl Portal {
         if let Some((status, words, wait)) = tried.refusal() {
             return Ok(retry_after(again(status, &words)?, wait));
         }
+        let failed = |account: &Account| {
+            let acting = request.acting(None);
+            self.acts.sign_in_failed(account.user, acting, self.now());
+        };
         let Tried::Right(account, hash) = tried else {
-            if let Tried::Wrong(Some(account)) = tried {
-                let acting = request.acting(None);
-                self.acts.sign_in_failed(account.user, acting, self.now());
+            if let Tried::Wrong(Some(account)) = &tried {
+                failed(account);
             }
             return again(400, wrong);
         };
@@ -279,7 +282,10 @@ impl Portal {
             .await
         {
             // It was switched off meanwhile, or has another password.
-            Err(StoreError::NoAccount) => return again(400, wrong),
+            Err(StoreError::NoAccount) => {
+                failed(&account);
+                return again(400, wrong);
+            }
             done => done?,
         }
         self.places.password_used(account.user);

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{Digest, OAuthStore, TokenKind, TokenRecord, TokenStore, mint};
 
-use crate::town::{ADA, BOB, Browser, Town, authorize, form, header, hidden, leads, text};
+use crate::browser::{Browser, authorize, form, header, hidden, leads, text};
+use crate::town::{ADA, BOB, Town};
 
 const ACCOUNT: &str = "/-/console/account";
 

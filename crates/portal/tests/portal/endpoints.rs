@@ -3,7 +3,8 @@ use bytes::Bytes;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{App, OAuthStore};
 
-use crate::town::{ADA, APP, Browser, Town, form, header, request, text};
+use crate::browser::{Browser, form, header, request, text};
+use crate::town::{ADA, APP, Town};
 
 const TOKEN: &str = "/-/oauth_token";
 

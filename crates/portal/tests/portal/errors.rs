@@ -1,9 +1,8 @@
 //! Errors of requests, and who is sent where by them.
 use workgraph_api::Reply;
 
-use crate::town::{
-    ADA, BOB, Browser, REDIRECT, Town, authorize, form, header, hidden, leads, text,
-};
+use crate::browser::{Browser, authorize, form, header, hidden, leads, text};
+use crate::town::{ADA, BOB, REDIRECT, Town};
 
 const DECIDE: &str = "/-/oauth_authorize";
 const BACK: &str = "https://planner.example/cb?error=";

@@ -7,6 +7,7 @@
 )]
 
 mod account;
+mod browser;
 mod consent;
 mod counted;
 mod endpoints;

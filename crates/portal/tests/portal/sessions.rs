@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, PasswordChange, Secret, TokenStore};
 
-use crate::town::{ADA, BOB, Browser, Town, form, header, hidden, leads, text};
+use crate::browser::{Browser, form, header, hidden, leads, text};
+use crate::town::{ADA, BOB, Town};
 
 /// B25. B62. The cookie of a session is bound to this host and out of reach of scripts and other
 /// sites; signing in is answered with 303 and always starts a session of its own.
@@ -72,6 +73,8 @@ fn a_password_that_is_replaced_meanwhile_starts_no_session() {
     assert!(leads(&thief.get("/-/console/apps")).starts_with("/-/sign_in"));
     assert_eq!(block_on(town.store.sessions(ADA)).unwrap(), []);
     assert_eq!(town.told(), []);
+    let failed = town.acts.1.lock().unwrap().clone();
+    assert_eq!(failed, [ADA], "the audit log is told");
     let mut ada = Browser::new(&town);
     assert_eq!(
         leads(&ada.sign_in(ADA, "correct horse")),

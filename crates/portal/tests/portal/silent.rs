@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, ScopeSet};
 
-use crate::town::{ADA, APP, Browser, Town, authorize, header, leads, text};
+use crate::browser::{Browser, authorize, header, leads, text};
+use crate::town::{ADA, APP, Town};
 
 /// One step of somebody's way with an app.
 #[derive(Clone, Debug)]
