@@ -80,7 +80,7 @@ pub(crate) enum Ran {
 
 /// The lane of a request: that of its token, which is the last word of its header. What is no token is refused long
 /// before it could be long.
-fn lane_of(request: &Request) -> Lane {
+pub(crate) fn lane_of(request: &Request) -> Lane {
     let mut hasher = FxHasher::default();
     let header = request.authorization.first();
     let token = header.and_then(|header| header.trim_end().rsplit(' ').next());

@@ -91,7 +91,7 @@ async fn keep(api: Arc<Api>) {
 impl Courier {
     /// Makes attempts as they are due, so many at a time. A panic in one leaves the others alone; its
     /// webhook is free again when the lease ends.
-    async fn deliver(self, workers: usize) {
+    pub(crate) async fn deliver(self, workers: usize) {
         let Self {
             api,
             clock,

@@ -19,6 +19,8 @@ mod forwarded;
 mod gzip;
 mod http;
 mod jobs;
+#[cfg(test)]
+mod lanes;
 mod limits;
 mod listen;
 mod log;

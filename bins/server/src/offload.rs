@@ -46,6 +46,9 @@ pub(crate) enum Lane {
 pub(crate) struct Offload {
     shared: Arc<Shared>,
     allowances: Allowances,
+    /// The lanes that work took, in the order it began.
+    #[cfg(test)]
+    lanes: Mutex<Vec<Lane>>,
 }
 
 #[derive(Debug)]
@@ -136,6 +139,8 @@ impl Offload {
         let offload = Self {
             shared,
             allowances: Allowances::new(),
+            #[cfg(test)]
+            lanes: Mutex::default(),
         };
         for number in 0..workers {
             let shared = Arc::clone(&offload.shared);
@@ -155,6 +160,11 @@ impl Offload {
         refused: Option<fn() -> T>,
         work: impl FnOnce(Arc<Watch>) -> Boxed<T>,
     ) -> Offloaded<T> {
+        #[cfg(test)]
+        self.lanes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(lane);
         let watch = Arc::new(Watch::new(self.allowances.of(lane)));
         Offloaded {
             stage: Stage::Here(work(Arc::clone(&watch))),
@@ -163,6 +173,15 @@ impl Offload {
             lane,
             refused,
         }
+    }
+
+    /// The lanes that work took until now.
+    #[cfg(test)]
+    pub(crate) fn lanes(&self) -> Vec<Lane> {
+        self.lanes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Puts something into the queue; false if its lane is full, or all of it.

@@ -1,0 +1,176 @@
+//! The lanes that requests, jobs and deliveries take: each that of its token, its job or its webhook.
+use crate::edge::lane_of;
+use crate::feeds::Courier;
+use crate::jobs;
+use crate::metrics::Metrics;
+use crate::offload::{Lane, Offload};
+use crate::seams::{SystemEntropy, WallClock};
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::time::Duration;
+use workgraph_api::hooks::HookSettings;
+use workgraph_api::request::Method;
+use workgraph_api::{Api, Clock, Parts, Request};
+use workgraph_auth::{Account, Tier, TokenKind, TokenRecord, TokenStore, mint};
+use workgraph_core::access::Role;
+use workgraph_core::graph::GraphStore;
+use workgraph_core::registry::Type;
+use workgraph_core::{Gid, Mint};
+use workgraph_testkit::{Fixture, MemoryStore};
+use workgraph_webhooks::{
+    Attempt, Deliver, Failed, Hook, HookStore, Inserted, Limits, Replied, State,
+};
+
+/// A target that takes everything.
+struct Willing;
+
+#[async_trait]
+impl Deliver for Willing {
+    async fn post(&self, _: Attempt) -> Result<Replied, Failed> {
+        Ok(Replied {
+            status: 200,
+            ..Replied::default()
+        })
+    }
+}
+
+/// An API with a user who has a project, and the threads for long work.
+struct World {
+    api: Arc<Api>,
+    store: Arc<MemoryStore>,
+    clock: Arc<dyn Clock>,
+    offload: Arc<Offload>,
+    workspace: Gid,
+    user: Gid,
+    project: Gid,
+    token: String,
+}
+
+impl World {
+    async fn new() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(WallClock::start());
+        let mut fixture = Fixture::default();
+        let workspace = fixture.workspace("Orchard");
+        let user = fixture.member(workspace, "Ada", Role::Member);
+        let project = fixture.project(workspace, "Apples", user);
+        let store = Arc::new(MemoryStore::new());
+        store.commit(fixture.take()).await.unwrap();
+        let account = Account::new(user.get(), Tier::Paid);
+        store.put_account(account, None).await.unwrap();
+        let (secret, digest) = mint(TokenKind::Personal, &[7; 32]);
+        let record = TokenRecord::personal(1, digest, user.get(), clock.now());
+        store.insert(record).await.unwrap();
+        let api = Arc::new(Api::new(Parts {
+            graph: store.clone(),
+            tokens: store.clone(),
+            clock: clock.clone(),
+            entropy: Arc::new(SystemEntropy::new()),
+            settings: workgraph_api::Settings::default(),
+            limits: workgraph_limits::Settings::default(),
+            keys: workgraph_wire::KeyRing::new(1, [7; 32]),
+            mint: Mint::new(0, None),
+        }));
+        Self {
+            api,
+            store,
+            clock,
+            offload: Offload::start(1, Duration::from_secs(5)).unwrap(),
+            workspace,
+            user,
+            project,
+            token: secret.expose().to_owned(),
+        }
+    }
+
+    /// Waits until the first work takes a lane, and gives it.
+    async fn first_lane(&self) -> Lane {
+        let taken = async {
+            loop {
+                if let Some(lane) = self.offload.lanes().first() {
+                    return *lane;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let taken = tokio::time::timeout(Duration::from_secs(20), taken).await;
+        taken.expect("nothing takes a lane")
+    }
+}
+
+fn request(authorization: &[&str], path: &str) -> Request {
+    Request {
+        method: Method::parse("POST"),
+        path: path.to_owned(),
+        query: String::new(),
+        authorization: authorization.iter().map(|a| (*a).to_owned()).collect(),
+        content_type: Some("application/json".to_owned()),
+        explain: false,
+        body: br#"{"data":{"name":"Pears"}}"#.as_slice().into(),
+    }
+}
+
+#[test]
+fn requests_take_turns_by_their_tokens() {
+    let lane = |authorization: &[&str], path: &str| lane_of(&request(authorization, path));
+    let own = lane(&["Bearer one"], "/tasks");
+    assert!(matches!(own, Lane::Token(_)));
+    assert_eq!(lane(&["bearer one"], "/projects"), own, "whatever is asked");
+    assert_ne!(lane(&["Bearer two"], "/tasks"), own);
+    assert_ne!(lane(&[], "/tasks"), own);
+}
+
+#[tokio::test]
+async fn the_steps_of_a_job_take_the_lane_of_the_job() {
+    let world = World::new().await;
+    let authorization = format!("Bearer {}", world.token);
+    let path = format!("/projects/{}/duplicate", world.project);
+    let reply = world.api.handle(&request(&[&authorization], &path)).await;
+    let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
+    let job = body["data"]["gid"].as_str();
+    let job = job.unwrap_or_else(|| panic!("no job: {body}"));
+    assert_eq!(world.offload.lanes(), [], "nothing was long");
+    let metrics = Arc::new(Metrics::new());
+    let workers = jobs::start(&world.api, &world.clock, &metrics, &world.offload);
+    let workers = workers.await.unwrap();
+    assert_eq!(world.first_lane().await, Lane::Job(job.parse().unwrap()));
+    workers.stop().await;
+    let jobs = world.offload.lanes();
+    let is_of_a_job = |lane: &Lane| matches!(lane, Lane::Job(_));
+    assert!(jobs.iter().all(is_of_a_job), "{jobs:?}");
+}
+
+#[tokio::test]
+async fn the_deliveries_of_a_webhook_take_the_lane_of_the_webhook() {
+    let world = World::new().await;
+    let now = world.clock.now();
+    let hook = Hook {
+        id: 4_711,
+        user: world.user.get(),
+        app: None,
+        service: None,
+        workspace: world.workspace.get(),
+        resource: world.project.get(),
+        kind: Type::Project as u8,
+        target: "https://hooks.example/".to_owned(),
+        secret: "0".repeat(64),
+        filters: Vec::new(),
+        created_at: now,
+        state: State::default(),
+    };
+    let inserted = HookStore::insert(&*world.store, hook, Limits::default());
+    assert!(matches!(inserted.await.unwrap(), Inserted::Done(_)));
+    let set = world.api.set_hooks(
+        world.store.clone(),
+        Arc::new(Willing),
+        HookSettings::default(),
+    );
+    set.await.unwrap();
+    let courier = Courier {
+        api: Arc::clone(&world.api),
+        clock: Arc::clone(&world.clock),
+        offload: Arc::clone(&world.offload),
+    };
+    let delivering = tokio::spawn(courier.deliver(2));
+    assert_eq!(world.first_lane().await, Lane::Webhook(4_711));
+    delivering.abort();
+}
