@@ -59,7 +59,7 @@ impl World {
         store.put_account(account, None).await.unwrap();
         let (secret, digest) = mint(TokenKind::Personal, &[7; 32]);
         let record = TokenRecord::personal(1, digest, user.get(), clock.now());
-        store.insert(record).await.unwrap();
+        TokenStore::insert(&*store, record).await.unwrap();
         let api = Arc::new(Api::new(Parts {
             graph: store.clone(),
             tokens: store.clone(),
