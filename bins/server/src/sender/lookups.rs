@@ -140,7 +140,12 @@ mod tests {
         assert_eq!(other.await.ok(), Some(7), "other work has threads");
         drop(open);
         // Every thread has given its permits back.
-        drop(lookups.all.acquire_many(u32::try_from(AT_ONCE).unwrap()).await);
+        drop(
+            lookups
+                .all
+                .acquire_many(u32::try_from(AT_ONCE).unwrap())
+                .await,
+        );
         assert!(answers(&lookups, "hooks.example.org").await);
         assert!(answers(&lookups, "n1.evil.example").await);
         assert_eq!(
