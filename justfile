@@ -8,6 +8,7 @@ check:
     cargo fmt --all -- --check
     cargo clippy --workspace --all-targets --all-features -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
+    if command -v cargo-deny >/dev/null; then just deny; else echo "cargo-deny is not installed: skipped"; fi
     just test
 
 # All tests
