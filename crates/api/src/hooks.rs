@@ -22,7 +22,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use workgraph_auth::{Grant, TokenRecord};
+use workgraph_auth::Grant;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::fault::Fault;
@@ -324,9 +324,9 @@ async fn create(
 
 /// Returns whether the token of a request has not been revoked since the request began.
 async fn is_good(api: &Api, grant: &Grant) -> Result<bool, Failure> {
-    let own = api.tokens.list(grant.user).await.map_err(broken)?;
-    let is_good = |t: &TokenRecord| t.id == grant.token && t.revoked_at.is_none();
-    Ok(own.iter().any(is_good))
+    let own = api.tokens.by_id(grant.user, grant.token).await;
+    let own = own.map_err(broken)?;
+    Ok(own.is_some_and(|token| token.revoked_at.is_none()))
 }
 
 /// How many handshakes of one user may be under way.

@@ -67,6 +67,13 @@ pub trait TokenStore: Send + Sync {
     /// All tokens of a user, dead or alive, in order of id, each as [`find`](Self::find) has it.
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError>;
 
+    /// Returns the record of one token of a user by its number, as [`find`](Self::find) has it. Without one of its own a
+    /// store looks through all tokens of the user.
+    async fn by_id(&self, user: u64, id: u64) -> Result<Option<TokenRecord>, StoreError> {
+        let mut all = self.list(user).await?.into_iter();
+        Ok(all.find(|record| record.id == id))
+    }
+
     /// Notes when tokens were last used, many at once. Times never move back; unknown ids are
     /// passed over.
     async fn touch(&self, used: &[(u64, SystemTime)]) -> Result<(), StoreError>;

@@ -191,6 +191,11 @@ impl TokenStore for SqliteStore {
         self.all_rows(Sql::TokensOfUser, [number(user)?], rows::left)
     }
 
+    async fn by_id(&self, user: u64, id: u64) -> Result<Option<TokenRecord>, StoreError> {
+        let found = self.all_rows(Sql::TokenById, [number(id)?], rows::left)?;
+        Ok(found.into_iter().find(|record| record.user == user))
+    }
+
     async fn touch(&self, used: &[(u64, SystemTime)]) -> Result<(), StoreError> {
         self.writer
             .change_tokens(TokenChange::Touch(used.to_vec()))

@@ -174,7 +174,20 @@ pub(super) async fn revokes_one(store: &dyn TokenStore) -> Result<(), Failure> {
         .filter(|r| r.revoked_at.is_some())
         .map(|r| r.id)
         .collect();
-    ensure(dead == [2], "only the token named is revoked")
+    ensure(dead == [2], "only the token named is revoked")?;
+    for id in 1..=3 {
+        let one = store.by_id(1, id).await?;
+        let all = store.list(1).await?;
+        ensure(
+            one.as_ref() == all.iter().find(|r| r.id == id),
+            "a token by its number is the one of the list",
+        )?;
+    }
+    let strange = [store.by_id(1, 4).await?, store.by_id(2, 1).await?];
+    ensure(
+        strange.iter().all(Option::is_none),
+        "a number of nobody, or of another user, is no token",
+    )
 }
 
 pub(super) async fn dead_found(store: &dyn TokenStore) -> Result<(), Failure> {
