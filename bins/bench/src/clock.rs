@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The current instant.
+/// Returns the current instant.
 #[expect(
     clippy::disallowed_methods,
     reason = "a benchmark measures with the wall clock"
@@ -11,7 +11,7 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Lets time pass.
+/// Waits for the given time.
 #[expect(
     clippy::disallowed_methods,
     reason = "waiting for a child process, not for a condition of a test"

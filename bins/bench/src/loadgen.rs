@@ -1,4 +1,4 @@
-//! A closed-loop HTTP/1.1 load generator: so many connections, each with one request in flight.
+//! A closed-loop HTTP/1.1 load generator: a fixed number of connections, each with one request in flight.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -10,71 +10,71 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::http::{Head, parse_head};
+use crate::http_client::{ResponseHead, parse_head};
 use crate::{Result, clock};
 
-/// Writes request number `index` into the buffer.
-pub(crate) type Make = dyn Fn(&mut Rng, u64, &mut Vec<u8>) + Send + Sync;
-/// Sees the body of every 2xx answer.
-pub(crate) type Seen = dyn Fn(&[u8]) + Send + Sync;
+/// Function that writes request number `index` into the buffer.
+pub(crate) type RequestMaker = dyn Fn(&mut Rng, u64, &mut Vec<u8>) + Send + Sync;
+/// Function that is given the body of every 2xx response.
+pub(crate) type ResponseObserver = dyn Fn(&[u8]) + Send + Sync;
 
-/// When a load ends.
+/// Condition that ends a load.
 #[derive(Clone, Copy)]
-pub(crate) enum Stop {
+pub(crate) enum LoadEnd {
     /// After this time.
     After(Duration),
     /// After this many requests.
     Count(u64),
 }
 
-/// What to send, where, and for how long.
-pub(crate) struct Load {
-    /// The server.
+/// One load: the requests, the server they go to, and the end of it.
+pub(crate) struct LoadSpec {
+    /// Address of the server.
     pub(crate) addr: SocketAddr,
-    /// How many connections.
+    /// Number of connections.
     pub(crate) connections: usize,
-    /// When it ends.
-    pub(crate) stop: Stop,
-    /// How many requests a second at most; none for as many as are answered.
+    /// Condition that ends the load.
+    pub(crate) stop: LoadEnd,
+    /// Most requests a second; without it the next request is sent as soon as one is answered.
     pub(crate) pace: Option<u32>,
-    /// Makes the requests.
-    pub(crate) make: Arc<Make>,
-    /// Sees the answers, if anyone wants to.
-    pub(crate) seen: Option<Arc<Seen>>,
+    /// Maker of the requests.
+    pub(crate) make: Arc<RequestMaker>,
+    /// Observer of the responses, if there is one.
+    pub(crate) seen: Option<Arc<ResponseObserver>>,
 }
 
-/// What came of it.
+/// Result of a load.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    /// Requests answered with 2xx.
+pub(crate) struct LoadResult {
+    /// Number of requests answered with 2xx.
     pub(crate) requests: u64,
-    /// Everything else, by status or by what broke.
+    /// All other outcomes, by status or by the error of the connection, with their counts.
     pub(crate) errors: BTreeMap<String, u64>,
-    /// The first answer that was not 2xx, to tell why.
+    /// First response that was not 2xx, to show the cause.
     pub(crate) sample: Option<String>,
-    /// How long it took.
+    /// Duration in seconds.
     pub(crate) seconds: f64,
-    /// The median latency in microseconds.
+    /// Median latency in microseconds.
     pub(crate) p50: f64,
-    /// The 99th percentile of the latency in microseconds.
+    /// 99th percentile of the latency in microseconds.
     pub(crate) p99: f64,
 }
 
-impl Outcome {
-    /// Successful requests per second.
+impl LoadResult {
+    /// Returns the successful requests per second.
     pub(crate) fn rate(&self) -> f64 {
         self.requests as f64 / self.seconds
     }
 
-    /// How many requests failed.
+    /// Returns the number of requests that failed.
     pub(crate) fn failed(&self) -> u64 {
         self.errors.values().sum()
     }
 }
 
 /// Runs a load to its end on a runtime of its own.
-pub(crate) fn run(load: Load) -> Result<Outcome> {
-    // Half of the cores at the most: what the load takes beyond that, it takes from the server that it measures.
+pub(crate) fn run(load: LoadSpec) -> Result<LoadResult> {
+    // Half of the cores at the most: cores that the load takes beyond that are missing to the server that it measures.
     let cores = std::thread::available_parallelism()?.get();
     let threads = load.connections.min(cores / 2);
     let mut builder = if threads > 1 {
@@ -91,13 +91,13 @@ pub(crate) fn run(load: Load) -> Result<Outcome> {
     outcome
 }
 
-async fn drive(load: Load) -> Result<Outcome> {
+async fn drive(load: LoadSpec) -> Result<LoadResult> {
     let connections = load.connections;
     let patience = match load.stop {
-        Stop::After(time) => time + Duration::from_secs(30),
-        Stop::Count(_) => Duration::from_secs(900),
+        LoadEnd::After(time) => time + Duration::from_secs(30),
+        LoadEnd::Count(_) => Duration::from_secs(900),
     };
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(LoadState {
         began: clock::now(),
         next: AtomicU64::new(0),
         load,
@@ -105,7 +105,7 @@ async fn drive(load: Load) -> Result<Outcome> {
     let tasks: Vec<_> = (0..connections)
         .map(|_| tokio::spawn(connection(Arc::clone(&shared))))
         .collect();
-    let mut all = Tally::default();
+    let mut all = LoadCounts::default();
     let gather = async {
         for task in tasks {
             all.add(task.await?);
@@ -117,7 +117,7 @@ async fn drive(load: Load) -> Result<Outcome> {
         .map_err(|_| "the server stopped answering under load")??;
     let seconds = clock::now().duration_since(shared.began).as_secs_f64();
     all.latencies.sort_unstable();
-    Ok(Outcome {
+    Ok(LoadResult {
         requests: all.requests,
         seconds,
         p50: all.percentile(50),
@@ -127,27 +127,27 @@ async fn drive(load: Load) -> Result<Outcome> {
     })
 }
 
-struct Shared {
+struct LoadState {
     began: Instant,
     next: AtomicU64,
-    load: Load,
+    load: LoadSpec,
 }
 
-impl Shared {
-    /// The number of the next request, if there is one.
+impl LoadState {
+    /// Returns the number of the next request, or `None` at the end of the load.
     fn take(&self, at: Instant) -> Option<u64> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let more = match self.load.stop {
-            Stop::After(time) => at.duration_since(self.began) < time,
-            Stop::Count(count) => index < count,
+            LoadEnd::After(time) => at.duration_since(self.began) < time,
+            LoadEnd::Count(count) => index < count,
         };
         more.then_some(index)
     }
 }
 
-impl Shared {
-    /// Waits until it is a request's turn.
-    async fn turn(&self, index: u64) {
+impl LoadState {
+    /// Waits until the pace allows the request of this index.
+    async fn wait_for_pace(&self, index: u64) {
         if let Some(pace) = self.load.pace {
             let after = Duration::from_secs_f64(index as f64 / f64::from(pace.max(1)));
             let turn = tokio::time::Instant::from_std(self.began + after);
@@ -157,15 +157,15 @@ impl Shared {
 }
 
 #[derive(Default)]
-struct Tally {
+struct LoadCounts {
     requests: u64,
     errors: BTreeMap<String, u64>,
     sample: Option<String>,
-    /// In nanoseconds; four seconds and more are all the same.
+    /// Latencies in nanoseconds; four seconds and more are all the same.
     latencies: Vec<u32>,
 }
 
-impl Tally {
+impl LoadCounts {
     fn add(&mut self, other: Self) {
         self.requests += other.requests;
         for (what, count) in other.errors {
@@ -187,9 +187,9 @@ impl Tally {
     }
 }
 
-async fn connection(shared: Arc<Shared>) -> Tally {
+async fn connection(shared: Arc<LoadState>) -> LoadCounts {
     let load = &shared.load;
-    let mut tally = Tally::default();
+    let mut tally = LoadCounts::default();
     let mut rng = Rng::fresh();
     let (mut out, mut back) = (Vec::new(), Vec::with_capacity(16 * 1024));
     let mut at = shared.began;
@@ -202,7 +202,7 @@ async fn connection(shared: Arc<Shared>) -> Tally {
             }
         };
         while let Some(index) = shared.take(at) {
-            shared.turn(index).await;
+            shared.wait_for_pace(index).await;
             out.clear();
             (load.make)(&mut rng, index, &mut out);
             let sent = clock::now();
@@ -248,7 +248,7 @@ async fn connect(addr: SocketAddr) -> std::io::Result<TcpStream> {
 }
 
 /// Sends one request and reads its answer into `back`.
-async fn exchange(stream: &mut TcpStream, out: &[u8], back: &mut Vec<u8>) -> Result<Head> {
+async fn exchange(stream: &mut TcpStream, out: &[u8], back: &mut Vec<u8>) -> Result<ResponseHead> {
     stream.write_all(out).await?;
     back.clear();
     let mut head = None;
@@ -264,7 +264,7 @@ async fn exchange(stream: &mut TcpStream, out: &[u8], back: &mut Vec<u8>) -> Res
             Some(head) if back.len() > head.total() => {
                 return Err("more bytes than the answer has".into());
             }
-            // One byte more than is missing: then a short read tells that nothing else is there.
+            // One byte more than is missing: then a short read shows that nothing else is there.
             Some(head) => back.reserve(head.total() - back.len() + 1),
             None => back.reserve(4096),
         }
@@ -276,7 +276,7 @@ async fn exchange(stream: &mut TcpStream, out: &[u8], back: &mut Vec<u8>) -> Res
 pub(crate) struct Rng(u64);
 
 impl Rng {
-    /// Starts from a seed.
+    /// Returns a generator with a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -286,7 +286,7 @@ impl Rng {
         Self::new(RandomState::new().hash_one(()))
     }
 
-    /// A number below `end` (0 if there is none).
+    /// Returns a number below `end` (0 if there is none).
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn percentiles_and_random_places_stay_inside() {
-        let mut tally = Tally::default();
+        let mut tally = LoadCounts::default();
         assert!(tally.percentile(99) == 0.0);
         tally.latencies = (1..=100).map(|n| n * 1000).collect();
         assert!(tally.percentile(50) == 51.0);

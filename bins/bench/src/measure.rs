@@ -5,35 +5,35 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::Result;
-use crate::child::Server;
-use crate::loadgen::{self, Load, Make, Outcome, Stop};
-use crate::pinning::Pinned;
+use crate::cpu_pinning::CpuPinning;
+use crate::loadgen::{self, LoadEnd, LoadResult, LoadSpec, RequestMaker};
+use crate::server_process::ServerProcess;
 
-/// How long a load runs before it is measured.
+/// Duration of the load before the measurement.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// What a measurement says.
+/// Figures of one measurement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figure {
-    /// How many a second.
+    /// Requests, or other units of work, a second.
     pub(crate) rate: f64,
     /// Microseconds of the server's (or the loop's) processor time for each.
     pub(crate) cpu: Option<f64>,
     /// Median and 99th percentile of the latency in microseconds.
     pub(crate) latency: Option<(f64, f64)>,
-    /// What failed, and how often.
+    /// Failures, with the count of each kind.
     pub(crate) errors: BTreeMap<String, u64>,
 }
 
 impl Figure {
-    /// The same work counted in parts, so many to each.
+    /// Returns the same work counted in parts, of which each unit has the given number.
     pub(crate) fn times(mut self, parts: f64) -> Self {
         self.rate *= parts;
         self.cpu = self.cpu.map(|cpu| cpu / parts);
         self
     }
 
-    fn of(outcome: Outcome, cpu: Duration) -> Self {
+    fn of(outcome: LoadResult, cpu: Duration) -> Self {
         let answers = outcome.requests + outcome.failed();
         Self {
             rate: outcome.rate(),
@@ -43,7 +43,7 @@ impl Figure {
         }
     }
 
-    /// The medians of several figures; errors add up.
+    /// Returns the medians of several figures; errors add up.
     pub(crate) fn median(figures: &[Self]) -> Self {
         let mut errors = BTreeMap::new();
         for (what, count) in figures.iter().flat_map(|figure| &figure.errors) {
@@ -63,7 +63,7 @@ impl Figure {
     }
 }
 
-/// The middle of some numbers.
+/// Returns the median of some numbers.
 pub(crate) fn median(numbers: &[f64]) -> Option<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -74,24 +74,24 @@ pub(crate) fn median(numbers: &[f64]) -> Option<f64> {
 
 /// Puts a load on a server: first a little to warm up, then for a time that counts.
 pub(crate) fn load(
-    server: &Server,
+    server: &ServerProcess,
     connections: usize,
     time: Duration,
-    make: &Arc<Make>,
+    make: &Arc<RequestMaker>,
 ) -> Result<Figure> {
     let run = |time| {
-        loadgen::run(Load {
+        loadgen::run(LoadSpec {
             addr: server.addr,
             connections,
-            stop: Stop::After(time),
+            stop: LoadEnd::After(time),
             pace: None,
             make: Arc::clone(make),
             seen: None,
         })
     };
-    // One request at a time: where the two run would decide.
+    // With one request at a time, the places of client and server would decide the figure.
     let _pinned = (connections == 1)
-        .then(|| Pinned::new(server))
+        .then(|| CpuPinning::new(server))
         .transpose()?;
     run(WARM_UP.min(time))?;
     let before = server.cpu()?;

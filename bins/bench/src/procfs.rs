@@ -1,19 +1,19 @@
-//! What the kernel tells in /proc: processor time, memory, and the machine's description.
+//! Figures of the kernel from /proc: processor time, memory, and the machine's description.
 
 use std::fs::read_to_string;
 use std::time::Duration;
 
 use crate::{Error, Result};
 
-/// The kernel counts user-visible ticks at this rate on every architecture Linux runs on today.
+/// Ticks a second in which the kernel counts for user space, on every architecture that Linux runs on today.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// The processor time a process has used so far, all threads, user and system.
+/// Returns the processor time a process has used so far, all threads, user and system.
 pub(crate) fn process_cpu(pid: u32) -> Result<Duration> {
     stat_cpu(&read_to_string(format!("/proc/{pid}/stat"))?)
 }
 
-/// The processor time of the calling thread so far.
+/// Returns the processor time of the calling thread so far.
 pub(crate) fn thread_cpu() -> Result<Duration> {
     // In nanoseconds where the kernel keeps it, in ticks elsewhere.
     if let Ok(text) = read_to_string("/proc/thread-self/schedstat")
@@ -39,7 +39,7 @@ fn stat_cpu(stat: &str) -> Result<Duration> {
     Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
 }
 
-/// The resident memory of a process in MiB.
+/// Returns the resident memory of a process in MiB.
 pub(crate) fn resident_mib(pid: u32) -> Result<f64> {
     let status = read_to_string(format!("/proc/{pid}/status"))?;
     let line = status
@@ -50,7 +50,7 @@ pub(crate) fn resident_mib(pid: u32) -> Result<f64> {
     Ok(kib / 1024.0)
 }
 
-/// Returns how often the threads of a process have gone to sleep and been woken, since they began.
+/// Returns the number of times that the threads of a process have gone to sleep and been woken, since they began.
 pub(crate) fn wake_ups(pid: u32) -> Result<u64> {
     let mut all = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -64,7 +64,7 @@ pub(crate) fn wake_ups(pid: u32) -> Result<u64> {
     Ok(all)
 }
 
-/// The machine in one line: processors, memory, kernel, load before the run.
+/// Returns the machine in one line: processors, memory, kernel, load before the run.
 pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let text = |path: &str| read_to_string(path).unwrap_or_default();

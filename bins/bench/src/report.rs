@@ -1,9 +1,9 @@
-//! The table, for the terminal and as Markdown.
+//! The table of results, for the terminal and as Markdown.
 
 use std::fmt::Write;
 
 use crate::measure::Figure;
-use crate::rows::{Basis, Bound, Measured};
+use crate::rows::{Basis, BenchResult, Bound};
 
 const HEADS: [&str; COLUMNS] = [
     "What",
@@ -17,22 +17,22 @@ const HEADS: [&str; COLUMNS] = [
     "Verdict",
     "p50 / p99 us, ours | ceiling",
 ];
-/// How many columns the table has.
+/// Number of columns of the table.
 const COLUMNS: usize = 10;
 
-/// What a row is to keep of its ratio as the graph grows.
-const KEPT: f64 = 0.9;
+/// Share of its ratio that a row must keep as the graph grows.
+const SCALING_FLOOR: f64 = 0.9;
 
 /// One line of the table.
-pub(crate) struct Line(pub(crate) [String; COLUMNS]);
+pub(crate) struct ReportLine(pub(crate) [String; COLUMNS]);
 
-impl Line {
-    /// The line of a measured row.
-    pub(crate) fn of(measured: &Measured) -> Self {
+impl ReportLine {
+    /// Returns the line of a measured row.
+    pub(crate) fn of(measured: &BenchResult) -> Self {
         let (ours, ceiling) = (measured.ours(), measured.ceiling());
         let (floor, aim) = bounds(measured.row.bound, measured.row.basis.word(), "");
         Self([
-            measured.row.what.to_owned(),
+            measured.row.description.to_owned(),
             format!("{} / {}", cpu(&ours), cpu(&ceiling)),
             ratio(measured.ratio_by(Basis::Cpu)),
             format!("{}/s", number(ours.rate)),
@@ -45,13 +45,13 @@ impl Line {
         ])
     }
 
-    /// The line of a row that was measured on a smaller graph too: the share of its ratio there that it keeps.
-    pub(crate) fn kept(here: &Measured, there: &Measured, tasks: u64) -> Self {
-        let bound = Bound::AtLeast(KEPT, 1.0);
-        let kept = here.kept(there);
+    /// Returns the line of a row that was measured on a smaller graph too: the share of its ratio there that it keeps.
+    pub(crate) fn kept(here: &BenchResult, there: &BenchResult, tasks: u64) -> Self {
+        let bound = Bound::AtLeast(SCALING_FLOOR, 1.0);
+        let kept = here.scaling_share(there);
         let (floor, aim) = bounds(bound, "kept", "");
         let verdict = here.verdict_of_kept(there, bound);
-        let of = |measured: &Measured| {
+        let of = |measured: &BenchResult| {
             let basis = measured.row.basis.word();
             format!("{basis} ratio {}", ratio(measured.ratio()))
         };
@@ -74,7 +74,7 @@ impl Line {
         ])
     }
 
-    /// The line of an absolute figure.
+    /// Returns the line of an absolute figure.
     pub(crate) fn absolute(
         what: &str,
         ours: f64,
@@ -99,7 +99,7 @@ impl Line {
         Self(cells)
     }
 
-    /// The line of a ceiling that stands alone.
+    /// Returns the line of a ceiling that stands alone.
     pub(crate) fn ceiling(what: &str, figure: &Figure) -> Self {
         let mut cells = [const { String::new() }; COLUMNS].map(|_| "-".to_owned());
         let errors = figure.errors.values().sum::<u64>();
@@ -132,7 +132,7 @@ fn ratio(number: Option<f64>) -> String {
     number.map_or("-".into(), |number| format!("{number:.2}"))
 }
 
-/// The cells of floor and aim; the floor says what it bounds.
+/// Returns the cells of floor and aim; the floor names the figure that it bounds.
 fn bounds(bound: Bound, basis: &str, unit: &str) -> (String, String) {
     let (before, after) = (
         if basis.is_empty() { "" } else { " " },
@@ -159,7 +159,7 @@ fn latency(figure: &Figure) -> String {
         .map_or("-".into(), |(p50, p99)| format!("{p50:.0} / {p99:.0}"))
 }
 
-/// A number as people read it: `65,432`, or one decimal where it is small.
+/// Formats a number as people read it: `65,432`, or one decimal where it is small.
 fn number(value: f64) -> String {
     if value < 1000.0 {
         return format!("{value:.1}");
@@ -175,8 +175,8 @@ fn number(value: f64) -> String {
     text
 }
 
-/// The table with aligned columns.
-pub(crate) fn terminal(lines: &[Line]) -> String {
+/// Returns the table with aligned columns.
+pub(crate) fn terminal(lines: &[ReportLine]) -> String {
     let heads = HEADS.map(str::to_owned);
     let rows = || std::iter::once(&heads).chain(lines.iter().map(|line| &line.0));
     let mut text = String::new();
@@ -196,8 +196,8 @@ pub(crate) fn terminal(lines: &[Line]) -> String {
     text
 }
 
-/// The report: the machine, how it was measured, the table, the notes.
-pub(crate) fn markdown(machine: &str, how: &str, lines: &[Line], notes: &[String]) -> String {
+/// Returns the report: the machine, the method of measurement, the table, the notes.
+pub(crate) fn markdown(machine: &str, how: &str, lines: &[ReportLine], notes: &[String]) -> String {
     let mut text = format!(
         "# Benchmarks\n\nWritten by `workgraph-bench run`; do not edit by hand.\n\nMachine: {machine}.\n\n{how}\n\n"
     );
@@ -228,8 +228,8 @@ mod tests {
     #[test]
     fn every_line_has_every_column() {
         let lines = [
-            Line::ceiling("bare", &Figure::default()),
-            Line::absolute("start", 7.5, None, "ms", Bound::AtMost(50.0, 8.0)),
+            ReportLine::ceiling("bare", &Figure::default()),
+            ReportLine::absolute("start", 7.5, None, "ms", Bound::AtMost(50.0, 8.0)),
         ];
         let table = markdown("a machine", "so", &lines, &["a note".to_owned()]);
         let rows: Vec<_> = table.lines().filter(|line| line.starts_with('|')).collect();

@@ -1,8 +1,8 @@
-//! The rows of the table: what each measures, its ceiling, its floor and its aim.
+//! The rows of the table, each with its measurement, its ceiling, its floor and its aim.
 
 use crate::measure::{Figure, median};
 
-/// What the ratio of a row compares.
+/// Figure that the ratio of a row compares.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
     /// Requests per second, ours over the ceiling's.
@@ -13,7 +13,7 @@ pub(crate) enum Basis {
     Time,
     /// Our processor time for each, in microseconds; the ceiling's is shown.
     Own,
-    /// Both are shown, and not compared.
+    /// Both figures are shown, and not compared.
     Beside,
 }
 
@@ -24,21 +24,21 @@ pub(crate) enum Bound {
     AtLeast(f64, f64),
     /// Less is better: limit and aim.
     AtMost(f64, f64),
-    /// Shown, but nobody promised anything.
+    /// Shown without a promise.
     None,
 }
 
-/// A row of the table.
-pub(crate) struct Row {
-    /// Its name for `--only`.
+/// Row of the table.
+pub(crate) struct BenchRow {
+    /// Name for `--only`.
     pub(crate) name: &'static str,
-    /// What it measures.
-    pub(crate) what: &'static str,
-    /// What it is compared with.
+    /// Description of what is measured, for the table.
+    pub(crate) description: &'static str,
+    /// Name of the ceiling that it is compared with.
     pub(crate) ceiling: &'static str,
-    /// How.
+    /// Figure that the ratio compares.
     pub(crate) basis: Basis,
-    /// Against which bound.
+    /// Bound of the ratio.
     pub(crate) bound: Bound,
 }
 
@@ -48,18 +48,18 @@ const fn row(
     ceiling: &'static str,
     basis: Basis,
     bound: Bound,
-) -> Row {
-    Row {
+) -> BenchRow {
+    BenchRow {
         name,
-        what,
+        description: what,
         ceiling,
         basis,
         bound,
     }
 }
 
-/// Every row with a ratio. Start-up and idle memory are absolute and stand in run.rs.
-pub(crate) const ROWS: &[Row] = &[
+/// Every row with a ratio. Start-up and idle memory are absolute and are measured in `session.rs`.
+pub(crate) const ROWS: &[BenchRow] = &[
     row(
         "task-random",
         "GET one task, at random, 16 connections",
@@ -223,14 +223,14 @@ pub(crate) const ROWS: &[Row] = &[
     ),
 ];
 
-impl Row {
+impl BenchRow {
     fn ratio(&self, ours: &Figure, ceiling: &Figure) -> Option<f64> {
         self.basis.ratio(ours, ceiling)
     }
 }
 
 impl Basis {
-    /// Returns the word for it in the table.
+    /// Returns the word for this figure in the table.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -254,33 +254,33 @@ impl Basis {
     }
 }
 
-/// A row with the figures of its rounds, ours and the ceiling's.
-pub(crate) struct Measured {
-    /// The row.
-    pub(crate) row: &'static Row,
+/// Row with the figures of its rounds, ours and the ceiling's.
+pub(crate) struct BenchResult {
+    /// Definition of the row.
+    pub(crate) row: &'static BenchRow,
     /// Ours and the ceiling's, round by round.
     pub(crate) rounds: Vec<(Figure, Figure)>,
 }
 
-impl Measured {
-    /// Our median figure.
+impl BenchResult {
+    /// Returns our median figure.
     pub(crate) fn ours(&self) -> Figure {
         let ours: Vec<_> = self.rounds.iter().map(|round| round.0.clone()).collect();
         Figure::median(&ours)
     }
 
-    /// The ceiling's median figure.
+    /// Returns the ceiling's median figure.
     pub(crate) fn ceiling(&self) -> Figure {
         let all: Vec<_> = self.rounds.iter().map(|round| round.1.clone()).collect();
         Figure::median(&all)
     }
 
-    /// The median of the rounds' numbers by the row's own basis.
+    /// Returns the median of the rounds' ratios by the row's own basis.
     pub(crate) fn ratio(&self) -> Option<f64> {
         self.ratio_by(self.row.basis)
     }
 
-    /// The median of the rounds' numbers by a basis.
+    /// Returns the median of the rounds' ratios by a basis.
     pub(crate) fn ratio_by(&self, basis: Basis) -> Option<f64> {
         let ratios: Vec<f64> = self
             .rounds
@@ -290,8 +290,9 @@ impl Measured {
         median(&ratios)
     }
 
-    /// The median of what the rounds keep of the ratios that the same rounds had elsewhere: 1 is as good, less is worse.
-    pub(crate) fn kept(&self, elsewhere: &Self) -> Option<f64> {
+    /// Returns the median share that the rounds keep of the ratios that the same rounds had elsewhere: 1 is as good,
+    /// less is worse.
+    pub(crate) fn scaling_share(&self, elsewhere: &Self) -> Option<f64> {
         let rounds = self.rounds.iter().zip(&elsewhere.rounds);
         let kept = rounds.filter_map(|(here, there)| {
             let (here, there) = (
@@ -306,7 +307,7 @@ impl Measured {
         median(&kept.collect::<Vec<_>>())
     }
 
-    /// What failed in it, if anything did.
+    /// Returns the failures of both sides as text, if there are any.
     fn failed(&self) -> Option<String> {
         let errors = [self.ours(), self.ceiling()].map(|figure| figure.errors);
         let told = errors.iter().flatten();
@@ -316,16 +317,16 @@ impl Measured {
         (!told.is_empty()).then(|| format!("errors: {}", told.join(", ")))
     }
 
-    /// What the table says of what is kept.
+    /// Returns the verdict of the table on the share of the ratio that is kept.
     pub(crate) fn verdict_of_kept(&self, elsewhere: &Self, bound: Bound) -> String {
         let failed = self.failed().or_else(|| elsewhere.failed());
-        failed.unwrap_or_else(|| match self.kept(elsewhere) {
+        failed.unwrap_or_else(|| match self.scaling_share(elsewhere) {
             Some(kept) => judge(kept, bound).to_owned(),
             None => "no ratio".to_owned(),
         })
     }
 
-    /// What the table says of it.
+    /// Returns the verdict of the table on the row.
     pub(crate) fn verdict(&self) -> String {
         if let Some(failed) = self.failed() {
             return failed;
@@ -338,7 +339,7 @@ impl Measured {
     }
 }
 
-/// How a number stands to its bound.
+/// Returns the relation of a number to its bound in words.
 pub(crate) fn judge(number: f64, bound: Bound) -> &'static str {
     let (floor, aim) = match bound {
         Bound::AtLeast(floor, aim) => (number >= floor, number >= aim),
@@ -379,7 +380,7 @@ mod tests {
             rate: 10.0,
             ..Figure::default()
         };
-        let measured = Measured {
+        let measured = BenchResult {
             row: ROWS.iter().find(|row| row.name == "users-me").unwrap(),
             rounds: vec![(ours, ceiling)],
         };
@@ -394,17 +395,21 @@ mod tests {
             cpu: Some(number),
             ..Figure::default()
         };
-        let measured = |name: &str, ours: [f64; 3]| Measured {
+        let measured = |name: &str, ours: [f64; 3]| BenchResult {
             row: ROWS.iter().find(|row| row.name == name).unwrap(),
             rounds: ours.map(|ours| (figure(ours), figure(100.0))).into(),
         };
-        // Round by round: what a slow moment does to both is in neither.
+        // Compared round by round: a slow moment that affects both sides does not change the share.
         for (name, here, kept) in [
             ("users-me", [20.0, 10.0, 40.0], 0.5),
             ("page-nested", [80.0, 40.0, 50.0], 0.5),
         ] {
             let there = measured(name, [40.0, 20.0, 40.0]);
-            assert_eq!(measured(name, here).kept(&there), Some(kept), "{name}");
+            assert_eq!(
+                measured(name, here).scaling_share(&there),
+                Some(kept),
+                "{name}"
+            );
         }
     }
 

@@ -1,31 +1,31 @@
-//! The run: finds the server, measures it beside the ceilings or the ceilings alone, and tells.
+//! The run: finds the server, measures it beside the ceilings or the ceilings alone, and prints the results.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bench::Bench;
-use crate::child::Server;
-use crate::commits::{self, GROUP, Grain};
+use crate::group_commit::{CommitContent, GROUP};
 use crate::measure::{self, Figure};
-use crate::report::{self, Line};
-use crate::sqlite::{Scratch, Shape};
-use crate::{Result, RunArgs, beside, jobs, procfs, stalls};
+use crate::report::{self, ReportLine};
+use crate::server_process::ServerProcess;
+use crate::session::Bench;
+use crate::sqlite_baseline::{BaselineGraph, GraphShape};
+use crate::{Result, RunArgs, group_commit, long_reads, measurements, procfs, scaling};
 
-/// Does all of it.
+/// Measures the rows that were asked for, prints the table and writes the report.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let machine = procfs::machine();
     println!("{machine}");
-    let folder = Folder::make(&args.data)?;
+    let folder = ScratchDir::make(&args.data)?;
     let lines = match binary(args)? {
         Some(binary) => {
             let mut bench = Bench::start(args, &folder.0, &binary)?;
             let kept = match args.beside {
-                Some(tasks) => beside::measure(&mut bench, &folder.0, &binary, tasks)?,
+                Some(tasks) => scaling::measure(&mut bench, &folder.0, &binary, tasks)?,
                 None => Vec::new(),
             };
-            let stalled = stalls::measure(&bench)?;
+            let stalled = long_reads::measure(&bench)?;
             let (mut lines, notes) = bench.measure()?;
             lines.extend(stalled);
             lines.extend(kept);
@@ -52,10 +52,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     Ok(())
 }
 
-/// A scratch folder that goes with the run.
-struct Folder(PathBuf);
+/// Scratch folder that is removed at the end of the run.
+struct ScratchDir(PathBuf);
 
-impl Folder {
+impl ScratchDir {
     fn make(under: &Path) -> Result<Self> {
         let path = under.join(std::process::id().to_string());
         fs::create_dir_all(&path)?;
@@ -63,9 +63,9 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
-        // What stays behind is only scratch under the target folder.
+        // A folder that can't be removed is only scratch under the target folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -90,29 +90,30 @@ fn write(path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The ceilings without a server to compare.
-fn ceilings(args: &RunArgs, folder: &Path) -> Result<Vec<Line>> {
-    let shape = Shape {
+/// Measures the ceilings without a server to compare.
+fn ceilings(args: &RunArgs, folder: &Path) -> Result<Vec<ReportLine>> {
+    let shape = GraphShape {
         tasks: args.tasks,
         users: 20,
         followers: 2,
         sections: 10,
         body: 300,
     };
-    let scratch = Scratch::build(folder, shape)?;
+    let scratch = BaselineGraph::build(folder, shape)?;
     let time = Duration::from_secs_f64(args.seconds);
-    let make = jobs::gets("none", Arc::new(vec!["/api/1.0/tasks/1".to_owned()]));
+    let make = measurements::gets("none", Arc::new(vec!["/api/1.0/tasks/1".to_owned()]));
     let (small, page) = (
-        Server::bare(folder, "small", 1200)?,
-        Server::bare(folder, "page", 40_000)?,
+        ServerProcess::bare(folder, "small", 1200)?,
+        ServerProcess::bare(folder, "page", 40_000)?,
     );
     type Step<'a> = Box<dyn Fn() -> Result<Figure> + 'a>;
     let load = |server, connections| -> Step<'_> {
         let make = &make;
         Box::new(move || measure::load(server, connections, time, make))
     };
-    let commit =
-        |grain| -> Step<'_> { Box::new(move || commits::run(folder, time, shape, (grain, GROUP))) };
+    let commit = |grain| -> Step<'_> {
+        Box::new(move || group_commit::run(folder, time, shape, (grain, GROUP)))
+    };
     let steps: [(&str, Step<'_>); 7] = [
         ("bare hyper, 1.2 kB, 16 connections", load(&small, 16)),
         ("bare hyper, 1.2 kB, 1 connection", load(&small, 1)),
@@ -125,10 +126,10 @@ fn ceilings(args: &RunArgs, folder: &Path) -> Result<Vec<Line>> {
             "bare SQLite nested page",
             Box::new(|| scratch.nested_pages(time)),
         ),
-        ("bare group commit by 64", commit(Grain::Row)),
+        ("bare group commit by 64", commit(CommitContent::Row)),
         (
             "bare group commit by 64 of all rows of a task",
-            commit(Grain::Task),
+            commit(CommitContent::Task),
         ),
     ];
     let mut figures: Vec<Vec<Figure>> = vec![Vec::new(); steps.len()];
@@ -139,6 +140,6 @@ fn ceilings(args: &RunArgs, folder: &Path) -> Result<Vec<Line>> {
     }
     let lines = steps.iter().zip(&figures);
     Ok(lines
-        .map(|((what, _), rounds)| Line::ceiling(what, &Figure::median(rounds)))
+        .map(|((what, _), rounds)| ReportLine::ceiling(what, &Figure::median(rounds)))
         .collect())
 }

@@ -42,14 +42,14 @@ pub(crate) struct Flags {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the server.
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Manage users, workspaces, teams, tokens, service accounts and apps, beside a running server or without one.
     Admin {
         /// Answer with JSON.
         #[arg(long, global = true)]
         json: bool,
         #[command(subcommand)]
-        what: Admin,
+        what: AdminCommand,
     },
     /// Copy the database to a new file while the server runs.
     Backup {
@@ -76,7 +76,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Serve {
+pub(crate) struct ServeArgs {
     /// Start with two workspaces and a small graph to try things on.
     #[arg(long)]
     pub(crate) demo: bool,
@@ -94,9 +94,9 @@ pub(crate) enum ConfigCommand {
     Print,
 }
 
-/// What `workgraph admin` does. Travels as JSON to a running server.
+/// Command of `workgraph admin`. Travels as JSON to a running server.
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
-pub(crate) enum Admin {
+pub(crate) enum AdminCommand {
     /// Workspaces.
     #[command(subcommand)]
     Workspace(WorkspaceCommand),
@@ -148,13 +148,13 @@ pub(crate) enum WorkspaceCommand {
         #[arg(value_enum)]
         plan: PlanName,
     },
-    /// Tie e-mail domains to an organization: who is invited with an address of theirs becomes a
-    /// member, everybody else a guest. Without domains the present ones stay, and are shown.
+    /// Tie e-mail domains to an organization: people invited with an address of theirs become members, all others
+    /// guests. Without domains the present ones stay, and are shown.
     Domains {
         gid: String,
         /// All domains that are to be tied to it, in place of those that are.
         domains: Vec<String>,
-        /// Tie none: then admins make members, and everybody else makes guests.
+        /// Tie none: then admins make members, and all other users make guests.
         #[arg(long, conflicts_with = "domains")]
         none: bool,
     },
@@ -162,7 +162,7 @@ pub(crate) enum WorkspaceCommand {
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Make a user, with a seat in a workspace.
+    /// Make a user, with a membership if a workspace is given.
     Create {
         #[arg(long)]
         name: String,
@@ -354,13 +354,13 @@ pub(crate) enum AppCommand {
     Create {
         #[arg(long)]
         name: String,
-        /// Where users are sent back to: an https URL, or urn:ietf:wg:oauth:2.0:oob for a native app.
+        /// Redirect URLs: an https URL, or urn:ietf:wg:oauth:2.0:oob for a native app.
         #[arg(long = "redirect-uri", value_name = "URL", required = true)]
         redirect_uris: Vec<String>,
         /// Scopes with spaces between them [default: full permissions].
         #[arg(long)]
         scopes: Option<String>,
-        /// Who may change it: e-mail address or gid.
+        /// The user who may change it: e-mail address or gid.
         #[arg(long, value_name = "USER")]
         owner: String,
         /// A workspace whose users may authorize it; once for each.
@@ -400,14 +400,14 @@ pub(crate) enum AppCommand {
     },
 }
 
-/// The plan of a workspace.
+/// Plan of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 pub(crate) enum PlanName {
     Free,
     Paid,
 }
 
-/// A user's standing in a workspace.
+/// Role of a user in a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 pub(crate) enum RoleName {
     Admin,
@@ -439,9 +439,9 @@ mod tests {
             panic!("not an admin command")
         };
         let text = serde_json::to_string(&what).unwrap();
-        let back: Admin = serde_json::from_str(&text).unwrap();
+        let back: AdminCommand = serde_json::from_str(&text).unwrap();
         assert!(
-            matches!(back, Admin::Workspace(WorkspaceCommand::Plan { gid, plan: PlanName::Free }) if gid == "12")
+            matches!(back, AdminCommand::Workspace(WorkspaceCommand::Plan { gid, plan: PlanName::Free }) if gid == "12")
         );
         assert!(Cli::try_parse_from(["workgraph", "serve", "--dmo"]).is_err());
         let cli = Cli::try_parse_from(["workgraph", "serve", "--no-jobs"]).unwrap();

@@ -1,35 +1,36 @@
-//! The lanes that requests, jobs and deliveries take: each that of its token, its job or its webhook.
-use crate::edge::lane_of;
-use crate::feeds::Courier;
-use crate::jobs;
-use crate::metrics::Metrics;
-use crate::offload::{Lane, Offload};
-use crate::seams::{SystemEntropy, WallClock};
+//! The lanes of requests, jobs and deliveries: each has that of its token, its job or its webhook.
+use crate::adapters::clock::{SystemEntropy, WallClock};
+use crate::http::app_state::lane_of;
+use crate::http::metrics::Metrics;
+use crate::workers::job_workers;
+use crate::workers::offload::{Offload, OffloadLane};
+use crate::workers::webhook_worker::DeliveryWorker;
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
-use workgraph_api::hooks::HookSettings;
+use workgraph_api::features::webhooks::service::WebhookSettings;
 use workgraph_api::request::Method;
-use workgraph_api::{Api, Clock, Parts, Request};
-use workgraph_auth::{Account, Tier, TokenKind, TokenRecord, TokenStore, mint};
+use workgraph_api::{Api, ApiDependencies, ApiRequest, Clock};
+use workgraph_auth::{Account, Tier, TokenKind, TokenRecord, TokenStore, mint_token};
 use workgraph_core::access::Role;
-use workgraph_core::graph::GraphStore;
-use workgraph_core::registry::Type;
-use workgraph_core::{Gid, Mint};
+use workgraph_core::model::registry::Type;
+use workgraph_core::storage::GraphStore;
+use workgraph_core::{Gid, GidGenerator};
 use workgraph_testkit::{Fixture, MemoryStore};
 use workgraph_webhooks::{
-    Attempt, Deliver, Failed, Hook, HookStore, Inserted, Limits, Replied, State,
+    DeliveryError, DeliveryRequest, DeliveryState, InsertOutcome, TargetReply, Webhook,
+    WebhookClient, WebhookLimits, WebhookStore,
 };
 
-/// A target that takes everything.
+/// Target that accepts every delivery.
 struct Willing;
 
 #[async_trait]
-impl Deliver for Willing {
-    async fn post(&self, _: Attempt) -> Result<Replied, Failed> {
-        Ok(Replied {
+impl WebhookClient for Willing {
+    async fn post(&self, _: DeliveryRequest) -> Result<TargetReply, DeliveryError> {
+        Ok(TargetReply {
             status: 200,
-            ..Replied::default()
+            ..TargetReply::default()
         })
     }
 }
@@ -57,18 +58,18 @@ impl World {
         store.commit(fixture.take()).await.unwrap();
         let account = Account::new(user.get(), Tier::Paid);
         store.put_account(account, None).await.unwrap();
-        let (secret, digest) = mint(TokenKind::Personal, &[7; 32]);
+        let (secret, digest) = mint_token(TokenKind::Personal, &[7; 32]);
         let record = TokenRecord::personal(1, digest, user.get(), clock.now());
-        TokenStore::insert(&*store, record).await.unwrap();
-        let api = Arc::new(Api::new(Parts {
+        TokenStore::insert_token(&*store, record).await.unwrap();
+        let api = Arc::new(Api::new(ApiDependencies {
             graph: store.clone(),
             tokens: store.clone(),
             clock: clock.clone(),
             entropy: Arc::new(SystemEntropy::new()),
-            settings: workgraph_api::Settings::default(),
-            limits: workgraph_limits::Settings::default(),
+            settings: workgraph_api::ApiSettings::default(),
+            limits: workgraph_limits::LimiterSettings::default(),
             keys: workgraph_wire::KeyRing::new(1, [7; 32]),
-            mint: Mint::new(0, None),
+            mint: GidGenerator::new(0, None),
         }));
         Self {
             api,
@@ -82,8 +83,8 @@ impl World {
         }
     }
 
-    /// Waits until the first work takes a lane, and gives it.
-    async fn first_lane(&self) -> Lane {
+    /// Waits until the first work takes a lane, and returns that.
+    async fn first_lane(&self) -> OffloadLane {
         let taken = async {
             loop {
                 if let Some(lane) = self.offload.lanes().first() {
@@ -97,8 +98,8 @@ impl World {
     }
 }
 
-fn request(authorization: &[&str], path: &str) -> Request {
-    Request {
+fn request(authorization: &[&str], path: &str) -> ApiRequest {
+    ApiRequest {
         method: Method::parse("POST"),
         path: path.to_owned(),
         query: String::new(),
@@ -113,7 +114,7 @@ fn request(authorization: &[&str], path: &str) -> Request {
 fn requests_take_turns_by_their_tokens() {
     let lane = |authorization: &[&str], path: &str| lane_of(&request(authorization, path));
     let own = lane(&["Bearer one"], "/tasks");
-    assert!(matches!(own, Lane::Token(_)));
+    assert!(matches!(own, OffloadLane::Token(_)));
     assert_eq!(lane(&["bearer one"], "/projects"), own, "whatever is asked");
     assert_ne!(lane(&["Bearer two"], "/tasks"), own);
     assert_ne!(lane(&[], "/tasks"), own);
@@ -130,12 +131,15 @@ async fn the_steps_of_a_job_take_the_lane_of_the_job() {
     let job = job.unwrap_or_else(|| panic!("no job: {body}"));
     assert_eq!(world.offload.lanes(), [], "nothing was long");
     let metrics = Arc::new(Metrics::new());
-    let workers = jobs::start(&world.api, &world.clock, &metrics, &world.offload);
+    let workers = job_workers::start(&world.api, &world.clock, &metrics, &world.offload);
     let workers = workers.await.unwrap();
-    assert_eq!(world.first_lane().await, Lane::Job(job.parse().unwrap()));
+    assert_eq!(
+        world.first_lane().await,
+        OffloadLane::Job(job.parse().unwrap())
+    );
     workers.stop().await;
     let jobs = world.offload.lanes();
-    let is_of_a_job = |lane: &Lane| matches!(lane, Lane::Job(_));
+    let is_of_a_job = |lane: &OffloadLane| matches!(lane, OffloadLane::Job(_));
     assert!(jobs.iter().all(is_of_a_job), "{jobs:?}");
 }
 
@@ -143,7 +147,7 @@ async fn the_steps_of_a_job_take_the_lane_of_the_job() {
 async fn the_deliveries_of_a_webhook_take_the_lane_of_the_webhook() {
     let world = World::new().await;
     let now = world.clock.now();
-    let hook = Hook {
+    let hook = Webhook {
         id: 4_711,
         user: world.user.get(),
         app: None,
@@ -155,22 +159,22 @@ async fn the_deliveries_of_a_webhook_take_the_lane_of_the_webhook() {
         secret: "0".repeat(64),
         filters: Vec::new(),
         created_at: now,
-        state: State::default(),
+        state: DeliveryState::default(),
     };
-    let inserted = HookStore::insert(&*world.store, hook, Limits::default());
-    assert!(matches!(inserted.await.unwrap(), Inserted::Done(_)));
-    let set = world.api.set_hooks(
+    let inserted = WebhookStore::insert(&*world.store, hook, WebhookLimits::default());
+    assert!(matches!(inserted.await.unwrap(), InsertOutcome::Done(_)));
+    let set = world.api.set_webhooks(
         world.store.clone(),
         Arc::new(Willing),
-        HookSettings::default(),
+        WebhookSettings::default(),
     );
     set.await.unwrap();
-    let courier = Courier {
+    let courier = DeliveryWorker {
         api: Arc::clone(&world.api),
         clock: Arc::clone(&world.clock),
         offload: Arc::clone(&world.offload),
     };
     let delivering = tokio::spawn(courier.deliver(2));
-    assert_eq!(world.first_lane().await, Lane::Webhook(4_711));
+    assert_eq!(world.first_lane().await, OffloadLane::Webhook(4_711));
     delivering.abort();
 }

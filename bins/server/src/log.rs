@@ -1,14 +1,13 @@
 //! Logging: one line an event, as text on a terminal and as JSON elsewhere.
-use crate::config::Log;
+use crate::config::LogConfig;
 use std::io::IsTerminal;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt;
+use tracing_subscriber::{EnvFilter, fmt};
 
 /// Starts logging to standard error.
 ///
 /// # Errors
-/// When the level is not a level.
-pub(crate) fn start(log: &Log) -> Result<(), String> {
+/// Fails if the level is not a level.
+pub(crate) fn start(log: &LogConfig) -> Result<(), String> {
     let filter = EnvFilter::builder()
         .parse(&log.level)
         .map_err(|e| format!("log.level: {e}"))?;
@@ -24,7 +23,7 @@ pub(crate) fn start(log: &Log) -> Result<(), String> {
     };
     started.map_err(|e| format!("logging can't start: {e}"))?;
     std::panic::set_hook(Box::new(|panic| {
-        // The message may hold a client's data, so only the place is logged.
+        // The message may hold a client's data, so only the location is logged.
         let place = panic
             .location()
             .map(ToString::to_string)

@@ -1,52 +1,18 @@
 //! The `workgraph` command.
-mod accept;
-mod accounts;
+mod adapters;
 mod admin;
-mod apps;
-mod body;
-mod bootstrap;
+mod app;
 mod cli;
 mod config;
-mod demo;
-mod door;
-mod download;
-mod edge;
-mod exports;
-mod exposure;
-mod feeds;
-mod folder;
-mod forwarded;
-mod gzip;
 mod http;
-mod jobs;
 #[cfg(test)]
 mod lanes;
-mod limits;
-mod listen;
 mod log;
-mod metrics;
-mod notary;
-mod office;
-mod offload;
-mod outgoing;
-mod password;
-mod people;
-mod places;
-mod routes;
-mod run;
-#[cfg(debug_assertions)]
-mod sabotage;
-mod sealed_hooks;
-mod seams;
-mod sender;
-mod setting;
-mod signing;
-mod socket;
-mod storage;
-mod stream;
+mod runtime_limits;
+mod workers;
 
 use clap::Parser;
-use cli::{Admin, Cli, Command, ConfigCommand, Serve, UserCommand};
+use cli::{AdminCommand, Cli, Command, ConfigCommand, ServeArgs, UserCommand};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -70,26 +36,26 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
     };
     let config = load()?;
     let command = cli.command.unwrap_or_else(|| {
-        Command::Serve(Serve {
+        Command::Serve(ServeArgs {
             demo: true,
-            ..Serve::default()
+            ..ServeArgs::default()
         })
     });
     match command {
         Command::Serve(options) => {
             log::start(&config.log)?;
-            runtime(true)?.block_on(run::serve(config, &options, load))?;
+            runtime(true)?.block_on(app::serve(config, &options, load))?;
         }
         Command::Admin { json, what } => {
-            let answer = runtime(false)?.block_on(run::admin(&config, with_password(what)?))?;
+            let answer = runtime(false)?.block_on(app::admin(&config, with_password(what)?))?;
             say(&if json {
                 answer.to_string()
             } else {
-                admin::text(&answer)
+                admin::commands::text(&answer)
             });
         }
         Command::Backup { file } => {
-            storage::backup(config.folder(), &file)?;
+            adapters::stores::backup(config.folder(), &file)?;
             say(&file.display().to_string());
         }
         Command::Check {
@@ -97,7 +63,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
             anchor,
             json,
         } => {
-            let found = notary::inspect(config.folder(), &config.audit, anchor.as_deref())?;
+            let found =
+                workers::audit_signer::inspect(config.folder(), &config.audit, anchor.as_deref())?;
             say(&if json {
                 found.json().to_string()
             } else {
@@ -108,7 +75,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
             }
         }
         Command::Check { json, .. } => {
-            let problems = storage::check(config.folder())?;
+            let problems = adapters::stores::check(config.folder())?;
             if json {
                 let sound = problems.is_empty();
                 say(&serde_json::json!({"sound": sound, "problems": problems}).to_string());
@@ -134,7 +101,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a line. Whoever should read it may be gone, which is no error.
+/// Prints a line. The reader may have closed the pipe, which is no error.
 fn say(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
@@ -152,9 +119,9 @@ fn runtime(many: bool) -> Result<tokio::runtime::Runtime, String> {
         .map_err(|e| format!("the runtime can't start: {e}"))
 }
 
-/// Reads the password where one is to be read.
-fn with_password(mut what: Admin) -> Result<Admin, String> {
-    if let Admin::User(
+/// Reads the password of a command that takes one from standard input.
+fn with_password(mut what: AdminCommand) -> Result<AdminCommand, String> {
+    if let AdminCommand::User(
         UserCommand::Create {
             password_stdin: true,
             password,

@@ -1,104 +1,106 @@
-//! A call: one matched, authenticated and parsed request, as operations see it.
-use crate::audit::Caller;
-use crate::budget::Budget;
+//! The request context: one matched, authenticated and parsed request, as operations see it.
+use crate::budget::ResponseBudget;
+use crate::features::audit_log::Caller;
 use crate::operation::{Operation, parameter_type};
-use crate::settings::Settings;
+use crate::settings::ApiSettings;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use workgraph_auth::Grant;
 use workgraph_core::access::Level;
-use workgraph_core::address::fold;
-use workgraph_core::audit::Acting;
-use workgraph_core::check::{self, Inputs, clip};
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Ref, View, ViewerKey, Want};
-use workgraph_core::jobs::Starter;
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::resource;
-use workgraph_core::time::Time;
-use workgraph_core::work::Work;
+use workgraph_core::audit::ActorContext;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::jobs::JobRequester;
+use workgraph_core::model::email_address::normalize_address;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::resource;
+use workgraph_core::model::time::Time;
+use workgraph_core::model::validate;
+use workgraph_core::model::validate::{CheckedInputs, clip};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{NodeRef, ReadQuery, ReadView, ViewerKey};
 use workgraph_core::{Gid, MaybeInterrupt};
-use workgraph_wire::{Options, Query};
+use workgraph_wire::{QueryParams, RequestOptions};
 
-/// One request on its way to an answer.
-pub struct Call<'a> {
-    /// The row it matched.
+/// The context of one request: its operation, inputs, caller and settings.
+pub struct RequestContext<'a> {
+    /// The operation that the request matched.
     pub operation: &'static Operation,
-    /// The path parameters.
+    /// Names and values of the path parameters.
     pub parameters: &'a [(&'static str, String)],
-    /// Who asks.
+    /// The user who makes the request, or the service account with its workspace.
     pub viewer: ViewerKey,
-    /// What its token grants.
+    /// The rights that its token grants.
     pub grant: &'a Grant,
-    /// Where it came from.
+    /// The client: its address, user agent and interrupt.
     pub caller: Caller<'a>,
-    /// The workspaces that app works in.
+    /// The workspaces to which the app of the token is restricted; `None` if it is not restricted.
     pub reach: Option<Arc<[u64]>>,
-    /// The query.
-    pub query: Query,
+    /// The decoded query parameters.
+    pub query: QueryParams,
     /// The `data` of the body.
     pub data: Map<String, Value>,
     /// Output options, from body and query.
-    pub options: Options,
-    /// When the request is decided.
+    pub options: RequestOptions,
+    /// The time at which the request is decided.
     pub now: Time,
-    /// Gives fresh gids.
-    pub mint: &'a (dyn Fn() -> Gid + Sync),
-    /// The settings.
-    pub settings: &'a Settings,
-    /// How many bytes it may still answer with.
-    pub(crate) budget: &'a Budget,
-    /// The most jobs of one user: the one of the settings that changes while the server runs.
-    pub jobs: u32,
+    /// Generator of fresh gids.
+    pub generate_gid: &'a (dyn Fn() -> Gid + Sync),
+    /// Settings of the API.
+    pub settings: &'a ApiSettings,
+    /// Bytes that its reply may still have.
+    pub(crate) budget: &'a ResponseBudget,
+    /// The most unfinished jobs of one user. It replaces the number in the settings, since it can change while the
+    /// server runs.
+    pub jobs_per_user_max: u32,
 }
 
-impl<'a> Call<'a> {
-    /// Who acts, and by which way, for the audit log.
+impl<'a> RequestContext<'a> {
+    /// Returns the actor and the channel of the request, for the audit log.
     #[must_use]
-    pub fn acting(&self) -> Acting {
-        self.caller.acting(self.grant)
+    pub fn actor_context(&self) -> ActorContext {
+        self.caller.actor_context(self.grant)
     }
 
-    /// Changes by the caller, nothing yet.
+    /// Returns an empty change builder with the caller as its actor.
     #[must_use]
-    pub fn work(&self) -> Work<'a> {
-        Work::new(Some(self.viewer.user), self.now, self.mint)
+    pub fn change_builder(&self) -> ChangeBuilder<'a> {
+        ChangeBuilder::new(Some(self.viewer.user), self.now, self.generate_gid)
     }
 
-    /// An empty want of the caller.
+    /// Returns an empty read query of the caller.
     #[must_use]
-    pub fn want(&self) -> Want {
-        Want {
+    pub fn read_query(&self) -> ReadQuery {
+        ReadQuery {
             app: self.grant.app,
-            reach: self.reach.clone(),
+            allowed_workspaces: self.reach.clone(),
             interrupt: self.interrupt(),
-            ..Want::of(self.viewer)
+            ..ReadQuery::of(self.viewer)
         }
     }
 
-    /// What stops the work on it.
+    /// Returns the interrupt that stops the work on the request, if it has one.
     #[must_use]
     pub fn interrupt(&self) -> MaybeInterrupt {
         self.caller.interrupt.cloned()
     }
 
-    /// The caller as one who starts a job.
+    /// Returns the caller as the requester of a job.
     #[must_use]
-    pub fn starter(&self) -> Starter {
-        Starter {
-            who: self.viewer,
-            most: self.jobs,
+    pub fn job_requester(&self) -> JobRequester {
+        JobRequester {
+            viewer: self.viewer,
+            max_running: self.jobs_per_user_max,
         }
     }
 
-    /// The caller.
+    /// Returns the gid of the caller.
     #[must_use]
-    pub fn me(&self) -> Gid {
+    pub fn user_gid(&self) -> Gid {
         self.viewer.user
     }
 
-    /// The text of a path parameter.
+    /// Returns the text of a path parameter.
     #[must_use]
     pub fn parameter(&self, name: &str) -> &str {
         self.parameters
@@ -107,187 +109,195 @@ impl<'a> Call<'a> {
             .map_or("", |(_, v)| v)
     }
 
-    /// The node a path parameter names.
+    /// Returns the reference to the node that a path parameter names.
     ///
     /// # Errors
-    /// When it is not an identifier.
-    pub fn path(&self, name: &str) -> Result<Ref, Fault> {
+    /// Fails when the parameter is not an identifier.
+    pub fn path_ref(&self, name: &str) -> Result<NodeRef, DomainError> {
         let text = self.parameter(name);
         match parameter_type(name) {
-            Some(Type::User) => self.user("user", text),
-            Some(ty) => gid(resource(ty).noun, text).map(Ref::Gid),
-            None => gid(name, text).map(Ref::Gid),
+            Some(Type::User) => self.parse_user_ref("user", text),
+            Some(ty) => parse_gid(resource(ty).noun, text).map(NodeRef::Gid),
+            None => parse_gid(name, text).map(NodeRef::Gid),
         }
     }
 
-    /// The gid that a path parameter is.
+    /// Returns the gid in a path parameter.
     ///
     /// # Errors
-    /// When it is none.
-    pub fn required_path_gid(&self, name: &str) -> Result<Gid, Fault> {
-        match self.path(name)? {
-            Ref::Gid(gid) => Ok(gid),
-            _ => Err(Fault::unknown(name, clip(self.parameter(name)))),
+    /// Fails when the parameter is not a gid.
+    pub fn required_path_gid(&self, name: &str) -> Result<Gid, DomainError> {
+        match self.path_ref(name)? {
+            NodeRef::Gid(parse_gid) => Ok(parse_gid),
+            _ => Err(DomainError::not_found(name, clip(self.parameter(name)))),
         }
     }
 
-    /// A user given as gid, e-mail address or `me`.
+    /// Parses a user given as gid, e-mail address or `me`.
     ///
     /// # Errors
-    /// When it is none of these.
-    pub fn user(&self, field: &str, text: &str) -> Result<Ref, Fault> {
+    /// Fails when it is none of these.
+    pub fn parse_user_ref(&self, field: &str, text: &str) -> Result<NodeRef, DomainError> {
         if text == "me" {
-            return Ok(Ref::Gid(self.viewer.user));
+            return Ok(NodeRef::Gid(self.viewer.user));
         }
         if let Some(gid) = Gid::parse(text) {
-            return Ok(Ref::Gid(gid));
+            return Ok(NodeRef::Gid(gid));
         }
         if text.contains('@') && text.len() <= 320 {
-            return Ok(Ref::Address(fold(text)));
+            return Ok(NodeRef::Address(normalize_address(text)));
         }
-        Err(Fault::field(
+        Err(DomainError::field(
             field,
             format_args!("Not an email, GID, or \"me\": {}", clip(text)),
         ))
     }
 
-    /// Returns a query parameter.
+    /// Returns the value of a query parameter, or `None` if it is absent.
     ///
     /// # Errors
-    /// When it is given twice.
-    pub fn query(&self, name: &str) -> Result<Option<&str>, Fault> {
+    /// Fails when it is given twice.
+    pub fn query(&self, name: &str) -> Result<Option<&str>, DomainError> {
         self.query
             .get(name)
-            .map_err(|e| Fault::invalid(e.to_string()))
+            .map_err(|e| DomainError::invalid(e.to_string()))
     }
 
-    /// The node a query parameter names.
+    /// Returns the gid in a query parameter.
     ///
     /// # Errors
-    /// When it is given twice, or not a gid.
-    pub fn query_gid(&self, name: &str) -> Result<Option<Gid>, Fault> {
-        self.query(name)?.map(|text| gid(name, text)).transpose()
-    }
-
-    /// The user a query parameter names.
-    ///
-    /// # Errors
-    /// When it is given twice, or does not name a user.
-    pub fn query_user(&self, name: &str) -> Result<Option<Ref>, Fault> {
+    /// Fails when it is given twice, or not a gid.
+    pub fn query_gid(&self, name: &str) -> Result<Option<Gid>, DomainError> {
         self.query(name)?
-            .map(|text| self.user(name, text))
+            .map(|text| parse_gid(name, text))
             .transpose()
     }
 
-    /// An instant in a query parameter; `now` is the first instant at which nothing has happened yet.
+    /// Returns the user that a query parameter names.
     ///
     /// # Errors
-    /// When it is given twice, or not an instant.
-    pub fn query_time(&self, name: &str) -> Result<Option<Time>, Fault> {
+    /// Fails when it is given twice, or does not name a user.
+    pub fn query_user(&self, name: &str) -> Result<Option<NodeRef>, DomainError> {
+        self.query(name)?
+            .map(|text| self.parse_user_ref(name, text))
+            .transpose()
+    }
+
+    /// Returns the instant in a query parameter. `now` is the first instant at which nothing has happened yet.
+    ///
+    /// # Errors
+    /// Fails when it is given twice, or not an instant.
+    pub fn query_time(&self, name: &str) -> Result<Option<Time>, DomainError> {
         match self.query(name)? {
             None => Ok(None),
             Some("now") => Ok(Some(Time::from_millis(self.now.millis() + 1))),
             Some(text) => Time::parse(text)
                 .map(Some)
-                .map_err(|e| Fault::field(name, e)),
+                .map_err(|e| DomainError::field(name, e)),
         }
     }
 
-    /// A body field; null counts as absent.
+    /// Returns a body field; null counts as absent.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Value> {
         self.data.get(name).filter(|v| !v.is_null())
     }
 
-    /// Whether a body field is there, null or not.
+    /// Returns true if the body has the field, null or not.
     #[must_use]
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_field(&self, name: &str) -> bool {
         self.data.contains_key(name)
     }
 
-    /// A body field that must be there.
+    /// Returns a body field that must be there.
     ///
     /// # Errors
-    /// When it is not.
-    pub fn required(&self, name: &str) -> Result<&Value, Fault> {
-        self.field(name).ok_or_else(|| Fault::missing(name))
+    /// Fails when the field is absent or null.
+    pub fn required(&self, name: &str) -> Result<&Value, DomainError> {
+        self.field(name).ok_or_else(|| DomainError::missing(name))
     }
 
     /// Returns the gid in a body field; an empty text counts as absent, as null does.
     ///
     /// # Errors
-    /// When it is there but not a gid.
-    pub fn body_gid(&self, name: &str) -> Result<Option<Gid>, Fault> {
+    /// Fails when it is there but not a gid.
+    pub fn body_gid(&self, name: &str) -> Result<Option<Gid>, DomainError> {
         self.field(name)
             .filter(|value| value.as_str() != Some(""))
-            .map(|v| gid(name, &check::reference(name, v)?))
+            .map(|v| parse_gid(name, &validate::reference(name, v)?))
             .transpose()
     }
 
-    /// The gid in a body field that must be there.
+    /// Returns the gid in a body field that must be there.
     ///
     /// # Errors
-    /// When it is missing or not a gid.
-    pub fn required_gid(&self, name: &str) -> Result<Gid, Fault> {
-        self.body_gid(name)?.ok_or_else(|| Fault::missing(name))
+    /// Fails when it is missing or not a gid.
+    pub fn required_gid(&self, name: &str) -> Result<Gid, DomainError> {
+        self.body_gid(name)?
+            .ok_or_else(|| DomainError::missing(name))
     }
 
-    /// The user in a body field that must be there.
+    /// Returns the user in a body field that must be there.
     ///
     /// # Errors
-    /// When it is missing or does not name a user.
-    pub fn required_user(&self, name: &str) -> Result<Ref, Fault> {
-        self.user(name, &check::reference(name, self.required(name)?)?)
+    /// Fails when it is missing or does not name a user.
+    pub fn required_user(&self, name: &str) -> Result<NodeRef, DomainError> {
+        self.parse_user_ref(name, &validate::reference(name, self.required(name)?)?)
     }
 
-    /// The users in a body field: an array, or text separated by commas.
+    /// Returns the users in a body field: an array, or text separated by commas.
     ///
     /// # Errors
-    /// When it is neither, or an item does not name a user.
-    pub fn users(&self, name: &str) -> Result<Vec<Ref>, Fault> {
-        self.list(name)?
+    /// Fails when it is neither, or an item does not name a user.
+    pub fn users(&self, name: &str) -> Result<Vec<NodeRef>, DomainError> {
+        self.text_list(name)?
             .iter()
-            .map(|text| self.user(name, text))
+            .map(|text| self.parse_user_ref(name, text))
             .collect()
     }
 
-    /// The gids in a body field: an array, or text separated by commas.
+    /// Returns the gids in a body field: an array, or text separated by commas.
     ///
     /// # Errors
-    /// When it is neither, or an item is not a gid.
-    pub fn gids(&self, name: &str) -> Result<Vec<Gid>, Fault> {
-        self.list(name)?
+    /// Fails when it is neither, or an item is not a gid.
+    pub fn gids(&self, name: &str) -> Result<Vec<Gid>, DomainError> {
+        self.text_list(name)?
             .iter()
             .enumerate()
-            .map(|(i, text)| gid(&format!("{name}: [{i}]"), text))
+            .map(|(i, text)| parse_gid(&format!("{name}: [{i}]"), text))
             .collect()
     }
 
-    /// The texts in a body field: an array, or text separated by commas.
+    /// Returns the texts in a body field: an array, or text separated by commas.
     ///
     /// # Errors
-    /// When it is neither.
-    pub fn list(&self, name: &str) -> Result<Vec<String>, Fault> {
+    /// Fails when the field is neither of them.
+    pub fn text_list(&self, name: &str) -> Result<Vec<String>, DomainError> {
         self.field(name)
-            .map_or_else(|| Ok(Vec::new()), |value| check::references(name, value))
+            .map_or_else(|| Ok(Vec::new()), |value| validate::references(name, value))
     }
 
-    /// The checked body, as fields of a type.
+    /// Checks the body and returns it as fields of a type.
     ///
     /// # Errors
-    /// When a value is not one its field takes.
-    pub fn inputs(&self, ty: Type, creating: bool) -> Result<Inputs, Fault> {
-        check::inputs(resource(ty), &self.data, creating)
+    /// Fails when a value is not valid for its field.
+    pub fn inputs(&self, ty: Type, creating: bool) -> Result<CheckedInputs, DomainError> {
+        validate::check_inputs(resource(ty), &self.data, creating)
     }
 
-    /// The node a path parameter names, with the level the operation needs.
+    /// Returns the node that a path parameter names, if the caller has the level that the operation needs.
     ///
     /// # Errors
-    /// 404 when there is no such node of that type, 403 when the level is not enough.
-    pub fn target<'v>(&self, view: &'v View, name: &str, least: Level) -> Result<&'v Node, Fault> {
+    /// Fails with 404 when there is no such node of that type, and with 403 when the level is not enough.
+    pub fn path_node<'v>(
+        &self,
+        view: &'v ReadView,
+        name: &str,
+        least: Level,
+    ) -> Result<&'v Node, DomainError> {
         let ty = parameter_type(name).unwrap_or(Type::Task);
         let noun = resource(ty).noun;
-        // A task list stands in for a project where its sections or custom fields are meant.
+        // Operations on sections and custom fields accept a task list in place of a project.
         let path = self.operation.path;
         let stands_in = ["/sections", "ustomFieldSetting", "/custom_field_settings"];
         let list = ty == Type::Project && stands_in.iter().any(|part| path.contains(part));
@@ -295,90 +305,94 @@ impl<'a> Call<'a> {
         let fits = |n: &&Node| {
             n.ty == ty
                 || (list && n.ty == Type::UserTaskList)
-                || (any_membership && resource(ty).kin.contains(&n.ty))
+                || (any_membership && resource(ty).variants.contains(&n.ty))
         };
         let found = view
-            .resolve(&self.path(name)?)
+            .resolve(&self.path_ref(name)?)
             .and_then(|g| view.node(g))
             .filter(fits)
-            .filter(|n| self.shows(view, n));
-        let node = found.ok_or_else(|| Fault::unknown(noun, clip(self.parameter(name))))?;
-        allowed(view, node, least)?;
-        self.premium(view, node)?;
+            .filter(|n| self.is_visible(view, n));
+        let node = found.ok_or_else(|| DomainError::not_found(noun, clip(self.parameter(name))))?;
+        require_level(view, node, least)?;
+        self.require_plan(view, node)?;
         Ok(node)
     }
 
-    /// Whether the caller has a workspace's paid features.
+    /// Returns true if the caller has the paid features of a workspace.
     #[must_use]
-    pub fn paid(&self, view: &View, home: Gid) -> bool {
-        view.viewer.service == Some(home) || view.viewer.seat(home).is_some_and(|s| s.paid)
+    pub fn has_paid_plan(&self, view: &ReadView, home: Gid) -> bool {
+        view.viewer.service_workspace == Some(home)
+            || view.viewer.membership(home).is_some_and(|s| s.paid)
     }
 
-    /// Whether the operation may be used on a node of this workspace, or on a workspace.
+    /// Checks that the plan of the workspace allows the operation. `node` is the workspace, or a node in it.
     ///
     /// # Errors
-    /// 402 when the plan does not have it.
-    pub fn premium(&self, view: &View, node: &Node) -> Result<(), Fault> {
+    /// Fails with 402 when the plan does not have it.
+    pub fn require_plan(&self, view: &ReadView, node: &Node) -> Result<(), DomainError> {
         let home = if node.ty == Type::Workspace {
             Some(node.gid)
         } else {
-            node.home
+            node.workspace
         };
-        let (Some(message), Some(home)) = (self.operation.premium, home) else {
+        let (Some(message), Some(home)) = (self.operation.paid_only, home) else {
             return Ok(());
         };
-        if !self.paid(view, home) || (self.operation.no_guests && !view.viewer.is_member(home)) {
-            return Err(Fault::premium(message));
+        if !self.has_paid_plan(view, home)
+            || (self.operation.no_guests && !view.viewer.is_member(home))
+        {
+            return Err(DomainError::paid_only(message));
         }
         Ok(())
     }
 
-    /// Whether a node may be spoken of: when forbidden objects are hidden, one that the caller has
-    /// no access to is answered for like one that does not exist.
+    /// Returns true if a reply may show that a node exists. When forbidden objects are hidden, a node that the caller
+    /// has no access to gets the same reply as one that does not exist.
     #[must_use]
-    pub fn shows(&self, view: &View, node: &Node) -> bool {
+    pub fn is_visible(&self, view: &ReadView, node: &Node) -> bool {
         !self.settings.hide_forbidden || view.level(node.gid) > Level::None
     }
 
-    /// A node that query or body name, with the level the operation needs.
+    /// Returns a node that the query or the body names, if the caller has the level that the operation needs.
     ///
     /// # Errors
-    /// 400 when there is no such node of these types, 403 when the level is not enough.
-    pub fn named<'v>(
+    /// Fails with 400 when there is no such node of these types, and with 403 when the level is not enough.
+    pub fn resolve_ref<'v>(
         &self,
-        view: &'v View,
+        view: &'v ReadView,
         field: &str,
-        name: &Ref,
+        name: &NodeRef,
         types: &[Type],
         least: Level,
-    ) -> Result<&'v Node, Fault> {
-        let found = view
-            .resolve(name)
-            .and_then(|g| view.node(g))
-            .filter(|n| types.contains(&n.ty) && self.shows(view, n) && is_known(view, n));
-        let node = found.ok_or_else(|| Fault::unknown_ref(field, show(name)))?;
-        allowed(view, node, least)?;
+    ) -> Result<&'v Node, DomainError> {
+        let found = view.resolve(name).and_then(|g| view.node(g)).filter(|n| {
+            types.contains(&n.ty) && self.is_visible(view, n) && is_known_user(view, n)
+        });
+        let node =
+            found.ok_or_else(|| DomainError::reference_not_found(field, format_ref(name)))?;
+        require_level(view, node, least)?;
         Ok(node)
     }
 
-    /// A user that query or body name, and who belongs to a workspace.
+    /// Returns a user that the query or the body names and who belongs to a workspace.
     ///
     /// # Errors
-    /// 400 when the caller knows no such user, or they do not belong there; `noun` is the kind of the
-    /// workspace.
-    pub fn member<'v>(
+    /// Fails with 400 when the caller knows no such user, or the user does not belong to the workspace. `noun` is the
+    /// kind of the workspace.
+    pub fn resolve_member<'v>(
         &self,
-        view: &'v View,
+        view: &'v ReadView,
         field: &str,
-        name: &Ref,
+        name: &NodeRef,
         (home, noun): (Gid, &str),
-    ) -> Result<&'v Node, Fault> {
+    ) -> Result<&'v Node, DomainError> {
         let found = view.resolve(name).and_then(|g| view.node(g));
-        let found = found.filter(|n| n.ty == Type::User && is_known(view, n));
-        let user = found.ok_or_else(|| Fault::unknown_ref(field, show(name)))?;
+        let found = found.filter(|n| n.ty == Type::User && is_known_user(view, n));
+        let user =
+            found.ok_or_else(|| DomainError::reference_not_found(field, format_ref(name)))?;
         if view.link(user.gid, rel::WORKSPACES, home).is_none() {
-            let shown = show(name);
-            return Err(Fault::field(
+            let shown = format_ref(name);
+            return Err(DomainError::field(
                 field,
                 format_args!("Not a user in {noun}: {shown}"),
             ));
@@ -387,21 +401,21 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Whether query and body may name a node: a user whom the viewer shares no workspace with is answered
-/// for like one that does not exist, or addresses and gids could be tried out.
+/// Returns true if query and body may name a node. A user who shares no workspace with the viewer gets the same reply
+/// as one that does not exist; otherwise clients could try out addresses and gids.
 #[must_use]
-pub fn is_known(view: &View, node: &Node) -> bool {
+pub fn is_known_user(view: &ReadView, node: &Node) -> bool {
     node.ty != Type::User || view.level(node.gid) > Level::None
 }
 
-/// Whether the viewer has the level.
+/// Checks that the viewer has the level.
 ///
 /// # Errors
-/// When not.
-pub fn allowed(view: &View, node: &Node, least: Level) -> Result<(), Fault> {
+/// Fails when the viewer's level is lower.
+pub fn require_level(view: &ReadView, node: &Node, least: Level) -> Result<(), DomainError> {
     let noun = resource(node.ty).noun;
     match view.level(node.gid) {
-        Level::None => Err(Fault::no_access(noun)),
+        Level::None => Err(DomainError::no_access(noun)),
         level if level < least => {
             let what = if least == Level::Admin {
                 "administer"
@@ -410,7 +424,7 @@ pub fn allowed(view: &View, node: &Node, least: Level) -> Result<(), Fault> {
             } else {
                 "change"
             };
-            Err(Fault::forbidden(format!(
+            Err(DomainError::forbidden(format!(
                 "You do not have permission to {what} this {noun}."
             )))
         }
@@ -418,24 +432,25 @@ pub fn allowed(view: &View, node: &Node, least: Level) -> Result<(), Fault> {
     }
 }
 
-/// A gid.
+/// Parses a gid.
 ///
 /// # Errors
-/// When the text is not one.
-pub fn gid(field: &str, text: &str) -> Result<Gid, Fault> {
-    Gid::parse(text)
-        .ok_or_else(|| Fault::field(field, format_args!("Not a recognized ID: {}", clip(text))))
+/// Fails when the text is not a gid.
+pub fn parse_gid(field: &str, text: &str) -> Result<Gid, DomainError> {
+    Gid::parse(text).ok_or_else(|| {
+        DomainError::field(field, format_args!("Not a recognized ID: {}", clip(text)))
+    })
 }
 
-/// A reference as the client gave it.
+/// Returns a reference as text, as the client gave it.
 #[must_use]
-pub fn show(name: &Ref) -> String {
+pub fn format_ref(name: &NodeRef) -> String {
     match name {
-        Ref::Gid(gid) => gid.to_string(),
-        Ref::TaskList { user, .. } => show(user),
-        Ref::Of { node, .. } => show(node),
-        Ref::External { id, .. } => clip(id),
-        Ref::Address(address) => clip(address),
-        Ref::Alias(key) => clip(key.split_once(':').map_or(key, |(_, rest)| rest)),
+        NodeRef::Gid(parse_gid) => parse_gid.to_string(),
+        NodeRef::TaskList { user, .. } => format_ref(user),
+        NodeRef::Linked { node, .. } => format_ref(node),
+        NodeRef::External { id, .. } => clip(id),
+        NodeRef::Address(address) => clip(address),
+        NodeRef::Alias(key) => clip(key.split_once(':').map_or(key, |(_, rest)| rest)),
     }
 }

@@ -1,58 +1,58 @@
-//! The operation table: what a row says.
+//! The operation table: types that describe an operation, and its handler as data.
 mod rows;
 
 pub use rows::{
-    act, audit_log, batch, create, delete, events, get, hooks, page, page_of, read, search,
-    typeahead, update,
+    action, audit_log, batch, computed_list, create, delete, events, get, list, read, search,
+    typeahead, update, webhooks,
 };
 
-use crate::call::Call;
+use crate::call::RequestContext;
 use crate::request::Method;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Changes, Give, Page, Ref, View, Want};
-use workgraph_core::registry::{Dir, Rel, Type};
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::{Direction, Relation, Type};
+use workgraph_core::storage::{Changes, EdgeEnd, NodeRef, PageQuery, ReadQuery, ReadView};
 use workgraph_core::{Gid, Level};
 
-/// One operation of the API.
+/// One operation of the API: a row of the operation table.
 #[derive(Debug)]
 pub struct Operation {
-    /// Its name in the public catalogue, such as `getTask`.
+    /// The name of the operation in the public catalogue, such as `getTask`.
     pub id: &'static str,
-    /// The method.
+    /// The HTTP method of the operation.
     pub method: Method,
     /// The path with `{parameters}`, below the base.
     pub path: &'static str,
-    /// Other paths of the same operation, as old clients call it.
-    pub also: &'static [&'static str],
-    /// The scope it needs; without one it needs a token with full permissions.
+    /// Other paths of the same operation, for old clients.
+    pub alias_paths: &'static [&'static str],
+    /// The scope that the operation needs; without one it needs a token with full permissions.
     pub scope: Option<&'static str>,
-    /// Query parameters it cannot do without.
+    /// Query parameters that are required.
     pub query: &'static [&'static str],
-    /// Query parameters it understands besides.
+    /// Query parameters that are optional.
     pub filters: &'static [&'static str],
-    /// Body fields it cannot do without.
+    /// Body fields that are required.
     pub body: &'static [&'static str],
-    /// What it answers with.
-    pub answer: Answer,
-    /// Gated to paid workspaces, with this message.
-    pub premium: Option<&'static str>,
-    /// Not allowed as an action of a batch.
-    pub alone: bool,
-    /// Its record depends on the time, too, so that no reply is true for long.
-    pub timed: bool,
-    /// Counted against the search quota instead of the standard one.
+    /// The shape of a successful response.
+    pub response: ResponseKind,
+    /// Message for workspaces without a paid plan; `None` if free workspaces may use the operation.
+    pub paid_only: Option<&'static str>,
+    /// True if the operation is not allowed as an action of a batch.
+    pub not_in_batch: bool,
+    /// True if the record depends on the time, too, so that no reply stays true for long.
+    pub time_dependent: bool,
+    /// True if the operation counts against the search quota instead of the standard one.
     pub search: bool,
-    /// Asked about `me`, it takes the token from the query where there is no header.
+    /// True if a request about `me` may have its token in the query, where there is no header.
     pub query_token: bool,
-    /// Gated to full members of the workspace, with the same message.
+    /// True if only full members of the workspace may use the operation; guests get the message of `paid_only`.
     pub no_guests: bool,
-    /// What it does.
-    pub run: Run,
+    /// The work of the operation, as data.
+    pub handler: Handler,
 }
 
-/// What an operation answers with.
+/// The shape of an operation's successful response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum ResponseKind {
     /// 200 and the record.
     Record(Type),
     /// 201, Location and the record.
@@ -72,143 +72,146 @@ pub enum Answer {
     /// 200 and events, with a token to go on from.
     Events,
     /// 200 and rows of the audit log.
-    Audited,
+    AuditLog,
 }
 
-/// What an operation does.
+/// The work that an operation does, matched by the executor.
 #[derive(Clone, Copy)]
-pub enum Run {
-    /// Answers with the node of the last path parameter.
+pub enum Handler {
+    /// Responds with the node of the last path parameter.
     Get,
-    /// Lists something at the first path parameter.
-    Page(Lists),
-    /// Lists what a function says.
-    PageOf(fn(&Call<'_>) -> Result<Listed, Fault>),
-    /// Lists what a search that a function describes finds.
-    Search(fn(&Call<'_>) -> Result<Sought, Fault>),
-    /// Answers with a node a function chooses.
-    Read(Needs, fn(&Call<'_>, &View) -> Result<Gid, Fault>),
+    /// Lists nodes at the node of the first path parameter.
+    Page(ListDefinition),
+    /// Lists what the function describes.
+    ComputedPage(fn(&RequestContext<'_>) -> Result<ListRequest, DomainError>),
+    /// Lists the matches of the search that the function describes.
+    Search(fn(&RequestContext<'_>) -> Result<SearchRequest, DomainError>),
+    /// Responds with the node that the function chooses.
+    Lookup(
+        ReadQueryFn,
+        fn(&RequestContext<'_>, &ReadView) -> Result<Gid, DomainError>,
+    ),
     /// Trashes the node of the last path parameter, if the viewer has this level.
     Delete(Level),
-    /// Decides what changes.
-    Act(Needs, Decide),
+    /// Decides the changes from a read query.
+    Write(ReadQueryFn, DecisionFn),
     /// Carries out the actions of its body, each as a request of its own.
     Batch,
-    /// Tells what happened since the last call.
-    Events(Span),
+    /// Lists the events since the last call.
+    Events(EventScope),
     /// Lists the audit log of a workspace.
     Audit,
-    /// Does something with webhooks, which have a store of their own.
-    Hooks(HookAct),
+    /// Carries out an action on webhooks, which have a store of their own.
+    Webhooks(WebhookAction),
 }
 
-/// What is done with webhooks.
+/// An action on webhooks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HookAct {
-    /// Lists those of the caller.
+pub enum WebhookAction {
+    /// Lists the webhooks of the caller.
     List,
-    /// Makes one.
+    /// Creates a webhook.
     Create,
-    /// Shows one.
+    /// Returns a webhook.
     Get,
-    /// Replaces the filters of one.
+    /// Replaces the filters of a webhook.
     Update,
-    /// Deletes one.
+    /// Deletes a webhook.
     Delete,
 }
 
-/// What a feed of events is about.
+/// The scope of a list of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Span {
-    /// One task or project, and what is in it.
+pub enum EventScope {
+    /// Events of one task or project, and of the nodes in it.
     Resource,
-    /// A whole workspace, for its service accounts.
+    /// Events of a whole workspace, for its service accounts.
     Workspace,
 }
 
-/// Says what an operation must read.
-pub type Needs = fn(&Call<'_>) -> Result<Want, Fault>;
-/// Decides, from what was read, what changes.
-pub type Decide = fn(&Call<'_>, &View) -> Result<Decision, Fault>;
+/// Returns the read query of an operation.
+pub type ReadQueryFn = fn(&RequestContext<'_>) -> Result<ReadQuery, DomainError>;
+/// Decides the changes, from the read view.
+pub type DecisionFn = fn(&RequestContext<'_>, &ReadView) -> Result<Decision, DomainError>;
 
-impl std::fmt::Debug for Run {
+impl std::fmt::Debug for Handler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Get => "get",
-            Self::Page(_) | Self::PageOf(_) => "page",
+            Self::Page(_) | Self::ComputedPage(_) => "page",
             Self::Search(_) => "search",
-            Self::Read(..) => "read",
+            Self::Lookup(..) => "read",
             Self::Delete(_) => "delete",
-            Self::Act(..) => "act",
+            Self::Write(..) => "act",
             Self::Batch => "batch",
             Self::Events(_) => "events",
             Self::Audit => "audit log",
-            Self::Hooks(_) => "webhooks",
+            Self::Webhooks(_) => "webhooks",
         })
     }
 }
 
-/// A list at a node.
+/// A list at a node, described as data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lists {
+pub enum ListDefinition {
     /// Edges of a relation.
     Edges {
-        /// The relation.
-        rel: Rel,
-        /// From the node or to it.
-        dir: Dir,
-        /// What of each edge.
-        give: Give,
-        /// Whether seeing the node means seeing all of the list.
+        /// The relation of the edges.
+        rel: Relation,
+        /// The direction of the edges: from the node or to it.
+        dir: Direction,
+        /// The end of each edge that the list contains.
+        give: EdgeEnd,
+        /// True if a viewer who sees the node sees all of the list.
         open: bool,
     },
     /// Edges of a relation by title.
-    Alphabetical(Rel, Dir),
+    Alphabetical(Relation, Direction),
     /// All nodes of a type in the workspace.
-    Home(Type),
+    InWorkspace(Type),
     /// The tasks of the project, section or task list.
     Tasks,
 }
 
 /// A list that a function describes.
 #[derive(Clone, Debug)]
-pub struct Listed {
-    /// What must be read; its page has no limit yet.
-    pub want: Want,
-    /// The list; the anchor is an index into the refs of `want`.
-    pub page: Page,
-    /// The list is computed: a walk over it ends after the walk cap.
+pub struct ListRequest {
+    /// The read query; its page has no limit yet.
+    pub query: ReadQuery,
+    /// The list; the anchor is an index into the references of `query`.
+    pub page: PageQuery,
+    /// True if the list is computed: a walk over it ends after the walk cap.
     pub computed: bool,
     /// The parameter that names the anchor, for errors.
     pub anchor: &'static str,
-    /// The types the anchor may have.
+    /// The types that the anchor may have.
     pub anchor_types: &'static [Type],
 }
 
 /// A search that a function describes.
 #[derive(Clone, Debug)]
-pub struct Sought {
-    /// What must be read, the search included.
-    pub want: Want,
-    /// What the request names: each by the parameter that does, and the types it may have.
-    pub named: Vec<(String, Ref, &'static [Type])>,
-    /// The type of what is found.
+pub struct SearchRequest {
+    /// The read query, the search included.
+    pub query: ReadQuery,
+    /// The nodes that the request names: each with the parameter that names it, and the types that it may have.
+    pub referenced: Vec<(String, NodeRef, &'static [Type])>,
+    /// The type of the matches.
     pub ty: Type,
 }
 
-/// What an operation decided.
+/// The changes that an operation decided on, and the record to respond with.
 #[derive(Clone, Debug, Default)]
 pub struct Decision {
-    /// What changes.
+    /// The changes.
     pub changes: Changes,
-    /// The node to answer with.
+    /// The node to respond with; `None` for an empty response.
     pub subject: Option<Gid>,
-    /// Users whose seats change: their accounts are worked out anew.
+    /// Users whose memberships change: the tiers of their accounts are computed again.
     pub accounts: Vec<Gid>,
 }
 
 impl Decision {
-    /// Changes without a record to answer with.
+    /// Returns a decision without a record to respond with.
     #[must_use]
     pub fn of(changes: Changes) -> Self {
         Self {
@@ -216,7 +219,7 @@ impl Decision {
             ..Self::default()
         }
     }
-    /// Changes, and the record to answer with.
+    /// Returns a decision with the record to respond with.
     #[must_use]
     pub fn about(changes: Changes, subject: Gid) -> Self {
         Self {
@@ -228,124 +231,129 @@ impl Decision {
 }
 
 impl Operation {
-    /// The scope it needs.
+    /// Sets the scope that the operation needs.
     #[must_use]
     pub const fn scope(mut self, scope: &'static str) -> Self {
         self.scope = Some(scope);
         self
     }
-    /// Query parameters it cannot do without.
+    /// Sets the required query parameters.
     #[must_use]
     pub const fn query(mut self, names: &'static [&'static str]) -> Self {
         self.query = names;
         self
     }
-    /// Has these paths, too.
+    /// Adds other paths of the operation.
     #[must_use]
-    pub const fn also(mut self, paths: &'static [&'static str]) -> Self {
-        self.also = paths;
+    pub const fn alias_paths(mut self, paths: &'static [&'static str]) -> Self {
+        self.alias_paths = paths;
         self
     }
-    /// Query parameters that filter its list.
+    /// Sets the query parameters that filter the list.
     #[must_use]
     pub const fn filters(mut self, names: &'static [&'static str]) -> Self {
         self.filters = names;
         self
     }
-    /// Body fields it cannot do without.
+    /// Sets the required body fields.
     #[must_use]
     pub const fn body(mut self, names: &'static [&'static str]) -> Self {
         self.body = names;
         self
     }
-    /// Answers with a record instead of `{}`.
+    /// Makes the operation respond with a record instead of `{}`.
     #[must_use]
-    pub const fn answers(mut self, ty: Type) -> Self {
-        self.answer = Answer::Record(ty);
+    pub const fn responds_with(mut self, ty: Type) -> Self {
+        self.response = ResponseKind::Record(ty);
         self
     }
-    /// Answers with counts.
+    /// Makes the operation respond with counts.
     #[must_use]
     pub const fn counts(mut self) -> Self {
-        self.answer = Answer::Counts;
+        self.response = ResponseKind::Counts;
         self
     }
-    /// Uses another method than its shape has.
+    /// Replaces the method of the operation.
     #[must_use]
-    pub const fn by(mut self, method: Method) -> Self {
+    pub const fn with_method(mut self, method: Method) -> Self {
         self.method = method;
         self
     }
-    /// Lists full records.
+    /// Makes the operation list full records.
     #[must_use]
     pub const fn full(mut self) -> Self {
-        if let Answer::List(ty) = self.answer {
-            self.answer = Answer::Records(ty);
+        if let ResponseKind::List(ty) = self.response {
+            self.response = ResponseKind::Records(ty);
         }
         self
     }
-    /// Only for paid workspaces.
+    /// Restricts the operation to paid workspaces.
     #[must_use]
-    pub const fn premium(mut self, message: &'static str) -> Self {
-        self.premium = Some(message);
+    pub const fn paid_only(mut self, message: &'static str) -> Self {
+        self.paid_only = Some(message);
         self
     }
-    /// Not allowed as an action of a batch.
+    /// Forbids the operation as an action of a batch.
     #[must_use]
-    pub const fn alone(mut self) -> Self {
-        self.alone = true;
+    pub const fn not_in_batch(mut self) -> Self {
+        self.not_in_batch = true;
         self
     }
-    /// Its record depends on the time, too.
+    /// Declares that the record depends on the time, too.
     #[must_use]
-    pub const fn timed(mut self) -> Self {
-        self.timed = true;
+    pub const fn time_dependent(mut self) -> Self {
+        self.time_dependent = true;
         self
     }
-    /// Counted against the search quota instead of the standard one.
+    /// Counts the operation against the search quota instead of the standard one.
     #[must_use]
     pub const fn search(mut self) -> Self {
         self.search = true;
         self
     }
-    /// Takes the token from the query where there is no header, if asked about `me`.
+    /// Takes the token from the query where there is no header, if the request is about `me`.
     #[must_use]
     pub const fn query_token(mut self) -> Self {
         self.query_token = true;
         self
     }
-    /// Not for guests, who are told what free workspaces are told.
+    /// Refuses guests, with the same message that free workspaces get.
     #[must_use]
     pub const fn no_guests(mut self) -> Self {
         self.no_guests = true;
         self
     }
-    /// Whether it changes anything.
+    /// Returns true if the operation changes data.
     #[must_use]
     pub const fn writes(&self) -> bool {
         matches!(
-            self.run,
-            Run::Delete(_)
-                | Run::Act(..)
-                | Run::Hooks(HookAct::Create | HookAct::Update | HookAct::Delete)
+            self.handler,
+            Handler::Delete(_)
+                | Handler::Write(..)
+                | Handler::Webhooks(
+                    WebhookAction::Create | WebhookAction::Update | WebhookAction::Delete
+                )
         )
     }
-    /// The type of record it answers with.
+    /// Returns the type of the record that the operation responds with.
     #[must_use]
     pub const fn record(&self) -> Option<Type> {
-        match self.answer {
-            Answer::Record(ty) | Answer::Created(ty) | Answer::List(ty) | Answer::Records(ty) => {
-                Some(ty)
-            }
-            Answer::Events => Some(Type::Event),
-            Answer::Names | Answer::Empty | Answer::Counts | Answer::Outcomes | Answer::Audited => {
-                None
-            }
+        match self.response {
+            ResponseKind::Record(ty)
+            | ResponseKind::Created(ty)
+            | ResponseKind::List(ty)
+            | ResponseKind::Records(ty) => Some(ty),
+            ResponseKind::Events => Some(Type::Event),
+            ResponseKind::Names
+            | ResponseKind::Empty
+            | ResponseKind::Counts
+            | ResponseKind::Outcomes
+            | ResponseKind::AuditLog => None,
         }
     }
 }
 
-/// The type of node a path parameter names.
+/// Returns the type of the node that a path parameter names.
 #[must_use]
 pub fn parameter_type(name: &str) -> Option<Type> {
     Some(match name {

@@ -1,33 +1,35 @@
-//! The walk of a request, top to bottom.
-use crate::answer::Answered;
-use crate::audit::Caller;
-use crate::body::{self, Sent};
-use crate::budget::Budget;
-use crate::call::Call;
-use crate::driver;
-use crate::exports::ExportFiles;
-use crate::external;
-use crate::fault::{self, Failure};
-use crate::hooks::Hooks;
-use crate::limits::{self, Load, Terms};
-use crate::operation::{Operation, Run};
-use crate::query_token;
-use crate::replies::{Asked, Replies};
-use crate::request::{Method, Reply, Request};
-use crate::route::{Match, Router};
-use crate::seams::{Clock, Entropy};
-use crate::settings::Settings;
-use crate::uses::Uses;
+//! The pipeline of a request: route, authenticate, limit, dispatch.
+use crate::budget::ResponseBudget;
+use crate::cache::response_cache::{ResponseCache, ResponseCacheKey};
+use crate::call::RequestContext;
+use crate::error::ApiError;
+use crate::execute::record_response::CostedResponse;
+use crate::features::audit_log::Caller;
+use crate::features::exports::download_urls::ExportFiles;
+use crate::features::webhooks::service::WebhookService;
+use crate::input::OperationInput;
+use crate::limits::admission;
+use crate::limits::admission::{EffectiveLimits, RequestWeight};
+use crate::operation::{Handler, Operation};
+use crate::ports::{Clock, Entropy};
+use crate::request::{ApiRequest, ApiResponse, Method};
+use crate::router::{RouteMatch, Router};
+use crate::settings::ApiSettings;
+use crate::token_usage::TokenUsage;
+use crate::{error, execute, external_ids, input, query_token};
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::SystemTime;
-use workgraph_auth::{Grant, Refusal, TokenKind, TokenStore, bearer, check, digest};
-use workgraph_core::graph::{GraphStore, ViewerKey};
-use workgraph_core::time::Time;
-use workgraph_core::{Gid, Mint};
-use workgraph_limits::{Limiter, Permit, Totals};
-use workgraph_wire::{KeyRing, message};
+use workgraph_auth::{
+    Grant, TokenKind, TokenRefusal, TokenStore, bearer, check_token, token_digest,
+};
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::{GraphStore, ViewerKey};
+use workgraph_core::{Gid, GidGenerator};
+use workgraph_limits::{Limiter, OwnerTotals, Permit};
+use workgraph_wire::{KeyRing, messages};
 
 /// The API: everything between a transport and the stores.
 pub struct Api {
@@ -36,134 +38,136 @@ pub struct Api {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) limiter: Limiter,
-    pub(crate) quotas: limits::Kept,
-    pub(crate) jobs: AtomicU32,
-    /// What users use with all their tokens.
-    pub(crate) totals: Totals,
-    /// How many times what a token may that is; 0 for no limit.
+    pub(crate) limit_overrides: admission::ActiveLimitOverrides,
+    pub(crate) jobs_per_user_max: AtomicU32,
+    /// The usage of each user, over all tokens of the user.
+    pub(crate) user_totals: OwnerTotals,
+    /// The limit of a user as a multiple of the limit of one token; 0 for no limit.
     pub(crate) user_multiple: AtomicU32,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ApiSettings,
     pub(crate) keys: RwLock<KeyRing>,
-    pub(crate) mint: Mint,
-    pub(crate) uses: Uses,
-    /// Called when a job was started.
-    pub(crate) bell: OnceLock<Box<dyn Fn() + Send + Sync>>,
-    pub(crate) hooks: OnceLock<Hooks>,
-    pub(crate) files: OnceLock<Arc<dyn ExportFiles>>,
+    pub(crate) mint: GidGenerator,
+    pub(crate) token_usage: TokenUsage,
+    /// Function that is called when a job was started.
+    pub(crate) job_notifier: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    pub(crate) webhooks: OnceLock<WebhookService>,
+    pub(crate) export_files: OnceLock<Arc<dyn ExportFiles>>,
     router: Router,
-    pub(crate) replies: Replies,
+    pub(crate) response_cache: ResponseCache,
 }
 
-/// What an [`Api`] is made of.
-pub struct Parts {
-    /// The domain graph.
+/// The parts from which an [`Api`] is built.
+pub struct ApiDependencies {
+    /// Store of the domain graph.
     pub graph: Arc<dyn GraphStore>,
-    /// Tokens and accounts.
+    /// Store of tokens and accounts.
     pub tokens: Arc<dyn TokenStore>,
-    /// Time.
+    /// Source of the time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
+    /// Source of random bytes.
     pub entropy: Arc<dyn Entropy>,
     /// Settings of the API.
-    pub settings: Settings,
+    pub settings: ApiSettings,
     /// Settings of the limiters.
-    pub limits: workgraph_limits::Settings,
+    pub limits: workgraph_limits::LimiterSettings,
     /// The keys that seal page tokens.
     pub keys: KeyRing,
-    /// Gives gids.
-    pub mint: Mint,
+    /// Generator of gids.
+    pub mint: GidGenerator,
 }
 
 impl Api {
-    /// An API over its parts.
+    /// Builds the API from its parts.
     #[must_use]
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: ApiDependencies) -> Self {
         Self {
             graph: parts.graph,
             tokens: parts.tokens,
             clock: parts.clock,
             entropy: parts.entropy,
             limiter: Limiter::new(parts.limits),
-            quotas: limits::Kept::default(),
-            jobs: AtomicU32::new(parts.settings.jobs),
-            totals: Totals::new(),
+            limit_overrides: admission::ActiveLimitOverrides::default(),
+            jobs_per_user_max: AtomicU32::new(parts.settings.jobs_per_user_max),
+            user_totals: OwnerTotals::new(),
             user_multiple: AtomicU32::new(parts.settings.user_multiple.unwrap_or(0)),
             settings: parts.settings,
             keys: RwLock::new(parts.keys),
             mint: parts.mint,
-            uses: Uses::default(),
+            token_usage: TokenUsage::default(),
             router: Router::new(crate::operations::TABLES),
-            replies: Replies::new(),
-            bell: OnceLock::new(),
-            hooks: OnceLock::new(),
-            files: OnceLock::new(),
+            response_cache: ResponseCache::new(),
+            job_notifier: OnceLock::new(),
+            webhooks: OnceLock::new(),
+            export_files: OnceLock::new(),
         }
     }
 
-    /// The settings.
+    /// Returns the settings.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &ApiSettings {
         &self.settings
     }
 
-    /// The limiters, for metrics and sweeps.
+    /// Returns the limiters, for metrics and sweeps.
     #[must_use]
     pub fn limiter(&self) -> &Limiter {
         &self.limiter
     }
 
-    /// A fresh gid.
+    /// Returns a fresh gid.
     #[must_use]
-    pub fn fresh(&self) -> Gid {
+    pub fn next_gid(&self) -> Gid {
         self.mint
             .next(Time::from_system(self.clock.now()).millis().unsigned_abs())
     }
 
-    /// Answers a request. Never fails: whatever goes wrong has a reply.
-    pub async fn handle(&self, request: &Request) -> Reply {
+    /// Answers a request. Never fails: every error has a reply.
+    pub async fn handle(&self, request: &ApiRequest) -> ApiResponse {
         self.handle_from(request, Caller::default()).await
     }
 
-    /// Answers a request that came from somewhere, which the audit log tells.
-    pub async fn handle_from(&self, request: &Request, caller: Caller<'_>) -> Reply {
-        let mut held = Held::default();
-        let (operation, outcome) = match self.find(request.method, &request.path) {
+    /// Answers a request of a known client. The audit log records the client.
+    pub async fn handle_from(&self, request: &ApiRequest, caller: Caller<'_>) -> ApiResponse {
+        let mut held = AdmissionState::default();
+        let (operation, outcome) = match self.match_route(request.method, &request.path) {
             Err(none) => ("", Err(none)),
             Ok(found) => {
                 let moved = query_token::into_header(request, &found);
                 let request = moved.as_ref().unwrap_or(request);
                 (
                     found.operation.id,
-                    self.walk(request, &found, &mut held, caller).await,
+                    self.admit_and_enter(request, &found, &mut held, caller)
+                        .await,
                 )
             }
         };
-        let (mut reply, cost) = self.end(operation, outcome, held.permit, held.terms.as_ref());
+        let (mut reply, cost) =
+            self.finish_request(operation, outcome, held.permit, held.terms.as_ref());
         if let Some(terms) = held.terms.filter(|_| request.explain) {
-            reply = self.explain(reply, &terms, cost);
+            reply = self.with_limit_headers(reply, &terms, cost);
         }
         reply
     }
 
-    /// The reply to a request of an operation, and what it cost, which its permit is charged with.
-    pub(crate) fn end(
+    /// Returns the reply to a request of an operation, and charges its cost to the permit.
+    pub(crate) fn finish_request(
         &self,
         operation: &'static str,
-        outcome: Result<Answered, Failure>,
+        outcome: Result<CostedResponse, ApiError>,
         mut permit: Option<Permit>,
-        terms: Option<&Terms>,
-    ) -> (Reply, u32) {
+        terms: Option<&EffectiveLimits>,
+    ) -> (ApiResponse, u32) {
         let (mut reply, cost) = match outcome {
             Ok(answered) => (answered.reply, answered.cost),
             Err(failure) => {
                 let cost = failure.cost(self.settings.reply_max);
-                (fault::reply(&failure, &*self.entropy), cost)
+                (error::error_response(&failure, &*self.entropy), cost)
             }
         };
         if let Some(permit) = permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {
             permit.settle(cost, self.clock.now());
             if let Some(terms) = terms {
-                self.charge_together(terms, cost);
+                self.charge_user_total(terms, cost);
             }
         }
         reply.operation = operation;
@@ -171,38 +175,43 @@ impl Api {
         (reply, cost)
     }
 
-    /// Lets a bearer token in where no operation is asked for: the same tokens, the same limits. Its number is 0.
+    /// Admits a bearer token where no operation is asked for: the same tokens, the same limits. The operation number is
+    /// 0.
     ///
     /// # Errors
-    /// The reply: 401 or 429, as for an operation.
-    pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), Reply> {
+    /// Fails with the reply: 401 or 429, as for an operation.
+    pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), ApiResponse> {
         let admitted = async {
             let (grant, now) = self.authenticate(headers, Caller::default()).await?;
-            let permit = self.admit(&self.terms(&grant), Load::READ, 0, now)?;
+            let permit = self.admit(&self.effective_limits(&grant), RequestWeight::READ, 0, now)?;
             Ok((grant, permit))
         };
-        let admitted: Result<_, Failure> = admitted.await;
-        admitted.map_err(|failure| fault::reply(&failure, &*self.entropy))
+        let admitted: Result<_, ApiError> = admitted.await;
+        admitted.map_err(|failure| error::error_response(&failure, &*self.entropy))
     }
 
-    /// The operation of a method and path.
-    pub(crate) fn find(&self, method: Option<Method>, path: &str) -> Result<Match, Failure> {
-        let found = method.and_then(|method| self.router.find(method, path));
-        found.ok_or(Failure::NoRoute)
-    }
-
-    /// Match → authenticate → limit, and in.
-    async fn walk(
+    /// Returns the operation of a method and path.
+    pub(crate) fn match_route(
         &self,
-        request: &Request,
-        found: &Match,
-        held: &mut Held,
+        method: Option<Method>,
+        path: &str,
+    ) -> Result<RouteMatch, ApiError> {
+        let found = method.and_then(|method| self.router.find(method, path));
+        found.ok_or(ApiError::NoRoute)
+    }
+
+    /// Matches, authenticates and limits the request, then enters the dispatch.
+    async fn admit_and_enter(
+        &self,
+        request: &ApiRequest,
+        found: &RouteMatch,
+        held: &mut AdmissionState,
         caller: Caller<'_>,
-    ) -> Result<Answered, Failure> {
+    ) -> Result<CostedResponse, ApiError> {
         let (grant, now) = self.authenticate(&request.authorization, caller).await?;
-        let terms = held.terms.insert(self.terms(&grant));
-        if matches!(found.operation.run, Run::Batch) {
-            return Box::pin(crate::batch::answer(
+        let terms = held.terms.insert(self.effective_limits(&grant));
+        if matches!(found.operation.handler, Handler::Batch) {
+            return Box::pin(crate::features::batch::run_batch(
                 self,
                 request,
                 found,
@@ -211,119 +220,126 @@ impl Api {
             ))
             .await;
         }
-        held.permit = Some(self.admit(terms, Load::of(found.operation), found.number, now)?);
-        let budget = Budget::new(self.settings.reply_max);
-        self.enter(Sent::Request(request), found, (&grant, caller), &budget)
-            .await
+        held.permit =
+            Some(self.admit(terms, RequestWeight::of(found.operation), found.number, now)?);
+        let budget = ResponseBudget::new(self.settings.reply_max);
+        self.dispatch(
+            OperationInput::Request(request),
+            found,
+            (&grant, caller),
+            &budget,
+        )
+        .await
     }
 
-    /// Authorize → parse → load, decide, commit, project: what a request and an action of a batch
-    /// have in common.
-    pub(crate) async fn enter(
+    /// Authorizes, parses and executes (load, decide, commit, project): the part that requests and actions of a batch
+    /// share.
+    pub(crate) async fn dispatch(
         &self,
-        sent: Sent<'_>,
-        found: &Match,
+        sent: OperationInput<'_>,
+        found: &RouteMatch,
         (grant, caller): (&Grant, Caller<'_>),
-        budget: &Budget,
-    ) -> Result<Answered, Failure> {
+        budget: &ResponseBudget,
+    ) -> Result<CostedResponse, ApiError> {
         let operation = found.operation;
         authorize(operation, grant)?;
-        // The version comes before the load: what is loaded is of this version, or newer.
-        let kept =
-            (matches!(operation.run, Run::Get) && !operation.timed).then(|| self.graph.version());
-        let asked = Asked {
-            viewer: viewer(grant)?,
+        // The version is read before the load: the loaded data has this version, or a newer one.
+        let kept = (matches!(operation.handler, Handler::Get) && !operation.time_dependent)
+            .then(|| self.graph.version());
+        let asked = ResponseCacheKey {
+            viewer: viewer_key(grant)?,
             app: grant.app,
             scopes: grant.scopes,
-            reach: grant.reach.as_deref(),
+            reach: grant.allowed_workspaces.as_deref(),
             path: sent.path(),
             query: sent.query(),
         };
         if let Some(Some(version)) = kept
-            && let Some(again) = self.replies.get(&asked, version)
+            && let Some(again) = self.response_cache.get(&asked, version)
         {
-            budget.take(again.body.len());
+            budget.consume(again.body.len());
             return Ok(again.into());
         }
-        // On the heap, so that a reply that was kept does not carry the room of one that is made.
+        // The future is boxed, so that a cached reply does not need the memory of an executed one.
         let by = (grant, caller, asked.viewer);
-        let answered = Box::pin(self.make(sent, found, by, budget)).await?;
-        budget.take(answered.reply.body.len());
+        let answered = Box::pin(self.execute_uncached(sent, found, by, budget)).await?;
+        budget.consume(answered.reply.body.len());
         if let Some(Some(version)) = kept {
             let (row, body) = ((operation, found.number), &answered.reply.body);
-            self.replies.put(&asked, version, row, body, answered.cost);
+            self.response_cache
+                .put(&asked, version, row, body, answered.cost);
         }
         Ok(answered)
     }
 
-    /// Parse → load, decide, commit, project.
-    async fn make(
+    /// Parses and executes (load, decide, commit, project) without the cache.
+    async fn execute_uncached(
         &self,
-        sent: Sent<'_>,
-        found: &Match,
+        sent: OperationInput<'_>,
+        found: &RouteMatch,
         (grant, caller, viewer): (&Grant, Caller<'_>, ViewerKey),
-        budget: &Budget,
-    ) -> Result<Answered, Failure> {
+        budget: &ResponseBudget,
+    ) -> Result<CostedResponse, ApiError> {
         let operation = found.operation;
-        let (mut query, mut data, options) = body::read(sent, operation, &self.settings)?;
+        let (mut query, mut data, options) = input::parse_inputs(sent, operation, &self.settings)?;
         let mut parameters = Cow::Borrowed(&found.parameters);
-        let inputs = external::Inputs {
+        let inputs = external_ids::TaskReferenceInputs {
             parameters: &mut parameters,
             query: &mut query,
             data: &mut data,
         };
-        if inputs.name_tasks() {
+        if inputs.has_external_ids() {
             Box::pin(inputs.resolve(self, grant, viewer)).await?;
         }
-        let mint = || self.fresh();
-        let call = Call {
+        let mint = || self.next_gid();
+        let call = RequestContext {
             operation,
             parameters: &parameters,
             viewer,
             grant,
             caller,
-            reach: grant.reach.clone(),
+            reach: grant.allowed_workspaces.clone(),
             query,
             data,
             options,
             now: Time::from_system(self.clock.now()),
-            mint: &mint,
+            generate_gid: &mint,
             settings: &self.settings,
             budget,
-            jobs: self.jobs.load(Relaxed),
+            jobs_per_user_max: self.jobs_per_user_max.load(Relaxed),
         };
-        let answered = Box::pin(driver::run(self, &call, grant, sent.path())).await?;
-        answered.indented(&call)
+        let answered = Box::pin(execute::execute(self, &call, grant, sent.path())).await?;
+        answered.pretty_printed(&call)
     }
 
-    /// Whose token this is, and the time at which it was good.
+    /// Returns the grant of the token, and the time at which the token was valid.
     pub(crate) async fn authenticate(
         &self,
         headers: &[String],
         caller: Caller<'_>,
-    ) -> Result<(Grant, SystemTime), Failure> {
+    ) -> Result<(Grant, SystemTime), ApiError> {
         use workgraph_auth::BearerError;
         let token = bearer(headers).map_err(|e| match e {
-            BearerError::Missing => Failure::Unauthorized(message::NOT_AUTHORIZED, None),
+            BearerError::Missing => ApiError::Unauthorized(messages::NOT_AUTHORIZED, None),
             BearerError::Repeated => {
-                Failure::BadHeader("Authorization: given twice; send one header".to_owned())
+                ApiError::BadHeader("Authorization: given twice; send one header".to_owned())
             }
             BearerError::Scheme => {
-                Failure::Unauthorized("Not Authorized: a bearer token is needed", None)
+                ApiError::Unauthorized("Not Authorized: a bearer token is needed", None)
             }
             BearerError::Empty | BearerError::Spaced => {
-                Failure::Unauthorized(message::NOT_AUTHORIZED, Some("invalid_token"))
+                ApiError::Unauthorized(messages::NOT_AUTHORIZED, Some("invalid_token"))
             }
         })?;
-        let invalid = || Failure::Unauthorized(message::NOT_AUTHORIZED, Some("invalid_token"));
-        // The version comes before the find: what is found is of this version, or newer.
-        let last = caller.last.zip(self.tokens.version());
+        let invalid = || ApiError::Unauthorized(messages::NOT_AUTHORIZED, Some("invalid_token"));
+        // The version is read before the lookup: the record that is found has this version, or a newer one.
+        let last = caller.token_cache.zip(self.tokens.version());
         let found = match last.and_then(|(last, version)| last.get(token, version)) {
             Some(found) => found,
             None => {
-                let digest = digest(token).ok_or_else(invalid)?;
-                let found = self.tokens.find(&digest).await;
-                let found = found.map_err(|e| Failure::Server(e.to_string()))?;
+                let digest = token_digest(token).ok_or_else(invalid)?;
+                let found = self.tokens.find_token(&digest).await;
+                let found = found.map_err(|e| ApiError::Server(e.to_string()))?;
                 let found = Arc::new(found.ok_or_else(invalid)?);
                 if let Some((last, version)) = last {
                     last.put(token, version, &found);
@@ -333,37 +349,37 @@ impl Api {
         };
         let (record, account) = &*found;
         let now = self.clock.now();
-        let grant = check(record, account, now).map_err(|refusal| match refusal {
-            Refusal::Expired if record.kind == TokenKind::Access => {
-                Failure::Unauthorized(message::EXPIRED_BEARER, Some("invalid_token"))
+        let grant = check_token(record, account, now).map_err(|refusal| match refusal {
+            TokenRefusal::Expired if record.kind == TokenKind::Access => {
+                ApiError::Unauthorized(messages::EXPIRED_BEARER, Some("invalid_token"))
             }
             _ => invalid(),
         })?;
-        self.uses.note(record, now);
+        self.token_usage.note(record, now);
         Ok((grant, now))
     }
 
-    /// Random bytes.
-    pub(crate) fn random<const N: usize>(&self) -> Result<[u8; N], Failure> {
+    /// Returns random bytes.
+    pub(crate) fn random_bytes<const N: usize>(&self) -> Result<[u8; N], ApiError> {
         let mut bytes = [0u8; N];
         self.entropy
             .fill(&mut bytes)
-            .map_err(|e| Failure::Server(e.to_string()))?;
+            .map_err(|e| ApiError::Server(e.to_string()))?;
         Ok(bytes)
     }
 }
 
-/// What a request holds of the limits while it is answered.
+/// The limits that a request holds while it is answered.
 #[derive(Default)]
-pub(crate) struct Held {
-    /// Once its token is known: the terms it is counted under.
-    pub(crate) terms: Option<Terms>,
-    /// Once it is admitted.
+pub(crate) struct AdmissionState {
+    /// The limits under which the request counts; set once its token is known.
+    pub(crate) terms: Option<EffectiveLimits>,
+    /// The permit; set once the request is admitted.
     pub(crate) permit: Option<Permit>,
 }
 
-/// The scope of the row: without one only full permissions do.
-pub(crate) fn authorize(operation: &Operation, grant: &Grant) -> Result<(), Failure> {
+/// Checks the scope of the operation. An operation without a scope needs full permissions.
+pub(crate) fn authorize(operation: &Operation, grant: &Grant) -> Result<(), ApiError> {
     let allowed = match operation.scope {
         Some(scope) => grant.scopes.allows(scope),
         None => grant.scopes.is_full(),
@@ -371,15 +387,15 @@ pub(crate) fn authorize(operation: &Operation, grant: &Grant) -> Result<(), Fail
     if allowed {
         return Ok(());
     }
-    Err(Failure::Scope(match operation.scope {
-        Some(scope) => message::missing_scope(operation.id, scope),
+    Err(ApiError::Scope(match operation.scope {
+        Some(scope) => messages::missing_scope(operation.id, scope),
         None => format!("{}: needs a token with full permissions", operation.id),
     }))
 }
 
-pub(crate) fn viewer(grant: &Grant) -> Result<ViewerKey, Failure> {
+pub(crate) fn viewer_key(grant: &Grant) -> Result<ViewerKey, ApiError> {
     let user =
-        Gid::new(grant.user).ok_or_else(|| Failure::Server("a token names no user".to_owned()))?;
+        Gid::new(grant.user).ok_or_else(|| ApiError::Server("a token names no user".to_owned()))?;
     Ok(ViewerKey {
         user,
         service: grant.workspace.and_then(Gid::new),

@@ -1,16 +1,16 @@
 //! Tokens in queries: shipped sign-in libraries ask for the profile by `GET /users/me?access_token=...`.
-use crate::request::Request;
-use crate::route::Match;
-use workgraph_wire::Query;
+use crate::request::ApiRequest;
+use crate::router::RouteMatch;
+use workgraph_wire::QueryParams;
 
-/// The parameter.
+/// Name of the query parameter.
 const NAME: &str = "access_token";
 
-/// Moves the token of a query into the header, where it may be in the query; a header that is there stays,
-/// whatever it says. The token is not part of the query any more, so nothing that stores queries stores it.
+/// Moves the token from the query into the header, if the operation allows it in the query. An existing header stays,
+/// whatever it contains. The token is no longer part of the query, so no store of queries contains it.
 ///
-/// None: nothing is to be moved.
-pub(crate) fn into_header(request: &Request, found: &Match) -> Option<Request> {
+/// Returns `None` if there is nothing to move.
+pub(crate) fn into_header(request: &ApiRequest, found: &RouteMatch) -> Option<ApiRequest> {
     if !found.operation.query_token || request.query.is_empty() {
         return None;
     }
@@ -21,10 +21,10 @@ pub(crate) fn into_header(request: &Request, found: &Match) -> Option<Request> {
     if !request.query.split('&').any(|part| named(&part)) {
         return None;
     }
-    let query = Query::of_request(&request.query).unwrap_or_default();
+    let query = QueryParams::of_request(&request.query).unwrap_or_default();
     let token = query.get(NAME).ok().flatten();
     let rest = request.query.split('&').filter(|part| !named(part));
-    let mut moved = Request {
+    let mut moved = ApiRequest {
         query: rest.collect::<Vec<_>>().join("&"),
         ..request.clone()
     };

@@ -1,22 +1,22 @@
-//! A request and a reply without their transport.
+//! Request and response of the API, without their transport.
 use bytes::Bytes;
 use workgraph_limits::Permit;
 
 /// The methods that operations use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Method {
-    /// Reads.
+    /// Reads a resource.
     Get,
-    /// Creates, or does something named by the path.
+    /// Creates a resource, or carries out an action that the path names.
     Post,
-    /// Updates.
+    /// Updates a resource.
     Put,
-    /// Deletes.
+    /// Deletes a resource.
     Delete,
 }
 
 impl Method {
-    /// The method of this name; `HEAD` and all others have no operations.
+    /// Returns the method of this name; `HEAD` and all others have no operations.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
@@ -27,7 +27,7 @@ impl Method {
             _ => None,
         }
     }
-    /// Its name.
+    /// Returns the name of the method.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,9 +39,9 @@ impl Method {
     }
 }
 
-/// A request.
+/// A request of the API.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct ApiRequest {
     /// The method, if it is one that operations have.
     pub method: Option<Method>,
     /// The path below the API base, as it was sent (percent-encoded).
@@ -52,29 +52,29 @@ pub struct Request {
     pub authorization: Vec<String>,
     /// The value of `Content-Type`.
     pub content_type: Option<String>,
-    /// Whether it asks to be told about its limits ([`EXPLAIN`](crate::explain::EXPLAIN)).
+    /// True if the request asks for the limits ([`EXPLAIN_HEADER`](crate::limits::explain::EXPLAIN_HEADER)).
     pub explain: bool,
-    /// The body.
+    /// The body, as it was sent.
     pub body: Bytes,
 }
 
-/// A reply.
+/// A response of the API.
 #[derive(Debug)]
-pub struct Reply {
-    /// The status code.
+pub struct ApiResponse {
+    /// The HTTP status code.
     pub status: u16,
-    /// Headers beside those of every reply.
+    /// Headers in addition to those of every response.
     pub headers: Vec<(&'static str, String)>,
-    /// The body: JSON.
+    /// The body, as JSON.
     pub body: Vec<u8>,
-    /// The operation, for logs and metrics.
+    /// The name of the operation, for logs and metrics.
     pub operation: &'static str,
     /// The concurrency permit, to be held until the body is written.
     pub permit: Option<Permit>,
 }
 
-impl Reply {
-    /// A reply with a body.
+impl ApiResponse {
+    /// Returns a response with a JSON body.
     #[must_use]
     pub fn json(status: u16, body: Vec<u8>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Reply {
         self.headers.push((name, value.into()));
         self
     }
-    /// The value of a header.
+    /// Returns the value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers

@@ -1,9 +1,9 @@
-//! What an operator may set about the API.
+//! Settings of the API that an operator can change.
 use std::time::Duration;
 
 /// Settings of the API; the defaults are those of the contract.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ApiSettings {
     /// The address of the API as clients reach it, without a trailing slash, ending in `/api/1.0`.
     pub base_url: String,
     /// The most objects of a request without `limit`; more is 400. 0 switches the limit off.
@@ -12,40 +12,41 @@ pub struct Settings {
     pub walk_cap: u32,
     /// Rows after which the walk of any list is cut with a 400. 0 switches the limit off.
     pub set_cap: u32,
-    /// How long a page token lives.
+    /// Lifetime of a page token.
     pub offset_lifetime: Duration,
-    /// How long a sync token of the events API lives.
+    /// Lifetime of a sync token of the events API.
     pub sync_lifetime: Duration,
-    /// How long the journal keeps what happened. What a webhook was not told yet is kept longer.
+    /// Time for which the journal keeps its entries. Entries that a webhook still has to deliver are kept longer.
     pub journal_retention: Duration,
-    /// How long the audit log is kept, and how long a token of a walk over it lives.
+    /// Time for which the audit log is kept, and lifetime of a token of a walk over it.
     pub audit_retention: Duration,
-    /// Answer 404 instead of 403 for objects that exist but are not visible.
+    /// True if objects that exist but are not visible give 404 instead of 403.
     pub hide_forbidden: bool,
     /// The largest JSON body, in bytes.
     pub body_max: usize,
-    /// The deepest JSON body.
+    /// The deepest nesting of a JSON body.
     pub depth_max: usize,
-    /// How many bytes the records of one reply may be, those of all actions of a batch together.
+    /// Bytes that the records of one reply may have, those of all actions of a batch together.
     pub reply_max: usize,
-    /// The most jobs of one user that are not at their end. [`Api::set_jobs`](crate::Api::set_jobs) replaces it.
-    pub jobs: u32,
-    /// How many times what a token may use all tokens of its user may use together; none for no limit.
+    /// The most unfinished jobs of one user. [`Api::set_jobs_per_user_max`](crate::Api::set_jobs_per_user_max) replaces
+    /// it.
+    pub jobs_per_user_max: u32,
+    /// The limit of all tokens of a user together, as a multiple of the limit of one token; `None` for no limit.
     /// [`Api::set_user_multiple`](crate::Api::set_user_multiple) replaces it.
     pub user_multiple: Option<u32>,
 }
 
-impl Settings {
-    /// How many rows the walk of a list goes through at most.
+impl ApiSettings {
+    /// Returns the most rows that the walk of a list goes through.
     #[must_use]
-    pub const fn rows(&self) -> u32 {
+    pub const fn traversal_rows_max(&self) -> u32 {
         match self.set_cap {
             0 => u32::MAX,
             cap => cap,
         }
     }
 
-    /// How many candidates a search reads at most: the rows after which the walk of a list is cut.
+    /// Returns the most candidates that a search reads: the rows after which the walk of a list is cut.
     #[must_use]
     pub const fn candidates(&self) -> usize {
         if self.set_cap == 0 {
@@ -56,7 +57,7 @@ impl Settings {
     }
 }
 
-impl Default for Settings {
+impl Default for ApiSettings {
     fn default() -> Self {
         Self {
             base_url: "http://127.0.0.1:8080/api/1.0".to_owned(),
@@ -70,8 +71,8 @@ impl Default for Settings {
             hide_forbidden: false,
             body_max: 1 << 20,
             depth_max: 32,
-            reply_max: workgraph_core::budget::REPLY,
-            jobs: 5,
+            reply_max: workgraph_core::byte_budgets::REPLY_BYTES,
+            jobs_per_user_max: 5,
             user_multiple: Some(10),
         }
     }

@@ -1,21 +1,23 @@
-//! Tickets of the service: short texts, under its keys, that let whoever has one do one thing for a while.
+//! Signed tickets: short texts, signed with the keys of the service, that allow their holder one action until they
+//! expire.
 use crate::pipeline::Api;
 use std::sync::PoisonError;
 use std::time::SystemTime;
-use workgraph_wire::ticket::{self, TicketError};
+use workgraph_wire::signed_ticket;
+use workgraph_wire::signed_ticket::TicketError;
 
 impl Api {
-    /// Issues a ticket for something, good until an instant.
+    /// Issues a ticket for an action, valid until an instant.
     #[must_use]
     pub fn issue_ticket(&self, what: &str, expires: SystemTime) -> String {
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        ticket::issue(&keys, what, expires)
+        signed_ticket::issue(&keys, what, expires)
     }
 
-    /// Checks a ticket for something at an instant.
+    /// Checks a ticket for an action at an instant.
     ///
     /// # Errors
-    /// When the ticket is not for it, or has expired.
+    /// Fails when the ticket is for another action, or has expired.
     pub fn check_ticket(
         &self,
         what: &str,
@@ -23,6 +25,6 @@ impl Api {
         now: SystemTime,
     ) -> Result<(), TicketError> {
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        ticket::check(&keys, what, ticket, now)
+        signed_ticket::check(&keys, what, ticket, now)
     }
 }

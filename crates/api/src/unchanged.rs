@@ -1,25 +1,30 @@
-//! Records that are sent back: fields that an update does not write may say what is so already.
-use crate::call::Call;
+//! Records that clients send back: fields that an update does not write may repeat their current value.
+use crate::call::RequestContext;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use workgraph_core::check::{self, Inputs};
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Ref, View, Want};
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Def, Dir, Shape, Source, Type, Write};
-use workgraph_core::resources::resource;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{
+    Direction, FieldDef, FieldSource, Type, ValueType, Writability,
+};
+use workgraph_core::model::resources::resource;
+use workgraph_core::model::validate;
+use workgraph_core::model::validate::CheckedInputs;
+use workgraph_core::storage::{NodeRef, ReadQuery, ReadView};
 
-/// Tells whether an update of a record refuses the field.
-fn is_fixed(def: &Def) -> bool {
-    matches!(def.write, Write::OnCreate | Write::Refused)
+/// Returns true if an update of a record refuses the field.
+fn is_fixed(def: &FieldDef) -> bool {
+    matches!(def.write, Writability::OnCreate | Writability::Refused)
 }
 
-impl Call<'_> {
-    /// Adds the links that the fields which an update of a record does not write are compared with.
+impl RequestContext<'_> {
+    /// Adds the links of the fields that an update does not write, so that the body can be compared with them.
     #[must_use]
-    pub fn with_unchanged(&self, ty: Type, on: &Ref, mut want: Want) -> Want {
+    pub fn with_unchanged(&self, ty: Type, on: &NodeRef, mut want: ReadQuery) -> ReadQuery {
         for def in resource(ty).fields.iter().filter(|def| is_fixed(def)) {
-            if let (true, Source::Edges(rel, Dir::Out)) = (self.has(def.name), def.source) {
+            if let (true, FieldSource::Edges(rel, Direction::Out)) =
+                (self.has_field(def.name), def.source)
+            {
                 want = want.edges(on.clone(), rel);
             }
         }
@@ -29,48 +34,53 @@ impl Call<'_> {
     /// Checks the body of an update, without the fields that it does not write.
     ///
     /// # Errors
-    /// When a value is not one its field takes.
-    pub fn written(&self, ty: Type) -> Result<Inputs, Fault> {
+    /// Fails when a value is not valid for its field.
+    pub fn writable_inputs(&self, ty: Type) -> Result<CheckedInputs, DomainError> {
         let resource = resource(ty);
         let mut data = self.data.clone();
         data.retain(|name, _| !resource.field(name).is_some_and(is_fixed));
-        check::inputs(resource, &data, false)
+        validate::check_inputs(resource, &data, false)
     }
 
-    /// Checks the body of an update of a node, as [`written`](Self::written) does, and what it leaves out, too.
+    /// Checks the body of an update of a node, as [`writable_inputs`](Self::writable_inputs) does, and the fields that
+    /// it leaves out, too.
     ///
     /// # Errors
-    /// When a value is not one its field takes, or a field that the update does not write says anything
-    /// but what is so.
-    pub fn changes_of(&self, view: &View, node: &Node) -> Result<Inputs, Fault> {
+    /// Fails when a value is not valid for its field, or a field that the update does not write has another value than
+    /// the current one.
+    pub fn checked_update(
+        &self,
+        view: &ReadView,
+        node: &Node,
+    ) -> Result<CheckedInputs, DomainError> {
         for def in resource(node.ty).fields.iter().filter(|def| is_fixed(def)) {
             let Some(value) = self.data.get(def.name) else {
                 continue;
             };
             let now = linked(def, view, node);
             if now.is_none() || named(def, value)? != now {
-                return Err(Fault::unwritable(def.name));
+                return Err(DomainError::unwritable(def.name));
             }
         }
-        self.written(node.ty)
+        self.writable_inputs(node.ty)
     }
 }
 
-/// Reads the gids that a value names; none if they are not those of links.
-fn named(def: &Def, value: &Value) -> Result<Option<BTreeSet<String>>, Fault> {
-    Ok(match def.shape {
-        Shape::One(_) | Shape::Many(_) if value.is_null() => Some(BTreeSet::new()),
-        Shape::One(_) => Some(BTreeSet::from([check::reference(def.name, value)?])),
-        Shape::Many(_) => Some(BTreeSet::from_iter(check::references(def.name, value)?)),
+/// Returns the gids that a value names, or `None` if they are not those of links.
+fn named(def: &FieldDef, value: &Value) -> Result<Option<BTreeSet<String>>, DomainError> {
+    Ok(match def.value_type {
+        ValueType::One(_) | ValueType::Many(_) if value.is_null() => Some(BTreeSet::new()),
+        ValueType::One(_) => Some(BTreeSet::from([validate::reference(def.name, value)?])),
+        ValueType::Many(_) => Some(BTreeSet::from_iter(validate::references(def.name, value)?)),
         _ => None,
     })
 }
 
-/// Returns the gids that a field links to; none if it is no field of links that an update looks at.
-fn linked(def: &Def, view: &View, node: &Node) -> Option<BTreeSet<String>> {
+/// Returns the gids that a field links to, or `None` if it is not a field of links that an update compares.
+fn linked(def: &FieldDef, view: &ReadView, node: &Node) -> Option<BTreeSet<String>> {
     match def.source {
-        Source::Home => Some(node.home.iter().map(ToString::to_string).collect()),
-        Source::Edges(rel, Dir::Out) => {
+        FieldSource::Workspace => Some(node.workspace.iter().map(ToString::to_string).collect()),
+        FieldSource::Edges(rel, Direction::Out) => {
             let links = view.links(node.gid, rel).iter();
             Some(links.map(|edge| edge.dst.to_string()).collect())
         }

@@ -1,9 +1,12 @@
 //! The crate's front page: its modules.
 #![doc = include_str!("../README.md")]
-mod chain;
-mod checkpoint;
-mod inspect;
+mod hash_chain;
+mod log_inspector;
+mod signed_checkpoint;
 
-pub use chain::{Digest, Mark};
-pub use checkpoint::{BadKey, BadLine, Checkpoint, Key, PublicKey, read};
-pub use inspect::{Finding, Inspector, Report};
+pub use hash_chain::{ChainPosition, RowDigest};
+pub use log_inspector::{Finding, InspectionReport, LogInspector};
+pub use signed_checkpoint::{
+    Checkpoint, CheckpointError, CheckpointKey, CheckpointPublicKey, InvalidKeySeed,
+    read_checkpoint,
+};

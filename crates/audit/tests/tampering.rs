@@ -1,11 +1,13 @@
-//! Whoever has the rows and the checkpoints beside them, but neither the key nor the anchors, is
-//! found out: edits, gaps, a cut tail and whole rewrites, 1,000 of each. Broken twins miss some.
+//! An attacker who has the rows and the stored checkpoints, but neither the key nor the anchors, is
+//! detected: edits, gaps, a cut tail and whole rewrites, 1,000 of each. Broken twins miss some.
 #![expect(
     clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "helpers of tests may"
 )]
-use workgraph_audit::{Checkpoint, Finding, Inspector, Key, Mark, Report};
+use workgraph_audit::{
+    ChainPosition, Checkpoint, CheckpointKey, Finding, InspectionReport, LogInspector,
+};
 
 /// Trials of each kind of tampering.
 const TRIALS: u64 = 1_000;
@@ -29,23 +31,23 @@ struct Row {
     digest: Vec<u8>,
 }
 
-/// What the attacker has; the anchors are elsewhere.
+/// The data that the attacker has; the anchors are elsewhere.
 #[derive(Clone)]
 struct Log {
     rows: Vec<Row>,
     kept: Vec<String>,
-    /// The last row that was signed.
+    /// The index of the last signed row.
     signed: usize,
-    base: Mark,
+    base: ChainPosition,
 }
 
-fn key() -> Key {
-    Key::from_seed(&[3; 32]).unwrap()
+fn key() -> CheckpointKey {
+    CheckpointKey::from_seed(&[3; 32]).unwrap()
 }
 
-/// A log with a checkpoint every few rows, rows after the last one, and perhaps dropped rows.
+/// Makes a log with a checkpoint every few rows, rows after the last one, and perhaps dropped rows.
 fn make(dice: &mut Dice) -> (Log, Vec<String>) {
-    let (key, mut head, mut base) = (key(), Mark::START, Mark::START);
+    let (key, mut head, mut base) = (key(), ChainPosition::START, ChainPosition::START);
     let mut log = Log {
         rows: Vec::new(),
         kept: Vec::new(),
@@ -56,7 +58,7 @@ fn make(dice: &mut Dice) -> (Log, Vec<String>) {
     for at in 0..3 + dice.below(6) {
         for _ in 0..1 + dice.below(8) {
             let content = format!("row {} {}", head.seq + 1, dice.below(1_000)).into_bytes();
-            head = head.then(&content);
+            head = head.next(&content);
             let digest = head.digest.to_vec();
             log.rows.push(Row {
                 seq: head.seq,
@@ -67,10 +69,10 @@ fn make(dice: &mut Dice) -> (Log, Vec<String>) {
         if at == 1 && dice.below(2) == 0 {
             // The first rows are old enough.
             let last = log.rows.remove(0);
-            base = Mark::START.then(&last.content);
+            base = ChainPosition::START.next(&last.content);
         }
         let checkpoint = Checkpoint {
-            at: at as u64,
+            signed_at_ms: at as u64,
             base,
             head,
         };
@@ -81,7 +83,7 @@ fn make(dice: &mut Dice) -> (Log, Vec<String>) {
         log.base = base;
     }
     for _ in 0..dice.below(4) {
-        head = head.then(b"late");
+        head = head.next(b"late");
         log.rows.push(Row {
             seq: head.seq,
             content: b"late".to_vec(),
@@ -91,32 +93,36 @@ fn make(dice: &mut Dice) -> (Log, Vec<String>) {
     (log, anchored)
 }
 
-/// Numbers and digests that hang together again, from a row on.
+/// Makes numbers and digests consistent again, from a row on.
 fn chain_anew(log: &mut Log, from: usize) {
     let mut mark = match from.checked_sub(1).and_then(|at| log.rows.get(at)) {
-        Some(row) => Mark {
+        Some(row) => ChainPosition {
             seq: row.seq,
             digest: row.digest.clone().try_into().unwrap(),
         },
         None => log.base,
     };
     for row in log.rows.iter_mut().skip(from) {
-        mark = mark.then(&row.content);
+        mark = mark.next(&row.content);
         (row.seq, row.digest) = (mark.seq, mark.digest.to_vec());
     }
 }
 
-/// Signs what the log has come to with a key of the attacker's own.
+/// Signs the head of the log with a key of the attacker's own.
 fn sign_anew(log: &mut Log) {
-    let own = Key::from_seed(&[66; 32]).unwrap();
+    let own = CheckpointKey::from_seed(&[66; 32]).unwrap();
     let last = log.rows.last().unwrap();
-    let head = Mark {
+    let head = ChainPosition {
         seq: last.seq,
         digest: last.digest.clone().try_into().unwrap(),
     };
     let base = log.base;
     log.kept.pop();
-    log.kept.push(own.sign(&Checkpoint { at: 9, base, head }));
+    log.kept.push(own.sign(&Checkpoint {
+        signed_at_ms: 9,
+        base,
+        head,
+    }));
 }
 
 fn edit(log: &mut Log, dice: &mut Dice) {
@@ -137,8 +143,8 @@ fn edit(log: &mut Log, dice: &mut Dice) {
                 None => log.base.digest,
             };
             let seq = log.rows[at].seq - 1;
-            log.rows[at].digest = Mark { seq, digest }
-                .then(&log.rows[at].content)
+            log.rows[at].digest = ChainPosition { seq, digest }
+                .next(&log.rows[at].content)
                 .digest
                 .to_vec();
         }
@@ -189,8 +195,8 @@ fn rewrite(log: &mut Log, dice: &mut Dice) {
     }
 }
 
-fn inspect(log: &Log, anchored: &[String]) -> Report {
-    let mut seen = Inspector::new(&key().public(), &log.kept, anchored);
+fn inspect(log: &Log, anchored: &[String]) -> InspectionReport {
+    let mut seen = LogInspector::new(&key().public(), &log.kept, anchored);
     for row in &log.rows {
         seen.row(row.seq, &row.content, &row.digest);
     }
@@ -205,7 +211,7 @@ const ALL: [Tampering; 4] = [
     ("whole rewrite", rewrite),
 ];
 
-/// How many of the trials a way of judging misses.
+/// Returns the number of trials in which `judge` misses the tampering.
 fn missed(tamper: fn(&mut Log, &mut Dice), judge: impl Fn(&Log, &[String]) -> bool) -> usize {
     let trial = |seed: u64| {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
@@ -241,7 +247,7 @@ fn every_tampering_before_the_last_checkpoint_is_found() {
     }
 }
 
-/// An inspection that does not look for some things.
+/// Returns the result of an inspection that ignores some findings.
 fn blind(log: &Log, anchored: &[String], to: fn(&Finding) -> bool) -> bool {
     inspect(log, anchored).findings.iter().any(|f| !to(f))
 }
@@ -256,7 +262,10 @@ fn an_inspection_that_ignores_something_misses_something() {
     });
     let no_end = missed(cut, |log, anchored| {
         blind(log, anchored, |f| {
-            matches!(f, Finding::Cut { .. } | Finding::Lost { .. })
+            matches!(
+                f,
+                Finding::Truncated { .. } | Finding::CheckpointMissing { .. }
+            )
         })
     });
     let no_anchors = missed(cut, |log, _| !inspect(log, &[]).findings.is_empty());

@@ -2,49 +2,42 @@
 #![doc = include_str!("../README.md")]
 
 pub mod authorization;
-pub mod authorize;
-pub mod bearer;
-pub mod client;
-pub mod code;
 pub mod conformance;
-pub mod discovery;
-pub mod endpoint;
-pub mod grant;
-pub mod id_token;
-pub mod introspect;
-mod json;
-pub mod keys;
-pub mod memory;
-pub mod oauth;
+pub mod endpoints;
+mod json_object;
+pub mod memory_token_store;
+pub mod oidc;
 mod params;
-pub mod pkce;
-pub mod policy;
-pub mod record;
-pub mod redirect;
-pub mod respond;
-pub mod scope;
-pub mod session;
-pub mod store;
-pub mod token;
+pub mod ports;
+pub mod tokens;
 
-pub use authorization::Authorization;
-pub use authorize::{AuthorizationRequest, Next, PlainError, Refused, Verified};
-pub use bearer::{BearerError, bearer};
-pub use client::{App, Registered};
-pub use code::Code;
-pub use endpoint::{Endpoints, Form, Fresh, People, Reply, TokenError};
-pub use grant::{Grant, Refusal, check};
-pub use id_token::{IdToken, Person};
-pub use introspect::{Introspection, introspect};
-pub use keys::{KeyRing, Rs256, Signer};
-pub use memory::MemoryTokenStore;
-pub use oauth::{Allow, OAuthStore, PasswordChange, Redeemed, Tokens};
-pub use params::{Pair, encode};
-pub use policy::{IssuerInResponses, Policy};
-pub use record::{Account, Login, PasswordLength, Tier, TokenRecord, check_password};
-pub use redirect::{Loopback, RedirectUri};
-pub use respond::{AuthorizeError, Delivery, ResponseMode, ResponseType};
-pub use scope::{ScopeError, ScopeSet};
-pub use session::Session;
-pub use store::{StoreError, TokenStore};
-pub use token::{Digest, Secret, TokenKind, digest, mint};
+pub use authorization::authorization_code::AuthorizationCode;
+pub use authorization::authorization_policy::{AuthorizationPolicy, IssuerInResponses};
+pub use authorization::authorization_request::{
+    AuthorizationRefusal, AuthorizationRequest, AuthorizationStep, UnverifiedClientError,
+    VerifiedClient,
+};
+pub use authorization::authorization_response::{
+    AuthorizationResponse, AuthorizeError, ResponseMode, ResponseType,
+};
+pub use authorization::browser_session::BrowserSession;
+pub use authorization::redirect_uri::{LoopbackPolicy, RedirectUri};
+pub use authorization::registered_app::{App, RegisteredScopes};
+pub use authorization::user_authorization::Authorization;
+pub use endpoints::introspection::{Introspection, introspect};
+pub use endpoints::token_endpoints::{
+    EndpointReply, EndpointRequest, Endpoints, NewTokenMaterial, TokenError, UserDirectory,
+};
+pub use memory_token_store::MemoryTokenStore;
+pub use oidc::id_token::{IdToken, UserInfo};
+pub use oidc::signing_keys::{Rs256, Signer, SigningKeyRing};
+pub use params::{Param, percent_encode};
+pub use ports::oauth_store::{
+    ConsentRecord, IssuedTokens, OAuthStore, PasswordChange, RedemptionOutcome,
+};
+pub use ports::token_store::{AuthStoreError, TokenStore};
+pub use tokens::bearer::{BearerError, bearer};
+pub use tokens::grant::{Grant, TokenRefusal, check_token};
+pub use tokens::scope::{ScopeError, ScopeSet};
+pub use tokens::token_record::{Account, Login, PasswordLength, Tier, TokenRecord, check_password};
+pub use tokens::token_text::{Secret, SecretDigest, TokenKind, mint_token, token_digest};

@@ -1,21 +1,22 @@
 //! Parameters: lists of names and values, as queries and forms carry them.
 use std::fmt::Write;
 
-/// One decoded parameter.
-pub type Pair = (String, String);
+/// Decoded parameter: name and value.
+pub type Param = (String, String);
 
-/// A view on decoded parameters. Names that a caller does not ask for are passed over, and an
-/// empty value counts as none (RFC 6749 section 3.1).
+/// View of decoded parameters. Names that a caller does not ask for are ignored, and an empty value
+/// counts as absent (RFC 6749 section 3.1).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Params<'a>(pub(crate) &'a [Pair]);
+pub(crate) struct Params<'a>(pub(crate) &'a [Param]);
 
 impl<'a> Params<'a> {
-    /// The value of a parameter; `Err` if it is there more than once, even with the same value.
-    pub(crate) fn one(self, name: &'static str) -> Result<Option<&'a str>, Repeated> {
+    /// Returns the value of a parameter; `Err` if it is there more than once, even with the same
+    /// value.
+    pub(crate) fn one(self, name: &'static str) -> Result<Option<&'a str>, RepeatedParam> {
         let mut found = self.0.iter().filter(|(n, _)| n == name);
         let first = found.next();
         if found.next().is_some() {
-            return Err(Repeated(name));
+            return Err(RepeatedParam(name));
         }
         Ok(first
             .map(|(_, value)| value.as_str())
@@ -23,14 +24,14 @@ impl<'a> Params<'a> {
     }
 }
 
-/// A parameter that was given twice.
+/// Error: a parameter that was given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Repeated(pub(crate) &'static str);
+pub(crate) struct RepeatedParam(pub(crate) &'static str);
 
 /// Percent-encodes everything but unreserved characters (RFC 3986 section 2.3), so that the text
 /// reads back in a query, a form and a fragment alike.
 #[must_use]
-pub fn encode(text: &str) -> String {
+pub fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -43,16 +44,17 @@ pub fn encode(text: &str) -> String {
     out
 }
 
-/// `name=value` joined by `&`, values encoded. Names are ours and need no encoding.
+/// Joins `name=value` by `&`, with encoded values. Names are constants of this crate and need no
+/// encoding.
 pub(crate) fn join(fields: &[(&'static str, String)]) -> String {
     let each: Vec<String> = fields
         .iter()
-        .map(|(name, value)| format!("{name}={}", encode(value)))
+        .map(|(name, value)| format!("{name}={}", percent_encode(value)))
         .collect();
     each.join("&")
 }
 
-/// Decodes form encoding; `None` for a broken escape or what is no UTF-8.
+/// Decodes form encoding; `None` for a broken escape or invalid UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
@@ -69,7 +71,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// A number written the one way in which we write it: no sign, no leading zero.
+/// Reads a number in the only form in which this service writes it: no sign, no leading zero.
 pub(crate) fn number(text: &str) -> Option<u64> {
     let n: u64 = text.parse().ok()?;
     (n.to_string() == text).then_some(n)

@@ -1,34 +1,34 @@
-//! Who may do what: one pure function over viewer, node and the facts around it.
-use crate::gid::Gid;
-use crate::graph::{Edge, StoreError};
-use crate::node::Node;
-use crate::registry::{Rel, Type, rel};
-use crate::resources::{
+//! Access rules: one pure function over viewer, node and the edges around the node.
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Relation, Type, rel};
+use crate::model::resources::{
     custom_field, custom_field_setting, enum_option, job, membership, project, project_template,
     section, task, task_template, team, user_task_list,
 };
+use crate::storage::{Edge, GraphStoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What a viewer may do with a node; each level includes those before it.
+/// Level of access that a viewer has to a node; each level includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Level {
-    /// Nothing; the node is left out of lists and is 403 by gid.
+    /// No access; the node is left out of lists and is 403 by gid.
     #[default]
     None = 0,
-    /// See it.
+    /// May see the node.
     Viewer = 1,
-    /// See it and comment.
+    /// May see the node and comment on it.
     Commenter = 2,
-    /// Change it.
+    /// May change the node.
     Editor = 3,
-    /// Change who may see it, and delete it.
+    /// May change the node's memberships, and delete it.
     Admin = 4,
 }
 
 impl Level {
-    /// The level kept as the rank of a membership edge.
+    /// Returns the level that is kept as the rank of a membership edge.
     #[must_use]
     pub const fn from_rank(rank: i64) -> Self {
         match rank {
@@ -41,52 +41,52 @@ impl Level {
     }
 }
 
-/// A user's standing in a workspace.
+/// Role of a user in a workspace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {
-    /// Sees only what is shared with them.
+    /// Guest: sees only what is shared with them.
     Guest,
-    /// Sees what is public to the workspace.
+    /// Member: sees what is public to the workspace.
     Member,
-    /// Administers the workspace.
+    /// Admin: administers the workspace.
     Admin,
 }
 
-/// A user's place in a workspace.
+/// A user's membership of a workspace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seat {
-    /// The workspace.
+pub struct WorkspaceMembership {
+    /// Gid of the workspace.
     pub workspace: Gid,
-    /// The standing.
+    /// Role of the user there.
     pub role: Role,
-    /// Holds a view-only seat: never more than [`Level::Viewer`].
+    /// True if the user holds a view-only seat: never more than [`Level::Viewer`].
     pub view_only: bool,
-    /// The workspace is on a paid plan.
+    /// True if the workspace is on a paid plan.
     pub paid: bool,
-    /// The workspace membership.
-    pub membership: Gid,
+    /// Gid of the workspace membership.
+    pub membership_gid: Gid,
     /// The user's task list there.
     pub task_list: Option<Gid>,
 }
 
-/// The users whom a guest knows in one workspace: those in the projects and teams that the guest is in. Of
-/// small ones the members are here; of others it is looked up whether a user is one.
+/// Users that a guest knows in one workspace: those in the projects and teams that the guest is in. Members of small
+/// projects and teams are listed here; for larger ones the store is asked if a user is a member.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Acquaintances {
-    /// The members of small projects and teams.
+    /// Members of small projects and teams.
     pub users: FxHashSet<Gid>,
-    /// The projects with more members.
+    /// Projects with more members.
     pub projects: Vec<Gid>,
-    /// The teams with more members.
+    /// Teams with more members.
     pub teams: Vec<Gid>,
 }
 
 impl Acquaintances {
-    /// Returns whether a user is among them.
+    /// Returns true if the guest knows a user.
     ///
     /// # Errors
-    /// Only when the facts can't be read.
-    fn include(&self, user: Gid, facts: &mut dyn Facts) -> Result<bool, StoreError> {
+    /// Returns an error if the nodes and edges can't be read.
+    fn include(&self, user: Gid, facts: &mut dyn AccessLookup) -> Result<bool, GraphStoreError> {
         if self.users.contains(&user) {
             return Ok(true);
         }
@@ -111,152 +111,166 @@ impl Acquaintances {
     }
 }
 
-/// Who asks: a user with all that their own memberships say, or a service account.
+/// User of a request with all memberships of the user, or a service account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Viewer {
-    /// The user.
+    /// Gid of the user.
     pub user: Gid,
-    /// The workspace a service account may do everything in.
-    pub service: Option<Gid>,
-    /// The workspaces the user belongs to.
-    pub seats: Vec<Seat>,
-    /// The workspaces the user belongs to but what asks for them does not reach; the viewer has no
-    /// seat there.
-    pub barred: Vec<Gid>,
+    /// Workspace in which a service account may do everything.
+    pub service_workspace: Option<Gid>,
+    /// Memberships of the workspaces to which the user belongs.
+    pub memberships: Vec<WorkspaceMembership>,
+    /// The user's workspaces that the request does not reach; the viewer has no membership there.
+    pub excluded_workspaces: Vec<Gid>,
     /// The teams the user belongs to; true for team admins.
     pub teams: FxHashMap<Gid, bool>,
-    /// The projects and custom fields shared with the user or a team of theirs, and the highest level
-    /// so given.
-    pub shared: FxHashMap<Gid, Level>,
-    /// The users whom the viewer knows where they are a guest, by workspace.
+    /// Projects and custom fields shared with the user or with one of the user's teams, each with the highest level
+    /// that is given in this way.
+    pub shared_levels: FxHashMap<Gid, Level>,
+    /// Users that the viewer knows in the workspaces where the viewer is a guest, by workspace.
     pub acquaintances: FxHashMap<Gid, Acquaintances>,
 }
 
 impl Viewer {
-    /// A viewer without any membership.
+    /// Returns a viewer without any membership.
     #[must_use]
-    pub fn alone(user: Gid) -> Self {
+    pub fn without_memberships(user: Gid) -> Self {
         Self {
             user,
-            service: None,
-            seats: Vec::new(),
-            barred: Vec::new(),
+            service_workspace: None,
+            memberships: Vec::new(),
+            excluded_workspaces: Vec::new(),
             teams: FxHashMap::default(),
-            shared: FxHashMap::default(),
+            shared_levels: FxHashMap::default(),
             acquaintances: FxHashMap::default(),
         }
     }
-    /// Whether the viewer belongs to a workspace that is none of these.
+    /// Returns true if the viewer belongs to a workspace that is not in `reach`.
     #[must_use]
-    pub fn exceeds(&self, reach: &[u64]) -> bool {
-        self.seats
+    pub fn belongs_outside(&self, reach: &[u64]) -> bool {
+        self.memberships
             .iter()
             .any(|s| !reach.contains(&s.workspace.get()))
     }
-    /// The viewer as far as these workspaces go.
+    /// Returns the viewer with the memberships of these workspaces alone.
     #[must_use]
-    pub fn within(&self, reach: &[u64]) -> Self {
+    pub fn restricted_to(&self, reach: &[u64]) -> Self {
         let mut within = self.clone();
         let (kept, barred) = self
-            .seats
+            .memberships
             .iter()
             .partition(|s| reach.contains(&s.workspace.get()));
-        within.seats = kept;
-        within.barred = Vec::into_iter(barred).map(|s: Seat| s.workspace).collect();
+        within.memberships = kept;
+        within.excluded_workspaces = Vec::into_iter(barred)
+            .map(|s: WorkspaceMembership| s.workspace)
+            .collect();
         within
     }
-    /// The workspaces that the viewer belongs to, in the order of their gids.
+    /// Returns the workspaces that the viewer belongs to, in the order of their gids.
     #[must_use]
-    pub fn homes(&self) -> Vec<Gid> {
-        let seats = self.seats.iter().map(|seat| seat.workspace);
-        let mut homes: Vec<Gid> = seats.chain(self.service).collect();
+    pub fn workspaces(&self) -> Vec<Gid> {
+        let seats = self.memberships.iter().map(|seat| seat.workspace);
+        let mut homes: Vec<Gid> = seats.chain(self.service_workspace).collect();
         homes.sort_unstable();
         homes.dedup();
         homes
     }
-    /// The viewer's seat in a workspace.
+    /// Returns the viewer's membership of a workspace.
     #[must_use]
-    pub fn seat(&self, workspace: Gid) -> Option<&Seat> {
-        self.seats.iter().find(|s| s.workspace == workspace)
+    pub fn membership(&self, workspace: Gid) -> Option<&WorkspaceMembership> {
+        self.memberships.iter().find(|s| s.workspace == workspace)
     }
-    /// Whether the viewer is a full member (not a guest) of the workspace.
+    /// Returns true if the viewer is a full member (not a guest) of the workspace.
     #[must_use]
     pub fn is_member(&self, workspace: Gid) -> bool {
-        self.service == Some(workspace)
-            || self.seat(workspace).is_some_and(|s| s.role >= Role::Member)
+        self.service_workspace == Some(workspace)
+            || self
+                .membership(workspace)
+                .is_some_and(|s| s.role >= Role::Member)
     }
-    /// Whether the viewer administers the workspace.
+    /// Returns true if the viewer administers the workspace.
     #[must_use]
     pub fn is_admin(&self, workspace: Gid) -> bool {
-        self.service == Some(workspace)
-            || self.seat(workspace).is_some_and(|s| s.role == Role::Admin)
+        self.service_workspace == Some(workspace)
+            || self
+                .membership(workspace)
+                .is_some_and(|s| s.role == Role::Admin)
     }
 }
 
-/// What the rules may look up. Stores answer from one snapshot, tests from a table.
-pub trait Facts {
-    /// The live node, with its body.
+/// Look-ups that the access rules need. Stores answer from one snapshot, tests from a table.
+pub trait AccessLookup {
+    /// Returns the live node, with its body.
     ///
     /// # Errors
-    /// When the store fails.
-    fn fact(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, StoreError>;
-    /// The edges of one relation that start at the node.
+    /// Returns an error if the store fails.
+    fn lookup_node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError>;
+    /// Returns the edges of one relation that start at the node.
     ///
     /// # Errors
-    /// When the store fails.
-    fn edges_of(&mut self, gid: Gid, rel: Rel) -> Result<Vec<Edge>, StoreError>;
-    /// Whether such an edge exists.
+    /// Returns an error if the store fails.
+    fn lookup_edges(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Edge>, GraphStoreError>;
+    /// Returns true if such an edge exists.
     ///
     /// # Errors
-    /// When the store fails.
-    fn is_linked(&mut self, source: Gid, rel: Rel, target: Gid) -> Result<bool, StoreError>;
-    /// The live teams that a user belongs to.
+    /// Returns an error if the store fails.
+    fn is_linked(
+        &mut self,
+        source: Gid,
+        rel: Relation,
+        target: Gid,
+    ) -> Result<bool, GraphStoreError>;
+    /// Returns the live teams that a user belongs to.
     ///
     /// # Errors
-    /// When the store fails.
-    fn teams_of(&mut self, user: Gid) -> Result<Vec<Gid>, StoreError>;
+    /// Returns an error if the store fails.
+    fn teams_of(&mut self, user: Gid) -> Result<Vec<Gid>, GraphStoreError>;
 }
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
 const MAX_DEPTH: u8 = 8;
 
-/// What the viewer may do with the node.
+/// Returns the viewer's level of access to the node.
 ///
 /// # Errors
-/// Only when the facts can't be read.
-pub fn level(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Level, StoreError> {
+/// Returns an error if the nodes and edges can't be read.
+pub fn access_level(
+    viewer: &Viewer,
+    node: &Node,
+    facts: &mut dyn AccessLookup,
+) -> Result<Level, GraphStoreError> {
     at_depth(viewer, node, facts, 0)
 }
 
 fn at_depth(
     viewer: &Viewer,
     node: &Node,
-    facts: &mut dyn Facts,
+    facts: &mut dyn AccessLookup,
     depth: u8,
-) -> Result<Level, StoreError> {
+) -> Result<Level, GraphStoreError> {
     if depth > MAX_DEPTH {
         return Ok(Level::None);
     }
     let workspace = if node.ty == Type::Workspace {
         Some(node.gid)
     } else {
-        node.home
+        node.workspace
     };
     if matches!(
         node.ty,
         Type::Job | Type::GraphExport | Type::ResourceExport
     ) {
-        // Not even a service account reads the job of another.
+        // Not even a service account reads the job of another user.
         let own = node.get(job::CREATED_BY) == Some(viewer.user);
         return Ok(if own { Level::Viewer } else { Level::None });
     }
-    if viewer.service.is_some() && viewer.service == workspace {
+    if viewer.service_workspace.is_some() && viewer.service_workspace == workspace {
         return Ok(Level::Admin);
     }
     if node.ty == Type::User {
         return user(viewer, node, facts);
     }
-    let Some(seat) = workspace.and_then(|w| viewer.seat(w)) else {
+    let Some(seat) = workspace.and_then(|w| viewer.membership(w)) else {
         return Ok(Level::None);
     };
     let full = seat.role >= Role::Member;
@@ -267,7 +281,7 @@ fn at_depth(
     };
     let found = match node.ty {
         Type::Workspace => by_role(Level::Editor).max(Level::Viewer),
-        // Guests see the tags of the tasks they see, there; by themselves only those they follow.
+        // Guests see the tags of the tasks they see, in those tasks; in lists of tags only those they follow.
         Type::Tag if full => by_role(Level::Editor),
         Type::Tag if facts.is_linked(node.gid, rel::TAG_FOLLOWERS, viewer.user)? => Level::Viewer,
         Type::Tag => Level::None,
@@ -295,8 +309,8 @@ fn at_depth(
         Type::Section => in_container(viewer, node.get(section::PROJECT), facts, depth)?,
         Type::UserTaskList if node.get(user_task_list::OWNER) == Some(viewer.user) => Level::Admin,
         Type::UserTaskList => by_role(Level::Viewer).min(Level::Viewer),
-        Type::Task | Type::Recipe => of_task(viewer, node, facts, depth)?,
-        Type::Story => match facts.edges_of(node.gid, rel::STORY_OF)?.first() {
+        Type::Task | Type::TemplateTask => of_task(viewer, node, facts, depth)?,
+        Type::Story => match facts.lookup_edges(node.gid, rel::STORY_OF)?.first() {
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
             None => Level::None,
         },
@@ -307,7 +321,7 @@ fn at_depth(
         }
         Type::ProjectTemplate => of_template(viewer, node, full, facts)?,
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
-        // The export of an organization is its service account's alone. The last two are never nodes of
+        // Only the organization's service account sees the export of the organization. The last two are never nodes of
         // a store.
         Type::User
         | Type::Job
@@ -324,20 +338,24 @@ fn at_depth(
     })
 }
 
-/// Users see themselves, and those they share a workspace with; where they are guests, only those they share
-/// a project or team with.
-fn user(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Level, StoreError> {
+/// Returns the level on a user. Users see themselves, and those they share a workspace with; where they are guests,
+/// only those they share a project or team with.
+fn user(
+    viewer: &Viewer,
+    node: &Node,
+    facts: &mut dyn AccessLookup,
+) -> Result<Level, GraphStoreError> {
     if node.gid == viewer.user {
         return Ok(Level::Admin);
     }
-    let seats = facts.edges_of(node.gid, rel::WORKSPACES)?;
+    let seats = facts.lookup_edges(node.gid, rel::WORKSPACES)?;
     if seats.iter().any(|seat| viewer.is_member(seat.dst)) {
         return Ok(Level::Viewer);
     }
     for seat in seats {
         // A user known to a guest of one workspace is not known to them from another.
         let known = viewer.acquaintances.get(&seat.dst);
-        if let Some(known) = known.filter(|_| viewer.seat(seat.dst).is_some())
+        if let Some(known) = known.filter(|_| viewer.membership(seat.dst).is_some())
             && known.include(node.gid, facts)?
         {
             return Ok(Level::Viewer);
@@ -346,20 +364,20 @@ fn user(viewer: &Viewer, node: &Node, facts: &mut dyn Facts) -> Result<Level, St
     Ok(Level::None)
 }
 
-/// The level of a node that another belongs to.
+/// Returns the level that follows from the node at the end of a link.
 fn of_link(
     viewer: &Viewer,
     gid: Option<Gid>,
-    facts: &mut dyn Facts,
+    facts: &mut dyn AccessLookup,
     depth: u8,
-) -> Result<Level, StoreError> {
-    match gid.map(|g| facts.fact(g)).transpose()?.flatten() {
+) -> Result<Level, GraphStoreError> {
+    match gid.map(|g| facts.lookup_node(g)).transpose()?.flatten() {
         Some(node) => at_depth(viewer, &node, facts, depth + 1),
         None => Ok(Level::None),
     }
 }
 
-/// Members see their team; full members of the organization see those that are not secret.
+/// Returns the level on a team: members see their team; full members of the organization see those that are not secret.
 fn by_visibility(viewer: &Viewer, node: &Node, full: bool) -> Level {
     match viewer.teams.get(&node.gid) {
         Some(true) => Level::Admin,
@@ -369,21 +387,25 @@ fn by_visibility(viewer: &Viewer, node: &Node, full: bool) -> Level {
     }
 }
 
-/// The highest of: ownership, a membership, and what the privacy setting gives to all.
+/// Returns the highest level of: ownership, a membership, and the privacy setting.
 fn in_project(
     viewer: &Viewer,
     node: &Node,
     full: bool,
-    facts: &mut dyn Facts,
-) -> Result<Level, StoreError> {
+    facts: &mut dyn AccessLookup,
+) -> Result<Level, GraphStoreError> {
     if node.get(project::OWNER) == Some(viewer.user) {
         return Ok(Level::Admin);
     }
-    let shared = viewer.shared.get(&node.gid).copied().unwrap_or_default();
+    let shared = viewer
+        .shared_levels
+        .get(&node.gid)
+        .copied()
+        .unwrap_or_default();
     let open = match node.get(project::PRIVACY).as_deref() {
         Some("public_to_workspace") if full => Level::Editor,
         Some("private_to_team") if shared < Level::Editor => {
-            let teams = facts.edges_of(node.gid, rel::TEAM)?;
+            let teams = facts.lookup_edges(node.gid, rel::TEAM)?;
             if teams.iter().any(|e| viewer.teams.contains_key(&e.dst)) {
                 Level::Editor
             } else {
@@ -395,15 +417,15 @@ fn in_project(
     Ok(shared.max(open))
 }
 
-/// A custom field belongs to who created it and to the admins; others have what its settings give.
-/// Memberships raise that, and one's own lowers it, too: a team's would not for long, since one can
-/// leave it. Guests never do more than set values.
+/// Returns the level on a custom field. It belongs to its creator and to the admins; others have the level of its
+/// settings. Memberships of teams and users raise that. The user's own membership lowers it, too; a team's does not,
+/// since a user can leave the team. Guests never do more than set values.
 fn of_custom_field(
     viewer: &Viewer,
     node: &Node,
     role: Role,
-    facts: &mut dyn Facts,
-) -> Result<Level, StoreError> {
+    facts: &mut dyn AccessLookup,
+) -> Result<Level, GraphStoreError> {
     if role == Role::Admin || node.get(custom_field::CREATED_BY) == Some(viewer.user) {
         return Ok(Level::Admin);
     }
@@ -417,7 +439,7 @@ fn of_custom_field(
             _ => Level::Editor,
         },
     };
-    let found = match viewer.shared.get(&node.gid) {
+    let found = match viewer.shared_levels.get(&node.gid) {
         Some(given) if *given > open => *given,
         Some(given) if facts.is_linked(node.gid, rel::MEMBERS, viewer.user)? => *given,
         _ => open,
@@ -429,17 +451,18 @@ fn of_custom_field(
     })
 }
 
-/// A template belongs to its owner; its team edits it, and if it is public the workspace sees it.
+/// Returns the level on a template: it belongs to its owner; its team edits it, and if it is public the workspace sees
+/// it.
 fn of_template(
     viewer: &Viewer,
     node: &Node,
     full: bool,
-    facts: &mut dyn Facts,
-) -> Result<Level, StoreError> {
+    facts: &mut dyn AccessLookup,
+) -> Result<Level, GraphStoreError> {
     if node.get(project_template::OWNER) == Some(viewer.user) {
         return Ok(Level::Admin);
     }
-    let teams = facts.edges_of(node.gid, rel::TEMPLATE_TEAM)?;
+    let teams = facts.lookup_edges(node.gid, rel::TEMPLATE_TEAM)?;
     if teams.iter().any(|e| viewer.teams.contains_key(&e.dst)) {
         return Ok(Level::Editor);
     }
@@ -450,17 +473,21 @@ fn of_template(
     })
 }
 
-/// What makes up a project is as visible as it is; what makes up a task list is the owner's alone.
+/// Returns the level on a part of a project or task list: that of the project; a task list is open to its owner alone.
 fn in_container(
     viewer: &Viewer,
     container: Option<Gid>,
-    facts: &mut dyn Facts,
+    facts: &mut dyn AccessLookup,
     depth: u8,
-) -> Result<Level, StoreError> {
-    let Some(place) = container.map(|g| facts.fact(g)).transpose()?.flatten() else {
+) -> Result<Level, GraphStoreError> {
+    let Some(place) = container
+        .map(|g| facts.lookup_node(g))
+        .transpose()?
+        .flatten()
+    else {
         return Ok(Level::None);
     };
-    // Not by the level: with a view-only seat the owner has no other than anybody.
+    // Not by the level: with a view-only seat the owner has the same level as other users.
     let own = place.get(user_task_list::OWNER) == Some(viewer.user);
     if place.ty == Type::UserTaskList && !own {
         return Ok(Level::None);
@@ -468,14 +495,14 @@ fn in_container(
     at_depth(viewer, &place, facts, depth + 1)
 }
 
-/// A task is open to its creator and assignee, to whoever may see one of its projects or its parent,
-/// and to its followers; those edit it only where no project or parent gives them less.
+/// Returns the level on a task. It is open to its creator and assignee, to those who may see one of its projects or its
+/// parent, and to its followers; they edit it only where no project or parent gives them less.
 fn of_task(
     viewer: &Viewer,
     node: &Node,
-    facts: &mut dyn Facts,
+    facts: &mut dyn AccessLookup,
     depth: u8,
-) -> Result<Level, StoreError> {
+) -> Result<Level, GraphStoreError> {
     let me = Some(viewer.user);
     let mut best = Level::None;
     if node.get(task::ASSIGNEE) == me || node.get(task::CREATED_BY) == me {
@@ -484,16 +511,16 @@ fn of_task(
     if best >= Level::Editor {
         return Ok(best);
     }
-    for edge in facts.edges_of(node.gid, rel::SECTION)? {
+    for edge in facts.lookup_edges(node.gid, rel::SECTION)? {
         best = best.max(of_link(viewer, edge.aux, facts, depth)?);
     }
     if best < Level::Editor
-        && let Some(parent) = facts.edges_of(node.gid, rel::PARENT)?.first()
+        && let Some(parent) = facts.lookup_edges(node.gid, rel::PARENT)?.first()
     {
         best = best.max(of_link(viewer, Some(parent.dst), facts, depth)?);
     }
     if best < Level::Editor && facts.is_linked(node.gid, rel::FOLLOWERS, viewer.user)? {
-        // Whoever may comment can follow, so following must not lift what a project leaves them.
+        // A commenter can follow, so following must not raise the level that a project gives.
         best = match best {
             Level::None => Level::Editor,
             left => left.max(Level::Commenter),

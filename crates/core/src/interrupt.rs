@@ -1,55 +1,55 @@
-//! Interrupts: how long work is stopped, by whoever has a clock and knows who waits for it.
+//! Interrupts: stop long work when its deadline has passed or its client has gone.
 //!
-//! The loops of loading, searching and projecting count their steps with a `Pace`, which checks an
-//! [`Interrupt`] now and then. Where neither time nor waiting matters there is none.
-use crate::fault::{Fault, Kind};
-use crate::graph::StoreError;
+//! The loops of loading, searching and projecting count their steps with a `StepCounter`, which checks an [`Interrupt`]
+//! now and then. Work without a deadline and without a client has no interrupt.
+use crate::domain_error::{DomainError, DomainErrorKind};
+use crate::storage::GraphStoreError;
 use std::fmt;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// The reason for which work was stopped.
+/// Reason for which work was stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Interrupted {
-    /// Its deadline has passed.
+pub enum InterruptReason {
+    /// The deadline of the work has passed.
     Deadline,
-    /// Nobody waits for it any more.
+    /// The client does not wait for the result any more.
     Abandoned,
-    /// It has taken all the steps it may take where it runs. It can be started again: see
+    /// The work has taken all the steps that it may take on this thread. It can be started again: see
     /// [`Interrupt::poll_allowed`].
-    Allowance,
+    AllowanceSpent,
 }
 
 /// Decides whether work goes on. It is checked from one thread at a time.
 pub trait Interrupt: fmt::Debug + Send + Sync {
-    /// Counts steps, of some hundred nanoseconds each, and says whether the work may go on.
+    /// Counts steps, of some hundred nanoseconds each, and returns an error if the work must stop.
     ///
     /// # Errors
     /// The reason to stop.
-    fn check(&self, steps: u32) -> Result<(), Interrupted>;
+    fn check(&self, steps: u32) -> Result<(), InterruptReason>;
 
-    /// Ready once work that was stopped with [`Interrupted::Allowance`] may start again, with more
-    /// steps. Until then whoever polls it is to be polled elsewhere.
+    /// Returns ready once work that was stopped with [`InterruptReason::AllowanceSpent`] may start again, with more
+    /// steps. Until then the task that polls it must be polled on another thread.
     fn poll_allowed(&self) -> Poll<()> {
         Poll::Ready(())
     }
 }
 
-/// The interrupt of some work, if it has one.
+/// Interrupt of some work, or `None` if the work runs to its end.
 pub type MaybeInterrupt = Option<Arc<dyn Interrupt>>;
 
 /// The number of steps between two checks.
-pub const STRIDE: u32 = 64;
+pub const STEPS_PER_CHECK: u32 = 64;
 
 /// Counts the steps of a piece of work, and checks its interrupt now and then.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct StepCounter {
     interrupt: MaybeInterrupt,
-    /// Those since the last check.
+    /// Steps since the last check.
     steps: u32,
 }
 
-impl Pace {
+impl StepCounter {
     pub(crate) fn of(interrupt: &MaybeInterrupt) -> Self {
         Self {
             interrupt: interrupt.clone(),
@@ -57,20 +57,20 @@ impl Pace {
         }
     }
 
-    /// Takes some steps.
+    /// Counts steps, and checks the interrupt if it is time.
     #[inline]
-    pub(crate) fn steps(&mut self, steps: usize) -> Result<(), Interrupted> {
+    pub(crate) fn steps(&mut self, steps: usize) -> Result<(), InterruptReason> {
         self.steps = self
             .steps
             .saturating_add(u32::try_from(steps).unwrap_or(u32::MAX));
-        if self.steps < STRIDE {
+        if self.steps < STEPS_PER_CHECK {
             return Ok(());
         }
         self.check()
     }
 
     #[cold]
-    fn check(&mut self) -> Result<(), Interrupted> {
+    fn check(&mut self) -> Result<(), InterruptReason> {
         let steps = std::mem::take(&mut self.steps);
         match &self.interrupt {
             Some(interrupt) => interrupt.check(steps),
@@ -79,26 +79,26 @@ impl Pace {
     }
 }
 
-impl fmt::Display for Interrupted {
+impl fmt::Display for InterruptReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Deadline => "it took too long",
             Self::Abandoned => "nobody waits for it any more",
-            Self::Allowance => "it is too much for where it ran",
+            Self::AllowanceSpent => "it is too much for where it ran",
         })
     }
 }
 
-impl From<Interrupted> for StoreError {
-    fn from(interrupted: Interrupted) -> Self {
+impl From<InterruptReason> for GraphStoreError {
+    fn from(interrupted: InterruptReason) -> Self {
         Self::Interrupted(interrupted)
     }
 }
 
-impl From<Interrupted> for Fault {
-    fn from(interrupted: Interrupted) -> Self {
+impl From<InterruptReason> for DomainError {
+    fn from(interrupted: InterruptReason) -> Self {
         Self {
-            kind: Kind::Interrupted(interrupted),
+            kind: DomainErrorKind::Interrupted(interrupted),
             message: "The request took too long. A read can ask for less: fewer opt_fields, a smaller limit, \
                       more filters. A change it makes may still be made"
                 .to_owned(),

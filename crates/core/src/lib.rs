@@ -1,43 +1,23 @@
-//! The crate's front page: its modules, and the names most callers need.
+//! Domain graph of the service: model, storage port, access rules, projection, search, jobs, journal and audit.
 #![doc = include_str!("../README.md")]
-mod about;
 pub mod access;
-pub mod address;
-pub mod apply;
 pub mod audit;
-pub mod budget;
-pub mod change;
-pub mod check;
-pub mod draft;
-pub mod external;
-pub mod fault;
-pub mod feed;
-pub mod gid;
-pub mod graph;
-pub mod index;
+pub mod byte_budgets;
+pub mod domain_error;
 pub mod interrupt;
 pub mod jobs;
-pub mod load;
-mod mentions;
-pub mod node;
-mod page;
-pub mod plan;
-pub mod project;
-pub mod registry;
-pub mod resources;
-pub mod rich;
+pub mod journal;
+pub mod model;
+pub mod projection;
+pub mod rich_text;
 pub mod rules;
-pub mod schedule;
 pub mod search;
-pub mod snapshot;
-pub mod time;
-pub mod values;
-pub mod work;
+pub mod storage;
 
 pub use access::{Level, Viewer};
-pub use fault::Fault;
-pub use gid::{Gid, Mint};
-pub use interrupt::{Interrupt, Interrupted, MaybeInterrupt};
-pub use node::Node;
-pub use page::tasks_of_container;
-pub use registry::Type;
+pub use domain_error::DomainError;
+pub use interrupt::{Interrupt, InterruptReason, MaybeInterrupt};
+pub use model::gid::{Gid, GidGenerator};
+pub use model::node::Node;
+pub use model::registry::Type;
+pub use storage::pagination::tasks_of_container;

@@ -1,67 +1,70 @@
-//! Search: a closed language of conditions, what each means, and how matches are found.
+//! Search: a closed language of conditions, the meaning of each, and the ways to find matches.
 //!
-//! [`Query::matches`] says what a query means, for one node and its facts; nothing else does. How
-//! matches are found is in `run`: from the smallest lists that a store keeps of any condition, or
-//! along the order asked for, and each candidate is then asked whether it matches.
-mod card;
-mod holds;
-mod run;
-mod shape;
-mod words;
+//! [`SearchQuery::matches`] alone defines the meaning of a query, for one node and what is known of
+//! it. The module `planner` finds candidates: from the smallest lists that a store keeps of any
+//! condition, or along the order asked for. Each candidate is then checked for a match.
+mod column_set;
+mod index_entry;
+mod planner;
+mod predicate;
+mod word_query;
 
-pub(crate) use card::is_told;
-pub use card::{Card, CardList, CardScan, Column, fresh, is_found, renew};
-pub(crate) use run::{run, sieve};
-pub use shape::Shape;
-pub use words::{Text, WORD_MAX, WORDS_MAX, Words, words};
+pub use column_set::ColumnSet;
+pub(crate) use index_entry::is_indexed_relation;
+pub use index_entry::{
+    EntryList, EntryScan, IndexColumn, IndexEntry, build_entry, is_searchable, update_entry,
+};
+pub(crate) use planner::{filter_rows, run};
+pub use word_query::{NodeWords, WORD_MAX, WORDS_MAX, WordQuery, split_words};
 
-use crate::gid::Gid;
-use crate::graph::{Edge, StoreError};
-use crate::index::Key;
-use crate::node::Node;
-use crate::registry::{Rel, Type};
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Relation, Type};
+use crate::storage::custom_field_index::IndexKey;
+use crate::storage::{Edge, GraphStoreError};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// One or more queries; the matches of each come after those of the one before.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Search {
-    /// The workspace, as an index into [`crate::graph::Want::refs`].
-    pub place: usize,
-    /// The queries.
-    pub queries: Vec<Query<usize>>,
-    /// How many matches at most.
+    /// Workspace, as an index into [`crate::storage::ReadQuery::node_refs`].
+    pub workspace: usize,
+    /// Queries, in the order of their matches.
+    pub queries: Vec<SearchQuery<usize>>,
+    /// Greatest number of matches.
     pub limit: usize,
-    /// How many cards each way of finding matches reads at most, whether or not they match and the
-    /// viewer may see them; then a query ends with what it has.
+    /// Greatest number of index entries that each way of finding matches reads, also of those that
+    /// do not match or that the viewer cannot see. A query that reaches it ends with the matches
+    /// found so far.
     pub cap: usize,
-    /// How much is read in one way before another is tried; usually [`Effort::USUAL`].
-    pub effort: Effort,
+    /// Amount that is read in one way before another is tried; usually [`SearchEffort::USUAL`].
+    pub effort: SearchEffort,
 }
 
-/// How much is read in one way before another is tried. What is found does not depend on it.
+/// Amount that is read in one way before another is tried. The matches do not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Effort {
-    /// The most candidates that are read of each condition before the order is tried.
+pub struct SearchEffort {
+    /// Greatest number of candidates that are read of each condition before the order is tried.
     pub probe: usize,
-    /// The most candidates that are sorted at once if their cards are to be read for it; of more,
-    /// walking along the order may meet enough matches sooner.
+    /// Greatest number of candidates that are sorted at once if their index entries must be read
+    /// for it. With more candidates, a scan in order may meet enough matches sooner.
     pub sort: usize,
-    /// How many cards are walked along the order then, before more candidates are gathered; fewer if
-    /// hardly any of the first ones match.
+    /// Number of index entries that are then scanned in order before more candidates are gathered;
+    /// fewer if hardly any of the first ones match.
     pub peek: usize,
-    /// How many candidates of one condition are gathered before a longer walk is tried.
+    /// Number of candidates of one condition that are gathered before a longer scan is tried.
     pub gather: usize,
-    /// How many candidates there are at least when another condition's list is read to leave some
-    /// out; the cards of fewer are read in less time.
+    /// Least number of candidates at which another condition's list is read to leave some out; the
+    /// index entries of fewer are read in less time.
     pub narrow: usize,
-    /// How many cards are walked along the order before as many candidates of a condition are gathered
-    /// as a search may read.
+    /// Number of index entries that are scanned in order before candidates of a condition are
+    /// gathered up to the search's cap.
     pub walk: usize,
 }
 
-impl Effort {
-    /// That of searches of people: each way takes some ten milliseconds.
+impl SearchEffort {
+    /// Effort for searches by users: each way takes some ten milliseconds.
     pub const USUAL: Self = Self {
         probe: 1_000,
         sort: 4_000,
@@ -72,62 +75,62 @@ impl Effort {
     };
 }
 
-/// What is looked for. `N` is how nodes are named: as indexes into [`crate::graph::Want::refs`], or
-/// by gid.
+/// Query of a search: conditions and order. `N` is the form in which nodes are named: as indexes
+/// into [`crate::storage::ReadQuery::node_refs`], or by gid.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Query<N = Gid> {
-    /// The type.
+pub struct SearchQuery<N = Gid> {
+    /// Type of the nodes that are looked for.
     pub ty: Type,
-    /// All of them must hold.
+    /// Conditions, all of which must hold.
     pub clauses: Vec<Clause<N>>,
-    /// The order of the matches.
-    pub order: Order,
-    /// From the least to the greatest. What has no value comes last either way; gids decide between
-    /// equals, in the same direction.
+    /// Order of the matches.
+    pub order: SortOrder,
+    /// True if the order is from the least to the greatest. Nodes without a value come last in both
+    /// directions; nodes with equal values are ordered by gid, in the same direction.
     pub ascending: bool,
 }
 
-/// A condition.
+/// Condition on a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Clause<N = Gid> {
-    /// It has these words.
-    Words(Words),
-    /// It is linked to one of these.
-    Any(Vec<(By, N)>),
-    /// It is linked to each of these.
-    All(Vec<(By, N)>),
-    /// It is linked to none of these.
-    None(Vec<(By, N)>),
-    /// It has a value in a column, and within these bounds.
-    Within(Column, RangeInclusive<i64>),
-    /// It has no value in a column.
-    Lacks(Column),
-    /// Whether it is due at an instant, rather than on a day or never.
-    Timed(bool),
-    /// Whether it is linked to anything that is there in this way.
-    Linked(By, bool),
-    /// One of these holds.
+    /// The node has these words.
+    Words(WordQuery),
+    /// The node is linked to one of these.
+    Any(Vec<(SearchLink, N)>),
+    /// The node is linked to each of these.
+    All(Vec<(SearchLink, N)>),
+    /// The node is linked to none of these.
+    None(Vec<(SearchLink, N)>),
+    /// The node has a value in a column, and within these bounds.
+    Within(IndexColumn, RangeInclusive<i64>),
+    /// The node has no value in a column.
+    Lacks(IndexColumn),
+    /// The node is due at an instant (true), or on a day or never (false).
+    DueAtInstant(bool),
+    /// The node has (true) or lacks (false) a link of this kind to a live node.
+    Linked(SearchLink, bool),
+    /// At least one of these conditions holds.
     Either(Vec<Self>),
-    /// Whether it is completed.
-    Done(bool),
-    /// Whether it waits for a task that is not completed.
+    /// The node is completed (true) or not (false).
+    Completed(bool),
+    /// The node depends on a task that is not completed (true), or on none (false).
     Blocked(bool),
-    /// Whether it is not completed and a task waits for it.
+    /// The node is not completed and a task depends on it (true), or not so (false).
     Blocking(bool),
-    /// What its value of a custom field is like.
-    Value(N, Test),
-    /// Holds for nothing.
+    /// The node's value of a custom field meets a predicate.
+    Value(N, ValuePredicate),
+    /// Never holds.
     Never,
 }
 
-/// How a node is linked to another.
+/// Link of a node to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum By {
-    /// The other is the assignee of a task, the owner of a project.
-    Who,
-    /// The other created it.
+pub enum SearchLink {
+    /// The other node is the assignee of a task, or the owner of a project.
+    Responsible,
+    /// The other node created it.
     Creator,
-    /// The other assigned it.
+    /// The other node assigned it.
     Assigner,
     /// The task is in that project.
     Project,
@@ -135,94 +138,95 @@ pub enum By {
     Section,
     /// The task has that tag.
     Tag,
-    /// The other follows the task.
+    /// The other node follows the task.
     Follower,
     /// The project, or a project of the task, is shared with that team.
     Team,
-    /// The other is a member of the project.
+    /// The other node is a member of the project.
     Member,
-    /// The user has a seat in that workspace.
-    Seat,
-    /// The other likes the task.
+    /// The user is a member of that workspace.
+    Workspace,
+    /// The other node likes the task.
     Liker,
-    /// The other wrote a comment on the task.
+    /// The other node wrote a comment on the task.
     Commenter,
 }
 
-/// What a value of a custom field is like.
+/// Condition on a custom field value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Test {
-    /// Whether there is one.
+pub enum ValuePredicate {
+    /// There is a value (true), or none (false).
     Set(bool),
-    /// It has a key in one of these ranges, their ends included; see [`crate::index`].
-    Within(Vec<(Key, Key)>),
-    /// It has a key other than the bounds and between them.
-    Between(Key, Key),
-    /// Its text ends so (in lower case).
-    Ends(String),
-    /// Its text has this in it (in lower case).
+    /// The value has a key in one of these ranges, ends included; see
+    /// [`crate::storage::custom_field_index`].
+    Within(Vec<(IndexKey, IndexKey)>),
+    /// The value has a key between the bounds, bounds excluded.
+    Between(IndexKey, IndexKey),
+    /// The text ends with this (in lower case).
+    EndsWith(String),
+    /// The text contains this (in lower case).
     Contains(String),
 }
 
-/// The order of matches.
+/// Order of matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum SortOrder {
     /// By the value of a column.
-    Column(Column),
-    /// By whether all words are in the name.
+    Column(IndexColumn),
+    /// Nodes with all words in the name, and then the others.
     Relevance,
-    /// By how many of the last tasks that the viewer assigned to someone were for this user.
+    /// By the number of the viewer's last assigned tasks that were assigned to the user.
     Contact,
 }
 
-/// How many tasks say whom a viewer has to do with.
+/// Number of the viewer's last assigned tasks that are counted for [`SortOrder::Contact`].
 pub const CONTACTS: usize = 500;
 
-/// What conditions look up besides the card. Every store answers from one snapshot.
-pub trait Around {
-    /// The live node, with its body.
+/// Look-ups of conditions beyond the index entry. Every store answers from one snapshot.
+pub trait EvalContext {
+    /// Returns the live node, with its body.
     ///
     /// # Errors
-    /// When the store fails; so for every method.
-    fn node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, StoreError>;
-    /// The edges of one relation that start at the node.
+    /// Fails if the store fails; so for every method.
+    fn node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError>;
+    /// Returns the edges of one relation that start at the node.
     ///
     /// # Errors
-    /// When the store fails.
-    fn edges(&mut self, gid: Gid, rel: Rel) -> Result<Vec<Edge>, StoreError>;
-    /// Whether such an edge exists.
+    /// Fails if the store fails.
+    fn edges(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Edge>, GraphStoreError>;
+    /// Returns true if such an edge exists.
     ///
     /// # Errors
-    /// When the store fails.
-    fn linked(&mut self, src: Gid, rel: Rel, dst: Gid) -> Result<bool, StoreError>;
-    /// How many live nodes have such an edge into the node.
+    /// Fails if the store fails.
+    fn linked(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError>;
+    /// Returns the number of live nodes that have such an edge into the node.
     ///
     /// # Errors
-    /// When the store fails.
-    fn entering(&mut self, gid: Gid, rel: Rel) -> Result<u64, StoreError>;
-    /// The stories on a task.
+    /// Fails if the store fails.
+    fn count_incoming(&mut self, gid: Gid, rel: Relation) -> Result<u64, GraphStoreError>;
+    /// Returns the stories on a task.
     ///
     /// # Errors
-    /// When the store fails.
-    fn stories(&mut self, task: Gid) -> Result<Vec<Arc<Node>>, StoreError>;
-    /// How many of the last [`CONTACTS`] tasks that the viewer assigned in the workspace are
-    /// assigned to this user.
+    /// Fails if the store fails.
+    fn stories(&mut self, task: Gid) -> Result<Vec<Arc<Node>>, GraphStoreError>;
+    /// Returns the number of tasks assigned to this user, among the last [`CONTACTS`] tasks that
+    /// the viewer assigned in the workspace.
     ///
     /// # Errors
-    /// When the store fails.
-    fn contacts(&mut self, user: Gid) -> Result<i64, StoreError>;
-    /// The keys of a custom field's value; of one that numbers tasks, that of the id.
+    /// Fails if the store fails.
+    fn contacts(&mut self, user: Gid) -> Result<i64, GraphStoreError>;
+    /// Returns the keys of a custom field's value; for a field that numbers tasks, the key of the id.
     ///
     /// # Errors
-    /// When the store fails.
-    fn keys(&mut self, node: Gid, field: Gid) -> Result<Vec<Key>, StoreError>;
+    /// Fails if the store fails.
+    fn keys(&mut self, node: Gid, field: Gid) -> Result<Vec<IndexKey>, GraphStoreError>;
 }
 
-impl<N> Query<N> {
-    /// The same with nodes named otherwise; `None` if one has no such name.
-    pub fn renamed<M>(&self, name: &dyn Fn(&N) -> Option<M>) -> Option<Query<M>> {
+impl<N> SearchQuery<N> {
+    /// Returns the same query with other names of nodes; `None` if a node has no such name.
+    pub fn renamed<M>(&self, name: &dyn Fn(&N) -> Option<M>) -> Option<SearchQuery<M>> {
         let clauses = self.clauses.iter().map(|clause| clause.renamed(name));
-        Some(Query {
+        Some(SearchQuery {
             ty: self.ty,
             clauses: clauses.collect::<Option<_>>()?,
             order: self.order,
@@ -233,7 +237,7 @@ impl<N> Query<N> {
 
 impl<N> Clause<N> {
     fn renamed<M>(&self, name: &dyn Fn(&N) -> Option<M>) -> Option<Clause<M>> {
-        let pairs = |all: &[(By, N)]| -> Option<Vec<(By, M)>> {
+        let pairs = |all: &[(SearchLink, N)]| -> Option<Vec<(SearchLink, M)>> {
             all.iter().map(|(by, n)| Some((*by, name(n)?))).collect()
         };
         Some(match self {
@@ -243,13 +247,13 @@ impl<N> Clause<N> {
             Self::None(of) => Clause::None(pairs(of)?),
             Self::Within(column, range) => Clause::Within(*column, range.clone()),
             Self::Lacks(column) => Clause::Lacks(*column),
-            Self::Timed(on) => Clause::Timed(*on),
+            Self::DueAtInstant(on) => Clause::DueAtInstant(*on),
             Self::Linked(by, on) => Clause::Linked(*by, *on),
             Self::Either(of) => {
                 let of = of.iter().map(|clause| clause.renamed(name));
                 Clause::Either(of.collect::<Option<_>>()?)
             }
-            Self::Done(on) => Clause::Done(*on),
+            Self::Completed(on) => Clause::Completed(*on),
             Self::Blocked(on) => Clause::Blocked(*on),
             Self::Blocking(on) => Clause::Blocking(*on),
             Self::Value(field, test) => Clause::Value(name(field)?, test.clone()),
@@ -258,23 +262,27 @@ impl<N> Clause<N> {
     }
 }
 
-impl Query {
-    /// Whether a node is what is looked for. Whether the viewer may see it is another matter.
+impl SearchQuery {
+    /// Returns true if a node matches the query. The viewer's access is not considered.
     ///
     /// # Errors
-    /// When the store fails.
-    pub fn matches(&self, card: &Card, around: &mut dyn Around) -> Result<bool, StoreError> {
+    /// Fails if the store fails.
+    pub fn matches(
+        &self,
+        card: &IndexEntry,
+        around: &mut dyn EvalContext,
+    ) -> Result<bool, GraphStoreError> {
         self.matches_else(card, &[], around)
     }
 
-    /// The same of a node for which some conditions, by their places, are known to hold.
+    /// Returns true if a node matches, when the conditions with the indices `known` are known to hold.
     fn matches_else(
         &self,
-        card: &Card,
+        card: &IndexEntry,
         known: &[usize],
-        around: &mut dyn Around,
-    ) -> Result<bool, StoreError> {
-        // What the card tells first, then what must be looked up.
+        around: &mut dyn EvalContext,
+    ) -> Result<bool, GraphStoreError> {
+        // Conditions that the index entry answers come first, then those with look-ups.
         if !self.may_match(card) {
             return Ok(false);
         }
@@ -289,8 +297,8 @@ impl Query {
         Ok(true)
     }
 
-    /// Whether the card does not speak against it.
-    fn may_match(&self, card: &Card) -> bool {
+    /// Returns true if the index entry contradicts no condition.
+    fn may_match(&self, card: &IndexEntry) -> bool {
         card.ty == self.ty
             && self
                 .clauses
@@ -298,40 +306,44 @@ impl Query {
                 .all(|clause| clause.on_card(card) != Some(false))
     }
 
-    /// Whether cards of a shape may match.
-    fn may_have(&self, shape: Shape) -> bool {
+    /// Returns true if index entries with these columns may match.
+    fn may_have(&self, shape: ColumnSet) -> bool {
         self.clauses.iter().all(|clause| clause.may_have(shape))
     }
 
-    /// The place of a node in the order, without its gid.
+    /// Returns the sort value of a node in the order, without its gid.
     ///
     /// # Errors
-    /// When the store fails.
-    pub fn rank(&self, card: &Card, around: &mut dyn Around) -> Result<Option<i64>, StoreError> {
+    /// Fails if the store fails.
+    pub fn rank(
+        &self,
+        card: &IndexEntry,
+        around: &mut dyn EvalContext,
+    ) -> Result<Option<i64>, GraphStoreError> {
         let column = match self.order {
-            Order::Column(column) => column,
-            Order::Relevance => {
+            SortOrder::Column(column) => column,
+            SortOrder::Relevance => {
                 let text = around
                     .node(card.gid)?
-                    .map(|n| Text::of(&n))
+                    .map(|n| NodeWords::of(&n))
                     .unwrap_or_default();
                 let named = self.words().any(|words| words.in_name(&text));
                 return Ok(Some(i64::from(named)));
             }
-            Order::Contact => return around.contacts(card.gid).map(Some),
+            SortOrder::Contact => return around.contacts(card.gid).map(Some),
         };
         Ok(card.value(column))
     }
 
-    /// The words it looks for.
-    pub fn words(&self) -> impl Iterator<Item = &Words> {
+    /// Returns the words that the query looks for.
+    pub fn words(&self) -> impl Iterator<Item = &WordQuery> {
         self.clauses.iter().filter_map(|clause| match clause {
             Clause::Words(words) => Some(words),
             _ => None,
         })
     }
 
-    /// How the order puts two places: (rank, gid) of each.
+    /// Compares two sort positions: (rank, gid) of each.
     #[must_use]
     pub fn compare(&self, a: (Option<i64>, Gid), b: (Option<i64>, Gid)) -> std::cmp::Ordering {
         let unset = a.0.is_none().cmp(&b.0.is_none());

@@ -9,7 +9,8 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use criterion::measurement::{Measurement, WallTime};
@@ -19,16 +20,18 @@ use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::keyed::DefaultKeyedStateStore;
 use governor::{Quota, RateLimiter};
-use workgraph_limits::window::{Terms, Window};
-use workgraph_limits::{Class, Key, Limiter, Rate, Request, Settings};
+use workgraph_limits::window::{Window, WindowTerms};
+use workgraph_limits::{
+    AdmissionRequest, LimitKey, Limiter, LimiterSettings, RateQuota, RequestClass,
+};
 
 const KEYS: u64 = 1_000_000;
 
-/// Requests per minute and key, by all threads together: the virtual clock of both passes a minute in so many rounds over
-/// all keys.
+/// Requests per minute and key, by all threads together: the virtual clock of both limiters passes a minute in this
+/// many rounds over all keys.
 const ROUNDS: u64 = 4;
 
-/// A clock that is told the time, which costs `governor` one load.
+/// Clock that the benchmark sets; reading it costs `governor` one load.
 #[derive(Clone, Default)]
 struct Told(Arc<AtomicU64>);
 
@@ -46,8 +49,8 @@ fn mix(n: u64) -> u64 {
     n ^ (n >> 31)
 }
 
-/// Uniform keys in an order that no cache foresees.
-fn keys() -> Vec<Key> {
+/// Returns uniform keys in an order that no cache foresees.
+fn keys() -> Vec<LimitKey> {
     let key = |n: u64| (u128::from(mix(n)) << 64 | u128::from(mix(n + KEYS))).to_le_bytes();
     (1..=KEYS).map(key).collect()
 }
@@ -56,11 +59,11 @@ fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-fn request(key: Key) -> Request {
-    Request {
+fn request(key: LimitKey) -> AdmissionRequest {
+    AdmissionRequest {
         key,
-        class: Class::Read,
-        rate: Rate::Standard { quota: 1_500 },
+        class: RequestClass::Read,
+        rate: RateQuota::Standard { quota: 1_500 },
         weight: 1,
     }
 }
@@ -69,7 +72,7 @@ fn quota() -> Quota {
     Quota::per_minute(NonZeroU32::new(1_500).unwrap_or(NonZeroU32::MIN))
 }
 
-/// The time of the `n`-th request over all keys of each of `threads` threads, in milliseconds.
+/// Returns the time of the `n`-th request over all keys of each of `threads` threads, in milliseconds.
 fn pace(threads: u64, n: u64) -> u64 {
     n * threads * 60_000 / (KEYS * ROUNDS)
 }
@@ -82,7 +85,7 @@ fn run(threads: u64, first: u64, count: u64, step: &(impl Fn(u64) + Sync)) -> Du
     } else {
         std::thread::scope(|scope| {
             for thread in 0..threads {
-                // Every thread visits all keys, each from another one on.
+                // Every thread visits all keys, but each begins at another key.
                 let first = first + thread * KEYS / threads;
                 scope.spawn(move || (first..first + count).for_each(step));
             }
@@ -91,7 +94,7 @@ fn run(threads: u64, first: u64, count: u64, step: &(impl Fn(u64) + Sync)) -> Du
     WallTime.end(start)
 }
 
-/// Something to measure: it goes on from step to step, and needs a warm-up that makes all its records.
+/// Subject of a measurement: it goes on from step to step, and needs a warm-up that makes all its records.
 struct Subject<'a> {
     name: &'static str,
     warm_up: u64,
@@ -121,8 +124,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Ours first, then those beside it. Criterion measures each; then all take turns in small slices, so that what else the
-/// machine does meets all of them, and the ratio of the medians is printed.
+/// Measures the subjects, ours first. Criterion measures each; then all take turns in small slices, so that other load
+/// of the machine affects all of them, and the ratio of the medians is printed.
 fn beside(criterion: &mut Criterion, group: &str, slice: u64, mut subjects: Vec<Subject<'_>>) {
     let mut measured = criterion.benchmark_group(group);
     for subject in &mut subjects {
@@ -161,12 +164,13 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
         let at = usize::try_from(n % KEYS).unwrap_or(0);
         keys.get(at).copied().unwrap_or_default()
     };
-    let admitted = Limiter::new(Settings::default());
-    let settled = Limiter::new(Settings::default());
+    let admitted = Limiter::new(LimiterSettings::default());
+    let settled = Limiter::new(LimiterSettings::default());
     let clock = Told::default();
-    let store = DefaultKeyedStateStore::<Key>::default();
-    let told = RateLimiter::<Key, _, _, NoOpMiddleware<Nanos>>::new(quota(), store, clock.clone());
-    let own = RateLimiter::<Key, _, DefaultClock>::keyed(quota());
+    let store = DefaultKeyedStateStore::<LimitKey>::default();
+    let told =
+        RateLimiter::<LimitKey, _, _, NoOpMiddleware<Nanos>>::new(quota(), store, clock.clone());
+    let own = RateLimiter::<LimitKey, _, DefaultClock>::keyed(quota());
     // A minute and more, so that the oldest stamps leave while the newest come.
     let warm_up = KEYS * (ROUNDS + 1);
     let subjects = vec![
@@ -197,7 +201,7 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
 }
 
 fn in_hand(criterion: &mut Criterion) {
-    let terms = Terms {
+    let terms = WindowTerms {
         quota: 1_500,
         remembered: 1_350,
     };

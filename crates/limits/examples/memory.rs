@@ -4,22 +4,24 @@ use std::hint::black_box;
 use std::time::{Duration, UNIX_EPOCH};
 
 use governor::{Quota as Cells, RateLimiter};
-use workgraph_limits::{Class, Key, Limiter, Rate, Request, Settings};
+use workgraph_limits::{
+    AdmissionRequest, LimitKey, Limiter, LimiterSettings, RateQuota, RequestClass,
+};
 
-fn key(n: u64) -> Key {
+fn key(n: u64) -> LimitKey {
     (u128::from(n) * 0x9e37_79b9_7f4a_7c15_f39c_c060).to_le_bytes()
 }
 
-fn request(key: Key) -> Request {
-    Request {
+fn request(key: LimitKey) -> AdmissionRequest {
+    AdmissionRequest {
         key,
-        class: Class::Read,
-        rate: Rate::Standard { quota: 1_500 },
+        class: RequestClass::Read,
+        rate: RateQuota::Standard { quota: 1_500 },
         weight: 1,
     }
 }
 
-/// The memory of the process in bytes, where the system tells.
+/// Returns the memory of the process in bytes, if the system reports it.
 fn memory() -> Option<usize> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     Some(statm.split(' ').nth(1)?.parse::<usize>().ok()? * 4_096)
@@ -36,13 +38,15 @@ fn main() {
         ("hammered on a quota of 1,500", 1_000, 4_000, false),
     ] {
         let before = memory();
-        let limiter = Limiter::new(Settings::default());
+        let limiter = Limiter::new(LimiterSettings::default());
         for n in 0..keys * attempts {
             let request = request(key(n / attempts));
             drop(black_box(limiter.admit(&request, now)));
             if searches {
-                let rate = Rate::Search;
-                drop(black_box(limiter.admit(&Request { rate, ..request }, now)));
+                let rate = RateQuota::Search;
+                drop(black_box(
+                    limiter.admit(&AdmissionRequest { rate, ..request }, now),
+                ));
             }
         }
         report(name, keys, before);

@@ -1,20 +1,21 @@
-//! The cost quota: credits that come back with time and are taken after the answer is built.
+//! Cost quota: credits that come back with time and are taken after the answer is built.
 
-/// A credit in the units of the balance: a quota of one credit per minute regains one unit per millisecond.
+/// Units of the balance in one credit: a quota of one credit per minute regains one unit per millisecond.
 pub(crate) const CREDIT: u64 = 60_000;
 
-/// What a key has spent and not yet regained. The owner tells how much time has passed.
+/// Credits that a key has spent and not yet regained. The owner of the balance supplies the time that has passed.
 ///
 /// The spending is kept rather than the rest, so that a new balance is 0 whatever the quota is, and a change of the
-/// quota leaves what was spent. Time is regained at the quota that was in force when it began to pass.
+/// quota leaves the spending as it was. Credits are regained at the quota that was in force when the time began to
+/// pass.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Balance {
+pub(crate) struct CreditBalance {
     spent: u64,
     rate: u32,
 }
 
-impl Balance {
-    /// Regains what a time in milliseconds brings.
+impl CreditBalance {
+    /// Regains the credits of a time in milliseconds.
     pub(crate) fn regain(&mut self, elapsed: u64) {
         if self.spent > 0 {
             let regained = elapsed.saturating_mul(self.rate.into());
@@ -22,13 +23,13 @@ impl Balance {
         }
     }
 
-    /// Whether a quota of `per_minute` credits, which is in force from now on, has anything left.
+    /// Returns true if a quota of `per_minute` credits, which is in force from now on, has any credit left.
     pub(crate) fn admits(&mut self, per_minute: u32) -> bool {
         self.rate = per_minute.max(1);
         self.spent < u64::from(self.rate) * CREDIT
     }
 
-    /// How long until something is left, in milliseconds, if nothing else is taken; 0 if it is so now.
+    /// Returns the milliseconds until a credit is left, if nothing else is taken; 0 if one is left now.
     pub(crate) fn wait(&self, per_minute: u32) -> u64 {
         let rate = u64::from(per_minute.max(1));
         match self.spent.checked_sub(rate * CREDIT) {
@@ -42,34 +43,34 @@ impl Balance {
         self.spent = self.spent.saturating_add(u64::from(cost) * CREDIT);
     }
 
-    /// What is spent and not regained, in 60,000ths of a credit.
+    /// Returns the credits spent and not regained, in 60,000ths of a credit.
     pub(crate) fn spent(&self) -> u64 {
         self.spent
     }
 }
 
-/// How many bytes of an answer one credit stands for at most.
+/// Most bytes of an answer that one credit stands for.
 pub const BYTES_PER_CREDIT: u32 = 4_096;
 
-/// The least that an answer of so many bytes costs, in credits, whatever work is behind it.
+/// Returns the least cost of an answer of this many bytes, in credits, whatever work is behind it.
 #[must_use]
 pub fn least_cost(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(BYTES_PER_CREDIT as usize)).unwrap_or(u32::MAX)
 }
 
-/// The work behind an answer, from which its cost follows. Every part only ever adds to the cost.
+/// Work behind an answer, from which its cost follows. Every part only ever adds to the cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Objects in the answer.
+pub struct CostInputs {
+    /// Number of objects in the answer.
     pub objects: u32,
-    /// Links followed from one object to another to build it.
+    /// Number of links followed from one object to another to build it.
     pub edges: u32,
-    /// Fields asked for beyond those an object has by default.
+    /// Number of fields requested beyond those an object has by default.
     pub extra_fields: u32,
 }
 
-impl Work {
-    /// The cost in credits: 1, 1 for each object and each link, and 1 for each extra field of each object.
+impl CostInputs {
+    /// Returns the cost in credits: 1, 1 for each object and each link, and 1 for each extra field of each object.
     #[must_use]
     pub fn cost(&self) -> u32 {
         self.objects
@@ -82,7 +83,7 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES_PER_CREDIT, Work, least_cost};
+    use super::{BYTES_PER_CREDIT, CostInputs, least_cost};
 
     #[test]
     fn no_answer_has_more_bytes_than_its_credits_stand_for() {
@@ -101,29 +102,29 @@ mod tests {
         for objects in edges {
             for extra_fields in edges {
                 for edges in edges {
-                    let work = Work {
+                    let work = CostInputs {
                         objects,
                         edges,
                         extra_fields,
                     };
-                    let more = |work: Work| {
+                    let more = |work: CostInputs| {
                         work.cost()
-                            >= Work {
+                            >= CostInputs {
                                 objects,
                                 edges,
                                 extra_fields,
                             }
                             .cost()
                     };
-                    assert!(more(Work {
+                    assert!(more(CostInputs {
                         extra_fields: extra_fields.saturating_add(1),
                         ..work
                     }));
-                    assert!(more(Work {
+                    assert!(more(CostInputs {
                         objects: objects.saturating_add(1),
                         ..work
                     }));
-                    assert!(more(Work {
+                    assert!(more(CostInputs {
                         edges: edges.saturating_add(1),
                         ..work
                     }));
@@ -131,7 +132,7 @@ mod tests {
             }
         }
         assert_eq!(
-            Work {
+            CostInputs {
                 objects: 10,
                 edges: 5,
                 extra_fields: 3

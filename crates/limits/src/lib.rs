@@ -1,33 +1,33 @@
 //! Exact rate limits with a truthful wait, concurrency permits and a post-paid cost quota.
 #![doc = include_str!("../README.md")]
 
+pub mod admission_request;
 pub mod concurrency;
 pub mod cost;
 #[cfg(any(test, feature = "laws"))]
 pub mod laws;
+pub mod limit_exceeded;
 pub mod limiter;
-pub mod refusal;
-pub mod request;
-pub mod settings;
-pub mod totals;
+pub mod limiter_settings;
+pub mod owner_totals;
 pub mod window;
 
-mod account;
-mod ledger;
-mod shared;
-mod stamps;
-mod state;
+mod account_table;
+mod atomic_settings;
+mod limiter_account;
+mod limiter_state;
 #[expect(
     unexpected_cfgs,
     reason = "the model checker loom is asked for by `--cfg loom`"
 )]
 mod sync;
+mod timestamps;
 
+pub use admission_request::{AdmissionBatch, AdmissionRequest, RateQuota, RequestClass};
 pub use concurrency::Permit;
-pub use cost::{BYTES_PER_CREDIT, Work, least_cost};
+pub use cost::{BYTES_PER_CREDIT, CostInputs, least_cost};
+pub use limit_exceeded::{AdmissionCounts, Limit, LimitExceeded};
 pub use limiter::Limiter;
-pub use refusal::{Counts, Limit, Refusal};
-pub use request::{Batch, Class, Rate, Request};
-pub use settings::{Custom, Each, Key, Quota, Settings};
-pub use state::{CostState, RateState, Recent, SlotState, State};
-pub use totals::{Share, Totals};
+pub use limiter_settings::{LimitKey, LimiterSettings, PerLimit, Quota, RequestOverrides};
+pub use limiter_state::{CostState, LimiterState, RateState, RecentRequest, SlotState};
+pub use owner_totals::{OwnerTotals, TotalShare};

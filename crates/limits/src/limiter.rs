@@ -1,37 +1,37 @@
-//! The facade: one call per request.
+//! Limiter of all keys: one call per request.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::account::Account;
+use crate::account_table::AccountTable;
+use crate::admission_request::{AdmissionBatch, AdmissionRequest};
+use crate::atomic_settings::AtomicSettings;
 use crate::concurrency::Permit;
-use crate::ledger::Ledger;
-use crate::refusal::{Counts, Limit, Refusal};
-use crate::request::{Batch, Request};
-use crate::settings::{Custom, Key, Settings};
-use crate::shared::Shared;
-use crate::state::State;
+use crate::limit_exceeded::{AdmissionCounts, Limit, LimitExceeded};
+use crate::limiter_account::LimiterAccount;
+use crate::limiter_settings::{LimitKey, LimiterSettings, RequestOverrides};
+use crate::limiter_state::LimiterState;
 use crate::sync::lock;
 
-/// All limiters for all keys. Shared by reference between threads; it never reads a clock and never waits for anything
-/// but a short lock.
+/// Limiters of all kinds for all keys. Shared by reference between threads; it never reads a clock and never waits for
+/// anything but a short lock.
 ///
 /// Time is read to the millisecond. It should never step back: an account that has seen a later time stays there until
-/// the clock has caught up, so that stepping back gains nothing. A server takes its start time once and adds what a
-/// monotonic clock says.
+/// the clock has caught up, so that stepping back gains nothing. A server takes its start time once and adds the time
+/// of a monotonic clock.
 #[derive(Debug)]
 pub struct Limiter {
-    ledger: Ledger,
-    settings: Shared,
+    ledger: AccountTable,
+    settings: AtomicSettings,
 }
 
 impl Limiter {
-    /// A limiter that has seen no request.
+    /// Makes a limiter that has seen no request.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: LimiterSettings) -> Self {
         Self {
-            ledger: Ledger::new(),
-            settings: Shared::new(&settings),
+            ledger: AccountTable::new(),
+            settings: AtomicSettings::new(&settings),
         }
     }
 
@@ -40,43 +40,47 @@ impl Limiter {
     /// The attempt is counted against its quota whatever the other limits say. Permits are taken only on admission.
     ///
     /// # Errors
-    /// A [`Refusal`] when any limit is used up, with the wait after which all of them have room.
-    pub fn admit(&self, request: &Request, now: SystemTime) -> Result<Permit, Refusal> {
-        self.admit_with(request, &Custom::default(), now)
+    /// A [`LimitExceeded`] when any limit is used up, with the wait after which all of them have room.
+    pub fn admit(
+        &self,
+        request: &AdmissionRequest,
+        now: SystemTime,
+    ) -> Result<Permit, LimitExceeded> {
+        self.admit_with(request, &RequestOverrides::default(), now)
     }
 
-    /// The same for a request with a label or with figures of its own.
+    /// Does the same for a request with a label or with figures of its own.
     ///
     /// # Errors
-    /// A [`Refusal`] when any limit is used up, with the wait after which all of them have room.
+    /// A [`LimitExceeded`] when any limit is used up, with the wait after which all of them have room.
     pub fn admit_with(
         &self,
-        request: &Request,
-        custom: &Custom,
+        request: &AdmissionRequest,
+        custom: &RequestOverrides,
         now: SystemTime,
-    ) -> Result<Permit, Refusal> {
-        self.decide(&request.alone(), custom, now)
+    ) -> Result<Permit, LimitExceeded> {
+        self.decide(&request.as_batch(), custom, now)
     }
 
     /// Admits all the requests of a batch, for as long as the permit is kept, or none.
     ///
     /// # Errors
-    /// A [`Refusal`] when any limit has no room for all of them, with the wait after which it has.
+    /// A [`LimitExceeded`] when any limit has no room for all of them, with the wait after which it has.
     pub fn admit_batch(
         &self,
-        batch: &Batch,
-        custom: &Custom,
+        batch: &AdmissionBatch,
+        custom: &RequestOverrides,
         now: SystemTime,
-    ) -> Result<Permit, Refusal> {
+    ) -> Result<Permit, LimitExceeded> {
         self.decide(&batch.with_slot(), custom, now)
     }
 
-    /// How long a batch would wait, in milliseconds, if nothing else happens meanwhile; 0 if there is room now.
+    /// Returns the milliseconds that a batch would wait, if nothing else happens meanwhile; 0 if there is room now.
     ///
-    /// It charges nothing. It is for a batch that was admitted and is refused all the same, by what the limiter knows
-    /// nothing of: drop its permit first, and the wait is that of its next attempt.
+    /// It charges nothing. It is for a batch that was admitted, and is then refused for a reason outside the limiter:
+    /// drop its permit first, and the wait is that of its next attempt.
     #[must_use]
-    pub fn wait(&self, batch: &Batch, custom: &Custom, now: SystemTime) -> u64 {
+    pub fn wait(&self, batch: &AdmissionBatch, custom: &RequestOverrides, now: SystemTime) -> u64 {
         let now = millis(now);
         let figures = self.settings.figures().with(custom);
         let mut accounts = lock(&self.ledger.shard(&batch.key).accounts);
@@ -86,7 +90,12 @@ impl Limiter {
     }
 
     #[inline]
-    fn decide(&self, batch: &Batch, custom: &Custom, now: SystemTime) -> Result<Permit, Refusal> {
+    fn decide(
+        &self,
+        batch: &AdmissionBatch,
+        custom: &RequestOverrides,
+        now: SystemTime,
+    ) -> Result<Permit, LimitExceeded> {
         let now = millis(now);
         let figures = self.settings.figures().with(custom);
         let shard = self.ledger.shard(&batch.key);
@@ -107,72 +116,79 @@ impl Limiter {
         decision.answer.map(permit)
     }
 
-    /// What every limiter has counted for a key that is counted against the standard quota `quota`.
+    /// Returns the counts of every limiter for a key whose standard quota is `quota`.
     ///
     /// It explains answers and changes nothing: nothing is charged and nothing is kept.
     #[must_use]
-    pub fn state(&self, key: &Key, quota: u32, now: SystemTime) -> State {
-        self.state_with(key, quota, &Custom::default(), now)
+    pub fn state(&self, key: &LimitKey, quota: u32, now: SystemTime) -> LimiterState {
+        self.state_with(key, quota, &RequestOverrides::default(), now)
     }
 
-    /// The same for a key with figures of its own.
+    /// Does the same for a key with figures of its own.
     #[must_use]
-    pub fn state_with(&self, key: &Key, quota: u32, custom: &Custom, now: SystemTime) -> State {
+    pub fn state_with(
+        &self,
+        key: &LimitKey,
+        quota: u32,
+        custom: &RequestOverrides,
+        now: SystemTime,
+    ) -> LimiterState {
         let now = millis(now);
         let figures = self.settings.figures().with(custom);
         let accounts = lock(&self.ledger.shard(key).accounts);
         match accounts.get(key) {
             Some(account) => account.state(&figures, quota, now),
-            None => Account::new(*key, accounts.floor()).state(&figures, quota, now),
+            None => LimiterAccount::new(*key, accounts.floor()).state(&figures, quota, now),
         }
     }
 
-    /// The standard quota of a token whose user has a paid workspace, or none.
+    /// Returns the standard quota of a token whose user has a paid workspace, or none.
     #[must_use]
     pub fn quota(&self, paid: bool) -> u32 {
         self.settings.quota(paid)
     }
 
-    /// Replaces the settings, from the next request on. What was counted stays counted: nothing is forgotten early,
-    /// and requests in flight keep their permits and deadlines.
-    pub fn set(&self, settings: Settings) {
+    /// Replaces the settings, from the next request on. Earlier counts stay: nothing is forgotten early, and requests
+    /// in flight keep their permits and deadlines.
+    pub fn set_settings(&self, settings: LimiterSettings) {
         self.settings.store(&settings);
     }
 
-    /// The settings in force.
+    /// Returns the settings in force.
     #[must_use]
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> LimiterSettings {
         self.settings.load()
     }
 
-    /// Drops what is remembered of keys that would be treated as new anyway. Worth a call every minute or so; without
-    /// any, the memory still stays within twice what the active keys need.
-    pub fn sweep(&self, now: SystemTime) {
+    /// Drops the accounts of keys that would be treated as new anyway. Worth a call every minute or so; without any,
+    /// the memory still stays within twice what the active keys need.
+    pub fn evict_idle(&self, now: SystemTime) {
         self.ledger.sweep(millis(now));
     }
 
-    /// The number of keys something is remembered of.
+    /// Returns the number of keys that have an account.
     #[must_use]
-    pub fn tracked(&self) -> usize {
+    pub fn tracked_keys(&self) -> usize {
         self.ledger.fold(0, |sum, shard| *sum += shard.len())
     }
 
-    /// The number of admissions and refusals so far.
+    /// Returns the number of admissions and refusals so far.
     #[must_use]
-    pub fn counts(&self) -> Counts {
-        self.ledger.fold(Counts::default(), |counts, shard| {
-            let passed = shard.passed();
-            counts.admitted += shard.admitted;
-            for limit in Limit::ALL {
-                *counts.passed.of_mut(limit) += passed.of(limit);
-                *counts.refused.of_mut(limit) += shard.refused.of(limit);
-                *counts.shadowed.of_mut(limit) += shard.shadowed.of(limit);
-            }
-        })
+    pub fn counts(&self) -> AdmissionCounts {
+        self.ledger
+            .fold(AdmissionCounts::default(), |counts, shard| {
+                let passed = shard.passed();
+                counts.admitted += shard.admitted;
+                for limit in Limit::ALL {
+                    *counts.passed.of_mut(limit) += passed.of(limit);
+                    *counts.refused.of_mut(limit) += shard.refused.of(limit);
+                    *counts.shadowed.of_mut(limit) += shard.shadowed.of(limit);
+                }
+            })
     }
 }
 
-/// A time in milliseconds since 1970; times before are 1970.
+/// Returns a time in milliseconds since 1970; earlier times become 0.
 pub(crate) fn millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     since

@@ -1,14 +1,14 @@
-//! The lock: that of `std`, or that of loom when its model checker runs (`--cfg loom`).
+//! Lock of the shards: that of `std`, or that of loom when its model checker runs (`--cfg loom`).
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Mutex, MutexGuard};
 
-/// The number of shards, a power of two. Loom tries every order of a few threads, so that one is enough there.
+/// Number of shards, a power of two. Loom tries every order of a few threads, so that one is enough there.
 pub(crate) const SHARDS: usize = if cfg!(loom) { 1 } else { 128 };
 
-/// Locks, whatever happened to other threads: no state here is ever left half changed.
+/// Locks a mutex, even if another thread panicked with it: no state here is ever left half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

@@ -1,32 +1,32 @@
-//! The window log with debt: a quota per minute that also counts attempts it refused.
+//! Window log with debt: a quota per minute that also counts attempts it refused.
 
-use crate::stamps::{Stamps, is_old};
+use crate::timestamps::{TimestampRing, is_old};
 
-/// The length of the window in milliseconds. A stamp made at `s` counts while `now - s` is below it.
+/// Length of the window in milliseconds. A stamp made at `s` counts while `now - s` is below it.
 pub const WINDOW_MS: u64 = 60_000;
 
-/// The largest weight a request can be admitted with; what is heavier is refused whatever the quota.
+/// Largest weight a request can be admitted with; a heavier request is refused whatever the quota.
 pub const MAX_WEIGHT: u32 = 1_024;
 
-/// How many admitted requests of the last minute fit into a log without memory of their own.
+/// Number of admitted requests of the last minute that fit into a log without an allocation.
 const FEW: usize = 6;
 
-/// How many admitted requests a log with memory of its own can still tell about.
+/// Number of admitted requests that a log with an allocation can still list.
 pub(crate) const RECENT: usize = 16;
 
-/// What a window allows.
+/// Terms of a window: the quota, and the refused weight that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
-    /// The weight that fits into any [`WINDOW_MS`].
+pub struct WindowTerms {
+    /// Weight that fits into any [`WINDOW_MS`].
     pub quota: u32,
-    /// How much refused weight is remembered, the newest first; the rest of the quota is what constant hammering gets.
+    /// Most refused weight that is remembered, the newest first; the rest of the quota is what constant hammering gets.
     pub remembered: u32,
 }
 
-/// The window log of one key with its own clock: the standard limiter alone, for a caller that holds one per key.
+/// Window log of one key with its own clock: the standard limiter alone, for a caller that holds one per key.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    log: Log,
+    log: WindowLog,
     last: u64,
 }
 
@@ -39,14 +39,14 @@ impl Window {
         self.log.expire(silence, self.last);
     }
 
-    /// Counts an attempt and says whether it is admitted. A weight of 0 is free.
+    /// Counts an attempt and returns true if it is admitted. A weight of 0 is free.
     ///
-    /// What does not fit is remembered as refused. When the terms have become stricter, refused stamps that the old
-    /// terms remembered stay for their minute.
+    /// An attempt that does not fit is remembered as refused. When the terms have become stricter, refused stamps that
+    /// the old terms remembered stay for their minute.
     #[inline]
-    pub fn charge(&mut self, terms: Terms, weight: u32, now: u64) -> bool {
+    pub fn charge(&mut self, terms: WindowTerms, weight: u32, now: u64) -> bool {
         self.advance(now);
-        let attempt = Attempt {
+        let attempt = WindowAttempt {
             weight,
             label: 0,
             write: false,
@@ -54,38 +54,38 @@ impl Window {
         self.log.charge(terms, attempt, self.last)
     }
 
-    /// How long a request of this weight would have to wait as things stand, in milliseconds; 0 if it would be admitted.
-    /// A weight that can never be admitted waits for the whole window.
+    /// Returns the milliseconds that a request of this weight would have to wait as things stand; 0 if it would be
+    /// admitted. A weight that can never be admitted waits for the whole window.
     #[must_use]
-    pub fn wait(&self, terms: Terms, weight: u32) -> u64 {
+    pub fn wait(&self, terms: WindowTerms, weight: u32) -> u64 {
         self.log.wait(terms, weight, self.last)
     }
 
-    /// Whether nothing is remembered, as of the last [`Window::advance`]; such a window equals a new one.
+    /// Returns true if nothing is remembered, as of the last [`Window::advance`]; such a window equals a new one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.log.is_empty()
     }
 }
 
-/// A request as a log counts it.
+/// Request as a log counts it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Attempt {
+pub(crate) struct WindowAttempt {
     pub(crate) weight: u32,
     pub(crate) label: u16,
     pub(crate) write: bool,
 }
 
-/// An admitted request: its time, and twice its weight, plus one if it writes. A weight of 0 is a free place.
+/// Admitted request: its time, and twice its weight, plus one if it writes. A weight of 0 is a free place.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Entry {
+pub(crate) struct AdmittedEntry {
     stamp: u32,
     pub(crate) label: u16,
     load: u16,
 }
 
-impl Entry {
-    fn new(attempt: Attempt, stamp: u32) -> Self {
+impl AdmittedEntry {
+    fn new(attempt: WindowAttempt, stamp: u32) -> Self {
         let weight = u16::try_from(attempt.weight).unwrap_or(u16::MAX / 2);
         Self {
             stamp,
@@ -102,7 +102,7 @@ impl Entry {
         self.load % 2 == 1
     }
 
-    /// Whether it is an entry, and as old as the window.
+    /// Returns true if this is an entry, and as old as the window.
     fn is_old(self, last: u32) -> bool {
         !self.is_free() && is_old(self.stamp, last)
     }
@@ -112,36 +112,37 @@ impl Entry {
     }
 }
 
-/// The attempts of the last minute, admitted and refused ones apart. The owner tells the time.
+/// Attempts of the last minute, admitted and refused ones apart. The owner supplies the time.
 ///
 /// Stamps are the low 32 bits of a time in milliseconds. Their age is the wrapping difference from the owner's last
-/// time, which is unambiguous because [`Log::expire`] drops what is older than the window, all of it after a silence.
+/// time, which is unambiguous because [`WindowLog::expire`] drops stamps that are older than the window, all of them
+/// after a silence.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log {
-    /// The admitted requests, the oldest first, while there are few; else none.
-    few: [Entry; FEW],
-    /// What most keys never need.
-    more: Option<Box<More>>,
+pub(crate) struct WindowLog {
+    /// Admitted requests, the oldest first, while there are few; else none.
+    few: [AdmittedEntry; FEW],
+    /// State that most keys never need.
+    more: Option<Box<LogOverflow>>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct More {
-    /// Whether `admitted` is used instead of the few places.
+struct LogOverflow {
+    /// True if `admitted` is used instead of the few places.
     spilled: bool,
     /// One stamp for each unit of weight admitted.
-    admitted: Stamps,
+    admitted: TimestampRing,
     /// One stamp for each unit of weight refused.
-    refused: Stamps,
+    refused: TimestampRing,
     held_since: u64,
     held: u32,
     remembered: u32,
-    /// The last requests admitted, in a ring, while `spilled`.
-    recent: [Entry; RECENT],
+    /// Last requests admitted, in a ring, while `spilled`.
+    recent: [AdmittedEntry; RECENT],
     next: usize,
 }
 
-impl Log {
-    /// Drops what has expired at `last`, which is `silence` after the time of the call before.
+impl WindowLog {
+    /// Drops the stamps that have expired at `last`, which is `silence` after the time of the call before.
     #[inline]
     pub(crate) fn expire(&mut self, silence: u64, last: u64) {
         if silence >= WINDOW_MS {
@@ -175,23 +176,23 @@ impl Log {
         while self.few.first().is_some_and(|first| first.is_old(last)) {
             self.few.copy_within(1.., 0);
             if let Some(last) = self.few.last_mut() {
-                *last = Entry::default();
+                *last = AdmittedEntry::default();
             }
         }
     }
 
-    /// Counts an attempt at `last`, up to which the log has been expired, and says whether it is admitted.
+    /// Counts an attempt at `last`, up to which the log has been expired, and returns true if it is admitted.
     #[inline]
-    pub(crate) fn charge(&mut self, terms: Terms, attempt: Attempt, last: u64) -> bool {
+    pub(crate) fn charge(&mut self, terms: WindowTerms, attempt: WindowAttempt, last: u64) -> bool {
         if attempt.weight == 0 {
             return true;
         }
         if let Some(more) = &mut self.more {
             more.come_to(terms, last);
-            // The way of a busy key that has room, without detours.
+            // Short path of a busy key that has room.
             let used = more.admitted.len() + more.refused.len() + attempt.weight as usize;
             if more.spilled && used <= terms.quota as usize && attempt.weight <= MAX_WEIGHT {
-                more.admit(Entry::new(attempt, low(last)), terms.quota);
+                more.admit(AdmittedEntry::new(attempt, low(last)), terms.quota);
                 return true;
             }
         }
@@ -204,15 +205,15 @@ impl Log {
         fits
     }
 
-    /// See [`Window::wait`].
-    pub(crate) fn wait(&self, terms: Terms, weight: u32, last: u64) -> u64 {
+    /// Returns the wait as [`Window::wait`] does.
+    pub(crate) fn wait(&self, terms: WindowTerms, weight: u32, last: u64) -> u64 {
         match self.over(terms, weight) {
             0 => 0,
             over => self.expiry(over, low(last)).unwrap_or(WINDOW_MS),
         }
     }
 
-    /// Whether nothing is remembered.
+    /// Returns true if nothing is remembered.
     pub(crate) fn is_empty(&self) -> bool {
         self.admitted() + self.refused() == 0
     }
@@ -229,7 +230,7 @@ impl Log {
         }
     }
 
-    /// The weight admitted in the last minute.
+    /// Returns the weight admitted in the last minute.
     pub(crate) fn admitted(&self) -> usize {
         match &self.more {
             Some(more) if more.spilled => more.admitted.len(),
@@ -240,18 +241,18 @@ impl Log {
         }
     }
 
-    /// The weight refused in the last minute, as far as it is remembered.
+    /// Returns the weight refused in the last minute, as far as it is remembered.
     pub(crate) fn refused(&self) -> usize {
         self.more.as_ref().map_or(0, |more| more.refused.len())
     }
 
-    /// In how many milliseconds the `n`-th oldest stamp (from 1) expires.
+    /// Returns the milliseconds until the `n`-th oldest stamp (from 1) expires.
     pub(crate) fn frees(&self, n: usize, last: u64) -> Option<u64> {
         self.expiry(n, low(last))
     }
 
-    /// The requests admitted lately, in no order, each with its age in milliseconds.
-    pub(crate) fn recent(&self, last: u64) -> impl Iterator<Item = (u64, Entry)> {
+    /// Returns the requests admitted lately, in no order, each with its age in milliseconds.
+    pub(crate) fn recent(&self, last: u64) -> impl Iterator<Item = (u64, AdmittedEntry)> {
         let last = low(last);
         let ring = self.more.iter().filter(|more| more.spilled);
         self.few
@@ -268,13 +269,13 @@ impl Log {
     }
 
     /// Notes an attempt that is admitted, while there are few.
-    fn admit(&mut self, attempt: Attempt, stamp: u32, quota: u32) {
-        let entry = Entry::new(attempt, stamp);
+    fn admit(&mut self, attempt: WindowAttempt, stamp: u32, quota: u32) {
+        let entry = AdmittedEntry::new(attempt, stamp);
         if let Some(free) = self.few.iter_mut().find(|entry| entry.is_free()) {
             *free = entry;
         } else {
             let more = self.more.get_or_insert_default();
-            more.recent = [Entry::default(); RECENT];
+            more.recent = [AdmittedEntry::default(); RECENT];
             more.spilled = true;
             for entry in std::mem::take(&mut self.few) {
                 more.admit(entry, quota);
@@ -284,7 +285,7 @@ impl Log {
     }
 
     #[cold]
-    fn refuse(&mut self, weight: u32, terms: Terms, last: u64) {
+    fn refuse(&mut self, weight: u32, terms: WindowTerms, last: u64) {
         let more = self.more.get_or_insert_default();
         more.remembered = terms.remembered;
         let room = terms.remembered.max(more.held(last));
@@ -294,8 +295,9 @@ impl Log {
         more.refused.push(low(last), weight, room);
     }
 
-    /// How many of the oldest stamps must expire before this weight fits; more than there are if it never does.
-    fn over(&self, terms: Terms, weight: u32) -> usize {
+    /// Returns the number of the oldest stamps that must expire before this weight fits; more than there are if it
+    /// never does.
+    fn over(&self, terms: WindowTerms, weight: u32) -> usize {
         if weight == 0 {
             0
         } else if weight > MAX_WEIGHT || weight > terms.quota {
@@ -306,7 +308,7 @@ impl Log {
         }
     }
 
-    /// When the `n`-th oldest stamp (from 1) of both queues expires, in milliseconds from `last`.
+    /// Returns the time at which the `n`-th oldest stamp (from 1) of both queues expires, in milliseconds from `last`.
     ///
     /// The queues are sorted, so a binary search finds how many of the `n` oldest are admitted ones.
     fn expiry(&self, n: usize, last: u32) -> Option<u64> {
@@ -335,7 +337,7 @@ impl Log {
         last_of(low, &admitted).max(last_of(n - low, &refused))
     }
 
-    /// The stamp of the `i`-th unit of weight admitted.
+    /// Returns the stamp of the `i`-th unit of weight admitted.
     fn admitted_at(&self, i: usize) -> Option<u32> {
         if let Some(more) = &self.more
             && more.spilled
@@ -351,9 +353,9 @@ impl Log {
     }
 }
 
-impl More {
-    /// Takes note of the terms; what stricter ones than before would forget is held for its minute.
-    fn come_to(&mut self, terms: Terms, last: u64) {
+impl LogOverflow {
+    /// Applies the terms; stamps that stricter terms than before would forget are kept for their minute.
+    fn come_to(&mut self, terms: WindowTerms, last: u64) {
         if terms.remembered < self.remembered {
             self.held = u32::try_from(self.refused.len()).unwrap_or(u32::MAX);
             self.held_since = last;
@@ -370,7 +372,7 @@ impl More {
     }
 
     #[inline]
-    fn admit(&mut self, entry: Entry, quota: u32) {
+    fn admit(&mut self, entry: AdmittedEntry, quota: u32) {
         self.admitted.push(entry.stamp, entry.weight(), quota);
         if let Some(place) = self.recent.get_mut(self.next % RECENT) {
             *place = entry;
@@ -379,7 +381,7 @@ impl More {
     }
 }
 
-/// The stamp of a time.
+/// Returns the stamp of a time.
 fn low(now: u64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -389,16 +391,16 @@ fn low(now: u64) -> u32 {
     low
 }
 
-/// How long a stamp still counts.
+/// Returns the milliseconds for which a stamp still counts.
 fn left(stamp: u32, last: u32) -> u64 {
     WINDOW_MS.saturating_sub(last.wrapping_sub(stamp).into())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Log, Terms, WINDOW_MS, Window};
+    use super::{WINDOW_MS, Window, WindowLog, WindowTerms};
 
-    const TERMS: Terms = Terms {
+    const TERMS: WindowTerms = WindowTerms {
         quota: 100,
         remembered: 90,
     };
@@ -442,7 +444,7 @@ mod tests {
 
     #[test]
     fn a_log_takes_56_bytes_and_a_few_requests_no_more() {
-        assert_eq!(size_of::<Log>(), 56);
+        assert_eq!(size_of::<WindowLog>(), 56);
         let mut window = Window::default();
         for n in 0..6 {
             assert!(window.charge(TERMS, 10, n));

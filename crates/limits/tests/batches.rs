@@ -3,17 +3,18 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use workgraph_limits::{
-    Batch, Class, Custom, Limit, Limiter, Permit, Rate, Refusal, Request, Settings,
+    AdmissionBatch, AdmissionRequest, Limit, LimitExceeded, Limiter, LimiterSettings, Permit,
+    RateQuota, RequestClass, RequestOverrides,
 };
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-fn batch(weight: u32, searches: u32, reads: u32, writes: u32) -> Batch {
-    Batch {
+fn batch(weight: u32, searches: u32, reads: u32, writes: u32) -> AdmissionBatch {
+    AdmissionBatch {
         key: [1; 16],
-        rate: Rate::Mixed {
+        rate: RateQuota::Mixed {
             quota: 150,
             searches,
         },
@@ -23,8 +24,8 @@ fn batch(weight: u32, searches: u32, reads: u32, writes: u32) -> Batch {
     }
 }
 
-fn ask(limiter: &Limiter, batch: &Batch, now: u64) -> Result<Permit, Refusal> {
-    limiter.admit_batch(batch, &Custom::default(), at(now))
+fn ask(limiter: &Limiter, batch: &AdmissionBatch, now: u64) -> Result<Permit, LimitExceeded> {
+    limiter.admit_batch(batch, &RequestOverrides::default(), at(now))
 }
 
 fn running(limiter: &Limiter, now: u64) -> (u32, u32) {
@@ -34,10 +35,13 @@ fn running(limiter: &Limiter, now: u64) -> (u32, u32) {
 
 #[test]
 fn every_action_has_a_slot_until_the_permit_is_dropped() {
-    let limiter = Limiter::new(Settings::default());
+    let limiter = Limiter::new(LimiterSettings::default());
     let first = ask(&limiter, &batch(10, 0, 4, 6), 0).unwrap();
     assert_eq!(
-        (first.slots(Class::Read), first.slots(Class::Write)),
+        (
+            first.slots(RequestClass::Read),
+            first.slots(RequestClass::Write)
+        ),
         (4, 6)
     );
     let second = ask(&limiter, &batch(10, 0, 1, 9), 5_000).unwrap();
@@ -57,7 +61,7 @@ fn every_action_has_a_slot_until_the_permit_is_dropped() {
 
 #[test]
 fn a_batch_that_one_quota_cannot_hold_is_refused_whole_and_told_a_wait_that_is_enough() {
-    let limiter = Limiter::new(Settings::default());
+    let limiter = Limiter::new(LimiterSettings::default());
     for _ in 0..6 {
         ask(&limiter, &batch(0, 10, 10, 0), 0).map(drop).unwrap();
     }
@@ -73,9 +77,9 @@ fn a_batch_that_one_quota_cannot_hold_is_refused_whole_and_told_a_wait_that_is_e
 
 #[test]
 fn more_slots_than_there_are_is_told_as_long_as_a_request_may_take() {
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         concurrent_writes: 5,
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
     let refusal = ask(&limiter, &batch(6, 0, 0, 6), 0).unwrap_err();
     assert_eq!(
@@ -86,27 +90,27 @@ fn more_slots_than_there_are_is_told_as_long_as_a_request_may_take() {
 
 #[test]
 fn a_batch_without_a_slot_is_taken_to_read() {
-    let limiter = Limiter::new(Settings::default());
+    let limiter = Limiter::new(LimiterSettings::default());
     let permit = ask(&limiter, &batch(1, 0, 0, 0), 0).unwrap();
     assert_eq!(running(&limiter, 0), (1, 0));
     // The account stays as long as the permit, although nothing else is remembered of it.
-    limiter.sweep(at(120_000));
-    assert_eq!(limiter.tracked(), 1);
+    limiter.evict_idle(at(120_000));
+    assert_eq!(limiter.tracked_keys(), 1);
     drop(permit);
-    limiter.sweep(at(120_000));
-    assert_eq!(limiter.tracked(), 0);
+    limiter.evict_idle(at(120_000));
+    assert_eq!(limiter.tracked_keys(), 0);
 }
 
 #[test]
 fn a_batch_of_one_is_the_request() {
     let (together, alone) = (
-        Limiter::new(Settings::default()),
-        Limiter::new(Settings::default()),
+        Limiter::new(LimiterSettings::default()),
+        Limiter::new(LimiterSettings::default()),
     );
-    let request = Request {
+    let request = AdmissionRequest {
         key: [1; 16],
-        class: Class::Write,
-        rate: Rate::Standard { quota: 150 },
+        class: RequestClass::Write,
+        rate: RateQuota::Standard { quota: 150 },
         weight: 1,
     };
     let (mut held, mut also) = (Vec::new(), Vec::new());

@@ -1,9 +1,10 @@
-//! What clients get out of the standard quota, told as figures.
+//! Behaviour of the standard quota for clients, in figures.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use workgraph_limits::{
-    Batch, Class, Custom, Each, Limit, Limiter, Quota, Rate, Refusal, Request, Settings,
+    AdmissionBatch, AdmissionRequest, Limit, LimitExceeded, Limiter, LimiterSettings, PerLimit,
+    Quota, RateQuota, RequestClass, RequestOverrides,
 };
 
 fn at(milliseconds: u64) -> SystemTime {
@@ -16,26 +17,26 @@ fn open(floor_percent: u8) -> Limiter {
         paid: 1_500,
         floor_percent,
     };
-    Limiter::new(Settings {
+    Limiter::new(LimiterSettings {
         standard,
         concurrent_reads: 1_000,
         cost_per_minute: None,
-        ..Settings::default()
+        ..LimiterSettings::default()
     })
 }
 
-const FREE: Request = Request {
+const FREE: AdmissionRequest = AdmissionRequest {
     key: [1; 16],
-    class: Class::Read,
-    rate: Rate::Standard { quota: 150 },
+    class: RequestClass::Read,
+    rate: RateQuota::Standard { quota: 150 },
     weight: 1,
 };
 
-fn once(limiter: &Limiter, now: u64) -> Result<(), Refusal> {
+fn once(limiter: &Limiter, now: u64) -> Result<(), LimitExceeded> {
     limiter.admit(&FREE, at(now)).map(drop)
 }
 
-/// The admissions of `workers` clients that wait as they are told and else never pause.
+/// Returns the admissions of `workers` clients that wait as long as the refusal says and else never pause.
 fn obedient(workers: usize, minutes: u64) -> u32 {
     let limiter = open(10);
     let mut next = vec![0; workers];
@@ -86,7 +87,7 @@ fn ten_early_retries_cost_ten_of_the_next_window() {
     );
 }
 
-/// What hammering gets in ten minutes, after ten others.
+/// Returns the number of requests that hammering gets in ten minutes, after ten others.
 fn hammered(floor_percent: u8, per_minute: u64) -> usize {
     let limiter = open(floor_percent);
     let counted = (0..20 * per_minute)
@@ -106,9 +107,9 @@ fn hammering_faster_never_pays() {
 #[test]
 fn the_wait_of_the_next_attempt_is_told_without_charging_one() {
     let limiter = open(10);
-    let batch = Batch {
+    let batch = AdmissionBatch {
         key: [1; 16],
-        rate: Rate::Mixed {
+        rate: RateQuota::Mixed {
             quota: 3,
             searches: 40,
         },
@@ -116,11 +117,11 @@ fn the_wait_of_the_next_attempt_is_told_without_charging_one() {
         reads: 42,
         writes: 0,
     };
-    let wait = |now| limiter.wait(&batch, &Custom::default(), at(now));
+    let wait = |now| limiter.wait(&batch, &RequestOverrides::default(), at(now));
     assert_eq!(wait(0), 0, "of a key that nothing is known of");
     drop(
         limiter
-            .admit_batch(&batch, &Custom::default(), at(0))
+            .admit_batch(&batch, &RequestOverrides::default(), at(0))
             .unwrap(),
     );
     for now in [0, 1, 59_999] {
@@ -129,27 +130,27 @@ fn the_wait_of_the_next_attempt_is_told_without_charging_one() {
         }
     }
     assert_eq!(wait(60_000), 0);
-    let again = limiter.admit_batch(&batch, &Custom::default(), at(60_000));
+    let again = limiter.admit_batch(&batch, &RequestOverrides::default(), at(60_000));
     assert!(again.is_ok());
 }
 
 #[test]
 fn the_wait_covers_limits_other_than_the_refusing_one() {
     // The last request of the quota is taken by one that a concurrency limit refuses.
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         concurrent_reads: 1,
         deadline: Duration::from_secs(5),
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
-    let two = Request {
-        rate: Rate::Standard { quota: 2 },
+    let two = AdmissionRequest {
+        rate: RateQuota::Standard { quota: 2 },
         ..FREE
     };
     let permit = limiter.admit(&two, at(0)).unwrap();
     let refusal = limiter.admit(&two, at(1_000)).unwrap_err();
     assert_eq!(
         refusal,
-        Refusal {
+        LimitExceeded {
             limit: Limit::ConcurrentReads,
             retry_after: 59,
             wait_ms: 59_000
@@ -165,9 +166,9 @@ fn the_wait_covers_limits_other_than_the_refusing_one() {
 /// S84.
 #[test]
 fn a_concurrency_refusal_waits_for_the_latest_deadline_in_flight() {
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         concurrent_reads: 2,
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
     let first = limiter.admit(&FREE, at(0)).unwrap();
     let second = limiter.admit(&FREE, at(10_000)).unwrap();
@@ -184,17 +185,17 @@ fn a_concurrency_refusal_waits_for_the_latest_deadline_in_flight() {
 
 #[test]
 fn a_batch_with_searches_needs_room_in_both_quotas() {
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         search_per_minute: 3,
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
-    let batch = |searches| Request {
-        rate: Rate::Mixed {
+    let batch = |searches| AdmissionRequest {
+        rate: RateQuota::Mixed {
             quota: 150,
             searches,
         },
         weight: 2,
-        class: Class::Write,
+        class: RequestClass::Write,
         ..FREE
     };
     assert!(limiter.admit(&batch(2), at(0)).is_ok());
@@ -208,10 +209,10 @@ fn a_batch_with_searches_needs_room_in_both_quotas() {
 /// S85.
 #[test]
 fn debt_of_cost_is_paid_back_before_the_next_request() {
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         cost_per_minute: Some(600),
         cost_ceiling: 900,
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
     let mut permit = limiter.admit(&FREE, at(0)).unwrap();
     permit.settle(5_000, at(0));
@@ -227,9 +228,9 @@ fn debt_of_cost_is_paid_back_before_the_next_request() {
 
 #[test]
 fn settings_take_effect_at_once() {
-    let limiter = Limiter::new(Settings::default());
+    let limiter = Limiter::new(LimiterSettings::default());
     let held = limiter.admit(&FREE, at(0)).unwrap();
-    limiter.set(Settings {
+    limiter.set_settings(LimiterSettings {
         concurrent_reads: 1,
         ..limiter.settings()
     });
@@ -237,7 +238,7 @@ fn settings_take_effect_at_once() {
         limiter.admit(&FREE, at(1)).unwrap_err().limit,
         Limit::ConcurrentReads
     );
-    limiter.set(Settings {
+    limiter.set_settings(LimiterSettings {
         concurrent_reads: 2,
         ..limiter.settings()
     });
@@ -247,33 +248,33 @@ fn settings_take_effect_at_once() {
 
 #[test]
 fn counts_add_up_by_limit() {
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         concurrent_writes: 0,
         search_per_minute: 1,
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
-    let search = Request {
-        rate: Rate::Search,
+    let search = AdmissionRequest {
+        rate: RateQuota::Search,
         ..FREE
     };
     let _ = once(&limiter, 0);
     let _ = limiter.admit(&search, at(0));
     let _ = limiter.admit(&search, at(0));
     let _ = limiter.admit(
-        &Request {
-            class: Class::Write,
+        &AdmissionRequest {
+            class: RequestClass::Write,
             ..FREE
         },
         at(0),
     );
     let counts = limiter.counts();
-    let refused = Each {
+    let refused = PerLimit {
         search: 1,
         concurrent_writes: 1,
-        ..Each::default()
+        ..PerLimit::default()
     };
     assert_eq!((counts.admitted, counts.refused), (2, refused));
-    let passed = Each {
+    let passed = PerLimit {
         standard: 1,
         search: 1,
         concurrent_reads: 2,
@@ -285,9 +286,9 @@ fn counts_add_up_by_limit() {
 
 #[test]
 fn a_refusal_says_what_it_is() {
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         concurrent_reads: 0,
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
     let refusal = once(&limiter, 0).unwrap_err();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The README tells what the laws find about this limiter and others.
+//! The README's table agrees with the results of the laws for this limiter and others.
 
 #[path = "../examples/compare/others.rs"]
 mod others;

@@ -1,6 +1,6 @@
-//! What docs/LIMITS.md shows is what the limiters do.
+//! The figures in docs/LIMITS.md agree with the limiters.
 
-use workgraph_limits::{Settings, Work};
+use workgraph_limits::{CostInputs, LimiterSettings};
 
 #[path = "../examples/plot/picture.rs"]
 mod picture;
@@ -29,7 +29,7 @@ fn the_costs_worked_out_are_those_of_the_formula() {
         let [objects, edges, extra_fields, cost] = figures[..] else {
             continue;
         };
-        let work = Work {
+        let work = CostInputs {
             objects,
             edges,
             extra_fields,
@@ -42,7 +42,7 @@ fn the_costs_worked_out_are_those_of_the_formula() {
 
 #[test]
 fn the_figures_told_are_the_defaults() {
-    let settings = Settings::default();
+    let settings = LimiterSettings::default();
     for told in [
         format!("{} requests a minute", settings.standard.free),
         "1,500 requests a minute".to_owned(),

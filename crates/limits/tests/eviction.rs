@@ -1,22 +1,24 @@
-//! Eviction: memory follows the active keys, and nobody notices.
+//! Eviction: memory follows the active keys, and answers stay the same.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{Class, Key, Limiter, Rate, Request, Settings};
+use workgraph_limits::{
+    AdmissionRequest, LimitKey, Limiter, LimiterSettings, RateQuota, RequestClass,
+};
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-fn key(n: u32) -> Key {
+fn key(n: u32) -> LimitKey {
     u128::from(n).to_be_bytes()
 }
 
-fn request(n: u32) -> Request {
-    Request {
+fn request(n: u32) -> AdmissionRequest {
+    AdmissionRequest {
         key: key(n),
-        class: Class::Read,
-        rate: Rate::Standard { quota: 3 },
+        class: RequestClass::Read,
+        rate: RateQuota::Standard { quota: 3 },
         weight: 1,
     }
 }
@@ -24,8 +26,8 @@ fn request(n: u32) -> Request {
 #[test]
 fn ten_thousand_keys_are_evicted_and_come_back_the_same() {
     let (swept, kept) = (
-        Limiter::new(Settings::default()),
-        Limiter::new(Settings::default()),
+        Limiter::new(LimiterSettings::default()),
+        Limiter::new(LimiterSettings::default()),
     );
     for round in 0..4 {
         let start = round * 70_000;
@@ -43,41 +45,41 @@ fn ten_thousand_keys_are_evicted_and_come_back_the_same() {
                 }
             }
         }
-        assert_eq!(swept.tracked(), 10_000);
-        swept.sweep(at(start + 30_000));
-        assert_eq!(swept.tracked(), 10_000, "the last minute still counts");
-        swept.sweep(at(start + 61_000));
-        assert_eq!(swept.tracked(), 0, "after a minute nothing does");
+        assert_eq!(swept.tracked_keys(), 10_000);
+        swept.evict_idle(at(start + 30_000));
+        assert_eq!(swept.tracked_keys(), 10_000, "the last minute still counts");
+        swept.evict_idle(at(start + 61_000));
+        assert_eq!(swept.tracked_keys(), 0, "after a minute nothing does");
     }
 }
 
 #[test]
 fn keys_in_flight_or_in_debt_stay() {
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         cost_per_minute: Some(10),
         cost_ceiling: 100,
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
     let permit = limiter.admit(&request(1), at(0)).unwrap();
     limiter.admit(&request(2), at(0)).unwrap().settle(30, at(0));
     drop(limiter.admit(&request(3), at(0)).unwrap());
-    limiter.sweep(at(60_000));
-    assert_eq!(limiter.tracked(), 2);
+    limiter.evict_idle(at(60_000));
+    assert_eq!(limiter.tracked_keys(), 2);
     drop(permit);
-    limiter.sweep(at(179_999));
-    assert_eq!(limiter.tracked(), 1, "the debt lasts three minutes");
-    limiter.sweep(at(180_000));
-    assert_eq!(limiter.tracked(), 0);
+    limiter.evict_idle(at(179_999));
+    assert_eq!(limiter.tracked_keys(), 1, "the debt lasts three minutes");
+    limiter.evict_idle(at(180_000));
+    assert_eq!(limiter.tracked_keys(), 0);
 }
 
 #[test]
 fn memory_follows_the_active_keys_without_a_sweep() {
-    let limiter = Limiter::new(Settings::default());
+    let limiter = Limiter::new(LimiterSettings::default());
     for n in 0..200_000_u32 {
         drop(limiter.admit(&request(n), at(u64::from(n) * 30)).unwrap());
         // 2,000 keys are active in any minute; a shard may hold twice that, and at least 64.
         if n.is_multiple_of(5_000) {
-            let tracked = limiter.tracked();
+            let tracked = limiter.tracked_keys();
             assert!(tracked <= 64 * 64 + 2 * 2_000, "{tracked} keys after {n}");
         }
     }
@@ -85,14 +87,14 @@ fn memory_follows_the_active_keys_without_a_sweep() {
 
 #[test]
 fn a_clock_set_back_finds_no_room_in_an_evicted_account() {
-    let limiter = Limiter::new(Settings::default());
+    let limiter = Limiter::new(LimiterSettings::default());
     drop(limiter.admit(&request(1), at(100_000)).unwrap());
-    limiter.sweep(at(200_000));
-    assert_eq!(limiter.tracked(), 0);
+    limiter.evict_idle(at(200_000));
+    assert_eq!(limiter.tracked_keys(), 0);
     for _ in 0..3 {
         drop(limiter.admit(&request(1), at(0)).unwrap());
     }
-    // The account's time is that of the sweep, and the wait is told from there.
+    // The account's time is that of the sweep, and the wait is counted from there.
     assert_eq!(
         limiter
             .admit(&request(1), at(100_000))

@@ -1,4 +1,4 @@
-//! Every order in which three threads can take the locks, tried by loom. In normal builds this file is empty.
+//! Locks taken by three threads in every possible order, tried by loom. In normal builds this file is empty.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p workgraph-limits --test loom --target-dir target/loom`
 #![expect(
@@ -8,27 +8,32 @@
 #![cfg(loom)]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use loom::thread;
-use workgraph_limits::{Class, Limiter, Rate, Request, Settings};
+use workgraph_limits::{AdmissionRequest, Limiter, LimiterSettings, RateQuota, RequestClass};
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-fn write(key: u8, quota: u32) -> Request {
-    Request {
+fn write(key: u8, quota: u32) -> AdmissionRequest {
+    AdmissionRequest {
         key: [key; 16],
-        class: Class::Write,
-        rate: Rate::Standard { quota },
+        class: RequestClass::Write,
+        rate: RateQuota::Standard { quota },
         weight: 1,
     }
 }
 
 /// Runs a check on three threads, in every order, and then another when all have ended.
-fn three(settings: Settings, each: fn(usize, &Limiter, &AtomicU32), after: fn(&Limiter, u32)) {
+fn three(
+    settings: LimiterSettings,
+    each: fn(usize, &Limiter, &AtomicU32),
+    after: fn(&Limiter, u32),
+) {
     loom::model(move || {
         let shared = Arc::new((Limiter::new(settings), AtomicU32::new(0)));
         let others: Vec<_> = (1..3)
@@ -47,9 +52,9 @@ fn three(settings: Settings, each: fn(usize, &Limiter, &AtomicU32), after: fn(&L
 
 #[test]
 fn permits_stay_within_the_cap_and_none_is_lost() {
-    let settings = Settings {
+    let settings = LimiterSettings {
         concurrent_writes: 2,
-        ..Settings::default()
+        ..LimiterSettings::default()
     };
     three(
         settings,
@@ -72,7 +77,7 @@ fn permits_stay_within_the_cap_and_none_is_lost() {
 #[test]
 fn a_quota_is_given_out_once_while_another_thread_evicts() {
     three(
-        Settings::default(),
+        LimiterSettings::default(),
         |thread, limiter, admitted| {
             if thread == 2 {
                 limiter.sweep(at(59_999));
@@ -91,7 +96,7 @@ fn a_quota_is_given_out_once_while_another_thread_evicts() {
 #[test]
 fn an_account_with_a_permit_outlives_eviction_and_keeps_its_place() {
     three(
-        Settings::default(),
+        LimiterSettings::default(),
         |thread, limiter, _| match thread {
             0 => {
                 let mut permit = limiter.admit(&write(1, 9), at(0)).unwrap();

@@ -1,30 +1,33 @@
 //! Permits: never more than the cap, none lost, whatever happens to the request.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{Class, Limiter, Permit, Rate, Request, Settings};
+use workgraph_limits::{
+    AdmissionRequest, Limiter, LimiterSettings, Permit, RateQuota, RequestClass,
+};
 
 fn at(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000) + Duration::from_millis(milliseconds)
 }
 
-const WRITE: Request = Request {
+const WRITE: AdmissionRequest = AdmissionRequest {
     key: [1; 16],
-    class: Class::Write,
-    rate: Rate::Standard { quota: u32::MAX },
+    class: RequestClass::Write,
+    rate: RateQuota::Standard { quota: u32::MAX },
     weight: 1,
 };
 
 fn limiter(concurrent_writes: u32) -> Limiter {
-    Limiter::new(Settings {
+    Limiter::new(LimiterSettings {
         concurrent_writes,
-        ..Settings::default()
+        ..LimiterSettings::default()
     })
 }
 
-/// Exactly `cap` permits are free.
+/// Checks that exactly `cap` permits are free.
 fn assert_free(limiter: &Limiter, cap: usize, now: u64) {
     let permits: Vec<Permit> = (0..cap)
         .filter_map(|_| limiter.admit(&WRITE, at(now)).ok())
@@ -106,7 +109,7 @@ fn threads_together_never_exceed_the_cap() {
                         running.fetch_sub(1, SeqCst);
                     }
                     if n % 500 == 0 {
-                        limiter.sweep(at(n));
+                        limiter.evict_idle(at(n));
                     }
                 }
             });

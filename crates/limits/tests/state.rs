@@ -1,10 +1,10 @@
-//! What explains the answers: the state of a key, shadow mode, and figures of a key's own.
+//! State of a key, shadow mode, and figures of a key's own.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use workgraph_limits::{
-    Class, CostState, Custom, Each, Limit, Limiter, Rate, RateState, Recent, Request, Settings,
-    SlotState,
+    AdmissionRequest, CostState, Limit, Limiter, LimiterSettings, PerLimit, RateQuota, RateState,
+    RecentRequest, RequestClass, RequestOverrides, SlotState,
 };
 
 fn at(milliseconds: u64) -> SystemTime {
@@ -13,23 +13,23 @@ fn at(milliseconds: u64) -> SystemTime {
 
 const KEY: [u8; 16] = [7; 16];
 
-const READ: Request = Request {
+const READ: AdmissionRequest = AdmissionRequest {
     key: KEY,
-    class: Class::Read,
-    rate: Rate::Standard { quota: 10 },
+    class: RequestClass::Read,
+    rate: RateQuota::Standard { quota: 10 },
     weight: 1,
 };
 
-fn labelled(label: u16) -> Custom {
-    Custom {
+fn labelled(label: u16) -> RequestOverrides {
+    RequestOverrides {
         label,
-        ..Custom::default()
+        ..RequestOverrides::default()
     }
 }
 
 #[test]
 fn a_key_that_nothing_is_known_of_has_everything_left() {
-    let limiter = Limiter::new(Settings::default());
+    let limiter = Limiter::new(LimiterSettings::default());
     let state = limiter.state(&KEY, 150, at(0));
     let untouched = RateState {
         limit: 150,
@@ -45,18 +45,18 @@ fn a_key_that_nothing_is_known_of_has_everything_left() {
     assert_eq!((state.reads.limit, state.writes.limit), (50, 15));
     assert_eq!(state.cost.unwrap().balance, 600_000);
     assert!(state.recent.is_empty());
-    assert_eq!(limiter.tracked(), 0, "asking keeps nothing");
+    assert_eq!(limiter.tracked_keys(), 0, "asking keeps nothing");
 }
 
 #[test]
 fn the_state_tells_what_every_limit_has_counted() {
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         cost_per_minute: Some(600),
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
     let mut first = limiter.admit_with(&READ, &labelled(3), at(0)).unwrap();
-    let batch = Request {
-        class: Class::Write,
+    let batch = AdmissionRequest {
+        class: RequestClass::Write,
         weight: 8,
         ..READ
     };
@@ -65,8 +65,8 @@ fn the_state_tells_what_every_limit_has_counted() {
             .admit_with(&batch, &labelled(4), at(10_000))
             .unwrap(),
     );
-    let search = Request {
-        rate: Rate::Search,
+    let search = AdmissionRequest {
+        rate: RateQuota::Search,
         ..READ
     };
     let second = limiter
@@ -106,7 +106,7 @@ fn the_state_tells_what_every_limit_has_counted() {
             shadow: false
         })
     );
-    let recent = |age_ms, label, class, limit, weight| Recent {
+    let recent = |age_ms, label, class, limit, weight| RecentRequest {
         age_ms,
         label,
         class,
@@ -116,9 +116,9 @@ fn the_state_tells_what_every_limit_has_counted() {
     assert_eq!(
         state.recent,
         [
-            recent(10_000, 5, Class::Read, Limit::Search, 1),
-            recent(20_000, 4, Class::Write, Limit::Standard, 8),
-            recent(30_000, 3, Class::Read, Limit::Standard, 1),
+            recent(10_000, 5, RequestClass::Read, Limit::Search, 1),
+            recent(20_000, 4, RequestClass::Write, Limit::Standard, 8),
+            recent(30_000, 3, RequestClass::Read, Limit::Standard, 1),
         ]
     );
     assert_eq!(
@@ -132,9 +132,9 @@ fn the_state_tells_what_every_limit_has_counted() {
 
 #[test]
 fn the_last_sixteen_requests_are_known_however_many_there_were() {
-    let limiter = Limiter::new(Settings::default());
-    let request = Request {
-        rate: Rate::Standard { quota: 1_500 },
+    let limiter = Limiter::new(LimiterSettings::default());
+    let request = AdmissionRequest {
+        rate: RateQuota::Standard { quota: 1_500 },
         ..READ
     };
     for n in 0..1_000 {
@@ -157,15 +157,15 @@ fn the_last_sixteen_requests_are_known_however_many_there_were() {
 
 #[test]
 fn a_limit_in_shadow_mode_counts_and_does_not_refuse() {
-    let limiter = Limiter::new(Settings {
-        shadow: Each {
+    let limiter = Limiter::new(LimiterSettings {
+        shadow: PerLimit {
             standard: true,
             concurrent_reads: true,
-            ..Each::default()
+            ..PerLimit::default()
         },
         concurrent_reads: 1,
         concurrent_writes: 0,
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
     let permits: Vec<_> = (0..13)
         .map(|_| limiter.admit(&READ, at(0)).unwrap())
@@ -179,8 +179,8 @@ fn a_limit_in_shadow_mode_counts_and_does_not_refuse() {
     assert_eq!((state.standard.used, state.standard.refused), (13, 3));
 
     // Another limit still refuses, and those in shadow mode add nothing to its wait.
-    let write = Request {
-        class: Class::Write,
+    let write = AdmissionRequest {
+        class: RequestClass::Write,
         ..READ
     };
     let refusal = limiter.admit(&write, at(0)).unwrap_err();
@@ -189,9 +189,9 @@ fn a_limit_in_shadow_mode_counts_and_does_not_refuse() {
         (Limit::ConcurrentWrites, 30)
     );
 
-    // Leaving the mode starts from what was counted.
-    limiter.set(Settings {
-        shadow: Each::default(),
+    // Leaving the mode starts from the counts so far.
+    limiter.set_settings(LimiterSettings {
+        shadow: PerLimit::default(),
         ..limiter.settings()
     });
     assert_eq!(
@@ -203,15 +203,15 @@ fn a_limit_in_shadow_mode_counts_and_does_not_refuse() {
 
 #[test]
 fn a_key_may_have_figures_of_its_own() {
-    let limiter = Limiter::new(Settings {
+    let limiter = Limiter::new(LimiterSettings {
         cost_per_minute: None,
-        ..Settings::default()
+        ..LimiterSettings::default()
     });
-    let own = Custom {
+    let own = RequestOverrides {
         concurrent_reads: Some(1),
         search_per_minute: Some(2),
         cost_per_minute: Some(100),
-        ..Custom::default()
+        ..RequestOverrides::default()
     };
     let mut permit = limiter.admit_with(&READ, &own, at(0)).unwrap();
     assert_eq!(
@@ -222,8 +222,8 @@ fn a_key_may_have_figures_of_its_own() {
     drop(permit);
     let refusal = limiter.admit_with(&READ, &own, at(0)).unwrap_err();
     assert_eq!((refusal.limit, refusal.wait_ms), (Limit::Cost, 1));
-    let search = Request {
-        rate: Rate::Search,
+    let search = AdmissionRequest {
+        rate: RateQuota::Search,
         weight: 3,
         ..READ
     };
@@ -239,9 +239,9 @@ fn a_key_may_have_figures_of_its_own() {
 
 #[test]
 fn new_figures_never_free_what_still_counts() {
-    let limiter = Limiter::new(Settings::default());
-    let with = |quota| Request {
-        rate: Rate::Standard { quota },
+    let limiter = Limiter::new(LimiterSettings::default());
+    let with = |quota| AdmissionRequest {
+        rate: RateQuota::Standard { quota },
         ..READ
     };
     for n in 0..150 {

@@ -1,59 +1,63 @@
-//! The browser's way from an app to the user's word and back (RFC 6749 section 4.1).
+//! The authorization endpoint: the browser's way from an app to the user's decision and back (RFC 6749 section 4.1).
 use std::time::SystemTime;
 
-use workgraph_api::Reply;
-use workgraph_auth::authorize::{Refused, client};
-use workgraph_auth::session::{open_ticket, ticket};
+use workgraph_api::ApiResponse;
+use workgraph_auth::authorization::authorization_request::{AuthorizationRefusal, client};
+use workgraph_auth::authorization::browser_session::{consent_ticket, verify_consent_ticket};
 use workgraph_auth::{
-    Allow, Authorization, AuthorizationRequest, AuthorizeError, Code, Delivery, Digest, Next, Pair,
-    Secret, StoreError, Verified, encode,
+    AuthStoreError, Authorization, AuthorizationCode, AuthorizationRequest, AuthorizationResponse,
+    AuthorizationStep, AuthorizeError, ConsentRecord, Param, Secret, SecretDigest, VerifiedClient,
+    percent_encode,
 };
 
+use crate::csrf::origin;
 use crate::form;
-use crate::guard::origin;
-use crate::pages::{Consent, FormPost, Interstitial, OutOfBand, SignIn, Wish, paths};
-use crate::portal::{Broken, Portal};
-use crate::request::{Request, page, plain, see_other};
+use crate::pages::{
+    ConsentPage, ConsentRequest, ErrorInterstitialPage, FormPostPage, OutOfBandPage, SignInPage,
+    paths,
+};
+use crate::portal::{Portal, PortalError};
+use crate::request::{PortalRequest, page, plain, see_other};
 use crate::route::AUTHORIZE;
-use crate::session::{Visit, not_ours};
+use crate::session::{AuthenticatedSession, invalid_form};
 
-/// The fields of the consent form: the query that asked, the ticket, and the user's word.
+/// Fields of the consent form: the query of the request, the ticket, and the user's decision.
 const REQUEST: &str = "request";
 const TICKET: &str = "ticket";
 const DECISION: &str = "decision";
 
-/// The decision of somebody who was shown an error and goes on to the app with it.
+/// Decision of a user who was shown an error and goes on to the app with it.
 const CONTINUE: &str = "continue";
 
-/// Why a request goes no further.
-pub(crate) enum Stopped {
-    /// App or redirect URL are not known: the reply in plain text.
-    Plain(Reply),
-    /// It is refused; the app's name, and the error to be delivered to it.
-    Refused(String, Box<Refused>),
+/// Reason for which a request goes no further.
+pub(crate) enum RejectedAuthorization {
+    /// App or redirect URL are not known: the response in plain text.
+    Plain(ApiResponse),
+    /// The request is refused: the app's name, and the error to be delivered to it.
+    Refused(String, Box<AuthorizationRefusal>),
 }
 
 impl Portal {
     /// `GET /-/oauth_authorize`.
     pub(crate) async fn authorize(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         now: SystemTime,
-    ) -> Result<Reply, Broken> {
-        let visit = self.visit(request, now).await?;
-        let (query, fresh) = Self::fresh(request, visit.as_ref(), now);
+    ) -> Result<ApiResponse, PortalError> {
+        let visit = self.authenticated_session(request, now).await?;
+        let (query, fresh) = Self::split_signed_in(request, visit.as_ref(), now);
         let (asked, pairs) = match self.read(query).await? {
             Ok(read) => read,
-            Err(Stopped::Plain(reply)) => return Ok(reply),
-            Err(Stopped::Refused(app, refused)) => {
+            Err(RejectedAuthorization::Plain(reply)) => return Ok(reply),
+            Err(RejectedAuthorization::Refused(app, refused)) => {
                 let visitor = visit.as_ref();
-                return self.send_back(request, query, visitor, &app, &refused);
+                return self.respond_with_error(request, query, visitor, &app, &refused);
             }
         };
         let standing = match &visit {
             Some(visit) => {
                 self.store
-                    .authorization(visit.session.user, asked.app())
+                    .authorization(visit.session.user, asked.app_id())
                     .await
             }
             None => Ok(None),
@@ -66,22 +70,25 @@ impl Portal {
         match (asked.next(session, fresh, standing.as_ref(), now), &visit) {
             (Err(refused), visitor) => {
                 let app = &asked.client().name;
-                self.send_back(request, query, visitor.as_ref(), app, &refused)
+                self.respond_with_error(request, query, visitor.as_ref(), app, &refused)
             }
-            (Ok(Next::Silent), Some(visit)) => self.allow(request, &asked, visit, None, now).await,
-            (Ok(Next::Consent), Some(visit)) => {
-                if let Some(refused) = self.admit(&asked, visit).await? {
+            (Ok(AuthorizationStep::Silent), Some(visit)) => {
+                self.grant_authorization(request, &asked, visit, None, now)
+                    .await
+            }
+            (Ok(AuthorizationStep::Consent), Some(visit)) => {
+                if let Some(refused) = self.require_usable_app(&asked, visit).await? {
                     return Ok(refuse(&asked, &refused));
                 }
-                self.ask(visit, &asked, query, &pairs, standing.as_ref(), now)
+                self.consent_page(visit, &asked, query, &pairs, standing.as_ref(), now)
             }
             _ => {
                 let fields = [("next".to_owned(), format!("{AUTHORIZE}?{query}"))];
-                let form = SignIn {
+                let form = SignInPage {
                     fields: &fields,
                     email: asked.login_hint().unwrap_or_default(),
                     app: Some(&asked.client().name),
-                    ..SignIn::default()
+                    ..SignInPage::default()
                 };
                 let to = asked.redirect().as_str();
                 self.ask_to_sign_in(request, 200, &form, Some(to))
@@ -89,52 +96,61 @@ impl Portal {
         }
     }
 
-    /// `POST /-/oauth_authorize`: the consent form, or the one that goes on with an error.
-    pub(crate) async fn decide(&self, request: &Request, now: SystemTime) -> Result<Reply, Broken> {
+    /// `POST /-/oauth_authorize`: the consent form, or the form that goes on with an error.
+    pub(crate) async fn decide(
+        &self,
+        request: &PortalRequest,
+        now: SystemTime,
+    ) -> Result<ApiResponse, PortalError> {
         if !self.is_own(request) {
-            return Ok(not_ours());
+            return Ok(invalid_form());
         }
         let Ok(fields) = form::read(request) else {
-            return Ok(not_ours());
+            return Ok(invalid_form());
         };
         let query = form::one(&fields, REQUEST);
         if form::one(&fields, DECISION) == CONTINUE {
-            return self.go_on(request, query, &fields, now).await;
+            return self.continue_with_error(request, query, &fields, now).await;
         }
-        let Some(visit) = self.visit(request, now).await? else {
-            return Ok(not_ours());
+        let Some(visit) = self.authenticated_session(request, now).await? else {
+            return Ok(invalid_form());
         };
         let (asked, pairs) = match self.read(query).await? {
             Ok(read) => read,
-            Err(Stopped::Plain(reply)) => return Ok(reply),
-            Err(Stopped::Refused(app, refused)) => return Ok(deliver(&app, refused.deliver())),
+            Err(RejectedAuthorization::Plain(reply)) => return Ok(reply),
+            Err(RejectedAuthorization::Refused(app, refused)) => {
+                return Ok(deliver(&app, refused.response()));
+            }
         };
         let text = form::one(&fields, TICKET);
-        let ticket = open_ticket(text, &visit.secret, visit.session.user, &pairs, now);
+        let ticket = verify_consent_ticket(text, &visit.secret, visit.session.user, &pairs, now);
         let Some(ticket) = ticket else {
-            return Ok(not_ours());
+            return Ok(invalid_form());
         };
         match form::one(&fields, DECISION) {
-            "allow" => self.allow(request, &asked, &visit, Some(ticket), now).await,
+            "allow" => {
+                self.grant_authorization(request, &asked, &visit, Some(ticket), now)
+                    .await
+            }
             "deny" => Ok(refuse(&asked, &asked.refuse(AuthorizeError::Denied))),
-            _ => Ok(not_ours()),
+            _ => Ok(invalid_form()),
         }
     }
 
-    /// Answers an error. A visitor with a session is sent back to the app at once. Anybody else would
-    /// follow a link to this server and land wherever an app of theirs whom they do not know says
-    /// (RFC 9700 section 4.11.2), so they are shown the host first. In a frame nobody lands anywhere.
-    fn send_back(
+    /// Answers an error. A user with a session is sent back to the app at once. Without a session a user would follow a
+    /// link to this server and land at a host that an app unknown to them chose (RFC 9700 section 4.11.2), so they are
+    /// shown the host first. In a frame the browser's page stays, so no page is shown.
+    fn respond_with_error(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         query: &str,
-        visitor: Option<&Visit>,
+        visitor: Option<&AuthenticatedSession>,
         app: &str,
-        refused: &Refused,
-    ) -> Result<Reply, Broken> {
+        refused: &AuthorizationRefusal,
+    ) -> Result<ApiResponse, PortalError> {
         let framed = matches!(request.fetch_dest.as_deref(), Some("iframe" | "frame"));
-        let delivery = refused.deliver();
-        if visitor.is_some() || framed || !matches!(delivery, Delivery::Redirect(_)) {
+        let delivery = refused.response();
+        if visitor.is_some() || framed || !matches!(delivery, AuthorizationResponse::Redirect(_)) {
             return Ok(deliver(app, delivery));
         }
         let error = refused.error();
@@ -144,7 +160,7 @@ impl Portal {
                 (REQUEST.to_owned(), query.to_owned()),
                 ("csrf".to_owned(), csrf.to_owned()),
             ];
-            let shown = Interstitial {
+            let shown = ErrorInterstitialPage {
                 app,
                 host: to.host().unwrap_or_default(),
                 error: error.code(),
@@ -156,24 +172,24 @@ impl Portal {
         })
     }
 
-    /// Sends a visitor who was shown an error on to the app with it: the error that the request has
-    /// now, without a session.
-    async fn go_on(
+    /// Sends a user who was shown an error on to the app with it: the error that the request has now, without a
+    /// session.
+    async fn continue_with_error(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         query: &str,
-        fields: &[Pair],
+        fields: &[Param],
         now: SystemTime,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<ApiResponse, PortalError> {
         if !self.is_guarded(request, &continuing(query), form::one(fields, "csrf")) {
-            return Ok(not_ours());
+            return Ok(invalid_form());
         }
         Ok(match self.read(query).await? {
-            Err(Stopped::Plain(reply)) => reply,
-            Err(Stopped::Refused(app, refused)) => deliver(&app, refused.deliver()),
+            Err(RejectedAuthorization::Plain(reply)) => reply,
+            Err(RejectedAuthorization::Refused(app, refused)) => deliver(&app, refused.response()),
             Ok((asked, _)) => match asked.next(None, false, None, now) {
                 Err(refused) => refuse(&asked, &refused),
-                // Nothing is wrong with it any more: it starts again.
+                // The request has no error any more: it starts again.
                 Ok(_) => see_other(format!("{AUTHORIZE}?{query}")),
             },
         })
@@ -183,8 +199,9 @@ impl Portal {
     pub(crate) async fn read(
         &self,
         query: &str,
-    ) -> Result<Result<(AuthorizationRequest, Vec<Pair>), Stopped>, Broken> {
-        let stop = |text: &str| Ok(Err(Stopped::Plain(plain(400, text))));
+    ) -> Result<Result<(AuthorizationRequest, Vec<Param>), RejectedAuthorization>, PortalError>
+    {
+        let stop = |text: &str| Ok(Err(RejectedAuthorization::Plain(plain(400, text))));
         let Ok(pairs) = form::decode(query) else {
             return stop("invalid_request: The query cannot be decoded.");
         };
@@ -192,7 +209,7 @@ impl Portal {
             Ok(id) => self.store.app(id).await?,
             Err(why) => return stop(&why.to_string()),
         };
-        let verified = match Verified::check(&pairs, found) {
+        let verified = match VerifiedClient::check(&pairs, found) {
             Ok(verified) => verified,
             Err(why) => return stop(&why.to_string()),
         };
@@ -200,47 +217,47 @@ impl Portal {
         let read = AuthorizationRequest::read(verified, &pairs, &self.settings.policy());
         Ok(match read {
             Ok(asked) => Ok((asked, pairs)),
-            Err(refused) => Err(Stopped::Refused(name, refused)),
+            Err(refused) => Err(RejectedAuthorization::Refused(name, refused)),
         })
     }
 
-    /// Whether the app works in none of the user's workspaces.
-    async fn admit(
+    /// Returns the refusal of a request by an app that works in none of the user's workspaces.
+    async fn require_usable_app(
         &self,
         asked: &AuthorizationRequest,
-        visit: &Visit,
-    ) -> Result<Option<Box<Refused>>, Broken> {
-        let seats = self.places.seats(visit.session.user).await?;
+        visit: &AuthenticatedSession,
+    ) -> Result<Option<Box<AuthorizationRefusal>>, PortalError> {
+        let seats = self.workspaces.seats(visit.session.user).await?;
         let places: Vec<u64> = seats.iter().map(|seat| seat.workspace).collect();
         Ok(asked.admit(&places).err())
     }
 
-    /// The consent page.
-    fn ask(
+    /// Returns the consent page.
+    fn consent_page(
         &self,
-        visit: &Visit,
+        visit: &AuthenticatedSession,
         asked: &AuthorizationRequest,
         query: &str,
-        pairs: &[Pair],
+        pairs: &[Param],
         standing: Option<&Authorization>,
         now: SystemTime,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<ApiResponse, PortalError> {
         let user = visit.session.user;
-        let ticket = ticket(&visit.secret, user, pairs, &self.random()?, now);
+        let ticket = consent_ticket(&visit.secret, user, pairs, &self.random()?, now);
         let fields = [
             (REQUEST.to_owned(), query.to_owned()),
             (TICKET.to_owned(), ticket),
         ];
-        let next = encode(&format!("{AUTHORIZE}?{query}"));
-        let shown = Consent {
+        let next = percent_encode(&format!("{AUTHORIZE}?{query}"));
+        let shown = ConsentPage {
             app: &asked.client().name,
             host: asked.redirect().host(),
-            name: &visit.person.name,
-            email: &visit.person.email,
-            wish: &Wish::of(asked.scopes(), standing.map(|standing| standing.scopes)),
+            name: &visit.user.name,
+            email: &visit.user.email,
+            wish: &ConsentRequest::of(asked.scopes(), standing.map(|standing| standing.scopes)),
             action: AUTHORIZE,
             fields: &fields,
-            other: Some(&format!("{}?next={next}", paths::SIGN_IN)),
+            switch_user_url: Some(&format!("{}?next={next}", paths::SIGN_IN)),
         };
         Ok(page(
             200,
@@ -248,24 +265,26 @@ impl Portal {
         ))
     }
 
-    /// Keeps the user's yes and hands over what was asked for. One write: code and authorization
-    /// are there both or not at all, and a ticket is taken once. Without a ticket nobody was asked:
-    /// then nothing changes of what the user agreed to before, or a link could take it away.
-    async fn allow(
+    /// Stores the user's consent and delivers the answer. One write: code and authorization are there both or not at
+    /// all, and a ticket is used once. Without a ticket the user was not asked: then the scopes that the user agreed to
+    /// before stay, or a link could take them away.
+    async fn grant_authorization(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         asked: &AuthorizationRequest,
-        visit: &Visit,
-        ticket: Option<Digest>,
+        visit: &AuthenticatedSession,
+        ticket: Option<SecretDigest>,
         now: SystemTime,
-    ) -> Result<Reply, Broken> {
-        if let Some(refused) = self.admit(asked, visit).await? {
+    ) -> Result<ApiResponse, PortalError> {
+        if let Some(refused) = self.require_usable_app(asked, visit).await? {
             return Ok(refuse(asked, &refused));
         }
         let (user, signed_in) = (visit.session.user, visit.session.created_at);
         let minted = if asked.response_type().code {
             let random = self.random()?;
-            Some(Code::mint(asked, user, signed_in, &random, now))
+            Some(AuthorizationCode::mint(
+                asked, user, signed_in, &random, now,
+            ))
         } else {
             None
         };
@@ -274,34 +293,38 @@ impl Portal {
             Ok(id_token) => id_token,
             Err(broken) => return Ok(self.lost(asked, &broken)),
         };
-        let store = self.acts.by(request.acting(Some(user)), now);
+        let store = self
+            .audited_store
+            .as_actor(request.actor_context(Some(user)), now);
         let kept = match (ticket, code) {
             (Some(ticket), code) => {
                 let authorization = Authorization {
-                    id: self.number(),
+                    id: self.next_id(),
                     user,
-                    app: asked.app(),
+                    app: asked.app_id(),
                     scopes: asked.scopes(),
                     created_at: now,
                     revoked_at: None,
                 };
-                let yes = Allow {
+                let yes = ConsentRecord {
                     ticket,
-                    at: now,
+                    time: now,
                     authorization,
                     code,
                 };
-                store.allow(yes).await.map(drop)
+                store.keep_consent(yes).await.map(drop)
             }
             (None, Some(code)) => store.keep_code(code).await.map(drop),
             (None, None) => Ok(()),
         };
         match (kept, ticket) {
             (Ok(()), _) => {}
-            // The form was answered before, or app or account went meanwhile.
-            (Err(StoreError::Conflict | StoreError::NoAccount), Some(_)) => return Ok(not_ours()),
-            // What the user agreed to went meanwhile, and no page may be shown.
-            (Err(StoreError::Conflict | StoreError::NoAccount), None) => {
+            // The form was answered before, or the app or account was switched off or removed meanwhile.
+            (Err(AuthStoreError::Conflict | AuthStoreError::NoAccount), Some(_)) => {
+                return Ok(invalid_form());
+            }
+            // The authorization ended meanwhile, and no page may be shown.
+            (Err(AuthStoreError::Conflict | AuthStoreError::NoAccount), None) => {
                 return Ok(refuse(
                     asked,
                     &asked.refuse(AuthorizeError::ConsentRequired),
@@ -309,58 +332,58 @@ impl Portal {
             }
             (Err(e), _) => return Ok(self.lost(asked, &e.into())),
         }
-        let delivery = asked.deliver(secret.as_ref(), id_token.as_deref());
+        let delivery = asked.success_response(secret.as_ref(), id_token.as_deref());
         Ok(deliver(&asked.client().name, delivery))
     }
 
-    /// The id_token of the answer, if one was asked for.
+    /// Returns the id_token of the answer, if one was requested.
     async fn id_token(
         &self,
         asked: &AuthorizationRequest,
-        visit: &Visit,
+        visit: &AuthenticatedSession,
         code: Option<&Secret>,
         now: SystemTime,
-    ) -> Result<Option<String>, Broken> {
+    ) -> Result<Option<String>, PortalError> {
         let issuer = &self.settings.base_url;
         let signed_in = visit.session.created_at;
-        let Some(token) = asked.id_token(issuer, &visit.person, signed_in, code) else {
+        let Some(token) = asked.id_token(issuer, &visit.user, signed_in, code) else {
             return Ok(None);
         };
-        let ring = self.ring().await?;
+        let ring = self.signing_keys().await?;
         let signer = ring.signer(now);
-        let signer = signer.ok_or_else(|| Broken("no key signs at this time".to_owned()))?;
+        let signer = signer.ok_or_else(|| PortalError("no key signs at this time".to_owned()))?;
         let signed = token.sign(signer, now);
-        signed.map(Some).map_err(|e| Broken(e.to_string()))
+        signed.map(Some).map_err(|e| PortalError(e.to_string()))
     }
 
-    /// Tells the app that something broke here.
-    fn lost(&self, asked: &AuthorizationRequest, broken: &Broken) -> Reply {
+    /// Sends the app the error of a failure of the server.
+    fn lost(&self, asked: &AuthorizationRequest, broken: &PortalError) -> ApiResponse {
         self.log(broken);
         refuse(asked, &asked.refuse(AuthorizeError::ServerError))
     }
 }
 
-/// The purpose that the form of an [`Interstitial`] for this request is guarded for.
+/// Returns the purpose of the anti-forgery text in the form of an [`ErrorInterstitialPage`] for this request.
 fn continuing(query: &str) -> String {
     format!("continue with the error of {query}")
 }
 
-/// Tells the app that its request was refused.
-fn refuse(asked: &AuthorizationRequest, refused: &Refused) -> Reply {
-    deliver(&asked.client().name, refused.deliver())
+/// Sends the app the error for which its request was refused.
+fn refuse(asked: &AuthorizationRequest, refused: &AuthorizationRefusal) -> ApiResponse {
+    deliver(&asked.client().name, refused.response())
 }
 
-/// Sends a browser where an answer goes.
-fn deliver(app: &str, delivery: Delivery) -> Reply {
+/// Returns the response that delivers an answer through the browser.
+fn deliver(app: &str, delivery: AuthorizationResponse) -> ApiResponse {
     let own = |fields: Vec<(&'static str, String)>| {
         let pair = |(name, value): (&str, String)| (name.to_owned(), value);
-        fields.into_iter().map(pair).collect::<Vec<Pair>>()
+        fields.into_iter().map(pair).collect::<Vec<Param>>()
     };
     match delivery {
-        Delivery::Redirect(url) => see_other(url),
-        Delivery::Form { action, fields } => {
+        AuthorizationResponse::Redirect(url) => see_other(url),
+        AuthorizationResponse::Form { action, fields } => {
             let fields = own(fields);
-            let form = FormPost {
+            let form = FormPostPage {
                 app,
                 site: origin(&action),
                 action: &action,
@@ -368,19 +391,19 @@ fn deliver(app: &str, delivery: Delivery) -> Reply {
             };
             page(200, form.page())
         }
-        Delivery::Page(fields) => {
+        AuthorizationResponse::Page(fields) => {
             let fields = own(fields);
             let shown = match form::one(&fields, "error") {
-                "" => OutOfBand::Code {
+                "" => OutOfBandPage::Code {
                     app,
                     code: form::one(&fields, "code"),
                 },
-                error => OutOfBand::Error {
+                error => OutOfBandPage::Error {
                     error,
                     description: form::one(&fields, "error_description"),
                 },
             };
-            let status = if matches!(shown, OutOfBand::Code { .. }) {
+            let status = if matches!(shown, OutOfBandPage::Code { .. }) {
                 200
             } else {
                 400

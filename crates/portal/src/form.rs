@@ -1,27 +1,27 @@
 //! Queries and forms as lists of names and values.
-use workgraph_auth::Pair;
-use workgraph_wire::query::Query;
+use workgraph_auth::Param;
+use workgraph_wire::query_params::QueryParams;
 
-use crate::request::Request;
+use crate::request::PortalRequest;
 
-/// The media type of forms.
+/// Media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Decodes a query or the body of a form.
 ///
 /// # Errors
 /// A broken escape, a NUL or what is no UTF-8, in words.
-pub(crate) fn decode(text: &str) -> Result<Vec<Pair>, String> {
-    let query = Query::parse(text).map_err(|e| e.to_string())?;
+pub(crate) fn decode(text: &str) -> Result<Vec<Param>, String> {
+    let query = QueryParams::parse(text).map_err(|e| e.to_string())?;
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     Ok(query.iter().map(own).collect())
 }
 
-/// The form in a request.
+/// Decodes the form in a request.
 ///
 /// # Errors
 /// It is no form, or cannot be decoded, in words.
-pub(crate) fn read(request: &Request) -> Result<Vec<Pair>, String> {
+pub(crate) fn read(request: &PortalRequest) -> Result<Vec<Param>, String> {
     let kind = request.content_type.as_deref().unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case(FORM) {
@@ -31,8 +31,8 @@ pub(crate) fn read(request: &Request) -> Result<Vec<Pair>, String> {
     decode(text)
 }
 
-/// The value of a field of ours, which is there once; empty if it is not.
-pub(crate) fn one<'a>(form: &'a [Pair], name: &str) -> &'a str {
+/// Returns the value of a field that a form of this server has once; empty if it is not there.
+pub(crate) fn one<'a>(form: &'a [Param], name: &str) -> &'a str {
     let mut found = form.iter().filter(|(n, _)| n == name);
     match (found.next(), found.next()) {
         (Some((_, value)), None) => value,

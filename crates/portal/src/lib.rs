@@ -1,22 +1,20 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
-mod account;
-mod attempt;
 mod authorize;
 pub mod console;
-mod desk;
+mod csrf;
+mod endpoints;
 mod form;
-mod guard;
-mod openid;
+mod login;
 pub mod pages;
+mod password_change;
 mod portal;
 mod ports;
 mod request;
 mod route;
 mod session;
-mod token;
 
-pub use portal::{Parts, Portal, Settings};
-pub use ports::{Acts, Busy, Keys, Passwords, Slot};
-pub use request::Request;
+pub use portal::{Portal, PortalDependencies, PortalSettings};
+pub use ports::{AuditedStore, PasswordHasher, PasswordQueueFull, PasswordSlot, SigningKeys};
+pub use request::PortalRequest;
 pub use route::{Route, names};

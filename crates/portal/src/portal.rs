@@ -1,30 +1,31 @@
-//! The portal: its parts, and the way of a request through them.
+//! The portal: its dependencies, and the handling of a request.
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use workgraph_api::{Api, Clock, Entropy, Reply, fault};
+use workgraph_api::{Api, ApiResponse, Clock, Entropy, error as fault};
 use workgraph_auth::{
-    IssuerInResponses, KeyRing, Loopback, OAuthStore, People, Policy, StoreError,
+    AuthStoreError, AuthorizationPolicy, IssuerInResponses, LoopbackPolicy, OAuthStore,
+    SigningKeyRing, UserDirectory,
 };
 
-use crate::console::{Drawer, Places};
-use crate::guard::{Throttle, origin};
-use crate::ports::{Acts, Keys, Passwords};
-use crate::request::{Request, failure};
-use crate::route::{self, Route, To};
+use crate::console::{OneTimeSecrets, WorkspaceDirectory};
+use crate::csrf::{Throttle, origin};
+use crate::ports::{AuditedStore, PasswordHasher, SigningKeys};
+use crate::request::{PortalRequest, failure};
+use crate::route::{self, Endpoint, Route};
 
-/// What an operator may set.
+/// Settings of the operator.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// The address of the API without a trailing slash: the issuer, byte for byte.
+pub struct PortalSettings {
+    /// Address of the API without a trailing slash: the issuer, byte for byte.
     pub base_url: String,
-    /// The address of the pages and endpoints below `/-/`, without a trailing slash.
+    /// Address of the pages and endpoints below `/-/`, without a trailing slash.
     pub auth_url: String,
-    /// Whether apps may have `http` redirect URLs on this machine.
-    pub loopback: Loopback,
-    /// The requests whose answers name the issuer.
+    /// Policy for `http` redirect URLs on this machine.
+    pub loopback: LoopbackPolicy,
+    /// Requests whose answers name the issuer.
     pub issuer_in_responses: IssuerInResponses,
-    /// Whether apps with an `https` URL besides may have codes shown on a page without a challenge.
+    /// True if apps with an `https` URL besides may have codes shown on a page without a challenge.
     pub oob_without_pkce: bool,
     /// Calls of `/-/token_info` per minute and address; none for no limit.
     pub token_info_per_minute: Option<u32>,
@@ -35,10 +36,10 @@ pub struct Settings {
     pub account_failures_per_minute: Option<u32>,
 }
 
-impl Settings {
-    /// Returns what authorization requests are read by.
-    pub(crate) fn policy(&self) -> Policy<'_> {
-        Policy {
+impl PortalSettings {
+    /// Returns the policy by which authorization requests are read.
+    pub(crate) fn policy(&self) -> AuthorizationPolicy<'_> {
+        AuthorizationPolicy {
             issuer: &self.base_url,
             issuer_in_responses: self.issuer_in_responses,
             oob_without_pkce: self.oob_without_pkce,
@@ -46,79 +47,79 @@ impl Settings {
     }
 }
 
-/// What a [`Portal`] is made of.
-pub struct Parts {
-    /// The API, whose tokens and limits user info shares, and which gives numbers.
+/// Dependencies of a [`Portal`].
+pub struct PortalDependencies {
+    /// API, whose tokens and limits user info shares, and which generates numbers.
     pub api: Arc<Api>,
-    /// Apps, authorizations, codes, sessions and tokens.
+    /// Store of apps, authorizations, codes, sessions and tokens.
     pub store: Arc<dyn OAuthStore>,
-    /// The same, in the hand of whoever acts.
-    pub acts: Arc<dyn Acts>,
-    /// Who users are.
-    pub people: Arc<dyn People>,
-    /// Workspaces and service accounts.
-    pub places: Arc<dyn Places>,
-    /// Checks passwords.
-    pub passwords: Arc<dyn Passwords>,
+    /// The same store, to be bound to the actor of a request.
+    pub audited_store: Arc<dyn AuditedStore>,
+    /// Directory of names and addresses of users.
+    pub user_directory: Arc<dyn UserDirectory>,
+    /// Directory of workspaces and service accounts.
+    pub workspaces: Arc<dyn WorkspaceDirectory>,
+    /// Pool that checks passwords.
+    pub passwords: Arc<dyn PasswordHasher>,
     /// Keys for id_tokens.
-    pub keys: Arc<dyn Keys>,
-    /// Time.
+    pub keys: Arc<dyn SigningKeys>,
+    /// Clock of all lifetimes and limits.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
+    /// Source of random bytes for secrets.
     pub entropy: Arc<dyn Entropy>,
-    /// Settings.
-    pub settings: Settings,
+    /// Settings of the operator.
+    pub settings: PortalSettings,
 }
 
-/// Everything between a transport and the authorization server.
+/// Authorization server without its transport: endpoints and pages.
 pub struct Portal {
     pub(crate) api: Arc<Api>,
     pub(crate) store: Arc<dyn OAuthStore>,
-    pub(crate) acts: Arc<dyn Acts>,
-    pub(crate) people: Arc<dyn People>,
-    pub(crate) places: Arc<dyn Places>,
-    pub(crate) passwords: Arc<dyn Passwords>,
-    pub(crate) keys: Arc<dyn Keys>,
-    pub(crate) settings: Settings,
+    pub(crate) audited_store: Arc<dyn AuditedStore>,
+    pub(crate) user_directory: Arc<dyn UserDirectory>,
+    pub(crate) workspaces: Arc<dyn WorkspaceDirectory>,
+    pub(crate) passwords: Arc<dyn PasswordHasher>,
+    pub(crate) keys: Arc<dyn SigningKeys>,
+    pub(crate) settings: PortalSettings,
     pub(crate) throttle: Throttle,
-    pub(crate) drawer: Drawer,
-    /// The discovery document, which only the settings change.
-    pub(crate) document: String,
+    pub(crate) one_time_secrets: OneTimeSecrets,
+    /// Discovery document, which only the settings change.
+    pub(crate) discovery_document: String,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    /// The path of the issuer.
+    /// Path of the issuer.
     issuer: String,
 }
 
-/// Why a handler gave up: the server is at fault, and the text is for the log.
+/// Failure of the server in a handler; the text is for the log.
 #[derive(Debug)]
-pub(crate) struct Broken(pub(crate) String);
+pub(crate) struct PortalError(pub(crate) String);
 
-impl From<StoreError> for Broken {
-    fn from(error: StoreError) -> Self {
+impl From<AuthStoreError> for PortalError {
+    fn from(error: AuthStoreError) -> Self {
         Self(error.to_string())
     }
 }
 
 impl Portal {
-    /// A portal over its parts.
+    /// Returns a portal with its dependencies.
     #[must_use]
-    pub fn new(parts: Parts) -> Self {
-        let Settings {
+    pub fn new(parts: PortalDependencies) -> Self {
+        let PortalSettings {
             base_url, auth_url, ..
         } = &parts.settings;
         let policy = parts.settings.policy();
         let start = origin(base_url).len();
         Self {
-            document: workgraph_auth::discovery::document(&policy, auth_url),
+            discovery_document: workgraph_auth::oidc::discovery::document(&policy, auth_url),
             issuer: base_url.get(start..).unwrap_or_default().to_owned(),
             throttle: Throttle::new(),
-            drawer: Drawer::default(),
+            one_time_secrets: OneTimeSecrets::default(),
             api: parts.api,
             store: parts.store,
-            acts: parts.acts,
-            people: parts.people,
-            places: parts.places,
+            audited_store: parts.audited_store,
+            user_directory: parts.user_directory,
+            workspaces: parts.workspaces,
             passwords: parts.passwords,
             keys: parts.keys,
             settings: parts.settings,
@@ -127,33 +128,33 @@ impl Portal {
         }
     }
 
-    /// Where a request leads; none if it is not the portal's.
+    /// Returns the route of a request, or `None` if it is not the portal's.
     #[must_use]
     pub fn route(&self, method: &str, path: &str) -> Option<Route> {
         route::find(&self.issuer, method, path)
     }
 
-    /// Answers a request that leads there. Never fails: whatever goes wrong has a reply.
-    pub async fn answer(&self, route: Route, request: &Request) -> Reply {
+    /// Answers a request on a route. Never fails: every error has a response.
+    pub async fn answer(&self, route: Route, request: &PortalRequest) -> ApiResponse {
         let now = self.clock.now();
-        // Pages are made on the heap: what apps' servers ask all the time has no room for them.
-        let outcome = match route.to {
-            To::Token | To::Revoke | To::TokenInfo => {
-                Ok(self.endpoint(route.to, request, now).await)
+        // Pages are made on the heap: frequent requests of apps' servers have no room for them.
+        let outcome = match route.endpoint {
+            Endpoint::Token | Endpoint::Revoke | Endpoint::TokenInfo => {
+                Ok(self.endpoint(route.endpoint, request, now).await)
             }
-            To::Discovery => Ok(self.discovery()),
-            To::KeySet => Ok(self.key_set(now).await),
-            To::UserInfo => Ok(self.user_info(request).await),
-            To::Authorize => Box::pin(self.authorize(request, now)).await,
-            To::Decide => Box::pin(self.decide(request, now)).await,
-            To::SignInPage => Box::pin(self.sign_in_page(request)).await,
-            To::SignIn => Box::pin(self.sign_in(request, now)).await,
-            To::SignOutPage => Box::pin(self.sign_out_page(request, now)).await,
-            To::SignOut => Box::pin(self.sign_out(request, now)).await,
-            To::Console => Box::pin(self.console_page(request, now)).await,
-            To::ConsoleForm => Box::pin(self.console_form(request, now)).await,
+            Endpoint::Discovery => Ok(self.discovery()),
+            Endpoint::KeySet => Ok(self.key_set(now).await),
+            Endpoint::UserInfo => Ok(self.user_info(request).await),
+            Endpoint::Authorize => Box::pin(self.authorize(request, now)).await,
+            Endpoint::Decide => Box::pin(self.decide(request, now)).await,
+            Endpoint::SignInPage => Box::pin(self.sign_in_page(request)).await,
+            Endpoint::SignIn => Box::pin(self.sign_in(request, now)).await,
+            Endpoint::SignOutPage => Box::pin(self.sign_out_page(request, now)).await,
+            Endpoint::SignOut => Box::pin(self.sign_out(request, now)).await,
+            Endpoint::Console => Box::pin(self.console_page(request, now)).await,
+            Endpoint::ConsoleForm => Box::pin(self.console_form(request, now)).await,
         };
-        let mut reply = outcome.unwrap_or_else(|broken| self.broken(&broken));
+        let mut reply = outcome.unwrap_or_else(|broken| self.error_page(&broken));
         reply.operation = route.name;
         reply
     }
@@ -163,42 +164,42 @@ impl Portal {
         self.throttle.sweep(self.clock.now());
     }
 
-    /// The page for a failure of the server's own.
-    fn broken(&self, broken: &Broken) -> Reply {
+    /// Returns the page for a failure of the server.
+    fn error_page(&self, broken: &PortalError) -> ApiResponse {
         let phrase = self.log(broken);
         let text =
             format!("Try again later. If it stays so, tell whoever runs this server: {phrase}.");
         failure(500, "Something broke here", &text)
     }
 
-    /// Logs a failure, and gives the phrase that it can be found by.
-    pub(crate) fn log(&self, broken: &Broken) -> String {
-        fault::log(&broken.0, &*self.entropy)
+    /// Logs a failure, and returns the phrase that it can be found by.
+    pub(crate) fn log(&self, broken: &PortalError) -> String {
+        fault::log_error(&broken.0, &*self.entropy)
     }
 
-    pub(crate) fn fault(&self, broken: Broken) -> Reply {
-        fault::reply(&fault::Failure::Server(broken.0), &*self.entropy)
+    pub(crate) fn fault(&self, broken: PortalError) -> ApiResponse {
+        fault::error_response(&fault::ApiError::Server(broken.0), &*self.entropy)
     }
 
-    /// Random bytes.
-    pub(crate) fn random(&self) -> Result<[u8; 32], Broken> {
+    /// Returns 256 random bits.
+    pub(crate) fn random(&self) -> Result<[u8; 32], PortalError> {
         let mut bytes = [0; 32];
         self.entropy
             .fill(&mut bytes)
-            .map_err(|e| Broken(e.to_string()))?;
+            .map_err(|e| PortalError(e.to_string()))?;
         Ok(bytes)
     }
 
-    /// A number nobody has.
-    pub(crate) fn number(&self) -> u64 {
-        self.api.fresh().get()
+    /// Returns an unused number.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.api.next_gid().get()
     }
 
-    pub(crate) async fn ring(&self) -> Result<Arc<KeyRing>, Broken> {
+    pub(crate) async fn signing_keys(&self) -> Result<Arc<SigningKeyRing>, PortalError> {
         Ok(self.keys.ring().await?)
     }
 
-    /// The time, for who waited meanwhile.
+    /// Returns the time, for callers that waited meanwhile.
     pub(crate) fn now(&self) -> SystemTime {
         self.clock.now()
     }

@@ -1,70 +1,72 @@
-//! A request, and the replies that several handlers give.
+//! A request, and the responses that several handlers give.
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use workgraph_api::Reply;
+use workgraph_api::ApiResponse;
 use workgraph_core::Gid;
-use workgraph_core::audit::{Acting, Actor, Channel};
+use workgraph_core::audit::{ActorContext, AuditActor, AuditChannel};
 
-use crate::pages::{Failure, Page};
+use crate::pages::{ErrorPage, HtmlPage};
 
-/// A request without its transport.
+/// Request without its transport.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// The method as it was sent.
+pub struct PortalRequest {
+    /// Method as it was sent.
     pub method: String,
-    /// The whole path as it was sent (percent-encoded).
+    /// Whole path as it was sent (percent-encoded).
     pub path: String,
-    /// The query as it was sent, without the `?`.
+    /// Query as it was sent, without the `?`.
     pub query: String,
-    /// The values of all `Authorization` headers.
+    /// Values of all `Authorization` headers.
     pub authorization: Vec<String>,
-    /// The value of `Content-Type`.
+    /// Value of `Content-Type`.
     pub content_type: Option<String>,
-    /// The values of all `Cookie` headers.
+    /// Values of all `Cookie` headers.
     pub cookies: Vec<String>,
-    /// The value of `Origin`.
+    /// Value of `Origin`.
     pub origin: Option<String>,
-    /// The value of `Referer`.
+    /// Value of `Referer`.
     pub referer: Option<String>,
-    /// The value of `Sec-Fetch-Site`.
+    /// Value of `Sec-Fetch-Site`.
     pub fetch_site: Option<String>,
-    /// The value of `Sec-Fetch-Dest`.
+    /// Value of `Sec-Fetch-Dest`.
     pub fetch_dest: Option<String>,
-    /// Where it came from.
+    /// Address of the client.
     pub address: IpAddr,
-    /// What the browser or app calls itself (`User-Agent`).
-    pub agent: Option<String>,
-    /// The body.
+    /// Name that the browser or app gives itself (`User-Agent`).
+    pub user_agent: Option<String>,
+    /// Bytes of the body.
     pub body: Bytes,
 }
 
-impl Request {
-    /// Who acts by it, for the audit log; nobody in particular if there is no user.
-    pub(crate) fn acting(&self, user: Option<u64>) -> Acting {
-        Acting {
-            actor: user.and_then(Gid::new).map_or(Actor::Nobody, Actor::User),
-            channel: Channel::Web,
+impl PortalRequest {
+    /// Returns the actor of the request, for the audit log; an anonymous one if there is no user.
+    pub(crate) fn actor_context(&self, user: Option<u64>) -> ActorContext {
+        ActorContext {
+            actor: user
+                .and_then(Gid::new)
+                .map_or(AuditActor::Anonymous, AuditActor::User),
+            channel: AuditChannel::Web,
             method: None,
             address: Some(self.address),
-            agent: self.agent.as_deref().map(Into::into),
+            user_agent: self.user_agent.as_deref().map(Into::into),
             app: None,
         }
     }
 }
 
-/// A page as a reply.
-pub(crate) fn page(status: u16, page: Page) -> Reply {
+/// Returns a page as a response.
+pub(crate) fn page(status: u16, page: HtmlPage) -> ApiResponse {
     let headers = page.headers();
-    let mut reply = Reply::json(status, page.html.into_bytes());
+    let mut reply = ApiResponse::json(status, page.html.into_bytes());
     reply.headers = headers;
     reply
 }
 
-/// A page that says what went wrong.
-pub(crate) fn failure(status: u16, heading: &str, text: &str) -> Reply {
+/// Returns a page that shows an error.
+pub(crate) fn failure(status: u16, heading: &str, text: &str) -> ApiResponse {
     let onward = None;
-    let failure = Failure {
+    let failure = ErrorPage {
         heading,
         text,
         onward,
@@ -72,18 +74,18 @@ pub(crate) fn failure(status: u16, heading: &str, text: &str) -> Reply {
     page(status, failure.page())
 }
 
-/// 303: go on there with a GET, whatever this was.
-pub(crate) fn see_other(to: impl Into<String>) -> Reply {
-    Reply::json(303, Vec::new())
+/// Returns 303: the browser goes on with a GET, whatever the method of this request was.
+pub(crate) fn see_other(to: impl Into<String>) -> ApiResponse {
+    ApiResponse::json(303, Vec::new())
         .with("Location", to)
         .with("Content-Type", "text/plain; charset=utf-8")
         .with("Cache-Control", "no-store")
         .with("Referrer-Policy", "no-referrer")
 }
 
-/// Plain text, for when nobody is known who could be sent anywhere.
-pub(crate) fn plain(status: u16, text: &str) -> Reply {
-    Reply::json(status, format!("{text}\n").into_bytes())
+/// Returns plain text, for errors before the app that could be sent the error is known.
+pub(crate) fn plain(status: u16, text: &str) -> ApiResponse {
+    ApiResponse::json(status, format!("{text}\n").into_bytes())
         .with("Content-Type", "text/plain; charset=utf-8")
         .with("Cache-Control", "no-store")
         .with("Referrer-Policy", "no-referrer")
@@ -93,7 +95,8 @@ pub(crate) fn plain(status: u16, text: &str) -> Reply {
         )
 }
 
-/// JSON that says of itself how long it may be kept.
-pub(crate) fn json(status: u16, body: String) -> Reply {
-    Reply::json(status, body.into_bytes()).with("Content-Type", "application/json;charset=UTF-8")
+/// Returns JSON; the caller adds the header that says how long it may be cached.
+pub(crate) fn json(status: u16, body: String) -> ApiResponse {
+    ApiResponse::json(status, body.into_bytes())
+        .with("Content-Type", "application/json;charset=UTF-8")
 }

@@ -1,9 +1,9 @@
 //! The table of the portal's paths.
 use crate::pages::paths;
 
-/// What a row leads to.
+/// Endpoint that a row leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum To {
+pub(crate) enum Endpoint {
     Authorize,
     Decide,
     Token,
@@ -20,112 +20,192 @@ pub(crate) enum To {
     ConsoleForm,
 }
 
-/// Where a row is.
+/// Pattern of paths.
 #[derive(Clone, Copy, Debug)]
-enum At {
-    /// At this very path.
+enum PathPattern {
+    /// This very path.
     Path(&'static str),
-    /// There and below.
+    /// This path and all below.
     Below(&'static str),
-    /// Below the base of the API.
+    /// A path below the base of the API.
     Base(&'static str),
-    /// Before the path of the base (RFC 8414 section 3.1).
+    /// A path before that of the base (RFC 8414 section 3.1).
     Before(&'static str),
 }
 
-/// A row.
+/// Row of the table.
 #[derive(Debug)]
-struct Row {
+struct RouteDefinition {
     method: &'static str,
-    at: At,
-    to: To,
-    /// Its name in logs and metrics.
+    pattern: PathPattern,
+    endpoint: Endpoint,
+    /// Name in logs and metrics.
     name: &'static str,
 }
 
-const fn row(method: &'static str, at: At, to: To, name: &'static str) -> Row {
-    Row {
+const fn row(
+    method: &'static str,
+    at: PathPattern,
+    to: Endpoint,
+    name: &'static str,
+) -> RouteDefinition {
+    RouteDefinition {
         method,
-        at,
-        to,
+        pattern: at,
+        endpoint: to,
         name,
     }
 }
 
 const GET: &str = "GET";
 const POST: &str = "POST";
-/// Where the browser asks for authorization.
+/// Path of the authorization endpoint.
 pub(crate) const AUTHORIZE: &str = "/-/oauth_authorize";
 const CONFIGURATION: &str = "/.well-known/openid-configuration";
 const METADATA: &str = "/.well-known/oauth-authorization-server";
 
-static ROWS: &[Row] = &[
-    row(POST, At::Path("/-/token_info"), To::TokenInfo, "tokenInfo"),
-    row(POST, At::Path("/-/oauth_token"), To::Token, "oauthToken"),
-    row(POST, At::Path("/-/oauth_revoke"), To::Revoke, "oauthRevoke"),
-    row(GET, At::Path(AUTHORIZE), To::Authorize, "oauthAuthorize"),
-    row(POST, At::Path(AUTHORIZE), To::Decide, "oauthDecide"),
+static ROWS: &[RouteDefinition] = &[
+    row(
+        POST,
+        PathPattern::Path("/-/token_info"),
+        Endpoint::TokenInfo,
+        "tokenInfo",
+    ),
+    row(
+        POST,
+        PathPattern::Path("/-/oauth_token"),
+        Endpoint::Token,
+        "oauthToken",
+    ),
+    row(
+        POST,
+        PathPattern::Path("/-/oauth_revoke"),
+        Endpoint::Revoke,
+        "oauthRevoke",
+    ),
     row(
         GET,
-        At::Base("/openid_connect/userinfo"),
-        To::UserInfo,
+        PathPattern::Path(AUTHORIZE),
+        Endpoint::Authorize,
+        "oauthAuthorize",
+    ),
+    row(
+        POST,
+        PathPattern::Path(AUTHORIZE),
+        Endpoint::Decide,
+        "oauthDecide",
+    ),
+    row(
+        GET,
+        PathPattern::Base("/openid_connect/userinfo"),
+        Endpoint::UserInfo,
         "userInfo",
     ),
     row(
         POST,
-        At::Base("/openid_connect/userinfo"),
-        To::UserInfo,
+        PathPattern::Base("/openid_connect/userinfo"),
+        Endpoint::UserInfo,
         "userInfo",
     ),
-    row(GET, At::Base("/openid_connect/jwks"), To::KeySet, "keySet"),
-    row(GET, At::Base(CONFIGURATION), To::Discovery, "discovery"),
-    row(GET, At::Before(CONFIGURATION), To::Discovery, "discovery"),
-    row(GET, At::Before(METADATA), To::Discovery, "discovery"),
-    row(GET, At::Path(paths::SIGN_IN), To::SignInPage, "signInPage"),
-    row(POST, At::Path(paths::SIGN_IN), To::SignIn, "signIn"),
     row(
         GET,
-        At::Path(paths::SIGN_OUT),
-        To::SignOutPage,
+        PathPattern::Base("/openid_connect/jwks"),
+        Endpoint::KeySet,
+        "keySet",
+    ),
+    row(
+        GET,
+        PathPattern::Base(CONFIGURATION),
+        Endpoint::Discovery,
+        "discovery",
+    ),
+    row(
+        GET,
+        PathPattern::Before(CONFIGURATION),
+        Endpoint::Discovery,
+        "discovery",
+    ),
+    row(
+        GET,
+        PathPattern::Before(METADATA),
+        Endpoint::Discovery,
+        "discovery",
+    ),
+    row(
+        GET,
+        PathPattern::Path(paths::SIGN_IN),
+        Endpoint::SignInPage,
+        "signInPage",
+    ),
+    row(
+        POST,
+        PathPattern::Path(paths::SIGN_IN),
+        Endpoint::SignIn,
+        "signIn",
+    ),
+    row(
+        GET,
+        PathPattern::Path(paths::SIGN_OUT),
+        Endpoint::SignOutPage,
         "signOutPage",
     ),
-    row(POST, At::Path(paths::SIGN_OUT), To::SignOut, "signOut"),
-    row(GET, At::Below(paths::CONNECTED), To::Console, "console"),
     row(
         POST,
-        At::Below(paths::CONNECTED),
-        To::ConsoleForm,
+        PathPattern::Path(paths::SIGN_OUT),
+        Endpoint::SignOut,
+        "signOut",
+    ),
+    row(
+        GET,
+        PathPattern::Below(paths::CONNECTED),
+        Endpoint::Console,
+        "console",
+    ),
+    row(
+        POST,
+        PathPattern::Below(paths::CONNECTED),
+        Endpoint::ConsoleForm,
         "consoleForm",
     ),
-    row(GET, At::Below(CONSOLE), To::Console, "console"),
-    row(POST, At::Below(CONSOLE), To::ConsoleForm, "consoleForm"),
+    row(
+        GET,
+        PathPattern::Below(CONSOLE),
+        Endpoint::Console,
+        "console",
+    ),
+    row(
+        POST,
+        PathPattern::Below(CONSOLE),
+        Endpoint::ConsoleForm,
+        "consoleForm",
+    ),
 ];
 
-/// What all pages of the console are below.
+/// Path that all pages of the console are below.
 const CONSOLE: &str = "/-/console";
 
-/// The names of all rows, for metrics.
+/// Returns the names of all rows, for metrics.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.name)
 }
 
-/// Where a request leads.
+/// Route of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    pub(crate) to: To,
+    pub(crate) endpoint: Endpoint,
     pub(crate) name: &'static str,
-    /// Whether it takes a form.
-    pub form: bool,
-    /// Whether it changes nothing.
-    pub read: bool,
+    /// True if it takes a form.
+    pub takes_form: bool,
+    /// True if it changes nothing.
+    pub is_read_only: bool,
 }
 
-/// Where the API begins. A proxy may take away what is before it in the issuer's path.
+/// Path of the API's base. A proxy may remove the part before it in the issuer's path.
 const BASE: &str = "/api/1.0";
 
 /// Finds the row of a method and path; `issuer` is the path of the issuer. There is none for `HEAD`.
 pub(crate) fn find(issuer: &str, method: &str, path: &str) -> Option<Route> {
-    // Nearly all requests are for the API, and told apart by their first characters.
+    // Nearly all requests are for the API, and differ in their first characters.
     if let Some(below) = path.strip_prefix(BASE)
         && !["/openid_connect/", "/.well-known/"]
             .iter()
@@ -133,22 +213,23 @@ pub(crate) fn find(issuer: &str, method: &str, path: &str) -> Option<Route> {
     {
         return None;
     }
-    let fits = |at: At| match at {
-        At::Path(this) => path == this,
-        At::Below(this) => path
+    let fits = |at: PathPattern| match at {
+        PathPattern::Path(this) => path == this,
+        PathPattern::Below(this) => path
             .strip_prefix(this)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-        At::Base(this) => path.strip_prefix(BASE) == Some(this),
-        At::Before(this) => path.strip_prefix(this) == Some(issuer),
+        PathPattern::Base(this) => path.strip_prefix(BASE) == Some(this),
+        PathPattern::Before(this) => path.strip_prefix(this) == Some(issuer),
     };
     let row = ROWS
         .iter()
-        .find(|row| row.method == method && fits(row.at))?;
+        .find(|row| row.method == method && fits(row.pattern))?;
     Some(Route {
-        to: row.to,
+        endpoint: row.endpoint,
         name: row.name,
-        form: row.method == POST,
-        read: row.method != POST || matches!(row.to, To::TokenInfo | To::UserInfo),
+        takes_form: row.method == POST,
+        is_read_only: row.method != POST
+            || matches!(row.endpoint, Endpoint::TokenInfo | Endpoint::UserInfo),
     })
 }
 
@@ -159,21 +240,21 @@ mod tests {
     /// B32.
     #[test]
     fn a_path_has_its_methods_and_no_others() {
-        let to = |method, path| find("/api/1.0", method, path).map(|route| route.to);
-        assert_eq!(to("GET", AUTHORIZE), Some(To::Authorize));
-        assert_eq!(to("POST", AUTHORIZE), Some(To::Decide));
+        let to = |method, path| find("/api/1.0", method, path).map(|route| route.endpoint);
+        assert_eq!(to("GET", AUTHORIZE), Some(Endpoint::Authorize));
+        assert_eq!(to("POST", AUTHORIZE), Some(Endpoint::Decide));
         for method in ["HEAD", "PUT", "DELETE", "get"] {
             assert_eq!(to(method, AUTHORIZE), None, "{method}");
         }
         assert_eq!(to("GET", "/-/oauth_token"), None);
         assert_eq!(to("POST", "/-/oauth_token/"), None);
         assert_eq!(to("GET", "/-/consoles"), None);
-        assert_eq!(to("GET", "/-/console/apps/7"), Some(To::Console));
+        assert_eq!(to("GET", "/-/console/apps/7"), Some(Endpoint::Console));
     }
 
     #[test]
     fn what_a_server_asks_about_a_token_changes_nothing() {
-        let reads = |method, path| find("/api/1.0", method, path).map(|route| route.read);
+        let reads = |method, path| find("/api/1.0", method, path).map(|route| route.is_read_only);
         assert_eq!(reads("POST", "/-/token_info"), Some(true));
         assert_eq!(
             reads("POST", "/api/1.0/openid_connect/userinfo"),

@@ -1,50 +1,52 @@
-//! Who asks: the browser's cookies, signing in and out.
+//! The browser's cookies and sessions: signing in and out.
 //!
-//! Two cookies. One holds the session's secret, once somebody signed in. The other holds a random
-//! text that guards the sign-in form until then, so that nobody is signed in as somebody else by a
-//! foreign page. A session always gets a secret of its own, whatever the browser brought along.
+//! There are two cookies. One holds the session's secret after a sign-in. The other holds a random text that guards the
+//! sign-in form until then, so that a foreign page can't sign a browser in as another user. A session always gets a
+//! secret of its own, whatever cookies the browser sent.
 use std::time::SystemTime;
 
-use workgraph_api::Reply;
-use workgraph_auth::session::{SESSION_LIFETIME, TICKET_LIFETIME, csrf, csrf_matches};
-use workgraph_auth::{Account, Digest, Person, Secret, Session, StoreError};
+use workgraph_api::ApiResponse;
+use workgraph_auth::authorization::browser_session::{
+    SESSION_LIFETIME, TICKET_LIFETIME, csrf, csrf_matches,
+};
+use workgraph_auth::{Account, AuthStoreError, BrowserSession, Secret, SecretDigest, UserInfo};
 
-use crate::attempt::{Claim, KNOWN_LIFETIME, Tried, retry_after};
-use crate::console::{Answer, PURPOSE};
+use crate::console::{ConsoleResponse, PURPOSE};
+use crate::csrf::{is_same_origin, origin};
 use crate::form;
-use crate::guard::{is_own, origin};
-use crate::pages::{Leave, SignIn, paths};
-use crate::portal::{Broken, Portal};
-use crate::request::{Request, failure, page, see_other};
+use crate::login::{KNOWN_LIFETIME, LoginCredentials, PasswordCheck, retry_after};
+use crate::pages::{SignInPage, SignOutPage, paths};
+use crate::portal::{Portal, PortalError};
+use crate::request::{PortalRequest, failure, page, see_other};
 use crate::route::AUTHORIZE;
 
-/// What the sign-in form is guarded for.
+/// Purpose of the sign-in form's anti-forgery text.
 const SIGN_IN: &str = "sign in";
-/// The field that says where to go on.
+/// Field with the path to go on to.
 const NEXT: &str = "next";
-/// What a fresh sign-in adds to the address of the request that asked for it.
+/// Parameter that a fresh sign-in adds to the address of the request that asked for it.
 const SIGNED_IN: &str = "&signed_in=";
-/// How long cookies can be; ours are shorter.
+/// Longest cookie in bytes; those of this server are shorter.
 const COOKIE_MAX: usize = 128;
-/// The longest address and password that are looked at, in bytes.
+/// Longest address and password that are checked, in bytes.
 const EMAIL_MAX: usize = 320;
 const PASSWORD_MAX: usize = 1024;
 
-/// Somebody with a live session.
-pub(crate) struct Visit {
-    pub(crate) session: Session,
+/// Live session with its user.
+pub(crate) struct AuthenticatedSession {
+    pub(crate) session: BrowserSession,
     pub(crate) secret: Secret,
-    pub(crate) person: Person,
+    pub(crate) user: UserInfo,
 }
 
-/// The cookies.
+/// Kind of a cookie.
 #[derive(Clone, Copy)]
-pub(crate) enum Cookie {
+pub(crate) enum CookieKind {
     /// The secret of a session.
     Session,
-    /// What guards the sign-in form.
+    /// The random text that guards the sign-in form.
     Form,
-    /// The ticket of a browser in which somebody signed in before.
+    /// The ticket of a browser in which a user has signed in before.
     Known,
 }
 
@@ -53,20 +55,20 @@ impl Portal {
         self.settings.auth_url.starts_with("https://")
     }
 
-    /// `__Host-` binds a cookie to this very host and to `https`; over plain `http`, on this machine,
-    /// browsers and clients would drop such a cookie.
-    const fn cookie_name(cookie: Cookie, secure: bool) -> &'static str {
+    /// Returns the name of a cookie. `__Host-` binds it to this very host and to `https`; over plain `http`, on this
+    /// machine, browsers and clients would drop such a cookie.
+    const fn cookie_name(cookie: CookieKind, secure: bool) -> &'static str {
         match (cookie, secure) {
-            (Cookie::Session, true) => "__Host-workgraph",
-            (Cookie::Session, false) => "workgraph",
-            (Cookie::Form, true) => "__Host-workgraph-form",
-            (Cookie::Form, false) => "workgraph-form",
-            (Cookie::Known, true) => "__Host-workgraph-known",
-            (Cookie::Known, false) => "workgraph-known",
+            (CookieKind::Session, true) => "__Host-workgraph",
+            (CookieKind::Session, false) => "workgraph",
+            (CookieKind::Form, true) => "__Host-workgraph-form",
+            (CookieKind::Form, false) => "workgraph-form",
+            (CookieKind::Known, true) => "__Host-workgraph-known",
+            (CookieKind::Known, false) => "workgraph-known",
         }
     }
 
-    pub(crate) fn cookie(&self, request: &Request, cookie: Cookie) -> Option<Secret> {
+    pub(crate) fn cookie(&self, request: &PortalRequest, cookie: CookieKind) -> Option<Secret> {
         let name = Self::cookie_name(cookie, self.secure());
         let each = request.cookies.iter().flat_map(|line| line.split(';'));
         let mut found = each.filter_map(|part| part.trim().split_once('='));
@@ -75,15 +77,20 @@ impl Portal {
         sound.then(|| Secret::new(value.to_owned()))
     }
 
-    /// `Set-Cookie`; without a value the cookie goes.
-    pub(crate) fn set_cookie(&self, reply: Reply, cookie: Cookie, value: Option<&str>) -> Reply {
+    /// Adds a `Set-Cookie` header; without a value the cookie is deleted.
+    pub(crate) fn set_cookie(
+        &self,
+        reply: ApiResponse,
+        cookie: CookieKind,
+        value: Option<&str>,
+    ) -> ApiResponse {
         let name = Self::cookie_name(cookie, self.secure());
         let secure = if self.secure() { "; Secure" } else { "" };
         let age = match (cookie, value) {
             (_, None) => "; Max-Age=0".to_owned(),
-            (Cookie::Session, _) => format!("; Max-Age={}", SESSION_LIFETIME.as_secs()),
-            (Cookie::Known, _) => format!("; Max-Age={}", KNOWN_LIFETIME.as_secs()),
-            (Cookie::Form, _) => String::new(),
+            (CookieKind::Session, _) => format!("; Max-Age={}", SESSION_LIFETIME.as_secs()),
+            (CookieKind::Known, _) => format!("; Max-Age={}", KNOWN_LIFETIME.as_secs()),
+            (CookieKind::Form, _) => String::new(),
         };
         let value = value.unwrap_or_default();
         reply.with(
@@ -92,16 +99,16 @@ impl Portal {
         )
     }
 
-    /// Who asks, if somebody signed in with this browser, is still there and not switched off.
-    pub(crate) async fn visit(
+    /// Returns the session of a browser, if there is one whose user still exists and is not switched off.
+    pub(crate) async fn authenticated_session(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         now: SystemTime,
-    ) -> Result<Option<Visit>, Broken> {
-        let Some(secret) = self.cookie(request, Cookie::Session) else {
+    ) -> Result<Option<AuthenticatedSession>, PortalError> {
+        let Some(secret) = self.cookie(request, CookieKind::Session) else {
             return Ok(None);
         };
-        let digest = Digest::of(secret.expose());
+        let digest = SecretDigest::of(secret.expose());
         let Some((session, account)) = self.store.session(&digest).await? else {
             return Ok(None);
         };
@@ -112,23 +119,23 @@ impl Portal {
             let used = self.store.touch_session(&digest, request.address, now);
             used.await?;
         }
-        let person = self.people.person(session.user).await?;
-        Ok(person.map(|person| Visit {
+        let person = self.user_directory.user_info(session.user).await?;
+        Ok(person.map(|person| AuthenticatedSession {
             session,
             secret,
-            person,
+            user: person,
         }))
     }
 
-    /// A form that came from one of our own pages.
-    pub(crate) fn is_own(&self, request: &Request) -> bool {
-        is_own(request, origin(&self.settings.auth_url))
+    /// Returns true if a form came from a page of this server.
+    pub(crate) fn is_own(&self, request: &PortalRequest) -> bool {
+        is_same_origin(request, origin(&self.settings.auth_url))
     }
 
-    /// The address of a request that its user signs in for, and whether they just did.
-    pub(crate) fn fresh<'r>(
-        request: &'r Request,
-        visit: Option<&Visit>,
+    /// Returns the query of a request without its proof of a fresh sign-in, and true if the proof is valid.
+    pub(crate) fn split_signed_in<'r>(
+        request: &'r PortalRequest,
+        visit: Option<&AuthenticatedSession>,
         now: SystemTime,
     ) -> (&'r str, bool) {
         let query = request.query.as_str();
@@ -140,7 +147,7 @@ impl Portal {
             age.is_ok_and(|age| age < TICKET_LIFETIME)
                 && csrf_matches(&visit.secret, &signed_in(before), proof)
         });
-        // Without a session the proof has had its day; the request stays.
+        // Without a session the proof has no more use; the request stays.
         (
             if fresh || visit.is_none() {
                 before
@@ -151,16 +158,16 @@ impl Portal {
         )
     }
 
-    /// The sign-in form, with the cookie that guards it.
+    /// Returns the sign-in page, with the cookie that guards its form.
     pub(crate) fn ask_to_sign_in(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         status: u16,
-        form: &SignIn<'_>,
+        form: &SignInPage<'_>,
         leads_to: Option<&str>,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<ApiResponse, PortalError> {
         self.guarded(request, SIGN_IN, |csrf| {
-            let mut shown = SignIn { csrf, ..*form }.page();
+            let mut shown = SignInPage { csrf, ..*form }.page();
             if let Some(url) = leads_to {
                 shown = shown.leading_to(url);
             }
@@ -168,35 +175,39 @@ impl Portal {
         })
     }
 
-    /// Returns the page that `show` makes with the anti-forgery text of a form for this purpose, for
-    /// a browser without a session, and sets the cookie that goes with it.
+    /// Returns the page that `show` makes with the anti-forgery text of a form for this purpose, for a browser without
+    /// a session, and sets the cookie that goes with it.
     pub(crate) fn guarded(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         purpose: &str,
-        show: impl FnOnce(&str) -> Reply,
-    ) -> Result<Reply, Broken> {
-        let before = self.cookie(request, Cookie::Form);
+        show: impl FnOnce(&str) -> ApiResponse,
+    ) -> Result<ApiResponse, PortalError> {
+        let before = self.cookie(request, CookieKind::Form);
         let (secret, new) = match before {
             Some(secret) => (secret, false),
-            None => (Session::start(0, &self.random()?, self.now()).0, true),
+            None => (
+                BrowserSession::start(0, &self.random()?, self.now()).0,
+                true,
+            ),
         };
         let reply = show(&csrf(&secret, purpose));
         Ok(if new {
-            self.set_cookie(reply, Cookie::Form, Some(secret.expose()))
+            self.set_cookie(reply, CookieKind::Form, Some(secret.expose()))
         } else {
             reply
         })
     }
 
-    /// Returns whether a form of this browser carries the anti-forgery text for this purpose.
-    pub(crate) fn is_guarded(&self, request: &Request, purpose: &str, text: &str) -> bool {
-        let guard = self.cookie(request, Cookie::Form);
+    /// Returns true if a form of this browser carries the anti-forgery text for this purpose.
+    pub(crate) fn is_guarded(&self, request: &PortalRequest, purpose: &str, text: &str) -> bool {
+        let guard = self.cookie(request, CookieKind::Form);
         guard.is_some_and(|guard| csrf_matches(&guard, purpose, text))
     }
 
-    /// The app that somebody signs in for, and its redirect URL, where signing in may lead at once.
-    async fn waiting(&self, next: &str) -> Result<Option<(String, String)>, Broken> {
+    /// Returns the name of the app for which a user signs in, and its redirect URL, to which signing in may lead at
+    /// once.
+    async fn waiting(&self, next: &str) -> Result<Option<(String, String)>, PortalError> {
         let query = next
             .strip_prefix(AUTHORIZE)
             .and_then(|rest| rest.strip_prefix('?'));
@@ -208,45 +219,48 @@ impl Portal {
         }))
     }
 
-    pub(crate) async fn sign_in_page(&self, request: &Request) -> Result<Reply, Broken> {
+    pub(crate) async fn sign_in_page(
+        &self,
+        request: &PortalRequest,
+    ) -> Result<ApiResponse, PortalError> {
         let query = form::decode(&request.query).unwrap_or_default();
-        let next = onward(form::one(&query, NEXT)).to_owned();
+        let next = safe_redirect_path(form::one(&query, NEXT)).to_owned();
         let (app, to) = self.waiting(&next).await?.unzip();
         let fields = [(NEXT.to_owned(), next)];
         let notice = (form::one(&query, "done") == "signed_out").then_some("You are signed out.");
-        let form = SignIn {
+        let form = SignInPage {
             fields: &fields,
             app: app.as_deref(),
             notice,
-            ..SignIn::default()
+            ..SignInPage::default()
         };
         self.ask_to_sign_in(request, 200, &form, to.as_deref())
     }
 
     pub(crate) async fn sign_in(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         now: SystemTime,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<ApiResponse, PortalError> {
         let Ok(form) = form::read(request) else {
-            return Ok(not_ours());
+            return Ok(invalid_form());
         };
         let own = self.is_guarded(request, SIGN_IN, form::one(&form, "csrf"));
         if !own || !self.is_own(request) {
-            return Ok(not_ours());
+            return Ok(invalid_form());
         }
-        let next = onward(form::one(&form, NEXT));
+        let next = safe_redirect_path(form::one(&form, NEXT));
         let email = form::one(&form, "email");
         let password = form::one(&form, "password");
         let (app, to) = self.waiting(next).await?.unzip();
         let again = |status: u16, problem: &str| {
             let fields = [(NEXT.to_owned(), next.to_owned())];
-            let form = SignIn {
+            let form = SignInPage {
                 fields: &fields,
                 email,
                 app: app.as_deref(),
                 problem: Some(problem),
-                ..SignIn::default()
+                ..SignInPage::default()
             };
             self.ask_to_sign_in(request, status, &form, to.as_deref())
         };
@@ -255,7 +269,7 @@ impl Portal {
             return again(400, wrong);
         }
         let browser = self.known_browser(request, email, now);
-        let claim = Claim {
+        let claim = LoginCredentials {
             email,
             password,
             browser: browser.as_ref().map(Secret::expose),
@@ -265,32 +279,37 @@ impl Portal {
             return Ok(retry_after(again(status, &words)?, wait));
         }
         let failed = |account: &Account| {
-            let acting = request.acting(None);
-            self.acts.sign_in_failed(account.user, acting, self.now());
+            let acting = request.actor_context(None);
+            self.audited_store
+                .sign_in_failed(account.user, acting, self.now());
         };
-        let Tried::Right(account, hash) = tried else {
-            if let Tried::Wrong(Some(account)) = &tried {
+        let PasswordCheck::Right(account, hash) = tried else {
+            if let PasswordCheck::Wrong(Some(account)) = &tried {
                 failed(account);
             }
             return again(400, wrong);
         };
         let now = self.now();
-        let (secret, session) = Session::start(account.user, &self.random()?, now);
-        let store = self.acts.by(request.acting(Some(account.user)), now);
+        let (secret, session) = BrowserSession::start(account.user, &self.random()?, now);
+        let store = self
+            .audited_store
+            .as_actor(request.actor_context(Some(account.user)), now);
         match store
             .start_session(session.used_from(request.address), Some(&hash))
             .await
         {
-            // It was switched off meanwhile, or has another password.
-            Err(StoreError::NoAccount) => {
+            // The account was switched off meanwhile, or has another password.
+            Err(AuthStoreError::NoAccount) => {
                 failed(&account);
                 return again(400, wrong);
             }
             done => done?,
         }
-        self.places.password_used(account.user);
-        if let Some(before) = self.cookie(request, Cookie::Session) {
-            store.end_session(&Digest::of(before.expose())).await?;
+        self.workspaces.password_used(account.user);
+        if let Some(before) = self.cookie(request, CookieKind::Session) {
+            store
+                .end_session(&SecretDigest::of(before.expose()))
+                .await?;
         }
         let to = match next
             .strip_prefix(AUTHORIZE)
@@ -302,60 +321,64 @@ impl Portal {
             }
             None => next.to_owned(),
         };
-        let reply = self.set_cookie(see_other(to), Cookie::Session, Some(secret.expose()));
-        let reply = self.set_cookie(reply, Cookie::Form, None);
-        Ok(self.make_known(reply, request, email, now))
+        let reply = self.set_cookie(see_other(to), CookieKind::Session, Some(secret.expose()));
+        let reply = self.set_cookie(reply, CookieKind::Form, None);
+        Ok(self.remember_browser(reply, request, email, now))
     }
 
     pub(crate) async fn sign_out_page(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         now: SystemTime,
-    ) -> Result<Reply, Broken> {
-        let Some(visit) = self.visit(request, now).await? else {
+    ) -> Result<ApiResponse, PortalError> {
+        let Some(visit) = self.authenticated_session(request, now).await? else {
             return Ok(see_other(paths::SIGN_IN));
         };
         let csrf = csrf(&visit.secret, PURPOSE);
-        Ok(page(200, Leave { csrf: &csrf }.page()))
+        Ok(page(200, SignOutPage { csrf: &csrf }.page()))
     }
 
     pub(crate) async fn sign_out(
         &self,
-        request: &Request,
+        request: &PortalRequest,
         now: SystemTime,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<ApiResponse, PortalError> {
         let gone = see_other(format!("{}?done=signed_out", paths::SIGN_IN));
-        let Some(visit) = self.visit(request, now).await? else {
+        let Some(visit) = self.authenticated_session(request, now).await? else {
             return Ok(gone);
         };
         let form = form::read(request).unwrap_or_default();
         let own = csrf_matches(&visit.secret, PURPOSE, form::one(&form, "csrf"));
         if !own || !self.is_own(request) {
-            return Ok(not_ours());
+            return Ok(invalid_form());
         }
-        let store = self.acts.by(request.acting(Some(visit.session.user)), now);
+        let store = self
+            .audited_store
+            .as_actor(request.actor_context(Some(visit.session.user)), now);
         store.end_session(&visit.session.digest).await?;
-        Ok(self.set_cookie(gone, Cookie::Session, None))
+        Ok(self.set_cookie(gone, CookieKind::Session, None))
     }
 }
 
-/// What the proof of a sign-in for this request is made for.
+/// Returns the purpose of the proof of a sign-in for this request.
 fn signed_in(query: &str) -> String {
     format!("signed in for {query}")
 }
 
-/// A form that is not ours, or whose session is over.
-pub(crate) fn not_ours() -> Reply {
-    match Answer::forged() {
-        Answer::Page(status, shown) => page(status, shown),
-        Answer::SeeOther(_) => failure(403, "This form is no longer valid", "Nothing was changed."),
+/// Returns the page for a form without a valid anti-forgery text, or whose session is over.
+pub(crate) fn invalid_form() -> ApiResponse {
+    match ConsoleResponse::invalid_csrf() {
+        ConsoleResponse::Page(status, shown) => page(status, shown),
+        ConsoleResponse::SeeOther(_) => {
+            failure(403, "This form is no longer valid", "Nothing was changed.")
+        }
     }
 }
 
-/// Where to go on after signing in: a page of ours, whatever was asked for.
-fn onward(next: &str) -> &str {
+/// Returns the path to go on to after signing in: always a page of this server.
+fn safe_redirect_path(next: &str) -> &str {
     let (path, query) = next.split_once('?').unwrap_or((next, ""));
-    // No path of ours has anything else in a segment, and so no dots and nothing escaped.
+    // No path of this server has other characters in a segment, and so no dots and no escapes.
     let named = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     let plain = |segment: &str| !segment.is_empty() && segment.bytes().all(named);
     let below = path.strip_prefix('/').unwrap_or_default();
@@ -385,7 +408,7 @@ mod tests {
             "/-/console/apps",
             "/-/connected_apps",
         ] {
-            assert_eq!(onward(next), next);
+            assert_eq!(safe_redirect_path(next), next);
         }
         for next in [
             "",
@@ -403,7 +426,7 @@ mod tests {
             "/-/console/..",
             "/-/console/apps;x",
         ] {
-            assert_eq!(onward(next), paths::CONNECTED, "{next}");
+            assert_eq!(safe_redirect_path(next), paths::CONNECTED, "{next}");
         }
     }
 }

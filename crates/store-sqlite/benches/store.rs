@@ -1,4 +1,4 @@
-//! What loads, pages and commits take: `cargo bench -p workgraph-store-sqlite`.
+//! Times of loads, pages and commits: `cargo bench -p workgraph-store-sqlite`.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -8,18 +8,18 @@ use criterion::{BatchSize, Criterion, Throughput};
 use std::cell::{Cell, RefCell};
 use workgraph_auth::conformance::block_on;
 use workgraph_core::access::Role;
-use workgraph_core::gid::Gid;
-use workgraph_core::graph::{Changes, GraphStore, Page, ViewerKey, Want};
-use workgraph_core::plan;
-use workgraph_core::registry::Type;
-use workgraph_store_sqlite::{Options, SqliteStore};
-use workgraph_testkit::{Fixture, Scratch};
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::registry::Type;
+use workgraph_core::projection::plan;
+use workgraph_core::storage::{Changes, GraphStore, PageQuery, ReadQuery, ViewerKey};
+use workgraph_store_sqlite::{SqliteStore, StoreOptions};
+use workgraph_testkit::{Fixture, ScratchFolder};
 
-/// Projects, and the tasks of each.
+/// Numbers of projects, and of tasks in each project.
 const PROJECTS: usize = 20;
 const TASKS: usize = 1_000;
 
-/// A store with a workspace in it.
+/// Store with a workspace in it, for all measurements.
 struct Subject {
     store: SqliteStore,
     fixture: RefCell<Fixture>,
@@ -31,8 +31,8 @@ struct Subject {
 }
 
 impl Subject {
-    fn new(scratch: &Scratch) -> Self {
-        let store = SqliteStore::open(scratch.path(), Options::default()).unwrap();
+    fn new(scratch: &ScratchFolder) -> Self {
+        let store = SqliteStore::open(scratch.path(), StoreOptions::default()).unwrap();
         let mut fixture = Fixture::default();
         let acme = fixture.workspace("Acme");
         let ann = fixture.member(acme, "Ann", Role::Admin);
@@ -63,36 +63,36 @@ impl Subject {
         }
     }
 
-    /// One after the other, in an order that no cache foresees.
+    /// Picks one gid after the other, in an order that no cache foresees.
     fn pick(&self, of: &[Gid]) -> Gid {
         let next = self.next.get();
         self.next.set(next + 7_919);
         of[next % of.len()]
     }
 
-    fn want(&self) -> Want {
-        Want::of(self.viewer)
+    fn want(&self) -> ReadQuery {
+        ReadQuery::of(self.viewer)
     }
 
     fn page(&self, plan: fn(Type) -> std::sync::Arc<plan::Plan>) {
         let mut want = self.want();
-        let at = want.add(self.pick(&self.projects));
-        want.page = Some(Page {
-            from: workgraph_core::tasks_of_container(at, false),
+        let at = want.add_ref(self.pick(&self.projects));
+        want.page = Some(PageQuery {
+            source: workgraph_core::tasks_of_container(at, false),
             filters: Vec::new(),
             after: None,
             limit: 100,
-            upto: None,
-            open: true,
-            seen: 0,
-            cap: u32::MAX,
+            max_seq: None,
+            anchor_grants_access: true,
+            rows_seen: 0,
+            row_cap: u32::MAX,
         });
         want.page_plan = Some(plan(Type::Task));
         let view = block_on(self.store.load(&want)).unwrap();
         assert_eq!(view.rows.gids.len(), 100);
     }
 
-    /// The creation of a task.
+    /// Returns the changes that create a task.
     fn creation(&self) -> Changes {
         let mut fixture = self.fixture.borrow_mut();
         fixture.task_in(self.busy, "new", self.viewer.user);
@@ -153,7 +153,7 @@ fn commits(criterion: &mut Criterion, subject: &Subject) {
 }
 
 fn main() {
-    let scratch = Scratch::new("bench");
+    let scratch = ScratchFolder::new("bench");
     let subject = Subject::new(&scratch);
     let mut criterion = Criterion::default().sample_size(20).configure_from_args();
     reads(&mut criterion, &subject);

@@ -1,50 +1,49 @@
-//! Copies of a store that is in use, and looking at one without writing to it.
-use crate::check;
-use crate::connect::{self, Files, Options};
-use crate::error::{OpenError, failed};
-use crate::schema;
-use crate::store::SqliteStore;
+//! Backups of a store that is in use, and read-only access to a store.
+use crate::connection_setup::{StoreOptions, StorePaths};
+use crate::open_error::{StoreOpenError, failed};
+use crate::sqlite_store::SqliteStore;
+use crate::{connection_setup, integrity as check, migrations};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use workgraph_core::graph::StoreError;
+use workgraph_core::storage::GraphStoreError;
 
-/// A store opened for reading only, also beside the process that has it open.
+/// Store opened for reading only; another process may have it open too.
 #[derive(Debug)]
-pub struct ReadOnly {
+pub struct ReadOnlyStore {
     pub(crate) conn: Connection,
 }
 
-impl ReadOnly {
-    fn of(files: &Files, options: &Options) -> Result<Self, OpenError> {
+impl ReadOnlyStore {
+    fn of(files: &StorePaths, options: &StoreOptions) -> Result<Self, StoreOpenError> {
         let database = &files.database;
-        fs::metadata(database).map_err(|e| OpenError::Io(database.clone(), e))?;
-        let conn = connect::onlooker(files, options)?;
-        if schema::inspect(&conn)? || !schema::is_newest(&conn)? {
-            return Err(OpenError::Older);
+        fs::metadata(database).map_err(|e| StoreOpenError::Io(database.clone(), e))?;
+        let conn = connection_setup::open_read_only_connection(files, options)?;
+        if migrations::inspect(&conn)? || !migrations::is_newest(&conn)? {
+            return Err(StoreOpenError::Older);
         }
         Ok(Self { conn })
     }
 
-    /// Copies the state of this moment into a new file, which is on disk when this returns.
-    /// Writers go on meanwhile. Hashes of passwords and tokens are in it, so from its first byte on it is its
-    /// owner's alone.
+    /// Copies the current state into a new file, which is on disk when this returns. Writers go on meanwhile. The copy
+    /// holds hashes of passwords and tokens, so only its owner can read it, from its first byte on.
     ///
     /// # Errors
-    /// When there is such a file already, or one cannot be read or written.
-    pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), StoreError> {
+    /// Fails if the file exists already, or if a file cannot be read or written.
+    pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), GraphStoreError> {
         let to = to.as_ref();
-        let io = |error: std::io::Error| StoreError::Failed(format!("{}: {error}", to.display()));
+        let io =
+            |error: std::io::Error| GraphStoreError::Failed(format!("{}: {error}", to.display()));
         if to.try_exists().map_err(io)? {
-            return Err(StoreError::Failed(format!(
+            return Err(GraphStoreError::Failed(format!(
                 "{} exists already",
                 to.display()
             )));
         }
-        // Under its own name only when it is whole.
+        // The file gets its final name only when it is complete.
         let mut partial = to.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
@@ -62,7 +61,8 @@ impl ReadOnly {
             fs::rename(&partial, to).map_err(io)
         });
         if copied.is_err() {
-            // If it stays, the next copy to this place removes it; why there is none now is what matters.
+            // If the partial file stays, the next backup to this path removes it. The error that stopped this backup
+            // matters more.
             let _ = fs::remove_file(&partial);
             return copied;
         }
@@ -70,27 +70,27 @@ impl ReadOnly {
             .parent()
             .filter(|p| !p.as_os_str().is_empty())
             .unwrap_or_else(|| Path::new("."));
-        connect::sync_folder(folder).map_err(io)
+        connection_setup::sync_folder(folder).map_err(io)
     }
 
-    /// Looks for what must not be: damage to the file, and contradictions in the graph. Reads
-    /// everything. No problems means an empty list.
+    /// Looks for damage to the file and for contradictions in the graph. Reads everything. Returns the problems; an
+    /// empty list means that there are none.
     ///
     /// # Errors
-    /// When the file cannot be read at all.
-    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+    /// Fails if the file cannot be read at all.
+    pub fn check(&self) -> Result<Vec<String>, GraphStoreError> {
         check::problems(&self.conn).map_err(failed)
     }
 }
 
-fn copy(from: &Connection, to: &Path) -> Result<(), StoreError> {
+fn copy(from: &Connection, to: &Path) -> Result<(), GraphStoreError> {
     let mut target = Connection::open(to).map_err(failed)?;
     let done = Backup::new(from, &mut target)
         // In one step: in several, each commit in between would make it start over.
         .and_then(|backup| backup.step(-1))
         .map_err(failed)?;
     if done != StepResult::Done {
-        return Err(StoreError::Failed(format!(
+        return Err(GraphStoreError::Failed(format!(
             "the copy did not finish: {done:?}"
         )));
     }
@@ -101,28 +101,29 @@ impl SqliteStore {
     /// Opens a store for reading only; another process may have it open.
     ///
     /// # Errors
-    /// When there is none, or it is not of this version.
-    pub fn open_read_only(path: impl AsRef<Path>) -> Result<ReadOnly, OpenError> {
-        ReadOnly::of(&Files::at(path.as_ref()), &Options::default())
+    /// Fails if there is no store, or if it is not of this version.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<ReadOnlyStore, StoreOpenError> {
+        ReadOnlyStore::of(&StorePaths::at(path.as_ref()), &StoreOptions::default())
     }
 
-    fn read_only(&self) -> Result<ReadOnly, StoreError> {
-        ReadOnly::of(&self.files, &self.options).map_err(|e| StoreError::Failed(e.to_string()))
+    fn read_only(&self) -> Result<ReadOnlyStore, GraphStoreError> {
+        ReadOnlyStore::of(&self.files, &self.options)
+            .map_err(|e| GraphStoreError::Failed(e.to_string()))
     }
 
-    /// See [`ReadOnly::backup`]. Runs on this thread and may take long.
+    /// Makes a backup as [`ReadOnlyStore::backup`] does. Runs on this thread and may take long.
     ///
     /// # Errors
-    /// As there.
-    pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), StoreError> {
+    /// Fails as [`ReadOnlyStore::backup`] does.
+    pub fn backup(&self, to: impl AsRef<Path>) -> Result<(), GraphStoreError> {
         self.read_only()?.backup(to)
     }
 
-    /// See [`ReadOnly::check`]. Runs on this thread and may take long.
+    /// Checks the store as [`ReadOnlyStore::check`] does. Runs on this thread and may take long.
     ///
     /// # Errors
-    /// As there.
-    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+    /// Fails as [`ReadOnlyStore::check`] does.
+    pub fn check(&self) -> Result<Vec<String>, GraphStoreError> {
         self.read_only()?.check()
     }
 }

@@ -1,34 +1,24 @@
-//! The crate's front page: its modules, and the names most callers need.
+//! Storage of the graph, its journal, tokens and audit log in one SQLite file.
 #![doc = include_str!("../README.md")]
-mod accounts;
-mod audit;
 mod backup;
 mod cache;
-mod change;
-mod check;
-mod checkpoint;
-mod connect;
-mod error;
-mod facts;
-mod hooks;
-mod near;
-mod oauth;
-mod readers;
-mod records;
-mod rows;
-mod schema;
-mod sealing;
-mod search;
-mod session;
-mod sql;
-mod store;
-mod tokens;
-mod watch;
+mod connection_setup;
+mod integrity;
+mod migrations;
+mod open_error;
+mod read_watchdog;
+mod reader_pool;
+mod secret_resealing;
+mod sqlite_store;
+mod statements;
+mod tables;
+mod transaction;
+mod wal_checkpoint;
 mod writer;
 
-pub use audit::AuditTail;
-pub use backup::ReadOnly;
-pub use connect::Options;
-pub use error::OpenError;
-pub use sealing::Reseal;
-pub use store::{SqliteStore, Stats};
+pub use backup::ReadOnlyStore;
+pub use connection_setup::StoreOptions;
+pub use open_error::StoreOpenError;
+pub use secret_resealing::Reseal;
+pub use sqlite_store::{SqliteStore, StoreStats};
+pub use tables::audit_log_table::AuditLogProgress;

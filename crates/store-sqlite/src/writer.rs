@@ -1,81 +1,82 @@
-//! The one thread that writes: takes whatever waits, commits it at once, answers all.
-mod job;
+//! Writer thread and group commit: it takes all waiting jobs, commits them together, and answers all.
+mod write_job;
 
-use self::job::{Job, Task};
-use crate::cache::Cache;
-use crate::checkpoint::{self, Watch};
-use crate::connect::{self, Files, Options};
-use crate::error::OpenError;
-use crate::readers::Readers;
-use crate::records::Records;
-use crate::rows::Root;
-use crate::session::Session;
-use crate::sql::Sql;
-use crate::tokens::{Found, TokenChange};
+use self::write_job::{PendingWrite, WriteJob};
+use crate::cache::epoch::EpochCache;
+use crate::cache::node_cache::NodeCache;
+use crate::connection_setup::{StoreOptions, StorePaths};
+use crate::open_error::StoreOpenError;
+use crate::reader_pool::ReaderPool;
+use crate::statements::Sql;
+use crate::tables::auth_rows::RefreshTokenContext;
+use crate::tables::token_table::{CachedToken, TokenChange};
+use crate::transaction::SqliteTransaction;
+use crate::wal_checkpoint::WalMonitor;
+use crate::{connection_setup, wal_checkpoint};
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc;
-use workgraph_auth::store::StoreError as TokenError;
-use workgraph_auth::{App, Digest};
+use workgraph_auth::ports::token_store::AuthStoreError as TokenError;
+use workgraph_auth::{App, SecretDigest};
 use workgraph_core::access::Viewer;
-use workgraph_core::graph::{Changes, Committed, StoreError, ViewerKey};
+use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError, ViewerKey};
 
-/// The most change sets that share one commit.
+/// Most change sets that share one commit.
 const BATCH: usize = 256;
-/// What a caller hears when the writer is gone.
+/// Error of a caller when the writer is gone.
 const CLOSED: &str = "the store is closed";
-/// The most change sets that wait; more make their callers wait before they are taken in.
+/// Most change sets in the queue; when it is full, callers wait until there is room.
 const QUEUE: usize = 1024;
 
-/// What writing outdates.
+/// Caches that a write outdates.
 #[derive(Debug)]
-pub(crate) struct Caches {
-    pub(crate) viewers: Cache<ViewerKey, Arc<Viewer>>,
-    pub(crate) tokens: Cache<Digest, Found>,
+pub(crate) struct InvalidatedCaches {
+    pub(crate) viewers: EpochCache<ViewerKey, Arc<Viewer>>,
+    pub(crate) tokens: EpochCache<SecretDigest, CachedToken>,
     /// Refresh tokens by id, for the writer itself.
-    pub(crate) roots: Cache<u64, Arc<Root>>,
-    pub(crate) apps: Cache<u64, Arc<App>>,
+    pub(crate) roots: EpochCache<u64, Arc<RefreshTokenContext>>,
+    pub(crate) apps: EpochCache<u64, Arc<App>>,
 }
 
-impl Caches {
+impl InvalidatedCaches {
     pub(crate) fn new(most: usize) -> Self {
         Self {
-            viewers: Cache::new(most),
-            tokens: Cache::new(most),
-            roots: Cache::new(most),
-            apps: Cache::new(most),
+            viewers: EpochCache::new(most),
+            tokens: EpochCache::new(most),
+            roots: EpochCache::new(most),
+            apps: EpochCache::new(most),
         }
     }
 
-    /// Outdates what hangs on tokens, accounts, authorizations or apps.
-    fn outdate_tokens(&self) {
-        self.tokens.outdate();
-        self.roots.outdate();
-        self.apps.outdate();
+    /// Outdates the caches that depend on tokens, accounts, authorizations or apps.
+    fn invalidate_tokens(&self) {
+        self.tokens.invalidate();
+        self.roots.invalidate();
+        self.apps.invalidate();
     }
 }
 
-/// The writer's thread, until it is dropped.
+/// Handle of the writer's thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    queue: Option<mpsc::Sender<Job>>,
+    queue: Option<mpsc::Sender<WriteJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
     pub(crate) fn start(
-        files: &Files,
-        options: &Options,
-        caches: Arc<Caches>,
-        readers: Arc<Readers>,
-        watch: Watch,
-    ) -> Result<Self, OpenError> {
+        files: &StorePaths,
+        options: &StoreOptions,
+        caches: Arc<InvalidatedCaches>,
+        readers: Arc<ReaderPool>,
+        watch: WalMonitor,
+    ) -> Result<Self, StoreOpenError> {
         let pages = Arc::new(AtomicU64::new(0));
         let conn = open(files, options, &pages)?;
         let (queue, jobs) = mpsc::channel(QUEUE);
-        let mut desk = Desk {
+        let mut desk = WriterThread {
             files: files.clone(),
             options: *options,
             conn: Some(conn),
@@ -87,41 +88,41 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || desk.run(jobs))
-            .map_err(|e| OpenError::Io(files.database.clone(), e))?;
+            .map_err(|e| StoreOpenError::Io(files.database.clone(), e))?;
         Ok(Self {
             queue: Some(queue),
             thread: Some(thread),
         })
     }
 
-    pub(crate) async fn commit(&self, changes: Changes) -> Result<Committed, StoreError> {
-        let (task, answer) = Task::new(changes);
-        let closed = || StoreError::Failed(CLOSED.into());
-        self.send(Job::Graph(task)).await.ok_or_else(closed)?;
+    pub(crate) async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+        let (task, answer) = PendingWrite::new(changes);
+        let closed = || GraphStoreError::Failed(CLOSED.into());
+        self.send(WriteJob::Graph(task)).await.ok_or_else(closed)?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
     pub(crate) async fn change_tokens(&self, change: TokenChange) -> Result<bool, TokenError> {
-        let (task, answer) = Task::new(change);
+        let (task, answer) = PendingWrite::new(change);
         let closed = || TokenError::Unavailable(CLOSED.into());
-        self.send(Job::Token(task)).await.ok_or_else(closed)?;
+        self.send(WriteJob::Token(task)).await.ok_or_else(closed)?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Does some work in a transaction; an error undoes it. Work that changes what tokens are worth
-    /// says so in [`Session::tokens`].
+    /// Runs work in a transaction; an error undoes it. Work that changes what tokens are worth sets
+    /// [`SqliteTransaction::tokens`].
     pub(crate) async fn work<T: Send + 'static>(
         &self,
-        work: impl Fn(&mut Session<'_>) -> Result<T, TokenError> + Send + 'static,
+        work: impl Fn(&mut SqliteTransaction<'_>) -> Result<T, TokenError> + Send + 'static,
     ) -> Result<T, TokenError> {
-        let (task, answer) = Task::new(work);
+        let (task, answer) = PendingWrite::new(work);
         let closed = || TokenError::Unavailable(CLOSED.into());
-        let job = Job::Other(Box::new(task));
+        let job = WriteJob::Other(Box::new(task));
         self.send(job).await.ok_or_else(closed)?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    async fn send(&self, job: Job) -> Option<()> {
+    async fn send(&self, job: WriteJob) -> Option<()> {
         self.queue.as_ref()?.send(job).await.ok()
     }
 }
@@ -137,9 +138,13 @@ impl Drop for Writer {
     }
 }
 
-/// The writer's connection, which says after each commit how many pages the log has.
-fn open(files: &Files, options: &Options, pages: &Arc<AtomicU64>) -> Result<Connection, OpenError> {
-    let mut conn = connect::writer(files, options)?;
+/// Opens the writer's connection, which reports after each commit how many pages the log has.
+fn open(
+    files: &StorePaths,
+    options: &StoreOptions,
+    pages: &Arc<AtomicU64>,
+) -> Result<Connection, StoreOpenError> {
+    let mut conn = connection_setup::open_writer(files, options)?;
     let pages = Arc::clone(pages);
     conn.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count| {
         pages.store(u64::try_from(count).unwrap_or(0), Ordering::Relaxed);
@@ -148,20 +153,20 @@ fn open(files: &Files, options: &Options, pages: &Arc<AtomicU64>) -> Result<Conn
     Ok(conn)
 }
 
-/// What the writer's thread works with.
-struct Desk {
-    files: Files,
-    options: Options,
-    /// None after a failure that left the connection in doubt.
+/// State of the writer's thread.
+struct WriterThread {
+    files: StorePaths,
+    options: StoreOptions,
+    /// The connection; `None` after a failure that left it in doubt.
     conn: Option<Connection>,
-    caches: Arc<Caches>,
-    readers: Arc<Readers>,
-    watch: Watch,
+    caches: Arc<InvalidatedCaches>,
+    readers: Arc<ReaderPool>,
+    watch: WalMonitor,
     pages: Arc<AtomicU64>,
 }
 
-impl Desk {
-    fn run(&mut self, mut queue: mpsc::Receiver<Job>) {
+impl WriterThread {
+    fn run(&mut self, mut queue: mpsc::Receiver<WriteJob>) {
         let mut jobs = Vec::with_capacity(BATCH);
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
             let failure = self.batch(&mut jobs).err();
@@ -174,7 +179,9 @@ impl Desk {
             if self.watch.written(self.pages.load(Ordering::Relaxed))
                 && let Some(conn) = &self.conn
             {
-                let restarted = self.readers.without_snapshots(|| checkpoint::restart(conn));
+                let restarted = self
+                    .readers
+                    .without_snapshots(|| wal_checkpoint::restart(conn));
                 match restarted {
                     Ok(true) => {}
                     Ok(false) => self.watch.missed(),
@@ -185,7 +192,7 @@ impl Desk {
     }
 
     /// Writes the jobs and makes them durable; on an error nothing of any of them is kept.
-    fn batch(&mut self, jobs: &mut [Job]) -> Result<(), String> {
+    fn batch(&mut self, jobs: &mut [WriteJob]) -> Result<(), String> {
         let conn = match self.conn.take() {
             Some(conn) => conn,
             None => open(&self.files, &self.options, &self.pages).map_err(|e| e.to_string())?,
@@ -195,31 +202,35 @@ impl Desk {
         if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
             self.conn = Some(conn);
         }
-        // Snapshots first: what a cache holds from now on must come from one that shows the commit.
-        self.readers.committed();
-        // Nobody knows what a failed commit left behind, so it outdates everything.
+        // Snapshots first: everything that a cache holds from now on must come from a snapshot that shows the commit.
+        self.readers.notify_committed();
+        // The effect of a failed commit is unknown, so it outdates everything.
         if done.as_ref().map_or(true, |changed| changed.viewers) {
-            self.caches.viewers.outdate();
+            self.caches.viewers.invalidate();
         }
         if done.as_ref().map_or(true, |changed| changed.tokens) {
-            self.caches.outdate_tokens();
+            self.caches.invalidate_tokens();
         }
         done.map(drop)
     }
 }
 
-/// What a batch changed besides the graph.
-struct Changed {
+/// Changes of a batch besides those of the graph.
+struct BatchEffects {
     viewers: bool,
     tokens: bool,
 }
 
 /// Writes the jobs in one transaction.
 ///
-/// At first without savepoints: with one SQLite copies every page before a job changes it. What fails
-/// has mostly written nothing, since guards are checked first. If something has, all is begun anew,
-/// with a savepoint for each job.
-fn write(conn: &Connection, records: &Records, jobs: &mut [Job]) -> Result<Changed, String> {
+/// The first try is without savepoints: with one SQLite copies every page before a job changes it. A job that fails has
+/// mostly written nothing, since guards are checked first. If one has, the whole batch is written again, with a
+/// savepoint for each job.
+fn write(
+    conn: &Connection,
+    records: &NodeCache,
+    jobs: &mut [WriteJob],
+) -> Result<BatchEffects, String> {
     let unfit = || "a job that failed was not undone".to_owned();
     match transact(conn, records, jobs, false)? {
         Some(changed) => Ok(changed),
@@ -227,15 +238,16 @@ fn write(conn: &Connection, records: &Records, jobs: &mut [Job]) -> Result<Chang
     }
 }
 
-/// One transaction; none if a job failed that had written something, and there are no savepoints.
+/// Runs one transaction; returns `None` if a job failed after it had written something, and there are no savepoints.
 fn transact(
     conn: &Connection,
-    records: &Records,
-    jobs: &mut [Job],
+    records: &NodeCache,
+    jobs: &mut [WriteJob],
     savepoints: bool,
-) -> Result<Option<Changed>, String> {
-    let run = |session: &mut Session<'_>, sql| session.run(sql, []).map_err(|e| e.to_string());
-    let mut session = Session::writing(conn, records);
+) -> Result<Option<BatchEffects>, String> {
+    let run =
+        |session: &mut SqliteTransaction<'_>, sql| session.run(sql, []).map_err(|e| e.to_string());
+    let mut session = SqliteTransaction::writing(conn, records);
     run(&mut session, Sql::BeginImmediate)?;
     for job in jobs {
         let before = (session.viewers, session.tokens, session.pending.len());
@@ -267,7 +279,7 @@ fn transact(
     let committed = run(&mut session, Sql::Commit);
     records.end(committed.is_err());
     committed?;
-    Ok(Some(Changed {
+    Ok(Some(BatchEffects {
         viewers: session.viewers,
         tokens: session.tokens,
     }))

@@ -1,13 +1,13 @@
-//! The SQLite store keeps every promise of the ports.
+//! Conformance of the SQLite store to the ports.
 use workgraph_auth::conformance::block_on;
-use workgraph_store_sqlite::{Options, SqliteStore};
-use workgraph_testkit::Scratch;
+use workgraph_store_sqlite::{SqliteStore, StoreOptions};
+use workgraph_testkit::ScratchFolder;
 
 #[test]
 fn sqlite_keeps_tokens_as_the_port_says() {
     for (rule, case) in workgraph_auth::conformance::CASES {
-        let folder = Scratch::new("tokens");
-        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        let folder = ScratchFolder::new("tokens");
+        let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
         block_on(case(&store)).unwrap_or_else(|why| panic!("{rule}: {why}"));
     }
 }
@@ -15,8 +15,8 @@ fn sqlite_keeps_tokens_as_the_port_says() {
 #[test]
 fn sqlite_keeps_the_graph_as_the_port_says() {
     for (rule, case) in workgraph_testkit::conformance::CASES {
-        let folder = Scratch::new("graph");
-        let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+        let folder = ScratchFolder::new("graph");
+        let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
         block_on(case(&store)).unwrap_or_else(|why| panic!("{rule}: {why}"));
         let problems = store.check().unwrap();
         // Some cases make edges that the rules never would; the file itself is always sound.
@@ -31,14 +31,14 @@ fn sqlite_keeps_the_graph_as_the_port_says() {
 
 #[test]
 fn sqlite_keeps_webhooks_as_the_port_says() {
-    let folder = Scratch::new("hooks");
-    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let folder = ScratchFolder::new("hooks");
+    let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
     block_on(workgraph_testkit::conformance::webhooks(
         &store, &store, &store,
     ))
     .unwrap();
-    let folder = Scratch::new("hooks");
-    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
+    let folder = ScratchFolder::new("hooks");
+    let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
     block_on(workgraph_testkit::conformance::webhooks_of_apps(
         &store, &store,
     ))

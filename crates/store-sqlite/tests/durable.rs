@@ -1,4 +1,4 @@
-//! What was acknowledged is on disk; copies, checks and locks.
+//! Durability: acknowledged commits are on disk; backups, checks and locks.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -6,18 +6,18 @@ use std::time::SystemTime;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{Account, OAuthStore, ScopeSet, Tier, TokenStore};
 use workgraph_core::access::Role;
-use workgraph_core::gid::Gid;
-use workgraph_core::graph::{Changes, GraphStore, Link, Place};
-use workgraph_core::registry::{Kind, rel};
-use workgraph_store_sqlite::{OpenError, Options, SqliteStore};
-use workgraph_testkit::{Connect, Fixture, Scratch, connect};
-use workgraph_webhooks::{Hook, HookStore, Inserted, Limits, State};
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::registry::{CustomFieldType, rel};
+use workgraph_core::storage::{Changes, EdgeWrite, GraphStore, ListPosition};
+use workgraph_store_sqlite::{SqliteStore, StoreOpenError, StoreOptions};
+use workgraph_testkit::{AppConnection, Fixture, ScratchFolder, connect_app};
+use workgraph_webhooks::{DeliveryState, InsertOutcome, Webhook, WebhookLimits, WebhookStore};
 
 fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(path, Options::default()).unwrap()
+    SqliteStore::open(path, StoreOptions::default()).unwrap()
 }
 
-/// A workspace with a project of some tasks, one commit each.
+/// Fills a store with a workspace and a project of some tasks, one commit each.
 fn fill(store: &SqliteStore, tasks: usize) -> Fixture {
     let mut fixture = Fixture::default();
     let acme = fixture.workspace("Acme");
@@ -35,14 +35,14 @@ fn fill(store: &SqliteStore, tasks: usize) -> Fixture {
 /// Adds a custom field and a task that has a value of it.
 fn value(store: &SqliteStore, fixture: &mut Fixture) -> (Gid, Gid) {
     let (acme, ann) = (Gid::new(1001).unwrap(), Gid::new(1002).unwrap());
-    let (number, _) = fixture.custom_field(acme, "Size", Kind::Number, &[]);
+    let (number, _) = fixture.custom_field(acme, "Size", CustomFieldType::Number, &[]);
     let valued = fixture.task(acme, "valued", ann);
-    fixture.value(valued, number, Kind::Number, "7");
+    fixture.value(valued, number, CustomFieldType::Number, "7");
     block_on(store.commit(fixture.take())).unwrap();
     (number, valued)
 }
 
-/// The files of a store as a crash would leave them: the shared memory is gone.
+/// Copies the files of a store as a crash would leave them: the shared memory is gone.
 fn crash_image(from: &Path, to: &Path) {
     for name in ["workgraph.db", "workgraph.db-wal"] {
         std::fs::copy(from.join(name), to.join(name)).unwrap();
@@ -51,7 +51,7 @@ fn crash_image(from: &Path, to: &Path) {
 
 #[test]
 fn what_was_acknowledged_is_there_after_a_crash() {
-    let (folder, image) = (Scratch::new("live"), Scratch::new("image"));
+    let (folder, image) = (ScratchFolder::new("live"), ScratchFolder::new("image"));
     let store = open(folder.path());
     fill(&store, 40);
     block_on(store.put_account(Account::new(7, Tier::Paid), None)).unwrap();
@@ -60,8 +60,8 @@ fn what_was_acknowledged_is_there_after_a_crash() {
     assert_eq!(again.stats().unwrap().seq, 40);
     assert_eq!(again.max_gid().unwrap(), store.max_gid().unwrap());
     assert_eq!(
-        block_on(again.events(0, 100)),
-        block_on(store.events(0, 100))
+        block_on(again.journal_entries(0, 100)),
+        block_on(store.journal_entries(0, 100))
     );
     assert_eq!(
         block_on(again.account(7)),
@@ -72,24 +72,24 @@ fn what_was_acknowledged_is_there_after_a_crash() {
 
 #[test]
 fn a_store_that_was_closed_opens_with_everything_and_an_empty_log() {
-    let folder = Scratch::new("closed");
+    let folder = ScratchFolder::new("closed");
     let store = open(folder.path());
     fill(&store, 10);
-    let events = block_on(store.events(0, 100)).unwrap();
+    let events = block_on(store.journal_entries(0, 100)).unwrap();
     assert!(store.stats().unwrap().wal_bytes > 0);
     drop(store);
     assert!(!folder.join("workgraph.db-wal").exists());
     let again = open(folder.path());
-    assert_eq!(block_on(again.events(0, 100)).unwrap(), events);
+    assert_eq!(block_on(again.journal_entries(0, 100)).unwrap(), events);
 }
 
 #[test]
 fn a_second_process_is_kept_out_but_may_look() {
-    let folder = Scratch::new("lock");
+    let folder = ScratchFolder::new("lock");
     let store = open(folder.path());
     fill(&store, 3);
-    let second = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
-    assert!(matches!(second, OpenError::Locked(_)));
+    let second = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap_err();
+    assert!(matches!(second, StoreOpenError::Locked(_)));
     assert!(
         second.to_string().contains("another Workgraph process"),
         "{second}"
@@ -102,16 +102,16 @@ fn a_second_process_is_kept_out_but_may_look() {
 
 #[test]
 fn a_folder_without_a_store_is_not_opened_for_reading() {
-    let folder = Scratch::new("empty");
+    let folder = ScratchFolder::new("empty");
     assert!(matches!(
         SqliteStore::open_read_only(folder.path()),
-        Err(OpenError::Io(..))
+        Err(StoreOpenError::Io(..))
     ));
 }
 
 #[test]
 fn backups_under_load_are_whole_and_a_prefix_of_the_journal() {
-    let (folder, target) = (Scratch::new("busy"), Scratch::new("backup"));
+    let (folder, target) = (ScratchFolder::new("busy"), ScratchFolder::new("backup"));
     let store = open(folder.path());
     fill(&store, 5);
     std::thread::scope(|scope| {
@@ -137,7 +137,7 @@ fn backups_under_load_are_whole_and_a_prefix_of_the_journal() {
         }
     });
     let last = target.join("last.db");
-    // What an earlier copy left behind is readable by others, and is not written into.
+    // A partial file of an earlier backup is readable by others, so it is not written into.
     std::fs::write(target.join("last.db.partial"), "left over").unwrap();
     store.backup(&last).unwrap();
     let mode = std::fs::metadata(&last).unwrap().permissions().mode();
@@ -145,18 +145,18 @@ fn backups_under_load_are_whole_and_a_prefix_of_the_journal() {
     std::fs::create_dir(target.join("next.db.partial")).unwrap();
     let told = store.backup(target.join("next.db")).unwrap_err();
     assert!(told.to_string().contains("next.db"), "{told}");
-    let all = block_on(store.events(0, 1000)).unwrap();
+    let all = block_on(store.journal_entries(0, 1000)).unwrap();
     let mut last = 0;
     for entry in std::fs::read_dir(target.path()).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|e| e != "db") {
             continue;
         }
-        let copy = Scratch::new("restored");
+        let copy = ScratchFolder::new("restored");
         std::fs::copy(&path, copy.join("workgraph.db")).unwrap();
         let restored = open(copy.path());
         assert_eq!(restored.check().unwrap(), Vec::<String>::new());
-        let events = block_on(restored.events(0, 1000)).unwrap();
+        let events = block_on(restored.journal_entries(0, 1000)).unwrap();
         assert_eq!(events, all[..events.len()]);
         last = last.max(events.len());
     }
@@ -165,13 +165,13 @@ fn backups_under_load_are_whole_and_a_prefix_of_the_journal() {
 
 #[test]
 fn the_check_names_contradictions() {
-    let folder = Scratch::new("broken");
+    let folder = ScratchFolder::new("broken");
     let store = open(folder.path());
     let mut fixture = fill(&store, 2);
     value(&store, &mut fixture);
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
     let ghost = Gid::new(5).unwrap();
-    fixture.link(ghost, rel::FOLLOWERS, ghost, Place::Rank(0), None);
+    fixture.link(ghost, rel::FOLLOWERS, ghost, ListPosition::Rank(0), None);
     block_on(store.commit(fixture.take())).unwrap();
     let other = rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
     let problems = |sql: &str| {
@@ -226,7 +226,7 @@ fn the_check_names_contradictions() {
 
 #[test]
 fn a_field_without_a_node_is_a_contradiction_and_not_the_end_of_the_check() {
-    let folder = Scratch::new("fieldless");
+    let folder = ScratchFolder::new("fieldless");
     let store = open(folder.path());
     let (number, valued) = value(&store, &mut fill(&store, 2));
     let other = rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
@@ -244,7 +244,7 @@ fn a_field_without_a_node_is_a_contradiction_and_not_the_end_of_the_check() {
 
 #[test]
 fn cards_of_another_form_are_no_contradiction() {
-    let folder = Scratch::new("form");
+    let folder = ScratchFolder::new("form");
     let store = open(folder.path());
     fill(&store, 2);
     let other = rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
@@ -257,10 +257,11 @@ fn cards_of_another_form_are_no_contradiction() {
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }
 
-/// What searches sort by stands in the list of what someone has: other times there than on the cards are damage.
+/// The list of an assignee's tasks has times that searches sort by: if they differ from those of the index entries,
+/// that is damage.
 #[test]
 fn times_in_the_list_of_what_someone_has_are_checked() {
-    let folder = Scratch::new("listed");
+    let folder = ScratchFolder::new("listed");
     let store = open(folder.path());
     fill(&store, 2);
     let other = || rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
@@ -268,7 +269,7 @@ fn times_in_the_list_of_what_someone_has_are_checked() {
     let sql = format!("UPDATE card SET who = gid, modified = 5 WHERE gid = {card}");
     assert_eq!(other().execute(&sql, []).unwrap(), 1);
     assert!(!store.check().unwrap().join("").contains("card_who"));
-    // The time is changed by somebody who does not know of the list.
+    // The time is changed by a program that does not know of the list.
     let schema = "SELECT rootpage, sql FROM sqlite_schema WHERE name = 'card_who'";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
     let (root, made) = other().query_row(schema, [], read).unwrap();
@@ -289,22 +290,22 @@ fn times_in_the_list_of_what_someone_has_are_checked() {
 
 #[test]
 fn gids_of_third_parties_count_for_the_next_gid() {
-    let folder = Scratch::new("floor");
+    let folder = ScratchFolder::new("floor");
     let store = open(folder.path());
     let mut fixture = fill(&store, 2);
     let task = fixture.task(Gid::new(1001).unwrap(), "liked", Gid::new(1002).unwrap());
     block_on(store.commit(fixture.take())).unwrap();
     assert_eq!(store.max_gid().unwrap(), Some(task));
     let like = Gid::new(1 << 40).unwrap();
-    let link = |aux| Link {
+    let link = |aux| EdgeWrite {
         src: task,
         rel: rel::LIKES,
         dst: task,
-        place: Place::Rank(0),
+        position: ListPosition::Rank(0),
         aux: Some(aux),
     };
     let changes = |aux| Changes {
-        links: vec![link(aux)],
+        edge_writes: vec![link(aux)],
         ..Changes::default()
     };
     block_on(store.commit(changes(like))).unwrap();
@@ -316,11 +317,11 @@ fn gids_of_third_parties_count_for_the_next_gid() {
 
 #[test]
 fn the_log_is_kept_short_by_its_own_thread() {
-    let folder = Scratch::new("log");
-    let options = Options {
+    let folder = ScratchFolder::new("log");
+    let options = StoreOptions {
         checkpoint_bytes: 64 << 10,
         wal_limit_bytes: 1 << 20,
-        ..Options::default()
+        ..StoreOptions::default()
     };
     let store = SqliteStore::open(folder.path(), options).unwrap();
     let mut fixture = Fixture::default();
@@ -340,25 +341,25 @@ fn the_log_is_kept_short_by_its_own_thread() {
     assert!(database > 4 << 20, "{database} bytes were copied");
 }
 
-/// The lengths of a write-ahead log after each of its frames.
+/// Returns the lengths of a write-ahead log after each of its frames.
 fn frames(log: &[u8]) -> impl Iterator<Item = usize> + '_ {
     let page = log.get(8..12).and_then(|size| size.try_into().ok());
     let frame = 24 + u32::from_be_bytes(page.unwrap()) as usize;
     (32..=log.len()).step_by(frame)
 }
 
-/// Whenever the machine stops while an authorization ends, its webhooks are there with it or gone with it.
+/// At whatever point a crash comes while an authorization ends, its webhooks are there with it or gone with it.
 #[test]
 fn an_authorization_and_its_webhooks_end_together_whenever_a_crash_comes() {
     for revoked in [true, false] {
-        let (folder, image) = (Scratch::new("live"), Scratch::new("image"));
-        let options = Options {
+        let (folder, image) = (ScratchFolder::new("live"), ScratchFolder::new("image"));
+        let options = StoreOptions {
             checkpoints: false,
-            ..Options::default()
+            ..StoreOptions::default()
         };
         let store = SqliteStore::open(folder.path(), options).unwrap();
         block_on(store.put_account(Account::new(7, Tier::Paid), None)).unwrap();
-        let ask = Connect {
+        let ask = AppConnection {
             user: 7,
             app: 9,
             workspaces: vec![1],
@@ -366,12 +367,18 @@ fn an_authorization_and_its_webhooks_end_together_whenever_a_crash_comes() {
             number: 1_000,
             at: SystemTime::UNIX_EPOCH,
         };
-        let connected = block_on(connect(&store, &ask)).unwrap();
+        let connected = block_on(connect_app(&store, &ask)).unwrap();
         for id in 1..=200 {
-            let kept = block_on(HookStore::insert(&store, hook(id), Limits::default())).unwrap();
-            assert!(matches!(kept, Inserted::Done(_)));
+            let kept = block_on(WebhookStore::insert(
+                &store,
+                hook(id),
+                WebhookLimits::default(),
+            ))
+            .unwrap();
+            assert!(matches!(kept, InsertOutcome::Done(_)));
         }
-        let log = |folder: &Scratch| std::fs::read(folder.path().join("workgraph.db-wal")).unwrap();
+        let log =
+            |folder: &ScratchFolder| std::fs::read(folder.path().join("workgraph.db-wal")).unwrap();
         let before = log(&folder).len();
         let done = if revoked {
             block_on(store.revoke(connected.refresh, SystemTime::UNIX_EPOCH))
@@ -396,8 +403,8 @@ fn an_authorization_and_its_webhooks_end_together_whenever_a_crash_comes() {
     }
 }
 
-fn hook(id: u64) -> Hook {
-    Hook {
+fn hook(id: u64) -> Webhook {
+    Webhook {
         id,
         user: 7,
         app: Some(9),
@@ -409,6 +416,6 @@ fn hook(id: u64) -> Hook {
         secret: "x".repeat(64),
         filters: Vec::new(),
         created_at: SystemTime::UNIX_EPOCH,
-        state: State::default(),
+        state: DeliveryState::default(),
     }
 }

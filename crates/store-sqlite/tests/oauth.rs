@@ -1,20 +1,21 @@
-//! Apps, authorizations, codes and sessions: the promises, the laws, and what a closed store keeps.
+//! Apps, authorizations, codes and sessions: conformance, laws, and persistence.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use workgraph_auth::authorization::Authorization;
-use workgraph_auth::client::mint_secret;
-use workgraph_auth::conformance::{OAUTH_CASES, block_on, laws};
+use workgraph_auth::authorization::registered_app::mint_secret;
+use workgraph_auth::authorization::user_authorization::Authorization;
+use workgraph_auth::conformance::{OAUTH_CASES, block_on, oauth_laws};
 use workgraph_auth::{
-    Account, Allow, App, Code, Digest, Endpoints, Form, Fresh, OAuthStore, People, Person,
-    Redeemed, Registered, ScopeSet, Session, StoreError, Tier, TokenKind, TokenRecord, TokenStore,
-    Tokens,
+    Account, App, AuthStoreError, AuthorizationCode, BrowserSession, ConsentRecord,
+    EndpointRequest, Endpoints, IssuedTokens, NewTokenMaterial, OAuthStore, RedemptionOutcome,
+    RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
+    UserDirectory, UserInfo,
 };
-use workgraph_store_sqlite::{Options, SqliteStore};
-use workgraph_testkit::Scratch;
+use workgraph_store_sqlite::{SqliteStore, StoreOptions};
+use workgraph_testkit::ScratchFolder;
 
-fn open(folder: &Scratch) -> SqliteStore {
-    SqliteStore::open(folder.path(), Options::default()).unwrap()
+fn open(folder: &ScratchFolder) -> SqliteStore {
+    SqliteStore::open(folder.path(), StoreOptions::default()).unwrap()
 }
 
 fn at(seconds: u64) -> SystemTime {
@@ -25,9 +26,9 @@ fn app() -> App {
     App {
         id: 40,
         name: "App".to_owned(),
-        secret: Some(Digest([9; 32])),
+        secret: Some(SecretDigest([9; 32])),
         redirects: Vec::new(),
-        scopes: Registered::Full,
+        scopes: RegisteredScopes::Full,
         distribution: vec![7, 5],
         disabled_in: Vec::new(),
         owner: 1,
@@ -36,12 +37,12 @@ fn app() -> App {
     }
 }
 
-/// A yes of user 1 to the app, with a code of this seed.
-fn allow(seed: u8) -> Allow {
+/// Returns the consent of user 1 for the app, with a code of this seed.
+fn allow(seed: u8) -> ConsentRecord {
     let scopes = ScopeSet::parse("tasks:read openid").unwrap();
-    Allow {
-        ticket: Digest([seed; 32]),
-        at: at(1),
+    ConsentRecord {
+        ticket: SecretDigest([seed; 32]),
+        time: at(1),
         authorization: Authorization {
             id: 9_000 + u64::from(seed),
             user: 1,
@@ -50,8 +51,8 @@ fn allow(seed: u8) -> Allow {
             created_at: at(1),
             revoked_at: None,
         },
-        code: Some(Code {
-            digest: Digest([seed; 32]),
+        code: Some(AuthorizationCode {
+            digest: SecretDigest([seed; 32]),
             app: 40,
             user: 1,
             grant: 0,
@@ -68,42 +69,42 @@ fn allow(seed: u8) -> Allow {
     }
 }
 
-/// An access token `id` and a refresh token `id + 1` for a code of this authorization.
-fn tokens(id: u8, grant: u64) -> Tokens {
+/// Returns an access token `id` and a refresh token `id + 1` for a code of this authorization.
+fn tokens(id: u8, grant: u64) -> IssuedTokens {
     let token = |kind, id: u8| TokenRecord {
         kind,
         app: Some(40),
         grant: Some(grant),
         scopes: ScopeSet::full(),
         expires_at: (kind == TokenKind::Access).then(|| at(3600)),
-        ..TokenRecord::personal(u64::from(id), Digest([id; 32]), 1, at(2))
+        ..TokenRecord::personal(u64::from(id), SecretDigest([id; 32]), 1, at(2))
     };
-    Tokens {
+    IssuedTokens {
         access: token(TokenKind::Access, id),
         refresh: token(TokenKind::Refresh, id + 1),
     }
 }
 
-/// A store where user 1 has allowed the app, with code 50 and authorization 9050.
-fn allowed(folder: &Scratch) -> SqliteStore {
+/// Returns a store where user 1 has allowed the app, with code 50 and authorization 9050.
+fn allowed(folder: &ScratchFolder) -> SqliteStore {
     let store = open(folder);
     block_on(store.put_account(Account::new(1, Tier::Paid), None)).unwrap();
     block_on(store.put_app(app(), None)).unwrap();
-    block_on(store.allow(allow(50))).unwrap();
+    block_on(store.keep_consent(allow(50))).unwrap();
     store
 }
 
 #[test]
 fn sqlite_keeps_apps_as_the_port_says() {
     for (rule, case) in OAUTH_CASES {
-        let folder = Scratch::new("oauth");
+        let folder = ScratchFolder::new("oauth");
         let store = open(&folder);
         block_on(case(&store)).unwrap_or_else(|why| panic!("{rule}: {why}"));
         assert_eq!(store.check().unwrap(), Vec::<String>::new(), "{rule}");
     }
 }
 
-/// How many steps the laws are tried for.
+/// Returns the number of steps that the laws are tried for.
 fn steps() -> u64 {
     std::env::var("WORKGRAPH_LAW_STEPS").map_or(100_000, |n| n.parse().unwrap())
 }
@@ -115,8 +116,8 @@ fn the_laws_of_tokens_hold_over_random_runs() {
     std::thread::scope(|scope| {
         for seed in 0..16 {
             scope.spawn(move || {
-                let folder = Scratch::in_memory("laws");
-                let tally = block_on(laws::run(&open(&folder), seed, each)).unwrap();
+                let folder = ScratchFolder::in_memory("laws");
+                let tally = block_on(oauth_laws::run(&open(&folder), seed, each)).unwrap();
                 assert!(
                     tally.redeemed > 20 && tally.replayed > 0 && tally.refreshed > 20,
                     "{tally:?}"
@@ -133,9 +134,9 @@ fn the_laws_of_tokens_hold_over_random_runs() {
 struct Ada;
 
 #[async_trait::async_trait]
-impl People for Ada {
-    async fn person(&self, id: u64) -> Result<Option<Person>, StoreError> {
-        Ok(Some(Person {
+impl UserDirectory for Ada {
+    async fn user_info(&self, id: u64) -> Result<Option<UserInfo>, AuthStoreError> {
+        Ok(Some(UserInfo {
             id,
             name: "Ada".to_owned(),
             email: "ada@example.com".to_owned(),
@@ -149,7 +150,7 @@ impl People for Ada {
 fn a_thousand_codes_are_redeemed_once_each() {
     const AT_ONCE: u64 = 64;
     const ROUNDS: u64 = 1_000;
-    let folder = Scratch::in_memory("races");
+    let folder = ScratchFolder::in_memory("races");
     let store = open(&folder);
     let (secret, digest) = mint_secret(&[7; 32]);
     let known = App {
@@ -158,20 +159,20 @@ fn a_thousand_codes_are_redeemed_once_each() {
     };
     block_on(store.put_account(Account::new(1, Tier::Paid), None)).unwrap();
     block_on(store.put_app(known, None)).unwrap();
-    let seed = |number: u64| Digest::of(&number.to_string()).0;
+    let seed = |number: u64| SecretDigest::of(&number.to_string()).0;
     let text = |round: u64| format!("code {round}");
     for round in 0..ROUNDS {
         let mut yes = allow(0);
-        yes.ticket = Digest(seed(round));
-        yes.code.as_mut().unwrap().digest = Digest::of(&text(round));
-        block_on(store.allow(yes)).unwrap();
+        yes.ticket = SecretDigest(seed(round));
+        yes.code.as_mut().unwrap().digest = SecretDigest::of(&text(round));
+        block_on(store.keep_consent(yes)).unwrap();
     }
     let barrier = std::sync::Barrier::new(64);
     let wins: Vec<AtomicU64> = (0..ROUNDS).map(|_| AtomicU64::new(0)).collect();
     let redeem = |thread: u64, round: u64| {
         let endpoints = Endpoints {
             store: &store,
-            people: &Ada,
+            users: &Ada,
             issuer: "https://work.example/api/1.0",
             signer: None,
         };
@@ -183,12 +184,12 @@ fn a_thousand_codes_are_redeemed_once_each() {
             ("code", text(round)),
         ];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
-        let form = Form {
+        let form = EndpointRequest {
             pairs: &pairs,
             authorization: &[],
         };
         let number = 2 * (round * AT_ONCE + thread);
-        let fresh = Fresh {
+        let fresh = NewTokenMaterial {
             access_id: 100_000 + number,
             access: seed(10_000_000 + number),
             refresh_id: 100_001 + number,
@@ -217,31 +218,34 @@ fn a_thousand_codes_are_redeemed_once_each() {
 
 #[test]
 fn what_was_kept_is_there_when_the_store_is_opened_again() {
-    let folder = Scratch::new("reopened");
+    let folder = ScratchFolder::new("reopened");
     let store = allowed(&folder);
-    block_on(store.allow(allow(60))).unwrap();
-    let redeemed = block_on(store.redeem(&Digest([50; 32]), Some(tokens(10, 9050)), at(2)));
-    assert!(matches!(redeemed, Ok(Redeemed::Issued(_))), "{redeemed:?}");
-    let session = Session::start(1, &[3; 32], at(3)).1;
+    block_on(store.keep_consent(allow(60))).unwrap();
+    let redeemed = block_on(store.redeem(&SecretDigest([50; 32]), Some(tokens(10, 9050)), at(2)));
+    assert!(
+        matches!(redeemed, Ok(RedemptionOutcome::Issued(_))),
+        "{redeemed:?}"
+    );
+    let session = BrowserSession::start(1, &[3; 32], at(3)).1;
     block_on(store.start_session(session, None)).unwrap();
     for _ in 0..5 {
         assert_eq!(
-            block_on(store.attempt_login(&Digest([7; 32]), at(3))),
+            block_on(store.attempt_login(&SecretDigest([7; 32]), at(3))),
             Ok(None)
         );
     }
     let before = (
         block_on(store.authorizations(1)).unwrap(),
-        block_on(store.code(&Digest([50; 32]))).unwrap(),
-        block_on(store.code(&Digest([60; 32]))).unwrap(),
+        block_on(store.code(&SecretDigest([50; 32]))).unwrap(),
+        block_on(store.code(&SecretDigest([60; 32]))).unwrap(),
         block_on(store.list(1)).unwrap(),
     );
     drop(store);
     let store = open(&folder);
     let after = (
         block_on(store.authorizations(1)).unwrap(),
-        block_on(store.code(&Digest([50; 32]))).unwrap(),
-        block_on(store.code(&Digest([60; 32]))).unwrap(),
+        block_on(store.code(&SecretDigest([50; 32]))).unwrap(),
+        block_on(store.code(&SecretDigest([60; 32]))).unwrap(),
         block_on(store.list(1)).unwrap(),
     );
     assert_eq!(before, after);
@@ -252,11 +256,11 @@ fn what_was_kept_is_there_when_the_store_is_opened_again() {
         block_on(store.session(&session.digest)),
         Ok(Some((session, account)))
     );
-    let wait = block_on(store.attempt_login(&Digest([7; 32]), at(3)));
+    let wait = block_on(store.attempt_login(&SecretDigest([7; 32]), at(3)));
     assert_eq!(wait, Ok(Some(Duration::from_secs(1))));
     assert_eq!(
-        block_on(store.redeem(&Digest([50; 32]), None, at(4))),
-        Ok(Redeemed::Replayed)
+        block_on(store.redeem(&SecretDigest([50; 32]), None, at(4))),
+        Ok(RedemptionOutcome::Replayed)
     );
     assert!(
         block_on(store.list(1))
@@ -270,13 +274,14 @@ fn what_was_kept_is_there_when_the_store_is_opened_again() {
 /// B28. In the writer of the store.
 #[test]
 fn of_many_redemptions_at_once_one_gets_tokens() {
-    let folder = Scratch::new("race");
+    let folder = ScratchFolder::new("race");
     let store = allowed(&folder);
-    let outcomes: Vec<Redeemed> = std::thread::scope(|scope| {
+    let outcomes: Vec<RedemptionOutcome> = std::thread::scope(|scope| {
         let one = |id| {
             let store = &store;
             scope.spawn(move || {
-                block_on(store.redeem(&Digest([50; 32]), Some(tokens(id, 9050)), at(2))).unwrap()
+                block_on(store.redeem(&SecretDigest([50; 32]), Some(tokens(id, 9050)), at(2)))
+                    .unwrap()
             })
         };
         let all: Vec<_> = (0..16).map(|n| one(100 + 2 * n)).collect();
@@ -284,11 +289,11 @@ fn of_many_redemptions_at_once_one_gets_tokens() {
             .map(|thread| thread.join().unwrap())
             .collect()
     });
-    let issued = |outcome: &&Redeemed| matches!(outcome, Redeemed::Issued(_));
+    let issued = |outcome: &&RedemptionOutcome| matches!(outcome, RedemptionOutcome::Issued(_));
     assert_eq!(outcomes.iter().filter(issued).count(), 1);
-    let replayed = |outcome: &&Redeemed| **outcome == Redeemed::Replayed;
+    let replayed = |outcome: &&RedemptionOutcome| **outcome == RedemptionOutcome::Replayed;
     assert_eq!(outcomes.iter().filter(replayed).count(), 15);
-    // The replays have killed what the first one got.
+    // The repeated redemptions have revoked the tokens of the first one.
     let left = block_on(store.list(1)).unwrap();
     assert_eq!(left.len(), 2);
     assert!(left.iter().all(|token| token.revoked_at.is_some()));
@@ -297,12 +302,17 @@ fn of_many_redemptions_at_once_one_gets_tokens() {
 /// B17. B18. B41. Through the cache of tokens.
 #[test]
 fn a_token_that_was_looked_up_before_follows_every_change() {
-    let folder = Scratch::new("cached");
+    let folder = ScratchFolder::new("cached");
     let store = allowed(&folder);
-    block_on(store.redeem(&Digest([50; 32]), Some(tokens(10, 9050)), at(2))).unwrap();
-    let look = || block_on(store.find(&Digest([10; 32]))).unwrap().unwrap().0;
+    block_on(store.redeem(&SecretDigest([50; 32]), Some(tokens(10, 9050)), at(2))).unwrap();
+    let look = || {
+        block_on(store.find_token(&SecretDigest([10; 32])))
+            .unwrap()
+            .unwrap()
+            .0
+    };
     assert_eq!(look().scopes, ScopeSet::parse("tasks:read openid").unwrap());
-    let only = Registered::Only(ScopeSet::parse("openid").unwrap());
+    let only = RegisteredScopes::Only(ScopeSet::parse("openid").unwrap());
     let narrow = App {
         scopes: only,
         ..app()
@@ -320,30 +330,38 @@ fn a_token_that_was_looked_up_before_follows_every_change() {
     assert_eq!(block_on(store.deauthorize(9050, 1, at(6))), Ok(true));
     assert_eq!(look().revoked_at, Some(at(6)));
     assert_eq!(
-        block_on(store.sweep(at(3601))),
+        block_on(store.delete_expired(at(3601))),
         Ok(3),
         "token, code, ticket"
     );
-    assert_eq!(block_on(store.find(&Digest([10; 32]))), Ok(None));
+    assert_eq!(
+        block_on(store.find_token(&SecretDigest([10; 32]))),
+        Ok(None)
+    );
 }
 
 #[test]
 fn numbers_of_apps_authorizations_and_swept_tokens_are_not_given_out_again() {
-    let folder = Scratch::new("numbers");
+    let folder = ScratchFolder::new("numbers");
     let store = allowed(&folder);
-    let most = |store: &SqliteStore| store.max_gid().unwrap().map(workgraph_core::gid::Gid::get);
+    let most = |store: &SqliteStore| {
+        store
+            .max_gid()
+            .unwrap()
+            .map(workgraph_core::model::gid::Gid::get)
+    };
     assert_eq!(most(&store), Some(9050));
     let mut late = tokens(10, 9050);
     late.access.id = 9_999;
-    block_on(store.redeem(&Digest([50; 32]), Some(late), at(2))).unwrap();
-    block_on(store.sweep(at(3601))).unwrap();
+    block_on(store.redeem(&SecretDigest([50; 32]), Some(late), at(2))).unwrap();
+    block_on(store.delete_expired(at(3601))).unwrap();
     drop(store);
     assert_eq!(most(&open(&folder)), Some(9_999));
 }
 
 #[test]
 fn a_number_that_cannot_be_kept_names_nothing() {
-    let folder = Scratch::new("large");
+    let folder = ScratchFolder::new("large");
     let store = allowed(&folder);
     assert_eq!(block_on(store.app(u64::MAX)), Ok(None));
     assert_eq!(block_on(store.authorization(1, u64::MAX)), Ok(None));
@@ -352,9 +370,10 @@ fn a_number_that_cannot_be_kept_names_nothing() {
 
 #[test]
 fn a_sweep_goes_on_until_all_that_is_over_is_gone() {
-    let folder = Scratch::new("sweep");
+    let folder = ScratchFolder::new("sweep");
     let store = allowed(&folder);
-    let start = |n: u32| Session::start(1, &Digest::of(&n.to_string()).0, at(u64::from(n))).1;
+    let start =
+        |n: u32| BrowserSession::start(1, &SecretDigest::of(&n.to_string()).0, at(u64::from(n))).1;
     std::thread::scope(|scope| {
         for thread in 0..30 {
             let store = &store;
@@ -367,8 +386,8 @@ fn a_sweep_goes_on_until_all_that_is_over_is_gone() {
     });
     // The code and the ticket of the setting are over as well.
     let end = start(2_200).expires_at;
-    assert_eq!(block_on(store.sweep(end)), Ok(2_200 + 2));
-    assert_eq!(block_on(store.sweep(end)), Ok(0));
+    assert_eq!(block_on(store.delete_expired(end)), Ok(2_200 + 2));
+    assert_eq!(block_on(store.delete_expired(end)), Ok(0));
     let last = block_on(store.session(&start(2_200).digest)).unwrap();
     assert!(last.is_some());
 }

@@ -1,13 +1,13 @@
-//! Time and randomness that a test sets.
+//! Time and random bytes that a test controls.
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A clock that stands still until it is told to go on.
+/// Clock that stands still until a test moves it.
 #[derive(Debug)]
 pub struct ManualClock(Mutex<SystemTime>);
 
 impl ManualClock {
-    /// A clock that shows `now`.
+    /// Makes a clock that shows `now`.
     #[must_use]
     pub const fn new(now: SystemTime) -> Self {
         Self(Mutex::new(now))
@@ -17,36 +17,36 @@ impl ManualClock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it shows.
+    /// Returns the time that the clock shows.
     #[must_use]
     pub fn now(&self) -> SystemTime {
         *self.time()
     }
 
-    /// Moves it forward.
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         *self.time() += by;
     }
 
-    /// Sets it, also back.
+    /// Sets the clock, also back.
     pub fn set(&self, now: SystemTime) {
         *self.time() = now;
     }
 }
 
-/// Shows 2026-01-15 09:30:00 UTC, a Thursday.
+/// Clock at 2026-01-15 09:30:00 UTC, a Thursday.
 impl Default for ManualClock {
     fn default() -> Self {
         Self::new(UNIX_EPOCH + Duration::from_secs(1_768_469_400))
     }
 }
 
-/// Bytes that look random and are the same for the same seed. Not secret.
+/// Source of bytes that look random and are the same for the same seed. Not secret.
 #[derive(Debug)]
 pub struct SeededBytes(Mutex<u64>);
 
 impl SeededBytes {
-    /// A source for this seed.
+    /// Makes a source for this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(Mutex::new(seed))
@@ -68,7 +68,7 @@ impl SeededBytes {
         }
     }
 
-    /// The next bytes.
+    /// Returns the next bytes.
     #[must_use]
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];

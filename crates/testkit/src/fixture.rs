@@ -1,22 +1,22 @@
-//! Builds small graphs: workspaces, people, teams, projects, tasks, as changes for any store.
+//! Builder of small graphs: workspaces, people, teams, projects, tasks, as changes for any store.
 use std::collections::HashMap;
 use std::mem::take;
 use workgraph_core::access::{Level, Role};
-use workgraph_core::address::EmailAddress;
-use workgraph_core::draft::{Draft, Writable};
-use workgraph_core::gid::Gid;
-use workgraph_core::graph::{Changes, Place};
-use workgraph_core::index::Entry;
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Field, Kind, Rel, Type, rel};
-use workgraph_core::resources::{custom_field, enum_option, project, tag, task, team};
+use workgraph_core::model::custom_field_values;
+use workgraph_core::model::draft::{Draft, StoredAs};
+use workgraph_core::model::email_address::EmailAddress;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{CustomFieldType, Relation, Type, TypedField, rel};
+use workgraph_core::model::resources::{custom_field, enum_option, project, tag, task, team};
+use workgraph_core::model::time::Time;
 use workgraph_core::rules::sharing::CUSTOM_FIELDS;
-use workgraph_core::rules::{fields, membership};
-use workgraph_core::time::Time;
-use workgraph_core::values;
-use workgraph_core::work::Work;
+use workgraph_core::rules::{custom_field_rules, membership_rules};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::custom_field_index::ValueIndexEntry;
+use workgraph_core::storage::{Changes, ListPosition};
 
-/// Collects what is built. [`Fixture::take`] gives it as one change set.
+/// Builder that collects changes. [`Fixture::take`] returns them as one change set.
 ///
 /// Gids count up from 1001, so the same steps give the same graph.
 #[derive(Debug)]
@@ -36,11 +36,11 @@ impl Default for Fixture {
 }
 
 impl Fixture {
-    /// Nothing yet; everything is created at `now`.
+    /// Makes an empty fixture; everything is created at `now`.
     #[must_use]
     pub fn new(now: Time) -> Self {
         let changes = Changes {
-            at: now,
+            time: now,
             ..Changes::default()
         };
         Self {
@@ -53,45 +53,45 @@ impl Fixture {
         }
     }
 
-    /// When everything is created.
+    /// Returns the time at which everything is created.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// What was built since the last time, to be committed.
+    /// Returns the changes built since the last call, to be committed.
     pub fn take(&mut self) -> Changes {
         let next = Changes {
-            at: self.now,
+            time: self.now,
             ..Changes::default()
         };
         std::mem::replace(&mut self.changes, next)
     }
 
-    /// The next gid.
+    /// Returns the next gid.
     pub fn gid(&mut self) -> Gid {
-        self.with(|work| work.fresh())
+        self.with(|work| work.next_gid())
     }
 
-    /// Runs rules of the domain; what they change is collected.
-    pub fn with<T>(&mut self, rules: impl FnOnce(&mut Work<'_>) -> T) -> T {
+    /// Runs rules of the domain, and collects their changes.
+    pub fn with<T>(&mut self, rules: impl FnOnce(&mut ChangeBuilder<'_>) -> T) -> T {
         let last = std::cell::Cell::new(self.last);
         let mint = || {
             last.set(last.get() + 1);
             Gid::new(last.get()).unwrap_or(FIRST)
         };
-        let mut work = Work::new(self.changes.actor, self.now, &mint);
+        let mut work = ChangeBuilder::new(self.changes.actor, self.now, &mint);
         work.changes = take(&mut self.changes);
-        let links = work.changes.links.len();
-        let puts = work.changes.puts.len();
+        let links = work.changes.edge_writes.len();
+        let puts = work.changes.node_writes.len();
         let done = rules(&mut work);
-        for put in work.changes.puts.iter().skip(puts) {
+        for put in work.changes.node_writes.iter().skip(puts) {
             self.homes
-                .extend(put.node.home.map(|home| (put.node.gid, home)));
+                .extend(put.node.workspace.map(|home| (put.node.gid, home)));
         }
         for link in work
             .changes
-            .links
+            .edge_writes
             .iter()
             .skip(links)
             .filter(|l| l.rel == rel::SECTION_OF)
@@ -104,13 +104,13 @@ impl Fixture {
         done
     }
 
-    /// The workspace of something built.
+    /// Returns the workspace of a node that was built.
     #[must_use]
     pub fn home(&self, gid: Gid) -> Option<Gid> {
         self.homes.get(&gid).copied()
     }
 
-    /// The sections of a project or task list, in the order in which they were made.
+    /// Returns the sections of a project or task list, in the order in which they were made.
     #[must_use]
     pub fn sections(&self, container: Gid) -> &[Gid] {
         self.sections
@@ -119,10 +119,10 @@ impl Fixture {
             .unwrap_or_default()
     }
 
-    /// The first section of a project or task list.
+    /// Returns the first section of a project or task list.
     ///
     /// # Panics
-    /// When it was not built here.
+    /// Panics if the project or task list was not built here.
     #[must_use]
     #[expect(clippy::expect_used, reason = "a mistake in a test")]
     pub fn section_in(&self, container: Gid) -> Gid {
@@ -132,22 +132,22 @@ impl Fixture {
             .expect("the container was built by this fixture")
     }
 
-    /// A paid organization.
+    /// Builds a paid organization.
     pub fn workspace(&mut self, name: &str) -> Gid {
-        self.with(|work| membership::found_workspace(work, name, true, true))
+        self.with(|work| membership_rules::create_workspace(work, name, true, true))
     }
 
-    /// A user who belongs to nothing.
+    /// Builds a user who belongs to no workspace.
     ///
     /// # Panics
-    /// When the address is none.
+    /// Panics if the address is not valid.
     #[expect(clippy::expect_used, reason = "a mistake in a test")]
     pub fn user(&mut self, name: &str, email: &str) -> Gid {
         let email = EmailAddress::parse(email).expect("an address of a test");
-        self.with(|work| membership::create_user(work, name, &email))
+        self.with(|work| membership_rules::create_user(work, name, &email))
     }
 
-    /// A user with a seat in a workspace; the address is made from the name.
+    /// Builds a user with a membership in a workspace; the address is made from the name.
     pub fn member(&mut self, workspace: Gid, name: &str, role: Role) -> Gid {
         let email = format!("{}@example.com", name.to_lowercase().replace(' ', "."));
         let user = self.user(name, &email);
@@ -155,43 +155,47 @@ impl Fixture {
         user
     }
 
-    /// Gives a user a seat, with a task list; returns the membership.
+    /// Gives a user a membership in a workspace, with a task list; returns the membership.
     pub fn seat(&mut self, user: Gid, workspace: Gid, role: Role) -> Gid {
-        self.with(|work| membership::join_workspace(work, user, workspace, "Workspace", role))
+        self.with(|work| membership_rules::join_workspace(work, user, workspace, "Workspace", role))
     }
 
-    /// The task list that came with a seat.
+    /// Returns the task list that came with a membership.
     ///
     /// # Panics
-    /// When there is no such seat among what was not taken yet.
+    /// Panics if there is no such membership among the changes not taken yet.
     #[must_use]
     #[expect(clippy::expect_used, reason = "a mistake in a test")]
     pub fn task_list(&self, user: Gid, workspace: Gid) -> Gid {
-        let name = workgraph_core::graph::alias::task_list(user, workspace);
-        let held = self.changes.aliases.iter().find(|(key, _)| *key == name);
+        let name = workgraph_core::storage::alias::task_list(user, workspace);
+        let held = self
+            .changes
+            .add_aliases
+            .iter()
+            .find(|(key, _)| *key == name);
         held.expect("the seat was built by this fixture").1
     }
 
-    /// A team with its admin.
+    /// Builds a team with its admin.
     pub fn team(&mut self, workspace: Gid, name: &str, admin: Gid) -> Gid {
         self.with(|work| {
             let mut draft = work.draft(Type::Team, Some(workspace));
             draft.set(team::NAME, name);
-            membership::found_team(work, draft, Some(admin))
+            membership_rules::create_team(work, draft, Some(admin))
         })
     }
 
     /// Puts a user into a team.
     pub fn join_team(&mut self, user: Gid, team: Gid, workspace: Gid) -> Gid {
-        self.with(|work| membership::join_team(work, user, team, workspace, false))
+        self.with(|work| membership_rules::join_team(work, user, team, workspace, false))
     }
 
-    /// A project that everyone in the workspace can see, with one section.
+    /// Builds a project that everyone in the workspace can see, with one section.
     pub fn project(&mut self, workspace: Gid, name: &str, creator: Gid) -> Gid {
         self.project_with(workspace, name, creator, |_| ())
     }
 
-    /// A project that only its members can see.
+    /// Builds a project that only its members can see.
     pub fn private_project(&mut self, workspace: Gid, name: &str, creator: Gid) -> Gid {
         self.project_with(workspace, name, creator, |draft| {
             draft.set(project::PRIVACY, "private")
@@ -209,13 +213,13 @@ impl Fixture {
             let mut draft = work.draft(Type::Project, Some(workspace));
             draft.set(project::NAME, name);
             set(&mut draft);
-            membership::found_project(work, draft, creator)
+            membership_rules::create_project(work, draft, creator)
         })
     }
 
     /// Shares a project with a user or team; returns the membership.
     pub fn share(&mut self, project: Gid, workspace: Gid, with: Gid, level: Level) -> Gid {
-        self.with(|work| membership::join_project(work, with, project, workspace, level))
+        self.with(|work| membership_rules::join_project(work, with, project, workspace, level))
     }
 
     /// Gives a user or team a level of its own to a custom field; returns the membership.
@@ -223,12 +227,14 @@ impl Fixture {
         self.with(|work| CUSTOM_FIELDS.join(work, with, field, workspace, level))
     }
 
-    /// One more section, after the others.
+    /// Builds one more section, after the others.
     pub fn section(&mut self, container: Gid, workspace: Gid, name: &str) -> Gid {
-        self.with(|work| membership::add_section(work, container, workspace, name, Place::Last))
+        self.with(|work| {
+            membership_rules::add_section(work, container, workspace, name, ListPosition::Last)
+        })
     }
 
-    /// A task without a place.
+    /// Builds a task that is in no section.
     pub fn task(&mut self, workspace: Gid, name: &str, creator: Gid) -> Gid {
         self.node(Type::Task, Some(workspace), |draft, now| {
             draft.set(task::NAME, name);
@@ -238,7 +244,7 @@ impl Fixture {
         })
     }
 
-    /// A task at the end of a section.
+    /// Builds a task at the end of a section.
     pub fn task_in(&mut self, section: Gid, name: &str, creator: Gid) -> Gid {
         let container = self.containers.get(&section).copied();
         let home = self.home(section);
@@ -248,11 +254,11 @@ impl Fixture {
             draft.set(task::MODIFIED_AT, now);
             draft.set(task::CREATED_BY, creator);
         });
-        self.link(gid, rel::SECTION, section, Place::Last, container);
+        self.link(gid, rel::SECTION, section, ListPosition::Last, container);
         gid
     }
 
-    /// A subtask, after the others.
+    /// Builds a subtask, after the others.
     pub fn subtask(&mut self, parent: Gid, name: &str, creator: Gid) -> Gid {
         let home = self.home(parent);
         let gid = self.node(Type::Task, home, |draft, now| {
@@ -260,57 +266,64 @@ impl Fixture {
             draft.set(task::CREATED_AT, now);
             draft.set(task::CREATED_BY, creator);
         });
-        self.link(gid, rel::PARENT, parent, Place::Last, None);
+        self.link(gid, rel::PARENT, parent, ListPosition::Last, None);
         gid
     }
 
-    /// A tag.
+    /// Builds a tag.
     pub fn tag(&mut self, workspace: Gid, name: &str) -> Gid {
         self.node(Type::Tag, Some(workspace), |draft, _| {
             draft.set(tag::NAME, name)
         })
     }
 
-    /// A custom field of the workspace's library with options of these names; returns it and them.
+    /// Builds a custom field of the workspace's library with options of these names; returns the field and the options.
     pub fn custom_field(
         &mut self,
         workspace: Gid,
         name: &str,
-        kind: Kind,
+        kind: CustomFieldType,
         options: &[&str],
     ) -> (Gid, Vec<Gid>) {
         self.with(|work| {
             let mut draft = work.draft(Type::CustomField, Some(workspace));
             draft.set(custom_field::NAME, name);
-            draft.set(custom_field::SUBTYPE, kind.word());
-            let field = fields::found_field(work, &draft, workspace);
+            draft.set(custom_field::SUBTYPE, kind.name());
+            let field = custom_field_rules::create_custom_field(work, &draft, workspace);
             let add = |name: &&str| {
-                fields::add_option(work, field, workspace, Place::Last, |draft| {
-                    draft.set(enum_option::NAME, *name);
-                })
+                custom_field_rules::add_option(
+                    work,
+                    field,
+                    workspace,
+                    ListPosition::Last,
+                    |draft| {
+                        draft.set(enum_option::NAME, *name);
+                    },
+                )
             };
             let options = options.iter().map(add).collect();
             (field, options)
         })
     }
 
-    /// Gives a task that was built last a value, in its stored form.
-    pub fn value(&mut self, task: Gid, field: Gid, kind: Kind, value: &str) {
+    /// Gives a task that was built since the last [`Fixture::take`] a value of a custom field, in its stored form.
+    pub fn value(&mut self, task: Gid, field: Gid, kind: CustomFieldType, value: &str) {
         self.with(|work| {
-            let mut puts = work.changes.puts.iter_mut();
+            let mut puts = work.changes.node_writes.iter_mut();
             if let Some(put) = puts.find(|put| put.node.gid == task) {
                 let object = put.node.raw("custom_fields");
-                let (object, _) = fields::merge(object, vec![(field, Some(value.to_owned()))]);
+                let (object, _) =
+                    custom_field_rules::merge(object, vec![(field, Some(value.to_owned()))]);
                 let mut draft = Draft::edit(&put.node);
                 draft.set(task::CUSTOM_FIELDS, object);
                 let version = put.node.version;
                 put.node = draft.finish();
                 put.node.version = version;
             }
-            work.changes.values.push(Entry {
+            work.changes.index_updates.push(ValueIndexEntry {
                 node: task,
                 field,
-                keys: values::keys(kind, value),
+                keys: custom_field_values::keys(kind, value),
             });
         });
     }
@@ -318,10 +331,19 @@ impl Fixture {
     /// Gives the tasks of a project a custom field; returns the setting.
     pub fn field_on(&mut self, field: Gid, project: Gid, workspace: Gid) -> Gid {
         let container = (project, Type::Project);
-        self.with(|work| fields::add_setting(work, field, container, workspace, false, Place::Last))
+        self.with(|work| {
+            custom_field_rules::add_setting(
+                work,
+                field,
+                container,
+                workspace,
+                false,
+                ListPosition::Last,
+            )
+        })
     }
 
-    /// Any node; `fill` gets the draft and the time.
+    /// Builds any node; `fill` gets the draft and the time.
     pub fn node(
         &mut self,
         ty: Type,
@@ -336,8 +358,13 @@ impl Fixture {
         })
     }
 
-    /// The next version of a node, with one field changed and the version before as a condition.
-    pub fn edit<K: Writable<T> + ?Sized, T>(&mut self, node: &Node, field: Field<K>, value: T) {
+    /// Writes the next version of a node, with one field changed and the version before as a condition.
+    pub fn edit<K: StoredAs<T> + ?Sized, T>(
+        &mut self,
+        node: &Node,
+        field: TypedField<K>,
+        value: T,
+    ) {
         self.with(|work| {
             let mut draft = Draft::edit(node);
             draft.set(field, value);
@@ -345,13 +372,20 @@ impl Fixture {
         });
     }
 
-    /// Any edge.
-    pub fn link(&mut self, src: Gid, rel: Rel, dst: Gid, place: Place, aux: Option<Gid>) {
+    /// Adds any edge.
+    pub fn link(
+        &mut self,
+        src: Gid,
+        rel: Relation,
+        dst: Gid,
+        place: ListPosition,
+        aux: Option<Gid>,
+    ) {
         self.with(|work| work.link(src, rel, dst, place, aux));
     }
 }
 
-/// Gids never run out here; this is what a number out of range becomes.
+/// Gid for numbers out of range; a fixture never runs out of gids.
 const FIRST: Gid = match Gid::new(1) {
     Some(gid) => gid,
     None => unreachable!(),

@@ -1,16 +1,16 @@
-//! The crate's front page: its modules, and the names most callers need.
+//! Tools for tests: a store in memory, conformance cases, random histories, fixtures, a clock and scratch folders.
 #![doc = include_str!("../README.md")]
 pub mod clock;
 pub mod conformance;
-pub mod connect;
+pub mod connected_app;
 pub mod fixture;
-pub mod memory;
+pub mod memory_store;
 pub mod model;
-pub mod scratch;
-pub mod search;
+pub mod scratch_folder;
+pub mod search_histories;
 
 pub use clock::{ManualClock, SeededBytes};
-pub use connect::{Connect, Connected, connect};
+pub use connected_app::{AppConnection, ConnectedApp, connect_app};
 pub use fixture::Fixture;
-pub use memory::MemoryStore;
-pub use scratch::Scratch;
+pub use memory_store::MemoryStore;
+pub use scratch_folder::ScratchFolder;

@@ -1,102 +1,102 @@
 //! Random histories: the same changes to two stores must give equal answers everywhere.
-mod look;
-mod world;
+mod compare;
+mod generator;
 
-use self::look::{Look, looks};
-use self::world::World;
+use self::compare::{Observation, looks};
+use self::generator::ModelWorld;
 use proptest::prelude::*;
 use workgraph_auth::conformance::block_on;
-use workgraph_core::graph::GraphStore;
+use workgraph_core::storage::GraphStore;
 
-/// One step of a change set. Numbers are taken modulo what there is.
+/// Step of a change set. Numbers are taken modulo the number of choices.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum ModelStep {
     /// Writes a version of a node, which may be new.
     Write {
-        /// Which node.
+        /// Number of the node.
         node: u8,
-        /// Which version.
+        /// Number of the version.
         version: u8,
-        /// Which values.
+        /// Number of the combination of values.
         values: u8,
     },
     /// Trashes a node.
     Trash(u8),
     /// Makes or moves an edge.
     Link {
-        /// From which node.
+        /// Number of the source node.
         src: u8,
-        /// Of which relation.
+        /// Number of the relation.
         rel: u8,
-        /// To which node.
+        /// Number of the target node.
         dst: u8,
-        /// First, last, beside another, or at a rank.
+        /// Kind of position: first, last, beside another, or at a rank.
         place: u8,
-        /// Beside which, at which rank.
+        /// Number of the node beside it, or the rank.
         beside: u8,
     },
     /// Removes an edge.
     Unlink {
-        /// From which node.
+        /// Number of the source node.
         src: u8,
-        /// Of which relation.
+        /// Number of the relation.
         rel: u8,
-        /// To which node.
+        /// Number of the target node.
         dst: u8,
     },
-    /// Gives a node a name.
+    /// Gives a node an alias.
     Name {
-        /// Which name.
+        /// Number of the alias.
         key: u8,
-        /// Which node.
+        /// Number of the node.
         node: u8,
     },
     /// Makes the change set conditional.
     Guard {
-        /// Which condition.
+        /// Number of the condition.
         kind: u8,
-        /// On which node.
+        /// Number of the node that the condition is about.
         node: u8,
-        /// On which relation or version.
+        /// Number of the relation or version in the condition.
         with: u8,
     },
 }
 
-/// A change set, and what is looked at after it.
+/// Change set, and the observations after it.
 #[derive(Clone, Debug)]
-pub struct Round {
-    steps: Vec<Step>,
-    look: Look,
+pub struct ModelRound {
+    steps: Vec<ModelStep>,
+    look: Observation,
 }
 
-fn steps() -> impl Strategy<Value = Step> {
+fn steps() -> impl Strategy<Value = ModelStep> {
     let n = any::<u8>;
-    // Edges among few nodes, so that lists grow and places meet.
+    // Edges among few nodes, so that lists grow and positions collide.
     let few = || 0..10u8;
     prop_oneof![
-        3 => (n(), 1..4u8, n()).prop_map(|(node, version, values)| Step::Write { node, version, values }),
-        1 => n().prop_map(Step::Trash),
+        3 => (n(), 1..4u8, n()).prop_map(|(node, version, values)| ModelStep::Write { node, version, values }),
+        1 => n().prop_map(ModelStep::Trash),
         4 => (n(), n(), n(), n(), n())
-            .prop_map(|(src, rel, dst, place, beside)| Step::Link { src, rel, dst, place, beside }),
+            .prop_map(|(src, rel, dst, place, beside)| ModelStep::Link { src, rel, dst, place, beside }),
         4 => (n(), few(), few(), n(), n()).prop_map(|(src, rel, dst, place, beside)| {
-            Step::Link { src, rel: 2 + rel % 2, dst, place, beside }
+            ModelStep::Link { src, rel: 2 + rel % 2, dst, place, beside }
         }),
-        1 => (n(), n(), n()).prop_map(|(src, rel, dst)| Step::Unlink { src, rel, dst }),
-        1 => (0..6u8, n()).prop_map(|(key, node)| Step::Name { key, node }),
-        1 => (n(), n(), n()).prop_map(|(kind, node, with)| Step::Guard { kind, node, with }),
+        1 => (n(), n(), n()).prop_map(|(src, rel, dst)| ModelStep::Unlink { src, rel, dst }),
+        1 => (0..6u8, n()).prop_map(|(key, node)| ModelStep::Name { key, node }),
+        1 => (n(), n(), n()).prop_map(|(kind, node, with)| ModelStep::Guard { kind, node, with }),
     ]
 }
 
-/// Random histories of up to this many change sets.
-pub fn histories(most: usize) -> impl Strategy<Value = Vec<Round>> {
+/// Returns random histories of up to this many change sets.
+pub fn histories(most: usize) -> impl Strategy<Value = Vec<ModelRound>> {
     let round = (prop::collection::vec(steps(), 0..8), looks());
     prop::collection::vec(
-        round.prop_map(|(steps, look)| Round { steps, look }),
+        round.prop_map(|(steps, look)| ModelRound { steps, look }),
         1..most,
     )
 }
 
-/// How many random cases to run: this many, times `WORKGRAPH_CASES` if that is set.
+/// Returns the number of random cases to run: `usual`, times `WORKGRAPH_CASES` if that is set.
 #[must_use]
 pub fn cases(usual: u32) -> u32 {
     let times = std::env::var("WORKGRAPH_CASES")
@@ -108,14 +108,14 @@ pub fn cases(usual: u32) -> u32 {
 /// Runs a history against two empty stores.
 ///
 /// # Errors
-/// Says where the stores differ.
+/// Fails with the first difference between the stores.
 pub fn compare(
     left: &dyn GraphStore,
     right: &dyn GraphStore,
-    history: &[Round],
+    history: &[ModelRound],
 ) -> Result<(), String> {
-    let mut world = World::new();
-    let both = |changes: workgraph_core::graph::Changes| {
+    let mut world = ModelWorld::new();
+    let both = |changes: workgraph_core::storage::Changes| {
         let answers = (
             block_on(left.commit(changes.clone())),
             block_on(right.commit(changes)),
@@ -129,14 +129,14 @@ pub fn compare(
     both(world.start())?;
     for round in history {
         both(world.changes(&round.steps))?;
-        look::compare(left, right, &world, &round.look)?;
+        compare::compare(left, right, &world, &round.look)?;
     }
     let events = (
-        block_on(left.events(0, 10_000)),
-        block_on(right.events(0, 10_000)),
+        block_on(left.journal_entries(0, 10_000)),
+        block_on(right.journal_entries(0, 10_000)),
     );
     if events.0 != events.1 {
         return Err(format!("journals differ: {events:?}"));
     }
-    look::walks(left, right, &world)
+    compare::walks(left, right, &world)
 }

@@ -1,8 +1,8 @@
-//! The memory store keeps every promise of the ports.
+//! Conformance of the memory store to the ports.
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use workgraph_auth::conformance::block_on;
-use workgraph_testkit::{MemoryStore, model, search};
+use workgraph_testkit::{MemoryStore, model, search_histories};
 
 #[test]
 fn the_memory_store_keeps_tokens_as_the_port_says() {
@@ -29,8 +29,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: model::cases(40), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn searches_find_what_a_look_at_every_node_finds(dice in search::dice()) {
-        let done = search::compare(&MemoryStore::new(), &dice);
+    fn searches_find_what_a_look_at_every_node_finds(dice in search_histories::dice()) {
+        let done = search_histories::compare(&MemoryStore::new(), &dice);
         prop_assert!(done.is_ok(), "{}", done.unwrap_err());
     }
 }
@@ -38,8 +38,8 @@ proptest! {
 #[test]
 fn cards_that_are_not_renewed_are_noticed() {
     let mut runner = TestRunner::deterministic();
-    let noticed = runner.run(&search::dice(), |dice| {
-        let done = search::compare(&MemoryStore::with_old_cards(), &dice);
+    let noticed = runner.run(&search_histories::dice(), |dice| {
+        let done = search_histories::compare(&MemoryStore::with_stale_index(), &dice);
         done.map_err(TestCaseError::fail)
     });
     assert!(noticed.is_err());

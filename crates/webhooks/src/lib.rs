@@ -1,17 +1,17 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
-pub mod address;
-pub mod filter;
-pub mod hook;
-pub mod port;
-pub mod sign;
-pub mod target;
+pub mod delivery_target;
+pub mod event_filter;
+pub mod signature;
+pub mod target_policy;
+pub mod webhook_ports;
+pub mod webhook_record;
 
-pub use address::Policy;
-pub use filter::{Filter, Occurrence};
-pub use hook::{Hook, Position, State};
-pub use port::{
-    Attempt, Deliver, Delivery, Failed, HookStore, Inserted, Limits, Page, Replied, Standing,
-    StoreError,
+pub use delivery_target::{Host, Target};
+pub use event_filter::{EventFilter, EventSummary};
+pub use target_policy::TargetPolicy;
+pub use webhook_ports::{
+    DeliveryError, DeliveryLogEntry, DeliveryPermission, DeliveryRequest, InsertOutcome,
+    TargetReply, WebhookClient, WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
 };
-pub use target::{Host, Target};
+pub use webhook_record::{DeliveryState, JournalPosition, Webhook};

@@ -3,10 +3,10 @@
 //! A token is base64url of `version 1 | key id 2 | nonce 12 | ciphertext | tag 16` (bytes, big-endian),
 //! sealed with ChaCha20-Poly1305 (RFC 8439). The listing it belongs to is authenticated beside it, so
 //! a token of another user, app, route, filter or order doesn't open. The plaintext is fixed-width:
-//! a token's length tells only how many sort values the order has.
+//! a token's length shows only the number of sort values of the order.
 //!
-//! What an opened cursor holds is still treated as input by whoever uses it: values are bound as
-//! parameters, never put into a query's text.
+//! The values of an opened cursor still count as input: callers bind them as parameters and never put
+//! them into a query's text.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,35 +16,35 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::digest::{Context, SHA256};
 
-use crate::keyring::{Key, KeyRing};
-use crate::message;
+use crate::keyring::{KeyLookup, KeyRing};
+use crate::messages;
 
-/// The most sort values a cursor may hold.
+/// Most sort values of a cursor.
 pub const AFTER_MAX: usize = 8;
 
 const VERSION: u8 = 1;
 const PURPOSE: &[u8] = b"workgraph page token";
 const HEAD: usize = 1 + 2 + NONCE_LEN;
 const TAG: usize = 16;
-/// `upto`, `sent` and `expires`.
+/// Bytes of `max_seq`, `rows_sent` and `expires`.
 const FIXED: usize = 8 + 4 + 8;
 
-/// Where a page ended, and which listing it belongs to.
+/// Position at which a page ended, and the listing to which it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// The listing, from [`listing`].
+    /// The digest of the listing, from [`listing_digest`].
     pub listing: [u8; 16],
     /// The sort values of the last row sent, most significant first, at most [`AFTER_MAX`].
     pub after: Vec<i64>,
-    /// The highest commit sequence when the walk began: later inserts aren't part of it.
-    pub upto: u64,
+    /// The commit sequence number at which the walk began: later inserts aren't part of it.
+    pub max_seq: u64,
     /// Rows sent so far in this walk, for the truncation limits.
-    pub sent: u32,
+    pub rows_sent: u32,
     /// The instant from which the token is refused, in whole seconds (a fraction is cut off).
     pub expires: SystemTime,
 }
 
-/// Why a token was refused. `Display` is the message for the client, both are status 400.
+/// Reason for which a token was refused. `Display` is the message for the client; both are status 400.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CursorError {
     /// Not a token of ours, changed, or of another listing.
@@ -56,19 +56,20 @@ pub enum CursorError {
 impl fmt::Display for CursorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Invalid => message::OFFSET_INVALID,
-            Self::Expired => message::OFFSET_EXPIRED,
+            Self::Invalid => messages::OFFSET_INVALID,
+            Self::Expired => messages::OFFSET_EXPIRED,
         })
     }
 }
 
 impl std::error::Error for CursorError {}
 
-/// Names a listing: a digest of everything a token is bound to, in an agreed order, such as user, app,
-/// route, filters and sort order. Each part is hashed with its length, so moving bytes from one part to
-/// the next gives another listing. Leave out what may change between pages: `limit` and `opt_fields`.
+/// Returns the digest of a listing: of all that a token is bound to, in an agreed order, such as user,
+/// app, route, filters and sort order. Each part is hashed with its length, so moving bytes from one
+/// part to the next gives another listing. Leave out parameters that may change between pages: `limit`
+/// and `opt_fields`.
 #[must_use]
-pub fn listing(parts: &[&[u8]]) -> [u8; 16] {
+pub fn listing_digest(parts: &[&[u8]]) -> [u8; 16] {
     let mut hash = Context::new(&SHA256);
     for part in parts {
         hash.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
@@ -87,8 +88,8 @@ impl Cursor {
     pub fn seal(&self, keys: &KeyRing, nonce: [u8; 12]) -> String {
         let (kid, key) = keys.sealing();
         let mut text = Vec::with_capacity(FIXED + self.after.len() * 8 + TAG);
-        text.extend_from_slice(&self.upto.to_be_bytes());
-        text.extend_from_slice(&self.sent.to_be_bytes());
+        text.extend_from_slice(&self.max_seq.to_be_bytes());
+        text.extend_from_slice(&self.rows_sent.to_be_bytes());
         text.extend_from_slice(&seconds(self.expires).to_be_bytes());
         for value in &self.after {
             text.extend_from_slice(&value.to_be_bytes());
@@ -108,11 +109,12 @@ impl Cursor {
         URL_SAFE_NO_PAD.encode(token)
     }
 
-    /// Opens a token for this listing at this time. The cursor it gives carries `listing`.
+    /// Opens a token for this listing at this time. The returned cursor carries `listing`.
     ///
     /// # Errors
-    /// [`CursorError::Expired`] when `now` is at or past the expiry or the key was retired, otherwise
-    /// [`CursorError::Invalid`] for every byte sequence that isn't exactly a sealed token of it.
+    /// [`CursorError::Expired`] if `now` is at or past the expiry or the key was retired, otherwise
+    /// [`CursorError::Invalid`] for every byte sequence that isn't exactly a sealed token of this
+    /// listing.
     pub fn open(
         token: &str,
         keys: &KeyRing,
@@ -127,7 +129,7 @@ impl Cursor {
         let bytes = URL_SAFE_NO_PAD
             .decode(token)
             .map_err(|_| CursorError::Invalid)?;
-        let mut rest = Reader(&bytes);
+        let mut rest = FieldReader(&bytes);
         let version = rest.take::<1>()?;
         let kid = u16::from_be_bytes(rest.take()?);
         let nonce = rest.take::<NONCE_LEN>()?;
@@ -140,9 +142,9 @@ impl Cursor {
             return Err(CursorError::Invalid);
         }
         let key = match keys.find(kid) {
-            Key::Live(key) => key,
-            Key::Retired => return Err(CursorError::Expired),
-            Key::Unknown => return Err(CursorError::Invalid),
+            KeyLookup::Live(key) => key,
+            KeyLookup::Retired => return Err(CursorError::Expired),
+            KeyLookup::Unknown => return Err(CursorError::Invalid),
         };
         let mut sealed = rest.0.to_vec();
         let aad = Aad::from(bound(kid, listing));
@@ -152,7 +154,7 @@ impl Cursor {
                     .ok()
             })
             .ok_or(CursorError::Invalid)?;
-        let mut rest = Reader(text);
+        let mut rest = FieldReader(text);
         let upto = u64::from_be_bytes(rest.take()?);
         let sent = u32::from_be_bytes(rest.take()?);
         let expires = UNIX_EPOCH.checked_add(Duration::from_secs(u64::from_be_bytes(rest.take()?)));
@@ -167,14 +169,14 @@ impl Cursor {
         Ok(Self {
             listing,
             after,
-            upto,
-            sent,
+            max_seq: upto,
+            rows_sent: sent,
             expires,
         })
     }
 }
 
-/// What is authenticated without being in the ciphertext.
+/// Returns the bytes that are authenticated without being in the ciphertext.
 fn bound(kid: u16, listing: [u8; 16]) -> [u8; PURPOSE.len() + 19] {
     let mut out = [0; PURPOSE.len() + 19];
     let kid = kid.to_be_bytes();
@@ -191,17 +193,18 @@ pub(crate) fn cipher(key: &[u8; 32]) -> Option<LessSafeKey> {
         .map(LessSafeKey::new)
 }
 
-/// Whole seconds since 1970; anything before counts as 1970. The latest instant a token can carry is
-/// the end of the signed 64-bit range, which is also the latest that [`SystemTime`] holds here.
+/// Returns whole seconds since 1970; anything before counts as 1970. The latest instant that a token
+/// can carry is the end of the signed 64-bit range, which is also the latest that [`SystemTime`] can
+/// represent here.
 fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
 }
 
-/// Reads fixed-width fields off the front.
-struct Reader<'a>(&'a [u8]);
+/// Reader of fixed-width fields from the front of a byte slice.
+struct FieldReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl FieldReader<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N], CursorError> {
         let (head, rest) = self.0.split_first_chunk().ok_or(CursorError::Invalid)?;
         self.0 = rest;

@@ -1,13 +1,13 @@
 //! Writes the response envelope as bytes, around JSON that is already encoded.
 
-/// What a reply says about the page after it (the spec's section "next_page object").
+/// State of the page after this one (the spec's section "next_page object").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next<'a> {
+pub enum NextPage<'a> {
     /// The request wasn't paginated: no `next_page` key at all.
     Absent,
     /// This was the last page: `"next_page":null`.
     Null,
-    /// There is more.
+    /// Another page follows.
     Page {
         /// The opaque token of the next page.
         offset: &'a str,
@@ -18,37 +18,37 @@ pub enum Next<'a> {
     },
 }
 
-/// `{"data":V}`. `value` is one encoded JSON value and is copied, not checked.
+/// Returns `{"data":V}`. `value` is one encoded JSON value and is copied, not checked.
 #[must_use]
-pub fn data(value: &[u8]) -> Vec<u8> {
-    page(value, Next::Absent)
+pub fn data_envelope(value: &[u8]) -> Vec<u8> {
+    page_envelope(value, NextPage::Absent)
 }
 
-/// `{"data":{}}`, the reply to deletions and to actions that return nothing.
+/// Returns `{"data":{}}`, the reply to deletions and to actions that return nothing.
 #[must_use]
-pub fn empty() -> Vec<u8> {
-    data(b"{}")
+pub fn empty_envelope() -> Vec<u8> {
+    data_envelope(b"{}")
 }
 
-/// `{"data":ITEMS,"next_page":...}`. `items` is an encoded JSON array and is copied, not checked.
+/// Returns `{"data":ITEMS,"next_page":...}`. `items` is an encoded JSON array and is copied, not checked.
 #[must_use]
-pub fn page(items: &[u8], next: Next<'_>) -> Vec<u8> {
+pub fn page_envelope(items: &[u8], next: NextPage<'_>) -> Vec<u8> {
     let mut out = Vec::with_capacity(items.len() + room(next));
     out.extend_from_slice(OPEN);
     out.extend_from_slice(items);
     close(out, next)
 }
 
-/// How every envelope of data begins: for writers that put the value right behind it.
+/// First bytes of every envelope of data, for writers that put the value right behind them.
 pub const OPEN: &[u8] = br#"{"data":"#;
 
 /// Ends an envelope that began with [`OPEN`] and holds its value.
 #[must_use]
-pub fn close(mut out: Vec<u8>, next: Next<'_>) -> Vec<u8> {
+pub fn close(mut out: Vec<u8>, next: NextPage<'_>) -> Vec<u8> {
     match next {
-        Next::Absent => {}
-        Next::Null => out.extend_from_slice(br#","next_page":null"#),
-        Next::Page { offset, path, uri } => {
+        NextPage::Absent => {}
+        NextPage::Null => out.extend_from_slice(br#","next_page":null"#),
+        NextPage::Page { offset, path, uri } => {
             out.extend_from_slice(br#","next_page":{"offset":"#);
             string(&mut out, offset);
             out.extend_from_slice(br#","path":"#);
@@ -62,8 +62,8 @@ pub fn close(mut out: Vec<u8>, next: Next<'_>) -> Vec<u8> {
     out
 }
 
-/// Ends an envelope of events that began with [`OPEN`] and holds them: with the token of the next
-/// call, and whether there is more to be had at once.
+/// Ends an envelope of events that began with [`OPEN`] and holds them: writes the token of the next call, and
+/// whether more events can be read at once.
 #[must_use]
 pub fn close_events(mut out: Vec<u8>, sync: &str, has_more: bool) -> Vec<u8> {
     out.extend_from_slice(br#","sync":"#);
@@ -76,12 +76,12 @@ pub fn close_events(mut out: Vec<u8>, sync: &str, has_more: bool) -> Vec<u8> {
     out
 }
 
-/// How many bytes the envelope is likely to add.
-fn room(next: Next<'_>) -> usize {
+/// Returns the number of bytes that the envelope is likely to add.
+fn room(next: NextPage<'_>) -> usize {
     match next {
-        Next::Absent => 16,
-        Next::Null => 32,
-        Next::Page { offset, path, uri } => 64 + offset.len() + path.len() + uri.len(),
+        NextPage::Absent => 16,
+        NextPage::Null => 32,
+        NextPage::Page { offset, path, uri } => 64 + offset.len() + path.len() + uri.len(),
     }
 }
 
@@ -132,17 +132,18 @@ fn hex(nibble: u8) -> u8 {
     }
 }
 
-/// Indents valid JSON by two spaces a level, for `opt_pretty`. Strings and numbers are copied as they
-/// stand, empty objects and arrays stay closed up, and blank space between tokens is dropped first.
-/// What isn't valid JSON comes out in some form, without a panic.
+/// Indents valid JSON by two spaces a level, for `opt_pretty`. Strings and numbers are copied as they stand,
+/// empty objects and arrays stay closed up, and blank space between tokens is dropped first. Text that isn't
+/// valid JSON gives some output, without a panic.
 #[must_use]
-pub fn pretty(json: &[u8]) -> Vec<u8> {
-    pretty_within(json, usize::MAX).unwrap_or_default()
+pub fn indent(json: &[u8]) -> Vec<u8> {
+    indent_within(json, usize::MAX).unwrap_or_default()
 }
 
-/// The same, but none if that is more than `most` bytes: deep JSON of short values can become many times as long.
+/// Indents like [`indent`], but returns `None` if the result is more than `most` bytes: deep JSON of short values
+/// can become many times as long.
 #[must_use]
-pub fn pretty_within(json: &[u8], most: usize) -> Option<Vec<u8>> {
+pub fn indent_within(json: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(json.len().saturating_mul(2).min(most));
     let mut depth = 0_usize;
     let mut opened = false;
@@ -201,20 +202,26 @@ mod tests {
     /// S01. S02.
     #[test]
     fn envelopes_have_the_shape_of_the_contract() {
-        assert_eq!(text(data(br#"{"gid":"1"}"#)), r#"{"data":{"gid":"1"}}"#);
-        assert_eq!(text(empty()), r#"{"data":{}}"#);
-        assert_eq!(text(page(b"[]", Next::Absent)), r#"{"data":[]}"#);
         assert_eq!(
-            text(page(b"[]", Next::Null)),
+            text(data_envelope(br#"{"gid":"1"}"#)),
+            r#"{"data":{"gid":"1"}}"#
+        );
+        assert_eq!(text(empty_envelope()), r#"{"data":{}}"#);
+        assert_eq!(
+            text(page_envelope(b"[]", NextPage::Absent)),
+            r#"{"data":[]}"#
+        );
+        assert_eq!(
+            text(page_envelope(b"[]", NextPage::Null)),
             r#"{"data":[],"next_page":null}"#
         );
-        let next = Next::Page {
+        let next = NextPage::Page {
             offset: "o",
             path: "/tasks?offset=o",
             uri: "http://h/api/1.0/tasks?offset=o",
         };
         assert_eq!(
-            text(page(b"[1]", next)),
+            text(page_envelope(b"[1]", next)),
             r#"{"data":[1],"next_page":{"offset":"o","path":"/tasks?offset=o","uri":"http://h/api/1.0/tasks?offset=o"}}"#
         );
     }
@@ -245,31 +252,31 @@ mod tests {
     fn pretty_indents_by_two_and_leaves_strings_alone() {
         let json = br#"{"a":[],"b":{},"c":[1,{"d":"x,{\"}: \\"}],"e":-1.5e3}"#;
         let expected = "{\n  \"a\": [],\n  \"b\": {},\n  \"c\": [\n    1,\n    {\n      \"d\": \"x,{\\\"}: \\\\\"\n    }\n  ],\n  \"e\": -1.5e3\n}";
-        assert_eq!(text(pretty(json)), expected);
+        assert_eq!(text(indent(json)), expected);
         assert_eq!(
-            pretty(&pretty(json)),
-            pretty(json),
+            indent(&indent(json)),
+            indent(json),
             "a second time changes nothing"
         );
-        assert_eq!(text(pretty(b"[ ]")), "[]");
+        assert_eq!(text(indent(b"[ ]")), "[]");
     }
 
     #[test]
     fn pretty_ends_where_its_bound_is() {
         let json = [&[b'['; 500][..], &[b']'; 500]].concat();
-        let whole = pretty(&json);
+        let whole = indent(&json);
         assert!(whole.len() > 100 * json.len());
-        assert_eq!(pretty_within(&json, whole.len()), Some(whole.clone()));
+        assert_eq!(indent_within(&json, whole.len()), Some(whole.clone()));
         for most in [0, 1, json.len(), whole.len() - 1] {
-            assert_eq!(pretty_within(&json, most), None);
+            assert_eq!(indent_within(&json, most), None);
         }
-        assert_eq!(pretty_within(b"", 0), Some(Vec::new()));
+        assert_eq!(indent_within(b"", 0), Some(Vec::new()));
     }
 
     #[test]
     fn pretty_survives_what_is_not_json() {
         for bad in [&b"]]]}}}"[..], b"{\"", b"\"\\", b"", b"[,,:", b"\xff{"] {
-            let _ = pretty(bad);
+            let _ = indent(bad);
         }
     }
 }

@@ -1,13 +1,15 @@
-//! The keys that seal page tokens: one current, some that still open, and the numbers of those gone.
+//! Keys that seal page tokens: one current key, older ones that still open, and the ids of retired
+//! keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Why a key ring refused a change.
+/// Reason for which a key ring refused a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRingError {
-    /// The key id is in use or was once: a second key under it would make old tokens ambiguous.
-    Taken,
+    /// The key id is in use or was used before: a second key under it would make old tokens
+    /// ambiguous.
+    IdInUse,
     /// The current key can't be retired; rotate first.
     Current,
 }
@@ -15,7 +17,7 @@ pub enum KeyRingError {
 impl fmt::Display for KeyRingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Taken => "the key id is or was in use",
+            Self::IdInUse => "the key id is or was in use",
             Self::Current => "the current key can't be retired",
         })
     }
@@ -23,8 +25,8 @@ impl fmt::Display for KeyRingError {
 
 impl std::error::Error for KeyRingError {}
 
-/// What the ring knows about a key id.
-pub(crate) enum Key<'a> {
+/// State of a key id in the ring.
+pub(crate) enum KeyLookup<'a> {
     Live(&'a [u8; 32]),
     Retired,
     Unknown,
@@ -40,7 +42,7 @@ pub struct KeyRing {
 }
 
 impl KeyRing {
-    /// A ring with one key, which seals and opens.
+    /// Makes a ring with one key, which seals and opens.
     #[must_use]
     pub fn new(kid: u16, key: [u8; 32]) -> Self {
         Self {
@@ -51,7 +53,7 @@ impl KeyRing {
         }
     }
 
-    /// The id of the key that seals.
+    /// Returns the id of the key that seals.
     #[must_use]
     pub fn current(&self) -> u16 {
         self.current
@@ -61,17 +63,17 @@ impl KeyRing {
     /// may already be sealing with.
     ///
     /// # Errors
-    /// [`KeyRingError::Taken`].
+    /// [`KeyRingError::IdInUse`].
     pub fn add(&mut self, kid: u16, key: [u8; 32]) -> Result<(), KeyRingError> {
         self.free(kid)?;
         self.older.insert(kid, key);
         Ok(())
     }
 
-    /// Makes a new key the current one. Tokens of the one before still open.
+    /// Makes a new key the current one. Tokens of the key before still open.
     ///
     /// # Errors
-    /// [`KeyRingError::Taken`].
+    /// [`KeyRingError::IdInUse`].
     pub fn rotate(&mut self, kid: u16, key: [u8; 32]) -> Result<(), KeyRingError> {
         self.free(kid)?;
         self.older.insert(self.current, self.seal);
@@ -80,8 +82,8 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Forgets a key. Tokens under its id are expired from now on. An id that the ring never held is
-    /// remembered as retired too, so a restart can restore what was retired before it.
+    /// Removes a key. Tokens under its id are expired from now on. An id that was never in the ring
+    /// is remembered as retired too, so a restart can restore the ids that were retired before it.
     ///
     /// # Errors
     /// [`KeyRingError::Current`].
@@ -98,22 +100,22 @@ impl KeyRing {
         (self.current, &self.seal)
     }
 
-    pub(crate) fn find(&self, kid: u16) -> Key<'_> {
+    pub(crate) fn find(&self, kid: u16) -> KeyLookup<'_> {
         if kid == self.current {
-            Key::Live(&self.seal)
+            KeyLookup::Live(&self.seal)
         } else if let Some(key) = self.older.get(&kid) {
-            Key::Live(key)
+            KeyLookup::Live(key)
         } else if self.retired.contains(&kid) {
-            Key::Retired
+            KeyLookup::Retired
         } else {
-            Key::Unknown
+            KeyLookup::Unknown
         }
     }
 
     fn free(&self, kid: u16) -> Result<(), KeyRingError> {
         match self.find(kid) {
-            Key::Unknown => Ok(()),
-            Key::Live(_) | Key::Retired => Err(KeyRingError::Taken),
+            KeyLookup::Unknown => Ok(()),
+            KeyLookup::Live(_) | KeyLookup::Retired => Err(KeyRingError::IdInUse),
         }
     }
 }
@@ -136,17 +138,17 @@ mod tests {
     #[test]
     fn a_key_id_is_used_once() {
         let mut keys = KeyRing::new(1, [1; 32]);
-        assert_eq!(keys.add(1, [9; 32]), Err(KeyRingError::Taken));
-        assert_eq!(keys.rotate(1, [9; 32]), Err(KeyRingError::Taken));
+        assert_eq!(keys.add(1, [9; 32]), Err(KeyRingError::IdInUse));
+        assert_eq!(keys.rotate(1, [9; 32]), Err(KeyRingError::IdInUse));
         assert_eq!(keys.rotate(2, [2; 32]), Ok(()));
         assert_eq!(
             (keys.current(), keys.retire(2)),
             (2, Err(KeyRingError::Current))
         );
         assert_eq!(keys.retire(1), Ok(()));
-        assert_eq!(keys.add(1, [9; 32]), Err(KeyRingError::Taken));
+        assert_eq!(keys.add(1, [9; 32]), Err(KeyRingError::IdInUse));
         assert_eq!(keys.retire(7), Ok(()));
-        assert_eq!(keys.rotate(7, [9; 32]), Err(KeyRingError::Taken));
+        assert_eq!(keys.rotate(7, [9; 32]), Err(KeyRingError::IdInUse));
     }
 
     #[test]

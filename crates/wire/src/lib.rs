@@ -1,33 +1,33 @@
 //! The codec between bytes on the wire and values: envelopes, errors, queries, bodies and page tokens.
 #![doc = include_str!("../README.md")]
 
-pub mod batch;
+pub mod batch_actions;
+#[cfg(any(test, feature = "laws"))]
+pub mod codec_laws;
 pub mod cursor;
 pub mod envelope;
-pub mod error;
-pub mod form;
-pub mod json;
+pub mod error_envelope;
+pub mod form_body;
+pub mod json_body;
 pub mod keyring;
-#[cfg(any(test, feature = "laws"))]
-pub mod laws;
-pub mod message;
+pub mod messages;
 pub mod multipart;
-pub mod options;
 pub mod phrase;
-pub mod query;
-pub mod secret;
-pub mod ticket;
+pub mod query_params;
+pub mod request_options;
+pub mod sealed_secret;
+pub mod signed_ticket;
 
-mod brackets;
+mod bracket_fields;
 mod percent;
-mod words;
+mod phrase_words;
 
-pub use cursor::{Cursor, CursorError, listing};
-pub use envelope::Next;
-pub use error::ErrorObject;
-pub use form::{Form, FormError};
-pub use json::{Body, JsonError};
+pub use cursor::{Cursor, CursorError, listing_digest};
+pub use envelope::NextPage;
+pub use error_envelope::ErrorObject;
+pub use form_body::{FormBody, FormError};
+pub use json_body::{JsonBody, JsonError};
 pub use keyring::{KeyRing, KeyRingError};
-pub use options::Options;
-pub use query::{Query, QueryError};
-pub use ticket::TicketError;
+pub use query_params::{QueryError, QueryParams};
+pub use request_options::RequestOptions;
+pub use signed_ticket::TicketError;

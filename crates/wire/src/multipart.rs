@@ -5,21 +5,21 @@
 
 use std::fmt;
 
-use crate::query::{Problem, QueryError};
+use crate::query_params::{QueryError, QueryProblem};
 
 mod header;
 
-/// What a body may be at most. Its total size is the concern of whoever reads it from the network.
+/// Limits of a body. The reader of the network limits its total size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Parts in the body.
+    /// Most parts of the body.
     pub parts: usize,
-    /// Bytes of all headers of one part together.
+    /// Most bytes of all headers of one part together.
     pub header: usize,
 }
 
 impl Default for Limits {
-    /// 32 parts with headers of 4 KiB each.
+    /// Returns 32 parts with headers of 4 KiB each.
     fn default() -> Self {
         Self {
             parts: 32,
@@ -28,7 +28,7 @@ impl Default for Limits {
     }
 }
 
-/// Why a body was refused. `Display` is the message for the client.
+/// Reason for which a body was refused. `Display` is the message for the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MultipartError {
     /// The content type isn't `multipart/form-data` with one valid boundary: status 415.
@@ -44,7 +44,7 @@ pub enum MultipartError {
 }
 
 impl MultipartError {
-    /// The status code of the answer.
+    /// Returns the status code of the answer.
     #[must_use]
     pub fn status(&self) -> u16 {
         if *self == Self::ContentType { 415 } else { 400 }
@@ -65,7 +65,7 @@ impl fmt::Display for MultipartError {
 
 impl std::error::Error for MultipartError {}
 
-/// One part of a body.
+/// Part of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part<'a> {
     /// The field's name.
@@ -79,7 +79,7 @@ pub struct Part<'a> {
     pub bytes: &'a [u8],
 }
 
-/// The parts of a body, in order.
+/// Parts of a body, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Multipart<'a> {
     /// All parts; names may repeat.
@@ -87,24 +87,24 @@ pub struct Multipart<'a> {
 }
 
 impl<'a> Multipart<'a> {
-    /// The one part of this name, or `None`.
+    /// Returns the one part of this name, or `None`.
     ///
     /// # Errors
-    /// When there are two.
+    /// Fails if there are two.
     pub fn get(&self, name: &str) -> Result<Option<&Part<'a>>, QueryError> {
         let mut found = self.parts.iter().filter(|part| part.name == name);
         let first = found.next();
         if found.next().is_some() {
-            return Err(QueryError::new(name, Problem::Twice));
+            return Err(QueryError::new(name, QueryProblem::Repeated));
         }
         Ok(first)
     }
 }
 
-/// The boundary from the value of a `Content-Type` header.
+/// Returns the boundary from the value of a `Content-Type` header.
 ///
 /// # Errors
-/// [`MultipartError::ContentType`] when the type is another, or the boundary is missing, repeated or not
+/// [`MultipartError::ContentType`] if the type is another, or the boundary is missing, repeated or not
 /// of the form in RFC 2046 section 5.1.1.
 pub fn boundary(content_type: &str) -> Result<String, MultipartError> {
     let (kind, params) = header::value(content_type).ok_or(MultipartError::ContentType)?;
@@ -123,7 +123,7 @@ fn is_boundary(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(&b))
 }
 
-/// Reads a whole body. `boundary` is what [`boundary`] gave.
+/// Reads a whole body. `boundary` is the result of the function [`boundary`].
 ///
 /// # Errors
 /// See [`MultipartError`].
@@ -159,8 +159,8 @@ pub fn parse<'a>(
     }
 }
 
-/// What stands before and after the first `delimiter`, which begins with a carriage return and has no
-/// other, so every byte is looked at once or twice.
+/// Returns the bytes before and after the first `delimiter`. A delimiter begins with a carriage return
+/// and has no other, so every byte is looked at once or twice.
 fn cut<'a>(bytes: &'a [u8], delimiter: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let mut from = 0;
     loop {

@@ -1,8 +1,8 @@
 //! Percent-coding of queries and forms (RFC 3986 section 2.1), strict when reading.
 
-/// Why a text could not be decoded.
+/// Reason for which a text could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum PercentError {
     /// A `%` without two hexadecimal digits.
     Percent,
     /// The bytes are not UTF-8.
@@ -11,15 +11,15 @@ pub(crate) enum Fault {
     Nul,
 }
 
-/// Decodes `raw`; `plus` says whether `+` means a space.
-pub(crate) fn decode(raw: &[u8], plus: bool) -> Result<String, Fault> {
+/// Decodes `raw`; if `plus` is true, `+` means a space.
+pub(crate) fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
     let mut out = Vec::with_capacity(raw.len());
     let mut bytes = raw.iter().copied();
     while let Some(byte) = bytes.next() {
         out.push(match byte {
             b'%' => {
-                let high = bytes.next().and_then(digit).ok_or(Fault::Percent)?;
-                let low = bytes.next().and_then(digit).ok_or(Fault::Percent)?;
+                let high = bytes.next().and_then(digit).ok_or(PercentError::Percent)?;
+                let low = bytes.next().and_then(digit).ok_or(PercentError::Percent)?;
                 (high << 4) | low
             }
             b'+' if plus => b' ',
@@ -27,9 +27,9 @@ pub(crate) fn decode(raw: &[u8], plus: bool) -> Result<String, Fault> {
         });
     }
     if out.contains(&0) {
-        return Err(Fault::Nul);
+        return Err(PercentError::Nul);
     }
-    String::from_utf8(out).map_err(|_| Fault::Utf8)
+    String::from_utf8(out).map_err(|_| PercentError::Utf8)
 }
 
 fn digit(byte: u8) -> Option<u8> {
@@ -41,7 +41,7 @@ fn digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// Appends `text` so that it can stand as a name or value in a query.
+/// Appends `text`, coded as a name or value of a query.
 pub(crate) fn encode(out: &mut String, text: &str) {
     const HEX: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F',
@@ -66,12 +66,12 @@ mod tests {
         assert_eq!(decode(b"a%20b+c%C3%A9", true), Ok("a b cé".to_owned()));
         assert_eq!(decode(b"a+b", false), Ok("a+b".to_owned()));
         for bad in [&b"%"[..], b"%2", b"%zz", b"%+1", b"100%"] {
-            assert_eq!(decode(bad, true), Err(Fault::Percent), "{bad:?}");
+            assert_eq!(decode(bad, true), Err(PercentError::Percent), "{bad:?}");
         }
         for bad in [&b"%ff"[..], b"%c3", b"%c0%af", b"%ed%a0%80", b"\xff"] {
-            assert_eq!(decode(bad, true), Err(Fault::Utf8), "{bad:?}");
+            assert_eq!(decode(bad, true), Err(PercentError::Utf8), "{bad:?}");
         }
-        assert_eq!(decode(b"a%00", true), Err(Fault::Nul));
+        assert_eq!(decode(b"a%00", true), Err(PercentError::Nul));
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Phrases that identify one server fault in the log (the spec's section "Error object").
 
-use crate::words::{ADJECTIVES, ADVERBS, ANIMALS, VERBS};
+use crate::phrase_words::{ADJECTIVES, ADVERBS, ANIMALS, VERBS};
 
-/// The smallest count in a phrase.
+/// Smallest count in a phrase.
 const COUNT_MIN: u64 = 2;
-/// How many bits of randomness the count takes.
+/// Number of random bits that the count takes.
 const COUNT_BITS: u32 = 10;
 
-/// A phrase such as `6 sad squid snuggle softly`, made from 34 bits of `random`. It is for the error
-/// body and the log line of the same fault; it identifies and doesn't authenticate.
+/// Returns a phrase such as `6 sad squid snuggle softly`, made from 34 bits of `random`. It is for
+/// the error body and the log line of the same fault; it identifies and doesn't authenticate.
 #[must_use]
 pub fn phrase(random: u64) -> String {
     let count = COUNT_MIN + (random & ((1 << COUNT_BITS) - 1));

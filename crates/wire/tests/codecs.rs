@@ -2,11 +2,14 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use workgraph_wire::form::FORM_BYTES;
-use workgraph_wire::json::{self, Limits};
-use workgraph_wire::{ErrorObject, Form, Next, Query, envelope, error, multipart, phrase};
+use workgraph_wire::form_body::FORM_BYTES;
+use workgraph_wire::json_body::JsonLimits;
+use workgraph_wire::{
+    ErrorObject, FormBody, NextPage, QueryParams, envelope, error_envelope, json_body, multipart,
+    phrase,
+};
 
-/// Any text but one with a NUL, which queries and forms refuse.
+/// Generates any text but one with a NUL, which queries and forms refuse.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z_.]{0,12}",
@@ -15,13 +18,13 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Parameters whose names are neither paging parameters nor options.
+/// Generates parameters whose names are neither paging parameters nor options.
 fn pairs() -> impl Strategy<Value = Vec<(String, String)>> {
     let reserved = |name: &String| name != "limit" && name != "offset" && !name.starts_with("opt_");
     prop::collection::vec((text().prop_filter("reserved", reserved), text()), 0..8)
 }
 
-/// Any JSON value within the default depth.
+/// Generates any JSON value within the default depth.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -40,7 +43,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A form encoder that knows nothing of ours: every byte is coded.
+/// Encodes a form without our own encoder: every byte is coded.
 fn encode(pairs: &[(String, String)], code: fn(&str) -> String) -> String {
     pairs
         .iter()
@@ -53,25 +56,25 @@ fn coded(text: &str) -> String {
     text.bytes().map(|b| format!("%{b:02x}")).collect()
 }
 
-/// The broken twin of `coded`.
+/// Returns the text uncoded: the broken twin of `coded`.
 fn uncoded(text: &str) -> String {
     text.to_owned()
 }
 
-fn owned(query: &Query) -> Vec<(String, String)> {
+fn owned(query: &QueryParams) -> Vec<(String, String)> {
     query
         .iter()
         .map(|(n, v)| (n.to_owned(), v.to_owned()))
         .collect()
 }
 
-/// Whether a query comes back as it was encoded.
+/// Returns true if a query reads back as it was encoded.
 fn round_trips(pairs: &[(String, String)], code: fn(&str) -> String) -> bool {
-    Query::parse(&encode(pairs, code)).is_ok_and(|q| owned(&q) == pairs)
+    QueryParams::parse(&encode(pairs, code)).is_ok_and(|q| owned(&q) == pairs)
 }
 
-/// An object of texts, lists and objects, as a form with brackets can say them: nothing in it is empty, and
-/// no part has a number for a name.
+/// Generates an object of texts, lists and objects, as a form with brackets can express them: nothing in it
+/// is empty, and no part has a number for a name.
 fn record() -> impl Strategy<Value = Value> {
     let leaf = text().prop_map(Value::from);
     let value = leaf.prop_recursive(4, 24, 4, |inner| {
@@ -81,13 +84,13 @@ fn record() -> impl Strategy<Value = Value> {
                 .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     });
-    // A field of an option's name is an option, and one that is all there is may be a wrapping.
+    // A field with an option's name is an option, and a single field may be read as a wrapping.
     let field = "[a-ce-np-z][a-z_.]{0,6}";
     prop::collection::btree_map(field, value, 1..4)
         .prop_map(|map| Value::Object(map.into_iter().collect()))
 }
 
-/// The fields of a form that say a value. `numbered`: whether items have their numbers.
+/// Appends the fields of a form that express a value. If `numbered` is true, items have their numbers.
 fn bracketed(name: &str, value: &Value, numbered: bool, out: &mut Vec<(String, String)>) {
     match value {
         Value::Array(items) => {
@@ -117,23 +120,23 @@ fn bracketed(name: &str, value: &Value, numbered: bool, out: &mut Vec<(String, S
     }
 }
 
-/// Whether a form says the record that was written into it.
+/// Returns true if a form reads back as the record that was written into it.
 fn says(record: &Value, numbered: bool) -> bool {
     let mut pairs = Vec::new();
     bracketed("", record, numbered, &mut pairs);
-    let form = Form::parse(encode(&pairs, coded).as_bytes(), FORM_BYTES);
+    let form = FormBody::parse(encode(&pairs, coded).as_bytes(), FORM_BYTES);
     let body = form.and_then(|form| form.into_body(|_| false));
     body.is_ok_and(|body| Value::Object(body.data) == *record)
 }
 
-/// Whether indenting keeps the value.
+/// Returns true if indenting keeps the value.
 fn keeps_value(value: &Value, indent: fn(&[u8]) -> Vec<u8>) -> bool {
     let text = indent(value.to_string().as_bytes());
-    json::parse(
+    json_body::parse(
         &text,
-        Limits {
+        JsonLimits {
             depth: 127,
-            ..Limits::default()
+            ..JsonLimits::default()
         },
     )
     .is_ok_and(|v| v == *value)
@@ -142,16 +145,16 @@ fn keeps_value(value: &Value, indent: fn(&[u8]) -> Vec<u8>) -> bool {
 proptest! {
     #[test]
     fn no_text_makes_a_reader_panic(raw in any::<String>(), bytes in any::<Vec<u8>>()) {
-        if let Ok(query) = Query::parse(&raw) {
+        if let Ok(query) = QueryParams::parse(&raw) {
             let _ = (query.limit(), query.options(), query.flag("a"));
         }
-        let _ = Form::parse(&bytes, FORM_BYTES).map(|form| form.into_body(|_| false));
-        let _ = json::body(&bytes);
-        let _ = json::parse(raw.as_bytes(), Limits::default());
-        let _ = envelope::pretty(&bytes);
+        let _ = FormBody::parse(&bytes, FORM_BYTES).map(|form| form.into_body(|_| false));
+        let _ = json_body::read_body(&bytes);
+        let _ = json_body::parse(raw.as_bytes(), JsonLimits::default());
+        let _ = envelope::indent(&bytes);
         let _ = multipart::boundary(&raw);
         let _ = multipart::parse(&bytes, "b", multipart::Limits::default());
-        prop_assert!(error::clip(&raw).chars().all(|c| !c.is_control()));
+        prop_assert!(error_envelope::clip(&raw).chars().all(|c| !c.is_control()));
     }
 
     #[test]
@@ -159,9 +162,9 @@ proptest! {
         raw in r#"[%&=+0-9a-fA-F"\\{}\[\]:,ud8.eE-]{0,60}"#,
         part in r#"(\r\n|--b|form-data|; |name=|filename\*?=|"|\\|UTF-8''|%[0-9a-f]{0,2}|Content-Disposition: |:|a){0,20}"#,
     ) {
-        let _ = Query::parse(&raw).map(|q| q.options());
-        let _ = json::body(raw.as_bytes());
-        let _ = envelope::pretty(raw.as_bytes());
+        let _ = QueryParams::parse(&raw).map(|q| q.options());
+        let _ = json_body::read_body(raw.as_bytes());
+        let _ = envelope::indent(raw.as_bytes());
         let _ = multipart::parse(format!("--b\r\n{part}").as_bytes(), "b", multipart::Limits::default());
         let _ = multipart::boundary(&part);
     }
@@ -170,7 +173,7 @@ proptest! {
     fn queries_and_forms_read_what_was_encoded(pairs in pairs()) {
         prop_assume!(!pairs.iter().any(|(n, v)| n.is_empty() && v.is_empty()));
         prop_assert!(round_trips(&pairs, coded));
-        let form = Form::parse(encode(&pairs, coded).as_bytes(), FORM_BYTES);
+        let form = FormBody::parse(encode(&pairs, coded).as_bytes(), FORM_BYTES);
         prop_assert_eq!(form.map(|f| owned(&f.fields)), Ok(pairs));
     }
 
@@ -185,10 +188,10 @@ proptest! {
         let mut sent = pairs.clone();
         sent.insert(0, ("limit".into(), "7".into()));
         sent.push(("offset".into(), "old".into()));
-        let query = Query::parse(&encode(&sent, coded));
-        let rewritten = query.map(|q| q.rewrite(Some(limit), &offset)).unwrap_or_default();
+        let query = QueryParams::parse(&encode(&sent, coded));
+        let rewritten = query.map(|q| q.next_page_query(Some(limit), &offset)).unwrap_or_default();
         prop_assert!(rewritten.is_ascii() && !rewritten.contains(' '), "{}", rewritten);
-        let next = Query::parse(&rewritten);
+        let next = QueryParams::parse(&rewritten);
         prop_assert_eq!(next.as_ref().map(|q| q.limit()), Ok(Ok(Some(limit))));
         let mut expected = pairs;
         expected.extend([("limit".to_owned(), limit.to_string()), ("offset".to_owned(), offset)]);
@@ -198,16 +201,16 @@ proptest! {
     #[test]
     fn limits_are_read_like_plain_numbers(text in "[0-9]{1,4}|[ +-]?[0-9a-z.]{0,3}") {
         let expected = text.parse::<u16>().ok().filter(|n| (1..=100).contains(n) && text.len() <= 3 && !text.starts_with('+'));
-        let query = Query::parse(&format!("limit={}", coded(&text)));
+        let query = QueryParams::parse(&format!("limit={}", coded(&text)));
         prop_assert_eq!(query.map(|q| q.limit().unwrap_or_default()), Ok(expected));
     }
 
     #[test]
     fn json_values_come_back(value in value()) {
         let text = value.to_string();
-        prop_assert_eq!(json::parse(text.as_bytes(), Limits::default()), Ok(value.clone()));
+        prop_assert_eq!(json_body::parse(text.as_bytes(), JsonLimits::default()), Ok(value.clone()));
         let body = json!({"options": {"pretty": true}, "data": {"x": value}}).to_string();
-        let body = json::body_within(body.as_bytes(), Limits { depth: 40, ..Limits::default() });
+        let body = json_body::read_body_within(body.as_bytes(), JsonLimits { depth: 40, ..JsonLimits::default() });
         prop_assert_eq!(body.map(|b| (b.options.pretty, Value::Object(b.data))), Ok((true, json!({"x": value}))));
     }
 
@@ -216,13 +219,13 @@ proptest! {
         prop_assume!(key != other);
         let (k, o) = (Value::from(key.clone()), Value::from(other));
         let text = format!("[{{{k}:{value},{o}:[],{k}:null}}]");
-        prop_assert_eq!(json::parse(text.as_bytes(), Limits::default()), Err(json::JsonError::Twice(error::clip(&key))));
+        prop_assert_eq!(json_body::parse(text.as_bytes(), JsonLimits::default()), Err(json_body::JsonError::DuplicateKey(error_envelope::clip(&key))));
     }
 
     #[test]
     fn truncated_json_is_refused(value in value(), cut in any::<prop::sample::Index>()) {
         let text = json!({"data": value}).to_string();
-        prop_assert!(json::body(&text.as_bytes()[..cut.index(text.len())]).is_err());
+        prop_assert!(json_body::read_body(&text.as_bytes()[..cut.index(text.len())]).is_err());
     }
 
     #[test]
@@ -230,22 +233,22 @@ proptest! {
         let mut out = Vec::new();
         envelope::string(&mut out, &text);
         prop_assert_eq!(serde_json::from_slice::<String>(&out).ok(), Some(text));
-        prop_assert!(keeps_value(&value, envelope::pretty));
+        prop_assert!(keeps_value(&value, envelope::indent));
         let reference = serde_json::to_string_pretty(&value).unwrap_or_default();
-        prop_assert_eq!(String::from_utf8(envelope::pretty(value.to_string().as_bytes())), Ok(reference));
+        prop_assert_eq!(String::from_utf8(envelope::indent(value.to_string().as_bytes())), Ok(reference));
     }
 
     #[test]
     fn envelopes_hold_what_was_put_in(value in value(), t in any::<[String; 3]>(), random in any::<u64>()) {
         let items = value.to_string();
-        let page = Next::Page { offset: &t[0], path: &t[1], uri: &t[2] };
+        let page = NextPage::Page { offset: &t[0], path: &t[1], uri: &t[2] };
         let read = |bytes: Vec<u8>| serde_json::from_slice::<Value>(&bytes).unwrap_or_default();
         let next = json!({"offset": t[0], "path": t[1], "uri": t[2]});
-        prop_assert_eq!(read(envelope::page(items.as_bytes(), page)), json!({"data": value, "next_page": next}));
+        prop_assert_eq!(read(envelope::page_envelope(items.as_bytes(), page)), json!({"data": value, "next_page": next}));
         let fault = ErrorObject::with_phrase(t[0].clone(), phrase::phrase(random));
-        let written = read(error::errors(std::slice::from_ref(&fault)));
-        prop_assert_eq!(written, json!({"errors": [{"message": t[0], "phrase": fault.phrase, "help": error::HELP}]}));
-        let oauth = read(error::oauth_error("invalid_grant", &t[1]));
+        let written = read(error_envelope::errors(std::slice::from_ref(&fault)));
+        prop_assert_eq!(written, json!({"errors": [{"message": t[0], "phrase": fault.phrase, "help": error_envelope::HELP}]}));
+        let oauth = read(error_envelope::oauth_error("invalid_grant", &t[1]));
         prop_assert_eq!(oauth.as_object().map(Map::len), Some(2));
     }
 
@@ -288,11 +291,14 @@ fn a_broken_indenter_loses_the_value() {
             .into_bytes()
     }
     let value = json!({"a": "x,y", "b": [1, 2]});
-    assert!(keeps_value(&value, envelope::pretty) && !keeps_value(&value, careless));
+    assert!(keeps_value(&value, envelope::indent) && !keeps_value(&value, careless));
 }
 
 #[test]
 fn a_parser_that_keeps_the_last_duplicate_is_not_ours() {
     let text = r#"{"data":{"a":1,"a":2}}"#;
-    assert!(serde_json::from_str::<Value>(text).is_ok() && json::body(text.as_bytes()).is_err());
+    assert!(
+        serde_json::from_str::<Value>(text).is_ok()
+            && json_body::read_body(text.as_bytes()).is_err()
+    );
 }

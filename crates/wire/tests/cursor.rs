@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
-use workgraph_wire::{Cursor, CursorError, KeyRing, Query, listing};
+use workgraph_wire::{Cursor, CursorError, KeyRing, QueryParams, listing_digest};
 
 fn at(seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(seconds)
@@ -15,8 +15,8 @@ fn cursor(listing: [u8; 16], after: Vec<i64>) -> Cursor {
     Cursor {
         listing,
         after,
-        upto: 7,
-        sent: 50,
+        max_seq: 7,
+        rows_sent: 50,
         expires: at(86_400),
     }
 }
@@ -24,15 +24,15 @@ fn cursor(listing: [u8; 16], after: Vec<i64>) -> Cursor {
 type Parts = [Vec<u8>; 5];
 
 fn digest(parts: &Parts) -> [u8; 16] {
-    listing(&parts.each_ref().map(Vec::as_slice))
+    listing_digest(&parts.each_ref().map(Vec::as_slice))
 }
 
-/// The broken twin: parts are joined without their lengths.
+/// Digests parts that are joined without their lengths: the broken twin.
 fn joined(parts: &Parts) -> [u8; 16] {
-    listing(&[&parts.concat()])
+    listing_digest(&[&parts.concat()])
 }
 
-/// Whether moving the last byte of a part to the front of the next gives another listing.
+/// Returns true if moving the last byte of a part to the front of the next gives another listing.
 fn keeps_borders(parts: &Parts, digest: fn(&Parts) -> [u8; 16]) -> bool {
     let mut moved = parts.clone();
     let [first, second, ..] = &mut moved;
@@ -94,8 +94,8 @@ proptest! {
     fn a_token_survives_its_way_through_a_query(after in prop::collection::vec(any::<i64>(), 0..=8), nonce in any::<[u8; 12]>()) {
         let keys = KeyRing::new(1, [1; 32]);
         let cursor = cursor([3; 16], after);
-        let path = Query::default().rewrite(Some(100), &cursor.seal(&keys, nonce));
-        let query = Query::parse(&path).unwrap_or_default();
+        let path = QueryParams::default().next_page_query(Some(100), &cursor.seal(&keys, nonce));
+        let query = QueryParams::parse(&path).unwrap_or_default();
         let token = query.get("offset").ok().flatten().unwrap_or_default();
         prop_assert_eq!(Cursor::open(token, &keys, [3; 16], at(86_399)), Ok(cursor));
     }

@@ -1,4 +1,4 @@
-//! Settings: where their values come from, and which are refused.
+//! Settings: the sources of their values, and the values that are refused.
 use super::*;
 
 fn load_with(file: &str, env: &[(&str, &str)], set: &[&str]) -> Result<Config, String> {

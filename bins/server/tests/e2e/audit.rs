@@ -1,11 +1,11 @@
-//! The audit log of a real server: what pages and commands do is in it, it is signed, and checked.
+//! The audit log of a real server: the actions of pages and commands are in it, it is signed, and checked.
 use crate::common::{Folder, Server, WIDE, admin, request, run};
 use crate::oauth::{App, Browser};
 use crate::sdk::{passed, python};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A token of a new service account of the paid workspace.
+/// Makes a service account of the paid workspace. Returns its token.
 fn service(folder: &Folder, server: &Server) -> String {
     let place = server.workspace("paid");
     let make = [
@@ -19,7 +19,7 @@ fn service(folder: &Folder, server: &Server) -> String {
     admin(folder, &make)["token"].as_str().unwrap().to_owned()
 }
 
-/// The rows that there are of a type.
+/// Returns the rows of a type.
 fn rows(server: &Server, token: &str, kind: &str) -> Vec<Value> {
     let place = server.workspace("paid");
     let path = format!("/workspaces/{place}/audit_log_events?event_type={kind}");
@@ -146,7 +146,7 @@ fn the_log_is_signed_and_whoever_edits_the_file_is_found_out() {
     std::fs::write(&logged, &lines).unwrap();
     let by_log = report(&["--anchor", logged.to_str().unwrap()]);
     assert_eq!(by_log["sound"], true, "{by_log}: {lines}");
-    // Without anchors nobody can know.
+    // Without anchors the check can't tell, and says so.
     let none = folder.path().join("none");
     let unknown = report(&["--anchor", none.to_str().unwrap()]);
     assert!(

@@ -9,13 +9,13 @@ mod tokens;
 use crate::common::{Folder, Line, Reply, Server, WIDE, admin, post, request};
 use serde_json::{Value, json};
 
-/// A request and its answer.
+/// Request with the answer it must get.
 struct Row {
     number: &'static str,
     rule: &'static str,
     send: Vec<u8>,
     status: u16,
-    /// How the message begins.
+    /// Beginning of the message.
     message: &'static str,
 }
 
@@ -35,19 +35,19 @@ fn row(
     }
 }
 
-/// A server with two tenants, and tokens of several kinds.
+/// Server with two tenants, and tokens of several kinds.
 struct World {
     folder: Folder,
     server: Server,
     project: String,
     task: String,
-    /// Full permissions, in the paid workspace.
+    /// Token with full permissions, of a user in the paid workspace.
     token: String,
-    /// The same user, reading tasks alone.
+    /// Token of the same user for reading tasks alone.
     reader: String,
-    /// Another user of the same workspace.
+    /// Token of another user of the same workspace.
     colleague: String,
-    /// The user of the free workspace, with nothing in common.
+    /// Token of the user of the free workspace, with no access to the paid one.
     stranger: String,
     foreign_project: String,
     foreign_task: String,
@@ -120,13 +120,13 @@ impl World {
         self.server.line().ask(bytes)
     }
 
-    /// A listing of the project, by its options.
+    /// Requests a listing of the project, by its options.
     fn page(&self, token: &str, options: &str) -> Reply {
         let path = format!("/projects/{}/tasks?{options}", self.project);
         self.ask(&request("GET", &path, token, None)).unwrap()
     }
 
-    /// Tries all rows, then complains about those that failed.
+    /// Tries all rows, then fails with those that were wrong.
     fn try_all(&self, rows: &[Row]) {
         let complaints: Vec<_> = rows.iter().filter_map(|row| self.complaint(row)).collect();
         assert!(
@@ -170,7 +170,8 @@ fn make(server: &Server, token: &str, path: &str, data: &Value) -> String {
     reply.json()["data"]["gid"].as_str().unwrap().to_owned()
 }
 
-/// Whether a reply is the errors envelope: errors with a message and the help text, and a phrase with a 500 alone.
+/// Returns true if a reply is the errors envelope: errors with a message and the help text, and a phrase with a 500
+/// alone.
 fn is_error(reply: &Reply) -> bool {
     let json: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     let json_kind = reply

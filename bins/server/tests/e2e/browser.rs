@@ -7,7 +7,7 @@ use crate::sdk::passed;
 #[path = "../../../../crates/portal/tests/pages/gallery.rs"]
 mod gallery;
 
-/// What these tests need: Chromium, Node, and axe-core, which is installed if it was not.
+/// Programs that these tests need: Chromium, Node and npm; axe-core is installed if it was not.
 const PROGRAMS: [&str; 3] = ["chromium", "node", "npm"];
 
 /// B20. B21. B22. B24. B25. B26. B60. B62. B63. With script and the mouse, then without script and

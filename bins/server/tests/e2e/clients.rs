@@ -1,11 +1,11 @@
-//! What tests with other programs need: whether those are there, and their libraries.
+//! The other programs that tests need, and their libraries.
 use crate::common::command;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The root of the project.
+/// Returns the root of the project.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -13,8 +13,8 @@ pub(crate) fn root() -> PathBuf {
         .unwrap()
 }
 
-/// Where the libraries are that `clients/{script}` installs, which it did if they were not there, or
-/// `None` if this test cannot or is not to run here, which is said loudly.
+/// Returns the folder of the libraries that `clients/{script}` installs; they are installed if they were not there.
+/// Returns `None`, with a message, if this test cannot or is not to run here.
 pub(crate) fn ready(what: &str, programs: &[&str], script: &str) -> Option<PathBuf> {
     static INSTALLED: Mutex<BTreeMap<String, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
     // Of two tests that need the same, one installs it and the other waits.

@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: starting and killing the server, and a plain HTTP/1.1 client.
+//! Helpers of the end-to-end tests: starting and killing the server, and a plain HTTP/1.1 client.
 mod line;
 
 pub(crate) use line::{Line, Reply, plain, post, request};
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// The binary under test; `WORKGRAPH_BIN` names another.
+/// Returns the path of the binary under test; `WORKGRAPH_BIN` names another.
 pub(crate) fn binary() -> String {
     std::env::var("WORKGRAPH_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_workgraph").to_owned())
 }
 
-/// How long a test waits for an answer.
+/// Longest wait of a test for an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Waits a moment between two looks at a condition.
@@ -25,7 +25,7 @@ pub(crate) fn pause(millis: u64) {
     let _timeout = nothing.recv_timeout(Duration::from_millis(millis));
 }
 
-/// The time, for measuring.
+/// Returns the time, for measuring.
 #[expect(
     clippy::disallowed_methods,
     reason = "the tests measure a real process from outside"
@@ -46,7 +46,7 @@ impl Seeded {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound as u64).unwrap()
     }
@@ -73,7 +73,7 @@ impl Folder {
     pub(crate) fn data(&self) -> PathBuf {
         self.0.join("data")
     }
-    /// What the servers of this folder logged.
+    /// Returns the log of the servers of this folder.
     pub(crate) fn log(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(self.0.join("log")).unwrap_or_default()).into_owned()
     }
@@ -89,7 +89,7 @@ impl Drop for Folder {
     }
 }
 
-/// The binary without the settings of this process's environment.
+/// Returns a command of the binary without the settings of this process's environment.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("WORKGRAPH_")) {
@@ -135,7 +135,7 @@ pub(crate) const WIDE: &[(&str, &str)] = &[
 pub(crate) struct Server {
     child: Child,
     pub(crate) port: u16,
-    /// What `bootstrap.json` holds.
+    /// Content of `bootstrap.json`.
     pub(crate) demo: Value,
 }
 
@@ -145,7 +145,7 @@ impl Server {
         Self::start_by(command(&binary()), folder, settings)
     }
 
-    /// The same through a command that ends in running the binary.
+    /// Starts a demo through a command that ends in running the binary.
     pub(crate) fn start_by(program: Command, folder: &Folder, settings: &[(&str, &str)]) -> Self {
         let child = Self::spawn(program, folder, settings);
         Self::wait(child, folder)
@@ -180,7 +180,7 @@ impl Server {
         program.stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
-    /// Waits until it serves, or gives the status it ended with.
+    /// Waits until the process serves, or returns the status it ended with.
     pub(crate) fn wait(mut child: Child, folder: &Folder) -> Result<Self, ExitStatus> {
         let port_file = folder.path().join("port");
         let mut port = None;
@@ -211,17 +211,17 @@ impl Server {
         Ok(server)
     }
 
-    /// A new connection.
+    /// Opens a new connection.
     pub(crate) fn line(&self) -> Line {
         Line::open(self.port).unwrap()
     }
 
-    /// The token of the demo's first user, with full permissions.
+    /// Returns the token of the demo's first user, with full permissions.
     pub(crate) fn token(&self) -> &str {
         self.demo["personal_access_token"].as_str().unwrap()
     }
 
-    /// Something of the demo, by JSON pointer.
+    /// Returns a text of `bootstrap.json`, by JSON pointer.
     pub(crate) fn demo(&self, pointer: &str) -> String {
         let value = self.demo.pointer(pointer).and_then(Value::as_str);
         value
@@ -229,7 +229,7 @@ impl Server {
             .to_owned()
     }
 
-    /// The first workspace of a plan.
+    /// Returns the first workspace of a plan.
     pub(crate) fn workspace(&self, plan: &str) -> String {
         let all = self.demo["workspaces"].as_array().unwrap();
         let found = all
@@ -239,7 +239,7 @@ impl Server {
         found["gid"].as_str().unwrap().to_owned()
     }
 
-    /// A team of a workspace.
+    /// Returns a team of a workspace.
     pub(crate) fn team(&self, workspace: &str) -> String {
         let all = self.demo["teams"].as_array().unwrap();
         let found = all
@@ -251,14 +251,14 @@ impl Server {
             .to_owned()
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a connection of its own.
     pub(crate) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Reply {
         self.line()
             .ask(&request(method, path, self.token(), body))
             .unwrap()
     }
 
-    /// A request that must succeed; its `data`.
+    /// Sends a request that must succeed. Returns its `data`.
     pub(crate) fn data(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         let reply = self.ask(method, path, body);
         assert!(
@@ -270,7 +270,7 @@ impl Server {
         reply.json()["data"].clone()
     }
 
-    /// A new project in the paid workspace.
+    /// Makes a new project in the paid workspace.
     pub(crate) fn project(&self, name: &str) -> String {
         let workspace = self.workspace("paid");
         let data = serde_json::json!({"data": {"name": name, "workspace": workspace, "team": self.team(&workspace)}});
@@ -280,24 +280,24 @@ impl Server {
             .to_owned()
     }
 
-    /// Whether the process is alive.
+    /// Returns true if the process is alive.
     pub(crate) fn lives(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// The process.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Ends the process with SIGKILL and waits for that.
     pub(crate) fn kill(&mut self) {
-        // Fails only when it has ended already.
+        // This fails only when the process has ended already.
         let _over = self.child.kill();
         self.child.wait().unwrap();
     }
 
-    /// Asks the process to end with SIGTERM; its exit code.
+    /// Asks the process to end with SIGTERM. Returns its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         let sent = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])

@@ -1,8 +1,8 @@
-//! Kills the server with SIGKILL under write load, again and again, and looks at what is left.
+//! Kills the server with SIGKILL under write load, again and again, and compares the graph with the acknowledged
+//! writes.
 //!
-//! The promise: a write that was acknowledged is there, and a write that was not is there as a whole
-//! or not at all. `WORKGRAPH_KILL_POINTS` sets how often it is killed, `WORKGRAPH_KILL_SEED` what else
-//! happens.
+//! The promise: a write that was acknowledged is there, and a write that was not is there as a whole or not at all.
+//! `WORKGRAPH_KILL_POINTS` sets the number of kills, `WORKGRAPH_KILL_SEED` all other choices.
 mod campaign;
 mod comparison;
 
@@ -27,7 +27,7 @@ const PER_FOLDER: usize = 200;
 const FIELDS: &str =
     "name,notes,completed,due_on,assignee,assignee_section,followers,memberships.section,projects";
 
-/// What a task must look like.
+/// Expected state of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Task {
     gid: String,
@@ -37,7 +37,7 @@ struct Task {
     due_on: String,
     section: String,
     comments: Vec<String>,
-    /// How many stories of each kind the changes must have left.
+    /// Number of stories of each kind that the changes must have left.
     stories: Stories,
     deleted: bool,
     touched: bool,
@@ -62,7 +62,7 @@ enum Write {
     Delete(usize),
 }
 
-/// The scene that writers share.
+/// Scene that the writers share.
 #[derive(Clone, Debug)]
 struct Scene {
     port: u16,
@@ -73,7 +73,7 @@ struct Scene {
     sections: [String; 2],
 }
 
-/// What one writer has done.
+/// Acknowledged writes of one writer, and the write under way.
 #[derive(Clone, Debug, Default)]
 struct Diary {
     tasks: Vec<Task>,
@@ -122,7 +122,7 @@ impl Scene {
         }
     }
 
-    /// The request of a write.
+    /// Returns the request of a write.
     fn request(&self, diary: &Diary, write: &Write) -> Vec<u8> {
         let gid = |at: usize| diary.tasks[at].gid.as_str();
         let (method, path, data) = match write {
@@ -156,7 +156,7 @@ impl Scene {
         )
     }
 
-    /// Writes until the connection breaks, or so often.
+    /// Writes until the connection breaks, or the given number of times.
     fn write(
         &self,
         mut diary: Diary,
@@ -197,7 +197,7 @@ impl Scene {
 }
 
 impl Diary {
-    /// The next write: half of them creates.
+    /// Returns the next write: half of them creates.
     fn next(&self, scene: &Scene, random: &mut Seeded, label: &str) -> Write {
         let live: Vec<usize> = (0..self.tasks.len())
             .filter(|i| !self.tasks[*i].deleted)

@@ -1,4 +1,4 @@
-//! The HTTP edge over raw sockets: framing, sizes, hosts and slow clients.
+//! HTTP over raw sockets: framing, sizes, hosts and slow clients.
 mod bounds;
 
 use crate::common::{Folder, Reply, Seeded, Server, WIDE, clock, plain, request};
@@ -7,7 +7,7 @@ use crate::common::{binary, command};
 use serde_json::json;
 use std::time::Duration;
 
-/// How long a connection is watched for a second reply.
+/// Time for which a connection is watched for a second reply.
 const SILENCE: Duration = Duration::from_millis(300);
 
 /// Bytes of a request that would be answered if they were taken for one.
@@ -19,7 +19,7 @@ fn server(name: &str, settings: &[(&str, &str)]) -> (Folder, Server) {
     (folder, server)
 }
 
-/// All replies to these bytes, and whether the connection ended.
+/// Sends these bytes. Returns all replies, and true if the connection ended.
 fn replies(server: &Server, bytes: &[u8]) -> (Vec<Reply>, bool) {
     let mut line = server.line();
     // The server may close before all is sent.
@@ -168,7 +168,7 @@ fn a_request_whose_end_is_in_doubt_is_answered_once_and_ends_the_connection() {
             complaints.push(format!("{number} ({rule}): {statuses:?}, closed: {closed}"));
         }
     }
-    // A body is never taken for a request, whether anything wants it or not.
+    // A body is never taken for a request, whether a route reads it or not.
     let about = format!("Host: x\r\nContent-Length: {}\r\n", SECOND.len());
     let bearer = format!("Authorization: Bearer {}\r\n", server.token());
     let whole = [

@@ -1,4 +1,5 @@
-//! Exports through the real server: what a client fetches, and what it gets with an address that is not good any more.
+//! Exports through the real server: the file that a client fetches, and the answers to addresses that are not valid any
+//! more.
 use crate::common::{Folder, Reply, Seeded, Server, WIDE, admin, pause};
 use crate::jobs::{plant, setting, status};
 use crate::sdk::{passed, python};
@@ -26,7 +27,7 @@ fn fetch(server: &Server, method: &str, path: &str) -> Reply {
     server.line().ask(head.as_bytes()).unwrap()
 }
 
-/// The path of an address.
+/// Returns the path of an export's address.
 fn path(export: &Value) -> String {
     let url = export["download_url"].as_str().unwrap();
     let at = url.find("/-/").unwrap();
@@ -110,7 +111,7 @@ fn a_file_is_sent_to_whoever_has_its_address_and_to_nobody_else() {
     );
 }
 
-/// So many files are sent at once, as `run.rs` says.
+/// Files that are sent at once, as `app.rs` sets it.
 const AT_ONCE: usize = 32;
 
 #[test]
@@ -180,7 +181,8 @@ fn a_folder_that_cannot_be_written_ends_the_export_and_not_the_server() {
     assert!(exported(&server, &project)["download_url"].is_string());
 }
 
-/// The records in the file of an export, without the links in them: a server that is started again has another port.
+/// Returns the records in the file of an export, without the links in them: a server that is started again has another
+/// port.
 fn unpacked(server: &Server, export: &Value) -> Vec<Value> {
     let reply = fetch(server, "GET", &path(export));
     assert_eq!(reply.status, 200, "{}", reply.text());

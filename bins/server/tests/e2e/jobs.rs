@@ -1,8 +1,8 @@
 //! Kills the server with SIGKILL while a job copies a project, again and again.
 //!
-//! The promise: the job goes on where its last checkpoint ended, so in the end the copy is the
-//! original, without gaps and without doubles. `WORKGRAPH_KILL_POINTS` sets how often it is killed
-//! in a job, `WORKGRAPH_KILL_SEED` when.
+//! The promise: the job goes on where its last checkpoint ended, so in the end the copy is the original, without gaps
+//! and without doubles. `WORKGRAPH_KILL_POINTS` sets the number of kills in a job, `WORKGRAPH_KILL_SEED` their
+//! instants.
 use crate::common::{Folder, Seeded, Server, WIDE, admin, binary, clock, command, pause, run};
 use serde_json::{Value, json};
 use std::io::Write as _;
@@ -17,7 +17,7 @@ pub(crate) fn setting(name: &str, default: u64) -> u64 {
     })
 }
 
-/// Carries out actions, ten to a batch; the gids of what they made.
+/// Carries out actions, ten to a batch. Returns the gids of the objects they made.
 fn batch(server: &Server, actions: &[Value]) -> Vec<String> {
     let mut made = Vec::new();
     for ten in actions.chunks(10) {
@@ -51,8 +51,8 @@ pub(crate) fn plant(server: &Server) -> String {
     project
 }
 
-/// The names of the tasks in order, each with those of its subtasks. Creates of one batch are in no
-/// order, so that of the original is what counts.
+/// Returns the names of the tasks in order, each with those of its subtasks. Creates of one batch are in no order, so
+/// the order of the original counts.
 fn lines(server: &Server, project: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut path = format!("/projects/{project}/tasks?limit=100&opt_fields=name,num_subtasks");
@@ -157,7 +157,7 @@ fn how_many_jobs_a_user_may_have_changes_while_the_server_runs() {
     assert!(!wrong.status.success());
 }
 
-/// A project, and a job that exports it and waits for somebody to carry it out.
+/// Starts a server with a project, and a job that exports it and waits for a worker.
 fn waiting(folder: &Folder) -> (Server, String, String) {
     let server = Server::start(folder, &[WIDE, &[("run_jobs", "false")]].concat());
     let project = server.project("Forest");

@@ -1,5 +1,5 @@
-//! Values of every wrong kind in every field of every writing operation: whatever comes, the answer is
-//! no server error, and the graph stays sound. `WORKGRAPH_JUNK` sets how many requests are sent.
+//! Values of every wrong kind in every field of every writing operation: no answer is a server error, and the graph
+//! stays sound. `WORKGRAPH_JUNK` sets the number of requests.
 mod tables;
 
 use crate::common::{Folder, Line, Seeded, Server, WIDE, request, run};
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tables::*;
 
-/// A request.
+/// Request that was sent.
 struct Sent {
-    /// Its method and the path as it is listed here.
+    /// Method and path as they are listed in the tables.
     row: (&'static str, &'static str),
     path: String,
     body: Option<Value>,
@@ -41,7 +41,7 @@ impl Scene {
         }
     }
 
-    /// Fresh objects, for junk may have taken away the access to older ones.
+    /// Makes fresh objects, for junk may have taken away the access to older ones.
     fn objects(server: &Server) -> Vec<(&'static str, String)> {
         let workspace = server.workspace("paid");
         let team = server.team(&workspace);
@@ -99,7 +99,7 @@ impl Scene {
         self.known[at].1.clone()
     }
 
-    /// A value that fits the field, or nearly.
+    /// Returns a value that fits the field, or nearly.
     fn near(&mut self, field: &str, path: &str) -> Value {
         let many = [
             "projects",
@@ -143,7 +143,7 @@ impl Scene {
         }
     }
 
-    /// A value of any kind; often one that nearly fits.
+    /// Returns a value of any kind; often one that nearly fits.
     fn value(&mut self, depth: usize) -> Value {
         match self.random.below(if depth > 2 { 25 } else { 32 }) {
             0 => Value::Null,
@@ -196,7 +196,7 @@ impl Scene {
         let (method, path, fields) = *self.pick(WRITES);
         let row = path;
         let mut data = serde_json::Map::new();
-        // Most get what they need, so that the rest is looked at.
+        // Most requests get the fields they need, so that the rest is looked at.
         if self.random.below(3) > 0 {
             let needed = Some(needed(path)).filter(|n| !n.is_empty());
             for name in needed.unwrap_or(&fields[..1]) {

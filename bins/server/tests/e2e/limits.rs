@@ -1,4 +1,5 @@
-//! The limits of the real server over sockets: who is refused, for how long, and that nothing is lost or leaked.
+//! The limits of the real server over sockets: the requests that are refused, their waits, and that nothing is lost or
+//! leaked.
 //!
 //! Time is driven: the debug build of the server lets a test run its clock ahead, and hold its store, so that requests
 //! are in flight for as long as the test wants.
@@ -13,13 +14,13 @@ use std::path::PathBuf;
 
 const ME: &str = "/users/me";
 
-/// A server whose time and store are in the test's hands, with the limits of the contract.
+/// Server whose time and store the test controls, with the limits of the contract.
 struct World {
     server: Server,
     clock: BufReader<UnixStream>,
-    /// The file that holds the store.
+    /// File that holds the store while it exists.
     hold: PathBuf,
-    /// The token of a user without a paid workspace.
+    /// Token of a user without a paid workspace.
     free: String,
     folder: Folder,
 }
@@ -64,7 +65,7 @@ impl World {
         std::fs::remove_file(&self.hold).unwrap();
     }
 
-    /// What the server says of the free token's limits.
+    /// Returns the state of the free token's limits, as the server reports it.
     fn state(&self) -> Value {
         self.state_of(&self.free)
     }
@@ -81,7 +82,7 @@ impl World {
         self.state()[limit]["running"].as_u64().unwrap()
     }
 
-    /// Waits until so many requests run.
+    /// Waits until the given number of requests run.
     fn until_running(&self, limit: &str, wanted: u64) {
         for _ in 0..5_000 {
             if self.running(limit) == wanted {
@@ -103,7 +104,7 @@ impl World {
     }
 }
 
-/// The seconds that a refusal names.
+/// Returns the seconds of a refusal's wait.
 fn wait(reply: &Reply) -> u64 {
     assert_eq!(reply.status, 429, "{}", reply.text());
     let message = reply.message();
@@ -167,8 +168,8 @@ fn of_51_reads_at_once_one_is_refused_and_its_wait_is_long_enough() {
     while world.metric("workgraph_limiter_refused_total{limit=\"concurrent_reads\"}") == 0 {
         pause(1);
     }
-    // The 52nd is refused at once, while the others still run. It waits as it was told, in real time: the server ends
-    // what takes too long by no clock that a test could drive.
+    // The 52nd is refused at once, while the others still run. The test waits as long as the refusal said, in real
+    // time: the server ends long requests by no clock that a test could drive.
     let told = wait(&world.get(ME));
     assert!((1..=2).contains(&told), "{told}");
     pause(told * 1_000);
@@ -360,7 +361,7 @@ fn quotas_change_while_the_server_runs_and_what_was_counted_stays_counted() {
         [200, 200, 200, 200, 429]
     );
 
-    // By reload, which leaves what was changed by command.
+    // By reload, which leaves the changes made by command.
     std::fs::write(
         &file,
         "[limits]\nstandard_free = 1000\nshadow = \"standard\"\n",

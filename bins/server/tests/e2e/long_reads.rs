@@ -2,10 +2,10 @@
 use crate::common::{Folder, Line, Server, WIDE, request};
 use serde_json::{Value, json};
 
-/// How many tasks are counted.
+/// Number of tasks that are counted.
 const TASKS: usize = 1_500;
 
-/// A request that takes long: it counts the tasks of a large project, ten times.
+/// Returns a request that takes long: it counts the tasks of a large project, ten times.
 fn long(server: &Server) -> Vec<u8> {
     let project = server.project("Long");
     let batch = |action: Value| json!({"data": {"actions": vec![action; 10]}});

@@ -1,7 +1,7 @@
 //! End-to-end tests: each starts the real `workgraph` binary and talks to it over real sockets.
 //!
-//! They are one test binary, so that the helpers are compiled and linked once. A part of it runs with
-//! `cargo test -p workgraph-server --test e2e -- crash::` and the like.
+//! They are one test binary, so that the helpers are compiled and linked once. A part of it runs with `cargo test -p
+//! workgraph-server --test e2e -- crash::`, for instance.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

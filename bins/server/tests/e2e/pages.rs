@@ -5,15 +5,15 @@ use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Somebody's browser, with its cookies.
+/// Browser of a user, with its cookies.
 struct Browser<'s> {
     server: &'s Server,
     cookies: BTreeMap<String, String>,
-    /// What a proxy would say of where the requests come from.
+    /// Value of the `X-Forwarded-For` header that a proxy would send.
     forwarded: Option<&'static str>,
 }
 
-/// A text as a form or query has it.
+/// Returns a text as a form or query has it.
 fn encode(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -25,7 +25,7 @@ fn encode(text: &str) -> String {
     })
 }
 
-/// A hidden field of the first form that has it.
+/// Returns a hidden field of the first form that has it.
 fn hidden(page: &str, name: &str) -> String {
     let from = format!("name=\"{name}\" value=\"");
     let after = page
@@ -93,7 +93,7 @@ impl<'s> Browser<'s> {
         self.send("GET", path, None)
     }
 
-    /// Posts a form with the guard of the page that has it.
+    /// Posts a form with the anti-forgery text of the page that has it.
     fn post(&mut self, page: &str, path: &str, fields: &[(&str, &str)]) -> Reply {
         let page = self.get(page).text();
         let mut form = format!("csrf={}", encode(&hidden(&page, "csrf")));
@@ -123,7 +123,7 @@ impl<'s> Browser<'s> {
         assert_eq!(leads(&reply), "/-/console/apps");
     }
 
-    /// Registers an app; its number.
+    /// Registers an app. Returns its number.
     fn register(&mut self, name: &str, redirect: &str) -> String {
         let workspace = self.server.workspace("paid");
         let new = "/-/console/apps/new";
@@ -148,18 +148,18 @@ impl<'s> Browser<'s> {
     }
 }
 
-/// Where a reply leads, which must be by 303 (B25).
+/// Returns the address to which a reply leads, which must be by 303 (B25).
 fn leads(reply: &Reply) -> &str {
     assert_eq!(reply.status, 303, "{}", reply.text());
     reply.header("Location").unwrap()
 }
 
-/// What holds for every page.
+/// Checks the rules that hold for every page.
 fn check(what: &str, reply: &Reply) {
     let header = |name: &str| reply.header(name).unwrap_or_default().to_owned();
     assert_eq!(header("Referrer-Policy"), "no-referrer", "{what}");
     assert!(header("Cache-Control").contains("no-store"), "{what}");
-    // To an app that is not known yet, nothing is said but plain text.
+    // To an app that is not known yet, only plain text is sent.
     let plain = header("Content-Type").starts_with("text/plain") && reply.status == 400;
     if reply.status == 303 || plain {
         return;
@@ -250,7 +250,7 @@ fn every_html_route_has_its_headers() {
     for path in &routes {
         check(path, &nobody.get(path));
         check(path, &ada.get(path));
-        // A form without its guard.
+        // A form without its anti-forgery text.
         let path = path.split('?').next().unwrap();
         for browser in [&mut nobody, &mut ada] {
             let reply = browser.send("POST", path, Some("x=y"));
@@ -281,7 +281,7 @@ fn every_html_route_has_its_headers() {
     );
 }
 
-/// B22. Whatever an app is called, pages show it as text.
+/// B22. Pages show the name of an app as text, whatever it is.
 #[test]
 fn names_of_apps_are_text_on_every_page() {
     let folder = Folder::new("names");
@@ -331,8 +331,8 @@ fn names_of_apps_are_text_on_every_page() {
 
 const WRONG: &str = "The e-mail address or the password is not right.";
 
-/// B59. B64. Without proxies that the operator named, a header does not make somebody another; and
-/// what one address does wrong is not another's.
+/// B59. B64. Without proxies that the operator named, a header does not change a client's address; and failures of one
+/// address do not count for another.
 #[test]
 fn forwarded_addresses_are_believed_from_proxies_only() {
     let few = |more: &[(&'static str, &'static str)]| {
@@ -363,7 +363,7 @@ fn forwarded_addresses_are_believed_from_proxies_only() {
     let flood: Vec<u16> = (0..5).map(|n| attempt(&server, "1.1.1.1", n)).collect();
     assert_eq!(flood, [400, 400, 400, 429, 429]);
     assert_eq!(attempt(&server, "2.2.2.2", 6), 400);
-    // What a client wrote before the proxy's word is not the proxy's.
+    // The part of the header that a client wrote before the proxy's entry is not the proxy's.
     assert_eq!(attempt(&server, "9.9.9.9, 1.1.1.1", 7), 429);
     let mut browser = Browser::new(&server);
     browser.forwarded = Some("2.2.2.2");
@@ -376,7 +376,7 @@ fn forwarded_addresses_are_believed_from_proxies_only() {
     browser.sign_in();
 }
 
-/// B58. Documents and answers name the configured addresses, whatever a request claims to be for.
+/// B58. Documents and answers name the configured addresses, whatever the Host of a request is.
 #[test]
 fn a_foreign_host_changes_no_address() {
     let folder = Folder::new("host");

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Where the libraries are, if they can be had here.
+/// Returns the folder of the libraries, if they can be installed here.
 pub(crate) fn clients() -> Option<PathBuf> {
     let what = "the workflows with client libraries";
     ready(what, &["python3", "node", "npm"], "install.sh")
@@ -42,7 +42,7 @@ fn drive(name: &str, program: &str, script: &str) {
     passed(script, &folder);
 }
 
-/// A script of ours for the Python library, and where the libraries are.
+/// Returns a script of ours for the Python library, and the folder of the libraries.
 pub(crate) fn python(script: &str) -> Option<(PathBuf, Command)> {
     let clients = clients()?;
     let mut run = command(clients.join("python/bin/python").to_str().unwrap());
@@ -51,7 +51,7 @@ pub(crate) fn python(script: &str) -> Option<(PathBuf, Command)> {
     Some((clients, run))
 }
 
-/// Runs a script to its end, where it says that all its steps passed.
+/// Runs a script to its end, where it prints that all its steps passed.
 pub(crate) fn passed(mut script: Command, folder: &Folder) {
     let output = script.output().unwrap();
     let (out, err) = (
@@ -65,7 +65,7 @@ pub(crate) fn passed(mut script: Command, folder: &Folder) {
     );
 }
 
-/// A task in a workspace that the demo's first user is not in.
+/// Makes a task in a workspace that the demo's first user is not in.
 fn foreign_task(folder: &Folder, server: &Server) -> String {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let workspace = text(&admin(folder, &["workspace", "create", "--name", "Elsewhere"])["gid"]);

@@ -1,4 +1,4 @@
-//! A Singer tap as it is published, against the real server: everything, and then what changed since.
+//! A Singer tap as it is published, against the real server: all records, and then the changes since.
 use crate::clients::{ready, root};
 use crate::common::{Folder, Server, WIDE, command};
 use crate::oauth::{App, Browser};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_workgraph");
 
-/// The binary, without settings from this process's environment.
+/// Returns a command of the binary, without settings from this process's environment.
 fn command() -> Command {
     let mut command = Command::new(BINARY);
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("WORKGRAPH_")) {
@@ -17,7 +17,7 @@ fn command() -> Command {
     command
 }
 
-/// A folder that is removed at the end.
+/// Folder that is removed at the end.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -40,7 +40,7 @@ impl Drop for Folder {
     }
 }
 
-/// A running server.
+/// Running server.
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) port: u16,
@@ -48,7 +48,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it and waits until it serves.
+    /// Starts the server and waits until it serves.
     pub(crate) fn start(folder: &Folder, demo: bool, more: &[&str], env: &[(&str, &str)]) -> Self {
         let (port_file, log) = (folder.0.join("port"), folder.0.join("log"));
         let _ = std::fs::remove_file(&port_file);
@@ -73,7 +73,7 @@ impl Server {
             .stderr(std::fs::File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap());
-        // It says where it is once it serves; before, nothing.
+        // The server prints its address once it serves; before, nothing.
         if said.read_line(&mut String::new()).unwrap() == 0 {
             let status = child.wait().unwrap();
             let log = std::fs::read_to_string(&log).unwrap();
@@ -99,7 +99,7 @@ impl Server {
         stream
     }
 
-    /// A connection on which a request was answered; none if the server takes no more.
+    /// Opens a connection and has a request on it answered. Returns `None` if the server takes no more connections.
     pub(crate) fn answered(&self) -> Option<TcpStream> {
         let mut stream = self.connect();
         let sent = stream.write_all(b"GET /-/livez HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -109,7 +109,7 @@ impl Server {
         Some(stream)
     }
 
-    /// The same once the server takes one, after others ended.
+    /// Opens such a connection once the server takes one, after others ended.
     pub(crate) fn wait_for_room(&self) -> TcpStream {
         (0..10_000).find_map(|_| self.answered()).unwrap()
     }
@@ -121,7 +121,7 @@ impl Server {
         rest(&mut stream)
     }
 
-    /// A request on a connection of its own: the status and the whole reply.
+    /// Sends a request on a connection of its own. Returns the status and the whole reply.
     pub(crate) fn request(&self, line: &str, token: &str, body: &str) -> (u16, String) {
         let text = format!(
             "{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -139,7 +139,7 @@ impl Server {
         assert!(done.success());
     }
 
-    /// Leaves it only so many more files and connections to open.
+    /// Leaves the server only this many more files and connections to open.
     pub(crate) fn leave_descriptors(&self, more: usize) {
         let pid = self.child.id();
         let open = std::fs::read_dir(format!("/proc/{pid}/fd"))
@@ -152,7 +152,7 @@ impl Server {
         assert!(set.unwrap().success());
     }
 
-    /// Ends it gently and gives its log.
+    /// Ends the server gently and returns its log.
     pub(crate) fn stop(mut self) -> String {
         self.terminate();
         assert!(self.child.wait().unwrap().success());
@@ -169,7 +169,7 @@ impl Drop for Server {
 
 pub(crate) fn rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
-    // A reset after the reply leaves what was read.
+    // A reset after the reply does not affect the bytes that were read.
     let _ = stream.read_to_end(&mut bytes);
     let _ = stream.shutdown(Shutdown::Both);
     String::from_utf8_lossy(&bytes).into_owned()
@@ -183,13 +183,13 @@ pub(crate) fn status(reply: &str) -> u16 {
         .unwrap_or(0)
 }
 
-/// The JSON after the head.
+/// Returns the JSON after the head.
 pub(crate) fn json(reply: &str) -> Value {
     let (_, body) = reply.split_once("\r\n\r\n").unwrap();
     serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {reply}"))
 }
 
-/// Runs a command to its end: whether it succeeded, and what it printed.
+/// Runs a command to its end. Returns true if it succeeded, and its output.
 pub(crate) fn run(args: &[&str]) -> (bool, String) {
     let out = command().args(args).output().unwrap();
     let text = if out.status.success() {

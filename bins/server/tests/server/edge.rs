@@ -1,4 +1,4 @@
-//! The HTTP edge: bounds, refusals, timeouts and the end of the server, on raw sockets.
+//! HTTP connections: bounds, refusals, timeouts and the end of the server, on raw sockets.
 use crate::common::{Folder, Server, json, rest, status};
 use std::io::{Read, Write};
 
@@ -194,7 +194,7 @@ fn at_the_end_what_was_begun_is_finished_and_nothing_new_is_taken() {
     let reply = rest(&mut stream);
     assert_eq!(status(&reply), 201, "{reply}");
     assert!(server.child.wait().unwrap().success());
-    // It was kept.
+    // The write was kept.
     let server = Server::demo(&folder, &[]);
     let gid = json(&reply)["data"]["gid"].as_str().unwrap().to_owned();
     assert_eq!(

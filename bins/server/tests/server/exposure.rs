@@ -1,4 +1,4 @@
-//! Who gets in, and to what: metrics, proxies, plain addresses, the data folder.
+//! Exposure of the server: metrics, proxies, plain addresses, the data folder.
 use crate::common::{BINARY, Folder, Server, status};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -55,7 +55,7 @@ fn slow(server: &Server, client: &str) -> TcpStream {
     stream
 }
 
-/// S123. One client behind a proxy keeps nobody else from the server.
+/// S123. One client behind a proxy keeps no other client from the server.
 #[test]
 fn clients_behind_a_proxy_are_limited_one_by_one() {
     let folder = Folder::new("proxy");

@@ -1,4 +1,4 @@
-//! HTTP/2 over loopback: requests, bounds of heads and streams, and replies that nobody reads.
+//! HTTP/2 over loopback: requests, bounds of heads and streams, and replies that no client reads.
 use crate::common::{Folder, Server};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
@@ -12,17 +12,17 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Longer than anything here takes.
+/// A time longer than any test here takes.
 const LONG: Duration = Duration::from_secs(30);
 
-/// A connection, and the task that ends with it.
+/// Connection, and the task that ends with it.
 struct Line {
     send: http2::SendRequest<Empty<Bytes>>,
     over: JoinHandle<()>,
 }
 
 impl Line {
-    /// Connects; each reply has so much room for its body before it is read.
+    /// Connects; each reply has this much room for its body before it is read.
     async fn open(server: &Server, window: u32) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", server.port)).await;
         let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -30,13 +30,13 @@ impl Line {
         let io = TokioIo::new(stream.unwrap());
         let (send, connection) = builder.handshake(io).await.unwrap();
         let over = tokio::spawn(async move {
-            // However it ends: that it does is what is looked for.
+            // Any end of the connection will do; the test looks for the end alone.
             let _ = connection.await;
         });
         Self { send, over }
     }
 
-    /// The head of a reply to a GET with so many headers more.
+    /// Sends a GET with this many headers more. Returns the head of the reply.
     async fn get(
         &mut self,
         server: &Server,
@@ -87,7 +87,7 @@ async fn requests_share_a_connection_and_heads_are_bounded() {
     assert_eq!(crowded.status(), 431);
     let said = json(crowded).await;
     assert!(said["errors"][0]["message"].is_string(), "{said}");
-    // That refusal is of one request; the connection goes on.
+    // The refusal is of one request; the connection goes on.
     assert_eq!(line.get(&server, "/-/livez", &token, 0).await.status(), 200);
     assert!(!line.over.is_finished());
 }

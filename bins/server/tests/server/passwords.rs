@@ -1,7 +1,7 @@
-//! The first admin's password, and where it stands.
+//! The password of the first admin, and the file that holds it.
 use crate::common::{Folder, Server, run};
 
-/// The value of a header, or of an attribute, after a text that comes before it.
+/// Returns the value of a header, or of an attribute, after a text that comes before it.
 fn after<'a>(text: &'a str, before: &str) -> &'a str {
     let rest = text
         .split_once(before)
@@ -10,7 +10,7 @@ fn after<'a>(text: &'a str, before: &str) -> &'a str {
     rest.split([';', '"', '\r']).next().unwrap()
 }
 
-/// Signs in; the status.
+/// Signs in. Returns the status.
 fn sign_in(server: &Server, password: &str) -> u16 {
     let page = server.raw(b"GET /-/sign_in HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let cookie = after(&page, "workgraph-form=");
@@ -62,7 +62,7 @@ fn the_first_password_stays_in_its_file_until_it_is_used_or_replaced() {
     let boot = folder.bootstrap();
     assert!(boot["users"][0].get("password").is_none(), "{boot}");
     server.stop();
-    // Without a server as well.
+    // Without a running server as well.
     let (ok, said) = run(&command);
     assert!(ok && said.contains("password: "), "{said}");
 }

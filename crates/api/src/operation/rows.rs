@@ -1,121 +1,165 @@
-//! The rows that are alike, each by a function of the table.
-use super::{Answer, Decide, HookAct, Listed, Lists, Needs, Operation, Run, Sought, Span};
-use crate::call::Call;
+//! Constructors of rows that are alike.
+use super::{
+    DecisionFn, EventScope, Handler, ListDefinition, ListRequest, Operation, ReadQueryFn,
+    ResponseKind, SearchRequest, WebhookAction,
+};
+use crate::call::RequestContext;
 use crate::request::Method;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::View;
-use workgraph_core::registry::Type;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
+use workgraph_core::storage::ReadView;
 use workgraph_core::{Gid, Level};
 
 const fn row(
     id: &'static str,
     method: Method,
     path: &'static str,
-    answer: Answer,
-    run: Run,
+    answer: ResponseKind,
+    run: Handler,
 ) -> Operation {
     Operation {
         id,
         method,
         path,
-        also: &[],
+        alias_paths: &[],
         scope: None,
         query: &[],
         filters: &[],
         body: &[],
-        answer,
-        premium: None,
-        alone: false,
-        timed: false,
+        response: answer,
+        paid_only: None,
+        not_in_batch: false,
+        time_dependent: false,
         search: false,
         query_token: false,
         no_guests: false,
-        run,
+        handler: run,
     }
 }
 
-/// Answers with the record of the last path parameter.
+/// Responds with the record of the last path parameter.
 #[must_use]
 pub const fn get(id: &'static str, path: &'static str, ty: Type) -> Operation {
-    row(id, Method::Get, path, Answer::Record(ty), Run::Get)
+    row(
+        id,
+        Method::Get,
+        path,
+        ResponseKind::Record(ty),
+        Handler::Get,
+    )
 }
-/// Answers with the record a function chooses.
+/// Responds with the record that a function chooses.
 #[must_use]
 pub const fn read(
     id: &'static str,
     path: &'static str,
     ty: Type,
-    needs: Needs,
-    choose: fn(&Call<'_>, &View) -> Result<Gid, Fault>,
+    needs: ReadQueryFn,
+    choose: fn(&RequestContext<'_>, &ReadView) -> Result<Gid, DomainError>,
 ) -> Operation {
     row(
         id,
         Method::Get,
         path,
-        Answer::Record(ty),
-        Run::Read(needs, choose),
+        ResponseKind::Record(ty),
+        Handler::Lookup(needs, choose),
     )
 }
-/// Lists something at the first path parameter.
+/// Lists nodes at the node of the first path parameter.
 #[must_use]
-pub const fn page(id: &'static str, path: &'static str, ty: Type, lists: Lists) -> Operation {
-    row(id, Method::Get, path, Answer::List(ty), Run::Page(lists))
-}
-/// Lists what a function describes.
-#[must_use]
-pub const fn page_of(
+pub const fn list(
     id: &'static str,
     path: &'static str,
     ty: Type,
-    list: fn(&Call<'_>) -> Result<Listed, Fault>,
+    lists: ListDefinition,
 ) -> Operation {
-    row(id, Method::Get, path, Answer::List(ty), Run::PageOf(list))
+    row(
+        id,
+        Method::Get,
+        path,
+        ResponseKind::List(ty),
+        Handler::Page(lists),
+    )
 }
-/// Tells what happened.
+/// Lists the nodes that a function describes.
 #[must_use]
-pub const fn events(id: &'static str, path: &'static str, span: Span) -> Operation {
-    row(id, Method::Get, path, Answer::Events, Run::Events(span))
+pub const fn computed_list(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    list: fn(&RequestContext<'_>) -> Result<ListRequest, DomainError>,
+) -> Operation {
+    row(
+        id,
+        Method::Get,
+        path,
+        ResponseKind::List(ty),
+        Handler::ComputedPage(list),
+    )
+}
+/// Lists the events since the last call.
+#[must_use]
+pub const fn events(id: &'static str, path: &'static str, span: EventScope) -> Operation {
+    row(
+        id,
+        Method::Get,
+        path,
+        ResponseKind::Events,
+        Handler::Events(span),
+    )
 }
 /// Lists the audit log of a workspace.
 #[must_use]
 pub const fn audit_log(id: &'static str, path: &'static str) -> Operation {
-    row(id, Method::Get, path, Answer::Audited, Run::Audit)
+    row(
+        id,
+        Method::Get,
+        path,
+        ResponseKind::AuditLog,
+        Handler::Audit,
+    )
 }
-/// Lists what a search finds.
+/// Lists the matches of a search.
 #[must_use]
 pub const fn search(
     id: &'static str,
     path: &'static str,
     ty: Type,
-    describe: fn(&Call<'_>) -> Result<Sought, Fault>,
+    describe: fn(&RequestContext<'_>) -> Result<SearchRequest, DomainError>,
 ) -> Operation {
     row(
         id,
         Method::Get,
         path,
-        Answer::List(ty),
-        Run::Search(describe),
+        ResponseKind::List(ty),
+        Handler::Search(describe),
     )
 }
-/// Lists the names that a search finds.
+/// Lists the names of the matches of a search.
 #[must_use]
 pub const fn typeahead(
     id: &'static str,
     path: &'static str,
-    describe: fn(&Call<'_>) -> Result<Sought, Fault>,
+    describe: fn(&RequestContext<'_>) -> Result<SearchRequest, DomainError>,
 ) -> Operation {
-    row(id, Method::Get, path, Answer::Names, Run::Search(describe))
+    row(
+        id,
+        Method::Get,
+        path,
+        ResponseKind::Names,
+        Handler::Search(describe),
+    )
 }
-/// Does something with webhooks.
+/// Carries out an action on webhooks.
 #[must_use]
-pub const fn hooks(
+pub const fn webhooks(
     id: &'static str,
     method: Method,
     path: &'static str,
-    answer: Answer,
-    act: HookAct,
+    answer: ResponseKind,
+    act: WebhookAction,
 ) -> Operation {
-    row(id, method, path, answer, Run::Hooks(act))
+    row(id, method, path, answer, Handler::Webhooks(act))
 }
 /// Creates a node.
 #[must_use]
@@ -123,15 +167,15 @@ pub const fn create(
     id: &'static str,
     path: &'static str,
     ty: Type,
-    needs: Needs,
-    decide: Decide,
+    needs: ReadQueryFn,
+    decide: DecisionFn,
 ) -> Operation {
     row(
         id,
         Method::Post,
         path,
-        Answer::Created(ty),
-        Run::Act(needs, decide),
+        ResponseKind::Created(ty),
+        Handler::Write(needs, decide),
     )
 }
 /// Updates the node of the last path parameter.
@@ -140,36 +184,54 @@ pub const fn update(
     id: &'static str,
     path: &'static str,
     ty: Type,
-    needs: Needs,
-    decide: Decide,
+    needs: ReadQueryFn,
+    decide: DecisionFn,
 ) -> Operation {
     row(
         id,
         Method::Put,
         path,
-        Answer::Record(ty),
-        Run::Act(needs, decide),
+        ResponseKind::Record(ty),
+        Handler::Write(needs, decide),
     )
 }
 /// Trashes the node of the last path parameter.
 #[must_use]
 pub const fn delete(id: &'static str, path: &'static str, level: Level) -> Operation {
-    row(id, Method::Delete, path, Answer::Empty, Run::Delete(level))
+    row(
+        id,
+        Method::Delete,
+        path,
+        ResponseKind::Empty,
+        Handler::Delete(level),
+    )
 }
-/// Does what the path names.
+/// Carries out the action that the path names.
 #[must_use]
-pub const fn act(id: &'static str, path: &'static str, needs: Needs, decide: Decide) -> Operation {
+pub const fn action(
+    id: &'static str,
+    path: &'static str,
+    needs: ReadQueryFn,
+    decide: DecisionFn,
+) -> Operation {
     row(
         id,
         Method::Post,
         path,
-        Answer::Empty,
-        Run::Act(needs, decide),
+        ResponseKind::Empty,
+        Handler::Write(needs, decide),
     )
 }
 
 /// Carries out the actions of its body.
 #[must_use]
 pub const fn batch(id: &'static str, path: &'static str) -> Operation {
-    row(id, Method::Post, path, Answer::Outcomes, Run::Batch).alone()
+    row(
+        id,
+        Method::Post,
+        path,
+        ResponseKind::Outcomes,
+        Handler::Batch,
+    )
+    .not_in_batch()
 }

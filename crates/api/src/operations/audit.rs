@@ -1,12 +1,12 @@
-//! The audit log.
+//! The operation on the audit log.
 use crate::operation::{Operation, audit_log};
 
-/// The rows.
+/// Operations on the audit log.
 pub static AUDIT: &[Operation] = &[audit_log(
     "getAuditLogEvents",
     "/workspaces/{workspace_gid}/audit_log_events",
 )
-.premium("Audit logs are not available for free users.")
+.paid_only("Audit logs are not available for free users.")
 .filters(&[
     "start_at",
     "end_at",

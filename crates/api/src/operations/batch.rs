@@ -1,5 +1,5 @@
 //! The batch: several requests in one.
 use crate::operation::{Operation, batch};
 
-/// The rows.
+/// Operation for several requests in one.
 pub static BATCH: &[Operation] = &[batch("createBatchRequest", "/batch").body(&["actions"])];

@@ -1,15 +1,15 @@
 //! Tasks by their automatic ids.
-use crate::call::{Call, allowed};
+use crate::call::{RequestContext, require_level};
 use crate::operation::{Operation, read};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::check::clip;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Ref, View, Want};
-use workgraph_core::registry::Type;
-use workgraph_core::rules::ids;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::validate::clip;
+use workgraph_core::rules::auto_id_rules;
+use workgraph_core::storage::{NodeRef, ReadQuery, ReadView};
 
-/// The rows.
+/// Operations that find a task by its automatic id.
 pub static CUSTOM_IDS: &[Operation] = &[read(
     "getTaskForCustomID",
     "/workspaces/{workspace_gid}/tasks/custom_id/{custom_id}",
@@ -19,26 +19,27 @@ pub static CUSTOM_IDS: &[Operation] = &[read(
 )
 .scope("tasks:read")];
 
-/// The task that the path names, if it names one.
-fn named(call: &Call<'_>) -> Result<Option<Ref>, Fault> {
-    let workspace = crate::call::gid("workspace", call.parameter("workspace_gid"))?;
-    Ok(ids::task(workspace, call.parameter("custom_id")))
+/// Returns the task that the path names, if it names one.
+fn named(call: &RequestContext<'_>) -> Result<Option<NodeRef>, DomainError> {
+    let workspace = crate::call::parse_gid("workspace", call.parameter("workspace_gid"))?;
+    Ok(auto_id_rules::task(workspace, call.parameter("custom_id")))
 }
 
-fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let mut want = call.want().node(call.path("workspace_gid")?);
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let mut want = call.read_query().node(call.path_ref("workspace_gid")?);
     if let Some(task) = named(call)? {
-        want.add(task);
+        want.add_ref(task);
     }
     Ok(want)
 }
 
-fn choose(call: &Call<'_>, view: &View) -> Result<Gid, Fault> {
-    call.target(view, "workspace_gid", Level::Viewer)?;
+fn choose(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainError> {
+    call.path_node(view, "workspace_gid", Level::Viewer)?;
     let task = named(call)?.and_then(|task| view.resolve(&task));
     let task = task.and_then(|gid| view.node(gid));
-    let task = task.filter(|task| call.shows(view, task));
-    let task = task.ok_or_else(|| Fault::unknown("task", clip(call.parameter("custom_id"))))?;
-    allowed(view, task, Level::Viewer)?;
+    let task = task.filter(|task| call.is_visible(view, task));
+    let task =
+        task.ok_or_else(|| DomainError::not_found("task", clip(call.parameter("custom_id"))))?;
+    require_level(view, task, Level::Viewer)?;
     Ok(task.gid)
 }

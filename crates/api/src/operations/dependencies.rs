@@ -1,15 +1,15 @@
 //! Dependencies: tasks that wait for others.
-use crate::call::Call;
-use crate::operation::{Decision, Lists, Operation, act, page as list};
+use crate::call::RequestContext;
+use crate::operation::{Decision, ListDefinition, Operation, action, list};
 use workgraph_core::access::Level;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Give, Place, Ref, View, Want};
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Dir, Type, rel};
-use workgraph_core::resources::story;
-use workgraph_core::rules::stories::tell;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::story;
+use workgraph_core::rules::story_rules::add_system_story;
+use workgraph_core::storage::{EdgeEnd, ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// The rows.
+/// Operations on dependencies and dependents.
 pub static DEPENDENCIES: &[Operation] = &[
     list(
         "getDependenciesForTask",
@@ -18,7 +18,7 @@ pub static DEPENDENCIES: &[Operation] = &[
         OF_TASK,
     )
     .scope("tasks:read")
-    .premium(PREMIUM),
+    .paid_only(PREMIUM),
     list(
         "getDependentsForTask",
         "/tasks/{task_gid}/dependents",
@@ -26,8 +26,8 @@ pub static DEPENDENCIES: &[Operation] = &[
         WAITING,
     )
     .scope("tasks:read")
-    .premium(PREMIUM),
-    act(
+    .paid_only(PREMIUM),
+    action(
         "addDependenciesForTask",
         "/tasks/{task_gid}/addDependencies",
         dependency_needs,
@@ -35,8 +35,8 @@ pub static DEPENDENCIES: &[Operation] = &[
     )
     .scope("tasks:write")
     .body(&["dependencies"])
-    .premium(PREMIUM),
-    act(
+    .paid_only(PREMIUM),
+    action(
         "removeDependenciesForTask",
         "/tasks/{task_gid}/removeDependencies",
         dependency_needs,
@@ -44,8 +44,8 @@ pub static DEPENDENCIES: &[Operation] = &[
     )
     .scope("tasks:write")
     .body(&["dependencies"])
-    .premium(PREMIUM),
-    act(
+    .paid_only(PREMIUM),
+    action(
         "addDependentsForTask",
         "/tasks/{task_gid}/addDependents",
         dependency_needs,
@@ -53,8 +53,8 @@ pub static DEPENDENCIES: &[Operation] = &[
     )
     .scope("tasks:write")
     .body(&["dependents"])
-    .premium(PREMIUM),
-    act(
+    .paid_only(PREMIUM),
+    action(
         "removeDependentsForTask",
         "/tasks/{task_gid}/removeDependents",
         dependency_needs,
@@ -62,27 +62,27 @@ pub static DEPENDENCIES: &[Operation] = &[
     )
     .scope("tasks:write")
     .body(&["dependents"])
-    .premium(PREMIUM),
+    .paid_only(PREMIUM),
 ];
 
 const PREMIUM: &str = "Task dependencies are not available for free users.";
-const OF_TASK: Lists = Lists::Edges {
+const OF_TASK: ListDefinition = ListDefinition::Edges {
     rel: rel::DEPENDS,
-    dir: Dir::Out,
-    give: Give::Far,
+    dir: Direction::Out,
+    give: EdgeEnd::OtherEnd,
     open: false,
 };
-const WAITING: Lists = Lists::Edges {
+const WAITING: ListDefinition = ListDefinition::Edges {
     rel: rel::DEPENDS,
-    dir: Dir::In,
-    give: Give::Far,
+    dir: Direction::In,
+    give: EdgeEnd::OtherEnd,
     open: false,
 };
 
 /// The most dependencies and dependents a task may have together.
 const DEPENDENCIES_MAX: usize = 30;
-/// The body field of a dependency operation; dependents are the same edges from the other side.
-fn side(call: &Call<'_>) -> &'static str {
+/// Returns the body field of a dependency operation; dependents are the same edges from the other side.
+fn side(call: &RequestContext<'_>) -> &'static str {
     if call.operation.path.ends_with("Dependents") {
         "dependents"
     } else {
@@ -90,12 +90,13 @@ fn side(call: &Call<'_>) -> &'static str {
     }
 }
 
-fn dependency_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let on = call.path("task_gid")?;
-    let mut want =
-        call.want()
-            .edges(on.clone(), rel::DEPENDS)
-            .into(on, rel::DEPENDS, DEPENDENCIES_MAX + 1);
+fn dependency_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let on = call.path_ref("task_gid")?;
+    let mut want = call.read_query().edges(on.clone(), rel::DEPENDS).into(
+        on,
+        rel::DEPENDS,
+        DEPENDENCIES_MAX + 1,
+    );
     for other in call.gids(side(call))? {
         want = want
             .edges(other, rel::DEPENDS)
@@ -104,23 +105,30 @@ fn dependency_needs(call: &Call<'_>) -> Result<Want, Fault> {
     Ok(want)
 }
 
-/// The other tasks of the request.
-fn others<'v>(call: &Call<'_>, view: &'v View, on: &Node) -> Result<Vec<&'v Node>, Fault> {
+/// Returns the other tasks of the request.
+fn others<'v>(
+    call: &RequestContext<'_>,
+    view: &'v ReadView,
+    on: &Node,
+) -> Result<Vec<&'v Node>, DomainError> {
     let field = side(call);
     let mut found = Vec::new();
     for (i, gid) in call.gids(field)?.into_iter().enumerate() {
-        let other = call.named(
+        let other = call.resolve_ref(
             view,
             &format!("{field}: [{i}]"),
-            &Ref::Gid(gid),
+            &NodeRef::Gid(gid),
             &[Type::Task],
             Level::Viewer,
         )?;
         if other.gid == on.gid {
-            return Err(Fault::field(field, "A task cannot depend on itself"));
+            return Err(DomainError::field(field, "A task cannot depend on itself"));
         }
-        if other.home != on.home {
-            return Err(Fault::field(field, "Not a task of the same workspace"));
+        if other.workspace != on.workspace {
+            return Err(DomainError::field(
+                field,
+                "Not a task of the same workspace",
+            ));
         }
         if !found.iter().any(|n: &&Node| n.gid == other.gid) {
             found.push(other);
@@ -129,10 +137,10 @@ fn others<'v>(call: &Call<'_>, view: &'v View, on: &Node) -> Result<Vec<&'v Node
     Ok(found)
 }
 
-fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let on = call.target(view, "task_gid", Level::Editor)?;
+fn add_dependencies(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let on = call.path_node(view, "task_gid", Level::Editor)?;
     let forward = side(call) == "dependencies";
-    let mut work = call.work();
+    let mut work = call.change_builder();
     let held = |gid| view.links(gid, rel::DEPENDS).len() + view.sources(gid, rel::DEPENDS).len();
     let mut count = held(on.gid);
     for other in others(call, view, on)? {
@@ -145,7 +153,7 @@ fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             continue;
         }
         if view.link(for_it, rel::DEPENDS, waits).is_some() {
-            return Err(Fault::field(
+            return Err(DomainError::field(
                 side(call),
                 format_args!("Would make two tasks wait for each other: {}", other.gid),
             ));
@@ -153,7 +161,7 @@ fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         count += 1;
         for (task, count) in [(on, count), (other, held(other.gid) + 1)] {
             if count > DEPENDENCIES_MAX {
-                return Err(Fault::field(
+                return Err(DomainError::field(
                     side(call),
                     format_args!(
                         "Too many for {}: a task has at most {DEPENDENCIES_MAX} dependencies and dependents together",
@@ -162,26 +170,29 @@ fn add_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
                 ));
             }
         }
-        work.needs_live(other.gid);
-        work.needs_unlinked(for_it, rel::DEPENDS, waits);
-        work.link(waits, rel::DEPENDS, for_it, Place::Rank(0), None);
-        work.gained(on.gid, Type::Task, side(call), other.gid);
+        work.require_live(other.gid);
+        work.require_unlinked(for_it, rel::DEPENDS, waits);
+        work.link(waits, rel::DEPENDS, for_it, ListPosition::Rank(0), None);
+        work.record_added(on.gid, Type::Task, side(call), other.gid);
         let kind = if forward {
             "dependency_added"
         } else {
             "dependent_added"
         };
-        tell(&mut work, on.gid, on.home, kind, |d| {
+        add_system_story(&mut work, on.gid, on.workspace, kind, |d| {
             d.set(story::DEPENDENCY, other.gid);
         });
     }
     Ok(Decision::of(work.changes))
 }
 
-fn remove_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let on = call.target(view, "task_gid", Level::Editor)?;
+fn remove_dependencies(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
+    let on = call.path_node(view, "task_gid", Level::Editor)?;
     let forward = side(call) == "dependencies";
-    let mut work = call.work();
+    let mut work = call.change_builder();
     for other in others(call, view, on)? {
         let (waits, for_it) = if forward {
             (on.gid, other.gid)
@@ -190,7 +201,7 @@ fn remove_dependencies(call: &Call<'_>, view: &View) -> Result<Decision, Fault> 
         };
         if view.link(waits, rel::DEPENDS, for_it).is_some() {
             work.unlink(waits, rel::DEPENDS, for_it);
-            work.lost(on.gid, Type::Task, side(call), other.gid);
+            work.record_removed(on.gid, Type::Task, side(call), other.gid);
         }
     }
     Ok(Decision::of(work.changes))

@@ -1,40 +1,43 @@
 //! The options of enum and multi_enum custom fields.
-use super::placing::Anchor;
-use crate::call::Call;
+use super::placing::InsertPosition;
+use crate::call::RequestContext;
 use crate::operation::Decision;
 use serde_json::{Map, Value};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::check::{self, shown};
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{By, Edge, Guard, Place, Put, View, Want};
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Kind, Type, rel};
-use workgraph_core::resources::custom_field::OPTIONS_MAX;
-use workgraph_core::resources::{custom_field, enum_option};
-use workgraph_core::rules::fields;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{CustomFieldType, Type, rel};
+use workgraph_core::model::resources::custom_field::OPTIONS_MAX;
+use workgraph_core::model::resources::{custom_field, enum_option};
+use workgraph_core::model::validate;
+use workgraph_core::model::validate::shown;
+use workgraph_core::rules::custom_field_rules;
+use workgraph_core::storage::{
+    Edge, Guard, LinkSelector, ListPosition, NodeWrite, ReadQuery, ReadView,
+};
 
-/// Options of a new field: objects with a name, at least one of them enabled.
+/// Returns the options of a new field: objects with a name, at least one of them enabled.
 pub(super) fn options(
     data: &Map<String, Value>,
-    kind: Kind,
-) -> Result<Vec<Map<String, Value>>, Fault> {
+    kind: CustomFieldType,
+) -> Result<Vec<Map<String, Value>>, DomainError> {
     let field = "enum_options";
     let Some(value) = data.get(field).filter(|v| !v.is_null()) else {
         return Ok(Vec::new());
     };
     let Value::Array(items) = value else {
-        return Err(Fault::field(
+        return Err(DomainError::field(
             field,
             format_args!("Value is not an array: {}", shown(value)),
         ));
     };
-    if !matches!(kind, Kind::Enum | Kind::MultiEnum) {
+    if !matches!(kind, CustomFieldType::Enum | CustomFieldType::MultiEnum) {
         if items.is_empty() {
             return Ok(Vec::new());
         }
-        return Err(Fault::field(
+        return Err(DomainError::field(
             field,
             "Only enum and multi_enum fields have options",
         ));
@@ -45,7 +48,7 @@ pub(super) fn options(
     let mut options = Vec::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
         let Value::Object(option) = item else {
-            return Err(Fault::field(
+            return Err(DomainError::field(
                 field,
                 format_args!("[{at}]: Not an object with a name: {}", shown(item)),
             ));
@@ -55,139 +58,161 @@ pub(super) fn options(
     }
     let off = |o: &Map<String, Value>| o.get("enabled") == Some(&Value::Bool(false));
     if options.iter().all(off) {
-        return Err(Fault::field(field, "At least one option must be enabled"));
+        return Err(DomainError::field(
+            field,
+            "At least one option must be enabled",
+        ));
     }
     Ok(options)
 }
 
-fn too_many_options() -> Fault {
-    Fault::field(
+fn too_many_options() -> DomainError {
+    DomainError::field(
         "enum_options",
         format_args!("Too many: a custom field has at most {OPTIONS_MAX}, disabled ones included"),
     )
 }
 
-/// An option has a name that is not empty.
-fn named_option(data: &Map<String, Value>, field: &str) -> Result<(), Fault> {
+/// Checks that an option has a name that is not empty.
+fn named_option(data: &Map<String, Value>, field: &str) -> Result<(), DomainError> {
     let name = data.get("name").filter(|v| !v.is_null());
-    let name = name.ok_or_else(|| Fault::missing(field))?;
-    if check::string(field, name)?.trim().is_empty() {
-        return Err(Fault::field(field, "Cannot be empty"));
+    let name = name.ok_or_else(|| DomainError::missing(field))?;
+    if validate::string(field, name)?.trim().is_empty() {
+        return Err(DomainError::field(field, "Cannot be empty"));
     }
     Ok(())
 }
 
-pub(super) fn option_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let field = call.path("custom_field_gid")?;
+pub(super) fn option_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let field = call.path_ref("custom_field_gid")?;
     let mut want = call
-        .want()
+        .read_query()
         .into(field.clone(), rel::OPTION_OF, OPTIONS_MAX + 1);
-    if let Some(neighbour) = Anchor::read(call, "insert_before", "insert_after")?.neighbour() {
+    if let Some(neighbour) =
+        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
+    {
         want = want.edge(neighbour, rel::OPTION_OF, field);
     }
     Ok(want)
 }
 
-/// A field that has options.
-fn with_options<'v>(call: &Call<'_>, view: &'v View) -> Result<&'v Node, Fault> {
-    let field = call.target(view, "custom_field_gid", Level::Editor)?;
+/// Returns a field, if it has options.
+fn with_options<'v>(
+    call: &RequestContext<'_>,
+    view: &'v ReadView,
+) -> Result<&'v Node, DomainError> {
+    let field = call.path_node(view, "custom_field_gid", Level::Editor)?;
     match custom_field::kind(field) {
-        Kind::Enum | Kind::MultiEnum => Ok(field),
-        kind => Err(Fault::field(
+        CustomFieldType::Enum | CustomFieldType::MultiEnum => Ok(field),
+        kind => Err(DomainError::field(
             "custom_field",
-            format_args!("A {} field has no options", kind.word()),
+            format_args!("A {} field has no options", kind.name()),
         )),
     }
 }
 
-/// The neighbour must be an option of the same field.
-fn beside(view: &View, name: &str, anchor: Anchor, field: Gid) -> Result<(), Fault> {
+/// Checks that the neighbour is an option of the same field.
+fn beside(
+    view: &ReadView,
+    name: &str,
+    anchor: InsertPosition,
+    field: Gid,
+) -> Result<(), DomainError> {
     match anchor.neighbour() {
         Some(gid) if view.link(gid, rel::OPTION_OF, field).is_none() => {
-            Err(Fault::unknown_ref(name, gid))
+            Err(DomainError::reference_not_found(name, gid))
         }
         _ => Ok(()),
     }
 }
 
-pub(super) fn create_option(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+pub(super) fn create_option(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
     let field = with_options(call, view)?;
     named_option(&call.data, "name")?;
-    let anchor = Anchor::read(call, "insert_before", "insert_after")?;
-    let name = Anchor::given(call, "insert_before", "insert_after");
+    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+    let name = InsertPosition::field_name(call, "insert_before", "insert_after");
     beside(view, name, anchor, field.gid)?;
     if view.sources(field.gid, rel::OPTION_OF).len() >= OPTIONS_MAX {
         return Err(too_many_options());
     }
     let inputs = call.inputs(Type::EnumOption, true)?;
-    let mut work = call.work();
-    work.needs_live(field.gid);
+    let mut work = call.change_builder();
+    work.require_live(field.gid);
     let room = Guard::AtMost(field.gid, rel::OPTION_OF, OPTIONS_MAX as u64 - 1);
     work.changes.guards.push(room);
-    let home = field.home.unwrap_or(field.gid);
-    let place = anchor.place(Place::Last);
-    let gid = fields::add_option(&mut work, field.gid, home, place, |draft| {
+    let home = field.workspace.unwrap_or(field.gid);
+    let place = anchor.list_position(ListPosition::Last);
+    let gid = custom_field_rules::add_option(&mut work, field.gid, home, place, |draft| {
         inputs.fill(&enum_option::ENUM_OPTION, draft);
     });
-    work.gained(field.gid, Type::CustomField, "enum_options", gid);
+    work.record_added(field.gid, Type::CustomField, "enum_options", gid);
     Ok(Decision::about(work.changes, gid))
 }
 
-pub(super) fn insert_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let field = call.path("custom_field_gid")?;
+pub(super) fn insert_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let field = call.path_ref("custom_field_gid")?;
     let moved = call.required_gid("enum_option")?;
     let mut want = call
-        .want()
+        .read_query()
         .node(field.clone())
         .edge(moved, rel::OPTION_OF, field.clone());
-    let anchor = Anchor::read(call, "before_enum_option", "after_enum_option")?;
+    let anchor = InsertPosition::read(call, "before_enum_option", "after_enum_option")?;
     if let Some(neighbour) = anchor.neighbour() {
         want = want.edge(neighbour, rel::OPTION_OF, field);
     }
     Ok(want)
 }
 
-pub(super) fn insert_option(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+pub(super) fn insert_option(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
     let field = with_options(call, view)?;
     let moved = call.required_gid("enum_option")?;
     if view.link(moved, rel::OPTION_OF, field.gid).is_none() {
-        return Err(Fault::unknown_ref("enum_option", moved));
+        return Err(DomainError::reference_not_found("enum_option", moved));
     }
-    let anchor = Anchor::read(call, "before_enum_option", "after_enum_option")?;
-    if anchor == Anchor::None {
-        return Err(Fault::invalid(
+    let anchor = InsertPosition::read(call, "before_enum_option", "after_enum_option")?;
+    if anchor == InsertPosition::None {
+        return Err(DomainError::invalid(
             "You must specify one of before_enum_option or after_enum_option",
         ));
     }
-    let name = Anchor::given(call, "before_enum_option", "after_enum_option");
+    let name = InsertPosition::field_name(call, "before_enum_option", "after_enum_option");
     beside(view, name, anchor, field.gid)?;
-    let mut work = call.work();
+    let mut work = call.change_builder();
     if anchor.neighbour() != Some(moved) {
-        let place = anchor.place(Place::Last);
+        let place = anchor.list_position(ListPosition::Last);
         work.link(moved, rel::OPTION_OF, field.gid, place, None);
-        work.gained(field.gid, Type::CustomField, "enum_options", moved);
+        work.record_added(field.gid, Type::CustomField, "enum_options", moved);
     }
     Ok(Decision::about(work.changes, moved))
 }
 
-pub(super) fn change_option_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let option = call.path("enum_option_gid")?;
-    let field = option.clone().of(By::Key("custom_field"));
+pub(super) fn change_option_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let option = call.path_ref("enum_option_gid")?;
+    let field = option.clone().of(LinkSelector::Key("custom_field"));
     Ok(call
-        .want()
+        .read_query()
         .node(option)
         .into(field, rel::OPTION_OF, OPTIONS_MAX))
 }
 
-pub(super) fn change_option(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let node = call.target(view, "enum_option_gid", Level::Editor)?;
-    if call.has("name") {
+pub(super) fn change_option(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "enum_option_gid", Level::Editor)?;
+    if call.has_field("name") {
         named_option(&call.data, "name")?;
     }
     let mut draft = Draft::edit(node);
     let inputs = call.inputs(Type::EnumOption, false)?;
     inputs.fill(&enum_option::ENUM_OPTION, &mut draft);
-    let mut work = call.work();
+    let mut work = call.change_builder();
     let field = node.get(enum_option::CUSTOM_FIELD);
     if let Some(field) = field.filter(|_| draft.changed(enum_option::ENABLED))
         && !draft.get(enum_option::ENABLED)
@@ -198,42 +223,47 @@ pub(super) fn change_option(call: &Call<'_>, view: &View) -> Result<Decision, Fa
             .filter_map(|e| view.node(e.src))
             .any(|n| !n.head.contains("\"enabled\":false"));
         if !on {
-            return Err(Fault::field(
+            return Err(DomainError::field(
                 "enabled",
                 "The last enabled option of a custom field cannot be disabled",
             ));
         }
-        // Two that disable one option each must not both count on the other's.
-        work.changes.puts.extend(view.node(field).map(|field| {
-            let next = Draft::edit(field).finish();
-            let seen = Guard::Version(field.gid, field.version);
-            work.changes.guards.push(seen);
-            Put { node: next }
-        }));
+        // Two requests that disable one option each must not both count on the option of the other.
+        work.changes
+            .node_writes
+            .extend(view.node(field).map(|field| {
+                let next = Draft::edit(field).finish();
+                let seen = Guard::Version(field.gid, field.version);
+                work.changes.guards.push(seen);
+                NodeWrite { node: next }
+            }));
     }
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }
 
-/// Checks that the options in an update of a field are those it has, in their order: they are written by operations of
-/// their own.
+/// Checks that the options in an update of a field are its current ones, in their order. Other operations write them.
 ///
 /// # Errors
-/// When they say anything else; the text names the operations.
-pub(super) fn unchanged_options(view: &View, field: Gid, given: &Value) -> Result<(), Fault> {
+/// Fails when the options differ; the text names the operations.
+pub(super) fn unchanged_options(
+    view: &ReadView,
+    field: Gid,
+    given: &Value,
+) -> Result<(), DomainError> {
     let items = match given {
         Value::Null => &[],
         Value::Array(items) => items.as_slice(),
         other => {
             let why = format_args!("Value is not an array: {}", shown(other));
-            return Err(Fault::field("enum_options", why));
+            return Err(DomainError::field("enum_options", why));
         }
     };
     let now = view.sources(field, rel::OPTION_OF);
     let is_same = |(item, edge): (&Value, &Edge)| {
         let head = view.node(edge.src).map(|option| &*option.head);
         let shown = head.and_then(|head| serde_json::from_str::<Value>(head).ok());
-        let gid = check::reference("enum_options", item);
+        let gid = validate::reference("enum_options", item);
         gid.is_ok_and(|gid| gid == edge.src.to_string())
             && item.as_object().into_iter().flatten().all(|(name, value)| {
                 let part = shown.as_ref().and_then(|shown| shown.get(name));
@@ -243,7 +273,7 @@ pub(super) fn unchanged_options(view: &View, field: Gid, given: &Value) -> Resul
     if items.len() == now.len() && items.iter().zip(now).all(is_same) {
         return Ok(());
     }
-    Err(Fault::field(
+    Err(DomainError::field(
         "enum_options",
         format_args!(
             "Cannot write this property; add options with POST /custom_fields/{field}/enum_options, move them with POST /custom_fields/{field}/enum_options/insert, and change or disable them with PUT /enum_options/{{enum_option_gid}}"

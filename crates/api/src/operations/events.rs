@@ -1,13 +1,13 @@
-//! Events: what happened to an object and in it.
-use crate::operation::{Operation, Span, events};
+//! Events: changes of an object and of the objects in it.
+use crate::operation::{EventScope, Operation, events};
 
-/// The rows.
+/// Operations on events.
 pub static EVENTS: &[Operation] = &[
-    events("getEvents", "/events", Span::Resource)
-        .also(&["/tasks/{task_gid}/events", "/projects/{project_gid}/events"]),
+    events("getEvents", "/events", EventScope::Resource)
+        .alias_paths(&["/tasks/{task_gid}/events", "/projects/{project_gid}/events"]),
     events(
         "getWorkspaceEvents",
         "/workspaces/{workspace_gid}/events",
-        Span::Workspace,
+        EventScope::Workspace,
     ),
 ];

@@ -1,29 +1,32 @@
-//! Projects and tasks that are made from templates.
+//! Instantiation of project templates and task templates.
 use super::projects::{member_of, places_allowed};
 use super::templates::{copying, own_team, team};
-use crate::call::Call;
+use crate::call::RequestContext;
 use crate::operation::Decision;
 use serde_json::Value;
 use workgraph_core::access::Level;
-use workgraph_core::check::{clip, flag, reference, string, text};
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{By, Place, Ref, View, Want};
-use workgraph_core::jobs::duplication::Kind;
-use workgraph_core::jobs::freezing::{Frozen, START};
-use workgraph_core::jobs::recipe::{self, Cooking};
-use workgraph_core::jobs::{self, Plot};
-use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::{job, project, project_template};
-use workgraph_core::rules::{fields, ids, membership};
-use workgraph_core::time::Date;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::jobs::duplication::CopyKind;
+use workgraph_core::jobs::template_instantiation::TemplateInstantiation;
+use workgraph_core::jobs::template_snapshot::{START, TemplateData};
+use workgraph_core::jobs::{self, JobKind, template_instantiation};
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::{job, project, project_template};
+use workgraph_core::model::time::Date;
+use workgraph_core::model::validate::{clip, flag, reference, string, text};
+use workgraph_core::rules::{auto_id_rules, custom_field_rules, membership_rules};
+use workgraph_core::storage::{LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// The items `{gid, value}` of a list in the body.
-fn items<'c>(call: &'c Call<'_>, name: &str) -> Result<Vec<(String, &'c Value)>, Fault> {
+/// Returns the items `{gid, value}` of a list in the body.
+fn items<'c>(
+    call: &'c RequestContext<'_>,
+    name: &str,
+) -> Result<Vec<(String, &'c Value)>, DomainError> {
     let list = match call.field(name) {
         None => return Ok(Vec::new()),
         Some(Value::Array(list)) => list,
         Some(_) => {
-            return Err(Fault::field(
+            return Err(DomainError::field(
                 name,
                 "Value is not an array; it must be an array of {gid, value}",
             ));
@@ -32,7 +35,7 @@ fn items<'c>(call: &'c Call<'_>, name: &str) -> Result<Vec<(String, &'c Value)>,
     let mut out = Vec::new();
     for (i, item) in list.iter().enumerate() {
         let part = |part: &str| item.get(part).filter(|v| !v.is_null());
-        let missing = |part: &str| Fault::missing(&format!("{name}: [{i}]: {part}"));
+        let missing = |part: &str| DomainError::missing(&format!("{name}: [{i}]: {part}"));
         let gid = part("gid").ok_or_else(|| missing("gid"))?;
         let gid = reference(format_args!("{name}: [{i}]: gid"), gid)?;
         out.push((gid, part("value").ok_or_else(|| missing("value"))?));
@@ -40,23 +43,26 @@ fn items<'c>(call: &'c Call<'_>, name: &str) -> Result<Vec<(String, &'c Value)>,
     Ok(out)
 }
 
-/// The users that are to fill roles, by the gid of the role.
-fn filled(call: &Call<'_>) -> Result<Vec<(String, Ref)>, Fault> {
+/// Returns the users who are to fill roles, by the gid of the role.
+fn filled(call: &RequestContext<'_>) -> Result<Vec<(String, NodeRef)>, DomainError> {
     let mut out = Vec::new();
     for (i, (gid, value)) in items(call, "requested_roles")?.into_iter().enumerate() {
         let field = format!("requested_roles: [{i}]: value");
-        let user = call.user(&field, &reference(&field, value)?)?;
+        let user = call.parse_user_ref(&field, &reference(&field, value)?)?;
         out.push((gid, user));
     }
     Ok(out)
 }
 
-pub(super) fn project_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let mut want = jobs::starting(call.want(), call.starter())
-        .follow(call.path("project_template_gid")?, fields::settings())
+pub(super) fn project_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let mut want = jobs::start_needs(call.read_query(), call.job_requester())
+        .follow(
+            call.path_ref("project_template_gid")?,
+            custom_field_rules::settings(),
+        )
         .node(own_team(call, "project_template_gid", rel::TEMPLATE_TEAM)?);
     if let Some(team) = call.body_gid("team")? {
-        want.add(team);
+        want.add_ref(team);
     }
     for (_, user) in filled(call)? {
         want = want.edges(user, rel::WORKSPACES);
@@ -64,24 +70,27 @@ pub(super) fn project_needs(call: &Call<'_>) -> Result<Want, Fault> {
     Ok(want)
 }
 
-/// The day given for the start of the project.
-fn start_day(call: &Call<'_>, frozen: &Frozen) -> Result<Option<Date>, Fault> {
+/// Returns the day in the body for the start of the project.
+fn start_day(
+    call: &RequestContext<'_>,
+    frozen: &TemplateData,
+) -> Result<Option<Date>, DomainError> {
     let mut day = None;
     for (i, (gid, value)) in items(call, "requested_dates")?.into_iter().enumerate() {
         if gid != START || frozen.requested_dates() == "[]" {
             let field = format!("requested_dates: [{i}]");
-            return Err(Fault::unknown_ref(&field, clip(&gid)));
+            return Err(DomainError::reference_not_found(&field, clip(&gid)));
         }
         let field = format!("requested_dates: [{i}]: value");
-        // A day, or an instant of which the day counts.
+        // The value is a day, or an instant of which only the day counts.
         let value = string(&field, value)?;
         let date = Date::parse(value);
-        day = Some(date.map_err(|e| Fault::field(&field, e))?);
+        day = Some(date.map_err(|e| DomainError::field(&field, e))?);
     }
     Ok(day)
 }
 
-fn privacy(call: &Call<'_>) -> Result<&'static str, Fault> {
+fn privacy(call: &RequestContext<'_>) -> Result<&'static str, DomainError> {
     const SETTINGS: &[&str] = &["public_to_workspace", "private_to_team", "private"];
     if let Some(value) = call.field("privacy_setting") {
         let word = string("privacy_setting", value)?;
@@ -92,7 +101,7 @@ fn privacy(call: &Call<'_>) -> Result<&'static str, Fault> {
                 "Not a recognized value: {}; it is one of {known}",
                 clip(word)
             );
-            Fault::field("privacy_setting", wrong)
+            DomainError::field("privacy_setting", wrong)
         });
     }
     Ok(match call.field("public") {
@@ -101,11 +110,14 @@ fn privacy(call: &Call<'_>) -> Result<&'static str, Fault> {
     })
 }
 
-pub(super) fn instantiate_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let old = call.target(view, "project_template_gid", Level::Viewer)?;
-    let home = old.home.unwrap_or(old.gid);
+pub(super) fn instantiate_project(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
+    let old = call.path_node(view, "project_template_gid", Level::Viewer)?;
+    let home = old.workspace.unwrap_or(old.gid);
     let name = text("name", call.required("name")?, 1024)?;
-    let frozen = Frozen::of(old)?;
+    let frozen = TemplateData::of(old)?;
     let strict = call.field("is_strict");
     let strict = strict.map(|v| flag("is_strict", v)).transpose()?;
     let today = Date::of(call.now);
@@ -114,16 +126,16 @@ pub(super) fn instantiate_project(call: &Call<'_>, view: &View) -> Result<Decisi
     for (i, (gid, user)) in filled(call)?.into_iter().enumerate() {
         let field = format!("requested_roles: [{i}]");
         let role = frozen.role(&gid);
-        let role = role.ok_or_else(|| Fault::unknown_ref(&field, clip(&gid)))?;
+        let role = role.ok_or_else(|| DomainError::reference_not_found(&field, clip(&gid)))?;
         roles.push((role, member_of(call, view, &field, &user, home)?));
     }
     let privacy = privacy(call)?;
     places_allowed(view, home, "projects")?;
     let team = team(call, view, home, "project_template_gid", rel::TEMPLATE_TEAM)?;
-    let mut work = call.work();
+    let mut work = call.change_builder();
     let mut draft = work.draft(Type::Project, Some(home));
     draft.set(project::NAME, name.as_str());
-    draft.set(project::OWNER, call.me());
+    draft.set(project::OWNER, call.user_gid());
     draft.set(project::PRIVACY, privacy);
     draft.set(project::CREATED_FROM_TEMPLATE, old.gid);
     let notes = old.get(project_template::DESCRIPTION);
@@ -135,72 +147,84 @@ pub(super) fn instantiate_project(call: &Call<'_>, view: &View) -> Result<Decisi
     );
     draft.set(project::COLOR, old.get(project_template::COLOR).as_deref());
     draft.take(project::NUMBERED_BY, old);
-    let new = membership::found_bare_project(&mut work, draft, call.me());
-    fields::copy_settings(&mut work, view, old.gid, (new, Type::Project), home);
+    let new = membership_rules::create_empty_project(&mut work, draft, call.user_gid());
+    custom_field_rules::copy_settings(&mut work, view, old.gid, (new, Type::Project), home);
     if let Some(team) = team {
-        work.link(new, rel::TEAM, team, Place::Rank(0), None);
+        work.link(new, rel::TEAM, team, ListPosition::Rank(0), None);
     }
-    let mut plot = copying(Kind::Thaw, old.gid, new);
+    let mut plot = copying(CopyKind::TemplateToProject, old.gid, new);
     (plot.shift, plot.roles) = (shift, roles);
     let gid = jobs::start(
         &mut work,
         view,
-        call.starter(),
+        call.job_requester(),
         home,
         "instantiate_project",
-        Plot::Duplicate(plot),
+        JobKind::Duplicate(plot),
         |draft| draft.set(job::NEW_PROJECT, new),
     )?;
     Ok(Decision::about(work.changes, gid))
 }
 
-/// The project of the template in the path.
-fn home_of(call: &Call<'_>) -> Result<Ref, Fault> {
-    Ok(call.path("task_template_gid")?.of(By::Key("project")))
+/// Returns a reference to the project of the template in the path.
+fn home_of(call: &RequestContext<'_>) -> Result<NodeRef, DomainError> {
+    Ok(call
+        .path_ref("task_template_gid")?
+        .of(LinkSelector::Key("project")))
 }
 
-pub(super) fn task_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let want = jobs::starting(call.want(), call.starter()).node(call.path("task_template_gid")?);
+pub(super) fn task_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let want = jobs::start_needs(call.read_query(), call.job_requester())
+        .node(call.path_ref("task_template_gid")?);
     Ok(want.into(home_of(call)?, rel::SECTION_OF, 1))
 }
 
-pub(super) fn instantiate_task(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let old = call.target(view, "task_template_gid", Level::Viewer)?;
-    let home = old.home.unwrap_or(old.gid);
-    let at = call.named(
+pub(super) fn instantiate_task(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
+    let old = call.path_node(view, "task_template_gid", Level::Viewer)?;
+    let home = old.workspace.unwrap_or(old.gid);
+    let at = call.resolve_ref(
         view,
         "project",
         &home_of(call)?,
         &[Type::Project],
         Level::Editor,
     )?;
-    let recipe = recipe::recipe(old)?;
+    let recipe = template_instantiation::recipe(old)?;
     let name = match call.field("name") {
         Some(value) => text("name", value, 1024)?,
-        None => recipe::titled(&recipe).to_owned(),
+        None => template_instantiation::titled(&recipe).to_owned(),
     };
-    let mut work = call.work();
-    let tasks = recipe::make(&mut work, &recipe, home, at.gid, &name);
+    let mut work = call.change_builder();
+    let tasks = template_instantiation::create_tasks(&mut work, &recipe, home, at.gid, &name);
     let new = *tasks
         .first()
-        .ok_or_else(|| Fault::unknown("task template", old.gid))?;
+        .ok_or_else(|| DomainError::not_found("task template", old.gid))?;
     if let Some(section) = view.sources(at.gid, rel::SECTION_OF).first() {
-        work.needs_live(section.src);
-        work.link(new, rel::SECTION, section.src, Place::Last, Some(at.gid));
-        ids::number(&mut work, Some(at), new);
+        work.require_live(section.src);
+        work.link(
+            new,
+            rel::SECTION,
+            section.src,
+            ListPosition::Last,
+            Some(at.gid),
+        );
+        auto_id_rules::number(&mut work, Some(at), new);
     }
-    let plot = Cooking {
+    let plot = TemplateInstantiation {
         template: old.gid,
         tasks,
-        done: 0,
+        tasks_done: 0,
     };
     let gid = jobs::start(
         &mut work,
         view,
-        call.starter(),
+        call.job_requester(),
         home,
         "instantiate_task",
-        Plot::Cook(plot),
+        JobKind::InstantiateTemplate(plot),
         |draft| draft.set(job::NEW_TASK, new),
     )?;
     Ok(Decision::about(work.changes, gid))

@@ -1,22 +1,26 @@
 //! Memberships of users and teams in projects and custom fields.
 use super::custom_fields::PREMIUM;
-use crate::call::Call;
-use crate::driver::page;
-use crate::operation::{Decision, Listed, Operation, act, create, get, page_of, update};
+use crate::call::RequestContext;
+use crate::execute::page_query;
+use crate::operation::{
+    Decision, ListRequest, Operation, action, computed_list, create, get, update,
+};
 use crate::request::Method;
 use workgraph_core::access::Level;
-use workgraph_core::check;
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{By, Filter, Give, Listing, Place, Ref, View, Want};
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Dir, Type, rel};
-use workgraph_core::resources::{membership, project, resource};
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::{membership, project, resource};
+use workgraph_core::model::validate;
 use workgraph_core::rules::sharing::Sharing;
+use workgraph_core::storage::{
+    EdgeEnd, LinkSelector, ListPosition, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+};
 
-/// The rows.
+/// Operations on memberships.
 pub static MEMBERSHIPS: &[Operation] = &[
-    page_of(
+    computed_list(
         "getMemberships",
         "/memberships",
         Type::ProjectMembership,
@@ -43,19 +47,19 @@ pub static MEMBERSHIPS: &[Operation] = &[
         change,
     )
     .body(&["access_level"]),
-    act(
+    action(
         "deleteMembership",
         "/memberships/{membership_gid}",
         needs,
         unshare,
     )
-    .by(Method::Delete),
+    .with_method(Method::Delete),
     get(
         "getProjectMembership",
         "/project_memberships/{project_membership_gid}",
         Type::ProjectMembership,
     ),
-    page_of(
+    computed_list(
         "getProjectMembershipsForProject",
         "/projects/{project_gid}/project_memberships",
         Type::ProjectMembership,
@@ -63,104 +67,113 @@ pub static MEMBERSHIPS: &[Operation] = &[
     ),
 ];
 
-fn list(call: &Call<'_>) -> Result<Listed, Fault> {
+fn list(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     let member = call.query_user("member")?;
     if let Some(parent) = call.query_gid("parent")? {
         let place = (parent.into(), "parent", Sharing::TYPES);
         return Ok(of_place(call, place, member, "member"));
     }
     let Some(member) = member else {
-        return Err(Fault::missing("parent"));
+        return Err(DomainError::missing("parent"));
     };
     match call.query("resource_subtype")? {
         None | Some("project_membership") => {}
         Some(other) => {
-            let shown = check::clip(other);
-            return Err(Fault::field(
+            let shown = validate::clip(other);
+            return Err(DomainError::field(
                 "resource_subtype",
                 format_args!("Not a recognized value: {shown}; it is project_membership"),
             ));
         }
     }
     let teams = (member, "member", &[Type::Team][..]);
-    let mut listed = at(call.want(), Dir::In, teams);
-    let of_projects = Filter::Is(Type::ProjectMembership);
+    let mut listed = at(call.read_query(), Direction::In, teams);
+    let of_projects = RowFilter::Is(Type::ProjectMembership);
     listed.page.filters.push(of_projects);
     Ok(listed)
 }
 
-fn of_project(call: &Call<'_>) -> Result<Listed, Fault> {
-    let place = call.path("project_gid")?;
+fn of_project(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let place = call.path_ref("project_gid")?;
     let place = (place, "project_gid", &[Type::Project][..]);
     Ok(of_place(call, place, call.query_user("user")?, "user"))
 }
 
-/// What a list is at: the node, the parameter that names it, and the types it may have.
-type Anchor = (Ref, &'static str, &'static [Type]);
+/// The anchor of a list: the node, the parameter that names it, and the types that it may have.
+type MembershipAnchor = (NodeRef, &'static str, &'static [Type]);
 
-/// The memberships in a project or custom field, or that of one member alone.
-fn of_place(call: &Call<'_>, place: Anchor, member: Option<Ref>, name: &'static str) -> Listed {
-    let mut want = call.want();
+/// Lists the memberships in a project or custom field, or that of one member alone.
+fn of_place(
+    call: &RequestContext<'_>,
+    place: MembershipAnchor,
+    member: Option<NodeRef>,
+    name: &'static str,
+) -> ListRequest {
+    let mut want = call.read_query();
     match (member, &place.0) {
-        // Who is named by an address is found first, and the place among what is shared with them.
-        (Some(member @ Ref::Address(_)), Ref::Gid(gid)) => {
+        // A user named by an address is found first, then the project or field among those shared with the user.
+        (Some(member @ NodeRef::Address(_)), NodeRef::Gid(gid)) => {
             let gid = *gid;
-            want.add(gid);
-            let mut listed = at(want, Dir::In, (member, name, &[Type::User]));
-            listed.page.filters.push(Filter::Far(gid));
+            want.add_ref(gid);
+            let mut listed = at(want, Direction::In, (member, name, &[Type::User]));
+            listed.page.filters.push(RowFilter::OtherEnd(gid));
             listed
         }
         (member, _) => {
-            let mut listed = at(want, Dir::Out, place);
-            if let Some(Ref::Gid(gid)) = member {
-                listed.page.filters.push(Filter::Far(gid));
+            let mut listed = at(want, Direction::Out, place);
+            if let Some(NodeRef::Gid(gid)) = member {
+                listed.page.filters.push(RowFilter::OtherEnd(gid));
             }
             listed
         }
     }
 }
 
-/// The memberships at a project or custom field, or at a member.
-fn at(mut want: Want, dir: Dir, (node, anchor, anchor_types): Anchor) -> Listed {
-    let from = Listing::Edges {
-        anchor: want.add(node),
+/// Lists the memberships at a project or custom field, or at a member.
+fn at(
+    mut want: ReadQuery,
+    dir: Direction,
+    (node, anchor, anchor_types): MembershipAnchor,
+) -> ListRequest {
+    let from = ListSource::Edges {
+        anchor: want.add_ref(node),
         rel: rel::MEMBERS,
         dir,
-        give: Give::Aux,
+        give: EdgeEnd::Aux,
     };
-    Listed {
-        want,
-        page: page(from, false),
+    ListRequest {
+        query: want,
+        page: page_query(from, false),
         computed: false,
         anchor,
         anchor_types,
     }
 }
 
-/// Whether the caller may give, change or take this level: nobody's reach goes above their own.
-fn reaches(view: &View, place: &Node, level: Level) -> Result<(), Fault> {
+/// Checks that the caller may give, change or remove this level. No caller may do so with a level above their own.
+fn reaches(view: &ReadView, place: &Node, level: Level) -> Result<(), DomainError> {
     if view.level(place.gid) < level {
-        return Err(Fault::forbidden(
+        return Err(DomainError::forbidden(
             "You do not have permission to manage memberships above your own access level.",
         ));
     }
     Ok(())
 }
 
-/// How a project or custom field is shared.
-fn sharing(place: &Node) -> Result<&'static Sharing, Fault> {
-    Sharing::of(place.ty).ok_or_else(|| Fault::unknown_ref("parent", place.gid))
+/// Returns the sharing rules of a project or custom field.
+fn sharing(place: &Node) -> Result<&'static Sharing, DomainError> {
+    Sharing::of(place.ty).ok_or_else(|| DomainError::reference_not_found("parent", place.gid))
 }
 
-/// The level a membership gives.
+/// Returns the level that a membership gives.
 fn given(node: &Node, sharing: &Sharing) -> Level {
     node.get(membership::ACCESS_LEVEL)
         .and_then(|word| sharing.level(&word))
         .unwrap_or_default()
 }
 
-/// Whether the caller may share the project or custom field.
-fn may_share(call: &Call<'_>, view: &View, place: &Node) -> Result<(), Fault> {
+/// Checks that the caller may share the project or custom field.
+fn may_share(call: &RequestContext<'_>, view: &ReadView, place: &Node) -> Result<(), DomainError> {
     let least = match place.ty {
         Type::CustomField => Level::Admin,
         _ if place.get(project::SHARE_ACCESS).as_deref() == Some("admin") => Level::Admin,
@@ -171,50 +184,51 @@ fn may_share(call: &Call<'_>, view: &View, place: &Node) -> Result<(), Fault> {
     }
     if view.level(place.gid) < least {
         let noun = resource(place.ty).noun;
-        return Err(Fault::forbidden(format!(
+        return Err(DomainError::forbidden(format!(
             "You do not have permission to share this {noun}."
         )));
     }
     Ok(())
 }
 
-/// Custom fields are for full members of paid workspaces, as their own operations are.
-fn only_paid(call: &Call<'_>, view: &View, place: &Node) -> Result<(), Fault> {
-    let home = place.home.unwrap_or(place.gid);
-    if call.paid(view, home) && view.viewer.is_member(home) {
+/// Checks that the caller is a full member of a paid workspace. This is the rule for custom fields, as in their own
+/// operations.
+fn only_paid(call: &RequestContext<'_>, view: &ReadView, place: &Node) -> Result<(), DomainError> {
+    let home = place.workspace.unwrap_or(place.gid);
+    if call.has_paid_plan(view, home) && view.viewer.is_member(home) {
         return Ok(());
     }
-    Err(Fault::premium(PREMIUM))
+    Err(DomainError::paid_only(PREMIUM))
 }
 
-fn level(call: &Call<'_>, place: &Node, sharing: &Sharing) -> Result<Level, Fault> {
+fn level(call: &RequestContext<'_>, place: &Node, sharing: &Sharing) -> Result<Level, DomainError> {
     let word = match call.field("access_level").or_else(|| call.field("role")) {
-        Some(value) => check::string("access_level", value)?.to_owned(),
+        Some(value) => validate::string("access_level", value)?.to_owned(),
         None => place.get(sharing.default).unwrap_or_default().into_owned(),
     };
     sharing.level(&word).ok_or_else(|| {
         let words: Vec<&str> = sharing.levels.iter().map(|(word, _)| *word).collect();
-        let (shown, words) = (check::clip(&word), words.join(", "));
+        let (shown, words) = (validate::clip(&word), words.join(", "));
         let why = format_args!("Not a recognized value: {shown}; it is one of {words}");
-        Fault::field("access_level", why)
+        DomainError::field("access_level", why)
     })
 }
 
-fn share_needs(call: &Call<'_>) -> Result<Want, Fault> {
+fn share_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let (parent, member) = (call.required_gid("parent")?, call.required_user("member")?);
     Ok(call
-        .want()
+        .read_query()
         .edges(member.clone(), rel::WORKSPACES)
         .edge(parent, rel::MEMBERS, member))
 }
 
-fn share(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let parent = Ref::Gid(call.required_gid("parent")?);
-    let place = call.named(view, "parent", &parent, Sharing::TYPES, Level::Viewer)?;
+fn share(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let parent = NodeRef::Gid(call.required_gid("parent")?);
+    let place = call.resolve_ref(view, "parent", &parent, Sharing::TYPES, Level::Viewer)?;
     let sharing = sharing(place)?;
     may_share(call, view, place)?;
     let name = call.required_user("member")?;
-    let who = call.named(
+    let who = call.resolve_ref(
         view,
         "member",
         &name,
@@ -223,23 +237,23 @@ fn share(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     )?;
     let level = level(call, place, sharing)?;
     reaches(view, place, level)?;
-    let home = place.home.unwrap_or(place.gid);
+    let home = place.workspace.unwrap_or(place.gid);
     let belongs = if who.ty == Type::Team {
-        who.home == Some(home)
+        who.workspace == Some(home)
     } else {
         view.link(who.gid, rel::WORKSPACES, home).is_some()
     };
     if !belongs {
-        return Err(Fault::field(
+        return Err(DomainError::field(
             "member",
             format_args!(
                 "Not a user or team in Workspace: {}",
-                crate::call::show(&name)
+                crate::call::format_ref(&name)
             ),
         ));
     }
-    let mut work = call.work();
-    work.needs_live(place.gid);
+    let mut work = call.change_builder();
+    work.require_live(place.gid);
     if let Some(held) = view
         .link(place.gid, rel::MEMBERS, who.gid)
         .and_then(|e| e.aux)
@@ -250,32 +264,32 @@ fn share(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     Ok(Decision::about(work.changes, gid))
 }
 
-fn path_name(call: &Call<'_>) -> &'static str {
+fn path_name(call: &RequestContext<'_>) -> &'static str {
     call.parameters.first().map_or("membership_gid", |(n, _)| n)
 }
 
-fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let node = call.path(path_name(call))?;
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let node = call.path_ref(path_name(call))?;
     Ok(call
-        .want()
+        .read_query()
         .node(node.clone())
-        .node(node.of(By::Key("parent"))))
+        .node(node.of(LinkSelector::Key("parent"))))
 }
 
-/// The membership, what is shared, and the member.
+/// Returns the membership, the shared node, and the member.
 fn parties<'v>(
-    call: &Call<'_>,
-    view: &'v View,
-) -> Result<(&'v Node, &'v Node, workgraph_core::Gid), Fault> {
-    let node = call.target(view, path_name(call), Level::Viewer)?;
+    call: &RequestContext<'_>,
+    view: &'v ReadView,
+) -> Result<(&'v Node, &'v Node, workgraph_core::Gid), DomainError> {
+    let node = call.path_node(view, path_name(call), Level::Viewer)?;
     let place = node.get(membership::PARENT).and_then(|g| view.node(g));
     match (place, node.get(membership::MEMBER)) {
         (Some(place), Some(member)) => Ok((node, place, member)),
-        _ => Err(Fault::unknown("membership", node.gid)),
+        _ => Err(DomainError::not_found("membership", node.gid)),
     }
 }
 
-fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
     let (node, place, member) = parties(call, view)?;
     let sharing = sharing(place)?;
     may_share(call, view, place)?;
@@ -283,28 +297,28 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     reaches(view, place, level.max(given(node, sharing)))?;
     let mut draft = Draft::edit(node);
     draft.set(membership::ACCESS_LEVEL, sharing.word(level));
-    let mut work = call.work();
+    let mut work = call.change_builder();
     if work.save(&draft) {
         work.link(
             place.gid,
             rel::MEMBERS,
             member,
-            Place::Rank(level as i64),
+            ListPosition::Rank(level as i64),
             Some(node.gid),
         );
     }
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn unshare(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+fn unshare(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
     let (node, place, member) = parties(call, view)?;
     let sharing = sharing(place)?;
-    // Whoever could leave a custom field could shake off a level that is lower than everybody's.
-    if member != call.me() || place.ty == Type::CustomField {
+    // A member who could leave a custom field could get rid of a level that is lower than the level of all others.
+    if member != call.user_gid() || place.ty == Type::CustomField {
         may_share(call, view, place)?;
         reaches(view, place, given(node, sharing))?;
     }
-    let mut work = call.work();
+    let mut work = call.change_builder();
     sharing.leave(&mut work, member, place.gid, node.gid);
     Ok(Decision::of(work.changes))
 }

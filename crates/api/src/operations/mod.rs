@@ -36,7 +36,7 @@ pub mod workspaces;
 
 use crate::operation::Operation;
 
-/// Every table.
+/// All tables, one for each tag.
 pub static TABLES: &[&[Operation]] = &[
     workspaces::WORKSPACES,
     users::USERS,
@@ -63,7 +63,7 @@ pub static TABLES: &[&[Operation]] = &[
     audit::AUDIT,
 ];
 
-/// Every row.
+/// Returns all operations.
 pub fn all() -> impl Iterator<Item = &'static Operation> {
     TABLES.iter().copied().flatten()
 }

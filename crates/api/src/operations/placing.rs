@@ -1,36 +1,36 @@
-//! Where a thing goes in a list, from the anchors of a body.
-use crate::call::Call;
+//! Position of a node in a list, from the anchors of a body.
+use crate::call::RequestContext;
 use workgraph_core::Gid;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::Place;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::storage::ListPosition;
 
-/// What the body says about the place in a list.
+/// Position in the list that the body asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Anchor {
-    /// Nothing.
+pub enum InsertPosition {
+    /// The body has no position.
     None,
     /// First: after null.
     First,
     /// Last: before null.
     Last,
-    /// Before this one.
+    /// Before this node.
     Before(Gid),
-    /// After this one.
+    /// After this node.
     After(Gid),
 }
 
-impl Anchor {
-    /// Reads two body fields of which at most one may be given; null means the end of the list
-    /// that it is nearest to, and nothing beside a value.
+impl InsertPosition {
+    /// Reads two body fields of which at most one may be given. Null means the end of the list that the field is
+    /// nearest to; beside a value it means nothing.
     ///
     /// # Errors
-    /// When both are given, or one is not a gid.
-    pub fn read(call: &Call<'_>, before: &str, after: &str) -> Result<Self, Fault> {
-        match (call.has(before), call.has(after)) {
+    /// Fails when both are given, or one is not a gid.
+    pub fn read(call: &RequestContext<'_>, before: &str, after: &str) -> Result<Self, DomainError> {
+        match (call.has_field(before), call.has_field(after)) {
             (true, true) => match (call.body_gid(before)?, call.body_gid(after)?) {
                 (Some(gid), None) => Ok(Self::Before(gid)),
                 (None, Some(gid)) => Ok(Self::After(gid)),
-                _ => Err(Fault::invalid(format!(
+                _ => Err(DomainError::invalid(format!(
                     "You may only provide one of {before} or {after}!"
                 ))),
             },
@@ -40,9 +40,9 @@ impl Anchor {
         }
     }
 
-    /// Which of the two fields the body has, for errors.
+    /// Returns the name of the field that the body has, for errors.
     #[must_use]
-    pub fn given<'n>(call: &Call<'_>, before: &'n str, after: &'n str) -> &'n str {
+    pub fn field_name<'n>(call: &RequestContext<'_>, before: &'n str, after: &'n str) -> &'n str {
         if call.field(before).is_some() {
             before
         } else {
@@ -50,7 +50,7 @@ impl Anchor {
         }
     }
 
-    /// The neighbour named, if any.
+    /// Returns the neighbour that the body names, if any.
     #[must_use]
     pub fn neighbour(self) -> Option<Gid> {
         match self {
@@ -59,15 +59,15 @@ impl Anchor {
         }
     }
 
-    /// The place, or `otherwise` if the body says nothing.
+    /// Returns the list position, or `otherwise` if the body has none.
     #[must_use]
-    pub fn place(self, otherwise: Place) -> Place {
+    pub fn list_position(self, otherwise: ListPosition) -> ListPosition {
         match self {
             Self::None => otherwise,
-            Self::First => Place::First,
-            Self::Last => Place::Last,
-            Self::Before(gid) => Place::Before(gid),
-            Self::After(gid) => Place::After(gid),
+            Self::First => ListPosition::First,
+            Self::Last => ListPosition::Last,
+            Self::Before(gid) => ListPosition::Before(gid),
+            Self::After(gid) => ListPosition::After(gid),
         }
     }
 }

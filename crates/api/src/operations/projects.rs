@@ -2,28 +2,32 @@
 use super::project_people::{
     add_followers, add_members, follow, people_needs, remove_followers, remove_members,
 };
-use crate::call::Call;
-use crate::driver::page;
+use crate::call::RequestContext;
+use crate::execute::page_query;
 use crate::operation::{
-    Decision, Listed, Lists, Operation, act, create, delete, get, page as list, page_of, read,
-    update,
+    Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, delete, get,
+    list, read, update,
 };
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::check::{Given, Inputs};
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Filter, Give, Listing, Place, Ref, View, Want};
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Dir, Rel, Type, rel};
-use workgraph_core::resources::{project, team, workspace};
-use workgraph_core::rules::{membership, text};
-use workgraph_core::schedule::{Change, Days, DaysChange, project_schedule};
-use workgraph_core::time::Date;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Direction, Relation, Type, rel};
+use workgraph_core::model::resources::{project, team, workspace};
+use workgraph_core::model::schedule::{
+    Patch, ProjectDates, ProjectDatesPatch, apply_project_dates,
+};
+use workgraph_core::model::time::Date;
+use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::rules::{membership_rules, rich_texts};
+use workgraph_core::storage::{
+    EdgeEnd, ListPosition, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+};
 
-/// The rows.
+/// Operations on projects.
 pub static PROJECTS: &[Operation] = &[
-    page_of("getProjects", "/projects", Type::Project, projects)
+    computed_list("getProjects", "/projects", Type::Project, projects)
         .scope("projects:read")
         .filters(&["archived"]),
     create(
@@ -44,38 +48,38 @@ pub static PROJECTS: &[Operation] = &[
     )
     .scope("projects:write"),
     delete("deleteProject", "/projects/{project_gid}", Level::Admin).scope("projects:delete"),
-    act(
+    action(
         "addFollowersForProject",
         "/projects/{project_gid}/addFollowers",
         people_needs,
         add_followers,
     )
     .body(&["followers"])
-    .answers(Type::Project),
-    act(
+    .responds_with(Type::Project),
+    action(
         "removeFollowersForProject",
         "/projects/{project_gid}/removeFollowers",
         people_needs,
         remove_followers,
     )
     .body(&["followers"])
-    .answers(Type::Project),
-    act(
+    .responds_with(Type::Project),
+    action(
         "addMembersForProject",
         "/projects/{project_gid}/addMembers",
         people_needs,
         add_members,
     )
     .body(&["members"])
-    .answers(Type::Project),
-    act(
+    .responds_with(Type::Project),
+    action(
         "removeMembersForProject",
         "/projects/{project_gid}/removeMembers",
         people_needs,
         remove_members,
     )
     .body(&["members"])
-    .answers(Type::Project),
+    .responds_with(Type::Project),
     read(
         "getTaskCountsForProject",
         "/projects/{project_gid}/task_counts",
@@ -112,7 +116,7 @@ pub static PROJECTS: &[Operation] = &[
         "getProjectsForWorkspace",
         "/workspaces/{workspace_gid}/projects",
         Type::Project,
-        Lists::Home(Type::Project),
+        ListDefinition::InWorkspace(Type::Project),
     )
     .scope("projects:read")
     .filters(&["archived"]),
@@ -126,32 +130,32 @@ pub static PROJECTS: &[Operation] = &[
     .scope("projects:write"),
 ];
 
-const OF_TASK: Lists = Lists::Edges {
+const OF_TASK: ListDefinition = ListDefinition::Edges {
     rel: rel::SECTION,
-    dir: Dir::Out,
-    give: Give::Aux,
+    dir: Direction::Out,
+    give: EdgeEnd::Aux,
     open: false,
 };
-const OF_TEAM: Lists = Lists::Edges {
+const OF_TEAM: ListDefinition = ListDefinition::Edges {
     rel: rel::TEAM,
-    dir: Dir::In,
-    give: Give::Far,
+    dir: Direction::In,
+    give: EdgeEnd::OtherEnd,
     open: false,
 };
 
-fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
-    let mut want = call.want();
+fn projects(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
     let (workspace, team) = (call.query_gid("workspace")?, call.query_gid("team")?);
     let (mut page, anchor, anchor_types) = match (workspace, team) {
         (_, Some(team)) => {
-            let anchor = want.add(team);
+            let anchor = want.add_ref(team);
             (
-                page(
-                    Listing::Edges {
+                page_query(
+                    ListSource::Edges {
                         anchor,
                         rel: rel::TEAM,
-                        dir: Dir::In,
-                        give: Give::Far,
+                        dir: Direction::In,
+                        give: EdgeEnd::OtherEnd,
                     },
                     false,
                 ),
@@ -160,10 +164,10 @@ fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
             )
         }
         (Some(workspace), None) => {
-            let anchor = want.add(workspace);
+            let anchor = want.add_ref(workspace);
             (
-                page(
-                    Listing::Home {
+                page_query(
+                    ListSource::InWorkspace {
                         anchor,
                         ty: Type::Project,
                     },
@@ -175,14 +179,18 @@ fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
         }
         (None, None) => {
             let ty = Type::Project;
-            (page(Listing::Homes { ty }, false), "workspace", &[][..])
+            (
+                page_query(ListSource::InViewerWorkspaces { ty }, false),
+                "workspace",
+                &[][..],
+            )
         }
     };
     if team.is_some() {
-        page.filters.extend(workspace.map(Filter::Home));
+        page.filters.extend(workspace.map(RowFilter::InWorkspace));
     }
-    Ok(Listed {
-        want,
+    Ok(ListRequest {
+        query: want,
         page,
         computed: false,
         anchor,
@@ -190,30 +198,30 @@ fn projects(call: &Call<'_>) -> Result<Listed, Fault> {
     })
 }
 
-fn counted(call: &Call<'_>, view: &View) -> Result<Gid, Fault> {
-    call.target(view, "project_gid", Level::Viewer)
+fn counted(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainError> {
+    call.path_node(view, "project_gid", Level::Viewer)
         .map(|n| n.gid)
 }
 
-/// The workspace and team a new project is for, from path or body.
-fn places(call: &Call<'_>) -> Result<(Option<Ref>, Option<Ref>), Fault> {
+/// Returns the workspace and team of a new project, from path or body.
+fn places(call: &RequestContext<'_>) -> Result<(Option<NodeRef>, Option<NodeRef>), DomainError> {
     let path = |name: &str| {
         if call.parameter(name).is_empty() {
             Ok(None)
         } else {
-            call.path(name).map(Some)
+            call.path_ref(name).map(Some)
         }
     };
-    let workspace = path("workspace_gid")?.or(call.body_gid("workspace")?.map(Ref::Gid));
-    let team = path("team_gid")?.or(call.body_gid("team")?.map(Ref::Gid));
+    let workspace = path("workspace_gid")?.or(call.body_gid("workspace")?.map(NodeRef::Gid));
+    let team = path("team_gid")?.or(call.body_gid("team")?.map(NodeRef::Gid));
     Ok((workspace, team))
 }
 
-fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
+fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let (workspace, team) = places(call)?;
-    let mut want = call.want();
+    let mut want = call.read_query();
     for place in [workspace, team].into_iter().flatten() {
-        want.add(place);
+        want.add_ref(place);
     }
     for who in call.users("followers")? {
         want = want.edges(who, rel::WORKSPACES);
@@ -221,35 +229,39 @@ fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
     refer(call, want, &call.inputs(Type::Project, true)?)
 }
 
-/// Adds what the body refers to: owner, followers, links in the description.
-fn refer(call: &Call<'_>, mut want: Want, inputs: &Inputs) -> Result<Want, Fault> {
-    if let Some(Given::Ref(owner)) = inputs.get("owner") {
-        want = want.edges(call.user("owner", owner)?, rel::WORKSPACES);
+/// Adds the nodes that the body refers to: owner, followers, links in the description.
+fn refer(
+    call: &RequestContext<'_>,
+    mut want: ReadQuery,
+    inputs: &CheckedInputs,
+) -> Result<ReadQuery, DomainError> {
+    if let Some(InputValue::Ref(owner)) = inputs.get("owner") {
+        want = want.edges(call.parse_user_ref("owner", owner)?, rel::WORKSPACES);
     }
-    if let Some(Given::Ref(team)) = inputs.get("team") {
-        want.add(crate::call::gid("team", team)?);
+    if let Some(InputValue::Ref(team)) = inputs.get("team") {
+        want.add_ref(crate::call::parse_gid("team", team)?);
     }
-    for gid in text::referenced(inputs, project::HTML_NOTES) {
-        want.add(gid);
+    for gid in rich_texts::referenced(inputs, project::HTML_NOTES) {
+        want.add_ref(gid);
     }
     Ok(want)
 }
 
-fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+fn create_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
     let (workspace, team) = places(call)?;
     let shared = match &team {
         Some(_) if !call.parameter("team_gid").is_empty() => {
-            Some(call.target(view, "team_gid", Level::Viewer)?)
+            Some(call.path_node(view, "team_gid", Level::Viewer)?)
         }
-        Some(team) => Some(call.named(view, "team", team, &[Type::Team], Level::Viewer)?),
+        Some(team) => Some(call.resolve_ref(view, "team", team, &[Type::Team], Level::Viewer)?),
         None => None,
     };
     let home = match (&workspace, shared) {
         (Some(_), _) if !call.parameter("workspace_gid").is_empty() => {
-            call.target(view, "workspace_gid", Level::Viewer)?.gid
+            call.path_node(view, "workspace_gid", Level::Viewer)?.gid
         }
         (Some(workspace), _) => {
-            call.named(
+            call.resolve_ref(
                 view,
                 "workspace",
                 workspace,
@@ -258,29 +270,33 @@ fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             )?
             .gid
         }
-        (None, Some(team)) => team.home.ok_or_else(|| Fault::missing("workspace"))?,
-        (None, None) => return Err(Fault::missing("workspace")),
+        (None, Some(team)) => team
+            .workspace
+            .ok_or_else(|| DomainError::missing("workspace"))?,
+        (None, None) => return Err(DomainError::missing("workspace")),
     };
     if let Some(team) = shared {
         team_takes(view, home, team)?;
     }
-    if view.viewer.seat(home).is_none_or(|s| s.view_only) && view.viewer.service != Some(home) {
-        return Err(Fault::no_access("workspace"));
+    if view.viewer.membership(home).is_none_or(|s| s.view_only)
+        && view.viewer.service_workspace != Some(home)
+    {
+        return Err(DomainError::no_access("workspace"));
     }
     let organization = view
         .node(home)
         .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
     if organization && shared.is_none() {
-        return Err(Fault::invalid(workgraph_wire::message::MISSING_TEAM));
+        return Err(DomainError::invalid(workgraph_wire::messages::MISSING_TEAM));
     }
-    let mut work = call.work();
+    let mut work = call.change_builder();
     let mut draft = work.draft(Type::Project, Some(home));
-    draft.set(project::OWNER, call.me());
+    draft.set(project::OWNER, call.user_gid());
     let inputs = call.inputs(Type::Project, true)?;
     write(call, view, &mut draft, &inputs)?;
-    let gid = membership::found_project(&mut work, draft, call.me());
+    let gid = membership_rules::create_project(&mut work, draft, call.user_gid());
     if let Some(team) = shared {
-        work.link(gid, rel::TEAM, team.gid, Place::Rank(0), None);
+        work.link(gid, rel::TEAM, team.gid, ListPosition::Rank(0), None);
     }
     for name in call.users("followers")? {
         let who = member_of(call, view, "followers", &name, home)?;
@@ -289,10 +305,10 @@ fn create_project(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     Ok(Decision::about(work.changes, gid))
 }
 
-/// Whether the caller may create projects in a team of the workspace.
-fn team_takes(view: &View, home: Gid, team: &Node) -> Result<(), Fault> {
-    if team.home != Some(home) {
-        return Err(Fault::field("team", "Not a team of that workspace"));
+/// Checks that the caller may create projects in a team of the workspace.
+fn team_takes(view: &ReadView, home: Gid, team: &Node) -> Result<(), DomainError> {
+    if team.workspace != Some(home) {
+        return Err(DomainError::field("team", "Not a team of that workspace"));
     }
     let admins_only = team.get(team::CONTENT).as_deref() == Some("only_team_admins");
     let least = if admins_only {
@@ -301,76 +317,83 @@ fn team_takes(view: &View, home: Gid, team: &Node) -> Result<(), Fault> {
         Level::Editor
     };
     if view.level(team.gid) < least {
-        return Err(Fault::forbidden(
+        return Err(DomainError::forbidden(
             "You may not create projects in this team.",
         ));
     }
     Ok(())
 }
 
-/// The team that a project made from another goes to; organizations need one.
+/// Returns the team of a project that is made from another; organizations need one.
 pub(super) fn team_of(
-    call: &Call<'_>,
-    view: &View,
+    call: &RequestContext<'_>,
+    view: &ReadView,
     home: Gid,
-    team: Option<&Ref>,
-) -> Result<Option<Gid>, Fault> {
+    team: Option<&NodeRef>,
+) -> Result<Option<Gid>, DomainError> {
     let Some(name) = team else {
         return Ok(None);
     };
-    let team = call.named(view, "team", name, &[Type::Team], Level::Viewer)?;
+    let team = call.resolve_ref(view, "team", name, &[Type::Team], Level::Viewer)?;
     team_takes(view, home, team)?;
     Ok(Some(team.gid))
 }
 
-/// Whether the caller may make such things in the workspace.
-pub(super) fn places_allowed(view: &View, home: Gid, what: &str) -> Result<(), Fault> {
-    if view.viewer.seat(home).is_none_or(|s| s.view_only) && view.viewer.service != Some(home) {
-        return Err(Fault::forbidden(format!(
+/// Checks that the caller may create such nodes in the workspace.
+pub(super) fn places_allowed(view: &ReadView, home: Gid, what: &str) -> Result<(), DomainError> {
+    if view.viewer.membership(home).is_none_or(|s| s.view_only)
+        && view.viewer.service_workspace != Some(home)
+    {
+        return Err(DomainError::forbidden(format!(
             "You do not have permission to create {what} in this workspace."
         )));
     }
     Ok(())
 }
 
-/// A user to be taken out of a list: one who is in it, or else one whom the caller may see.
+/// Returns a user who is to be removed from a list: a user in the list, or else one whom the caller may see.
 pub(crate) fn leaver(
-    call: &Call<'_>,
-    view: &View,
+    call: &RequestContext<'_>,
+    view: &ReadView,
     field: &str,
-    name: &Ref,
+    name: &NodeRef,
     place: Gid,
-    rel: Rel,
-) -> Result<Gid, Fault> {
+    rel: Relation,
+) -> Result<Gid, DomainError> {
     match view.resolve(name) {
         Some(who) if view.link(place, rel, who).is_some() => Ok(who),
         _ => call
-            .named(view, field, name, &[Type::User], Level::Viewer)
+            .resolve_ref(view, field, name, &[Type::User], Level::Viewer)
             .map(|n| n.gid),
     }
 }
 
-/// A user who belongs to the workspace.
+/// Returns a user who belongs to the workspace.
 pub(crate) fn member_of(
-    call: &Call<'_>,
-    view: &View,
+    call: &RequestContext<'_>,
+    view: &ReadView,
     field: &str,
-    name: &Ref,
+    name: &NodeRef,
     home: Gid,
-) -> Result<Gid, Fault> {
-    let me = view.resolve(name).filter(|who| *who == call.me());
+) -> Result<Gid, DomainError> {
+    let me = view.resolve(name).filter(|who| *who == call.user_gid());
     match me.filter(|who| view.node(*who).is_some()) {
         Some(me) => Ok(me),
         None => call
-            .member(view, field, name, (home, "Workspace"))
+            .resolve_member(view, field, name, (home, "Workspace"))
             .map(|user| user.gid),
     }
 }
 
 /// Writes the body's fields into a draft.
-fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Result<(), Fault> {
+fn write(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+) -> Result<(), DomainError> {
     inputs.fill(&project::PROJECT, draft);
-    text::write(
+    rich_texts::write(
         draft,
         inputs,
         project::NOTES,
@@ -381,65 +404,71 @@ fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Re
     )?;
     if inputs.get("privacy_setting").is_none() {
         match inputs.get("public") {
-            Some(Given::Stored(on)) if on == "true" => {
+            Some(InputValue::Stored(on)) if on == "true" => {
                 draft.set(project::PRIVACY, "public_to_workspace")
             }
-            Some(Given::Stored(_)) => draft.set(project::PRIVACY, "private"),
+            Some(InputValue::Stored(_)) => draft.set(project::PRIVACY, "private"),
             _ => {}
         }
     }
-    if let Some(Given::Ref(owner)) = inputs.get("owner") {
-        let home = draft.home.unwrap_or(draft.gid);
-        let owner = member_of(call, view, "owner", &call.user("owner", owner)?, home)?;
+    if let Some(InputValue::Ref(owner)) = inputs.get("owner") {
+        let home = draft.workspace.unwrap_or(draft.gid);
+        let owner = member_of(
+            call,
+            view,
+            "owner",
+            &call.parse_user_ref("owner", owner)?,
+            home,
+        )?;
         draft.set(project::OWNER, owner);
     } else if inputs.has("owner") {
         draft.set(project::OWNER, None);
     }
     let day = |name: &str| match inputs.get(name) {
-        None => Change::Absent,
-        Some(Given::Stored(raw)) => {
-            Date::parse(raw.trim_matches('"')).map_or(Change::Null, Change::Set)
+        None => Patch::Absent,
+        Some(InputValue::Stored(raw)) => {
+            Date::parse(raw.trim_matches('"')).map_or(Patch::Null, Patch::Set)
         }
-        Some(_) => Change::Null,
+        Some(_) => Patch::Null,
     };
     let due_on = if inputs.has("due_on") {
         day("due_on")
     } else {
         day("due_date")
     };
-    let current = Days {
+    let current = ProjectDates {
         start_on: draft.before(project::START_ON),
         due_on: draft.before(project::DUE_ON),
     };
-    let days = project_schedule(
+    let days = apply_project_dates(
         current,
-        DaysChange {
+        ProjectDatesPatch {
             start_on: day("start_on"),
             due_on,
         },
     )
-    .map_err(|e| Fault::invalid(e.to_string()))?;
+    .map_err(|e| DomainError::invalid(e.to_string()))?;
     draft.set(project::START_ON, days.start_on);
     draft.set(project::DUE_ON, days.due_on);
     Ok(())
 }
 
-fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let on = call.path("project_gid")?;
-    let want = call.want().edges(on.clone(), rel::TEAM);
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let on = call.path_ref("project_gid")?;
+    let want = call.read_query().edges(on.clone(), rel::TEAM);
     let want = call.with_unchanged(Type::Project, &on, want);
-    refer(call, want, &call.written(Type::Project)?)
+    refer(call, want, &call.writable_inputs(Type::Project)?)
 }
 
-fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let node = call.target(view, "project_gid", Level::Editor)?;
-    let inputs = call.changes_of(view, node)?;
+fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "project_gid", Level::Editor)?;
+    let inputs = call.checked_update(view, node)?;
     let mut draft = Draft::edit(node);
     write(call, view, &mut draft, &inputs)?;
     let sharing = draft.changed(project::PRIVACY)
         || draft.changed(project::OWNER)
         || draft.changed(project::SHARE_ACCESS);
-    // The owner has all access, so only who has it may name another.
+    // The owner has all access, so only a caller with all access may name another.
     let owner = draft.changed(project::OWNER) || draft.changed(project::SHARE_ACCESS);
     let least = if owner || node.get(project::SHARE_ACCESS).as_deref() == Some("admin") {
         Level::Admin
@@ -447,14 +476,14 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         Level::Editor
     };
     if sharing && view.level(node.gid) < least {
-        return Err(Fault::forbidden(
+        return Err(DomainError::forbidden(
             "You do not have permission to share this project.",
         ));
     }
-    let mut work = call.work();
+    let mut work = call.change_builder();
     if let Some(given) = inputs.get("team") {
         let name = match given {
-            Given::Ref(team) => Some(crate::call::gid("team", team)?),
+            InputValue::Ref(team) => Some(crate::call::parse_gid("team", team)?),
             _ => None,
         };
         let held = view.links(node.gid, rel::TEAM).iter().map(|edge| edge.dst);
@@ -463,15 +492,15 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             work.unlink(node.gid, rel::TEAM, team);
         }
         if let Some(name) = name.filter(|_| moved) {
-            let name = Ref::Gid(name);
-            let team = call.named(view, "team", &name, &[Type::Team], Level::Editor)?;
-            if team.home != node.home {
-                return Err(Fault::field(
+            let name = NodeRef::Gid(name);
+            let team = call.resolve_ref(view, "team", &name, &[Type::Team], Level::Editor)?;
+            if team.workspace != node.workspace {
+                return Err(DomainError::field(
                     "team",
                     "Not a team of the project's workspace",
                 ));
             }
-            work.link(node.gid, rel::TEAM, team.gid, Place::Rank(0), None);
+            work.link(node.gid, rel::TEAM, team.gid, ListPosition::Rank(0), None);
         }
     }
     if draft.changed_keys().next().is_some() || !work.changes.is_empty() {

@@ -2,14 +2,14 @@
 mod custom;
 mod parts;
 
-use self::parts::{NULL, Parts};
-use crate::call::Call;
-use crate::operation::{Operation, Sought, search};
-use workgraph_core::fault::Fault;
-use workgraph_core::registry::Type;
-use workgraph_core::search::{By, Clause, Column, Order, WORDS_MAX, Words};
+use self::parts::{NULL, SearchBuilder};
+use crate::call::RequestContext;
+use crate::operation::{Operation, SearchRequest, search};
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
+use workgraph_core::search::{Clause, IndexColumn, SearchLink, SortOrder, WORDS_MAX, WordQuery};
 
-/// The rows.
+/// Operations that search.
 pub static SEARCH: &[Operation] = &[
     search(
         "searchTasksForWorkspace",
@@ -19,7 +19,7 @@ pub static SEARCH: &[Operation] = &[
     )
     .scope("tasks:read")
     .filters(TASKS)
-    .premium(PREMIUM)
+    .paid_only(PREMIUM)
     .search(),
     search(
         "searchProjectsForWorkspace",
@@ -29,13 +29,13 @@ pub static SEARCH: &[Operation] = &[
     )
     .scope("projects:read")
     .filters(PROJECTS)
-    .premium(PREMIUM)
+    .paid_only(PREMIUM)
     .search(),
 ];
 
 const PREMIUM: &str = "Search is only available to premium users.";
 
-/// What tasks are searched by, besides custom fields.
+/// Parameters of a search of tasks, besides custom fields.
 const TASKS: &[&str] = &[
     "text",
     "resource_subtype",
@@ -90,7 +90,7 @@ const TASKS: &[&str] = &[
     "is_subtask",
 ];
 
-/// What projects are searched by, besides custom fields.
+/// Parameters of a search of projects, besides custom fields.
 const PROJECTS: &[&str] = &[
     "text",
     "completed",
@@ -119,37 +119,41 @@ const PROJECTS: &[&str] = &[
     "start_on.after",
 ];
 
-/// How the matches of a search of tasks are sorted.
-const TASK_ORDERS: &[(&str, Order)] = &[
-    ("modified_at", Order::Column(Column::Modified)),
-    ("due_date", Order::Column(Column::Due)),
-    ("created_at", Order::Column(Column::Created)),
-    ("completed_at", Order::Column(Column::Completed)),
-    ("likes", Order::Column(Column::Likes)),
-    ("relevance", Order::Relevance),
+/// Sort orders of a search of tasks.
+const TASK_ORDERS: &[(&str, SortOrder)] = &[
+    ("modified_at", SortOrder::Column(IndexColumn::Modified)),
+    ("due_date", SortOrder::Column(IndexColumn::Due)),
+    ("created_at", SortOrder::Column(IndexColumn::Created)),
+    ("completed_at", SortOrder::Column(IndexColumn::Completed)),
+    ("likes", SortOrder::Column(IndexColumn::Likes)),
+    ("relevance", SortOrder::Relevance),
 ];
 
-/// How those of projects are.
-const PROJECT_ORDERS: &[(&str, Order)] = &[
-    ("modified_at", Order::Column(Column::Modified)),
-    ("due_date", Order::Column(Column::Due)),
-    ("created_at", Order::Column(Column::Created)),
-    ("completed_at", Order::Column(Column::Completed)),
-    ("relevance", Order::Relevance),
+/// Sort orders of a search of projects.
+const PROJECT_ORDERS: &[(&str, SortOrder)] = &[
+    ("modified_at", SortOrder::Column(IndexColumn::Modified)),
+    ("due_date", SortOrder::Column(IndexColumn::Due)),
+    ("created_at", SortOrder::Column(IndexColumn::Created)),
+    ("completed_at", SortOrder::Column(IndexColumn::Completed)),
+    ("relevance", SortOrder::Relevance),
 ];
 
-fn tasks(call: &Call<'_>) -> Result<Sought, Fault> {
+fn tasks(call: &RequestContext<'_>) -> Result<SearchRequest, DomainError> {
     read(call, Type::Task, TASK_ORDERS)
 }
 
-fn projects(call: &Call<'_>) -> Result<Sought, Fault> {
+fn projects(call: &RequestContext<'_>) -> Result<SearchRequest, DomainError> {
     read(call, Type::Project, PROJECT_ORDERS)
 }
 
-fn read(call: &Call<'_>, ty: Type, orders: &[(&str, Order)]) -> Result<Sought, Fault> {
-    let mut parts = Parts::new(call)?;
+fn read(
+    call: &RequestContext<'_>,
+    ty: Type,
+    orders: &[(&str, SortOrder)],
+) -> Result<SearchRequest, DomainError> {
+    let mut parts = SearchBuilder::new(call)?;
     if call.query("offset")?.is_some() {
-        return Err(Fault::field(
+        return Err(DomainError::field(
             "offset",
             "Searches have no further pages; sort by created_at, and ask for what was created before the last one",
         ));
@@ -161,7 +165,7 @@ fn read(call: &Call<'_>, ty: Type, orders: &[(&str, Order)]) -> Result<Sought, F
     }
     custom::clauses(&mut parts)?;
     let order = match call.query("sort_by")? {
-        None => Order::Column(Column::Modified),
+        None => SortOrder::Column(IndexColumn::Modified),
         Some(text) => {
             let known = orders.iter().find(|(name, _)| *name == text);
             known.map(|(_, order)| *order).ok_or_else(|| {
@@ -174,55 +178,59 @@ fn read(call: &Call<'_>, ty: Type, orders: &[(&str, Order)]) -> Result<Sought, F
     let limit = call
         .query
         .limit()
-        .map_err(|e| Fault::invalid(e.to_string()))?;
+        .map_err(|e| DomainError::invalid(e.to_string()))?;
     let limit = limit.map_or(parts::MOST, usize::from);
     Ok(parts.finish(ty, order, ascending, limit))
 }
 
-/// Reads one parameter.
-fn clause(parts: &mut Parts<'_, '_>, name: &'static str, text: &str) -> Result<(), Fault> {
+/// Reads one parameter into the search.
+fn clause(
+    parts: &mut SearchBuilder<'_, '_>,
+    name: &'static str,
+    text: &str,
+) -> Result<(), DomainError> {
     const USER: &[Type] = &[Type::User];
     let (of, how) = name.split_once('.').unwrap_or((name, ""));
     match of {
         "text" => {
-            let words = Words::new(text, false, false);
-            if words.all.len() > WORDS_MAX {
-                return Err(Fault::field(
+            let words = WordQuery::new(text, false, false);
+            if words.words.len() > WORDS_MAX {
+                return Err(DomainError::field(
                     name,
                     format_args!("At most {WORDS_MAX} different words are looked for"),
                 ));
             }
             parts.push(Clause::Words(words));
         }
-        "assignee" => parts.links(name, how, text, By::Who, USER)?,
-        "owner" => parts.links(name, how, text, By::Who, USER)?,
-        "followers" => parts.links(name, how, text, By::Follower, USER)?,
-        "created_by" => parts.links(name, how, text, By::Creator, USER)?,
-        "assigned_by" => parts.links(name, how, text, By::Assigner, USER)?,
-        "liked_by" => parts.links(name, how, text, By::Liker, USER)?,
-        "commented_on_by" => parts.links(name, how, text, By::Commenter, USER)?,
-        "members" => parts.links(name, how, text, By::Member, USER)?,
-        "projects" => parts.links(name, how, text, By::Project, &[Type::Project])?,
-        "sections" => parts.links(name, how, text, By::Section, &[Type::Section])?,
-        "tags" => parts.links(name, how, text, By::Tag, &[Type::Tag])?,
-        "teams" => parts.links(name, how, text, By::Team, &[Type::Team])?,
-        // Nothing is a portfolio, so none is known.
-        "portfolios" => parts.links(name, how, text, By::Project, &[])?,
-        "due_on" => parts.day(name, how, text, Column::Due)?,
-        "start_on" => parts.day(name, how, text, Column::Start)?,
-        "created_on" => parts.day(name, how, text, Column::Created)?,
-        "completed_on" => parts.day(name, how, text, Column::Completed)?,
-        "modified_on" => parts.day(name, how, text, Column::Modified)?,
+        "assignee" => parts.links(name, how, text, SearchLink::Responsible, USER)?,
+        "owner" => parts.links(name, how, text, SearchLink::Responsible, USER)?,
+        "followers" => parts.links(name, how, text, SearchLink::Follower, USER)?,
+        "created_by" => parts.links(name, how, text, SearchLink::Creator, USER)?,
+        "assigned_by" => parts.links(name, how, text, SearchLink::Assigner, USER)?,
+        "liked_by" => parts.links(name, how, text, SearchLink::Liker, USER)?,
+        "commented_on_by" => parts.links(name, how, text, SearchLink::Commenter, USER)?,
+        "members" => parts.links(name, how, text, SearchLink::Member, USER)?,
+        "projects" => parts.links(name, how, text, SearchLink::Project, &[Type::Project])?,
+        "sections" => parts.links(name, how, text, SearchLink::Section, &[Type::Section])?,
+        "tags" => parts.links(name, how, text, SearchLink::Tag, &[Type::Tag])?,
+        "teams" => parts.links(name, how, text, SearchLink::Team, &[Type::Team])?,
+        // No node is a portfolio, so every gid is unknown.
+        "portfolios" => parts.links(name, how, text, SearchLink::Project, &[])?,
+        "due_on" => parts.day(name, how, text, IndexColumn::Due)?,
+        "start_on" => parts.day(name, how, text, IndexColumn::Start)?,
+        "created_on" => parts.day(name, how, text, IndexColumn::Created)?,
+        "completed_on" => parts.day(name, how, text, IndexColumn::Completed)?,
+        "modified_on" => parts.day(name, how, text, IndexColumn::Modified)?,
         "due_at" => {
             let none = text == NULL;
-            parts.push(Clause::Timed(!none));
+            parts.push(Clause::DueAtInstant(!none));
             if !none {
-                parts.instant(name, how, text, Column::Due)?;
+                parts.instant(name, how, text, IndexColumn::Due)?;
             }
         }
-        "created_at" => parts.instant(name, how, text, Column::Created)?,
-        "completed_at" => parts.instant(name, how, text, Column::Completed)?,
-        "modified_at" => parts.instant(name, how, text, Column::Modified)?,
+        "created_at" => parts.instant(name, how, text, IndexColumn::Created)?,
+        "completed_at" => parts.instant(name, how, text, IndexColumn::Completed)?,
+        "modified_at" => parts.instant(name, how, text, IndexColumn::Modified)?,
         "resource_subtype" => parts.subtype(name, text)?,
         _ => parts.flag(name)?,
     }

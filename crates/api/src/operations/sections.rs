@@ -1,18 +1,20 @@
 //! Sections, and the tasks in them.
-use super::placing::Anchor;
-use crate::call::Call;
-use crate::operation::{Decision, Lists, Operation, act, create, get, page as list, update};
+use super::placing::InsertPosition;
+use crate::call::RequestContext;
+use crate::operation::{Decision, ListDefinition, Operation, action, create, get, list, update};
 use crate::request::Method;
 use workgraph_core::access::Level;
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{By, Give, Guard, Place, Ref, View, Want};
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Dir, Type, rel};
-use workgraph_core::resources::section;
-use workgraph_core::rules::membership;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::section;
+use workgraph_core::rules::membership_rules;
+use workgraph_core::storage::{
+    EdgeEnd, Guard, LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView,
+};
 
-/// The rows.
+/// Operations on sections.
 pub static SECTIONS: &[Operation] = &[
     list(
         "getSectionsForProject",
@@ -28,7 +30,7 @@ pub static SECTIONS: &[Operation] = &[
         create_section,
     )
     .body(&["name"]),
-    act(
+    action(
         "insertSectionForProject",
         "/projects/{project_gid}/sections/insert",
         insert_needs,
@@ -44,164 +46,172 @@ pub static SECTIONS: &[Operation] = &[
         change,
     )
     .body(&["name"]),
-    act(
+    action(
         "deleteSection",
         "/sections/{section_gid}",
         delete_needs,
         delete,
     )
-    .by(Method::Delete),
+    .with_method(Method::Delete),
 ];
 
-// Not open: whoever may see a task list does not see its sections, which are its owner's alone.
-const OF_PROJECT: Lists = Lists::Edges {
+// Not open: a viewer of a task list does not see its sections, only its owner does.
+const OF_PROJECT: ListDefinition = ListDefinition::Edges {
     rel: rel::SECTION_OF,
-    dir: Dir::In,
-    give: Give::Far,
+    dir: Direction::In,
+    give: EdgeEnd::OtherEnd,
     open: false,
 };
 
-fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let place = call.path("project_gid")?;
-    let mut want = call.want().node(place.clone());
-    if let Some(neighbour) = Anchor::read(call, "insert_before", "insert_after")?.neighbour() {
+fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let place = call.path_ref("project_gid")?;
+    let mut want = call.read_query().node(place.clone());
+    if let Some(neighbour) =
+        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
+    {
         want = want.edge(neighbour, rel::SECTION_OF, place);
     }
     Ok(want)
 }
 
-/// The neighbour must be a section of the same project.
-fn beside(view: &View, field: &str, anchor: Anchor, container: &Node) -> Result<(), Fault> {
+/// Checks that the neighbour is a section of the same project.
+fn beside(
+    view: &ReadView,
+    field: &str,
+    anchor: InsertPosition,
+    container: &Node,
+) -> Result<(), DomainError> {
     match anchor.neighbour() {
-        Some(gid) if view.link(gid, rel::SECTION_OF, container.gid).is_none() => Err(Fault::field(
-            field,
-            format_args!("Not a section of this project: {gid}"),
-        )),
+        Some(gid) if view.link(gid, rel::SECTION_OF, container.gid).is_none() => Err(
+            DomainError::field(field, format_args!("Not a section of this project: {gid}")),
+        ),
         _ => Ok(()),
     }
 }
 
-fn create_section(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let container = call.target(view, "project_gid", Level::Editor)?;
-    let anchor = Anchor::read(call, "insert_before", "insert_after")?;
+fn create_section(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let container = call.path_node(view, "project_gid", Level::Editor)?;
+    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
     beside(
         view,
-        Anchor::given(call, "insert_before", "insert_after"),
+        InsertPosition::field_name(call, "insert_before", "insert_after"),
         anchor,
         container,
     )?;
     let name = name(call)?;
-    let mut work = call.work();
-    work.needs_live(container.gid);
-    let home = container.home.unwrap_or(container.gid);
-    let gid = membership::add_section(
+    let mut work = call.change_builder();
+    work.require_live(container.gid);
+    let home = container.workspace.unwrap_or(container.gid);
+    let gid = membership_rules::add_section(
         &mut work,
         container.gid,
         home,
         &name,
-        anchor.place(Place::Last),
+        anchor.list_position(ListPosition::Last),
     );
     Ok(Decision::about(work.changes, gid))
 }
 
-fn name(call: &Call<'_>) -> Result<String, Fault> {
-    let name = workgraph_core::check::text(
+fn name(call: &RequestContext<'_>) -> Result<String, DomainError> {
+    let name = workgraph_core::model::validate::text(
         "name",
         call.required("name")?,
-        workgraph_core::registry::NAME_MAX,
+        workgraph_core::model::registry::NAME_MAX,
     )?;
     if name.trim().is_empty() {
-        return Err(Fault::field("name", "Cannot be empty"));
+        return Err(DomainError::field("name", "Cannot be empty"));
     }
     Ok(name)
 }
 
-fn insert_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let place = call.path("project_gid")?;
+fn insert_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let place = call.path_ref("project_gid")?;
     let moved = call.required_gid("section")?;
-    let mut want = call
-        .want()
-        .node(place.clone())
-        .edge(moved, rel::SECTION_OF, place.clone());
-    if let Some(neighbour) = Anchor::read(call, "before_section", "after_section")?.neighbour() {
+    let mut want =
+        call.read_query()
+            .node(place.clone())
+            .edge(moved, rel::SECTION_OF, place.clone());
+    if let Some(neighbour) =
+        InsertPosition::read(call, "before_section", "after_section")?.neighbour()
+    {
         want = want.edge(neighbour, rel::SECTION_OF, place);
     }
     Ok(want)
 }
 
-fn insert(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let container = call.target(view, "project_gid", Level::Editor)?;
-    let moved = Ref::Gid(call.required_gid("section")?);
-    let node = call.named(view, "section", &moved, &[Type::Section], Level::Editor)?;
+fn insert(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let container = call.path_node(view, "project_gid", Level::Editor)?;
+    let moved = NodeRef::Gid(call.required_gid("section")?);
+    let node = call.resolve_ref(view, "section", &moved, &[Type::Section], Level::Editor)?;
     if view
         .link(node.gid, rel::SECTION_OF, container.gid)
         .is_none()
     {
-        return Err(Fault::field(
+        return Err(DomainError::field(
             "section",
             format_args!("Not a section of this project: {}", node.gid),
         ));
     }
-    let anchor = Anchor::read(call, "before_section", "after_section")?;
-    if anchor == Anchor::None {
-        return Err(Fault::invalid(
+    let anchor = InsertPosition::read(call, "before_section", "after_section")?;
+    if anchor == InsertPosition::None {
+        return Err(DomainError::invalid(
             "You must specify one of before_section or after_section",
         ));
     }
     beside(
         view,
-        Anchor::given(call, "before_section", "after_section"),
+        InsertPosition::field_name(call, "before_section", "after_section"),
         anchor,
         container,
     )?;
-    let mut work = call.work();
+    let mut work = call.change_builder();
     if anchor.neighbour() != Some(node.gid) {
         work.link(
             node.gid,
             rel::SECTION_OF,
             container.gid,
-            anchor.place(Place::Last),
+            anchor.list_position(ListPosition::Last),
             None,
         );
-        work.gained(container.gid, container.ty, "sections", node.gid);
+        work.record_added(container.gid, container.ty, "sections", node.gid);
     }
     Ok(Decision::of(work.changes))
 }
 
-fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    Ok(call.want().node(call.path("section_gid")?))
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(call.path_ref("section_gid")?))
 }
 
-fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let node = call.target(view, "section_gid", Level::Editor)?;
+fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "section_gid", Level::Editor)?;
     let mut draft = Draft::edit(node);
     draft.set(section::NAME, name(call)?.as_str());
-    let mut work = call.work();
+    let mut work = call.change_builder();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn delete_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let place = call.path("section_gid")?;
-    let container = place.clone().of(By::Edge(rel::SECTION_OF));
+fn delete_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let place = call.path_ref("section_gid")?;
+    let container = place.clone().of(LinkSelector::FirstEdge(rel::SECTION_OF));
     Ok(call
-        .want()
+        .read_query()
         .into(place.clone(), rel::SECTION, 1)
         .into(place, rel::MY_TASKS, 1)
         .into(container, rel::SECTION_OF, 2))
 }
 
-/// Only an empty section can be deleted, and never the last one.
-fn delete(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let node = call.target(view, "section_gid", Level::Editor)?;
+/// Deletes a section. It must be empty, and not the last one.
+fn delete(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "section_gid", Level::Editor)?;
     if !view.sources(node.gid, rel::SECTION).is_empty()
         || !view.sources(node.gid, rel::MY_TASKS).is_empty()
     {
-        return Err(Fault::invalid(
+        return Err(DomainError::invalid(
             "section: Only empty sections can be deleted; move its tasks out first",
         ));
     }
-    let mut work = call.work();
+    let mut work = call.change_builder();
     work.trash(node.gid, Type::Section);
     work.changes
         .guards
@@ -211,7 +221,7 @@ fn delete(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         .push(Guard::Empty(node.gid, rel::MY_TASKS));
     if let Some(container) = view.links(node.gid, rel::SECTION_OF).first().map(|e| e.dst) {
         if view.sources(container, rel::SECTION_OF).len() < 2 {
-            return Err(Fault::invalid(
+            return Err(DomainError::invalid(
                 "section: The last section of a project cannot be deleted",
             ));
         }

@@ -1,20 +1,21 @@
 //! Tags, and the tasks that have them.
 use super::projects::member_of;
-use crate::call::Call;
-use crate::driver::page;
+use crate::call::RequestContext;
+use crate::execute::page_query;
 use crate::operation::{
-    Decision, Listed, Lists, Operation, create, delete, get, page as list, page_of, update,
+    Decision, ListDefinition, ListRequest, Operation, computed_list, create, delete, get, list,
+    update,
 };
 use workgraph_core::access::Level;
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Give, Listing, Place, Ref, View, Want};
-use workgraph_core::registry::{Dir, Type, rel};
-use workgraph_core::resources::tag;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::tag;
+use workgraph_core::storage::{EdgeEnd, ListPosition, ListSource, NodeRef, ReadQuery, ReadView};
 
-/// The rows.
+/// Operations on tags.
 pub static TAGS: &[Operation] = &[
-    page_of("getTags", "/tags", Type::Tag, tags).scope("tags:read"),
+    computed_list("getTags", "/tags", Type::Tag, tags).scope("tags:read"),
     create("createTag", "/tags", Type::Tag, create_needs, create_tag).scope("tags:write"),
     get("getTag", "/tags/{tag_gid}", Type::Tag).scope("tags:read"),
     update("updateTag", "/tags/{tag_gid}", Type::Tag, needs, change).scope("tags:write"),
@@ -30,7 +31,7 @@ pub static TAGS: &[Operation] = &[
         "getTagsForWorkspace",
         "/workspaces/{workspace_gid}/tags",
         Type::Tag,
-        Lists::Home(Type::Tag),
+        ListDefinition::InWorkspace(Type::Tag),
     )
     .scope("tags:read"),
     create(
@@ -43,50 +44,50 @@ pub static TAGS: &[Operation] = &[
     .scope("tags:write"),
 ];
 
-const OF_TASK: Lists = Lists::Edges {
+const OF_TASK: ListDefinition = ListDefinition::Edges {
     rel: rel::TAGS,
-    dir: Dir::Out,
-    give: Give::Far,
+    dir: Direction::Out,
+    give: EdgeEnd::OtherEnd,
     open: true,
 };
 
-fn tags(call: &Call<'_>) -> Result<Listed, Fault> {
-    let mut want = call.want();
+fn tags(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
     let ty = Type::Tag;
     let from = match call.query_gid("workspace")? {
-        Some(workspace) => Listing::Home {
-            anchor: want.add(workspace),
+        Some(workspace) => ListSource::InWorkspace {
+            anchor: want.add_ref(workspace),
             ty,
         },
-        None => Listing::Homes { ty },
+        None => ListSource::InViewerWorkspaces { ty },
     };
-    Ok(Listed {
-        want,
-        page: page(from, false),
+    Ok(ListRequest {
+        query: want,
+        page: page_query(from, false),
         computed: false,
         anchor: "workspace",
         anchor_types: &[Type::Workspace],
     })
 }
 
-fn place(call: &Call<'_>) -> Result<Ref, Fault> {
+fn place(call: &RequestContext<'_>) -> Result<NodeRef, DomainError> {
     if call.parameter("workspace_gid").is_empty() {
-        return call.required_gid("workspace").map(Ref::Gid);
+        return call.required_gid("workspace").map(NodeRef::Gid);
     }
-    call.path("workspace_gid")
+    call.path_ref("workspace_gid")
 }
 
-fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let mut want = call.want().node(place(call)?);
+fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let mut want = call.read_query().node(place(call)?);
     for who in call.users("followers")? {
         want = want.edges(who, rel::WORKSPACES);
     }
     Ok(want)
 }
 
-fn create_tag(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+fn create_tag(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
     let home = if call.parameter("workspace_gid").is_empty() {
-        call.named(
+        call.resolve_ref(
             view,
             "workspace",
             &place(call)?,
@@ -94,31 +95,31 @@ fn create_tag(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
             Level::Editor,
         )?
     } else {
-        call.target(view, "workspace_gid", Level::Editor)?
+        call.path_node(view, "workspace_gid", Level::Editor)?
     };
-    let mut work = call.work();
+    let mut work = call.change_builder();
     let mut draft = work.draft(Type::Tag, Some(home.gid));
     call.inputs(Type::Tag, true)?.fill(&tag::TAG, &mut draft);
     draft.set(tag::CREATED_AT, work.now);
     let gid = work.create(&draft, Some(home.gid));
     for name in call.users("followers")? {
         let who = member_of(call, view, "followers", &name, home.gid)?;
-        work.link(gid, rel::TAG_FOLLOWERS, who, Place::Rank(0), None);
+        work.link(gid, rel::TAG_FOLLOWERS, who, ListPosition::Rank(0), None);
     }
     Ok(Decision::about(work.changes, gid))
 }
 
-fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let on = call.path("tag_gid")?;
-    let want = call.want().node(on.clone());
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let on = call.path_ref("tag_gid")?;
+    let want = call.read_query().node(on.clone());
     Ok(call.with_unchanged(Type::Tag, &on, want))
 }
 
-fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let node = call.target(view, "tag_gid", Level::Editor)?;
+fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "tag_gid", Level::Editor)?;
     let mut draft = Draft::edit(node);
-    call.changes_of(view, node)?.fill(&tag::TAG, &mut draft);
-    let mut work = call.work();
+    call.checked_update(view, node)?.fill(&tag::TAG, &mut draft);
+    let mut work = call.change_builder();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }

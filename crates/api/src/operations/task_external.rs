@@ -1,40 +1,41 @@
-//! What an app keeps with a task: data, and the id it calls the task by.
-use crate::call::Call;
+//! External data of a task: the data that an app stores with it, and the app's id of the task.
+use crate::call::RequestContext;
 use serde_json::Value;
 use workgraph_core::Gid;
-use workgraph_core::check::{self, Given, Inputs};
-use workgraph_core::draft::Draft;
-use workgraph_core::external::{DATA_MAX, External, ID_MAX};
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::alias;
-use workgraph_core::resources::task;
-use workgraph_core::work::Work;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::external_data::{DATA_MAX, ExternalData, ID_MAX};
+use workgraph_core::model::resources::task;
+use workgraph_core::model::validate;
+use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::storage::alias;
+use workgraph_core::storage::change_builder::ChangeBuilder;
 
 const FIELD: &str = "external";
 
-/// Writes what the body says of `external`: a part that is not there stays, null takes one away, or both.
+/// Writes the `external` of the body: an absent part stays, null removes a part, or both.
 pub(super) fn write(
-    call: &Call<'_>,
-    work: &mut Work<'_>,
+    call: &RequestContext<'_>,
+    work: &mut ChangeBuilder<'_>,
     draft: &mut Draft,
     before: Option<&str>,
-    inputs: &Inputs,
+    inputs: &CheckedInputs,
     home: Gid,
-) -> Result<(), Fault> {
+) -> Result<(), DomainError> {
     let (app, given) = match (inputs.get(FIELD), call.grant.app) {
-        (None, _) | (Some(Given::Null), None) => return Ok(()),
+        (None, _) | (Some(InputValue::Null), None) => return Ok(()),
         (Some(_), None) => {
-            return Err(Fault::field(
+            return Err(DomainError::field(
                 FIELD,
                 "Cannot write this property with a token of no app; only apps keep data with tasks",
             ));
         }
         (Some(given), Some(app)) => (app, given),
     };
-    let held = External::read(before, app);
+    let held = ExternalData::read(before, app);
     let mut kept = held.clone();
     match given {
-        Given::Json(Value::Object(map)) => {
+        InputValue::Json(Value::Object(map)) => {
             if let Some(part) = map.get("gid") {
                 kept.set_id(part_of("gid", part, ID_MAX)?.as_deref());
             }
@@ -42,34 +43,34 @@ pub(super) fn write(
                 kept.set_data(part_of("data", part, DATA_MAX)?.as_deref());
             }
         }
-        Given::Null => kept = External::default(),
+        InputValue::Null => kept = ExternalData::default(),
         _ => {
-            return Err(Fault::field(
+            return Err(DomainError::field(
                 FIELD,
                 "Value is not a JSON object; it is {gid, data}",
             ));
         }
     }
     if kept.id().is_some_and(|id| id.is_empty()) {
-        return Err(Fault::field("external: gid", "Cannot be empty"));
+        return Err(DomainError::field("external: gid", "Cannot be empty"));
     }
-    // Its name is given even if it is the one it had: what an older version wrote has none yet.
+    // The alias is added even if the id is the same: a task from an older version has no alias yet.
     if let Some(id) = held.id().filter(|id| kept.id().as_ref() != Some(id)) {
         let name = alias::external(app, home, &id);
-        work.changes.unnamed.push((name, draft.gid));
+        work.changes.remove_aliases.push((name, draft.gid));
     }
     if let Some(id) = kept.id() {
         let name = alias::external(app, home, &id);
-        work.changes.aliases.push((name, draft.gid));
+        work.changes.add_aliases.push((name, draft.gid));
     }
     draft.set(task::EXTERNAL, kept.write(before, app));
     Ok(())
 }
 
-/// A part of it, or null.
-fn part_of(name: &str, value: &Value, max: u32) -> Result<Option<String>, Fault> {
+/// Reads a part of it; null gives `None`.
+fn part_of(name: &str, value: &Value, max: u32) -> Result<Option<String>, DomainError> {
     if value.is_null() {
         return Ok(None);
     }
-    check::text(&format!("{FIELD}: {name}"), value, max).map(Some)
+    validate::text(&format!("{FIELD}: {name}"), value, max).map(Some)
 }

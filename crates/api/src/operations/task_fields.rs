@@ -1,28 +1,28 @@
 //! Writing a task's own fields: texts, dates, completion, its assignee, likes.
-use crate::call::{Call, gid};
+use crate::call::{RequestContext, parse_gid};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::check::{Given, Inputs};
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Place, Ref, View};
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::{section, task, workspace};
-use workgraph_core::rules::text;
-use workgraph_core::schedule::{Change, Schedule, ScheduleChange, schedule};
-use workgraph_core::time::{Date, Time};
-use workgraph_core::work::Work;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::{section, task, workspace};
+use workgraph_core::model::schedule::{Patch, Schedule, SchedulePatch, apply_schedule};
+use workgraph_core::model::time::{Date, Time};
+use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::rules::rich_texts;
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{ListPosition, NodeRef, ReadView};
 
 /// Writes the body's own fields into a draft: texts, dates, completion.
 pub(super) fn write(
-    call: &Call<'_>,
-    view: &View,
+    call: &RequestContext<'_>,
+    view: &ReadView,
     draft: &mut Draft,
-    inputs: &Inputs,
-) -> Result<(), Fault> {
+    inputs: &CheckedInputs,
+) -> Result<(), DomainError> {
     inputs.fill(&task::TASK, draft);
-    text::write(
+    rich_texts::write(
         draft,
         inputs,
         task::NOTES,
@@ -40,14 +40,14 @@ pub(super) fn write(
     };
     let day = |name: &str| change_of(inputs, name, |raw| Date::parse(raw).ok());
     let instant = |name: &str| change_of(inputs, name, |raw| Time::parse(raw).ok());
-    let change = ScheduleChange {
+    let change = SchedulePatch {
         start_on: day("start_on"),
         start_at: instant("start_at"),
         due_on: day("due_on"),
         due_at: instant("due_at"),
     };
-    let dates = schedule(current, change, is(draft, "milestone"))
-        .map_err(|e| Fault::invalid(e.to_string()))?;
+    let dates = apply_schedule(current, change, is(draft, "milestone"))
+        .map_err(|e| DomainError::invalid(e.to_string()))?;
     draft.set(task::START_ON, dates.start_on);
     draft.set(task::START_AT, dates.start_at);
     draft.set(task::DUE_ON, dates.due_on);
@@ -55,21 +55,23 @@ pub(super) fn write(
     complete(call, draft, inputs, is(draft, "approval"))
 }
 
-fn change_of<T>(inputs: &Inputs, name: &str, parse: impl Fn(&str) -> Option<T>) -> Change<T> {
+fn change_of<T>(inputs: &CheckedInputs, name: &str, parse: impl Fn(&str) -> Option<T>) -> Patch<T> {
     match inputs.get(name) {
-        None => Change::Absent,
-        Some(Given::Stored(raw)) => parse(raw.trim_matches('"')).map_or(Change::Null, Change::Set),
-        Some(_) => Change::Null,
+        None => Patch::Absent,
+        Some(InputValue::Stored(raw)) => {
+            parse(raw.trim_matches('"')).map_or(Patch::Null, Patch::Set)
+        }
+        Some(_) => Patch::Null,
     }
 }
 
-/// `completed` and `approval_status` follow each other; who and when follow both.
+/// Keeps `completed` and `approval_status` equal; the user and the time of completion follow both.
 fn complete(
-    call: &Call<'_>,
+    call: &RequestContext<'_>,
     draft: &mut Draft,
-    inputs: &Inputs,
+    inputs: &CheckedInputs,
     approval: bool,
-) -> Result<(), Fault> {
+) -> Result<(), DomainError> {
     if approval {
         let status = draft
             .get(task::APPROVAL_STATUS)
@@ -91,9 +93,9 @@ fn complete(
     } else {
         if inputs
             .get("approval_status")
-            .is_some_and(|g| *g != Given::Null)
+            .is_some_and(|g| *g != InputValue::Null)
         {
-            return Err(Fault::field(
+            return Err(DomainError::field(
                 "approval_status",
                 "Only tasks with resource_subtype approval have one",
             ));
@@ -103,22 +105,22 @@ fn complete(
     if draft.changed(task::COMPLETED) {
         let done = draft.get(task::COMPLETED);
         draft.set(task::COMPLETED_AT, done.then_some(call.now));
-        draft.set(task::COMPLETED_BY, done.then_some(call.me()));
+        draft.set(task::COMPLETED_BY, done.then_some(call.user_gid()));
     }
     Ok(())
 }
 
 /// Applies the body's assignee: the user must belong to the workspace; the task moves to their list.
 pub(super) fn assign<'v>(
-    call: &Call<'_>,
-    view: &'v View,
-    work: &mut Work<'_>,
+    call: &RequestContext<'_>,
+    view: &'v ReadView,
+    work: &mut ChangeBuilder<'_>,
     draft: &mut Draft,
-    inputs: &Inputs,
+    inputs: &CheckedInputs,
     home: Gid,
-) -> Result<Option<&'v Node>, Fault> {
+) -> Result<Option<&'v Node>, DomainError> {
     let on = draft.gid;
-    let leave = |work: &mut Work<'_>| {
+    let leave = |work: &mut ChangeBuilder<'_>| {
         for edge in view.links(on, rel::MY_TASKS) {
             work.unlink(on, rel::MY_TASKS, edge.dst);
         }
@@ -130,8 +132,8 @@ pub(super) fn assign<'v>(
             }
             Ok(None)
         }
-        Some(Given::Ref(text)) => {
-            let name = call.user("assignee", text)?;
+        Some(InputValue::Ref(text)) => {
+            let name = call.parse_user_ref("assignee", text)?;
             let organization = view
                 .node(home)
                 .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
@@ -140,28 +142,31 @@ pub(super) fn assign<'v>(
             } else {
                 "Workspace"
             };
-            // Whoever sees the task sees whom it is assigned to, and may say it again.
+            // A user who sees the task sees its assignee, and may repeat it in a body.
             let same = view.resolve(&name);
             let same = same.filter(|who| draft.get(task::ASSIGNEE) == Some(*who));
             let who = match same.and_then(|who| view.node(who)) {
                 Some(who) => who,
-                None => call.member(view, "assignee", &name, (home, noun))?,
+                None => call.resolve_member(view, "assignee", &name, (home, noun))?,
             };
             draft.set(task::ASSIGNEE, who.gid);
             if draft.changed(task::ASSIGNEE) {
                 draft.set(
                     task::ASSIGNED_BY,
-                    Some(call.me()).filter(|me| *me != who.gid),
+                    Some(call.user_gid()).filter(|me| *me != who.gid),
                 );
                 leave(work);
-                let list = view.found.iter().find_map(|(r, gid)| match r {
-                    Ref::TaskList { user, .. } if **user == name => *gid,
-                    _ => None,
-                });
+                let list = view
+                    .resolved_refs
+                    .iter()
+                    .find_map(|(r, parse_gid)| match r {
+                        NodeRef::TaskList { user, .. } if **user == name => *parse_gid,
+                        _ => None,
+                    });
                 if let Some(list) = list
                     && let Some(edge) = view.sources(list, rel::SECTION_OF).first()
                 {
-                    work.link(on, rel::MY_TASKS, edge.src, Place::First, Some(list));
+                    work.link(on, rel::MY_TASKS, edge.src, ListPosition::First, Some(list));
                 }
             }
             arrange(call, view, work, on, inputs, who.gid)?;
@@ -178,18 +183,18 @@ pub(super) fn assign<'v>(
 
 /// Moves a task to a section of its assignee's list.
 fn arrange(
-    call: &Call<'_>,
-    view: &View,
-    work: &mut Work<'_>,
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
     on: Gid,
-    inputs: &Inputs,
+    inputs: &CheckedInputs,
     assignee: Gid,
-) -> Result<(), Fault> {
-    let Some(Given::Ref(text)) = inputs.get("assignee_section") else {
+) -> Result<(), DomainError> {
+    let Some(InputValue::Ref(text)) = inputs.get("assignee_section") else {
         return Ok(());
     };
-    let name = Ref::Gid(gid("assignee_section", text)?);
-    let place = call.named(
+    let name = NodeRef::Gid(parse_gid("assignee_section", text)?);
+    let place = call.resolve_ref(
         view,
         "assignee_section",
         &name,
@@ -197,15 +202,15 @@ fn arrange(
         Level::Editor,
     )?;
     let list = place.get(section::PROJECT);
-    let seat = view.viewer.seats.iter().find(|s| s.task_list == list);
-    if assignee != call.me() || list.is_none() || seat.is_none() {
-        return Err(Fault::field(
+    let seat = view.viewer.memberships.iter().find(|s| s.task_list == list);
+    if assignee != call.user_gid() || list.is_none() || seat.is_none() {
+        return Err(DomainError::field(
             "assignee_section",
             "Not a section of the assignee's task list",
         ));
     }
     work.changes
-        .links
+        .edge_writes
         .retain(|l| !(l.src == on && l.rel == rel::MY_TASKS));
     for edge in view
         .links(on, rel::MY_TASKS)
@@ -214,25 +219,37 @@ fn arrange(
     {
         work.unlink(on, rel::MY_TASKS, edge.dst);
     }
-    work.link(on, rel::MY_TASKS, place.gid, Place::Last, list);
+    work.link(on, rel::MY_TASKS, place.gid, ListPosition::Last, list);
     Ok(())
 }
 
 /// Applies the caller's like.
-pub(super) fn like(call: &Call<'_>, view: &View, work: &mut Work<'_>, on: Gid, inputs: &Inputs) {
-    let Some(Given::Stored(raw)) = inputs.get("liked") else {
+pub(super) fn like(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
+    on: Gid,
+    inputs: &CheckedInputs,
+) {
+    let Some(InputValue::Stored(raw)) = inputs.get("liked") else {
         return;
     };
-    let held = view.link(on, rel::LIKES, call.me()).is_some();
+    let held = view.link(on, rel::LIKES, call.user_gid()).is_some();
     match (raw == "true", held) {
         (true, false) => {
-            let fresh = work.fresh();
-            work.link(on, rel::LIKES, call.me(), Place::Rank(0), Some(fresh));
-            work.gained(on, Type::Task, "likes", call.me());
+            let fresh = work.next_gid();
+            work.link(
+                on,
+                rel::LIKES,
+                call.user_gid(),
+                ListPosition::Rank(0),
+                Some(fresh),
+            );
+            work.record_added(on, Type::Task, "likes", call.user_gid());
         }
         (false, true) => {
-            work.unlink(on, rel::LIKES, call.me());
-            work.lost(on, Type::Task, "likes", call.me());
+            work.unlink(on, rel::LIKES, call.user_gid());
+            work.record_removed(on, Type::Task, "likes", call.user_gid());
         }
         _ => {}
     }

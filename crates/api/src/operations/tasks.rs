@@ -2,25 +2,28 @@
 use super::task_creation::{create_needs, create_task, refer};
 use super::task_fields::{assign, like, write};
 use super::{task_external, task_values};
-use crate::call::Call;
-use crate::driver::page;
+use crate::call::RequestContext;
+use crate::execute::page_query;
 use crate::operation::{
-    Decision, Listed, Lists, Operation, create, delete, get, page as list, page_of, update,
+    Decision, ListDefinition, ListRequest, Operation, computed_list, create, delete, get, list,
+    update,
 };
 use workgraph_core::access::Level;
-use workgraph_core::check::Given;
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Filter, Give, Listing, Place, Ref, View, Want};
-use workgraph_core::registry::{Dir, Type, rel};
-use workgraph_core::resources::task;
-use workgraph_core::rules::{fields, stories};
-use workgraph_core::values;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::custom_field_values;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::task;
+use workgraph_core::model::validate::InputValue;
+use workgraph_core::rules::{custom_field_rules, story_rules};
+use workgraph_core::storage::{
+    EdgeEnd, ListPosition, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+};
 use workgraph_core::{Gid, tasks_of_container};
 
-/// The rows.
+/// Operations on tasks.
 pub static TASKS: &[Operation] = &[
-    page_of("getTasks", "/tasks", Type::Task, tasks)
+    computed_list("getTasks", "/tasks", Type::Task, tasks)
         .scope("tasks:read")
         .filters(SINCE),
     create(
@@ -30,7 +33,7 @@ pub static TASKS: &[Operation] = &[
         create_needs,
         create_task,
     )
-    .also(&["/workspaces/{workspace_gid}/tasks"])
+    .alias_paths(&["/workspaces/{workspace_gid}/tasks"])
     .scope("tasks:write"),
     get("getTask", "/tasks/{task_gid}", Type::Task).scope("tasks:read"),
     update("updateTask", "/tasks/{task_gid}", Type::Task, needs, change).scope("tasks:write"),
@@ -39,7 +42,7 @@ pub static TASKS: &[Operation] = &[
         "getTasksForProject",
         "/projects/{project_gid}/tasks",
         Type::Task,
-        Lists::Tasks,
+        ListDefinition::Tasks,
     )
     .scope("tasks:read")
     .filters(SINCE),
@@ -47,7 +50,7 @@ pub static TASKS: &[Operation] = &[
         "getTasksForSection",
         "/sections/{section_gid}/tasks",
         Type::Task,
-        Lists::Tasks,
+        ListDefinition::Tasks,
     )
     .scope("tasks:read")
     .filters(SINCE),
@@ -63,7 +66,7 @@ pub static TASKS: &[Operation] = &[
         "getTasksForUserTaskList",
         "/user_task_lists/{user_task_list_gid}/tasks",
         Type::Task,
-        Lists::Tasks,
+        ListDefinition::Tasks,
     )
     .scope("tasks:read")
     .filters(SINCE),
@@ -84,33 +87,33 @@ pub static TASKS: &[Operation] = &[
     .scope("tasks:write"),
 ];
 
-/// The filters of lists of tasks.
+/// Time filters of lists of tasks.
 const SINCE: &[&str] = &["completed_since", "modified_since"];
 
-const OF_TAG: Lists = Lists::Edges {
+const OF_TAG: ListDefinition = ListDefinition::Edges {
     rel: rel::TAGS,
-    dir: Dir::In,
-    give: Give::Far,
+    dir: Direction::In,
+    give: EdgeEnd::OtherEnd,
     open: false,
 };
-const SUBTASKS: Lists = Lists::Edges {
+const SUBTASKS: ListDefinition = ListDefinition::Edges {
     rel: rel::PARENT,
-    dir: Dir::In,
-    give: Give::Far,
+    dir: Direction::In,
+    give: EdgeEnd::OtherEnd,
     open: true,
 };
 
 /// The most levels of subtasks below a task.
 pub const DEPTH_MAX: usize = 5;
 
-fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
+fn tasks(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     static CONTAINERS: [(&str, Type); 4] = [
         ("project", Type::Project),
         ("section", Type::Section),
         ("tag", Type::Tag),
         ("user_task_list", Type::UserTaskList),
     ];
-    let mut want = call.want();
+    let mut want = call.read_query();
     let mut chosen = Vec::new();
     for (name, ty) in &CONTAINERS {
         if let Some(gid) = call.query_gid(name)? {
@@ -121,71 +124,74 @@ fn tasks(call: &Call<'_>) -> Result<Listed, Fault> {
     if chosen.is_empty()
         && [call.query("assignee")?, call.query("assignee.any")?].contains(&Some("null"))
     {
-        return unassigned(call, workspace.ok_or_else(|| Fault::missing("workspace"))?);
+        return unassigned(
+            call,
+            workspace.ok_or_else(|| DomainError::missing("workspace"))?,
+        );
     }
     let assignee = call.query_user("assignee")?;
     match (chosen.as_slice(), assignee, workspace) {
         ([(name, ty, gid)], None, _) => {
-            let anchor = want.add(*gid);
+            let anchor = want.add_ref(*gid);
             let (from, open) = match ty {
                 Type::Project => (tasks_of_container(anchor, false), true),
                 Type::UserTaskList => (tasks_of_container(anchor, true), false),
                 Type::Section => (
-                    Listing::Edges {
+                    ListSource::Edges {
                         anchor,
                         rel: rel::SECTION,
-                        dir: Dir::In,
-                        give: Give::Far,
+                        dir: Direction::In,
+                        give: EdgeEnd::OtherEnd,
                     },
                     true,
                 ),
                 _ => (
-                    Listing::Edges {
+                    ListSource::Edges {
                         anchor,
                         rel: rel::TAGS,
-                        dir: Dir::In,
-                        give: Give::Far,
+                        dir: Direction::In,
+                        give: EdgeEnd::OtherEnd,
                     },
                     false,
                 ),
             };
-            Ok(Listed {
-                want,
-                page: page(from, open),
+            Ok(ListRequest {
+                query: want,
+                page: page_query(from, open),
                 computed: false,
                 anchor: name,
                 anchor_types: std::slice::from_ref(*ty),
             })
         }
         ([], Some(assignee), Some(workspace)) => {
-            let list = Ref::TaskList {
+            let list = NodeRef::TaskList {
                 user: Box::new(assignee),
-                near: Box::new(Ref::Gid(workspace)),
+                within_workspace_of: Box::new(NodeRef::Gid(workspace)),
             };
-            let anchor = want.add(list);
-            let page = page(tasks_of_container(anchor, true), false);
-            Ok(Listed {
-                want,
+            let anchor = want.add_ref(list);
+            let page = page_query(tasks_of_container(anchor, true), false);
+            Ok(ListRequest {
+                query: want,
                 page,
                 computed: true,
                 anchor: "assignee",
                 anchor_types: &[Type::UserTaskList],
             })
         }
-        ([], Some(_), None) | ([], None, None) => Err(Fault::missing("workspace")),
-        ([], None, Some(_)) => Err(Fault::missing("assignee")),
-        _ => Err(Fault::invalid(workgraph_wire::message::TASK_FILTERS)),
+        ([], Some(_), None) | ([], None, None) => Err(DomainError::missing("workspace")),
+        ([], None, Some(_)) => Err(DomainError::missing("assignee")),
+        _ => Err(DomainError::invalid(workgraph_wire::messages::TASK_FILTERS)),
     }
 }
 
-/// Lists the tasks of a workspace that nobody is assigned to.
-fn unassigned(call: &Call<'_>, workspace: Gid) -> Result<Listed, Fault> {
-    let mut want = call.want();
-    let (anchor, ty) = (want.add(workspace), Type::Task);
-    let mut page = page(Listing::Home { anchor, ty }, false);
-    page.filters.push(Filter::Unset("assignee"));
-    Ok(Listed {
-        want,
+/// Lists the tasks of a workspace without an assignee.
+fn unassigned(call: &RequestContext<'_>, workspace: Gid) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
+    let (anchor, ty) = (want.add_ref(workspace), Type::Task);
+    let mut page = page_query(ListSource::InWorkspace { anchor, ty }, false);
+    page.filters.push(RowFilter::Unset("assignee"));
+    Ok(ListRequest {
+        query: want,
         page,
         computed: true,
         anchor: "workspace",
@@ -193,8 +199,8 @@ fn unassigned(call: &Call<'_>, workspace: Gid) -> Result<Listed, Fault> {
     })
 }
 
-/// Whether a task may have a subtask with so many levels below it.
-pub(crate) fn shallow(view: &View, parent: Gid, height: usize) -> Result<(), Fault> {
+/// Checks that a task may have a subtask with `height` levels below it.
+pub(crate) fn shallow(view: &ReadView, parent: Gid, height: usize) -> Result<(), DomainError> {
     let mut at = parent;
     for _ in height..DEPTH_MAX {
         match view.links(at, rel::PARENT).first() {
@@ -202,45 +208,49 @@ pub(crate) fn shallow(view: &View, parent: Gid, height: usize) -> Result<(), Fau
             None => return Ok(()),
         }
     }
-    Err(Fault::field(
+    Err(DomainError::field(
         "parent",
         format_args!("Too deep: tasks have at most {DEPTH_MAX} levels of subtasks"),
     ))
 }
 
-fn needs(call: &Call<'_>) -> Result<Want, Fault> {
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let inputs = call.inputs(Type::Task, false)?;
-    let on = call.path("task_gid")?;
-    let mut want = call.want().node(on.clone());
+    let on = call.path_ref("task_gid")?;
+    let mut want = call.read_query().node(on.clone());
     if inputs.has("liked") {
-        want = want.edge(on.clone(), rel::LIKES, call.me());
+        want = want.edge(on.clone(), rel::LIKES, call.user_gid());
     }
     if inputs.has("custom_fields") {
-        let at = want.add(on.clone());
-        want.fields.push(at);
+        let at = want.add_ref(on.clone());
+        want.custom_fields_of.push(at);
     }
     if inputs.has("assignee") || inputs.has("assignee_section") {
         want = want.edges(on.clone(), rel::MY_TASKS);
     }
-    if let Some(Given::Ref(who)) = inputs.get("assignee") {
-        want = want.edge(on.clone(), rel::FOLLOWERS, call.user("assignee", who)?);
+    if let Some(InputValue::Ref(who)) = inputs.get("assignee") {
+        want = want.edge(
+            on.clone(),
+            rel::FOLLOWERS,
+            call.parse_user_ref("assignee", who)?,
+        );
     }
     refer(call, want, &inputs, &on)
 }
 
-fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let node = call.target(view, "task_gid", Level::Viewer)?;
+fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "task_gid", Level::Viewer)?;
     let inputs = call.inputs(Type::Task, false)?;
     if inputs.names().any(|n| n != "liked") {
-        crate::call::allowed(view, node, Level::Editor)?;
+        crate::call::require_level(view, node, Level::Editor)?;
     }
-    let home = node.home.unwrap_or(node.gid);
-    let mut work = call.work();
+    let home = node.workspace.unwrap_or(node.gid);
+    let mut work = call.change_builder();
     let mut draft = Draft::edit(node);
     write(call, view, &mut draft, &inputs)?;
     let before = node.raw("external");
     task_external::write(call, &mut work, &mut draft, before, &inputs, home)?;
-    let projects: Vec<Gid> = values::places(view, node.gid).collect();
+    let projects: Vec<Gid> = custom_field_values::field_containers(view, node.gid).collect();
     let held = node.raw("custom_fields");
     let changed = task_values::write(call, view, &mut draft, &inputs, held, &projects)?;
     let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
@@ -248,8 +258,14 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         && draft.changed(task::ASSIGNEE)
         && view.link(node.gid, rel::FOLLOWERS, who.gid).is_none()
     {
-        work.link(node.gid, rel::FOLLOWERS, who.gid, Place::Rank(0), None);
-        work.gained(node.gid, Type::Task, "followers", who.gid);
+        work.link(
+            node.gid,
+            rel::FOLLOWERS,
+            who.gid,
+            ListPosition::Rank(0),
+            None,
+        );
+        work.record_added(node.gid, Type::Task, "followers", who.gid);
     }
     like(call, view, &mut work, node.gid, &inputs);
     let told = draft.clone();
@@ -257,10 +273,10 @@ fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         draft.set(task::MODIFIED_AT, work.now);
     }
     if work.save(&draft) {
-        stories::of_task(&mut work, &told);
-        fields::facts(&mut work, node.gid, &changed);
-        fields::index(&mut work, node.gid, view, &changed);
-        fields::tell_changes(&mut work, node, view, &changed);
+        story_rules::add_task_stories(&mut work, &told);
+        custom_field_rules::record_value_changes(&mut work, node.gid, &changed);
+        custom_field_rules::index_value_changes(&mut work, node.gid, view, &changed);
+        custom_field_rules::add_value_stories(&mut work, node, view, &changed);
     }
     Ok(Decision::about(work.changes, node.gid))
 }

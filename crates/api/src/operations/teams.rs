@@ -1,20 +1,23 @@
-//! Teams, and who belongs to them.
-use crate::call::{Call, show};
-use crate::driver::page;
+//! Teams and their members.
+use crate::call::{RequestContext, format_ref};
+use crate::execute::page_query;
 use crate::operation::{
-    Decision, Listed, Lists, Operation, act, create, get, page as list, page_of, update,
+    Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, get, list,
+    update,
 };
 use workgraph_core::access::Level;
-use workgraph_core::check::Inputs;
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Action, Filter, Give, Listing, Ref, View, Want};
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Dir, Field, Type, rel};
-use workgraph_core::resources::{team, workspace};
-use workgraph_core::rules::{membership, text};
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Direction, Type, TypedField, rel};
+use workgraph_core::model::resources::{team, workspace};
+use workgraph_core::model::validate::CheckedInputs;
+use workgraph_core::rules::{membership_rules, rich_texts};
+use workgraph_core::storage::{
+    ChangeAction, EdgeEnd, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+};
 
-/// The rows.
+/// Operations on teams.
 pub static TEAMS: &[Operation] = &[
     create(
         "createTeam",
@@ -26,22 +29,22 @@ pub static TEAMS: &[Operation] = &[
     .body(&["name", "organization"]),
     get("getTeam", "/teams/{team_gid}", Type::Team).scope("teams:read"),
     update("updateTeam", "/teams/{team_gid}", Type::Team, needs, change),
-    act(
+    action(
         "addUserForTeam",
         "/teams/{team_gid}/addUser",
         user_needs,
         add_user,
     )
     .body(&["user"])
-    .answers(Type::TeamMembership),
-    act(
+    .responds_with(Type::TeamMembership),
+    action(
         "removeUserForTeam",
         "/teams/{team_gid}/removeUser",
         user_needs,
         remove_user,
     )
     .body(&["user"]),
-    page_of(
+    computed_list(
         "getTeamsForUser",
         "/users/{user_gid}/teams",
         Type::Team,
@@ -53,11 +56,11 @@ pub static TEAMS: &[Operation] = &[
         "getTeamsForWorkspace",
         "/workspaces/{workspace_gid}/teams",
         Type::Team,
-        Lists::Home(Type::Team),
+        ListDefinition::InWorkspace(Type::Team),
     )
-    .also(&["/organizations/{workspace_gid}/teams"])
+    .alias_paths(&["/organizations/{workspace_gid}/teams"])
     .scope("teams:read"),
-    page_of(
+    computed_list(
         "getTeamMemberships",
         "/team_memberships",
         Type::TeamMembership,
@@ -77,7 +80,7 @@ pub static TEAMS: &[Operation] = &[
         MEMBERS,
     )
     .scope("team_memberships:read"),
-    page_of(
+    computed_list(
         "getTeamMembershipsForUser",
         "/users/{user_gid}/team_memberships",
         Type::TeamMembership,
@@ -87,25 +90,25 @@ pub static TEAMS: &[Operation] = &[
     .query(&["workspace"]),
 ];
 
-const MEMBERS: Lists = Lists::Edges {
+const MEMBERS: ListDefinition = ListDefinition::Edges {
     rel: rel::TEAM_MEMBERS,
-    dir: Dir::Out,
-    give: Give::Aux,
+    dir: Direction::Out,
+    give: EdgeEnd::Aux,
     open: false,
 };
 
-fn create_needs(call: &Call<'_>) -> Result<Want, Fault> {
+fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let inputs = call.inputs(Type::Team, true)?;
-    let mut want = call.want().node(call.required_gid("organization")?);
-    for gid in text::referenced(&inputs, team::HTML_DESCRIPTION) {
-        want.add(gid);
+    let mut want = call.read_query().node(call.required_gid("organization")?);
+    for gid in rich_texts::referenced(&inputs, team::HTML_DESCRIPTION) {
+        want.add_ref(gid);
     }
     Ok(want)
 }
 
-fn create_team(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let organization = Ref::Gid(call.required_gid("organization")?);
-    let home = call.named(
+fn create_team(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let organization = NodeRef::Gid(call.required_gid("organization")?);
+    let home = call.resolve_ref(
         view,
         "organization",
         &organization,
@@ -113,21 +116,26 @@ fn create_team(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         Level::Editor,
     )?;
     if !home.get(workspace::IS_ORGANIZATION) {
-        return Err(Fault::field(
+        return Err(DomainError::field(
             "organization",
             "Not an organization; only organizations have teams",
         ));
     }
-    let mut work = call.work();
+    let mut work = call.change_builder();
     let mut draft = work.draft(Type::Team, Some(home.gid));
     write(call, view, &mut draft, &call.inputs(Type::Team, true)?)?;
-    let gid = membership::found_team(&mut work, draft, Some(call.me()));
+    let gid = membership_rules::create_team(&mut work, draft, Some(call.user_gid()));
     Ok(Decision::about(work.changes, gid))
 }
 
-fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Result<(), Fault> {
+fn write(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+) -> Result<(), DomainError> {
     inputs.fill(&team::TEAM, draft);
-    text::write(
+    rich_texts::write(
         draft,
         inputs,
         team::DESCRIPTION,
@@ -137,134 +145,145 @@ fn write(call: &Call<'_>, view: &View, draft: &mut Draft, inputs: &Inputs) -> Re
         &call.settings.base_url,
     )?;
     if draft.get(team::NAME).is_none_or(|n| n.trim().is_empty()) {
-        return Err(Fault::field("name", "Cannot be empty"));
+        return Err(DomainError::field("name", "Cannot be empty"));
     }
     Ok(())
 }
 
-fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let inputs = call.written(Type::Team)?;
-    let mut want = call.want().node(call.path("team_gid")?);
-    for gid in text::referenced(&inputs, team::HTML_DESCRIPTION) {
-        want.add(gid);
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let inputs = call.writable_inputs(Type::Team)?;
+    let mut want = call.read_query().node(call.path_ref("team_gid")?);
+    for gid in rich_texts::referenced(&inputs, team::HTML_DESCRIPTION) {
+        want.add_ref(gid);
     }
     Ok(want)
 }
 
-/// Whether a setting of the team leaves something to its admins alone, and the caller is none.
-fn reserved(view: &View, node: &Node, setting: Field<str>) -> bool {
+/// Returns true if a setting of the team reserves an action for its admins, and the caller is not one.
+fn reserved(view: &ReadView, node: &Node, setting: TypedField<str>) -> bool {
     node.get(setting).as_deref() == Some("only_team_admins") && view.level(node.gid) < Level::Admin
 }
 
-fn change(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let node = call.target(view, "team_gid", Level::Editor)?;
+fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "team_gid", Level::Editor)?;
     let mut draft = Draft::edit(node);
-    write(call, view, &mut draft, &call.changes_of(view, node)?)?;
+    write(call, view, &mut draft, &call.checked_update(view, node)?)?;
     let names = draft.changed(team::NAME) || draft.changed(team::DESCRIPTION);
     if (names && reserved(view, node, team::EDIT_NAME))
         || (draft.changed(team::VISIBILITY) && reserved(view, node, team::EDIT_VISIBILITY))
     {
-        return Err(Fault::forbidden(
+        return Err(DomainError::forbidden(
             "Only admins of this team may change that.",
         ));
     }
-    let mut work = call.work();
+    let mut work = call.change_builder();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn user_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let (place, who) = (call.path("team_gid")?, call.required_user("user")?);
+fn user_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let (place, who) = (call.path_ref("team_gid")?, call.required_user("user")?);
     Ok(call
-        .want()
+        .read_query()
         .node(place.clone())
         .edges(who.clone(), rel::WORKSPACES)
         .edge(place, rel::TEAM_MEMBERS, who))
 }
 
-fn add_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let place = call.target(view, "team_gid", Level::Viewer)?;
+fn add_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let place = call.path_node(view, "team_gid", Level::Viewer)?;
     let name = call.required_user("user")?;
-    let who = call.named(view, "user", &name, &[Type::User], Level::Viewer)?;
-    let open = place.get(team::VISIBILITY).as_deref() == Some("public") && who.gid == call.me();
+    let who = call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
+    let open =
+        place.get(team::VISIBILITY).as_deref() == Some("public") && who.gid == call.user_gid();
     if view.level(place.gid) < Level::Editor && !open {
-        return Err(Fault::forbidden(
+        return Err(DomainError::forbidden(
             "You must be a member of this team to add users to it.",
         ));
     }
     if reserved(view, place, team::INVITE_MEMBERS) && !open {
-        return Err(Fault::forbidden(
+        return Err(DomainError::forbidden(
             "Only admins of this team may add users to it.",
         ));
     }
     let Some(home) = place
-        .home
+        .workspace
         .filter(|home| view.link(who.gid, rel::WORKSPACES, *home).is_some())
     else {
-        return Err(Fault::field(
+        return Err(DomainError::field(
             "user",
-            format_args!("Not a user in Organization: {}", show(&name)),
+            format_args!("Not a user in Organization: {}", format_ref(&name)),
         ));
     };
-    let mut work = call.work();
+    let mut work = call.change_builder();
     let held = view
         .link(place.gid, rel::TEAM_MEMBERS, who.gid)
         .and_then(|e| e.aux);
-    let gid =
-        held.unwrap_or_else(|| membership::join_team(&mut work, who.gid, place.gid, home, false));
+    let gid = held
+        .unwrap_or_else(|| membership_rules::join_team(&mut work, who.gid, place.gid, home, false));
     Ok(Decision::about(work.changes, gid))
 }
 
-fn remove_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let place = call.target(view, "team_gid", Level::Viewer)?;
+fn remove_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let place = call.path_node(view, "team_gid", Level::Viewer)?;
     let name = call.required_user("user")?;
-    let who = call.named(view, "user", &name, &[Type::User], Level::Viewer)?;
-    let own = who.gid == call.me();
+    let who = call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
+    let own = who.gid == call.user_gid();
     if !own
         && (view.level(place.gid) < Level::Editor || reserved(view, place, team::REMOVE_MEMBERS))
     {
-        return Err(Fault::forbidden("You may not remove users from this team."));
+        return Err(DomainError::forbidden(
+            "You may not remove users from this team.",
+        ));
     }
     let Some(edge) = view.link(place.gid, rel::TEAM_MEMBERS, who.gid) else {
-        return Err(Fault::field(
+        return Err(DomainError::field(
             "user",
-            format_args!("Not a member of this team: {}", show(&name)),
+            format_args!("Not a member of this team: {}", format_ref(&name)),
         ));
     };
-    let mut work = call.work();
+    let mut work = call.change_builder();
     work.unlink(place.gid, rel::TEAM_MEMBERS, who.gid);
     if let Some(membership) = edge.aux {
         work.trash(membership, Type::TeamMembership);
     }
-    work.fact(who.gid, Type::User, Action::Removed { parent: place.gid });
+    work.add_change_record(
+        who.gid,
+        Type::User,
+        ChangeAction::Removed { parent: place.gid },
+    );
     Ok(Decision::of(work.changes))
 }
 
-fn of_user(call: &Call<'_>) -> Result<Listed, Fault> {
-    joined(call, Give::Far, "organization")
+fn of_user(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    joined(call, EdgeEnd::OtherEnd, "organization")
 }
 
-fn memberships_of_user(call: &Call<'_>) -> Result<Listed, Fault> {
-    joined(call, Give::Aux, "workspace")
+fn memberships_of_user(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    joined(call, EdgeEnd::Aux, "workspace")
 }
 
-/// What a user joined in one organization: the teams or the memberships.
-fn joined(call: &Call<'_>, give: Give, parameter: &'static str) -> Result<Listed, Fault> {
-    let mut want = call.want();
-    let anchor = want.add(call.path("user_gid")?);
-    let mut page = page(
-        Listing::Edges {
+/// Lists the teams of a user in one organization, or the user's memberships in them.
+fn joined(
+    call: &RequestContext<'_>,
+    give: EdgeEnd,
+    parameter: &'static str,
+) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
+    let anchor = want.add_ref(call.path_ref("user_gid")?);
+    let mut page = page_query(
+        ListSource::Edges {
             anchor,
             rel: rel::TEAM_MEMBERS,
-            dir: Dir::In,
+            dir: Direction::In,
             give,
         },
         false,
     );
     page.filters
-        .extend(call.query_gid(parameter)?.map(Filter::Home));
-    Ok(Listed {
-        want,
+        .extend(call.query_gid(parameter)?.map(RowFilter::InWorkspace));
+    Ok(ListRequest {
+        query: want,
         page,
         computed: false,
         anchor: "user_gid",
@@ -272,8 +291,8 @@ fn joined(call: &Call<'_>, give: Give, parameter: &'static str) -> Result<Listed
     })
 }
 
-fn memberships(call: &Call<'_>) -> Result<Listed, Fault> {
-    let mut want = call.want();
+fn memberships(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
     let (team, user, workspace) = (
         call.query_gid("team")?,
         call.query_user("user")?,
@@ -281,43 +300,43 @@ fn memberships(call: &Call<'_>) -> Result<Listed, Fault> {
     );
     let (from, anchor, anchor_types) = match (team, user) {
         (Some(team), None) => {
-            let anchor = want.add(team);
+            let anchor = want.add_ref(team);
             (
-                Listing::Edges {
+                ListSource::Edges {
                     anchor,
                     rel: rel::TEAM_MEMBERS,
-                    dir: Dir::Out,
-                    give: Give::Aux,
+                    dir: Direction::Out,
+                    give: EdgeEnd::Aux,
                 },
                 "team",
                 &[Type::Team],
             )
         }
         (_, Some(user)) => {
-            let anchor = want.add(user);
+            let anchor = want.add_ref(user);
             (
-                Listing::Edges {
+                ListSource::Edges {
                     anchor,
                     rel: rel::TEAM_MEMBERS,
-                    dir: Dir::In,
-                    give: Give::Aux,
+                    dir: Direction::In,
+                    give: EdgeEnd::Aux,
                 },
                 "user",
                 &[Type::User],
             )
         }
-        (None, None) => return Err(Fault::missing("team")),
+        (None, None) => return Err(DomainError::missing("team")),
     };
-    let mut page = page(from, false);
+    let mut page = page_query(from, false);
     if anchor == "user" {
         match (team, workspace) {
-            (Some(team), _) => page.filters.push(Filter::Far(team)),
-            (None, Some(workspace)) => page.filters.push(Filter::Home(workspace)),
-            (None, None) => return Err(Fault::missing("workspace")),
+            (Some(team), _) => page.filters.push(RowFilter::OtherEnd(team)),
+            (None, Some(workspace)) => page.filters.push(RowFilter::InWorkspace(workspace)),
+            (None, None) => return Err(DomainError::missing("workspace")),
         }
     }
-    Ok(Listed {
-        want,
+    Ok(ListRequest {
+        query: want,
         page,
         computed: false,
         anchor,

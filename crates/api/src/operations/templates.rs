@@ -1,29 +1,32 @@
-//! Templates of projects and tasks: making them, and making things from them.
+//! Templates of projects and tasks: creating them, and instantiating them.
 use super::instantiation::{instantiate_project, instantiate_task, project_needs, task_needs};
 use super::projects::{places_allowed, team_of};
-use crate::call::Call;
-use crate::driver::page;
+use crate::call::RequestContext;
+use crate::execute::page_query;
 use crate::operation::{
-    Decision, Listed, Lists, Operation, act, create, delete, get, page as list, page_of,
+    Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, delete, get,
+    list,
 };
 use crate::request::Method;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::check::{flag, text};
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{By, Filter, Give, Listing, Place, Ref, View, Want};
-use workgraph_core::jobs::dates::Shift;
-use workgraph_core::jobs::duplication::{Duplication, Kind, Parts, Phase};
-use workgraph_core::jobs::ended::{abandon, abandoning};
-use workgraph_core::jobs::freezing::Frozen;
-use workgraph_core::jobs::{self, Plot};
-use workgraph_core::registry::{Dir, Rel, Type, rel};
-use workgraph_core::resources::{job, project, project_template};
-use workgraph_core::rules::fields;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::jobs::cleanup::{delete_template, template_deletion_needs};
+use workgraph_core::jobs::date_shift::DateShift;
+use workgraph_core::jobs::duplication::{CopyKind, CopyOptions, CopyPhase, Duplication};
+use workgraph_core::jobs::template_snapshot::TemplateData;
+use workgraph_core::jobs::{self, JobKind};
+use workgraph_core::model::registry::{Direction, Relation, Type, rel};
+use workgraph_core::model::resources::{job, project, project_template};
+use workgraph_core::model::validate::{flag, text};
+use workgraph_core::rules::custom_field_rules;
+use workgraph_core::storage::{
+    EdgeEnd, LinkSelector, ListPosition, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+};
 
-/// The rows.
+/// Operations on templates.
 pub static TEMPLATES: &[Operation] = &[
-    page_of(
+    computed_list(
         "getProjectTemplates",
         "/project_templates",
         Type::ProjectTemplate,
@@ -36,22 +39,22 @@ pub static TEMPLATES: &[Operation] = &[
         Type::ProjectTemplate,
     )
     .scope("project_templates:read"),
-    act(
+    action(
         "deleteProjectTemplate",
         "/project_templates/{project_template_gid}",
         delete_needs,
         delete_project_template,
     )
-    .by(Method::Delete)
-    .premium("Project Templates are not available for free users."),
+    .with_method(Method::Delete)
+    .paid_only("Project Templates are not available for free users."),
     list(
         "getProjectTemplatesForTeam",
         "/teams/{team_gid}/project_templates",
         Type::ProjectTemplate,
-        Lists::Edges {
+        ListDefinition::Edges {
             rel: rel::TEMPLATE_TEAM,
-            dir: Dir::In,
-            give: Give::Far,
+            dir: Direction::In,
+            give: EdgeEnd::OtherEnd,
             open: false,
         },
     )
@@ -73,7 +76,7 @@ pub static TEMPLATES: &[Operation] = &[
     )
     .scope("projects:write")
     .body(&["name"]),
-    page_of(
+    computed_list(
         "getTaskTemplates",
         "/task_templates",
         Type::TaskTemplate,
@@ -92,7 +95,7 @@ pub static TEMPLATES: &[Operation] = &[
         "/task_templates/{task_template_gid}",
         Level::Editor,
     )
-    .premium("Task Templates are not available for free users."),
+    .paid_only("Task Templates are not available for free users."),
     create(
         "instantiateTask",
         "/task_templates/{task_template_gid}/instantiateTask",
@@ -102,47 +105,56 @@ pub static TEMPLATES: &[Operation] = &[
     ),
 ];
 
-/// The things at the other end of edges into the node that a query parameter names.
-fn at(call: &Call<'_>, name: &'static str, types: &'static [Type], rel: Rel, gid: Gid) -> Listed {
-    let mut want = call.want();
-    let anchor = want.add(gid);
-    let from = Listing::Edges {
+/// Lists the nodes at the other end of edges into the node that a query parameter names.
+fn at(
+    call: &RequestContext<'_>,
+    name: &'static str,
+    types: &'static [Type],
+    rel: Relation,
+    gid: Gid,
+) -> ListRequest {
+    let mut want = call.read_query();
+    let anchor = want.add_ref(gid);
+    let from = ListSource::Edges {
         anchor,
         rel,
-        dir: Dir::In,
-        give: Give::Far,
+        dir: Direction::In,
+        give: EdgeEnd::OtherEnd,
     };
-    Listed {
-        want,
-        page: page(from, false),
+    ListRequest {
+        query: want,
+        page: page_query(from, false),
         computed: false,
         anchor: name,
         anchor_types: types,
     }
 }
 
-fn project_templates(call: &Call<'_>) -> Result<Listed, Fault> {
+fn project_templates(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     let workspace = call.query_gid("workspace")?;
     if let Some(team) = call.query_gid("team")? {
         let mut listed = at(call, "team", &[Type::Team], rel::TEMPLATE_TEAM, team);
-        listed.page.filters.extend(workspace.map(Filter::Home));
+        listed
+            .page
+            .filters
+            .extend(workspace.map(RowFilter::InWorkspace));
         return Ok(listed);
     }
-    let mut want = call.want();
-    let anchor = want.add(workspace.ok_or_else(|| Fault::missing("workspace"))?);
+    let mut want = call.read_query();
+    let anchor = want.add_ref(workspace.ok_or_else(|| DomainError::missing("workspace"))?);
     let ty = Type::ProjectTemplate;
-    Ok(Listed {
-        want,
-        page: page(Listing::Home { anchor, ty }, false),
+    Ok(ListRequest {
+        query: want,
+        page: page_query(ListSource::InWorkspace { anchor, ty }, false),
         computed: false,
         anchor: "workspace",
         anchor_types: &[Type::Workspace],
     })
 }
 
-fn task_templates(call: &Call<'_>) -> Result<Listed, Fault> {
+fn task_templates(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     let project = call.query_gid("project")?;
-    let project = project.ok_or_else(|| Fault::missing("project"))?;
+    let project = project.ok_or_else(|| DomainError::missing("project"))?;
     Ok(at(
         call,
         "project",
@@ -152,83 +164,90 @@ fn task_templates(call: &Call<'_>) -> Result<Listed, Fault> {
     ))
 }
 
-fn delete_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let template = call.path("project_template_gid")?;
-    Ok(abandoning(call.want(), template))
+fn delete_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let template = call.path_ref("project_template_gid")?;
+    Ok(template_deletion_needs(call.read_query(), template))
 }
 
-fn delete_project_template(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let template = call.target(view, "project_template_gid", Level::Editor)?;
-    let mut work = call.work();
-    abandon(&mut work, view, template.gid);
+fn delete_project_template(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
+    let template = call.path_node(view, "project_template_gid", Level::Editor)?;
+    let mut work = call.change_builder();
+    delete_template(&mut work, view, template.gid);
     Ok(Decision::of(work.changes))
 }
 
-/// The team of what the path names, by a relation.
-pub(super) fn own_team(call: &Call<'_>, parameter: &str, by: Rel) -> Result<Ref, Fault> {
-    Ok(call.path(parameter)?.of(By::Edge(by)))
+/// Returns a reference to the team of the node in the path, by a relation.
+pub(super) fn own_team(
+    call: &RequestContext<'_>,
+    parameter: &str,
+    by: Relation,
+) -> Result<NodeRef, DomainError> {
+    Ok(call.path_ref(parameter)?.of(LinkSelector::FirstEdge(by)))
 }
 
-/// The team of the body, or else that of what the path names.
+/// Returns the team in the body, or else that of the node in the path.
 pub(super) fn team(
-    call: &Call<'_>,
-    view: &View,
+    call: &RequestContext<'_>,
+    view: &ReadView,
     home: Gid,
     parameter: &str,
-    by: Rel,
-) -> Result<Option<Gid>, Fault> {
+    by: Relation,
+) -> Result<Option<Gid>, DomainError> {
     let name = match call.body_gid("team")? {
-        Some(team) => Some(Ref::Gid(team)),
+        Some(team) => Some(NodeRef::Gid(team)),
         None => Some(own_team(call, parameter, by)?).filter(|r| view.resolve(r).is_some()),
     };
     team_of(call, view, home, name.as_ref())
 }
 
-fn save_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let old = call.path("project_gid")?;
-    let mut want = jobs::starting(call.want(), call.starter())
-        .follow(old, fields::settings())
+fn save_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let old = call.path_ref("project_gid")?;
+    let mut want = jobs::start_needs(call.read_query(), call.job_requester())
+        .follow(old, custom_field_rules::settings())
         .node(own_team(call, "project_gid", rel::TEAM)?);
     for name in ["team", "workspace"] {
         if let Some(gid) = call.body_gid(name)? {
-            want.add(gid);
+            want.add_ref(gid);
         }
     }
     Ok(want)
 }
 
-/// All that a copy of a project can have, for templates keep it all.
-pub(super) fn copying(kind: Kind, from: Gid, to: Gid) -> Duplication {
+/// Returns a duplication with all parts that a copy of a project can have; templates keep all of them.
+pub(super) fn copying(kind: CopyKind, from: Gid, to: Gid) -> Duplication {
     Duplication {
-        from,
-        to,
+        source: from,
+        copy: to,
         kind,
         roles: Vec::new(),
-        frozen: Frozen::default(),
-        parts: Parts::all(),
-        shift: Shift::default(),
+        template: TemplateData::default(),
+        parts: CopyOptions::all(),
+        shift: DateShift::default(),
         anchor: None,
         copied: 0,
-        phase: Phase::Sections { after: None },
+        phase: CopyPhase::Sections { after: None },
     }
 }
 
-fn save(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let old = call.target(view, "project_gid", Level::Editor)?;
-    let home = old.home.unwrap_or(old.gid);
+fn save(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let old = call.path_node(view, "project_gid", Level::Editor)?;
+    let home = old.workspace.unwrap_or(old.gid);
     let name = text("name", call.required("name")?, 1024)?;
     let public = flag("public", call.required("public")?)?;
     if let Some(workspace) = call.body_gid("workspace")? {
         let types = &[Type::Workspace];
-        call.named(
+        call.resolve_ref(
             view,
             "workspace",
-            &Ref::Gid(workspace),
+            &NodeRef::Gid(workspace),
             types,
             Level::Viewer,
         )?;
         if workspace != home {
-            return Err(Fault::field(
+            return Err(DomainError::field(
                 "workspace",
                 "Not the workspace of the project",
             ));
@@ -236,11 +255,11 @@ fn save(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     }
     places_allowed(view, home, "project templates")?;
     let team = team(call, view, home, "project_gid", rel::TEAM)?;
-    let mut work = call.work();
+    let mut work = call.change_builder();
     let mut draft = work.draft(Type::ProjectTemplate, Some(home));
     draft.set(project_template::NAME, name.as_str());
     draft.set(project_template::PUBLIC, public);
-    draft.set(project_template::OWNER, call.me());
+    draft.set(project_template::OWNER, call.user_gid());
     let notes = old.get(project::NOTES);
     draft.set(
         project_template::DESCRIPTION,
@@ -253,22 +272,22 @@ fn save(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
     draft.take(project::NUMBERED_BY, old);
     let new = work.create(&draft, Some(home));
     let to = (new, Type::ProjectTemplate);
-    fields::copy_settings(&mut work, view, old.gid, to, home);
+    custom_field_rules::copy_settings(&mut work, view, old.gid, to, home);
     if let Some(team) = team {
-        work.link(new, rel::TEMPLATE_TEAM, team, Place::Rank(0), None);
+        work.link(new, rel::TEMPLATE_TEAM, team, ListPosition::Rank(0), None);
     }
-    let mut plot = copying(Kind::Freeze, old.gid, new);
-    plot.phase = Phase::Survey {
+    let mut plot = copying(CopyKind::ProjectToTemplate, old.gid, new);
+    plot.phase = CopyPhase::Survey {
         after: None,
         span: Default::default(),
     };
     let gid = jobs::start(
         &mut work,
         view,
-        call.starter(),
+        call.job_requester(),
         home,
         "save_as_template",
-        Plot::Duplicate(plot),
+        JobKind::Duplicate(plot),
         |draft| draft.set(job::NEW_PROJECT_TEMPLATE, new),
     )?;
     Ok(Decision::about(work.changes, gid))

@@ -1,27 +1,27 @@
 //! Users, their task lists and favourites.
-use crate::call::{Call, show};
-use crate::driver::page;
+use crate::call::{RequestContext, format_ref};
+use crate::execute::page_query;
 use crate::operation::{
-    Decision, Listed, Lists, Operation, get, page as list, page_of, read, update,
+    Decision, ListDefinition, ListRequest, Operation, computed_list, get, list, read, update,
 };
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Filter, Give, Listing, Ref, View, Want};
-use workgraph_core::registry::{Dir, Type, rel};
-use workgraph_core::resources::user;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::user;
+use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, ReadQuery, ReadView, RowFilter};
 
-/// The rows.
+/// Operations on users.
 pub static USERS: &[Operation] = &[
-    page_of("getUsers", "/users", Type::User, users)
+    computed_list("getUsers", "/users", Type::User, users)
         .scope("users:read")
         .filters(&["workspace", "team"]),
     get("getUser", "/users/{user_gid}", Type::User)
         .scope("users:read")
         .query_token(),
     update("updateUser", "/users/{user_gid}", Type::User, needs, rename),
-    page_of(
+    computed_list(
         "getFavoritesForUser",
         "/users/{user_gid}/favorites",
         Type::Project,
@@ -33,14 +33,14 @@ pub static USERS: &[Operation] = &[
         "getUsersForTeam",
         "/teams/{team_gid}/users",
         Type::User,
-        Lists::Alphabetical(rel::TEAM_MEMBERS, Dir::Out),
+        ListDefinition::Alphabetical(rel::TEAM_MEMBERS, Direction::Out),
     )
     .scope("users:read"),
     list(
         "getUsersForWorkspace",
         "/workspaces/{workspace_gid}/users",
         Type::User,
-        Lists::Alphabetical(rel::WORKSPACES, Dir::In),
+        ListDefinition::Alphabetical(rel::WORKSPACES, Direction::In),
     )
     .scope("users:read"),
     read(
@@ -75,68 +75,72 @@ pub static USERS: &[Operation] = &[
     .scope("tasks:read"),
 ];
 
-fn users(call: &Call<'_>) -> Result<Listed, Fault> {
-    let mut want = call.want();
+fn users(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
     let (workspace, team) = (call.query_gid("workspace")?, call.query_gid("team")?);
     let (from, anchor_name, anchor_types) = match (workspace, team) {
         (_, Some(team)) => {
-            let anchor = want.add(Ref::Gid(team));
+            let anchor = want.add_ref(NodeRef::Gid(team));
             (
-                Listing::Edges {
+                ListSource::Edges {
                     anchor,
                     rel: rel::TEAM_MEMBERS,
-                    dir: Dir::Out,
-                    give: Give::Far,
+                    dir: Direction::Out,
+                    give: EdgeEnd::OtherEnd,
                 },
                 "team",
                 &[Type::Team][..],
             )
         }
         (Some(workspace), None) => {
-            let anchor = want.add(Ref::Gid(workspace));
+            let anchor = want.add_ref(NodeRef::Gid(workspace));
             (
-                Listing::Edges {
+                ListSource::Edges {
                     anchor,
                     rel: rel::WORKSPACES,
-                    dir: Dir::In,
-                    give: Give::Far,
+                    dir: Direction::In,
+                    give: EdgeEnd::OtherEnd,
                 },
                 "workspace",
                 &[Type::Workspace][..],
             )
         }
-        (None, None) => (Listing::Homes { ty: Type::User }, "workspace", &[][..]),
+        (None, None) => (
+            ListSource::InViewerWorkspaces { ty: Type::User },
+            "workspace",
+            &[][..],
+        ),
     };
-    Ok(Listed {
-        want,
-        page: page(from, false),
+    Ok(ListRequest {
+        query: want,
+        page: page_query(from, false),
         computed: true,
         anchor: anchor_name,
         anchor_types,
     })
 }
 
-fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    Ok(call.want().node(call.path("user_gid")?))
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(call.path_ref("user_gid")?))
 }
 
-fn rename(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let node = call.target(view, "user_gid", Level::Viewer)?;
-    if node.gid != call.me() {
-        return Err(Fault::forbidden("You may only change your own user."));
+fn rename(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "user_gid", Level::Viewer)?;
+    if node.gid != call.user_gid() {
+        return Err(DomainError::forbidden("You may only change your own user."));
     }
     let mut draft = Draft::edit(node);
     call.inputs(Type::User, false)?
         .fill(&user::USER, &mut draft);
     if draft.get(user::NAME).is_none_or(|n| n.trim().is_empty()) {
-        return Err(Fault::field("name", "Cannot be empty"));
+        return Err(DomainError::field("name", "Cannot be empty"));
     }
-    let mut work = call.work();
+    let mut work = call.change_builder();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn favorites(call: &Call<'_>) -> Result<Listed, Fault> {
+fn favorites(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     const KINDS: &[(&str, Option<Type>)] = &[
         ("portfolio", None),
         ("project", Some(Type::Project)),
@@ -148,8 +152,8 @@ fn favorites(call: &Call<'_>) -> Result<Listed, Fault> {
     let asked = call.query("resource_type")?.unwrap_or_default();
     let Some((_, kind)) = KINDS.iter().find(|(name, _)| *name == asked) else {
         let names: Vec<&str> = KINDS.iter().map(|(n, _)| *n).collect();
-        let shown = workgraph_core::check::clip(asked);
-        return Err(Fault::field(
+        let shown = workgraph_core::model::validate::clip(asked);
+        return Err(DomainError::field(
             "resource_type",
             format_args!(
                 "Not a recognized value: {shown}; it is one of {}",
@@ -157,26 +161,28 @@ fn favorites(call: &Call<'_>) -> Result<Listed, Fault> {
             ),
         ));
     };
-    let who = call.path("user_gid")?;
-    if who != Ref::Gid(call.me()) {
-        return Err(Fault::forbidden("You may only list your own favorites."));
+    let who = call.path_ref("user_gid")?;
+    if who != NodeRef::Gid(call.user_gid()) {
+        return Err(DomainError::forbidden(
+            "You may only list your own favorites.",
+        ));
     }
-    let mut want = call.want();
-    let anchor = want.add(who);
-    let mut page = page(
-        Listing::Edges {
+    let mut want = call.read_query();
+    let anchor = want.add_ref(who);
+    let mut page = page_query(
+        ListSource::Edges {
             anchor,
             rel: rel::FAVORITES,
-            dir: Dir::Out,
-            give: Give::Far,
+            dir: Direction::Out,
+            give: EdgeEnd::OtherEnd,
         },
         false,
     );
-    page.filters.extend(kind.map(Filter::Is));
+    page.filters.extend(kind.map(RowFilter::Is));
     page.filters
-        .extend(call.query_gid("workspace")?.map(Filter::Home));
-    Ok(Listed {
-        want,
+        .extend(call.query_gid("workspace")?.map(RowFilter::InWorkspace));
+    Ok(ListRequest {
+        query: want,
         page,
         computed: false,
         anchor: "user_gid",
@@ -184,65 +190,68 @@ fn favorites(call: &Call<'_>) -> Result<Listed, Fault> {
     })
 }
 
-fn seat_needs(call: &Call<'_>) -> Result<Want, Fault> {
-    let who = call.path("user_gid")?;
+fn seat_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let who = call.path_ref("user_gid")?;
     Ok(call
-        .want()
-        .node(call.path("workspace_gid")?)
+        .read_query()
+        .node(call.path_ref("workspace_gid")?)
         .edges(who, rel::WORKSPACES))
 }
 
-fn in_workspace(call: &Call<'_>, view: &View) -> Result<Gid, Fault> {
-    let place = call.target(view, "workspace_gid", Level::Viewer)?;
-    let who = call.target(view, "user_gid", Level::Viewer)?;
+fn in_workspace(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainError> {
+    let place = call.path_node(view, "workspace_gid", Level::Viewer)?;
+    let who = call.path_node(view, "user_gid", Level::Viewer)?;
     match view.link(who.gid, rel::WORKSPACES, place.gid) {
         Some(_) => Ok(who.gid),
-        None => Err(Fault::unknown("user", who.gid)),
+        None => Err(DomainError::not_found("user", who.gid)),
     }
 }
 
-fn rename_in_workspace(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
+fn rename_in_workspace(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
     in_workspace(call, view)?;
     rename(call, view)
 }
 
-fn list_ref(call: &Call<'_>) -> Result<Ref, Fault> {
+fn list_ref(call: &RequestContext<'_>) -> Result<NodeRef, DomainError> {
     let near = call
         .query_gid("workspace")?
-        .ok_or_else(|| Fault::missing("workspace"))?;
-    Ok(Ref::TaskList {
-        user: Box::new(call.path("user_gid")?),
-        near: Box::new(Ref::Gid(near)),
+        .ok_or_else(|| DomainError::missing("workspace"))?;
+    Ok(NodeRef::TaskList {
+        user: Box::new(call.path_ref("user_gid")?),
+        within_workspace_of: Box::new(NodeRef::Gid(near)),
     })
 }
 
-fn list_needs(call: &Call<'_>) -> Result<Want, Fault> {
+fn list_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let near = call
         .query_gid("workspace")?
-        .ok_or_else(|| Fault::missing("workspace"))?;
+        .ok_or_else(|| DomainError::missing("workspace"))?;
     Ok(call
-        .want()
-        .node(call.path("user_gid")?)
+        .read_query()
+        .node(call.path_ref("user_gid")?)
         .node(near)
         .node(list_ref(call)?))
 }
 
-fn list_of(call: &Call<'_>, view: &View) -> Result<Gid, Fault> {
+fn list_of(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainError> {
     let near = call
         .query_gid("workspace")?
-        .ok_or_else(|| Fault::missing("workspace"))?;
-    call.target(view, "user_gid", Level::Viewer)?;
-    call.named(
+        .ok_or_else(|| DomainError::missing("workspace"))?;
+    call.path_node(view, "user_gid", Level::Viewer)?;
+    call.resolve_ref(
         view,
         "workspace",
-        &Ref::Gid(near),
+        &NodeRef::Gid(near),
         &[Type::Workspace],
         Level::Viewer,
     )?;
     let list = list_ref(call)?;
     let found = view.resolve(&list).and_then(|g| view.node(g));
-    match found.filter(|n| call.shows(view, n)) {
-        Some(node) => crate::call::allowed(view, node, Level::Viewer).map(|()| node.gid),
-        None => Err(Fault::unknown("user_task_list", show(&list))),
+    match found.filter(|n| call.is_visible(view, n)) {
+        Some(node) => crate::call::require_level(view, node, Level::Viewer).map(|()| node.gid),
+        None => Err(DomainError::not_found("user_task_list", format_ref(&list))),
     }
 }

@@ -1,33 +1,40 @@
-//! Webhooks: who is told of what happens to an object.
-use crate::operation::{Answer, HookAct, Operation, hooks};
+//! Webhooks: subscriptions of a target to events of an object.
+use crate::operation::{Operation, ResponseKind, WebhookAction, webhooks};
 use crate::request::Method::{Delete, Get, Post, Put};
 use workgraph_core::Type;
 
 const ONE: &str = "/webhooks/{webhook_gid}";
-const RECORD: Answer = Answer::Record(Type::Webhook);
+const RECORD: ResponseKind = ResponseKind::Record(Type::Webhook);
 
-/// The rows.
+/// Operations on webhooks.
 pub static WEBHOOKS: &[Operation] = &[
-    hooks(
+    webhooks(
         "getWebhooks",
         Get,
         "/webhooks",
-        Answer::List(Type::Webhook),
-        HookAct::List,
+        ResponseKind::List(Type::Webhook),
+        WebhookAction::List,
     )
     .scope("webhooks:read")
     .query(&["workspace"])
     .filters(&["resource"]),
-    hooks(
+    webhooks(
         "createWebhook",
         Post,
         "/webhooks",
-        Answer::Created(Type::Webhook),
-        HookAct::Create,
+        ResponseKind::Created(Type::Webhook),
+        WebhookAction::Create,
     )
     .scope("webhooks:write")
     .body(&["resource", "target"]),
-    hooks("getWebhook", Get, ONE, RECORD, HookAct::Get).scope("webhooks:read"),
-    hooks("updateWebhook", Put, ONE, RECORD, HookAct::Update).scope("webhooks:write"),
-    hooks("deleteWebhook", Delete, ONE, Answer::Empty, HookAct::Delete).scope("webhooks:delete"),
+    webhooks("getWebhook", Get, ONE, RECORD, WebhookAction::Get).scope("webhooks:read"),
+    webhooks("updateWebhook", Put, ONE, RECORD, WebhookAction::Update).scope("webhooks:write"),
+    webhooks(
+        "deleteWebhook",
+        Delete,
+        ONE,
+        ResponseKind::Empty,
+        WebhookAction::Delete,
+    )
+    .scope("webhooks:delete"),
 ];

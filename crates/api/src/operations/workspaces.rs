@@ -1,25 +1,27 @@
-//! Workspaces, and who belongs to them.
-use crate::call::{Call, allowed, show};
-use crate::driver::page;
+//! Workspaces and their members.
+use crate::call::{RequestContext, format_ref, require_level};
+use crate::execute::page_query;
 use crate::operation::{
-    Decision, Listed, Lists, Operation, act, get, page as list, page_of, update,
+    Decision, ListDefinition, ListRequest, Operation, action, computed_list, get, list, update,
 };
 use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
-use workgraph_core::address::EmailAddress;
-use workgraph_core::draft::Draft;
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{By, Give, Listing, Ref, View, Want, alias};
-use workgraph_core::registry::{Dir, Type, rel};
-use workgraph_core::resources::{user, workspace};
-use workgraph_core::rules::roles::{self, Standing};
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::email_address::EmailAddress;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::{user, workspace};
+use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::sharing::Sharing;
-use workgraph_core::rules::{invitations, membership};
-use workgraph_core::work::Work;
+use workgraph_core::rules::{invitation_rules, membership_roles, membership_rules};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{
+    EdgeEnd, LinkSelector, ListSource, NodeRef, ReadQuery, ReadView, alias,
+};
 
-/// The rows.
+/// Operations on workspaces.
 pub static WORKSPACES: &[Operation] = &[
-    page_of("getWorkspaces", "/workspaces", Type::Workspace, mine).scope("workspaces:read"),
+    computed_list("getWorkspaces", "/workspaces", Type::Workspace, mine).scope("workspaces:read"),
     get(
         "getWorkspace",
         "/workspaces/{workspace_gid}",
@@ -33,15 +35,15 @@ pub static WORKSPACES: &[Operation] = &[
         needs,
         rename,
     ),
-    act(
+    action(
         "addUserForWorkspace",
         "/workspaces/{workspace_gid}/addUser",
         invitation_needs,
         add_user,
     )
     .body(&["user"])
-    .answers(Type::User),
-    act(
+    .responds_with(Type::User),
+    action(
         "removeUserForWorkspace",
         "/workspaces/{workspace_gid}/removeUser",
         user_needs,
@@ -59,7 +61,7 @@ pub static WORKSPACES: &[Operation] = &[
         Type::WorkspaceMembership,
         SEATS_OF_USER,
     ),
-    page_of(
+    computed_list(
         "getWorkspaceMembershipsForWorkspace",
         "/workspaces/{workspace_gid}/workspace_memberships",
         Type::WorkspaceMembership,
@@ -67,88 +69,89 @@ pub static WORKSPACES: &[Operation] = &[
     ),
 ];
 
-const SEATS_OF_USER: Lists = Lists::Edges {
+const SEATS_OF_USER: ListDefinition = ListDefinition::Edges {
     rel: rel::WORKSPACES,
-    dir: Dir::Out,
-    give: Give::Aux,
+    dir: Direction::Out,
+    give: EdgeEnd::Aux,
     open: false,
 };
 
-/// The workspaces of the caller.
-fn mine(call: &Call<'_>) -> Result<Listed, Fault> {
-    let mut want = call.want();
+/// Lists the workspaces of the caller.
+fn mine(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
     if let Some(workspace) = call.viewer.service {
-        // A service account has no seat; its workspace is the one it is for.
-        let anchor = want.add(workspace);
-        return Ok(Listed {
-            want,
-            page: page(Listing::Only { anchor }, false),
+        // A service account has no membership; its workspace is the one of its token.
+        let anchor = want.add_ref(workspace);
+        return Ok(ListRequest {
+            query: want,
+            page: page_query(ListSource::SingleNode { anchor }, false),
             computed: false,
             anchor: "workspace",
             anchor_types: &[Type::Workspace],
         });
     }
-    let anchor = want.add(Ref::Gid(call.me()));
-    let from = Listing::Edges {
+    let anchor = want.add_ref(NodeRef::Gid(call.user_gid()));
+    let from = ListSource::Edges {
         anchor,
         rel: rel::WORKSPACES,
-        dir: Dir::Out,
-        give: Give::Far,
+        dir: Direction::Out,
+        give: EdgeEnd::OtherEnd,
     };
-    Ok(Listed {
-        want,
-        page: page(from, false),
+    Ok(ListRequest {
+        query: want,
+        page: page_query(from, false),
         computed: false,
         anchor: "user",
         anchor_types: &[Type::User],
     })
 }
 
-/// The memberships of a workspace, or that of one user in it.
-fn seats(call: &Call<'_>) -> Result<Listed, Fault> {
-    let mut want = call.want();
-    let place = want.add(call.path("workspace_gid")?);
+/// Lists the memberships of a workspace, or that of one user in it.
+fn seats(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
+    let place = want.add_ref(call.path_ref("workspace_gid")?);
     if let Some(user) = call.query_user("user")? {
-        let anchor = want.add(user);
-        let from = Listing::Edges {
+        let anchor = want.add_ref(user);
+        let from = ListSource::Edges {
             anchor,
             rel: rel::WORKSPACES,
-            dir: Dir::Out,
-            give: Give::Aux,
+            dir: Direction::Out,
+            give: EdgeEnd::Aux,
         };
-        let mut page = page(from, false);
-        if let Ref::Gid(gid) = call.path("workspace_gid")? {
-            page.filters.push(workgraph_core::graph::Filter::Home(gid));
+        let mut page = page_query(from, false);
+        if let NodeRef::Gid(gid) = call.path_ref("workspace_gid")? {
+            page.filters
+                .push(workgraph_core::storage::RowFilter::InWorkspace(gid));
         }
-        return Ok(Listed {
-            want,
+        return Ok(ListRequest {
+            query: want,
             page,
             computed: false,
             anchor: "user",
             anchor_types: &[Type::User],
         });
     }
-    let from = Listing::Edges {
+    let from = ListSource::Edges {
         anchor: place,
         rel: rel::WORKSPACES,
-        dir: Dir::In,
-        give: Give::Aux,
+        dir: Direction::In,
+        give: EdgeEnd::Aux,
     };
-    Ok(Listed {
-        want,
-        page: page(from, false),
+    Ok(ListRequest {
+        query: want,
+        page: page_query(from, false),
         computed: false,
         anchor: "workspace_gid",
         anchor_types: &[Type::Workspace],
     })
 }
 
-fn needs(call: &Call<'_>) -> Result<Want, Fault> {
-    Ok(call.want().node(call.path("workspace_gid")?))
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(call.path_ref("workspace_gid")?))
 }
 
-fn rename(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let node = call.target(view, "workspace_gid", Level::Admin)?;
+fn rename(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "workspace_gid", Level::Admin)?;
     let mut draft = Draft::edit(node);
     call.inputs(Type::Workspace, false)?
         .fill(&workspace::WORKSPACE, &mut draft);
@@ -156,19 +159,19 @@ fn rename(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         .get(workspace::NAME)
         .is_none_or(|n| n.trim().is_empty())
     {
-        return Err(Fault::field("name", "Cannot be empty"));
+        return Err(DomainError::field("name", "Cannot be empty"));
     }
-    let mut work = call.work();
+    let mut work = call.change_builder();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn user_needs(call: &Call<'_>) -> Result<Want, Fault> {
+fn user_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let place = call.required_path_gid("workspace_gid")?;
     let who = call.required_user("user")?;
-    let seat = who.clone().of(By::Aux(rel::WORKSPACES, place));
+    let seat = who.clone().of(LinkSelector::Aux(rel::WORKSPACES, place));
     Ok(call
-        .want()
+        .read_query()
         .node(place)
         .node(seat)
         .edges(who.clone(), rel::WORKSPACES)
@@ -176,32 +179,32 @@ fn user_needs(call: &Call<'_>) -> Result<Want, Fault> {
         .into(who, rel::MEMBERS, 10_000))
 }
 
-/// The user that an address or gid names, whether or not the caller knows them.
-fn anybody(name: Ref) -> Ref {
+/// Returns the user that an address or gid names, even if the caller does not know the user.
+fn anybody(name: NodeRef) -> NodeRef {
     match name {
-        Ref::Address(address) => Ref::Alias(alias::email(&address)),
+        NodeRef::Address(address) => NodeRef::Alias(alias::email(&address)),
         other => other,
     }
 }
 
-/// The person that a user stands for, if it stands for one.
-fn person(user: &Ref) -> Ref {
-    user.clone().of(By::Edge(rel::INVITED))
+/// Returns the person that a user stands for, if it stands for one.
+fn person(user: &NodeRef) -> NodeRef {
+    user.clone().of(LinkSelector::FirstEdge(rel::INVITED))
 }
 
-fn list_of(user: &Ref, place: Gid) -> Ref {
-    Ref::TaskList {
+fn list_of(user: &NodeRef, place: Gid) -> NodeRef {
+    NodeRef::TaskList {
         user: Box::new(user.clone()),
-        near: Box::new(Ref::Gid(place)),
+        within_workspace_of: Box::new(NodeRef::Gid(place)),
     }
 }
 
-fn invitation_needs(call: &Call<'_>) -> Result<Want, Fault> {
+fn invitation_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let place = call.required_path_gid("workspace_gid")?;
     let name = call.required_user("user")?;
     let known = anybody(name.clone());
-    let mut want = call.want().node(place).node(name);
-    // Whom the name is, for whom that one stands, and who stands here for either.
+    let mut want = call.read_query().node(place).node(name);
+    // The user of the name, the person that the user stands for, and the users who stand here for either of them.
     let candidates = [known.clone(), person(&known)];
     for who in candidates
         .iter()
@@ -215,37 +218,41 @@ fn invitation_needs(call: &Call<'_>) -> Result<Want, Fault> {
     Ok(want)
 }
 
-/// By what a person leads to the user who stands for them in a workspace.
-fn stands(place: Gid) -> By {
-    By::Rank(rel::INVITED, place.as_i64())
+/// Returns the link from a person to the user who stands for them in a workspace.
+fn stands(place: Gid) -> LinkSelector {
+    LinkSelector::Rank(rel::INVITED, place.as_i64())
 }
 
-/// Gives a user a seat. An address that nobody has yet becomes a user; whoever has it already, and was
-/// never here, is invited: what is answered and seen is the same, or addresses could be tried out.
-fn add_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let place = call.target(view, "workspace_gid", Level::Editor)?;
+/// Adds a user to a workspace. An address without a user becomes a new user. A user with that address who was never in
+/// the workspace is invited. Reply and visible data are the same in both cases; otherwise clients could try out
+/// addresses.
+fn add_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let place = call.path_node(view, "workspace_gid", Level::Editor)?;
     let name = call.required_user("user")?;
     let by_admin = view.level(place.gid) >= Level::Admin;
-    let mut work = call.work();
-    let found = |r: &Ref| {
+    let mut work = call.change_builder();
+    let found = |r: &NodeRef| {
         let node = view.resolve(r).and_then(|g| view.node(g));
         node.filter(|n| n.ty == Type::User)
     };
     let known = anybody(name.clone());
-    if matches!(name, Ref::Gid(_)) {
-        // An address is known to whoever gives it; a gid may be a guess at anyone.
-        call.named(view, "user", &name, &[Type::User], Level::Viewer)?;
+    if matches!(name, NodeRef::Gid(_)) {
+        // The caller knows an address that they give; a gid may be a guess.
+        call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
     }
     let Some(user) = found(&known) else {
-        let Ref::Address(address) = &name else {
-            return Err(Fault::unknown_ref("user", show(&name)));
+        let NodeRef::Address(address) = &name else {
+            return Err(DomainError::reference_not_found("user", format_ref(&name)));
         };
         let address = EmailAddress::parse(address).map_err(|e| {
-            Fault::field("user", format_args!("Not an email: {}; {e}", show(&name)))
+            DomainError::field(
+                "user",
+                format_args!("Not an email: {}; {e}", format_ref(&name)),
+            )
         })?;
-        let role = roles::invited(place, address.as_str(), by_admin);
-        let gid = membership::create_user(&mut work, address.mailbox(), &address);
-        membership::join_workspace(&mut work, gid, place.gid, &place.title(), role);
+        let role = membership_roles::role_of_invitation(place, address.as_str(), by_admin);
+        let gid = membership_rules::create_user(&mut work, address.mailbox(), &address);
+        membership_rules::join_workspace(&mut work, gid, place.gid, &place.title(), role);
         return Ok(joined(work, gid));
     };
     let whom = person(&known);
@@ -262,22 +269,22 @@ fn add_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
         }
         if let Some(list) = view.resolve(&list_of(name, place.gid)) {
             let last = view.link(user.gid, rel::FORMER, place.gid);
-            let last = last.map(|edge| Standing::from_rank(edge.rank));
-            let standing = roles::returning(place, &email, by_admin, last);
-            membership::rejoin_workspace(&mut work, user.gid, place.gid, list, standing);
+            let last = last.map(|edge| MembershipRole::from_rank(edge.rank));
+            let standing = membership_roles::role_on_return(place, &email, by_admin, last);
+            membership_rules::rejoin_workspace(&mut work, user.gid, place.gid, list, standing);
             return Ok(joined(work, user.gid));
         }
     }
     if email.is_empty() {
-        // A service account is nobody's to invite.
-        return Err(Fault::unknown_ref("user", show(&name)));
+        // A service account cannot be invited.
+        return Err(DomainError::reference_not_found("user", format_ref(&name)));
     }
-    let role = roles::invited(place, &email, by_admin);
-    let gid = invitations::invite(&mut work, user, place, role);
+    let role = membership_roles::role_of_invitation(place, &email, by_admin);
+    let gid = invitation_rules::invite(&mut work, user, place, role);
     Ok(joined(work, gid))
 }
 
-fn joined(work: Work<'_>, user: Gid) -> Decision {
+fn joined(work: ChangeBuilder<'_>, user: Gid) -> Decision {
     Decision {
         changes: work.changes,
         subject: Some(user),
@@ -285,35 +292,38 @@ fn joined(work: Work<'_>, user: Gid) -> Decision {
     }
 }
 
-/// Takes a user's seat, with what they belong to in that workspace.
-fn remove_user(call: &Call<'_>, view: &View) -> Result<Decision, Fault> {
-    let place = call.target(view, "workspace_gid", Level::Viewer)?;
+/// Removes a user's workspace membership, with all that the user belongs to in that workspace.
+fn remove_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let place = call.path_node(view, "workspace_gid", Level::Viewer)?;
     let name = call.required_user("user")?;
-    let who = call.named(view, "user", &name, &[Type::User], Level::Viewer)?;
+    let who = call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
     let who = who.gid;
-    if who != call.me() {
-        allowed(view, place, Level::Admin)?;
+    if who != call.user_gid() {
+        require_level(view, place, Level::Admin)?;
     }
-    if who == call.me() && view.viewer.is_admin(place.gid) {
-        // Otherwise a workspace could be left with nobody to administer it.
-        return Err(Fault::forbidden(
+    if who == call.user_gid() && view.viewer.is_admin(place.gid) {
+        // Otherwise a workspace could be left without an admin.
+        return Err(DomainError::forbidden(
             "Admins cannot remove themselves; another admin can.",
         ));
     }
     let Some(seat) = view.link(who, rel::WORKSPACES, place.gid) else {
-        return Err(Fault::field(
+        return Err(DomainError::field(
             "user",
-            format_args!("Not a user in Workspace: {}", show(&name)),
+            format_args!("Not a user in Workspace: {}", format_ref(&name)),
         ));
     };
-    let mut work = call.work();
-    let standing = seat.aux.and_then(|gid| view.node(gid)).map(Standing::given);
-    let standing = standing.unwrap_or(Standing::of(Role::Guest));
-    membership::leave_workspace(&mut work, who, place.gid, seat.aux, standing);
+    let mut work = call.change_builder();
+    let standing = seat
+        .aux
+        .and_then(|gid| view.node(gid))
+        .map(MembershipRole::of_membership);
+    let standing = standing.unwrap_or(MembershipRole::of(Role::Guest));
+    membership_rules::leave_workspace(&mut work, who, place.gid, seat.aux, standing);
     for rel in [rel::TEAM_MEMBERS, rel::MEMBERS] {
         for edge in view.sources(who, rel) {
             let node = view.node(edge.src);
-            let Some(node) = node.filter(|n| n.home == Some(place.gid)) else {
+            let Some(node) = node.filter(|n| n.workspace == Some(place.gid)) else {
                 continue;
             };
             work.unlink(node.gid, rel, who);

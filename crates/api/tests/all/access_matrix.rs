@@ -1,5 +1,5 @@
-//! Who may do what: a golden table of viewer × object × action, written to
-//! `fixtures/access-matrix.txt`. A change of the rules shows there as a diff to be read.
+//! Access matrix: a golden table of viewer × object × action, written to `fixtures/access-matrix.txt`. A change of the
+//! rules shows there as a diff to be read.
 mod scene;
 
 use crate::golden;
@@ -8,16 +8,16 @@ use scene::world;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::graph::Place;
-use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::{custom_field, enum_option, project, story, task, team};
-use workgraph_core::rules::{fields, membership};
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::{custom_field, enum_option, project, story, task, team};
+use workgraph_core::rules::{custom_field_rules as fields, membership_rules as membership};
+use workgraph_core::storage::ListPosition;
 use workgraph_testkit::Fixture;
 
-/// Who asks, and what makes them who they are.
+/// The viewers, each with the reason for its access.
 const VIEWERS: &[(&str, &str)] = &[
     ("ada", "admin"),
     ("mel", "in team"),
@@ -35,7 +35,7 @@ struct Object {
     title: &'static str,
     name: &'static str,
     ty: Type,
-    /// A list that would have it.
+    /// Path of a list that contains the object if the viewer may see it.
     list: &'static str,
 }
 
@@ -48,7 +48,7 @@ const fn object(title: &'static str, name: &'static str, ty: Type, list: &'stati
     }
 }
 
-/// Everything is owned by `owner`, whom nobody here is, so that only the rules decide.
+/// All objects are owned by `owner`, who is none of the viewers, so that only the rules decide.
 const OBJECTS: &[Object] = &[
     object("workspace", "orchid", Type::Workspace, "/workspaces"),
     object(
@@ -328,7 +328,7 @@ fn fill(world: &World, text: &str) -> String {
     text
 }
 
-/// What an action on an object is: method, path, body. None where there is no such action.
+/// Returns method, path and body of an action on an object; `None` where there is no such action.
 fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str, String, Value)> {
     let gid = world.gid(object.name);
     let path = match object.ty {
@@ -352,7 +352,7 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
     let at = format!("/{path}/{gid}");
     let moe = world.gid("moe").to_string();
     Some(match (action, object.ty) {
-        // These have no address of their own.
+        // These objects have no address of their own.
         ("get", Type::EnumOption | Type::CustomFieldSetting) => return None,
         ("edit", Type::CustomFieldSetting) => (
             "POST",
@@ -365,7 +365,7 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
             json!({"custom_field": world.gid("x_guests").to_string()}),
         ),
         ("share", Type::CustomField) => ("PUT", at, json!({"privacy_setting": "private"})),
-        // The value of a task is set by whoever edits the task and may use the field.
+        // The value of a task is set by a user who may edit the task and use the field.
         ("comment", Type::CustomField) => (
             "PUT",
             format!("/tasks/{}", world.gid("k_open")),
@@ -423,7 +423,7 @@ fn request(world: &World, object: &Object, action: &str) -> Option<(&'static str
     })
 }
 
-/// One cell: what the viewer is answered.
+/// Returns one cell: the result of the action for the viewer.
 fn cell(viewer: &str, object: &Object, action: &str, world: &World) -> (String, bool) {
     let gid = world.gid(object.name).to_string();
     if action == "list" {
@@ -444,7 +444,7 @@ fn cell(viewer: &str, object: &Object, action: &str, world: &World) -> (String, 
     let answer = world.call(viewer, method, &path, &body);
     let text = match answer.status {
         200 | 201 => "yes".to_owned(),
-        // What the viewer may do, but not as things are.
+        // The viewer may do this, but not in the present state.
         400 => "yes*".to_owned(),
         other => other.to_string(),
     };

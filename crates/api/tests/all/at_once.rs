@@ -1,60 +1,60 @@
-//! A read that is answered from memory alone is answered, counted and refused as any other.
+//! The fast path: a read that is answered from memory alone is answered, counted and refused as any other.
 use crate::world::{KINDS, Kind, World};
 use serde_json::{Value, json};
-use workgraph_api::{Caller, Glance, LastToken, Reply};
+use workgraph_api::{ApiResponse, Caller, ConnectionTokenCache, FastPathRequest};
 
 /// A client with one connection.
 struct Client {
     world: World,
-    last: LastToken,
+    last: ConnectionTokenCache,
 }
 
 impl Client {
     fn new(kind: Kind) -> Self {
         Self {
             world: World::new(kind),
-            last: LastToken::default(),
+            last: ConnectionTokenCache::default(),
         }
     }
 
-    /// The reply from memory, if there is one.
-    fn at_once(&self, token: &str, target: &str) -> Option<Reply> {
+    /// Returns the reply of the fast path, if there is one.
+    fn at_once(&self, token: &str, target: &str) -> Option<ApiResponse> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let glance = Glance {
+        let glance = FastPathRequest {
             path,
             query,
             authorization: &format!("Bearer {}", self.world.text(token)),
         };
-        self.world.api.at_once(&glance, &self.last)
+        self.world.api.try_fast_path(&glance, &self.last)
     }
 
-    /// The reply of the whole walk.
-    fn handled(&self, token: &str, target: &str) -> Reply {
+    /// Returns the reply of the whole pipeline.
+    fn handled(&self, token: &str, target: &str) -> ApiResponse {
         let caller = Caller {
-            last: Some(&self.last),
+            token_cache: Some(&self.last),
             ..Caller::default()
         };
         let request = self.world.request(token, "GET", target, String::new());
         self.world.run(self.world.api.handle_from(&request, caller))
     }
 
-    /// Asks often enough for the reply to be kept.
+    /// Sends the request often enough for its reply to be cached.
     fn warm(&self, token: &str, target: &str) {
         for _ in 0..3 {
             assert_eq!(self.handled(token, target).status, 200, "{token} {target}");
         }
     }
 
-    /// How many requests of a token were counted.
+    /// Returns the number of requests of a token that were counted.
     fn counted(&self, token: &str) -> u64 {
         let bearer = vec![format!("Bearer {}", self.world.text(token))];
-        let reply = self.world.run(self.world.api.limits(&bearer));
+        let reply = self.world.run(self.world.api.limits_response(&bearer));
         let json: Value = serde_json::from_slice(&reply.body).unwrap();
         json["data"]["limits"]["standard"]["used"].as_u64().unwrap()
     }
 }
 
-fn told(reply: &Reply) -> (u16, &str, &str, Option<&str>, bool) {
+fn told(reply: &ApiResponse) -> (u16, &str, &str, Option<&str>, bool) {
     (
         reply.status,
         std::str::from_utf8(&reply.body).unwrap(),
@@ -64,7 +64,7 @@ fn told(reply: &Reply) -> (u16, &str, &str, Option<&str>, bool) {
     )
 }
 
-/// The same bytes, and one request more on the account, whichever way it went.
+/// Both ways give the same bytes, and count one request more on the account.
 #[test]
 fn a_reply_from_memory_is_that_of_the_whole_walk() {
     for kind in KINDS {
@@ -92,18 +92,18 @@ fn a_reply_from_memory_is_that_of_the_whole_walk() {
     }
 }
 
-/// It is gone with the first change of anything it follows from.
+/// The cached reply is dropped at the first change of anything that it depends on.
 #[test]
 fn a_reply_from_memory_is_given_no_longer_than_it_is_true() {
     let client = Client::new(Kind::Sqlite);
     let world = &client.world;
     let task = format!("/tasks/{}", world.gid("water"));
     let reader = "ada[tasks:read]";
-    // The token of an app is a commit when it is first named.
+    // The token of an app makes a commit at its first use.
     world.text("ada[users:read]");
     client.warm(reader, &task);
     assert!(client.at_once(reader, &task).is_some());
-    // Another query, path, method's worth of scopes or token is another request.
+    // With another query, path, set of scopes or token it is another request.
     assert!(
         client
             .at_once(reader, &format!("{task}?opt_pretty"))
@@ -121,7 +121,7 @@ fn a_reply_from_memory_is_given_no_longer_than_it_is_true() {
     let renamed = client.at_once(reader, &task).unwrap();
     assert!(told(&renamed).1.contains("Renamed"));
 
-    // An app's token ends after an hour, and nobody has to do anything for that.
+    // An app's token ends after an hour, without any action.
     world.advance(3_601);
     assert!(client.at_once(reader, &task).is_none(), "expired");
     assert_eq!(client.handled(reader, &task).status, 401);
@@ -137,7 +137,7 @@ fn a_reply_from_memory_is_given_no_longer_than_it_is_true() {
     }
 }
 
-/// Whoever is over the quota is refused with the wait that any request would be told.
+/// Over the quota, the fast path refuses with the same wait as any other request.
 #[test]
 fn a_reply_from_memory_is_refused_over_the_quota() {
     let mut client = Client::new(Kind::Sqlite);
@@ -158,7 +158,7 @@ fn a_reply_from_memory_is_refused_over_the_quota() {
     assert_eq!(told(&refused), told(&handled));
 }
 
-/// What is met again and again is kept close to who reads it, and no longer than the state that it is of.
+/// Records that are read again and again are kept close to the reader, but no longer than the state that they show.
 #[test]
 fn what_is_read_often_is_read_anew_after_a_change() {
     for kind in KINDS {
@@ -166,7 +166,7 @@ fn what_is_read_often_is_read_anew_after_a_change() {
         let task = format!("/tasks/{}", world.gid("water"));
         let shown = || {
             let mut last = Value::Null;
-            // No two requests are the same, so each of them loads.
+            // No two requests are the same, so each of them reads the store.
             for more in ["gid", "notes", "completed", "due_on", "liked", "start_on"] {
                 let fields = format!("name,followers.name,projects.name,{more}");
                 let got = world.get("ada", &format!("{task}?opt_fields={fields}"));

@@ -1,4 +1,4 @@
-//! The audit log as its readers see it: a walk that never ends, and rows that say where acts came from.
+//! The audit log as its readers see it: a walk that never ends, and rows with the origin of each act.
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
 use workgraph_api::Caller;
@@ -10,7 +10,7 @@ fn target(world: &World, query: &str) -> String {
     format!("{}?{query}", LOG.replace("{orchid}", &place))
 }
 
-/// The page after this one.
+/// Returns the page after this one.
 fn next(world: &World, page: &Answer) -> Answer {
     world.get("robot", page.json["next_page"]["path"].as_str().unwrap())
 }
@@ -56,7 +56,7 @@ fn a_walk_over_the_audit_log_never_ends_and_an_empty_page_means_caught_up() {
             (pages, &seen),
             (3, &gone.iter().map(|g| json!(g)).collect())
         );
-        // Still nothing, and still a page to go on from; long after, it tells what came since.
+        // There is still nothing new, and still a page to go on from. A long time later it has the rows since then.
         page = next(&world, &page);
         assert!(rows(&page).is_empty());
         world.advance(80 * 86_400);
@@ -81,7 +81,7 @@ fn a_row_says_which_way_its_act_came() {
     let path = format!("/tasks/{}", made.gid());
     let caller = Caller {
         address: Some([198, 51, 100, 7].into()),
-        agent: Some("planner/1"),
+        user_agent: Some("planner/1"),
         ..Caller::default()
     };
     let request = world.request("ada[tasks:delete]", "DELETE", &path, String::new());
@@ -100,7 +100,7 @@ fn a_row_says_which_way_its_act_came() {
             "user_agent": "planner/1",
         })
     );
-    // Actions of a batch come the same way.
+    // Actions of a batch have the same origin.
     let made = world.post("ada", "/tasks", json!({"workspace": place, "name": "Gone"}));
     let action = json!({"relative_path": format!("/tasks/{}", made.gid()), "method": "delete"});
     let body = json!({"data": {"actions": [action]}}).to_string();

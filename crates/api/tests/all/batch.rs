@@ -1,7 +1,7 @@
-//! Batches: all or nothing before the limits, each for itself after them.
+//! Batches: the limits admit all actions or none; after that each action is on its own.
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
-use workgraph_core::graph::Action;
+use workgraph_core::storage::ChangeAction;
 
 fn batch(world: &World, token: &str, actions: Vec<Value>) -> Answer {
     world.post(token, "/batch", json!({ "actions": actions }))
@@ -20,7 +20,7 @@ fn statuses(answer: &Answer) -> Vec<u64> {
         .collect()
 }
 
-/// Bob's workspace is free: 150 requests a minute.
+/// Returns a world with limits. Bob's workspace is free: 150 requests a minute.
 fn limited() -> World {
     let mut world = World::new(Kind::Memory);
     world.limit();
@@ -134,10 +134,10 @@ fn one_failing_action_takes_nothing_from_the_others() {
         (200, vec![201, 404, 403])
     );
     let after = world.events(before as u64);
-    let added = |e: &workgraph_core::graph::Event| {
-        e.facts
+    let added = |e: &workgraph_core::storage::JournalEntry| {
+        e.change_records
             .iter()
-            .any(|f| matches!(f.action, Action::Added { .. }))
+            .any(|f| matches!(f.action, ChangeAction::Added { .. }))
     };
     assert_eq!(after.iter().filter(|e| added(e)).count(), 1);
 }

@@ -1,26 +1,27 @@
-//! Budgets in bytes: whatever is asked for, no reply, batch, list of events or file of an export grows beyond its bound.
+//! Budgets in bytes: no reply, batch, list of events or file of an export grows beyond its bound, for any request.
 use crate::jobs::status;
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_api::operations::TABLES;
 use workgraph_api::request::Method;
-use workgraph_core::graph::{Filter, Page, Place, Ref, ViewerKey, Want};
-use workgraph_core::plan::{self, Names};
-use workgraph_core::registry::{Kind as Fields, Type, rel};
-use workgraph_core::resources::{resource, task};
+use workgraph_core::model::registry::{CustomFieldType as Fields, Type, rel};
+use workgraph_core::model::resources::{resource, task};
+use workgraph_core::projection::plan;
+use workgraph_core::projection::plan::FieldPaths;
+use workgraph_core::storage::{ListPosition, NodeRef, PageQuery, ReadQuery, RowFilter, ViewerKey};
 use workgraph_core::{Gid, tasks_of_container};
 use workgraph_limits::BYTES_PER_CREDIT;
 use workgraph_testkit::Fixture;
 
-/// What the envelope adds to the records of a reply, at most.
+/// The most bytes that the envelope adds to the records of a reply.
 const ENVELOPE: usize = 4 << 10;
 
 fn bound(world: &World) -> usize {
     world.api.settings().reply_max + ENVELOPE
 }
 
-/// Thirty tasks that each wait for the same thirty others, and a project with twenty custom fields.
+/// Adds thirty tasks that each wait for the same thirty others, and a project with twenty custom fields.
 pub(crate) fn thicket(f: &mut Fixture, names: &mut std::collections::BTreeMap<String, Gid>) {
     let (orchid, ada) = (names["orchid"], names["ada"]);
     let project = f.project(orchid, "Thicket", ada);
@@ -32,7 +33,7 @@ pub(crate) fn thicket(f: &mut Fixture, names: &mut std::collections::BTreeMap<St
     let (waiting, blocking) = (many(f, "thorn"), many(f, "root"));
     for from in &waiting {
         for to in &blocking {
-            f.link(*from, rel::DEPENDS, *to, Place::Rank(0), None);
+            f.link(*from, rel::DEPENDS, *to, ListPosition::Rank(0), None);
         }
     }
     for n in 0..20 {
@@ -44,14 +45,14 @@ pub(crate) fn thicket(f: &mut Fixture, names: &mut std::collections::BTreeMap<St
 }
 
 fn world(kind: Kind, reply_max: usize) -> World {
-    let settings = Settings {
+    let settings = ApiSettings {
         reply_max,
-        ..Settings::default()
+        ..ApiSettings::default()
     };
     World::build(kind, settings, thicket)
 }
 
-/// A path that goes there and back until it has so many steps, and ends in gids.
+/// Returns a path that goes there and back until it has `depth` steps, and ends in gids.
 pub(crate) fn path(there: &str, back: &str, depth: usize) -> String {
     let steps = [there, back].into_iter().cycle().take(depth);
     let steps: Vec<&str> = steps.chain(["gid"]).collect();
@@ -60,7 +61,7 @@ pub(crate) fn path(there: &str, back: &str, depth: usize) -> String {
     names.join(".")
 }
 
-/// Asks, and says whether there was an answer: the only other thing is an error that says what to do.
+/// Sends a read and returns true if it succeeded. Otherwise the reply must be an error that says what to do.
 fn answered(world: &World, target: &str) -> bool {
     let answer = world.get("ada", target);
     assert!(answer.text.len() <= bound(world), "{target}");
@@ -80,7 +81,7 @@ fn answered(world: &World, target: &str) -> bool {
 #[test]
 fn paths_that_multiply_are_answered_within_the_budget_or_refused() {
     for kind in KINDS {
-        let world = world(kind, Settings::default().reply_max);
+        let world = world(kind, ApiSettings::default().reply_max);
         let [orchid, project, thorn] = ["orchid", "thicket", "thorn"].map(|n| world.gid(n));
         let sync = world.get("ada", &format!("/events?resource={thorn}"));
         let sync = sync.json["sync"].as_str().unwrap().to_owned();
@@ -175,17 +176,17 @@ fn the_actions_of_a_batch_share_one_budget() {
     }
 }
 
-/// S95. S96. What is left of the budget is read when a change is shown, not when it begins: as many as fit are shown, and
-/// the others are made all the same.
+/// S95. S96. The rest of the budget is read when a change is shown, not when it begins: as many changes as fit are
+/// shown, and the others are made all the same.
 #[test]
 fn changes_of_a_batch_are_shown_as_far_as_its_budget_goes() {
     let size = |depth: usize| {
-        let world = world(Kind::Memory, Settings::default().reply_max);
+        let world = world(Kind::Memory, ApiSettings::default().reply_max);
         let at = format!("/tasks/{}?opt_fields=", world.gid("thorn"));
         let fields = path("dependencies", "dependents", depth);
         world.get("ada", &format!("{at}{fields}")).text.len()
     };
-    // Of three levels each record alone is larger than any of these budgets, so none is shown.
+    // With three levels each record alone is larger than any of these budgets, so none is shown.
     for (depth, size) in [(2, size(2)), (3, size(3))] {
         for (budget, kind) in [64 << 10, 128 << 10, 256 << 10]
             .into_iter()
@@ -251,7 +252,7 @@ fn a_change_whose_reply_would_be_too_large_is_made_and_shown_as_gid_and_type() {
 /// S97.
 #[test]
 fn a_reply_costs_no_less_than_its_bytes_and_copies_cost_what_they_are_copies_of() {
-    let world = world(Kind::Memory, Settings::default().reply_max);
+    let world = world(Kind::Memory, ApiSettings::default().reply_max);
     let thorn = world.gid("thorn");
     let mut before = 0;
     for depth in 1..=4 {
@@ -306,9 +307,9 @@ fn an_indented_reply_stays_within_the_budget_too() {
     );
 }
 
-/// Tasks with so much in each that a page of them is more than may be read at once.
+/// Returns a world with tasks so large that a page of them is more than may be read at once.
 fn heavy() -> World {
-    World::build(Kind::Memory, Settings::default(), |f, names| {
+    World::build(Kind::Memory, ApiSettings::default(), |f, names| {
         let project = f.project(names["orchid"], "Heavy", names["ada"]);
         let section = f.section_in(project);
         let notes = "heavy ".repeat(200_000);
@@ -319,7 +320,13 @@ fn heavy() -> World {
                 draft.set(task::MODIFIED_AT, now);
                 draft.set(task::NOTES, notes.as_str());
             });
-            f.link(gid, rel::SECTION, section, Place::Last, Some(project));
+            f.link(
+                gid,
+                rel::SECTION,
+                section,
+                ListPosition::Last,
+                Some(project),
+            );
         }
         names.insert("heavy".to_owned(), project);
     })
@@ -348,7 +355,7 @@ fn what_is_read_for_a_reply_is_bounded_and_fewer_objects_at_a_time_are_right() {
             .starts_with("opt_fields: The reply would be larger than 8388608 bytes")
     );
     assert_eq!(list(5, "notes").status, 200);
-    // What takes no opt_fields goes on by itself, in smaller pieces.
+    // Replies without opt_fields go on by themselves, in smaller pieces.
     let counts = world.get(
         "ada",
         &format!("/projects/{project}/task_counts?opt_fields=num_tasks"),
@@ -356,29 +363,29 @@ fn what_is_read_for_a_reply_is_bounded_and_fewer_objects_at_a_time_are_right() {
     assert_eq!(counts.json["data"]["num_tasks"], 70, "{}", counts.text);
 }
 
-/// S98. What is read of rows that are passed over is let go, edges included.
+/// S98. The data of rows that are left out is dropped, edges included.
 #[test]
 fn rows_that_are_not_shown_take_nothing_of_what_may_be_read() {
     for kind in KINDS {
-        let world = world(kind, Settings::default().reply_max);
+        let world = world(kind, ApiSettings::default().reply_max);
         let key = ViewerKey {
             user: world.gid("ada"),
             service: None,
         };
-        let fields = Names::parse("dependencies").unwrap();
-        let read = |filter: Option<Filter>, budget: usize| {
-            let mut want = Want::of(key);
-            let anchor = want.add(world.gid("thicket"));
+        let fields = FieldPaths::parse("dependencies").unwrap();
+        let read = |filter: Option<RowFilter>, budget: usize| {
+            let mut want = ReadQuery::of(key);
+            let anchor = want.add_ref(world.gid("thicket"));
             let from = tasks_of_container(anchor, false);
-            let mut page = Page::of(from, true, 100);
+            let mut page = PageQuery::of(from, true, 100);
             page.filters.extend(filter);
             want.page = Some(page);
-            want.page_plan = Some(plan::asked(Type::Task, &fields).plan);
+            want.page_plan = Some(plan::resolve_fields(Type::Task, &fields).plan);
             want.budget = budget;
             let view = world.run(world.graph.load(&want));
             view.map(|view| view.rows.gids.len())
         };
-        let none = || Some(Filter::Home(world.gid("basalt")));
+        let none = || Some(RowFilter::InWorkspace(world.gid("basalt")));
         assert_eq!(read(None, 1 << 20).unwrap(), 60);
         assert!(read(None, 20 << 10).is_err(), "900 edges are more");
         assert_eq!(read(none(), 20 << 10).unwrap(), 0);
@@ -424,14 +431,14 @@ fn events_of_heavy_objects_come_in_smaller_pieces() {
     assert!(polls > 1);
 }
 
-/// Asks for an export of tasks, and lets it be made.
+/// Requests an export of tasks, and runs its job.
 fn export(world: &World, fields: &[&str]) -> String {
     let job = ask_for_export(world, fields);
     world.work();
     job
 }
 
-/// Asks for an export of tasks; gives its job.
+/// Requests an export of tasks; returns its job.
 pub(crate) fn ask_for_export(world: &World, fields: &[&str]) -> String {
     let parts = json!([{"resource_type": "task", "fields": fields}]);
     let body =
@@ -441,7 +448,7 @@ pub(crate) fn ask_for_export(world: &World, fields: &[&str]) -> String {
     job.gid()
 }
 
-/// Why a job failed.
+/// Returns the reason why a job failed.
 pub(crate) fn reason(world: &World, job: &str) -> String {
     let gid = Gid::parse(job).unwrap();
     let key = ViewerKey {
@@ -449,9 +456,11 @@ pub(crate) fn reason(world: &World, job: &str) -> String {
         service: None,
     };
     let view = world
-        .run(world.graph.load(&Want::of(key).node(gid)))
+        .run(world.graph.load(&ReadQuery::of(key).node(gid)))
         .unwrap();
-    let job = view.resolve(&Ref::Gid(gid)).and_then(|gid| view.node(gid));
+    let job = view
+        .resolve(&NodeRef::Gid(gid))
+        .and_then(|gid| view.node(gid));
     let record: Value = serde_json::from_str(job.unwrap().raw("job").unwrap()).unwrap();
     record["error"].as_str().unwrap().to_owned()
 }
@@ -459,7 +468,7 @@ pub(crate) fn reason(world: &World, job: &str) -> String {
 #[test]
 fn an_export_of_a_record_that_is_too_large_fails_and_the_next_one_is_made() {
     for kind in KINDS {
-        let world = world(kind, Settings::default().reply_max);
+        let world = world(kind, ApiSettings::default().reply_max);
         let fields = path("dependencies", "dependents", 7);
         let failed = export(&world, &[&fields]);
         assert_eq!(status(&world, &failed), "failed");

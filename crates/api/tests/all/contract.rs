@@ -1,12 +1,12 @@
-//! What the contract says in passing: which parts there are, and what they are called.
+//! Requirements that the contract mentions in passing: the parts of the API, and their names.
 use crate::probes::{ORCHID, sample, sender};
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
-use workgraph_api::operation::{Answer as Shape, Run};
+use workgraph_api::operation::{Handler, ResponseKind};
 use workgraph_api::operations::all;
-use workgraph_auth::scope::SCOPES;
+use workgraph_auth::tokens::scope::SCOPES;
 
-/// Of records that are nested as a part of their owner, more is shown.
+/// Types of records that are nested as a part of their owner, with more than the compact fields.
 const PARTS: [&str; 5] = [
     "custom_field",
     "custom_field_setting",
@@ -33,22 +33,25 @@ fn compact(value: &Value, nested: bool, what: &str) {
     }
 }
 
-/// S06. Whatever is asked for, without `opt_fields`.
+/// S06. The reply to every row without `opt_fields`.
 #[test]
 fn a_nested_record_is_compact() {
     for row in all() {
         let world = World::new(Kind::Memory);
         let answer = sample(&world, &ORCHID, row).send(&world, sender(row, "ada"), row);
         if matches!(
-            row.answer,
-            Shape::Record(_) | Shape::Created(_) | Shape::List(_) | Shape::Records(_)
+            row.response,
+            ResponseKind::Record(_)
+                | ResponseKind::Created(_)
+                | ResponseKind::List(_)
+                | ResponseKind::Records(_)
         ) {
             compact(&answer.json["data"], false, row.id);
         }
     }
 }
 
-/// S08. One thing of each kind is linked with another, and shown from there.
+/// S08. One node of each kind is linked with another, and shown from there.
 #[test]
 fn the_parts_of_the_graph_are_there() {
     let world = World::new(Kind::Memory);
@@ -91,7 +94,7 @@ fn the_parts_of_the_graph_are_there() {
     );
 }
 
-/// S09. S35. Made in a project, with every field that is named.
+/// S09. S35. Made in a project, with every field that the contract names.
 #[test]
 fn a_task_has_the_fields_that_the_contract_names() {
     let world = World::new(Kind::Memory);
@@ -122,7 +125,7 @@ fn a_task_has_the_fields_that_the_contract_names() {
     assert_eq!(subtasks.gids(), [below.gid()]);
 }
 
-/// S10. Those of the authorization server are in its own tests.
+/// S10. The operations of the authorization server are in its own tests.
 #[test]
 fn the_operations_that_the_contract_names_are_there() {
     for named in [
@@ -152,7 +155,7 @@ fn the_operations_that_the_contract_names_are_there() {
 #[test]
 fn each_kind_of_token_is_a_bearer_token() {
     let world = World::new(Kind::Memory);
-    // Of a person, of an app, of a service account.
+    // Tokens of a person, of an app, of a service account.
     for token in ["ada", "ada[users:read]", "robot"] {
         assert_eq!(world.get(token, "/users/me").status, 200, "{token}");
     }
@@ -176,11 +179,13 @@ fn the_scopes_that_the_contract_names_are_there() {
     }
 }
 
-/// S87. With `limit`, every list says whether there is more.
+/// S87. With `limit`, every list has a `next_page`, null at its end.
 #[test]
 fn a_list_is_paginated_where_a_limit_is_given() {
     let world = World::new(Kind::Memory);
-    for row in all().filter(|row| matches!(row.run, Run::Page(_) | Run::PageOf(_))) {
+    for row in
+        all().filter(|row| matches!(row.handler, Handler::Page(_) | Handler::ComputedPage(_)))
+    {
         let mut whole = sample(&world, &ORCHID, row);
         let paginated = |answer: &Answer| answer.json.get("next_page").is_some();
         let answer = whole.send(&world, sender(row, "ada"), row);

@@ -1,4 +1,4 @@
-//! The public catalogue: what of it is implemented, written to `docs/COVERAGE.md`.
+//! The public catalogue: the implemented part of it, written to `docs/COVERAGE.md`.
 //!
 //! `fixtures/catalogue.tsv` holds the facts: tag, method, path, operation id, scopes (or `-`).
 use crate::probes::Planned;
@@ -52,7 +52,7 @@ fn the_catalogue_is_whole() {
     assert_eq!(routes.len(), entries.len(), "a route is there twice");
     for entry in &entries {
         for scope in entry.scopes.split(',').filter(|s| *s != "-") {
-            let known = workgraph_auth::scope::SCOPES
+            let known = workgraph_auth::tokens::scope::SCOPES
                 .iter()
                 .any(|s| s.name == scope);
             assert!(known, "{}: no such scope: {scope}", entry.id);
@@ -127,7 +127,7 @@ fn the_coverage_document_is_fresh() {
     golden::check(&golden::root("docs/COVERAGE.md"), &out);
 }
 
-/// The numbers that names of transcripts begin with.
+/// Returns the numbers that names of transcripts begin with.
 fn numbers(names: Option<&BTreeSet<&str>>) -> String {
     let numbers: BTreeSet<&str> = names
         .into_iter()
@@ -137,7 +137,7 @@ fn numbers(names: Option<&BTreeSet<&str>>) -> String {
     Vec::from_iter(numbers).join(" ")
 }
 
-/// How much is tried of a row, in the order of the table.
+/// Returns the counts of probes of a row, in the order of the table.
 fn figures(row: &Operation) -> String {
     let Planned {
         token,

@@ -1,4 +1,4 @@
-//! Custom fields: what is written is read, what is searched for is indexed, limits, and races.
+//! Custom fields: reads give the written values, the index finds them; limits and races.
 mod rules;
 
 use crate::races::{post, race};
@@ -76,7 +76,7 @@ impl Garden {
         }
     }
 
-    /// What a choice of numbers means as a value of a type.
+    /// Returns the value of a type that a choice of numbers stands for.
     fn value(&self, kind: &str, seed: &Seed) -> Value {
         let pick = |from: &[String]| -> Vec<String> {
             let of = |n: &usize| from[n % from.len()].clone();
@@ -113,7 +113,7 @@ impl Garden {
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 
-    /// The values as they are read, in the form in which they are written.
+    /// Returns the values as they are read, in the form in which they are written.
     fn read(&self) -> BTreeMap<String, Value> {
         let at = format!("/tasks/{}?opt_fields=custom_fields", self.task);
         let answer = self.world.get("ada", &at);
@@ -157,7 +157,7 @@ prop_compose! {
         picks in proptest::collection::vec(0usize..4, 1..4),
         day in 0i32..20_000,
     ) -> Seed {
-        let day = workgraph_core::time::Date::from_days(day).unwrap().to_string();
+        let day = workgraph_core::model::time::Date::from_days(day).unwrap().to_string();
         Seed { text, number, picks, day }
     }
 }
@@ -170,7 +170,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(proptest::collection::vec(one, 1..5), 1..6)
 }
 
-/// How a model of the values may go wrong; the property must notice each.
+/// An error in a model of the values; the property must notice each.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Flaw {
     None,
@@ -179,7 +179,7 @@ enum Flaw {
     FirstWins,
 }
 
-/// After any writes, exactly what was written last is there, in the reply and in the index.
+/// After any writes, the reply and the index have exactly the last written values.
 fn what_is_written_is_read(garden: &Garden, steps: &[Step], flaw: Flaw) -> Result<(), String> {
     let clear = garden.fields.iter().map(|f| (f.clone(), Value::Null));
     let mut model: BTreeMap<String, Value> = clear.collect();

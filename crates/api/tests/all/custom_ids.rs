@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A field with automatic ids in the library.
+/// Creates a field with automatic ids in the library.
 fn field(world: &World, prefix: &str) -> Answer {
     let data = json!({"workspace": world.gid("orchid").to_string(), "name": format!("{prefix} ids"),
         "resource_subtype": "text", "id_prefix": prefix});
@@ -24,7 +24,7 @@ fn create(world: &World, name: &str, projects: &[&str]) -> String {
     answer.gid()
 }
 
-/// The ids of a project's tasks, in the order of their creation.
+/// Returns the ids of a project's tasks, in the order of their creation.
 fn ids(world: &World, project: &str, field: &str) -> Vec<(String, Option<String>)> {
     let mut out = Vec::new();
     let mut offset = String::new();
@@ -62,7 +62,7 @@ fn project(world: &World, name: &str) -> String {
     world.post("ada", "/projects", data).gid()
 }
 
-/// The names of the tasks that a search by the field finds.
+/// Returns the names of the tasks that a search by the field finds.
 fn found(world: &World, field: &str, test: &str) -> BTreeSet<String> {
     let orchid = world.gid("orchid");
     let path = format!(
@@ -237,7 +237,7 @@ fn tasks_that_were_there_before_are_numbered_in_the_order_of_their_creation() {
     }
 }
 
-/// Whatever is created at the same time, no number is left out and none is given twice.
+/// No number is left out and none is given twice, even if many tasks are created at the same time.
 #[test]
 fn numbers_have_no_gaps_however_many_create_at_once() {
     let world = Arc::new(World::new(Kind::Sqlite));
@@ -263,7 +263,7 @@ fn numbers_have_no_gaps_however_many_create_at_once() {
             });
         }
     });
-    // Among them the job that finds nothing left to number.
+    // The last of these jobs finds nothing left to number.
     world.work();
     let given: BTreeSet<_> = only(ids(&world, &project, &field)).into_iter().collect();
     assert_eq!(given, numbered("ENG", 200).into_iter().collect());
@@ -282,7 +282,7 @@ fn copies_get_numbers_of_their_own_and_moves_keep_them() {
     create(&world, "b", &[&two]);
     assert_eq!(only(ids(&world, &one, &field)), numbered("ENG", 1));
     assert_eq!(only(ids(&world, &two, &field)), numbered("ENG", 2));
-    // Out and in again.
+    // The task leaves the project and comes back.
     let path = format!("/tasks/{task}");
     world.post(
         "ada",
@@ -295,7 +295,7 @@ fn copies_get_numbers_of_their_own_and_moves_keep_them() {
         json!({ "project": one }),
     );
     assert_eq!(only(ids(&world, &one, &field)), numbered("ENG", 1));
-    // Copies of a task, of a project, and what a template makes.
+    // Copies of a task, of a project, and the results of a template.
     let copy = world.post(
         "ada",
         &format!("{path}/duplicate"),
@@ -342,7 +342,7 @@ fn copies_get_numbers_of_their_own_and_moves_keep_them() {
     add(&world, four, &field);
     world.work();
     assert_eq!(ids(&world, four, &field)[2].1.as_deref(), Some("ENG-9"));
-    // A field that is gone numbers nothing.
+    // A deleted field numbers nothing.
     world.call(
         "ada",
         "DELETE",

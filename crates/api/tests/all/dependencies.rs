@@ -11,8 +11,8 @@ struct Package {
     dev: BTreeSet<String>,
 }
 
-/// Reads the sections of a manifest that say what it depends on. Manifests here are plain: one
-/// dependency a line, or a table of its own.
+/// Reads the sections of a manifest with dependencies. Manifests here are plain: one dependency a line, or a table of
+/// its own.
 fn read(folder: &Path, binary: bool) -> Package {
     let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     let mut package = Package {
@@ -75,7 +75,7 @@ const LEAVES: [&str; 6] = [
     "workgraph-audit",
 ];
 
-/// What a library may depend on in this workspace; none for one that nobody drew into the picture.
+/// Returns the permitted dependencies of a library in this workspace; `None` if the picture has no such library.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
     Some(match name {
         name if LEAVES.contains(&name) => vec![],
@@ -158,7 +158,7 @@ fn the_reader_of_manifests_reads() {
     assert!(packages["workgraph-server"].dependencies.contains("hyper"));
 }
 
-/// Whoever looks for a test finds its kind in the README.
+/// The README names the kind of every module of tests.
 #[test]
 fn every_module_of_tests_has_its_row() {
     let read = |path: &str| std::fs::read_to_string(golden::root(path)).unwrap();

@@ -1,8 +1,8 @@
-//! Nobody raises their own access: each way to try it, and what is left after.
+//! Escalation: no user raises their own access. Each way to try it, and the access after it.
 use crate::world::{Kind, World};
 use serde_json::json;
 
-/// A world where gus, a guest, may comment in the garden, and moe edits the moss.
+/// Returns a world where gus, a guest, may comment in the garden, and moe edits the moss.
 fn world() -> (World, String) {
     let world = World::new(Kind::Memory);
     let moss = world.gid("moss").to_string();
@@ -26,7 +26,7 @@ fn a_comment_does_not_make_an_editor() {
         let edit = world.call("gus", "PUT", &at, &json!({"name": "Mine"}));
         assert_eq!(edit.status, 403, "{name}: {}", edit.text);
         assert_eq!(world.call("gus", "DELETE", &at, &json!(null)).status, 403);
-        // Following on purpose is no other thing.
+        // Following on purpose makes no difference.
         let follow = world.post(
             "gus",
             &format!("{at}/addFollowers"),

@@ -1,23 +1,29 @@
-//! The events API against the journal: whatever the size of the pieces, polls joined are the log.
+//! The events API against the journal: the joined polls are the log, for pieces of any size.
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::feed::said;
+use workgraph_core::journal::event_rendering::render_event;
 use workgraph_testkit::SeededBytes;
 
-/// One event as far as it can be told apart.
+/// Returns the properties of an event that distinguish it.
 fn shape(user: &Value, resource: &Value, action: &Value, parent: &Value, change: &Value) -> String {
     format!("{user} {resource} {action} {parent} {change}")
 }
 
-/// What the journal tells at a node after a commit.
+/// Returns the events that the journal has for a node after a commit.
 fn log(world: &World, at: &str, after: u64) -> Vec<String> {
     let at = Gid::parse(at).unwrap();
     let text = |gid: Option<Gid>| gid.map_or(Value::Null, |g| g.to_string().into());
     let mut all = Vec::new();
     for event in world.events(after) {
-        for fact in event.facts.iter().filter(|f| event.reaches(f, at)) {
-            let Some(said) = said(fact) else { continue };
+        for fact in event
+            .change_records
+            .iter()
+            .filter(|f| event.is_heard_at(f, at))
+        {
+            let Some(said) = render_event(fact) else {
+                continue;
+            };
             let change = said.change.map_or(Value::Null, |c| c.field.into());
             let parent = text(said.parent);
             let subject = text(Some(fact.gid));
@@ -49,7 +55,7 @@ fn shown(answer: &Answer) -> Vec<String> {
     events.iter().map(event).collect()
 }
 
-/// Random work on a few tasks: a number chooses what is done.
+/// Does random work on a few tasks: a number chooses the action.
 fn work(world: &World, tasks: &mut Vec<String>, random: &SeededBytes) {
     let garden = world.gid("garden").to_string();
     let mut bytes = [0; 4];
@@ -111,7 +117,7 @@ fn work(world: &World, tasks: &mut Vec<String>, random: &SeededBytes) {
     }
 }
 
-/// Works and polls by turns, as one who sees everything; `next` picks the token to go on with.
+/// Works and polls by turns, as a user who sees everything; `next` picks the token to go on with.
 fn polls_equal_the_log(kind: Kind, seed: u64, next: fn(&Answer, &str) -> String) -> bool {
     let world = World::new(kind);
     let random = SeededBytes::new(seed);
@@ -123,7 +129,7 @@ fn polls_equal_the_log(kind: Kind, seed: u64, next: fn(&Answer, &str) -> String)
     let mut sync = first.json["sync"].as_str().unwrap().to_owned();
     let (mut heard, mut tasks) = (Vec::new(), Vec::new());
     for round in 0..12 {
-        // Now and then more than one call can tell.
+        // Sometimes there are more events than one call returns.
         for _ in 0..if round % 5 == 4 { 120 } else { 7 } {
             work(&world, &mut tasks, &random);
         }

@@ -1,4 +1,4 @@
-//! Exports: a file is what its user may see, each object once, whatever stops the one who writes it.
+//! Exports: a file has all that its user may see, each object once, even if the runner that writes it is stopped.
 mod access;
 mod resources;
 
@@ -8,21 +8,21 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use workgraph_api::exports::{ExportFiles, WriteError};
-use workgraph_api::runner::{Gone, Taken};
+use workgraph_api::features::exports::download_urls::{ExportFiles, ExportWriteError};
+use workgraph_api::job_runner::{JobProgress, NextJob};
 use workgraph_core::Gid;
-use workgraph_core::graph::Place;
-use workgraph_core::jobs::Output;
-use workgraph_core::jobs::export::{CACHED_FROM, Mark};
-use workgraph_core::registry::rel;
-use workgraph_core::resources::ALL;
+use workgraph_core::jobs::FileOutput;
+use workgraph_core::jobs::tree_export::{CACHED_FROM, FileEnd};
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::resources::ALL;
+use workgraph_core::storage::ListPosition;
 use workgraph_wire::TicketError;
 
-/// Files in memory, as they are: nothing is packed.
+/// Files in memory, not compressed.
 #[derive(Default)]
 pub(crate) struct Files {
     held: Mutex<BTreeMap<Gid, File>>,
-    /// Why nothing can be written, if so.
+    /// The error of every write, if writes fail.
     broken: Mutex<Option<String>>,
 }
 
@@ -31,31 +31,31 @@ struct File {
     fence: u64,
     bytes: Vec<u8>,
     whole: bool,
-    /// The longest piece that was put in at once.
+    /// The longest piece that was appended at once.
     widest: usize,
 }
 
 #[async_trait]
 impl ExportFiles for Files {
-    async fn append(&self, output: Output<'_>) -> Result<Mark, WriteError> {
+    async fn append(&self, output: FileOutput<'_>) -> Result<FileEnd, ExportWriteError> {
         if let Some(why) = self.broken.lock().unwrap().clone() {
-            return Err(WriteError::Failed(why));
+            return Err(ExportWriteError::Failed(why));
         }
         let mut held = self.held.lock().unwrap();
         let file = held.entry(output.file).or_default();
         if file.fence > output.fence {
-            return Err(WriteError::Fenced);
+            return Err(ExportWriteError::StaleFencingToken);
         }
         file.fence = output.fence;
         let length = usize::try_from(output.after.length).unwrap();
         assert!(file.bytes.len() >= length, "a part of the file is gone");
         file.bytes.truncate(length);
         file.bytes.extend_from_slice(output.bytes);
-        file.whole = output.ends;
+        file.whole = output.is_complete;
         file.widest = file.widest.max(output.bytes.len());
-        Ok(Mark {
+        Ok(FileEnd {
             length: file.bytes.len() as u64,
-            ..Mark::default()
+            ..FileEnd::default()
         })
     }
     async fn remove(&self, file: Gid) {
@@ -64,7 +64,7 @@ impl ExportFiles for Files {
 }
 
 impl Files {
-    /// All that is in a whole file.
+    /// Returns the text of a complete file.
     pub(crate) fn text(&self, file: &str) -> String {
         let held = self.held.lock().unwrap();
         let file = &held[&Gid::parse(file).unwrap()];
@@ -72,7 +72,7 @@ impl Files {
         String::from_utf8(file.bytes.clone()).unwrap()
     }
 
-    /// The records of a whole file.
+    /// Returns the records of a complete file.
     pub(crate) fn records(&self, file: &str) -> Vec<Value> {
         let held = self.held.lock().unwrap();
         let file = &held[&Gid::parse(file).unwrap()];
@@ -86,7 +86,7 @@ impl Files {
             return lines.collect();
         };
         let all: Vec<Value> = serde_json::from_str(text).unwrap();
-        // And line by line, for who cannot hold it all.
+        // Also line by line, for readers that cannot hold all of it.
         let lines: Vec<_> = inner.strip_suffix("\n]").unwrap().lines().collect();
         assert_eq!(lines.len(), all.len());
         for (line, record) in lines.iter().zip(&all) {
@@ -101,14 +101,14 @@ fn export(world: &World, token: &str, parent: &str) -> Answer {
     world.post(token, "/exports/graph", json!({ "parent": parent }))
 }
 
-/// The export of a job that has succeeded.
+/// Returns the export of a job that has succeeded.
 fn made(world: &World, token: &str, job: &str) -> Value {
     let job = world.get(token, &format!("/jobs/{job}"));
     assert_eq!(job.json["data"]["status"], "succeeded", "{}", job.text);
     job.json["data"]["new_graph_export"].clone()
 }
 
-/// The records of an export, made now.
+/// Makes an export and returns its records.
 fn exported(world: &World, token: &str, parent: &str) -> Vec<Value> {
     let job = export(world, token, parent);
     assert_eq!(job.status, 201, "{}", job.text);
@@ -132,7 +132,7 @@ fn gids(records: &[Value]) -> BTreeSet<String> {
     gids
 }
 
-/// Where a record can be read alone.
+/// Returns the path at which a record can be read alone.
 fn path(record: &Value) -> Option<String> {
     let ty = text(record, "resource_type");
     let segment = match ty {
@@ -143,7 +143,7 @@ fn path(record: &Value) -> Option<String> {
     Some(format!("/{segment}/{}", text(record, "gid")))
 }
 
-/// Every record as the API shows it to the same user.
+/// Checks that every record is as the API shows it to the same user.
 fn as_shown(world: &World, token: &str, records: &[Value]) {
     for record in records {
         let Some(path) = path(record) else { continue };
@@ -153,7 +153,7 @@ fn as_shown(world: &World, token: &str, records: &[Value]) {
     }
 }
 
-/// All below a project, by the lists of the API.
+/// Returns all nodes below a project, from the lists of the API.
 fn listed(world: &World, token: &str, project: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::from([project.to_owned()]);
     let walk = |list: String| -> Vec<String> {
@@ -210,7 +210,7 @@ fn an_export_is_the_graph_below_its_root() {
     }
 }
 
-/// A crash after every number of steps; and the next runner dies, too.
+/// The runner crashes after every number of steps; and the next runner dies, too.
 #[test]
 fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
     for kind in KINDS {
@@ -245,24 +245,24 @@ fn a_runner_that_dies_in_an_organization_leaves_neither_gaps_nor_doubles() {
     assert!(points > 20, "{points} points");
 }
 
-/// Whoever lost the job cannot put anything into the file any more, even before its commit is refused.
+/// A runner that lost the job can no longer write to the file, even before its commit is refused.
 #[test]
 fn a_runner_that_wakes_late_does_not_spoil_the_file() {
     let world = world(Kind::Memory, 60);
     let forest = world.gid("forest").to_string();
     let whole = exported(&world, "ada", &forest);
     let job = export(&world, "ada", &forest);
-    let Ok(Taken::Job(late)) = world.run(world.api.take_up()) else {
+    let Ok(NextJob::Job(late)) = world.run(world.api.lease_next_job()) else {
         panic!("a job waits");
     };
     world.advance(31);
     die_after(&world, 30);
     let mut late = late;
     loop {
-        match world.run(world.api.go_on(&late)).unwrap() {
-            Gone::On(next) => late = next,
-            Gone::Lost => break,
-            Gone::Ended(_) => panic!("a late runner came to the end"),
+        match world.run(world.api.run_job_step(&late)).unwrap() {
+            JobProgress::Continues(next) => late = next,
+            JobProgress::LeaseLost => break,
+            JobProgress::Ended(_) => panic!("a late runner came to the end"),
         }
     }
     world.advance(31);
@@ -271,7 +271,7 @@ fn a_runner_that_wakes_late_does_not_spoil_the_file() {
     assert_eq!(world.files.records(text(&made, "gid")), whole);
 }
 
-/// However large the graph, what is in memory is about a step.
+/// The data in memory is about that of one step, for a graph of any size.
 #[test]
 fn what_waits_for_the_file_is_bounded() {
     let world = World::build(Kind::Memory, Default::default(), |f, names| {

@@ -1,11 +1,11 @@
-//! What apps keep with tasks, and the ids they call them by.
+//! External data: the data that apps store with tasks, and their ids of the tasks.
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_core::access::Role;
-use workgraph_core::graph::{Action, ViewerKey, Want};
-use workgraph_core::rules::membership;
+use workgraph_core::rules::membership_rules;
+use workgraph_core::storage::{ChangeAction, ReadQuery, ViewerKey};
 
 /// The tokens of two apps, for the same user and with the same scopes.
 const ONE: &str = "ada[tasks:read,tasks:write,tasks:delete,stories:read,webhooks:write]";
@@ -15,9 +15,9 @@ fn put(world: &World, token: &str, target: &str, data: Value) -> Answer {
     world.call(token, "PUT", target, &data)
 }
 
-/// What a token is shown of a task's `external`, absent or not.
+/// Returns the `external` of a task that a token gets; `None` if the field is absent.
 fn shown(world: &World, token: &str, task: &str) -> Option<Value> {
-    // More than once, so that it can come from what was kept of a reply.
+    // Sent more than once, so that a reply can come from the cache.
     let mut answers = [(); 3].map(|()| world.get(token, &format!("/tasks/{task}")));
     for answer in &answers {
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -26,7 +26,8 @@ fn shown(world: &World, token: &str, task: &str) -> Option<Value> {
     answers[0].json["data"].get_mut("external").map(Value::take)
 }
 
-/// S145. In every way in which a record of a task is sent; the same user by another app, or by none, sees nothing of it.
+/// S145. In every way in which a record of a task is sent; the same user by another app, or by none, sees nothing of
+/// it.
 #[test]
 fn what_an_app_keeps_with_a_task_is_seen_by_that_app_alone() {
     for kind in KINDS {
@@ -63,7 +64,7 @@ fn what_an_app_keeps_with_a_task_is_seen_by_that_app_alone() {
                 );
             }
         }
-        // Named, it is null where there is nothing.
+        // If it is named in `opt_fields`, it is null where there is nothing.
         for token in ["ada", TWO] {
             let named = world.get(token, &format!("{target}?opt_fields=external"));
             assert_eq!(named.json["data"], json!({"gid": task, "external": null}));
@@ -82,7 +83,7 @@ fn what_an_app_keeps_with_a_task_is_seen_by_that_app_alone() {
             other.json["data"],
             json!({"gid": rake.to_string(), "external": null})
         );
-        // Two apps, each its own.
+        // Two apps, each with its own data.
         put(
             &world,
             TWO,
@@ -97,7 +98,7 @@ fn what_an_app_keeps_with_a_task_is_seen_by_that_app_alone() {
     }
 }
 
-/// S145. A part that is not sent stays, null takes it away; what only an app sees is no event for others.
+/// S145. A part that is not sent stays, null removes it; a change that only an app sees is no event for others.
 #[test]
 fn parts_of_external_are_written_by_themselves() {
     let world = World::new(Kind::Sqlite);
@@ -159,10 +160,10 @@ fn parts_of_external_are_written_by_themselves() {
         "nothing to take away"
     );
     assert_eq!(world.get(ONE, "/tasks/external:b").status, 200);
-    let told = world.run(world.graph.events(0, 1_000)).unwrap();
-    let facts = told.iter().flat_map(|event| &event.facts);
+    let told = world.run(world.graph.journal_entries(0, 1_000)).unwrap();
+    let facts = told.iter().flat_map(|event| &event.change_records);
     let mut fields = facts.filter_map(|fact| match fact.action {
-        Action::Changed { field, .. } => Some(field),
+        ChangeAction::Changed { field, .. } => Some(field),
         _ => None,
     });
     assert!(
@@ -171,7 +172,7 @@ fn parts_of_external_are_written_by_themselves() {
     );
 }
 
-/// S146. In the path of every operation on a task, and wherever query and body take one.
+/// S146. In the path of every operation on a task, and wherever query and body accept one.
 #[test]
 fn a_task_is_named_by_the_id_that_an_app_gave_it() {
     for kind in KINDS {
@@ -266,12 +267,12 @@ fn a_task_is_named_by_the_id_that_an_app_gave_it() {
     }
 }
 
-/// S146. One task for each id of an app in a workspace; other apps and workspaces have theirs.
+/// S146. One task for each id of an app in a workspace; other apps and workspaces have their own.
 #[test]
 fn an_id_names_one_task_of_an_app() {
     for kind in KINDS {
-        let world = World::build(kind, Settings::default(), |f, names| {
-            let attic = f.with(|w| membership::found_workspace(w, "Attic", true, false));
+        let world = World::build(kind, ApiSettings::default(), |f, names| {
+            let attic = f.with(|w| membership_rules::create_workspace(w, "Attic", true, false));
             let ada = names["ada"];
             f.seat(ada, names["basalt"], Role::Member);
             f.seat(ada, attic, Role::Admin);
@@ -318,14 +319,14 @@ fn an_id_names_one_task_of_an_app() {
     }
 }
 
-/// S146. A token of no app knows no ids, an id elsewhere than in the place of a task is no gid, and a task out of sight is as
-/// forbidden or as unknown as by its gid.
+/// S146. A token of no app knows no ids, an id elsewhere than in the place of a task is no gid, and a task out of sight
+/// is as forbidden or as unknown as by its gid.
 #[test]
 fn ids_of_apps_lead_nobody_further_than_gids() {
     for hide_forbidden in [false, true] {
-        let settings = Settings {
+        let settings = ApiSettings {
             hide_forbidden,
-            ..Settings::default()
+            ..ApiSettings::default()
         };
         let world = World::with(Kind::Memory, settings);
         let lichen = world.gid("lichen").to_string();
@@ -386,16 +387,16 @@ fn ids_of_apps_lead_nobody_further_than_gids() {
     }
 }
 
-/// S145. Every app sees what an earlier version kept for all, until one writes its own.
+/// S145. Every app sees the data that an earlier version stored for all, until one writes its own.
 #[test]
 fn what_an_earlier_version_kept_is_seen_by_apps_until_one_writes_its_own() {
     for kind in KINDS {
-        let world = World::build(kind, Settings::default(), |f, names| {
+        let world = World::build(kind, ApiSettings::default(), |f, names| {
             let loose = names["loose"];
             f.with(|work| {
                 let put = work
                     .changes
-                    .puts
+                    .node_writes
                     .iter_mut()
                     .find(|put| put.node.gid == loose);
                 let node = &mut put.unwrap().node;
@@ -436,7 +437,7 @@ fn what_an_earlier_version_kept_is_seen_by_apps_until_one_writes_its_own() {
     }
 }
 
-/// S145. The file of an export is its user's, not an app's; a copy is not the app's task.
+/// S145. The file of an export belongs to its user, not to an app; a copy is not the app's task.
 #[test]
 fn exports_and_copies_have_nothing_of_apps() {
     let world = World::new(Kind::Sqlite);
@@ -467,7 +468,7 @@ fn exports_and_copies_have_nothing_of_apps() {
     };
     let gid = workgraph_core::Gid::parse(&copy).unwrap();
     let view = world
-        .run(world.graph.load(&Want::of(key).node(gid)))
+        .run(world.graph.load(&ReadQuery::of(key).node(gid)))
         .unwrap();
     assert!(!view.node(gid).unwrap().body.contains("SECRET"));
     let file = exported.json["data"]["new_graph_export"]["gid"]

@@ -1,19 +1,19 @@
-//! Golden files: compared as text, rewritten when `BLESS=1` is set.
+//! Golden files: compared as text; a run with `BLESS=1` rewrites them.
 use std::path::{Path, PathBuf};
 
-/// Whether this run rewrites golden files.
+/// Returns true if this run rewrites golden files.
 pub(crate) fn blessing() -> bool {
     std::env::var("BLESS").is_ok_and(|v| v == "1")
 }
 
-/// A path of the project, from its root.
+/// Returns a path of the project, from its root.
 pub(crate) fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path)
 }
 
-/// Fails unless the file says exactly this.
+/// Checks that the file has exactly this text.
 pub(crate) fn check(path: &Path, now: &str) {
     let before = std::fs::read_to_string(path).unwrap_or_default();
     if before == now {

@@ -1,4 +1,4 @@
-//! Names of what a reader may not see, looked for in everything they get.
+//! Hidden names: names of objects that a reader may not see are searched in every reply that the reader gets.
 mod scene;
 mod texts;
 

@@ -2,22 +2,23 @@
 use crate::world::{KINDS, Kind, World};
 use serde_json::json;
 use std::collections::BTreeSet;
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_core::access::Role;
-use workgraph_core::registry::Type;
-use workgraph_core::resources::project;
-use workgraph_core::rules::membership;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::project;
+use workgraph_core::rules::membership_rules;
 
-/// Ada and Mel belong to three more workspaces, with a tag, a project and somebody of their own in each; Mel is a guest in
-/// the last one, and all know Una.
-fn several(kind: Kind, settings: Settings, each: usize) -> World {
+/// Returns a world where ada and mel belong to three more workspaces. Each has a tag, a project and a user of its own.
+/// Mel is a guest in the last one, and una is in all of them.
+fn several(kind: Kind, settings: ApiSettings, each: usize) -> World {
     World::build(kind, settings, |f, names| {
         let (ada, mel) = (names["ada"], names["mel"]);
         let una = f.user("Una", "una@attic.test");
         names.insert("una".to_owned(), una);
         for n in 0..3 {
-            let home =
-                f.with(|w| membership::found_workspace(w, &format!("Attic {n}"), true, false));
+            let home = f.with(|w| {
+                membership_rules::create_workspace(w, &format!("Attic {n}"), true, false)
+            });
             f.seat(ada, home, Role::Admin);
             f.seat(mel, home, if n == 2 { Role::Guest } else { Role::Member });
             f.seat(una, home, Role::Member);
@@ -29,7 +30,7 @@ fn several(kind: Kind, settings: Settings, each: usize) -> World {
                     let mut draft = w.draft(Type::Project, Some(home));
                     draft.set(project::NAME, format!("Project {n} {i}").as_str());
                     draft.set(project::ARCHIVED, i % 2 == 1);
-                    membership::found_project(w, draft, ada)
+                    membership_rules::create_project(w, draft, ada)
                 });
             }
             names.insert(format!("attic{n}"), home);
@@ -37,7 +38,7 @@ fn several(kind: Kind, settings: Settings, each: usize) -> World {
     })
 }
 
-/// Walks a list to its end in pages of so many.
+/// Walks a list to its end in pages of `limit` items.
 fn walked(world: &World, token: &str, path: &str, limit: usize) -> Vec<String> {
     let mut found = Vec::new();
     let mut target = format!("{path}limit={limit}");
@@ -55,7 +56,7 @@ fn walked(world: &World, token: &str, path: &str, limit: usize) -> Vec<String> {
     }
 }
 
-/// What the lists of the single workspaces have, each gid once.
+/// Returns the nodes in the lists of the single workspaces, each gid once.
 fn together(world: &World, token: &str, list: &str, homes: &[&str]) -> Vec<String> {
     let gids = homes.iter().flat_map(|home| {
         let target = format!("/{list}?workspace={}&limit=100", world.gid(home));
@@ -67,12 +68,12 @@ fn together(world: &World, token: &str, list: &str, homes: &[&str]) -> Vec<Strin
 
 const ALL: &[&str] = &["orchid", "attic0", "attic1", "attic2"];
 
-/// S140. In pages of any size, and at once: each record once, in the order of gids, and what the caller may not see in one
-/// workspace stays out of the list of all.
+/// S140. In pages of any size, and at once: each record once, in the order of gids. A record that the caller may not
+/// see in one workspace is not in the list of all.
 #[test]
 fn users_projects_and_tags_are_listed_over_all_workspaces_of_the_caller() {
     for kind in KINDS {
-        let world = several(kind, Settings::default(), 20);
+        let world = several(kind, ApiSettings::default(), 20);
         for (token, list) in [
             ("ada", "users"),
             ("ada", "projects"),
@@ -102,11 +103,11 @@ fn users_projects_and_tags_are_listed_over_all_workspaces_of_the_caller() {
     }
 }
 
-/// S140. An app lists what it is let into.
+/// S140. An app lists the workspaces that it may reach.
 #[test]
 fn an_app_lists_the_workspaces_that_it_reaches() {
     for kind in KINDS {
-        let world = several(kind, Settings::default(), 2);
+        let world = several(kind, ApiSettings::default(), 2);
         for (scope, list) in [
             ("users:read", "users"),
             ("projects:read", "projects"),
@@ -121,10 +122,10 @@ fn an_app_lists_the_workspaces_that_it_reaches() {
     }
 }
 
-/// S140. A service account has one workspace, and a page token is good for the list it is of.
+/// S140. A service account has one workspace, and a page token is valid for its own list only.
 #[test]
 fn a_walk_over_all_workspaces_is_bound_to_its_caller_and_its_list() {
-    let world = several(Kind::Sqlite, Settings::default(), 3);
+    let world = several(Kind::Sqlite, ApiSettings::default(), 3);
     let expected = together(&world, "robot", "projects", &["orchid"]);
     assert_eq!(walked(&world, "robot", "/projects?", 1), expected);
     let offset = world.get("ada", "/projects?limit=2").next().unwrap();
@@ -146,11 +147,12 @@ fn a_walk_over_all_workspaces_is_bound_to_its_caller_and_its_list() {
     }
 }
 
-/// S140. What is made while a walk goes on does not come into it; who gets a second seat meanwhile is still met once.
+/// S140. Records made during a walk do not come into it; a user who becomes a member of a second workspace during it is
+/// still listed once.
 #[test]
 fn a_walk_over_all_workspaces_shows_the_state_it_began_with() {
     for kind in KINDS {
-        let world = several(kind, Settings::default(), 6);
+        let world = several(kind, ApiSettings::default(), 6);
         let expected = world.get("ada", "/users").gids();
         let first = world.get("ada", "/users?limit=3");
         let last = expected.last().unwrap();
@@ -172,14 +174,14 @@ fn a_walk_over_all_workspaces_shows_the_state_it_began_with() {
     }
 }
 
-/// S140. The bounds of walks hold: a list at once is refused above its bound, and the walk over users, which is computed,
-/// ends at its cap.
+/// S140. The bounds of walks hold: an unpaginated list is refused above its bound, and the walk over users, which is
+/// computed, ends at its cap.
 #[test]
 fn a_list_over_all_workspaces_has_the_bounds_of_other_lists() {
-    let settings = Settings {
+    let settings = ApiSettings {
         unpaginated_max: 10,
         walk_cap: 12,
-        ..Settings::default()
+        ..ApiSettings::default()
     };
     let world = several(Kind::Memory, settings, 20);
     let refused = world.get("ada", "/projects");
@@ -193,7 +195,7 @@ fn a_list_over_all_workspaces_has_the_bounds_of_other_lists() {
     assert!(walked(&world, "ada", "/projects?", 5).len() > 60);
 }
 
-/// S141. As old clients call it.
+/// S141. Old clients use this path.
 #[test]
 fn the_teams_of_an_organization_have_the_path_of_old_clients() {
     let world = World::new(Kind::Memory);

@@ -1,4 +1,4 @@
-//! The forms in which clients send what they mean: what can be read in one way only is read.
+//! Forms of input: the ways in which clients send a value. An input is read only if it has one meaning.
 mod beside;
 mod bodies;
 mod filters;
@@ -13,14 +13,14 @@ fn world() -> World {
     World::new(Kind::Memory)
 }
 
-/// What is read, which must be there.
+/// Reads a target that must exist.
 fn read(world: &World, target: &str) -> Answer {
     let answer = world.get("ada", target);
     assert_eq!(answer.status, 200, "{target}: {}", answer.text);
     answer
 }
 
-/// The record of a write that must succeed.
+/// Returns the record of a write that must succeed.
 fn written(world: &World, method: &str, target: &str, data: &Value) -> Value {
     let mut answer = world.call("ada", method, target, data);
     assert!(
@@ -31,7 +31,7 @@ fn written(world: &World, method: &str, target: &str, data: &Value) -> Value {
     answer.json["data"].take()
 }
 
-/// A new task in the garden.
+/// Creates a task in the garden.
 fn task(world: &World, mut data: Value) -> String {
     data["projects"] = json!([world.gid("garden").to_string()]);
     let made = written(world, "POST", "/tasks", &data);

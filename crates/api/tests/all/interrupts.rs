@@ -1,25 +1,26 @@
-//! Requests whose work is stopped: what they answer, what they cost, and how they start again.
+//! Requests whose work is stopped: their replies, their costs, and their restarts.
 use crate::budget::{path, thicket};
 use crate::world::{KINDS, Kind, World};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::task::Poll;
-use workgraph_api::fault::STOPPED_COST;
-use workgraph_api::{Caller, Reply, Request, Settings};
-use workgraph_core::{Interrupt, Interrupted};
+use workgraph_api::error::INTERRUPTED_COST;
+use workgraph_api::{ApiRequest, ApiResponse, ApiSettings, Caller};
+use workgraph_core::{Interrupt, InterruptReason};
 
-/// Lets so many checks pass; then it stops the work, until that is allowed to go on.
+/// An interrupt that lets a number of checks pass. Then it stops the work, until that is allowed to go on.
 #[derive(Debug)]
 pub(crate) struct After {
     checks: AtomicU32,
-    why: Interrupted,
+    why: InterruptReason,
     stopped: AtomicBool,
     allowed: AtomicU32,
 }
 
 impl After {
-    pub(crate) fn new(checks: u32, why: Interrupted) -> Arc<Self> {
+    pub(crate) fn new(checks: u32, why: InterruptReason) -> Arc<Self> {
         Arc::new(Self {
             checks: AtomicU32::new(checks),
             why,
@@ -30,7 +31,7 @@ impl After {
 }
 
 impl Interrupt for After {
-    fn check(&self, _steps: u32) -> Result<(), Interrupted> {
+    fn check(&self, _steps: u32) -> Result<(), InterruptReason> {
         if self.allowed.load(Relaxed) > 0 {
             return Ok(());
         }
@@ -49,13 +50,13 @@ impl Interrupt for After {
     }
 }
 
-fn under(world: &World, after: &Arc<After>, target: &str) -> Reply {
+fn under(world: &World, after: &Arc<After>, target: &str) -> ApiResponse {
     let mut request = world.request("ada", "GET", target, String::new());
     request.explain = true;
     send(world, after, &request)
 }
 
-fn send(world: &World, after: &Arc<After>, request: &Request) -> Reply {
+fn send(world: &World, after: &Arc<After>, request: &ApiRequest) -> ApiResponse {
     let interrupt = Arc::clone(after) as Arc<dyn Interrupt>;
     let caller = Caller {
         interrupt: Some(&interrupt),
@@ -64,7 +65,7 @@ fn send(world: &World, after: &Arc<After>, request: &Request) -> Reply {
     world.run(world.api.handle_from(request, caller))
 }
 
-/// A world whose lists are long, and reads of each kind in it.
+/// Returns a world with long lists, and reads of each kind in it.
 fn scene(kind: Kind) -> (World, Vec<String>) {
     let mut world = World::new(kind);
     let project = world.gid("garden");
@@ -92,17 +93,17 @@ fn a_read_that_has_used_up_its_allowance_starts_again_and_answers_the_same() {
     for kind in KINDS {
         let (world, targets) = scene(kind);
         for target in &targets {
-            let free = After::new(ALL, Interrupted::Allowance);
+            let free = After::new(ALL, InterruptReason::AllowanceSpent);
             let expected = under(&world, &free, target);
             assert_eq!(expected.status, 200, "{target}");
             let checks = ALL - free.checks.load(Relaxed);
             assert!(checks > 0, "{target} is long");
             for passed in 0..checks {
-                let after = After::new(passed, Interrupted::Allowance);
+                let after = After::new(passed, InterruptReason::AllowanceSpent);
                 let reply = under(&world, &after, target);
                 assert_eq!(reply.status, 200, "{target} after {passed}");
                 assert_eq!(reply.body, expected.body, "{target} after {passed}");
-                // What the store has in memory by now needs fewer checks.
+                // By now the store has data in memory, so it needs fewer checks.
                 let stopped = after.stopped.load(Relaxed);
                 let allowed = after.allowed.load(Relaxed) == 1;
                 assert_eq!(allowed, stopped, "{target} after {passed}");
@@ -117,11 +118,11 @@ fn a_read_that_is_stopped_at_its_deadline_is_504_and_costs_what_the_largest_repl
     for kind in KINDS {
         let (world, targets) = scene(kind);
         for target in &targets {
-            let after = After::new(0, Interrupted::Deadline);
+            let after = After::new(0, InterruptReason::Deadline);
             let reply = under(&world, &after, target);
             assert_eq!(reply.status, 504, "{target}");
             let cost = reply.header("Workgraph-Cost").map(str::to_owned);
-            assert_eq!(cost, Some(STOPPED_COST.to_string()), "{target}");
+            assert_eq!(cost, Some(INTERRUPTED_COST.to_string()), "{target}");
             let body = String::from_utf8(reply.body).unwrap();
             assert!(body.contains("The request took too long"), "{body}");
             assert!(body.contains("\"help\""), "{body}");
@@ -154,25 +155,25 @@ fn the_actions_of_a_batch_start_again_each_by_itself() {
     let body = json!({"data": {"actions": actions}}).to_string();
     let request = world.request("ada", "POST", "/batch", body);
     let send = |after: &Arc<After>| send(&world, after, &request);
-    let expected = send(&After::new(ALL, Interrupted::Allowance));
+    let expected = send(&After::new(ALL, InterruptReason::AllowanceSpent));
     let outcomes: Value = serde_json::from_slice(&expected.body).unwrap();
     for outcome in outcomes["data"].as_array().unwrap() {
         assert_eq!(outcome["status_code"], 200, "{outcome}");
     }
-    let again = send(&After::new(1, Interrupted::Allowance));
+    let again = send(&After::new(1, InterruptReason::AllowanceSpent));
     assert_eq!(again.body, expected.body);
 }
 
-/// Sends a change that shows much under a deadline that passes after each check there is, in turn. `made` says whether
-/// it was made since it was last asked. Gives what was shown of the changes.
+/// Sends a change with a large reply again and again, under a deadline that passes after one more check each time.
+/// `made` returns true if the change was made since its last call. Returns the replies to the changes that succeeded.
 fn at_every_check(
     world: &World,
-    mut change: impl FnMut() -> Request,
+    mut change: impl FnMut() -> ApiRequest,
     mut made: impl FnMut() -> bool,
 ) -> Vec<Value> {
     let mut shown = Vec::new();
     for passed in 0.. {
-        let after = After::new(passed, Interrupted::Deadline);
+        let after = After::new(passed, InterruptReason::Deadline);
         let reply = send(world, &after, &change());
         let body: Value = serde_json::from_slice(&reply.body).unwrap();
         assert_eq!(made(), reply.status < 300, "after {passed}: {body}");
@@ -191,7 +192,7 @@ fn at_every_check(
 #[test]
 fn a_change_that_was_made_before_the_deadline_is_no_504() {
     for kind in KINDS {
-        let world = World::build(kind, Settings::default(), thicket);
+        let world = World::build(kind, ApiSettings::default(), thicket);
         let thorn = world.gid("thorn").to_string();
         let fields = path("dependencies", "dependents", 2);
         let (mut count, mut name) = (0, world.get("ada", &format!("/tasks/{thorn}")).json);
@@ -222,11 +223,11 @@ fn a_change_that_was_made_before_the_deadline_is_no_504() {
 #[test]
 fn the_secret_of_a_webhook_that_was_made_is_shown_after_the_deadline_too() {
     for kind in KINDS {
-        let world = World::build(kind, Settings::default(), thicket);
+        let world = World::build(kind, ApiSettings::default(), thicket);
         let thorn = world.gid("thorn").to_string();
-        let all = || world.run(world.api.webhooks()).unwrap();
+        let all = || world.run(world.api.all_webhooks()).unwrap();
         let change = || {
-            // There may not be many of them on one task.
+            // One task may not have many webhooks.
             for hook in all() {
                 let at = format!("/webhooks/{}", hook.id);
                 let gone = world.call("ada", "DELETE", &at, &Value::Null);

@@ -1,4 +1,4 @@
-//! Jobs: whatever stops a runner, the work is done once and whole; never more than five at a time.
+//! Jobs: the work is done once and completely, even if a runner is stopped; never more than five at a time.
 mod places;
 mod stopped;
 mod take_ups;
@@ -10,17 +10,19 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::borrow::Borrow;
 use std::sync::Arc;
-use workgraph_api::runner::{Gone, Taken};
+use workgraph_api::job_runner::{JobProgress, NextJob};
 use workgraph_core::Gid;
-use workgraph_core::graph::{GraphStore, Guard, Place, StoreError, ViewerKey, Want};
-use workgraph_core::jobs::{DEADLINE_MS, Held, LEASE_MS, RENEW_MS, Stepped};
+use workgraph_core::jobs::{DEADLINE_MS, JobStepResult, LEASE_MS, LeasedJob, RENEW_MS};
+use workgraph_core::storage::{
+    GraphStore, GraphStoreError, Guard, ListPosition, ReadQuery, ViewerKey,
+};
 
 const _: () = assert!(RENEW_MS < LEASE_MS && LEASE_MS < DEADLINE_MS);
-use workgraph_core::registry::rel;
-use workgraph_core::time::Time;
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::time::Time;
 use workgraph_testkit::Fixture;
 
-/// A project with sections, tasks three levels deep, and dependencies between them.
+/// Builds a project with sections, tasks three levels deep, and dependencies between them.
 pub(crate) fn forest(f: &mut Fixture, orchid: Gid, ada: Gid, tasks: usize) -> Gid {
     let project = f.project(orchid, "Forest", ada);
     let mut sections = vec![f.section_in(project)];
@@ -31,13 +33,13 @@ pub(crate) fn forest(f: &mut Fixture, orchid: Gid, ada: Gid, tasks: usize) -> Gi
         let section = sections[n % 2];
         let task = f.task_in(section, &format!("tree {n}"), ada);
         if let Some(before) = before.filter(|_| n % 3 == 0) {
-            f.link(task, rel::DEPENDS, before, Place::Rank(0), None);
+            f.link(task, rel::DEPENDS, before, ListPosition::Rank(0), None);
         }
         for m in 0..n % 4 {
             let branch = f.subtask(task, &format!("branch {n}.{m}"), ada);
             if m == 1 {
                 let leaf = f.subtask(branch, &format!("leaf {n}.{m}"), ada);
-                f.link(leaf, rel::DEPENDS, task, Place::Rank(0), None);
+                f.link(leaf, rel::DEPENDS, task, ListPosition::Rank(0), None);
             }
         }
         before = Some(task);
@@ -52,7 +54,7 @@ fn world(kind: Kind, tasks: usize) -> World {
     })
 }
 
-/// Everything in a project, as lines: sections, tasks in order, subtasks below them, what they wait for.
+/// Returns everything in a project as lines: sections, tasks in order, the subtasks and dependencies of each.
 fn lines(world: &World, project: &str) -> Vec<String> {
     let mut out = Vec::new();
     let sections = world.get("ada", &format!("/projects/{project}/sections"));
@@ -113,24 +115,23 @@ pub(crate) fn status(world: &World, job: &str) -> String {
     job.json["data"]["status"].as_str().unwrap().to_owned()
 }
 
-/// Takes a job up and so many steps of it; then the runner is gone.
+/// Claims a job and runs `steps` steps of it; then the runner is gone. Returns true if the job has not ended.
 pub(crate) fn die_after(world: &World, steps: usize) -> bool {
-    let Taken::Job(mut held) = world.run(world.api.take_up()).unwrap() else {
+    let NextJob::Job(mut held) = world.run(world.api.lease_next_job()).unwrap() else {
         return false;
     };
     for _ in 0..steps {
-        match world.run(world.api.go_on(&held)).unwrap() {
-            Gone::On(next) => held = next,
-            Gone::Ended(_) | Gone::Lost => return false,
+        match world.run(world.api.run_job_step(&held)).unwrap() {
+            JobProgress::Continues(next) => held = next,
+            JobProgress::Ended(_) | JobProgress::LeaseLost => return false,
         }
     }
     true
 }
 
-/// Begins the same work again and again, and lets its runner die after no step, after one, and so on,
-/// until that is more than it takes. The next runner dies too, after as many steps as `again` says.
-/// Then all is worked off, and `check` is told what was begun and after how many steps it was left.
-/// Returns how often a runner died.
+/// Begins the same work again and again, and lets its runner die after no step, after one, and so on, until the job
+/// ends earlier. The next runner dies too, after `again` steps. Then all jobs run to their end, and `check` gets the
+/// result of `begin` and the number of steps after which the first runner died. Returns how often a runner died.
 pub(crate) fn at_every_step<W: Borrow<World>, J>(
     again: Option<usize>,
     mut begin: impl FnMut() -> (W, J),
@@ -142,8 +143,8 @@ pub(crate) fn at_every_step<W: Borrow<World>, J>(
         if !die_after(world, steps) {
             return steps;
         }
-        let early = world.run(world.api.take_up());
-        assert!(matches!(early, Ok(Taken::Later(Some(_)))), "leased");
+        let early = world.run(world.api.lease_next_job());
+        assert!(matches!(early, Ok(NextJob::Later(Some(_)))), "leased");
         if let Some(steps) = again {
             world.advance(31);
             die_after(world, steps);
@@ -196,7 +197,7 @@ fn a_task_with_more_subtasks_than_a_step_holds_is_copied_whole() {
     assert_eq!(lines(&world, &new_project(&job)), original);
 }
 
-/// A crash after every number of checkpoints: the next runner goes on where the last commit ended.
+/// The runner crashes after every number of checkpoints: the next runner goes on where the last commit ended.
 #[test]
 fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
     for kind in KINDS {
@@ -215,32 +216,35 @@ fn a_runner_that_dies_leaves_neither_gaps_nor_doubles() {
     }
 }
 
-/// What a step of this job would write, without writing it.
-async fn prepared(store: &dyn GraphStore, world: &World, held: &Held) -> Stepped {
+/// Returns the changes that a step of this job would write, without writing them.
+async fn prepared(store: &dyn GraphStore, world: &World, held: &LeasedJob) -> JobStepResult {
     let view = store.load(&held.needs().unwrap()).await.unwrap();
     let more = match held.more(&view).unwrap() {
         Some(want) => Some(store.load(&want).await.unwrap()),
         None => None,
     };
-    let mint = || world.api.fresh();
+    let mint = || world.api.next_gid();
     let step = held.step(&view, more.as_ref(), now(world), &mint).unwrap();
-    step.settle(None).unwrap()
+    step.complete(None).unwrap()
 }
 
 fn now(world: &World) -> Time {
     Time::from_system(workgraph_api::Clock::now(&*world.clock))
 }
 
-/// Two runners: the first is slow, its lease ends, the second takes over, and then the first wakes
-/// with its step ready. `fenced` says whether its changes keep the guard of the version.
-fn slow_and_late(kind: Kind, fenced: bool) -> (Result<(), StoreError>, Vec<String>, Vec<String>) {
+/// Runs two runners: the first is slow, its lease ends, the second takes over, and then the first wakes with its step
+/// ready. `fenced` is true if its changes keep the guard of the version.
+fn slow_and_late(
+    kind: Kind,
+    fenced: bool,
+) -> (Result<(), GraphStoreError>, Vec<String>, Vec<String>) {
     let world = world(kind, 130);
     let job = duplicate(&world, "ada");
-    let Ok(Taken::Job(mut held)) = world.run(world.api.take_up()) else {
+    let Ok(NextJob::Job(mut held)) = world.run(world.api.lease_next_job()) else {
         panic!("a job waits");
     };
-    // On to the tasks, where a step makes something.
-    let Gone::On(next) = world.run(world.api.go_on(&held)).unwrap() else {
+    // On to the tasks, where a step creates nodes.
+    let JobProgress::Continues(next) = world.run(world.api.run_job_step(&held)).unwrap() else {
         panic!("there is more");
     };
     held = next;
@@ -263,12 +267,12 @@ fn slow_and_late(kind: Kind, fenced: bool) -> (Result<(), StoreError>, Vec<Strin
 fn the_write_of_a_runner_whose_lease_ended_is_refused() {
     for kind in KINDS {
         let (late, copy, original) = slow_and_late(kind, true);
-        assert_eq!(late, Err(StoreError::Conflict));
+        assert_eq!(late, Err(GraphStoreError::Conflict));
         assert_eq!(copy, original);
     }
 }
 
-/// The broken twin: without the fence the late write is taken, and the copy is wrong.
+/// The broken twin: without the fence the late write is committed, and the copy is wrong.
 #[test]
 fn without_the_fence_the_late_write_spoils_the_copy() {
     let (late, copy, original) = slow_and_late(Kind::Memory, false);
@@ -315,12 +319,13 @@ fn what_a_job_makes_is_in_the_journal_like_any_change() {
     let mut made = 0;
     for event in world.events(before) {
         assert_eq!(event.actor, Some(world.gid("ada")));
-        use workgraph_core::graph::Action;
-        use workgraph_core::registry::Type;
-        for fact in event.facts {
+        use workgraph_core::model::registry::Type;
+        use workgraph_core::storage::ChangeAction;
+        for fact in event.change_records {
             assert_ne!(fact.ty, Type::Job, "jobs are nobody's news");
-            made +=
-                usize::from(fact.ty == Type::Task && matches!(fact.action, Action::Added { .. }));
+            made += usize::from(
+                fact.ty == Type::Task && matches!(fact.action, ChangeAction::Added { .. }),
+            );
         }
     }
     let original = lines(&world, &world.gid("forest").to_string());
@@ -349,12 +354,12 @@ fn a_dead_runners_jobs_are_taken_back_at_once_when_it_is_known_to_be_dead() {
     let world = world(Kind::Sqlite, 130);
     let job = duplicate(&world, "ada");
     die_after(&world, 2);
-    world.run(world.api.take_back()).unwrap();
+    world.run(world.api.release_dead_leases()).unwrap();
     world.work();
     assert_eq!(status(&world, &job.gid()), "succeeded");
 }
 
-/// S37. Saved as a template and made into a project again, with a runner that dies in between.
+/// S37. The project is saved as a template and made into a project again, with a runner that dies in between.
 #[test]
 fn a_project_from_a_template_is_the_project_that_was_saved() {
     for kind in KINDS {
@@ -385,7 +390,7 @@ fn a_project_from_a_template_is_the_project_that_was_saved() {
     }
 }
 
-/// Custom fields of the project and their values come along, and search finds them.
+/// Custom fields of the project and their values are copied, and search finds them.
 #[test]
 fn copies_have_the_custom_fields_of_their_originals() {
     let world = World::new(Kind::Sqlite);
@@ -417,13 +422,17 @@ fn copies_have_the_custom_fields_of_their_originals() {
     assert_eq!(show(&new_project(&job)), original);
 }
 
-/// How many edges of a relation lead to a node.
-async fn edges(store: &dyn GraphStore, to: Gid, rel: workgraph_core::registry::Rel) -> usize {
+/// Returns the number of edges of a relation that lead to a node.
+async fn edges(
+    store: &dyn GraphStore,
+    to: Gid,
+    rel: workgraph_core::model::registry::Relation,
+) -> usize {
     let key = ViewerKey {
         user: to,
         service: None,
     };
-    let want = Want::of(key).into(to, rel, 10_000);
+    let want = ReadQuery::of(key).into(to, rel, 10_000);
     store.load(&want).await.unwrap().sources(to, rel).len()
 }
 
@@ -433,10 +442,10 @@ fn what_jobs_leave_is_removed_soon_and_they_after_a_month() {
         let world = world(kind, 130);
         let (done, running) = (duplicate(&world, "ada"), duplicate(&world, "ada"));
         let job = Gid::parse(&done.gid()).unwrap();
-        let Ok(Taken::Job(mut held)) = world.run(world.api.take_up()) else {
+        let Ok(NextJob::Job(mut held)) = world.run(world.api.lease_next_job()) else {
             panic!("jobs wait");
         };
-        while let Gone::On(next) = world.run(world.api.go_on(&held)).unwrap() {
+        while let JobProgress::Continues(next) = world.run(world.api.run_job_step(&held)).unwrap() {
             held = next;
         }
         die_after(&world, 5);
@@ -445,23 +454,27 @@ fn what_jobs_leave_is_removed_soon_and_they_after_a_month() {
         let before = world.run(edges(&*world.graph, other, rel::COPIED));
         let copied = left();
         assert!(copied > 200 && before > 0);
-        // A step at a time, so that nothing else waits for long.
-        assert_eq!(world.run(world.api.forget_jobs(1)).unwrap(), 1);
+        // One step at a time, so that no other request waits for long.
+        assert_eq!(world.run(world.api.cleanup_jobs(1)).unwrap(), 1);
         assert_eq!(left(), copied - 100);
-        world.run(world.api.forget_jobs(100)).unwrap();
+        world.run(world.api.cleanup_jobs(100)).unwrap();
         assert_eq!(left(), 0);
         assert_eq!(
             world.run(edges(&*world.graph, other, rel::COPIED)),
             before,
             "goes on"
         );
-        assert_eq!(world.run(world.api.forget_jobs(100)).unwrap(), 0, "not yet");
+        assert_eq!(
+            world.run(world.api.cleanup_jobs(100)).unwrap(),
+            0,
+            "not yet"
+        );
         assert_eq!(status(&world, &done.gid()), "succeeded");
         world.advance(31);
         world.work();
         assert_eq!(status(&world, &running.gid()), "succeeded");
         world.advance(31 * 24 * 3600);
-        world.run(world.api.forget_jobs(100)).unwrap();
+        world.run(world.api.cleanup_jobs(100)).unwrap();
         for job in [done, running] {
             let gone = world.get("ada", &format!("/jobs/{}", job.gid()));
             assert_eq!(gone.status, 404, "{}", gone.text);

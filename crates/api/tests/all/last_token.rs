@@ -1,19 +1,19 @@
-//! What a connection remembers of its token is true for as long as it is used.
+//! The token cache of a connection is correct for as long as it is used.
 use crate::world::{KINDS, World};
 use serde_json::Value;
-use workgraph_api::{Caller, LastToken};
-use workgraph_auth::digest;
+use workgraph_api::{Caller, ConnectionTokenCache};
+use workgraph_auth::token_digest;
 
-/// A token that a connection has shown before is refused from the moment it is revoked, or its
-/// account switched off; and the next token on the connection is that token, and no other.
+/// A token that a connection sent before is refused from the moment it is revoked, or its account switched off. The
+/// next token on the connection is looked up by itself.
 #[test]
 fn a_connection_remembers_its_token_no_longer_than_it_is_good() {
     for kind in KINDS {
         let world = World::new(kind);
-        let last = LastToken::default();
+        let last = ConnectionTokenCache::default();
         let ask = |world: &World, token: &str| {
             let caller = Caller {
-                last: Some(&last),
+                token_cache: Some(&last),
                 ..Caller::default()
             };
             let request = world.request(token, "GET", "/users/me", String::new());
@@ -39,8 +39,8 @@ fn a_connection_remembers_its_token_no_longer_than_it_is_good() {
             .run(world.tokens.set_disabled(mel, false, now))
             .unwrap();
         assert_eq!(ask(&world, "mel").0, 401, "its token is dead for good");
-        let shown = digest(&world.text("ada")).unwrap();
-        let (record, _) = world.run(world.tokens.find(&shown)).unwrap().unwrap();
+        let shown = token_digest(&world.text("ada")).unwrap();
+        let (record, _) = world.run(world.tokens.find_token(&shown)).unwrap().unwrap();
         assert!(world.run(world.tokens.revoke(record.id, now)).unwrap());
         assert_eq!(ask(&world, "ada").0, 401);
     }

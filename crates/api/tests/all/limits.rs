@@ -1,21 +1,21 @@
-//! The limits as clients meet them, on a clock turned by hand: what is refused and until when, what a reply costs, and
-//! what is told to who asks.
+//! The limits as clients meet them, on a clock set by hand: the refusals and their waits, the cost of a reply, and the
+//! replies that explain the limits.
 mod together;
 
 use crate::jobs::forest;
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
-use workgraph_api::limits::{Own, Quotas};
-use workgraph_api::{Reply, Settings};
+use workgraph_api::limits::admission::{LimitOverride, LimitOverrides};
+use workgraph_api::{ApiResponse, ApiSettings};
 
-/// Bob's workspace is free, Ada's is paid; the limits are those of the contract.
+/// Returns a world in which Bob's workspace is free, and Ada's is paid; the limits are those of the contract.
 fn limited() -> World {
     let mut world = World::new(Kind::Memory);
     world.limit();
     world
 }
 
-fn reply(world: &World, token: &str, method: &str, target: &str) -> Reply {
+fn reply(world: &World, token: &str, method: &str, target: &str) -> ApiResponse {
     let body = if method == "GET" {
         ""
     } else {
@@ -24,7 +24,7 @@ fn reply(world: &World, token: &str, method: &str, target: &str) -> Reply {
     world.reply(world.request(token, method, target, body.to_owned()))
 }
 
-fn wait(reply: &Reply) -> u64 {
+fn wait(reply: &ApiResponse) -> u64 {
     assert_eq!(
         reply.status,
         429,
@@ -34,7 +34,7 @@ fn wait(reply: &Reply) -> u64 {
     reply.header("Retry-After").unwrap().parse().unwrap()
 }
 
-/// The cost of a read.
+/// Returns the cost of a read.
 fn cost(world: &World, token: &str, target: &str) -> u32 {
     let explained = explained(world, token, target);
     assert_eq!(explained.status, 200, "{target}: {}", explained.text);
@@ -55,10 +55,10 @@ fn header(answer: &Answer, name: &str) -> Option<String> {
     found.map(|(_, value)| value.clone())
 }
 
-/// What `/-/limits` answers.
+/// Returns the reply of `/-/limits`.
 fn state(world: &World, token: &str) -> Value {
     let bearer = vec![format!("Bearer {}", world.text(token))];
-    let reply = world.run(world.api.limits(&bearer));
+    let reply = world.run(world.api.limits_response(&bearer));
     assert_eq!(reply.status, 200);
     serde_json::from_slice::<Value>(&reply.body).unwrap()["data"].take()
 }
@@ -87,7 +87,7 @@ fn the_request_after_the_quota_waits_as_long_as_it_is_told() {
 fn of_51_reads_and_16_writes_at_once_one_each_is_refused() {
     let world = limited();
     for (method, path, most) in [("GET", "/users/me", 50), ("POST", "/tasks", 15)] {
-        let mut held: Vec<Reply> = (0..most)
+        let mut held: Vec<ApiResponse> = (0..most)
             .map(|_| reply(&world, "bob", method, path))
             .collect();
         assert!(held.iter().all(|r| r.status != 429), "{method}");
@@ -120,7 +120,7 @@ fn searches_have_a_quota_of_their_own_in_batches_too() {
         assert_eq!(reply(&world, "ada", "GET", &path).status, 200);
     }
     assert_eq!(state(&world, "ada")["limits"]["standard"]["used"], 0);
-    // 59 of 60 are used: one of two searches does not fit, so nothing of the batch runs.
+    // 59 of 60 are used: one of two searches does not fit, so no action of the batch runs.
     let two = [vec![search.clone(); 2], vec![read.clone(); 8]].concat();
     assert_eq!(batch(two), 429);
     let one = [vec![search], vec![read; 9]].concat();
@@ -137,14 +137,14 @@ fn searches_have_a_quota_of_their_own_in_batches_too() {
 #[test]
 fn the_actions_of_a_batch_hold_a_permit_each() {
     let world = limited();
-    let held: Vec<Reply> = (0..6)
+    let held: Vec<ApiResponse> = (0..6)
         .map(|_| reply(&world, "bob", "POST", "/tasks"))
         .collect();
     let action = |method: &str| json!({"relative_path": "/users/me", "method": method});
     let batch = |actions: Vec<Value>| world.post("bob", "/batch", json!({ "actions": actions }));
     let mixed = [vec![action("delete"); 9], vec![action("get")]].concat();
     assert_eq!(batch(mixed).status, 200, "9 writes have room beside 6");
-    // What has no route is no write.
+    // A request without a route is no write.
     assert_eq!(batch(vec![action("delete"); 10]).status, 200);
     let delete = json!({"relative_path": "/tasks/1", "method": "delete"});
     assert_eq!(batch(vec![delete.clone(); 10]).status, 429, "10 have not");
@@ -157,11 +157,11 @@ fn the_actions_of_a_batch_hold_a_permit_each() {
 fn without_credits_a_request_waits_until_some_are_back() {
     let mut world = World::new(Kind::Memory);
     world.limit();
-    let settings = workgraph_limits::Settings {
+    let settings = workgraph_limits::LimiterSettings {
         cost_per_minute: Some(60),
         ..world.api.limiter().settings()
     };
-    world.api.limiter().set(settings);
+    world.api.limiter().set_settings(settings);
     // A member's tasks cost far more than is left, and are sent all the same.
     let target = format!("/projects/{}/tasks", world.gid("quarry"));
     let mut spent = 0;
@@ -198,12 +198,12 @@ fn the_cost_is_the_published_formula() {
             &format!("/tasks/{water}?opt_fields={fields}"),
         )
     };
-    // 1 for the request, 1 for the task, 1 for each field named.
+    // 1 for the request, 1 for the task, 1 for each named field.
     assert_eq!(task("gid"), 2);
     assert_eq!(task("name"), 3);
     assert_eq!(task("name,due_on"), 4);
     assert_eq!(task("name,no_such_field"), 3);
-    // A link is one more, whatever is asked of its end; two followers are two links.
+    // A link is one more, whatever the request names at its end; two followers are two links.
     assert_eq!(task("followers"), 2 + 1 + 2);
     assert_eq!(task("followers.name"), 2 + 2 + 2);
     let list = |fields: &str| {
@@ -223,9 +223,9 @@ fn the_cost_is_the_published_formula() {
 #[test]
 fn counting_tasks_costs_what_is_walked_through_and_each_count_once() {
     let world = |set_cap: u32| {
-        let settings = Settings {
+        let settings = ApiSettings {
             set_cap,
-            ..Settings::default()
+            ..ApiSettings::default()
         };
         World::build(Kind::Memory, settings, |f, names| {
             let project = forest(f, names["orchid"], names["ada"], 1_030);
@@ -252,7 +252,7 @@ fn counting_tasks_costs_what_is_walked_through_and_each_count_once() {
         told,
         json!({"num_tasks": 1_030, "num_incomplete_tasks": 1_030})
     );
-    // It ends where a list of them would.
+    // The count ends at the same cap as a list of the tasks.
     for (cap, status) in [(1_030, 200), (1_029, 400), (1_000, 400)] {
         let world = world(cap);
         let answer = world.get("ada", &counts(&world, "num_tasks"));
@@ -287,7 +287,7 @@ fn l17_the_same_request_on_the_same_data_costs_the_same_and_a_field_more_never_l
         for count in 1..=fields.len() {
             let target = format!("{target}?opt_fields={}", fields[..count].join(","));
             let first = cost(&world, "ada", &target);
-            // The third answer is one that was kept.
+            // The third reply is a cached one.
             assert_eq!(
                 (first, first),
                 (cost(&world, "ada", &target), cost(&world, "ada", &target))
@@ -312,14 +312,14 @@ fn replies_explain_the_limits_only_to_who_asks() {
         "\"standard\";q=150;w=60, \"search\";q=60;w=60, \"concurrent_reads\";q=50;qu=\"concurrent-requests\", \
          \"concurrent_writes\";q=15;qu=\"concurrent-requests\", \"cost\";q=600000;w=60;qu=\"credits\""
     );
-    // This request is counted and its cost taken; its own slot is still held.
+    // This request is counted and its cost is charged; its own slot is still held.
     assert_eq!(
         header(&told, "RateLimit").unwrap(),
         "\"standard\";r=148;t=60, \"search\";r=60;t=0, \"concurrent_reads\";r=49;t=30, \
          \"concurrent_writes\";r=15;t=0, \"cost\";r=599997;t=1"
     );
     assert_eq!(header(&told, "Workgraph-Cost").unwrap(), "3");
-    // Failures are explained as well, except to those nobody knows.
+    // Failures are explained as well, except for unknown tokens.
     let failed = explained(&world, "bob", "/tasks/1");
     assert_eq!(
         (
@@ -371,57 +371,57 @@ fn the_state_of_a_token_tells_what_used_its_limits_and_asking_changes_nothing() 
     assert_eq!(recent[2]["at"], "2026-01-15T09:30:00.000Z");
     assert_eq!(first, state(&world, "bob"), "asking changes nothing");
     drop(held);
-    assert_eq!(world.run(world.api.limits(&[])).status, 401);
+    assert_eq!(world.run(world.api.limits_response(&[])).status, 401);
 }
 
 #[test]
 fn l20_apps_and_tokens_have_quotas_of_their_own_and_new_ones_free_nothing_early() {
     let world = limited();
-    let own = |standard| Own {
+    let own = |standard| LimitOverride {
         standard,
-        ..Own::default()
+        ..LimitOverride::default()
     };
     let apps = [(902, own(Some(5)))];
-    world.api.set_quotas(Quotas {
+    world.api.set_limit_overrides(LimitOverrides {
         apps: apps.into(),
-        ..Quotas::default()
+        ..LimitOverrides::default()
     });
     let token = "bob[users:read]@2";
     for _ in 0..5 {
         assert_eq!(world.get(token, "/users/me").status, 200);
     }
     assert_eq!(world.get(token, "/users/me").status, 429);
-    // Of another app, and of none.
+    // Tokens of another app, and of none.
     assert_eq!(
         state(&world, "bob[users:read]@3")["limits"]["standard"]["limit"],
         150
     );
     assert_eq!(state(&world, "bob")["limits"]["standard"]["limit"], 150);
-    // Six attempts still count when the quota is eight, and when there is none of its own any more.
+    // Six attempts still count when the quota is eight, and when the override is removed.
     world.advance(30);
-    world.api.set_quotas(Quotas {
+    world.api.set_limit_overrides(LimitOverrides {
         apps: [(902, own(Some(8)))].into(),
-        ..Quotas::default()
+        ..LimitOverrides::default()
     });
     let standard = state(&world, token)["limits"]["standard"].take();
     assert_eq!(
         (&standard["used"], &standard["remaining"]),
         (&json!(6), &json!(2))
     );
-    world.api.set_quotas(Quotas::default());
+    world.api.set_limit_overrides(LimitOverrides::default());
     assert_eq!(state(&world, token)["limits"]["standard"]["used"], 6);
     world.advance(30);
     assert_eq!(state(&world, token)["limits"]["standard"]["used"], 0);
 }
 
-/// S120. Twelve tokens of one user are worth ten; with ten nobody ever meets that, and nobody else
-/// does.
+/// S120. Twelve tokens of one user may use as much as ten. A user with ten tokens never meets that limit, and it does
+/// not concern other users.
 #[test]
 fn the_tokens_of_a_user_together_are_worth_ten() {
     let world = limited();
     let mut settings = world.api.limiter().settings();
     settings.standard.free = 5;
-    world.api.limiter().set(settings);
+    world.api.limiter().set_settings(settings);
     let token = |n: u32| format!("bob[users:read]@{n}");
     let ask = |n| reply(&world, &token(n), "GET", "/users/me");
     for n in 2..12 {
@@ -444,13 +444,13 @@ fn the_tokens_of_a_user_together_are_worth_ten() {
     }
 }
 
-/// S120. What a reply costs is counted together, too.
+/// S120. The cost of replies is counted together, too.
 #[test]
 fn the_tokens_of_a_user_share_ten_times_the_credits() {
     let world = limited();
     let mut settings = world.api.limiter().settings();
     settings.cost_per_minute = Some(60);
-    world.api.limiter().set(settings);
+    world.api.limiter().set_settings(settings);
     world.api.set_user_multiple(Some(2));
     let target = "/users/me?opt_fields=name,email,workspaces.name";
     let spend = |n: u32| {

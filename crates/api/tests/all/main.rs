@@ -1,7 +1,7 @@
 //! Integration tests of the API without a transport: one binary, a module for each kind of test.
 //!
-//! Nothing here knows a network, the real clock or a sleep. Golden files are in `fixtures/` and
-//! `docs/COVERAGE.md`; `BLESS=1` rewrites them, and a diff of them is to be read, not waved through.
+//! These tests use no network, no real clock and no sleep. Golden files are in `fixtures/` and `docs/COVERAGE.md`;
+//! `BLESS=1` rewrites them. Read each diff of them with care.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Who comes into a workspace, by which way, and with which role.
+//! Members: the ways into a workspace, and the role that each way gives.
 mod guests;
 mod invitations;
 
@@ -7,17 +7,17 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use workgraph_core::graph::{Place, Ref, ViewerKey, Want, alias};
-use workgraph_core::registry::rel;
-use workgraph_core::rules::roles;
-use workgraph_core::time::Time;
-use workgraph_core::work::Work;
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::time::Time;
+use workgraph_core::rules::membership_roles;
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ViewerKey, alias};
 
 fn orchid(world: &World, act: &str) -> String {
     format!("/workspaces/{}/{act}", world.gid("orchid"))
 }
 
-/// Asks for somebody to be added, and gives their gid.
+/// Adds a user to the workspace, and returns their gid.
 fn added(world: &World, by: &str, user: &str) -> String {
     let done = world.post(by, &orchid(world, "addUser"), json!({ "user": user }));
     assert_eq!(done.status, 200, "{user}: {}", done.text);
@@ -29,7 +29,8 @@ fn removed(world: &World, by: &str, user: &str) {
     assert_eq!(done.status, 200, "{user}: {}", done.text);
 }
 
-/// The roles in the workspace by gid: 0 for guests, 1 for members, 2 for admins, with a mark for view-only seats.
+/// Returns the roles in the workspace by gid: 0 for guests, 1 for members, 2 for admins, with a mark for view-only
+/// memberships.
 fn roles_of(world: &World) -> BTreeMap<String, (u8, bool)> {
     let fields = "opt_fields=user,is_guest,is_admin,is_view_only&limit=100";
     let list = world.get(
@@ -60,12 +61,12 @@ fn tie(world: &World, domains: &[&str]) {
     };
     let place = world.gid("orchid");
     let view = world
-        .run(world.graph.load(&Want::of(key).node(place)))
+        .run(world.graph.load(&ReadQuery::of(key).node(place)))
         .unwrap();
-    let mint = || world.api.fresh();
-    let mut work = Work::new(None, Time::from_system(world.now()), &mint);
+    let mint = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &mint);
     let domains: Vec<String> = domains.iter().map(|d| (*d).to_owned()).collect();
-    roles::tie_domains(&mut work, view.node(place).unwrap(), &domains);
+    membership_roles::set_domains(&mut work, view.node(place).unwrap(), &domains);
     world.run(world.graph.commit(work.changes)).unwrap();
 }
 
@@ -118,7 +119,7 @@ fn a_member_and_a_view_only_seat_come_back_as_they_left() {
 fn an_admin_who_was_removed_is_put_back_as_a_member_at_most() {
     let world = World::new(Kind::Memory);
     let gid = world.gid("moe").to_string();
-    // What stands there of a former admin.
+    // The stored role of a former admin.
     removed(&world, "ada", "moe@orchid.test");
     forge(&world, "moe", 2);
     added(&world, "mel", "moe@orchid.test");
@@ -153,7 +154,7 @@ fn admins_invite_members_and_others_guests_until_domains_decide() {
             let gid = added(&world, by, address);
             assert_eq!(role_of(&world, &gid), role, "{address}");
         }
-        // A guest of before the domains does not rise by coming back, a member may fall.
+        // A guest from the time before the domains does not rise by coming back; a member may become a guest.
         removed(&world, "gus", "me");
         let gus = added(&world, "mel", "gus@orchid.test");
         assert_eq!(role_of(&world, &gus), 0);
@@ -261,16 +262,22 @@ fn addresses_are_checked_and_kept_whole() {
     }
 }
 
-/// Writes what is kept of somebody's last role, as nobody can from outside.
+/// Writes a last role into the store, which no client can do.
 fn forge(world: &World, name: &str, rank: i64) {
     let place = world.gid("orchid");
-    let mint = || world.api.fresh();
-    let mut work = Work::new(None, Time::from_system(world.now()), &mint);
-    work.link(world.gid(name), rel::FORMER, place, Place::Rank(rank), None);
+    let mint = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &mint);
+    work.link(
+        world.gid(name),
+        rel::FORMER,
+        place,
+        ListPosition::Rank(rank),
+        None,
+    );
     world.run(world.graph.commit(work.changes)).unwrap();
 }
 
-/// One try of somebody who is no admin.
+/// One attempt of a user who is no admin.
 #[derive(Clone, Debug)]
 enum Try {
     Leave(usize),
@@ -279,7 +286,7 @@ enum Try {
 
 const CROWD: [&str; 4] = ["mel", "moe", "gus", "vic"];
 
-/// Lets the crowd try; says so if anybody's role rose. `forgetful` loses the roles of those who leave.
+/// Runs the attempts of the crowd; fails if the role of a user rose. `forgetful` loses the roles of users who leave.
 fn climb(tries: &[Try], forgetful: bool) -> Result<(), TestCaseError> {
     let world = World::new(Kind::Memory);
     let mut before = roles_of(&world);
@@ -342,23 +349,23 @@ fn no_sequence_of_leaving_and_adding_raises_a_role() {
     );
 }
 
-/// S113. Who left before last roles were kept comes back as a guest.
+/// S113. A user who left before last roles were stored comes back as a guest.
 #[test]
 fn a_role_that_nobody_knows_any_more_is_a_guests() {
     let world = World::new(Kind::Sqlite);
     let mel = world.gid("mel").to_string();
     removed(&world, "mel", "me");
     let (user, place) = (world.gid("mel"), world.gid("orchid"));
-    let mint = || world.api.fresh();
-    let mut work = Work::new(None, Time::from_system(world.now()), &mint);
+    let mint = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &mint);
     work.unlink(user, rel::FORMER, place);
     world.run(world.graph.commit(work.changes)).unwrap();
-    let found = Ref::Alias(alias::email("mel@orchid.test"));
+    let found = NodeRef::Alias(alias::email("mel@orchid.test"));
     let key = ViewerKey {
         user,
         service: None,
     };
-    let view = world.run(world.graph.load(&Want::of(key).node(found.clone())));
+    let view = world.run(world.graph.load(&ReadQuery::of(key).node(found.clone())));
     assert_eq!(view.unwrap().resolve(&found), Some(user));
     added(&world, "moe", "mel@orchid.test");
     assert_eq!(role_of(&world, &mel), 0);

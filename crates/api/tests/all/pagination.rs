@@ -1,5 +1,5 @@
-//! Properties P1 to P15 of walks over pages, for every kind of list on both stores, and for a model
-//! whose flaws each property must notice.
+//! Properties P1 to P15 of walks over pages, for every kind of list on both stores, and for a model with flaws that the
+//! properties must notice.
 //!
 //! P1 no duplicates · P2 nothing omitted that was there throughout · P3 the pages joined are the
 //! list · P4 changes to others change neither · P5 the boundary row may go · P6 every walk ends ·
@@ -20,9 +20,9 @@ use model::{Flaw, Model};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeSet;
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 
-/// Who asks for what.
+/// The reader of a page and the request for it.
 #[derive(Clone, Copy, Default, Debug)]
 struct Ask<'a> {
     limit: usize,
@@ -40,21 +40,21 @@ type Page = (Vec<String>, Option<String>);
 /// A list that can be walked and changed. Errors are the message of a 400.
 trait Pager {
     fn page(&mut self, ask: &Ask<'_>) -> Result<Page, String>;
-    /// The whole list, unpaged.
+    /// Returns the whole list, unpaged.
     fn whole(&mut self) -> Vec<String>;
-    /// Something new, anywhere.
+    /// Inserts a new item, at any place.
     fn insert(&mut self, seed: u64);
     fn remove(&mut self, gid: &str);
-    /// Changes something about an item; true if that can move it.
+    /// Changes a field of an item; returns true if that can move it.
     fn edit(&mut self, gid: &str) -> bool;
-    /// Moves an item; false if this list has an order of its own.
+    /// Moves an item; returns false if the list has an order of its own.
     fn shift(&mut self, gid: &str, seed: u64) -> bool;
     fn advance(&mut self, seconds: u64);
-    /// Seals with a new key; the old one opens tokens until it is retired.
+    /// Seals tokens with a new key; the old one opens tokens until it is retired.
     fn rotate(&mut self, retire: bool);
 }
 
-/// What happens between two pages.
+/// A change between two pages.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Insert(u64),
@@ -87,14 +87,14 @@ macro_rules! hold {
     };
 }
 
-/// P1, P2, P4, P5, P6: a walk among changes.
+/// P1, P2, P4, P5, P6: a walk with changes between its pages.
 fn walks(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> Verdict {
     let start = list.whole();
     let mut touched: BTreeSet<String> = BTreeSet::new();
     let mut seen: Vec<String> = Vec::new();
     let mut offset: Option<String> = None;
     let smallest = limits.iter().min().copied().unwrap_or(1);
-    // A row whose own key changes may come again; each such change adds at most one row.
+    // A row may come again if its own key changes; each such change adds at most one row.
     let mut moved = 0;
     for page in 0.. {
         let most = (start.len() + moved).div_ceil(smallest) + 1;
@@ -184,7 +184,7 @@ fn walks(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> Ver
     Ok(())
 }
 
-/// P3, P11, P13: the pages of a list that stands still.
+/// P3, P11, P13: the pages of a list that does not change.
 fn stands_still(list: &mut dyn Pager, limits: &[usize]) -> Verdict {
     let whole = list.whole();
     let mut seen = Vec::new();
@@ -241,12 +241,12 @@ fn sealed(list: &mut dyn Pager) -> Verdict {
         for bit in 0..7 {
             let mut bytes = token.clone().into_bytes();
             bytes[at] ^= 1 << bit;
-            // Only what can stand in a query as it is.
+            // Only characters that can stand in a query as they are.
             if bytes[at].is_ascii_alphanumeric() || b"-_.~".contains(&bytes[at]) {
                 bad.push(String::from_utf8(bytes).unwrap());
             }
         }
-        // Without any of it, it is no token.
+        // The empty text is no token.
         bad.extend((at > 0).then(|| token[..at].to_owned()));
     }
     bad.extend(["A", "=", "AAAA"].map(|end| format!("{token}{end}")));
@@ -262,7 +262,7 @@ fn sealed(list: &mut dyn Pager) -> Verdict {
     Ok(())
 }
 
-/// P8: what a token is bound to, and what not.
+/// P8: the parts of a request that a token is bound to, and the parts that it is not.
 fn bound(list: &mut dyn Pager) -> Verdict {
     let token = second(list)?;
     let ask = Ask {

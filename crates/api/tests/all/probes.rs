@@ -1,4 +1,4 @@
-//! Coverage by computation: what must hold for every row of the operation table.
+//! Coverage by computation: rules that must hold for every row of the operation table.
 mod names;
 mod requests;
 mod rows;
@@ -10,7 +10,7 @@ pub(crate) use sample::{ORCHID, sample, sender};
 use crate::world::{Kind, World};
 use workgraph_api::operation::Operation;
 
-/// How much is tried of a row. Each probe counts what it sends; `docs/COVERAGE.md` shows these figures.
+/// Number of probes of a row. Each probe counts the requests that it sends; `docs/COVERAGE.md` shows these figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Planned {
     /// Its sample without a token: 401.
@@ -21,11 +21,11 @@ pub(crate) struct Planned {
     pub(crate) missing: usize,
     /// Gids of the path, each unknown: 404.
     pub(crate) unknown: usize,
-    /// Gids of the path, each of something that the caller cannot see: 403.
+    /// Gids of the path, each of an object that the caller cannot see: 403.
     pub(crate) hidden: usize,
-    /// Its sample in a free workspace, if that is not enough for it: 402.
+    /// Its sample in a free workspace, if the row needs a paid one: 402.
     pub(crate) paid: usize,
-    /// Places for gids in path, query and body, each with everything of another tenant.
+    /// Places for gids in path, query and body, each with every object of another tenant.
     pub(crate) slots: usize,
 }
 
@@ -39,7 +39,7 @@ impl Planned {
             missing: row.query.len() + row.body.len(),
             unknown: ids,
             hidden: ids,
-            paid: usize::from(row.premium.is_some()),
+            paid: usize::from(row.paid_only.is_some()),
             slots: ids + walls::query_slots(row).len() + walls::body_slots(row).len(),
         }
     }

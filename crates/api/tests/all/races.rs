@@ -6,10 +6,10 @@ use std::pin::pin;
 use std::task::Poll;
 use workgraph_auth::{Account, Tier};
 
-/// A request for a race: who, what, with what.
+/// A request for a race: token, method, target and data.
 pub(crate) type Racer<'a> = (&'a str, &'a str, String, Value);
 
-/// Runs two requests against each other; gives their statuses.
+/// Runs two requests against each other; returns their statuses.
 pub(crate) fn race(world: &World, a: Racer<'_>, b: Racer<'_>) -> [u16; 2] {
     let request = |(token, method, target, data): Racer<'_>| {
         let body = json!({ "data": data }).to_string();
@@ -222,7 +222,7 @@ fn a_subtask_does_not_outlive_its_parent() {
     );
     assert_eq!(done[1], 200);
     let late = world.events(0).iter().any(|e| {
-        e.facts
+        e.change_records
             .iter()
             .any(|f| f.gid > world.gid("blast_note") && f.ty == workgraph_core::Type::Task)
     });

@@ -1,18 +1,18 @@
-//! What stands in records without being asked for.
+//! Default records: the fields that are sent without `opt_fields`.
 use crate::world::{KINDS, Kind, World, all_scopes_but};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_testkit::Fixture;
 
-/// The world with more in it.
+/// Returns the world with additional nodes.
 fn with(more: impl FnOnce(&mut Fixture, &mut BTreeMap<String, Gid>)) -> World {
-    World::build(Kind::Memory, Settings::default(), more)
+    World::build(Kind::Memory, ApiSettings::default(), more)
 }
 
-/// The names of a record's fields, sorted.
+/// Returns the names of a record's fields, sorted.
 fn keys(record: &Value) -> Vec<&str> {
     let fields = record.as_object().into_iter().flatten();
     let mut names: Vec<&str> = fields.map(|(name, _)| name.as_str()).collect();
@@ -20,7 +20,7 @@ fn keys(record: &Value) -> Vec<&str> {
     names
 }
 
-/// S142. In lists they name what they are memberships of.
+/// S142. In lists, memberships name their parent.
 #[test]
 fn memberships_in_lists_say_what_they_are_of() {
     let world = with(|f, names| {
@@ -63,7 +63,8 @@ fn memberships_in_lists_say_what_they_are_of() {
     assert_eq!(one.json["data"]["project"]["gid"], garden.to_string());
 }
 
-/// S142. A project's icon, brief, template and who completed it; a user's and a team's custom fields; the portfolio of a job.
+/// S142. A project's icon, brief, template and the user who completed it; a user's and a team's custom fields; the
+/// portfolio of a job.
 #[test]
 fn default_records_have_every_field_that_is_not_opt_in() {
     let world = World::new(Kind::Memory);
@@ -121,7 +122,7 @@ fn custom_fields_of_a_workspace_are_listed_in_full() {
     }
 }
 
-/// S142. D28: a like says what it is, and a custom field that comes with a value describes itself.
+/// S142. D28: a like has its type, and a custom field that comes with a value has its description.
 #[test]
 fn likes_have_their_type_and_values_the_description_of_their_field() {
     let world = with(|f, names| {
@@ -166,7 +167,7 @@ fn likes_have_their_type_and_values_the_description_of_their_field() {
     );
 }
 
-/// S143. Templates are found by the start of a word, those that the caller may see.
+/// S143. Templates are found by the start of a word, if the caller may see them.
 #[test]
 fn typeahead_finds_project_templates() {
     for kind in KINDS {
@@ -203,7 +204,7 @@ fn typeahead_finds_project_templates() {
     }
 }
 
-/// S144. The team of a project, and the privacy that goes by it, are to go.
+/// S144. The team of a project, and the privacy that depends on it, are deprecated.
 #[test]
 fn writing_what_is_to_go_is_answered_with_the_change() {
     let world = with(|f, names| {
@@ -277,7 +278,7 @@ fn writing_what_is_to_go_is_answered_with_the_change() {
     );
 }
 
-/// S142. Names of fields that a token lacks the scope for stay 403.
+/// S142. Names of fields for which the token lacks the scope still give 403.
 #[test]
 fn what_stands_in_a_default_record_needs_no_other_scope() {
     let world = World::new(Kind::Memory);
@@ -289,7 +290,7 @@ fn what_stands_in_a_default_record_needs_no_other_scope() {
     );
 }
 
-/// S147. Typed clients tell jobs and exports by these words.
+/// S147. Typed clients recognize jobs and exports by these words.
 #[test]
 fn jobs_that_export_are_called_as_in_the_catalogue() {
     let world = World::new(Kind::Memory);
@@ -310,13 +311,17 @@ fn jobs_that_export_are_called_as_in_the_catalogue() {
     );
 }
 
-/// S147. A job that an earlier version started goes on under the word it has.
+/// S147. A job that an earlier version started goes on under the word that it has.
 #[test]
 fn a_job_of_an_earlier_version_keeps_its_word() {
     let world = with(|f, names| {
         let job = names["ada_job"];
         f.with(|work| {
-            let put = work.changes.puts.iter_mut().find(|put| put.node.gid == job);
+            let put = work
+                .changes
+                .node_writes
+                .iter_mut()
+                .find(|put| put.node.gid == job);
             let node = &mut put.unwrap().node;
             let word = r#""resource_subtype":"resource_export""#;
             node.body = node.body.replacen('{', &format!("{{{word},"), 1).into();
@@ -328,7 +333,7 @@ fn a_job_of_an_earlier_version_keeps_its_word() {
     assert_eq!(job.json["data"]["resource_subtype"], "resource_export");
 }
 
-/// S148. The copy of a task that its reader cannot see tells them only that it is one.
+/// S148. A reader who cannot see the original of a copied task learns only that the task is a copy.
 #[test]
 fn a_copied_task_says_what_it_was_copied_from() {
     for kind in KINDS {

@@ -1,4 +1,4 @@
-//! Rules that a transcript shows badly: limits, depths, and things given twice.
+//! Rules that a transcript shows badly: limits, depths, and values that are given twice.
 use crate::world::{Kind, World};
 use serde_json::json;
 
@@ -65,7 +65,7 @@ fn subtasks_go_five_levels_deep() {
             at = made.gid();
         }
     }
-    // And not deeper through a move.
+    // A move cannot make it deeper either.
     let loose = world.gid("loose").to_string();
     let moved = world.post(
         "ada",
@@ -99,7 +99,7 @@ fn dependencies_and_dependents_are_thirty_together() {
             put.text
         );
     }
-    // And not more through the other task's end of the edge.
+    // The other task's end of the edge gives no more either.
     let other = task(&world, json!({"name": "Other", "workspace": orchid}));
     for (path, field) in [
         ("addDependencies", "dependencies"),

@@ -1,5 +1,5 @@
-//! Search and typeahead: each parameter finds what it says, refuses what it cannot read, and shows
-//! nobody what they may not see.
+//! Search and typeahead: each parameter finds its matches, refuses values that it cannot read, and shows no user an
+//! object that they may not see.
 mod effort;
 mod graph;
 
@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use workgraph_api::operation::Operation;
 use workgraph_api::operations::search::SEARCH;
 
-/// A world in which tasks differ in all that they are searched by; the names of the two are `plain`
-/// and `full`, and they alone have the word "zinnia".
+/// Returns a world in which two tasks differ in every searchable property. They are named `plain` and `full`, and they
+/// alone have the word "zinnia".
 fn world(kind: Kind) -> World {
     let mut world = World::new(kind);
     let gid = |world: &World, name: &str| world.gid(name).to_string();
@@ -88,7 +88,7 @@ fn row(id: &str) -> &'static Operation {
     SEARCH.iter().find(|row| row.id == id).unwrap()
 }
 
-/// Which of the two tasks are found, by name.
+/// Returns the names of the two tasks that a search finds.
 fn found(world: &World, who: &str, query: &str) -> Vec<&'static str> {
     let orchid = world.gid("orchid");
     let answer = world.get(who, &format!("/workspaces/{orchid}/tasks/search?{query}"));
@@ -101,7 +101,7 @@ fn found(world: &World, who: &str, query: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// Every parameter of a search of tasks with a value, and which of the two tasks it finds.
+/// Every parameter of a search of tasks with a value, and the tasks of the two that it finds.
 const EACH: &[(&str, &str, &[&str])] = &[
     ("text", "zinnia", &["full", "plain"]),
     ("text", "zinnia+plain", &["plain"]),
@@ -289,7 +289,7 @@ fn what_is_written_is_found_at_once_and_what_is_gone_is_not() {
             ["full"],
             "no more by the old name"
         );
-        // The subtask goes with its parent.
+        // The subtask is deleted with its parent.
         assert_eq!(
             world.call("ada", "DELETE", &plain, &json!(null)).status,
             200
@@ -320,7 +320,7 @@ fn each_finds_what_they_may_see() {
         ("gus", &["full", "plain"]),
         ("robot", &["full", "plain"]),
     ] {
-        // Full is a subtask of a task of the garden, which all of them see.
+        // Full is a subtask of a task of the garden, which all of these readers see.
         assert_eq!(found(&world, who, "text=zinnia"), expected, "{who}");
     }
     let full = format!("/tasks/{}/setParent", world.gid("full"));
@@ -355,7 +355,7 @@ fn each_finds_what_they_may_see() {
     );
 }
 
-/// B54. Every filter with every gid of the other tenant, and every word of theirs.
+/// B54. Every filter with every gid of the other tenant, and every word of its names.
 #[test]
 fn no_byte_of_another_tenant_through_any_filter() {
     let world = World::new(Kind::Sqlite);
@@ -429,7 +429,7 @@ fn no_byte_of_another_tenant_through_any_filter() {
             assert!(found.gids().is_empty(), "{word}: {}", found.text);
         }
     }
-    // The same words find the tenant's own things.
+    // The same words find the tenant's own objects.
     assert!(ORCHID_WORDS.iter().any(|word| {
         let target = format!(
             "/workspaces/{orchid}/typeahead?resource_type=project&query={}",

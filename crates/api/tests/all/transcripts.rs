@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Every transcript; a file that is not named here fails, and so does a name without a file.
+/// All transcripts. A file that is not in this list fails, and so does a name without a file.
 const FILES: &[&str] = &[
     "01-workspaces",
     "02-users",
@@ -42,11 +42,11 @@ const FILES: &[&str] = &[
 
 /// A part of a transcript.
 enum Part {
-    /// Text that is kept as it is: comments and blank lines.
+    /// Text that stays as it is: comments and blank lines.
     Text(String),
-    /// The clock is turned by so many seconds.
+    /// The clock moves by this number of seconds.
     Step(u64),
-    /// Every job goes on to its end.
+    /// Every job runs to its end.
     Jobs,
     Exchange(Exchange),
 }
@@ -115,7 +115,7 @@ fn header(line: &str) -> Option<(&str, &str)> {
     (plain && name.starts_with(|c: char| c.is_ascii_uppercase())).then_some((name, value))
 }
 
-/// A replay: the world, and the names its captures gave.
+/// A replay: the world, and the names that its captures defined.
 struct Replay {
     world: World,
     names: BTreeMap<String, String>,
@@ -140,7 +140,7 @@ impl Replay {
         }
     }
 
-    /// Puts values where names are.
+    /// Replaces names by values.
     fn fill(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -154,7 +154,7 @@ impl Replay {
         out + rest
     }
 
-    /// Puts names where values are.
+    /// Replaces values by names.
     fn hide(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for (value, name) in &self.back {
@@ -195,7 +195,7 @@ impl Replay {
         out
     }
 
-    /// Replays one exchange and writes it with the reply it got.
+    /// Replays one exchange and writes it with its reply.
     fn exchange(&mut self, e: &Exchange, out: &mut String, covered: &mut BTreeSet<&'static str>) {
         let mut request = self.world.request(
             &e.token,
@@ -248,7 +248,7 @@ impl Replay {
     }
 }
 
-/// Every error has the same help; it is left out of transcripts, and checked elsewhere.
+/// Removes the help of an error: it is the same for every error, and checked elsewhere.
 fn without_help(mut json: Value) -> Value {
     if let Some(errors) = json.get_mut("errors").and_then(Value::as_array_mut) {
         for error in errors {
@@ -258,7 +258,7 @@ fn without_help(mut json: Value) -> Value {
     json
 }
 
-/// Each address of a file has a ticket of its own.
+/// Removes the ticket of a file's address: each address has its own.
 fn without_ticket(text: &str) -> String {
     let mut parts = text.split("?ticket=");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -269,7 +269,7 @@ fn without_ticket(text: &str) -> String {
     out
 }
 
-/// JSON on few lines: what fits a line stays on one.
+/// Writes JSON on few lines: a value that fits on one line stays on one.
 fn show(value: &Value, indent: usize, out: &mut String) {
     let flat = value.to_string();
     let pad = "  ".repeat(indent + 1);
@@ -297,7 +297,7 @@ fn show(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// Replays a transcript and gives it as it is now.
+/// Replays a transcript and returns its new text.
 fn replay(name: &str, text: &str, kind: Kind, covered: &mut BTreeSet<&'static str>) -> String {
     let mut replay = Replay::new(kind);
     let mut out = String::new();
@@ -318,7 +318,7 @@ fn replay(name: &str, text: &str, kind: Kind, covered: &mut BTreeSet<&'static st
     out
 }
 
-/// The transcripts in which each operation works.
+/// Returns the transcripts in which each operation succeeds.
 pub(crate) fn shown() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     let mut all: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for name in FILES {
@@ -357,7 +357,7 @@ fn transcripts_are_what_the_api_says_on_both_stores() {
     every_row_is_covered(&covered);
 }
 
-/// Rows without a successful exchange must be listed, and the list may only shrink.
+/// Checks that rows without a successful exchange are listed. The list may only shrink.
 fn every_row_is_covered(covered: &BTreeSet<&'static str>) {
     let path = golden::root("fixtures/uncovered.txt");
     let listed = std::fs::read_to_string(&path).unwrap_or_default();

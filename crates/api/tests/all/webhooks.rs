@@ -17,40 +17,40 @@ use std::time::SystemTime;
 use tokio::sync::Notify;
 use workgraph_auth::{App, OAuthStore};
 use workgraph_core::Gid;
-use workgraph_core::feed::said;
-use workgraph_core::graph::{Action, Changes, Fact};
-use workgraph_core::registry::Type;
-use workgraph_core::time::Time;
+use workgraph_core::journal::event_rendering::render_event;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::{ChangeAction, ChangeRecord, Changes};
 use workgraph_testkit::SeededBytes;
-use workgraph_webhooks::sign::signature;
-use workgraph_webhooks::{Attempt, Deliver, Failed, Replied};
+use workgraph_webhooks::signature::signature;
+use workgraph_webhooks::{DeliveryError, DeliveryRequest, TargetReply, WebhookClient};
 use workgraph_wire::KeyRing;
 
-/// A delivery as a target got it.
+/// A delivery as a target received it.
 #[derive(Clone, Debug)]
 pub(crate) struct Got {
     pub(crate) path: String,
     pub(crate) events: Vec<Value>,
     pub(crate) ids: Vec<String>,
-    /// The target said 200 or 204, and nobody was killed meanwhile.
+    /// True if the target replied 200 or 204, and no worker was killed meanwhile.
     pub(crate) acked: bool,
 }
 
-/// Targets. What one does is the start of its path: `/echo` plays by the rules, `/mute` does not
-/// return the secret, `/wrong` returns another, `/down` shakes hands and then answers 503.
+/// The targets. The start of its path is the behaviour of a target: `/echo` follows the contract, `/mute` does not
+/// return the secret, `/wrong` returns another, `/down` completes the handshake and then replies 503.
 #[derive(Default)]
 pub(crate) struct Receiver {
     secrets: Mutex<BTreeMap<String, String>>,
     got: Mutex<Vec<Got>>,
-    /// Chooses what deliveries meet; without it they are answered as the path says.
+    /// Chooses the faults of deliveries; without it the path decides the reply.
     faults: Mutex<Option<SeededBytes>>,
-    /// Says 200 though the delivery was lost: the twin that must be noticed.
+    /// True if lost deliveries get a 200: the twin that the test must notice.
     lies: AtomicBool,
-    /// An attempt hangs: it was received, and whoever sends it is to be killed now.
+    /// Notified when an attempt hangs: it was received, and its sender is to be killed now.
     pub(crate) hung: Notify,
 }
 
-/// Which faults an attempt meets.
+/// The faults that an attempt meets.
 enum Fault {
     None,
     Refused,
@@ -81,7 +81,7 @@ impl Receiver {
         }
     }
 
-    /// What was delivered to a path.
+    /// Returns the deliveries to a path.
     pub(crate) fn got(&self, path: &str) -> Vec<Got> {
         let all = self.got.lock().unwrap();
         all.iter().filter(|g| g.path == path).cloned().collect()
@@ -92,8 +92,8 @@ impl Receiver {
     }
 }
 
-fn reply(status: u16, secret: Option<String>) -> Replied {
-    Replied {
+fn reply(status: u16, secret: Option<String>) -> TargetReply {
+    TargetReply {
         status,
         secret,
         content: if status < 300 {
@@ -101,13 +101,13 @@ fn reply(status: u16, secret: Option<String>) -> Replied {
         } else {
             format!("said {status}")
         },
-        ..Replied::default()
+        ..TargetReply::default()
     }
 }
 
 #[async_trait]
-impl Deliver for Receiver {
-    async fn post(&self, attempt: Attempt) -> Result<Replied, Failed> {
+impl WebhookClient for Receiver {
+    async fn post(&self, attempt: DeliveryRequest) -> Result<TargetReply, DeliveryError> {
         let path = attempt.target.path.clone();
         let header = |name: &str| {
             let found = attempt.headers.iter().find(|(n, _)| *n == name);
@@ -119,7 +119,7 @@ impl Deliver for Receiver {
             return Ok(match mode.as_str() {
                 "mute" => reply(200, None),
                 "wrong" => reply(200, Some("0".repeat(64))),
-                "late" => return Err(Failed::Broken("no answer in 10 seconds".to_owned())),
+                "late" => return Err(DeliveryError::Broken("no answer in 10 seconds".to_owned())),
                 "error" => reply(500, Some(secret)),
                 _ => reply(204, Some(secret)),
             });
@@ -133,7 +133,7 @@ impl Deliver for Receiver {
         );
         let text = std::str::from_utf8(&attempt.body).unwrap();
         let body: Value = serde_json::from_str(text).unwrap();
-        // As JSON.stringify writes it: receivers may verify what they parsed and wrote again.
+        // As JSON.stringify writes it: receivers may verify the text after parsing and writing it again.
         assert_eq!(body.to_string(), text, "the body is compact");
         let ids = header("X-Workgraph-Event-Ids").unwrap();
         let ids: Vec<String> = ids
@@ -161,9 +161,9 @@ impl Deliver for Receiver {
         match fault {
             Fault::None if mode == "down" => Ok(reply(503, None)),
             Fault::None => Ok(reply(200, None)),
-            Fault::Refused => Err(Failed::Broken("connection refused".to_owned())),
-            Fault::Slow => Err(Failed::Broken("no answer in 10 seconds".to_owned())),
-            Fault::Cut => Err(Failed::Broken("the connection broke".to_owned())),
+            Fault::Refused => Err(DeliveryError::Broken("connection refused".to_owned())),
+            Fault::Slow => Err(DeliveryError::Broken("no answer in 10 seconds".to_owned())),
+            Fault::Cut => Err(DeliveryError::Broken("the connection broke".to_owned())),
             Fault::Status(status) => Ok(reply(status, None)),
             Fault::Killed => {
                 self.hung.notify_one();
@@ -174,11 +174,11 @@ impl Deliver for Receiver {
 }
 
 impl World {
-    /// Carries out every attempt that is due; says how many.
+    /// Carries out every attempt that is due; returns their number.
     pub(crate) fn deliver(&self) -> usize {
         let mut count = 0;
         loop {
-            self.run(self.api.hear()).unwrap();
+            self.run(self.api.scan_commits()).unwrap();
             let Some(taken) = self.api.take_delivery() else {
                 return count;
             };
@@ -202,7 +202,7 @@ impl World {
         self.get("ada", &format!("/webhooks/{gid}")).json["data"].clone()
     }
 
-    /// Turns the clock to the next attempt, delivers, and says how many seconds that was.
+    /// Moves the clock to the next attempt, delivers, and returns the seconds in between.
     fn next_delivery(&self) -> u64 {
         let due = self.api.next_delivery().unwrap();
         let wait = due.duration_since(self.clock.0.now()).unwrap_or_default();
@@ -212,17 +212,17 @@ impl World {
     }
 }
 
-/// A target that keeps silent.
+/// A target that never replies.
 struct Silent;
 
 #[async_trait]
-impl Deliver for Silent {
-    async fn post(&self, _: Attempt) -> Result<Replied, Failed> {
+impl WebhookClient for Silent {
+    async fn post(&self, _: DeliveryRequest) -> Result<TargetReply, DeliveryError> {
         std::future::pending().await
     }
 }
 
-/// S121. Who has three targets to wait for is told to try again; others are not concerned, and who
+/// S121. A user with three handshakes under way must try again later. Other users are not concerned, and a user who
 /// gives up waiting has room for another.
 #[test]
 fn handshakes_under_way_are_limited_by_user() {
@@ -233,11 +233,11 @@ fn handshakes_under_way_are_limited_by_user() {
         let data = json!({"data": {"resource": resource, "target": "https://hooks.example.org/x"}});
         let request = world.request(who, "POST", "/webhooks", data.to_string());
         let api = &world.api;
-        let call: Pin<Box<dyn Future<Output = workgraph_api::Reply> + '_>> =
+        let call: Pin<Box<dyn Future<Output = workgraph_api::ApiResponse> + '_>> =
             Box::pin(async move { api.handle(&request).await });
         call
     };
-    let look = |call: &mut Pin<Box<dyn Future<Output = workgraph_api::Reply> + '_>>| {
+    let look = |call: &mut Pin<Box<dyn Future<Output = workgraph_api::ApiResponse> + '_>>| {
         world.run(poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx))))
     };
     let mut open = Vec::new();

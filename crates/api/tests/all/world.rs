@@ -1,7 +1,7 @@
-//! The world of the tests: two tenants, their people, things and tokens, and one way to call.
+//! The world of the tests: two tenants, their users, nodes and tokens, and one way to call the API.
 //!
-//! Organization `orchid` is paid, workspace `basalt` is free. Everything of the one is called after
-//! plants and everything of the other after rocks, so that foreign bytes are easy to find.
+//! Organization `orchid` is paid, workspace `basalt` is free. All names in the one are plants and all names in the
+//! other are rocks, so that foreign bytes are easy to find.
 mod kept;
 mod parts;
 mod tenants;
@@ -21,50 +21,53 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tenants::tenants;
 use tokio::runtime::Runtime;
-use workgraph_api::hooks::HookSettings;
+use workgraph_api::features::webhooks::service::WebhookSettings;
+use workgraph_api::job_runner::{JobProgress, NextJob};
+use workgraph_api::ports::EntropyUnavailable;
 use workgraph_api::request::Method;
-use workgraph_api::runner::{Gone, Taken};
-use workgraph_api::seams::NoEntropy;
-use workgraph_api::{Api, Clock, Entropy, Parts, Reply, Request, Settings};
+use workgraph_api::{Api, ApiDependencies, ApiRequest, ApiResponse, ApiSettings, Clock, Entropy};
 use workgraph_auth::{
-    Account, Digest, OAuthStore, ScopeSet, Tier, TokenKind, TokenRecord, TokenStore, mint,
+    Account, OAuthStore, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
+    mint_token,
 };
 use workgraph_core::access::{Level, Role};
-use workgraph_core::audit::{Ask, Row};
-use workgraph_core::draft::Draft;
-use workgraph_core::graph::{
-    Changes, Committed, Event, Fed, Feed, GraphStore, Place, Seq, StoreError, View, ViewerKey, Want,
-};
-use workgraph_core::registry::{Kind as Fields, Type, rel};
-use workgraph_core::resources::{
+use workgraph_core::audit::{AuditQuery, AuditRow};
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::{CustomFieldType, Type, rel};
+use workgraph_core::model::resources::{
     export, job, project, project_template, story, task_template, team, user,
 };
-use workgraph_core::rules::membership;
-use workgraph_core::search::{Effort, Search};
-use workgraph_core::time::Time;
-use workgraph_core::work::Work;
-use workgraph_core::{Gid, Mint};
-use workgraph_store_sqlite::{Options, SqliteStore};
-use workgraph_testkit::{
-    Connect, Connected, Fixture, ManualClock, MemoryStore, Scratch, SeededBytes, connect,
+use workgraph_core::model::time::Time;
+use workgraph_core::rules::membership_rules as membership;
+use workgraph_core::search::{Search, SearchEffort};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{
+    Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
+    ListPosition, ReadQuery, ReadView, Seq, ViewerKey,
 };
-use workgraph_webhooks::{Deliver, HookStore};
+use workgraph_core::{Gid, GidGenerator};
+use workgraph_store_sqlite::{SqliteStore, StoreOptions};
+use workgraph_testkit::{
+    AppConnection, ConnectedApp, Fixture, ManualClock, MemoryStore, ScratchFolder, SeededBytes,
+    connect_app,
+};
+use workgraph_webhooks::{WebhookClient, WebhookStore};
 use workgraph_wire::KeyRing;
 
 /// The address of the API in these tests.
 pub(crate) const BASE: &str = "https://work.test/api/1.0";
 
-/// Which store a world is kept in.
+/// The store of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Memory,
     Sqlite,
 }
 
-/// Both stores.
+/// Both kinds of store.
 pub(crate) const KINDS: [Kind; 2] = [Kind::Memory, Kind::Sqlite];
 
-/// A reply, read.
+/// A reply with its parsed body.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -75,11 +78,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The message of the first error.
+    /// Returns the message of the first error.
     pub(crate) fn message(&self) -> &str {
         self.json["errors"][0]["message"].as_str().unwrap_or("")
     }
-    /// The gids of the list.
+    /// Returns the gids of the list.
     pub(crate) fn gids(&self) -> Vec<String> {
         let items = self.json["data"].as_array();
         let items = items.unwrap_or_else(|| panic!("no list: {} {}", self.status, self.text));
@@ -88,11 +91,11 @@ impl Answer {
             .map(|i| i["gid"].as_str().unwrap().to_owned())
             .collect()
     }
-    /// The offset of the next page, if there is one.
+    /// Returns the offset of the next page, if there is one.
     pub(crate) fn next(&self) -> Option<String> {
         self.json["next_page"]["offset"].as_str().map(str::to_owned)
     }
-    /// The gid of the record.
+    /// Returns the gid of the record.
     pub(crate) fn gid(&self) -> String {
         let gid = self.json["data"]["gid"].as_str();
         gid.unwrap_or_else(|| panic!("no record: {} {}", self.status, self.text))
@@ -100,30 +103,30 @@ impl Answer {
     }
 }
 
-/// The tenants and everything around them.
+/// The tenants, with the API and its stores.
 pub(crate) struct World {
     pub(crate) api: Api,
     pub(crate) clock: Arc<Hand>,
     pub(crate) graph: Arc<dyn GraphStore>,
     hesitant: Arc<Hesitant>,
     pub(crate) tokens: Arc<dyn TokenStore>,
-    /// Apps, and what lets them in.
+    /// Store of apps and their authorizations.
     pub(crate) oauth: Arc<dyn OAuthStore>,
-    pub(crate) hooks: Arc<dyn HookStore>,
-    /// What webhooks are sent to.
+    pub(crate) hooks: Arc<dyn WebhookStore>,
+    /// Receiver of webhook deliveries.
     pub(crate) receiver: Arc<Receiver>,
-    /// The files of exports.
+    /// Files of exports.
     pub(crate) files: Arc<Files>,
     runtime: Runtime,
-    /// What was built, by name.
+    /// Nodes that were built, by name.
     pub(crate) names: BTreeMap<String, Gid>,
     /// Token texts by name: a user's name, or `name[scope,scope]`.
     texts: Mutex<BTreeMap<String, String>>,
     sqlite: Option<Arc<SqliteStore>>,
-    _scratch: Option<Scratch>,
+    _scratch: Option<ScratchFolder>,
 }
 
-/// The people with a token, and whether a paid workspace is theirs.
+/// The users with a token; true if they own a paid workspace.
 pub(crate) const PEOPLE: &[(&str, bool)] = &[
     ("ada", true),
     ("mel", true),
@@ -135,20 +138,20 @@ pub(crate) const PEOPLE: &[(&str, bool)] = &[
 ];
 
 impl World {
-    /// The world with the default settings.
+    /// Builds the world with the default settings.
     pub(crate) fn new(kind: Kind) -> Self {
-        Self::with(kind, Settings::default())
+        Self::with(kind, ApiSettings::default())
     }
 
-    /// The world with other settings.
-    pub(crate) fn with(kind: Kind, settings: Settings) -> Self {
+    /// Builds the world with other settings.
+    pub(crate) fn with(kind: Kind, settings: ApiSettings) -> Self {
         Self::build(kind, settings, |_, _| {})
     }
 
-    /// The world with more in it, built before anything is stored.
+    /// Builds the world with additional nodes, before anything is stored.
     pub(crate) fn build(
         kind: Kind,
-        mut settings: Settings,
+        mut settings: ApiSettings,
         more: impl FnOnce(&mut Fixture, &mut BTreeMap<String, Gid>),
     ) -> Self {
         base_url(&mut settings);
@@ -164,21 +167,24 @@ impl World {
             .build()
             .unwrap();
         let (mut scratch, mut sqlite) = (None, None);
-        let (graph, oauth, hooks): (Arc<dyn GraphStore>, Arc<dyn OAuthStore>, Arc<dyn HookStore>) =
-            match kind {
-                Kind::Memory => {
-                    let store = Arc::new(MemoryStore::new());
-                    (store.clone(), store.clone(), store)
-                }
-                Kind::Sqlite => {
-                    let folder = Scratch::new("api");
-                    let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-                    let store = Arc::new(store);
-                    scratch = Some(folder);
-                    sqlite = Some(Arc::clone(&store));
-                    (store.clone(), store.clone(), store)
-                }
-            };
+        let (graph, oauth, hooks): (
+            Arc<dyn GraphStore>,
+            Arc<dyn OAuthStore>,
+            Arc<dyn WebhookStore>,
+        ) = match kind {
+            Kind::Memory => {
+                let store = Arc::new(MemoryStore::new());
+                (store.clone(), store.clone(), store)
+            }
+            Kind::Sqlite => {
+                let folder = ScratchFolder::new("api");
+                let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
+                let store = Arc::new(store);
+                scratch = Some(folder);
+                sqlite = Some(Arc::clone(&store));
+                (store.clone(), store.clone(), store)
+            }
+        };
         runtime.block_on(graph.commit(changes)).unwrap();
         let hesitant = Arc::new(Hesitant {
             store: graph,
@@ -228,9 +234,9 @@ impl World {
         world
     }
 
-    /// Starts the API anew with the limits of the contract, which these tests are otherwise free of.
+    /// Starts the API again with the limits of the contract. Without this, the tests have no limits.
     pub(crate) fn limit(&mut self) {
-        let limits = workgraph_limits::Settings::default();
+        let limits = workgraph_limits::LimiterSettings::default();
         let settings = self.api.settings().clone();
         let keys = KeyRing::new(1, [7; 32]);
         self.api = limited(
@@ -245,36 +251,36 @@ impl World {
         self.rig();
     }
 
-    /// Starts the API anew over the same stores, with other keys for page tokens. `node` tells its
-    /// gids and random bytes from those of the API before it.
+    /// Starts the API again over the same stores, with other keys for page tokens. `node` distinguishes its gids and
+    /// random bytes from those of the API before it.
     pub(crate) fn restart(&mut self, keys: KeyRing, node: u8) {
         let settings = self.api.settings().clone();
         self.api = api(&self.graph, &self.tokens, &self.clock, settings, keys, node);
         self.rig();
     }
 
-    /// Starts the API anew over the same stores, with something else that carries deliveries.
-    pub(crate) fn carried_by(&mut self, deliver: Arc<dyn Deliver>) {
+    /// Starts the API again over the same stores, with another webhook client.
+    pub(crate) fn carried_by(&mut self, deliver: Arc<dyn WebhookClient>) {
         let settings = self.api.settings().clone();
         let keys = KeyRing::new(1, [7; 32]);
         self.api = api(&self.graph, &self.tokens, &self.clock, settings, keys, 1);
         self.run(
             self.api
-                .set_hooks(self.hooks.clone(), deliver, HookSettings::default()),
+                .set_webhooks(self.hooks.clone(), deliver, WebhookSettings::default()),
         )
         .unwrap();
     }
 
-    /// Sets webhooks up, from what the store has of them.
+    /// Sets up webhooks from the store.
     fn rig(&self) {
-        let settings = HookSettings {
+        let settings = WebhookSettings {
             event_ids: true,
-            ..HookSettings::default()
+            ..WebhookSettings::default()
         };
-        let deliver: Arc<dyn Deliver> = self.receiver.clone();
-        self.run(self.api.set_hooks(self.hooks.clone(), deliver, settings))
+        let deliver: Arc<dyn WebhookClient> = self.receiver.clone();
+        self.run(self.api.set_webhooks(self.hooks.clone(), deliver, settings))
             .unwrap();
-        self.api.set_exports(self.files.clone());
+        self.api.set_export_files(self.files.clone());
     }
 
     fn account(&self, name: &str, tier: Tier) {
@@ -284,20 +290,22 @@ impl World {
             .unwrap();
     }
 
-    fn token(&self, name: &str, record: impl FnOnce(u64, Digest, u64) -> TokenRecord) {
+    fn token(&self, name: &str, record: impl FnOnce(u64, SecretDigest, u64) -> TokenRecord) {
         let user = name.split('[').next().unwrap();
         let mut texts = self.texts.lock().unwrap();
         let id = texts.len() as u64 + 1;
         let mut random = [0; 32];
         random[..8].copy_from_slice(&id.to_le_bytes());
-        let (secret, digest) = mint(TokenKind::Personal, &random);
+        let (secret, digest) = mint_token(TokenKind::Personal, &random);
         let record = record(id, digest, self.gid(user).get());
-        self.runtime.block_on(self.tokens.insert(record)).unwrap();
+        self.runtime
+            .block_on(self.tokens.insert_token(record))
+            .unwrap();
         texts.insert(name.to_owned(), secret.expose().to_owned());
     }
 
-    /// The token text of this name. `ada[tasks:read,users:read]` is an app's token with those
-    /// scopes, got when it is first named; `ada[tasks:read]@2` is that of another app.
+    /// Returns the token text of this name. `ada[tasks:read,users:read]` is an app's token with those scopes, issued at
+    /// its first use; `ada[tasks:read]@2` is that of another app.
     pub(crate) fn text(&self, name: &str) -> String {
         if let Some(text) = self.texts.lock().unwrap().get(name) {
             return text.clone();
@@ -312,18 +320,18 @@ impl World {
         self.connect(user, app, scopes, &format!("{user}[{rest}")).1
     }
 
-    /// Has a user let an app in, for a token of this name; gives the token's text, too.
+    /// Authorizes an app for a user, for a token of this name; returns the token's text, too.
     pub(crate) fn connect(
         &self,
         user: &str,
         app: u64,
         scopes: &str,
         name: &str,
-    ) -> (Connected, String) {
+    ) -> (ConnectedApp, String) {
         self.connect_in(user, app, scopes, name, &["orchid", "basalt"])
     }
 
-    /// As [`connect`](Self::connect), with an app that is distributed to these workspaces alone.
+    /// Authorizes an app as [`connect`](Self::connect) does. The app is distributed to these workspaces alone.
     pub(crate) fn connect_in(
         &self,
         user: &str,
@@ -331,9 +339,9 @@ impl World {
         scopes: &str,
         name: &str,
         workspaces: &[&str],
-    ) -> (Connected, String) {
+    ) -> (ConnectedApp, String) {
         let mut texts = self.texts.lock().unwrap();
-        let ask = Connect {
+        let ask = AppConnection {
             user: self.gid(user).get(),
             app,
             workspaces: workspaces.iter().map(|w| self.gid(w).get()).collect(),
@@ -341,24 +349,24 @@ impl World {
             number: 1_000 + 3 * texts.len() as u64,
             at: self.clock.now(),
         };
-        let done = self.run(connect(&*self.oauth, &ask)).unwrap();
+        let done = self.run(connect_app(&*self.oauth, &ask)).unwrap();
         let text = done.bearer.expose().to_owned();
         texts.insert(name.to_owned(), text.clone());
         (done, text)
     }
 
-    /// The gid of a thing.
+    /// Returns the gid of a named node.
     pub(crate) fn gid(&self, name: &str) -> Gid {
         let gid = self.names.get(name);
         *gid.unwrap_or_else(|| panic!("nothing is called {name}"))
     }
 
-    /// Turns the clock.
+    /// Moves the clock forward.
     pub(crate) fn advance(&self, seconds: u64) {
         self.clock.0.advance(Duration::from_secs(seconds));
     }
 
-    /// The time.
+    /// Returns the time of the clock.
     pub(crate) fn now(&self) -> SystemTime {
         self.clock.0.now()
     }
@@ -368,11 +376,12 @@ impl World {
         self.runtime.block_on(future)
     }
 
-    /// Lets every job go on to its end; says how many steps that took.
+    /// Runs every job to its end; returns the number of steps.
     pub(crate) fn work(&self) -> usize {
         let mut steps = 0;
-        while let Taken::Job(mut held) = self.run(self.api.take_up()).unwrap() {
-            while let Gone::On(next) = self.run(self.api.go_on(&held)).unwrap() {
+        while let NextJob::Job(mut held) = self.run(self.api.lease_next_job()).unwrap() {
+            while let JobProgress::Continues(next) = self.run(self.api.run_job_step(&held)).unwrap()
+            {
                 held = next;
                 steps += 1;
             }
@@ -381,29 +390,31 @@ impl World {
         steps
     }
 
-    /// Renames a user, as they would themselves.
+    /// Renames a user, as they would do it themselves.
     pub(crate) fn rename_user(&self, who: &str, name: &str) {
         let gid = Gid::parse(who).unwrap();
         let key = ViewerKey {
             user: gid,
             service: None,
         };
-        let view = self.run(self.graph.load(&Want::of(key).node(gid))).unwrap();
+        let view = self
+            .run(self.graph.load(&ReadQuery::of(key).node(gid)))
+            .unwrap();
         let mut draft = Draft::edit(view.node(gid).unwrap());
         draft.set(user::NAME, name);
-        let mint = || self.api.fresh();
-        let mut work = Work::new(Some(gid), Time::from_system(self.clock.now()), &mint);
+        let mint = || self.api.next_gid();
+        let mut work = ChangeBuilder::new(Some(gid), Time::from_system(self.clock.now()), &mint);
         work.save(&draft);
         self.run(self.graph.commit(work.changes)).unwrap();
     }
 
-    /// A reply as it leaves the API, with its permit.
-    pub(crate) fn reply(&self, request: Request) -> Reply {
+    /// Returns a reply as it leaves the API, with its permit.
+    pub(crate) fn reply(&self, request: ApiRequest) -> ApiResponse {
         self.run(self.api.handle(&request))
     }
 
     /// Sends a request.
-    pub(crate) fn send(&self, request: Request) -> Answer {
+    pub(crate) fn send(&self, request: ApiRequest) -> Answer {
         let reply = self.run(self.api.handle(&request));
         let text = String::from_utf8(reply.body).expect("replies are UTF-8");
         let json: Value = serde_json::from_str(&text).expect("replies are JSON");
@@ -419,7 +430,7 @@ impl World {
         }
     }
 
-    /// Calls with a token (`-` for none), and a body when `data` is not null.
+    /// Calls the API with a token (`-` for none), and a body when `data` is not null.
     pub(crate) fn call(&self, token: &str, method: &str, target: &str, data: &Value) -> Answer {
         let body = if data.is_null() {
             String::new()
@@ -429,10 +440,16 @@ impl World {
         self.send(self.request(token, method, target, body))
     }
 
-    /// A request with a JSON body, or none.
-    pub(crate) fn request(&self, token: &str, method: &str, target: &str, body: String) -> Request {
+    /// Returns a request with a JSON body, or without a body.
+    pub(crate) fn request(
+        &self,
+        token: &str,
+        method: &str,
+        target: &str,
+        body: String,
+    ) -> ApiRequest {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        Request {
+        ApiRequest {
             method: Method::parse(method),
             path: path.to_owned(),
             query: query.to_owned(),
@@ -446,12 +463,12 @@ impl World {
         }
     }
 
-    /// Reads.
+    /// Sends a `GET` request.
     pub(crate) fn get(&self, token: &str, target: &str) -> Answer {
         self.call(token, "GET", target, &Value::Null)
     }
 
-    /// Creates or acts.
+    /// Sends a `POST` request, which creates or acts.
     pub(crate) fn post(&self, token: &str, target: &str, data: Value) -> Answer {
         self.call(token, "POST", target, &data)
     }
@@ -461,11 +478,11 @@ fn api(
     graph: &Arc<dyn GraphStore>,
     tokens: &Arc<dyn TokenStore>,
     clock: &Arc<Hand>,
-    settings: Settings,
+    settings: ApiSettings,
     keys: KeyRing,
     node: u8,
 ) -> Api {
-    let mut limits = workgraph_limits::Settings::default();
+    let mut limits = workgraph_limits::LimiterSettings::default();
     limits.standard.free = 1_000_000;
     limits.standard.paid = 1_000_000;
     limits.search_per_minute = 1_000_000;
@@ -474,15 +491,15 @@ fn api(
 }
 
 fn limited(
-    limits: workgraph_limits::Settings,
+    limits: workgraph_limits::LimiterSettings,
     graph: &Arc<dyn GraphStore>,
     tokens: &Arc<dyn TokenStore>,
     clock: &Arc<Hand>,
-    settings: Settings,
+    settings: ApiSettings,
     keys: KeyRing,
     node: u8,
 ) -> Api {
-    Api::new(Parts {
+    Api::new(ApiDependencies {
         graph: graph.clone(),
         tokens: tokens.clone(),
         clock: clock.clone(),
@@ -490,17 +507,17 @@ fn limited(
         settings,
         limits,
         keys,
-        mint: Mint::new(node, None),
+        mint: GidGenerator::new(node, None),
     })
 }
 
-fn base_url(settings: &mut Settings) {
+fn base_url(settings: &mut ApiSettings) {
     settings.base_url = BASE.to_owned();
 }
 
-/// Every scope there is, but not full permissions.
+/// Returns all scopes but one, without full permissions.
 pub(crate) fn all_scopes_but(left_out: &str) -> String {
-    let names: Vec<&str> = workgraph_auth::scope::SCOPES
+    let names: Vec<&str> = workgraph_auth::tokens::scope::SCOPES
         .iter()
         .map(|s| s.name)
         .filter(|n| *n != left_out)

@@ -1,8 +1,8 @@
-//! The answers of the authorization endpoint, and the pages before them.
-use workgraph_auth::authorize::is_openid;
+//! The responses of the authorization endpoint, and the pages before them.
+use workgraph_auth::authorization::authorization_request::is_openid;
 use workgraph_auth::{
-    App, Authorization, AuthorizationRequest, Delivery, Loopback, Next, Policy, RedirectUri,
-    ResponseType, ScopeSet, Session,
+    App, Authorization, AuthorizationPolicy, AuthorizationRequest, AuthorizationResponse,
+    AuthorizationStep, BrowserSession, LoopbackPolicy, RedirectUri, ResponseType, ScopeSet,
 };
 
 use crate::oauth::{ISSUER, OOB, POLICY, REDIRECT, app, asks, pairs, read, read_by, with};
@@ -61,7 +61,7 @@ fn b10_an_id_token_never_travels_in_a_query() {
             mode,
         );
         read(app(40, SCOPES_40), &params)
-            .map(|request| request.deliver(Some(&code()), Some("a.b.c")))
+            .map(|request| request.success_response(Some(&code()), Some("a.b.c")))
     };
     let iss = "iss=https%3A%2F%2Fwg.example%2Fapi%2F1.0";
     let table = [
@@ -119,7 +119,7 @@ fn b10_an_id_token_never_travels_in_a_query() {
     ];
     assert_eq!(
         form,
-        Delivery::Form {
+        AuthorizationResponse::Form {
             action: REDIRECT.to_owned(),
             fields
         }
@@ -155,11 +155,11 @@ fn a_registered_query_stays() {
         ("https://app.example", "https://app.example?code="),
     ] {
         let app = App {
-            redirects: vec![RedirectUri::register(registered, Loopback::Refused).unwrap()],
+            redirects: vec![RedirectUri::register(registered, LoopbackPolicy::Refused).unwrap()],
             ..app(40, SCOPES_40)
         };
         let request = read(app, &with(&asks(), "redirect_uri", Some(registered))).unwrap();
-        let url = sent_to(request.deliver(Some(&code()), None));
+        let url = sent_to(request.success_response(Some(&code()), None));
         assert!(url.starts_with(start), "{url}");
     }
 }
@@ -169,7 +169,7 @@ fn a_registered_query_stays() {
 fn b12_a_native_app_gets_a_page_and_must_have_a_challenge() {
     let params = with(&asks(), "redirect_uri", Some(OOB));
     let request = read(app(40, SCOPES_40), &params).unwrap();
-    let Delivery::Page(fields) = request.deliver(Some(&code()), None) else {
+    let AuthorizationResponse::Page(fields) = request.success_response(Some(&code()), None) else {
         panic!("no page");
     };
     assert_eq!(fields[0], ("code", "wgc_code".to_owned()));
@@ -196,7 +196,7 @@ fn b12_a_native_app_gets_a_page_and_must_have_a_challenge() {
             native.redirects.retain(RedirectUri::is_out_of_band);
             let refused = read(native, &with(&params, "response_mode", mode)).unwrap_err();
             assert_eq!(refused.error().code(), expected);
-            assert!(matches!(refused.deliver(), Delivery::Page(_)));
+            assert!(matches!(refused.response(), AuthorizationResponse::Page(_)));
         }
     }
 }
@@ -204,7 +204,7 @@ fn b12_a_native_app_gets_a_page_and_must_have_a_challenge() {
 /// B80. The redirect URL of the request decides, not what else the app registered.
 #[test]
 fn b80_a_code_on_a_page_needs_a_challenge() {
-    let lenient = Policy {
+    let lenient = AuthorizationPolicy {
         oob_without_pkce: true,
         ..POLICY
     };
@@ -230,14 +230,14 @@ fn b80_a_code_on_a_page_needs_a_challenge() {
         assert_eq!(outcome.is_err(), asked, "{policy:?} {redirect}");
         if let Err(refused) = outcome {
             assert_eq!(refused.error().code(), "invalid_request");
-            assert!(matches!(refused.deliver(), Delivery::Page(_)));
+            assert!(matches!(refused.response(), AuthorizationResponse::Page(_)));
         }
     }
 }
 
 #[test]
 fn what_comes_next() {
-    let (_, session) = Session::start(12, &random(1), at(0));
+    let (_, session) = BrowserSession::start(12, &random(1), at(0));
     let standing = |scopes: &str, user| Authorization {
         id: 1,
         user,
@@ -247,7 +247,7 @@ fn what_comes_next() {
         revoked_at: None,
     };
     let next = |extra: &[(&str, &str)],
-                session: Option<&Session>,
+                session: Option<&BrowserSession>,
                 fresh,
                 standing: Option<&Authorization>| {
         let mut params = asks();
@@ -259,28 +259,31 @@ fn what_comes_next() {
     };
     let has = Some(&session);
     let agreed = standing("tasks:read openid", 12);
-    assert_eq!(next(&[], None, false, None), Ok(Next::SignIn));
-    assert_eq!(next(&[], has, false, None), Ok(Next::Consent));
-    assert_eq!(next(&[], has, false, Some(&agreed)), Ok(Next::Consent));
+    assert_eq!(next(&[], None, false, None), Ok(AuthorizationStep::SignIn));
+    assert_eq!(next(&[], has, false, None), Ok(AuthorizationStep::Consent));
+    assert_eq!(
+        next(&[], has, false, Some(&agreed)),
+        Ok(AuthorizationStep::Consent)
+    );
     assert_eq!(
         next(&[("prompt", "login")], has, false, None),
-        Ok(Next::SignIn)
+        Ok(AuthorizationStep::SignIn)
     );
     assert_eq!(
         next(&[("prompt", "login")], has, true, None),
-        Ok(Next::Consent)
+        Ok(AuthorizationStep::Consent)
     );
     assert_eq!(
         next(&[("prompt", "consent other")], has, false, None),
-        Ok(Next::Consent)
+        Ok(AuthorizationStep::Consent)
     );
     assert_eq!(
         next(&[("max_age", "100")], has, false, None),
-        Ok(Next::Consent)
+        Ok(AuthorizationStep::Consent)
     );
     assert_eq!(
         next(&[("max_age", "99")], has, false, None),
-        Ok(Next::SignIn)
+        Ok(AuthorizationStep::SignIn)
     );
     let none = [("prompt", "none")];
     let consent = Err("consent_required".to_owned());
@@ -289,7 +292,10 @@ fn what_comes_next() {
         Err("login_required".to_owned())
     );
     assert_eq!(next(&none, has, false, None), consent);
-    assert_eq!(next(&none, has, false, Some(&agreed)), Ok(Next::Silent));
+    assert_eq!(
+        next(&none, has, false, Some(&agreed)),
+        Ok(AuthorizationStep::Silent)
+    );
     assert_eq!(
         next(&none, has, false, Some(&standing("openid", 12))),
         consent
@@ -303,11 +309,14 @@ fn what_comes_next() {
         ..agreed
     };
     assert_eq!(next(&none, has, false, Some(&gone)), consent);
-    let over = Session {
+    let over = BrowserSession {
         expires_at: at(100_000),
         ..session
     };
-    assert_eq!(next(&[], Some(&over), true, None), Ok(Next::SignIn));
+    assert_eq!(
+        next(&[], Some(&over), true, None),
+        Ok(AuthorizationStep::SignIn)
+    );
 }
 
 #[test]
@@ -316,7 +325,7 @@ fn the_consent_page_knows_what_is_new() {
         read(app(40, SCOPES_40), &with(&asks(), "scope", Some(SCOPES_40))).unwrap();
     let names = |standing| {
         request
-            .added(standing)
+            .new_scopes(standing)
             .iter()
             .map(|scope| scope.name)
             .collect::<Vec<_>>()

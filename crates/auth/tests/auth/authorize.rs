@@ -1,10 +1,10 @@
-//! The authorization request and the answers to it.
+//! The authorization request and the responses to it.
 use proptest::prelude::*;
-use workgraph_auth::authorize::{MAX_ECHO_BYTES, client};
-use workgraph_auth::scope::SCOPES;
+use workgraph_auth::authorization::authorization_request::{MAX_ECHO_BYTES, client};
+use workgraph_auth::tokens::scope::SCOPES;
 use workgraph_auth::{
-    App, AuthorizeError, Delivery, IssuerInResponses, Loopback, Pair, PlainError, Policy,
-    RedirectUri, ScopeSet, Secret, Verified,
+    App, AuthorizationPolicy, AuthorizationResponse, AuthorizeError, IssuerInResponses,
+    LoopbackPolicy, Param, RedirectUri, ScopeSet, Secret, UnverifiedClientError, VerifiedClient,
 };
 
 use crate::oauth::{ISSUER, POLICY, REDIRECT, app, asks, pairs, read, read_by, with};
@@ -16,28 +16,28 @@ pub(crate) fn code() -> Secret {
     Secret::new("wgc_code".to_owned())
 }
 
-/// The error that a request gets, with the URL it is sent to.
-pub(crate) fn refused(app: App, params: &[Pair]) -> (String, String) {
+/// Returns the error that a request gets, with the URL to which it is sent.
+pub(crate) fn refused(app: App, params: &[Param]) -> (String, String) {
     let refused = read(app, params).map(|_| ()).unwrap_err();
-    let Delivery::Redirect(url) = refused.deliver() else {
+    let AuthorizationResponse::Redirect(url) = refused.response() else {
         panic!("no redirect");
     };
     (refused.error().code().to_owned(), url)
 }
 
-pub(crate) fn code_of(params: &[Pair]) -> String {
+pub(crate) fn code_of(params: &[Param]) -> String {
     refused(app(40, SCOPES_40), params).0
 }
 
-pub(crate) fn sent_to(delivery: Delivery) -> String {
+pub(crate) fn sent_to(delivery: AuthorizationResponse) -> String {
     match delivery {
-        Delivery::Redirect(url) => url,
+        AuthorizationResponse::Redirect(url) => url,
         other => panic!("no redirect but {other:?}"),
     }
 }
 
 /// Decodes the fields of a query or fragment.
-pub(crate) fn fields(text: &str) -> Vec<Pair> {
+pub(crate) fn fields(text: &str) -> Vec<Param> {
     let decode = |text: &str| {
         let mut bytes = Vec::new();
         let mut rest = text.as_bytes();
@@ -77,13 +77,13 @@ fn b01_an_unknown_client_is_told_in_plain_text() {
     ] {
         assert_eq!(
             client(&with(&asks(), "client_id", Some(id))),
-            Err(PlainError::Client),
+            Err(UnverifiedClientError::Client),
             "{id}"
         );
     }
     assert_eq!(
         client(&with(&asks(), "client_id", None)),
-        Err(PlainError::Client)
+        Err(UnverifiedClientError::Client)
     );
     assert_eq!(client(&asks()), Ok(40));
     for found in [
@@ -94,12 +94,15 @@ fn b01_an_unknown_client_is_told_in_plain_text() {
             ..app(40, SCOPES_40)
         }),
     ] {
-        assert_eq!(Verified::check(&asks(), found), Err(PlainError::Client));
+        assert_eq!(
+            VerifiedClient::check(&asks(), found),
+            Err(UnverifiedClientError::Client)
+        );
     }
     for n in 0..1000 {
         let id = format!("<{n}>{:?}", random(n));
         let error = client(&with(&asks(), "client_id", Some(&id))).unwrap_err();
-        assert_eq!(error.to_string(), PlainError::Client.to_string());
+        assert_eq!(error.to_string(), UnverifiedClientError::Client.to_string());
     }
 }
 
@@ -107,14 +110,14 @@ fn b01_an_unknown_client_is_told_in_plain_text() {
 #[test]
 fn b03_a_missing_redirect_uri_is_told_in_plain_text() {
     let one = App {
-        redirects: vec![RedirectUri::register(REDIRECT, Loopback::Refused).unwrap()],
+        redirects: vec![RedirectUri::register(REDIRECT, LoopbackPolicy::Refused).unwrap()],
         ..app(40, SCOPES_40)
     };
     for value in [None, Some("")] {
         let params = with(&asks(), "redirect_uri", value);
         assert_eq!(
-            Verified::check(&params, Some(one.clone())),
-            Err(PlainError::Redirect)
+            VerifiedClient::check(&params, Some(one.clone())),
+            Err(UnverifiedClientError::Redirect)
         );
     }
 }
@@ -123,7 +126,7 @@ fn b03_a_missing_redirect_uri_is_told_in_plain_text() {
 #[test]
 fn b05_every_other_error_goes_back_with_state() {
     let base = asks();
-    let id_token = |list: &[Pair]| {
+    let id_token = |list: &[Param]| {
         with(
             &with(list, "response_type", Some("id_token")),
             "nonce",
@@ -131,7 +134,7 @@ fn b05_every_other_error_goes_back_with_state() {
         )
     };
     let long = "s".repeat(MAX_ECHO_BYTES + 1);
-    let table: Vec<(&str, Vec<Pair>)> = vec![
+    let table: Vec<(&str, Vec<Param>)> = vec![
         ("invalid_request", with(&base, "response_type", None)),
         (
             "unsupported_response_type",
@@ -203,29 +206,29 @@ fn b05_every_other_error_goes_back_with_state() {
         );
     }
     let request = read(app(40, SCOPES_40), &base).unwrap();
-    let url = sent_to(request.refuse(AuthorizeError::Denied).deliver());
+    let url = sent_to(request.refuse(AuthorizeError::Denied).response());
     assert!(
         url.starts_with("https://app.example/cb?error=access_denied&"),
         "{url}"
     );
 }
 
-/// B76. Allowed or refused, by redirect, form or page: an answer names the issuer to who asks for
-/// `openid`, unless the policy says always or never.
+/// B76. Allowed or refused, by redirect, form or page: a response names the issuer if the request
+/// asks for `openid`, unless the policy says always or never.
 #[test]
 fn b76_an_answer_names_the_issuer_where_the_policy_says_so() {
     let scopes = [
         (Some("tasks:read"), false),
         (Some("tasks:read openid"), true),
         (Some("openid"), true),
-        // Refused, but asked for.
+        // Refused, but the scope was requested.
         (Some("openid users:read"), true),
         (Some("openid:x"), false),
         (Some("OpenID"), false),
         (None, false),
     ];
     for issuer_in_responses in IssuerInResponses::ALL.map(|(_, choice)| choice) {
-        let policy = Policy {
+        let policy = AuthorizationPolicy {
             issuer_in_responses,
             ..POLICY
         };
@@ -234,10 +237,10 @@ fn b76_an_answer_names_the_issuer_where_the_policy_says_so() {
                 let params = with(&with(&asks(), "scope", scope), "response_mode", mode);
                 let deliveries = match read_by(&policy, app(40, SCOPES_40), &params) {
                     Ok(request) => vec![
-                        request.deliver(Some(&code()), None),
-                        request.refuse(AuthorizeError::Denied).deliver(),
+                        request.success_response(Some(&code()), None),
+                        request.refuse(AuthorizeError::Denied).response(),
                     ],
-                    Err(refused) => vec![refused.deliver()],
+                    Err(refused) => vec![refused.response()],
                 };
                 let named = match issuer_in_responses {
                     IssuerInResponses::Openid => openid,
@@ -246,10 +249,11 @@ fn b76_an_answer_names_the_issuer_where_the_policy_says_so() {
                 };
                 for delivery in deliveries {
                     let found = match &delivery {
-                        Delivery::Redirect(url) => {
+                        AuthorizationResponse::Redirect(url) => {
                             url.contains("&iss=https%3A%2F%2Fwg.example%2Fapi%2F1.0")
                         }
-                        Delivery::Form { fields, .. } | Delivery::Page(fields) => {
+                        AuthorizationResponse::Form { fields, .. }
+                        | AuthorizationResponse::Page(fields) => {
                             fields.contains(&("iss", ISSUER.to_owned()))
                         }
                     };
@@ -272,7 +276,7 @@ fn b06_a_repeated_parameter_is_an_error() {
         let twin = params.iter().find(|(n, _)| n == name).unwrap().clone();
         params.push(twin);
         assert!(
-            Verified::check(&params, Some(app(40, SCOPES_40))).is_err(),
+            VerifiedClient::check(&params, Some(app(40, SCOPES_40))).is_err(),
             "{name}"
         );
     }
@@ -330,7 +334,7 @@ proptest! {
     #[test]
     fn b08_state_comes_back_as_it_was(state in ".{1,200}|[%&=#+? \\x00-\\x1f]{1,40}") {
         let request = read(app(40, SCOPES_40), &with(&asks(), "state", Some(&state))).unwrap();
-        let url = sent_to(request.deliver(Some(&code()), None));
+        let url = sent_to(request.success_response(Some(&code()), None));
         let (_, query) = url.split_once('?').unwrap();
         prop_assert!(url.is_ascii() && !url.contains(['#', ' ', '\n']));
         prop_assert_eq!(fields(query), pairs(&[("code", "wgc_code"), ("state", &state)]));
@@ -404,13 +408,13 @@ fn b19_a_user_of_another_workspace_is_sent_back() {
     assert!(request.admit(&[3, 7]).is_ok());
     for elsewhere in [&[][..], &[3, 8]] {
         let refused = request.admit(elsewhere).unwrap_err();
-        assert!(sent_to(refused.deliver()).contains("?error=access_denied&"));
+        assert!(sent_to(refused.response()).contains("?error=access_denied&"));
     }
 }
 
-/// B04. Whatever two things are wrong with a request beside its client or URL, it is these that are
-/// told, in a text that has nothing of the request. That there is no other way to an answer that
-/// goes somewhere is a test in the documentation of `Verified`.
+/// B04. If client or URL are wrong and two other things too, the error is about client or URL, in a
+/// text that has nothing of the request. A test in the documentation of `VerifiedClient` checks
+/// that there is no other way to a response that is sent to an app.
 #[test]
 fn client_and_url_come_before_everything_else_that_is_wrong() {
     let marker = "https://evil.example/zzz";
@@ -429,20 +433,32 @@ fn client_and_url_come_before_everything_else_that_is_wrong() {
         ("response_mode", Some("zzz")),
     ];
     let unverified = [
-        (with(&asks(), "client_id", Some("41")), PlainError::Client),
-        (with(&asks(), "client_id", None), PlainError::Client),
-        (with(&asks(), "client_id", Some(marker)), PlainError::Client),
+        (
+            with(&asks(), "client_id", Some("41")),
+            UnverifiedClientError::Client,
+        ),
+        (
+            with(&asks(), "client_id", None),
+            UnverifiedClientError::Client,
+        ),
+        (
+            with(&asks(), "client_id", Some(marker)),
+            UnverifiedClientError::Client,
+        ),
         (
             with(&asks(), "redirect_uri", Some(marker)),
-            PlainError::Redirect,
+            UnverifiedClientError::Redirect,
         ),
-        (with(&asks(), "redirect_uri", None), PlainError::Redirect),
+        (
+            with(&asks(), "redirect_uri", None),
+            UnverifiedClientError::Redirect,
+        ),
     ];
     for (base, expected) in &unverified {
         for (a, value_a) in wrong {
             for (b, value_b) in wrong {
                 let params = with(&with(base, a, value_a), b, value_b);
-                let error = Verified::check(&params, Some(app(40, SCOPES_40))).unwrap_err();
+                let error = VerifiedClient::check(&params, Some(app(40, SCOPES_40))).unwrap_err();
                 assert_eq!(error, *expected, "{params:?}");
                 let text = error.to_string();
                 assert!(!text.contains("zzz") && !text.contains("://"), "{text}");

@@ -44,7 +44,7 @@ fn headers_and_what_they_hold() {
     }
 }
 
-/// B49. Whoever sent no token is told of no error.
+/// B49. A client that sent no token gets no error code.
 #[test]
 fn only_a_botched_bearer_has_an_error_code() {
     use BearerError::{Empty, Missing, Repeated, Scheme, Spaced};

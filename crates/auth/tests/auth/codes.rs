@@ -1,9 +1,9 @@
-//! Redeeming codes: what they are bound to, once, and never again.
+//! Redemption of codes: the values to which they are bound, and that it happens only once.
 use std::sync::Barrier;
 use std::time::SystemTime;
 
-use workgraph_auth::pkce::{Challenge, is_verifier};
-use workgraph_auth::{Pair, Reply};
+use workgraph_auth::authorization::pkce::{CodeChallenge, is_verifier};
+use workgraph_auth::{EndpointReply, Param};
 
 use crate::at;
 use crate::oauth::{
@@ -27,18 +27,18 @@ fn b26_a_code_lives_for_a_minute() {
     }
 }
 
-/// A form, changed.
-type Swap<'a> = &'a dyn Fn(&[Pair]) -> Vec<Pair>;
+/// Change of a form.
+type Swap<'a> = &'a dyn Fn(&[Param]) -> Vec<Param>;
 
-/// Whether a service holds a redemption to everything that the code is bound to.
-fn is_bound(judge: impl Fn(&Service, &[Pair], SystemTime) -> u16) -> bool {
-    let other = |name, value| move |form: &[Pair]| with(form, name, Some(value));
-    let no_verifier = |form: &[Pair]| with(form, "code_verifier", None);
+/// Returns true if a service checks a redemption against everything to which the code is bound.
+fn is_bound(judge: impl Fn(&Service, &[Param], SystemTime) -> u16) -> bool {
+    let other = |name, value| move |form: &[Param]| with(form, name, Some(value));
+    let no_verifier = |form: &[Param]| with(form, "code_verifier", None);
     let wrong = "b".repeat(64);
     let redirect = other("redirect_uri", "https://app.example/cb2");
     let oob = other("redirect_uri", OOB);
     let verifier = other("code_verifier", &wrong);
-    let other_app = |form: &[Pair]| {
+    let other_app = |form: &[Param]| {
         let form = with(form, "client_id", Some("41"));
         with(&form, "client_secret", Some(secret_of(41).expose()))
     };
@@ -83,7 +83,7 @@ fn b28_a_code_is_redeemed_once_of_many_at_once() {
             barrier.wait();
             service.token(&form, at(1))
         };
-        let replies: Vec<Reply> = std::thread::scope(|scope| {
+        let replies: Vec<EndpointReply> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..64).map(|_| scope.spawn(redeem)).collect();
             threads
                 .into_iter()
@@ -93,7 +93,7 @@ fn b28_a_code_is_redeemed_once_of_many_at_once() {
         let (won, lost): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply.status == 200);
         assert_eq!(won.len(), 1, "round {round}: {replies:?}");
         assert!(lost.iter().all(|reply| reply.status == 400));
-        // Each has shown the verifier, so whoever began is left what one of them got.
+        // Each request has shown the verifier, so the client keeps the tokens that one of them got.
         for name in ["access_token", "refresh_token"] {
             assert!(service.works(&member(won[0], name), at(2)), "round {round}");
         }
@@ -118,7 +118,7 @@ fn b29_a_replay_kills_what_came_from_the_code() {
             .iter()
             .all(|token| service.works(token, at(4)))
     );
-    // Who began, and knows the verifier, may ask again, and gets nothing.
+    // The client that began, and knows the verifier, may ask again, and gets nothing.
     for moment in [5, 10_000] {
         assert_eq!(service.token(&exchange(&code), at(moment)).body, NO_GRANT);
         assert!(service.works(&access, at(moment)) && service.works(&refresh, at(moment)));
@@ -133,8 +133,8 @@ fn b29_a_replay_kills_what_came_from_the_code() {
     );
 }
 
-/// B79. Ten seconds after its first use a code is replayed by whoever brings it, verifier or not: the
-/// answer that was lost is not asked for again so late.
+/// B79. Ten seconds after its first use a second use of a code is a replay, with the verifier or
+/// without: no client asks so late again for an answer that was lost.
 #[test]
 fn b79_a_repeat_with_the_verifier_is_harmless_for_ten_seconds() {
     for (moment, lives) in [(10_000, true), (10_001, false), (90_000, false)] {
@@ -205,7 +205,7 @@ fn b30_verifier_and_challenge_go_together() {
         let verifier = "v".repeat(length);
         assert_eq!(is_verifier(&verifier), fits, "{length}");
         assert_eq!(
-            Challenge::of(&verifier).is_met_by(&verifier),
+            CodeChallenge::of(&verifier).is_met_by(&verifier),
             fits,
             "{length}"
         );
@@ -219,7 +219,7 @@ fn b30_verifier_and_challenge_go_together() {
 #[test]
 fn b11_a_challenge_is_a_sha_256() {
     let good = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"; // RFC 7636 appendix B
-    let challenge = Challenge::parse(good).unwrap();
+    let challenge = CodeChallenge::parse(good).unwrap();
     assert!(challenge.is_met_by("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
     assert_eq!(challenge.to_string(), good);
     let short = &good[..42];
@@ -232,7 +232,7 @@ fn b11_a_challenge_is_a_sha_256() {
         &format!("{short} "),
         &"é".repeat(21),
     ] {
-        assert_eq!(Challenge::parse(text), None, "{text}");
+        assert_eq!(CodeChallenge::parse(text), None, "{text}");
     }
 }
 

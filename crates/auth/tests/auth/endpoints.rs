@@ -1,8 +1,8 @@
 //! The token endpoint.
 
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::endpoint::{CHALLENGE, HEADERS};
-use workgraph_auth::{App, OAuthStore, Pair, TokenKind, TokenRecord, TokenStore, mint};
+use workgraph_auth::endpoints::token_endpoints::{BASIC_CHALLENGE, HEADERS};
+use workgraph_auth::{App, OAuthStore, Param, TokenKind, TokenRecord, TokenStore, mint_token};
 
 use crate::oauth::{Service, app, asks, bad, error, exchange, member, refreshing, secret_of, with};
 use crate::{at, random};
@@ -157,14 +157,14 @@ fn b34_b35_a_client_is_known_before_anything_is_looked_up() {
     }
     for reply in &replies {
         assert_eq!((reply.status, &reply.body), (401, &replies[0].body));
-        assert!(reply.headers().all(|header| header != CHALLENGE));
+        assert!(reply.headers().all(|header| header != BASIC_CHALLENGE));
     }
     assert!(service.works(&access, at(1)) && service.works(&refresh, at(1)));
     assert_eq!(service.token(&exchange(&code), at(1)).status, 200);
 }
 
-/// B81. A client that sent its secret in the form is told by the body alone; one that used the
-/// header, in whatever form, is challenged.
+/// B81. A client that sent its secret in the form gets its error in the body alone; one that used
+/// the header, in whatever form, is challenged.
 #[test]
 fn b81_who_used_the_header_is_challenged() {
     use base64::Engine;
@@ -186,15 +186,15 @@ fn b81_who_used_the_header_is_challenged() {
         let headers: Vec<&str> = header.as_deref().into_iter().collect();
         let reply = service.token_by(form, &headers, at(1));
         assert_eq!(error(&reply), (401, "invalid_client".to_owned()));
-        let found = reply.headers().any(|sent| sent == CHALLENGE);
+        let found = reply.headers().any(|sent| sent == BASIC_CHALLENGE);
         assert_eq!(found, challenged, "{header:?}");
     }
-    // What is no 401 is never a challenge.
+    // A reply other than a 401 has no challenge.
     let header = basic(&format!("40:{}", secret_of(40).expose()));
     let form = with(&bare, "refresh_token", Some("garbage"));
     let reply = service.token_by(&form, &[&header], at(1));
     assert_eq!(error(&reply), bad("invalid_grant"));
-    assert!(reply.headers().all(|sent| sent != CHALLENGE));
+    assert!(reply.headers().all(|sent| sent != BASIC_CHALLENGE));
 }
 
 /// S13.
@@ -238,7 +238,7 @@ fn b37_a_refresh_token_is_its_apps_and_its_grants() {
     let service = Service::new();
     let (access, refresh) = service.tokens(at(0));
     let wrong =
-        |form: &[Pair]| assert_eq!(error(&service.token(form, at(1))), bad("invalid_grant"));
+        |form: &[Param]| assert_eq!(error(&service.token(form, at(1))), bad("invalid_grant"));
     let stranger = with(&refreshing(&refresh), "client_id", Some("41"));
     wrong(&with(
         &stranger,
@@ -247,11 +247,11 @@ fn b37_a_refresh_token_is_its_apps_and_its_grants() {
     ));
     wrong(&refreshing(&access));
     wrong(&refreshing("garbage"));
-    let personal = mint(TokenKind::Personal, &random(7));
+    let personal = mint_token(TokenKind::Personal, &random(7));
     block_on(
         service
             .store
-            .insert(TokenRecord::personal(7, personal.1, 12, at(0))),
+            .insert_token(TokenRecord::personal(7, personal.1, 12, at(0))),
     )
     .unwrap();
     wrong(&refreshing(personal.0.expose()));
@@ -295,7 +295,8 @@ fn b38_a_refresh_narrows_and_never_widens() {
     ] {
         assert_eq!(error(&ask(scope)), bad("invalid_scope"), "{scope}");
     }
-    // A later authorization narrows what the old refresh token buys, and the reply says so.
+    // A later authorization narrows the scopes of access tokens for the old refresh token, and the
+    // reply says so.
     service.allow(&asks(), at(1));
     assert_eq!(error(&ask("tasks:write")), bad("invalid_scope"));
     let reply = service.token(&refreshing(&refresh), at(1));

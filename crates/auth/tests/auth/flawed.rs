@@ -4,12 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use workgraph_auth::{
-    Account, Allow, App, Authorization, Code, Digest, Login, MemoryTokenStore, OAuthStore,
-    PasswordChange, Redeemed, ScopeSet, Secret, Session, StoreError, Tier, TokenRecord, TokenStore,
-    Tokens,
+    Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, ConsentRecord,
+    IssuedTokens, Login, MemoryTokenStore, OAuthStore, PasswordChange, RedemptionOutcome, ScopeSet,
+    Secret, SecretDigest, Tier, TokenRecord, TokenStore,
 };
 
-/// One way for a store to be wrong.
+/// Flaw of a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Flaw {
     CodeTwice,
@@ -31,7 +31,7 @@ pub(crate) enum Flaw {
 }
 
 impl Flaw {
-    /// Those that a long run must notice.
+    /// Flaws that a long run must notice.
     pub(crate) const LAWLESS: [Self; 9] = [
         Self::SilenceReplaces,
         Self::SilenceRevives,
@@ -52,7 +52,7 @@ impl Flawed {
         self.0 == flaw
     }
 
-    /// A token as this store returns it.
+    /// Returns a token as this store returns it.
     fn show(&self, mut record: TokenRecord) -> TokenRecord {
         if record.grant.is_some() && self.is(Flaw::ScopesUncut) {
             record.scopes = ScopeSet::full();
@@ -65,20 +65,20 @@ impl Flawed {
     }
 }
 
-type Answer<T> = Result<T, StoreError>;
+type Answer<T> = Result<T, AuthStoreError>;
 
 #[async_trait]
 impl TokenStore for Flawed {
-    async fn find(&self, digest: &Digest) -> Answer<Option<(TokenRecord, Account)>> {
-        let found = self.1.find(digest).await?;
+    async fn find_token(&self, digest: &SecretDigest) -> Answer<Option<(TokenRecord, Account)>> {
+        let found = self.1.find_token(digest).await?;
         Ok(found.map(|(record, account)| (self.show(record), account)))
     }
-    async fn insert(&self, record: TokenRecord) -> Answer<()> {
-        self.1.insert(record).await
+    async fn insert_token(&self, record: TokenRecord) -> Answer<()> {
+        self.1.insert_token(record).await
     }
     async fn revoke(&self, id: u64, now: SystemTime) -> Answer<bool> {
         if self.is(Flaw::CannotRevoke) {
-            return Err(StoreError::Unavailable("the disk is full".to_owned()));
+            return Err(AuthStoreError::Unavailable("the disk is full".to_owned()));
         }
         self.1.revoke(id, now).await
     }
@@ -88,15 +88,15 @@ impl TokenStore for Flawed {
     async fn list(&self, user: u64) -> Answer<Vec<TokenRecord>> {
         self.1.list(user).await
     }
-    async fn touch(&self, used: &[(u64, SystemTime)]) -> Answer<()> {
-        self.1.touch(used).await
+    async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Answer<()> {
+        self.1.record_token_uses(used).await
     }
     async fn put_account(&self, account: Account, login: Option<Login>) -> Answer<()> {
         let sessions = self.1.sessions(account.user).await?;
         self.1.put_account(account, login).await?;
         for session in sessions.into_iter().filter(|_| self.is(Flaw::SessionsStay)) {
             match self.1.start_session(session, None).await {
-                Ok(()) | Err(StoreError::Conflict) => {}
+                Ok(()) | Err(AuthStoreError::Conflict) => {}
                 Err(other) => return Err(other),
             }
         }
@@ -131,7 +131,7 @@ impl OAuthStore for Flawed {
     async fn apps(&self, owner: Option<u64>) -> Answer<Vec<App>> {
         self.1.apps(owner).await
     }
-    async fn allow(&self, mut allow: Allow) -> Answer<Authorization> {
+    async fn keep_consent(&self, mut allow: ConsentRecord) -> Answer<Authorization> {
         let (user, app) = (allow.authorization.user, allow.authorization.app);
         if self.is(Flaw::ScopesAdd)
             && let Some(before) = self.1.authorization(user, app).await?
@@ -142,9 +142,9 @@ impl OAuthStore for Flawed {
         if self.is(Flaw::TicketTwice) {
             allow.ticket.0[0] ^= allow.authorization.scopes.to_string().len() as u8;
         }
-        self.1.allow(allow).await
+        self.1.keep_consent(allow).await
     }
-    async fn keep_code(&self, code: Code) -> Answer<Authorization> {
+    async fn keep_code(&self, code: AuthorizationCode) -> Answer<Authorization> {
         let stands = self.1.authorization(code.user, code.app).await?;
         let consented = match self.0 {
             Flaw::SilenceReplaces => stands.is_some_and(|s| s.scopes.covers(code.scopes)),
@@ -162,13 +162,13 @@ impl OAuthStore for Flawed {
             created_at: code.created_at,
             revoked_at: None,
         };
-        let allow = Allow {
+        let allow = ConsentRecord {
             ticket: code.digest,
-            at: code.created_at,
+            time: code.created_at,
             authorization,
             code: Some(code),
         };
-        self.1.allow(allow).await
+        self.1.keep_consent(allow).await
     }
     async fn authorization(&self, user: u64, app: u64) -> Answer<Option<Authorization>> {
         self.1.authorization(user, app).await
@@ -179,7 +179,7 @@ impl OAuthStore for Flawed {
     async fn deauthorize(&self, id: u64, user: u64, now: SystemTime) -> Answer<bool> {
         self.1.deauthorize(id, user, now).await
     }
-    async fn code(&self, digest: &Digest) -> Answer<Option<Code>> {
+    async fn code(&self, digest: &SecretDigest) -> Answer<Option<AuthorizationCode>> {
         let mut code = self.1.code(digest).await?;
         if self.is(Flaw::CodeTwice)
             && let Some(code) = &mut code
@@ -190,10 +190,10 @@ impl OAuthStore for Flawed {
     }
     async fn redeem(
         &self,
-        code: &Digest,
-        tokens: Option<Tokens>,
+        code: &SecretDigest,
+        tokens: Option<IssuedTokens>,
         now: SystemTime,
-    ) -> Answer<Redeemed> {
+    ) -> Answer<RedemptionOutcome> {
         let spent = self
             .1
             .code(code)
@@ -201,13 +201,13 @@ impl OAuthStore for Flawed {
             .is_some_and(|c| c.used_at.is_some());
         match (self.0, tokens) {
             (Flaw::CodeTwice, Some(tokens)) if spent => {
-                self.1.insert(tokens.refresh).await?;
-                self.1.insert(tokens.access.clone()).await?;
-                Ok(Redeemed::Issued(Box::new(tokens.access)))
+                self.1.insert_token(tokens.refresh).await?;
+                self.1.insert_token(tokens.access.clone()).await?;
+                Ok(RedemptionOutcome::Issued(Box::new(tokens.access)))
             }
-            (Flaw::ReplayHarmless, _) if spent => Ok(Redeemed::Replayed),
+            (Flaw::ReplayHarmless, _) if spent => Ok(RedemptionOutcome::Replayed),
             (Flaw::RepeatKills, Some(_)) if spent => self.1.redeem(code, None, now).await,
-            (Flaw::BurnForgets, None) if !spent => Ok(Redeemed::Spent),
+            (Flaw::BurnForgets, None) if !spent => Ok(RedemptionOutcome::Spent),
             (_, tokens) => self.1.redeem(code, tokens, now).await,
         }
     }
@@ -219,7 +219,7 @@ impl OAuthStore for Flawed {
     ) -> Answer<Option<TokenRecord>> {
         let kept = self.1.refresh(refresh, access.clone(), now).await?;
         if self.is(Flaw::AnyRefresh) && kept.is_none() {
-            self.1.insert(access.clone()).await?;
+            self.1.insert_token(access.clone()).await?;
             return Ok(Some(access));
         }
         Ok(kept)
@@ -230,32 +230,37 @@ impl OAuthStore for Flawed {
     async fn change_password(&self, change: PasswordChange) -> Answer<bool> {
         self.1.change_password(change).await
     }
-    async fn start_session(&self, session: Session, hash: Option<&Secret>) -> Answer<()> {
+    async fn start_session(&self, session: BrowserSession, hash: Option<&Secret>) -> Answer<()> {
         let hash = hash.filter(|_| !self.is(Flaw::LateSession));
         self.1.start_session(session, hash).await
     }
-    async fn session(&self, digest: &Digest) -> Answer<Option<(Session, Account)>> {
+    async fn session(&self, digest: &SecretDigest) -> Answer<Option<(BrowserSession, Account)>> {
         self.1.session(digest).await
     }
-    async fn sessions(&self, user: u64) -> Answer<Vec<Session>> {
+    async fn sessions(&self, user: u64) -> Answer<Vec<BrowserSession>> {
         self.1.sessions(user).await
     }
-    async fn touch_session(&self, digest: &Digest, from: IpAddr, now: SystemTime) -> Answer<()> {
+    async fn touch_session(
+        &self,
+        digest: &SecretDigest,
+        from: IpAddr,
+        now: SystemTime,
+    ) -> Answer<()> {
         self.1.touch_session(digest, from, now).await
     }
-    async fn end_session(&self, digest: &Digest) -> Answer<()> {
+    async fn end_session(&self, digest: &SecretDigest) -> Answer<()> {
         self.1.end_session(digest).await
     }
-    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Answer<u64> {
+    async fn end_sessions(&self, user: u64, but: Option<SecretDigest>) -> Answer<u64> {
         self.1.end_sessions(user, but).await
     }
-    async fn attempt_login(&self, key: &Digest, now: SystemTime) -> Answer<Option<Duration>> {
+    async fn attempt_login(&self, key: &SecretDigest, now: SystemTime) -> Answer<Option<Duration>> {
         self.1.attempt_login(key, now).await
     }
-    async fn forgive_login(&self, key: &Digest) -> Answer<()> {
-        self.1.forgive_login(key).await
+    async fn clear_login_attempts(&self, key: &SecretDigest) -> Answer<()> {
+        self.1.clear_login_attempts(key).await
     }
-    async fn sweep(&self, before: SystemTime) -> Answer<u64> {
-        self.1.sweep(before).await
+    async fn delete_expired(&self, before: SystemTime) -> Answer<u64> {
+        self.1.delete_expired(before).await
     }
 }

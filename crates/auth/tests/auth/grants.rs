@@ -1,16 +1,18 @@
-//! The decision on a stored token: every refusal, and the very instant of expiry.
+//! The decision on a stored token: every refusal, and the exact instant of expiry.
 use std::time::{Duration, SystemTime};
 
-use workgraph_auth::{Account, Grant, Refusal, ScopeSet, Tier, TokenKind, TokenRecord, check};
+use workgraph_auth::{
+    Account, Grant, ScopeSet, Tier, TokenKind, TokenRecord, TokenRefusal, check_token,
+};
 
 use crate::{at, record};
 
 const ACCOUNT: Account = Account::new(12, Tier::Paid);
 const BEARERS: [TokenKind; 3] = [TokenKind::Personal, TokenKind::Service, TokenKind::Access];
 
-type Check = fn(&TokenRecord, &Account, SystemTime) -> Result<Grant, Refusal>;
+type Check = fn(&TokenRecord, &Account, SystemTime) -> Result<Grant, TokenRefusal>;
 
-/// Whether a check lets a token live until its expiry, and not at it or after it.
+/// Returns true if a check lets a token live until its expiry, and not at it or after it.
 fn keeps_expiry(check: Check) -> bool {
     BEARERS.into_iter().all(|kind| {
         let record = TokenRecord {
@@ -19,26 +21,38 @@ fn keeps_expiry(check: Check) -> bool {
         };
         let ends = [0, 1, 3_599_999].map(|ms| check(&record, &ACCOUNT, at(ms)).is_ok());
         let dead = [3_600_000, 3_600_001, 7_200_000].map(|ms| check(&record, &ACCOUNT, at(ms)));
-        ends == [true; 3] && dead == [const { Err(Refusal::Expired) }; 3]
+        ends == [true; 3] && dead == [const { Err(TokenRefusal::Expired) }; 3]
     })
 }
 
 /// B40. At it, not after it.
 #[test]
 fn a_token_is_dead_at_its_expiry() {
-    assert!(keeps_expiry(check));
+    assert!(keeps_expiry(check_token));
 }
 
 #[test]
 fn a_check_that_is_one_instant_late_or_early_is_noticed() {
-    fn late(record: &TokenRecord, account: &Account, now: SystemTime) -> Result<Grant, Refusal> {
-        check(record, account, now - Duration::from_millis(1)) // `<=` where `<` belongs
+    fn late(
+        record: &TokenRecord,
+        account: &Account,
+        now: SystemTime,
+    ) -> Result<Grant, TokenRefusal> {
+        check_token(record, account, now - Duration::from_millis(1)) // `<=` where `<` belongs
     }
-    fn early(record: &TokenRecord, account: &Account, now: SystemTime) -> Result<Grant, Refusal> {
-        check(record, account, now + Duration::from_millis(1))
+    fn early(
+        record: &TokenRecord,
+        account: &Account,
+        now: SystemTime,
+    ) -> Result<Grant, TokenRefusal> {
+        check_token(record, account, now + Duration::from_millis(1))
     }
-    fn never(record: &TokenRecord, account: &Account, _: SystemTime) -> Result<Grant, Refusal> {
-        check(record, account, at(0))
+    fn never(
+        record: &TokenRecord,
+        account: &Account,
+        _: SystemTime,
+    ) -> Result<Grant, TokenRefusal> {
+        check_token(record, account, at(0))
     }
     for (what, broken) in [("late", late as Check), ("early", early), ("never", never)] {
         assert!(!keeps_expiry(broken), "{what}");
@@ -52,7 +66,7 @@ fn a_grant_says_what_the_record_says() {
             scopes: ScopeSet::parse("tasks:read").unwrap(),
             ..record(kind)
         };
-        let grant = check(&record, &ACCOUNT, at(0)).unwrap();
+        let grant = check_token(&record, &ACCOUNT, at(0)).unwrap();
         let expected = Grant {
             token: 5,
             user: 12,
@@ -60,13 +74,13 @@ fn a_grant_says_what_the_record_says() {
             workspace: record.workspace,
             scopes: record.scopes,
             kind,
-            key: record.digest.key(),
+            limit_key: record.digest.key(),
             tier: Tier::Paid,
-            reach: None,
+            allowed_workspaces: None,
         };
         assert_eq!(grant, expected);
     }
-    let free = check(
+    let free = check_token(
         &record(TokenKind::Personal),
         &Account::new(12, Tier::Free),
         at(0),
@@ -78,7 +92,7 @@ fn a_grant_says_what_the_record_says() {
 #[test]
 fn a_token_without_expiry_lives_on() {
     let centuries = at(0) + Duration::from_secs(10_000_000_000);
-    assert!(check(&record(TokenKind::Personal), &ACCOUNT, centuries).is_ok());
+    assert!(check_token(&record(TokenKind::Personal), &ACCOUNT, centuries).is_ok());
 }
 
 #[test]
@@ -96,11 +110,14 @@ fn a_refresh_token_is_no_bearer_token_in_any_state() {
         },
     ];
     for record in states {
-        assert_eq!(check(&record, &ACCOUNT, at(1)), Err(Refusal::NotBearer));
+        assert_eq!(
+            check_token(&record, &ACCOUNT, at(1)),
+            Err(TokenRefusal::NotBearer)
+        );
     }
 }
 
-/// B50. Each way of being dead has its words.
+/// B50. Each reason for which a token is dead has its own words.
 #[test]
 fn the_first_reason_is_told() {
     for kind in BEARERS {
@@ -117,12 +134,21 @@ fn the_first_reason_is_told() {
             disabled: true,
             ..ACCOUNT
         };
-        assert_eq!(check(&expired, &ACCOUNT, at(1)), Err(Refusal::Expired));
-        assert_eq!(check(&expired, &disabled, at(1)), Err(Refusal::Disabled));
-        // Revoked counts from any clock, also one that runs behind the revoking node's.
-        assert_eq!(check(&revoked, &disabled, at(1)), Err(Refusal::Revoked));
         assert_eq!(
-            check(
+            check_token(&expired, &ACCOUNT, at(1)),
+            Err(TokenRefusal::Expired)
+        );
+        assert_eq!(
+            check_token(&expired, &disabled, at(1)),
+            Err(TokenRefusal::Disabled)
+        );
+        // A revocation counts for any clock, also for one that is behind the revoking node's.
+        assert_eq!(
+            check_token(&revoked, &disabled, at(1)),
+            Err(TokenRefusal::Revoked)
+        );
+        assert_eq!(
+            check_token(
                 &good,
                 &Account {
                     user: 13,
@@ -130,7 +156,7 @@ fn the_first_reason_is_told() {
                 },
                 at(1)
             ),
-            Err(Refusal::Unknown)
+            Err(TokenRefusal::Unknown)
         );
     }
 }
@@ -182,8 +208,8 @@ fn records_that_do_not_hold_together_are_unknown() {
     ];
     for record in unsound {
         assert_eq!(
-            check(&record, &ACCOUNT, at(0)),
-            Err(Refusal::Unknown),
+            check_token(&record, &ACCOUNT, at(0)),
+            Err(TokenRefusal::Unknown),
             "{record:?}"
         );
     }

@@ -6,11 +6,12 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::id_token::{ID_TOKEN_LIFETIME, user_info};
-use workgraph_auth::keys::{KEY_SET_LIFETIME, SignError};
+use workgraph_auth::oidc::discovery;
+use workgraph_auth::oidc::id_token::{ID_TOKEN_LIFETIME, user_info};
+use workgraph_auth::oidc::signing_keys::{KEY_SET_LIFETIME, SignError};
 use workgraph_auth::{
-    Digest, Endpoints, Form, IdToken, IssuerInResponses, KeyRing, Person, Policy, Rs256, ScopeSet,
-    Secret, Signer, discovery,
+    AuthorizationPolicy, EndpointRequest, Endpoints, IdToken, IssuerInResponses, Rs256, ScopeSet,
+    Secret, SecretDigest, Signer, SigningKeyRing, UserInfo,
 };
 
 use crate::at;
@@ -20,7 +21,7 @@ fn der(text: &str) -> Vec<u8> {
     STANDARD.decode(text.replace('\n', "")).unwrap()
 }
 
-/// A key that is good for nothing but these tests.
+/// Returns a key that is used in these tests only.
 fn key() -> Rs256 {
     Rs256::from_pkcs8(&der(include_str!("test-key.b64"))).unwrap()
 }
@@ -54,14 +55,14 @@ fn verify(token: &str, key_set: &str) -> Option<String> {
     String::from_utf8(decode(claims)?).ok()
 }
 
-fn ring_of_one() -> KeyRing {
-    KeyRing::new([(Arc::new(key()) as Arc<dyn Signer>, at(0))])
+fn ring_of_one() -> SigningKeyRing {
+    SigningKeyRing::new([(Arc::new(key()) as Arc<dyn Signer>, at(0))])
 }
 
-fn id_token<'a>(person: &'a Person, scopes: &str) -> IdToken<'a> {
+fn id_token<'a>(person: &'a UserInfo, scopes: &str) -> IdToken<'a> {
     IdToken {
         issuer: ISSUER,
-        person,
+        user: person,
         app: 40,
         scopes: scopes.parse().unwrap(),
         nonce: None,
@@ -121,7 +122,7 @@ fn claims_come_by_scope() {
     assert_eq!(user_info(&person, "email profile".parse().unwrap()), None);
     assert_eq!(
         user_info(
-            &Person {
+            &UserInfo {
                 picture: None,
                 ..person
             },
@@ -187,7 +188,7 @@ fn keys_that_are_none_or_too_small_are_refused() {
     assert_eq!(key().kid().len(), 43);
 }
 
-/// A signer with nothing but a name.
+/// Signer with nothing but a name.
 struct Named(&'static str);
 
 impl Signer for Named {
@@ -202,10 +203,10 @@ impl Signer for Named {
     }
 }
 
-/// Whether rotation keeps its promises: what signs was published for a key set's life, and what
-/// signed stays published for an id_token's life.
-fn rotates_well(published: impl Fn(&KeyRing, SystemTime) -> Vec<String>) -> bool {
-    let mut ring = KeyRing::new([(Arc::new(Named("a")) as Arc<dyn Signer>, at(0))]);
+/// Returns true if rotation keeps its rules: a key that signs was published for a key set's
+/// lifetime before, and stays published for an id_token's lifetime after it last signed.
+fn rotates_well(published: impl Fn(&SigningKeyRing, SystemTime) -> Vec<String>) -> bool {
+    let mut ring = SigningKeyRing::new([(Arc::new(Named("a")) as Arc<dyn Signer>, at(0))]);
     let minute = |n: u64| at(n * 60_000);
     let mut made = vec![(500, "b"), (560, "c"), (2000, "d")];
     let mut good = true;
@@ -229,7 +230,7 @@ fn rotates_well(published: impl Fn(&KeyRing, SystemTime) -> Vec<String>) -> bool
             .chain(after)
             .all(|(keys, _)| keys.contains(signer));
     }
-    // And each key signs in its turn, and goes.
+    // And each key signs in its turn, and is removed.
     let signers: Vec<&str> = log.iter().map(|(_, signer)| signer.as_str()).collect();
     good && (signers[559], signers[560], signers[620], signers[2999]) == ("a", "b", "c", "d")
         && log[2999].0 == ["d"]
@@ -237,7 +238,7 @@ fn rotates_well(published: impl Fn(&KeyRing, SystemTime) -> Vec<String>) -> bool
 
 #[test]
 fn b56_keys_are_published_before_and_after_they_sign() {
-    let kids = |ring: &KeyRing, now| {
+    let kids = |ring: &SigningKeyRing, now| {
         ring.published(now)
             .map(|key| key.kid().to_owned())
             .collect::<Vec<_>>()
@@ -255,9 +256,9 @@ fn b56_keys_are_published_before_and_after_they_sign() {
         ring,
         now - Duration::from_secs(600)
     )));
-    assert!(KeyRing::default().signer(at(0)).is_none());
-    assert_eq!(KeyRing::default().key_set(at(0)), r#"{"keys":[]}"#);
-    assert_eq!(ring_of_one().youngest(), Some(at(0)));
+    assert!(SigningKeyRing::default().signer(at(0)).is_none());
+    assert_eq!(SigningKeyRing::default().key_set(at(0)), r#"{"keys":[]}"#);
+    assert_eq!(ring_of_one().newest_key_time(), Some(at(0)));
 }
 
 #[test]
@@ -266,14 +267,14 @@ fn an_openid_exchange_brings_an_id_token() {
     let ring = ring_of_one();
     let endpoints = Endpoints {
         store: service.store.as_ref(),
-        people: &Town,
+        users: &Town,
         issuer: ISSUER,
         signer: ring.signer(at(0)),
     };
     let get = |scope: &str, nonce| {
         let params = with(&with(&asks(), "scope", Some(scope)), "nonce", nonce);
         let pairs = exchange(&service.allow(&params, at(5000)));
-        let form = Form {
+        let form = EndpointRequest {
             pairs: &pairs,
             authorization: &[],
         };
@@ -315,11 +316,12 @@ fn b58_the_discovery_document() {
     }
 }
 
-/// B76. A client that reads there that answers name the issuer takes one without for a forgery.
+/// B76. A client that reads there that responses name the issuer takes one without it for a
+/// forgery.
 #[test]
 fn b76_the_discovery_document_announces_what_is_always_so() {
     for (_, issuer_in_responses) in IssuerInResponses::ALL {
-        let policy = Policy {
+        let policy = AuthorizationPolicy {
             issuer_in_responses,
             ..POLICY
         };
@@ -351,7 +353,7 @@ fn b57_the_id_token_of_an_answer_is_bound_to_its_code() {
         "{alone}"
     );
     let both = claims("code id_token").unwrap();
-    let hash = URL_SAFE_NO_PAD.encode(Digest::of("wgc_code").key());
+    let hash = URL_SAFE_NO_PAD.encode(SecretDigest::of("wgc_code").key());
     assert!(
         both.contains(&format!(r#""c_hash":"{hash}""#)) && !both.contains("at_hash"),
         "{both}"

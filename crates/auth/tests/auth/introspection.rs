@@ -1,5 +1,5 @@
 //! Introspection: four kinds of token in every state.
-use workgraph_auth::introspect::UNLIMITED;
+use workgraph_auth::endpoints::introspection::UNLIMITED;
 use workgraph_auth::{Account, ScopeSet, Tier, TokenKind, TokenRecord, introspect};
 
 use crate::{at, record};
@@ -46,7 +46,7 @@ fn a_personal_token_with_an_expiry_tells_the_time_left() {
     );
 }
 
-/// B46. S12. Whatever the reason, the answer is the same.
+/// B46. S12. For every reason the answer is the same.
 #[test]
 fn a_dead_token_tells_nothing() {
     assert_eq!(introspect(None, at(0)).to_json(), INACTIVE);

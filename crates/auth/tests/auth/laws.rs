@@ -1,6 +1,6 @@
 //! The laws of the token lifecycle, and stores that break one of them or of the cases.
 use workgraph_auth::MemoryTokenStore;
-use workgraph_auth::conformance::{OAUTH_CASES, block_on, laws};
+use workgraph_auth::conformance::{OAUTH_CASES, block_on, oauth_laws};
 
 use crate::flawed::{Flaw, Flawed};
 
@@ -9,7 +9,7 @@ use crate::flawed::{Flaw, Flawed};
 fn the_token_lifecycle_keeps_its_laws() {
     let steps = std::env::var("WORKGRAPH_LAW_STEPS").map_or(100_000, |n| n.parse().unwrap());
     for seed in 0..steps / 12_500 {
-        let tally = block_on(laws::run(&MemoryTokenStore::new(), seed, 12_500)).unwrap();
+        let tally = block_on(oauth_laws::run(&MemoryTokenStore::new(), seed, 12_500)).unwrap();
         let counts = [
             tally.allowed,
             tally.silent,
@@ -33,7 +33,7 @@ fn the_token_lifecycle_keeps_its_laws() {
 fn the_laws_notice_what_breaks_them() {
     for flaw in Flaw::LAWLESS {
         let broken = Flawed(flaw, MemoryTokenStore::new());
-        let outcome = block_on(laws::run(&broken, 1, 20_000));
+        let outcome = block_on(oauth_laws::run(&broken, 1, 20_000));
         assert!(outcome.is_err(), "{flaw:?} keeps the laws");
     }
 }

@@ -1,5 +1,5 @@
-//! The crate's tests, one file per subject. Each property also runs against something that breaks
-//! it on purpose, and has to notice.
+//! The crate's tests, one file per subject. Each property also runs against a version that breaks
+//! it on purpose, and must notice it.
 #![cfg(test)]
 
 mod answers;
@@ -22,21 +22,22 @@ mod tokens;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_auth::{Digest, TokenKind, TokenRecord, mint};
+use workgraph_auth::{SecretDigest, TokenKind, TokenRecord, mint_token};
 
-/// The instant `millis` after an arbitrary one.
+/// Returns the instant `millis` after an arbitrary one.
 fn at(millis: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(1_800_000_000_000 + millis)
 }
 
-/// 32 bytes that differ for every `seed` and look random enough.
+/// Returns 32 bytes that differ for every `seed` and look random enough.
 fn random(seed: u64) -> [u8; 32] {
-    Digest::of(&seed.to_string()).0
+    SecretDigest::of(&seed.to_string()).0
 }
 
-/// A record of each kind that is alive at `at(0)`; the access token expires at `at(3_600_000)`.
+/// Returns a record of each kind that is alive at `at(0)`; the access token expires at
+/// `at(3_600_000)`.
 fn record(kind: TokenKind) -> TokenRecord {
-    let (_, digest) = mint(kind, &random(1));
+    let (_, digest) = mint_token(kind, &random(1));
     let base = TokenRecord::personal(5, digest, 12, at(0));
     match kind {
         TokenKind::Personal => base,

@@ -1,17 +1,19 @@
-//! What the OAuth tests share: apps, people, and a service in which everything is at hand.
+//! Helpers of the OAuth tests: apps, users, and a service with a store, a signer and endpoints.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use workgraph_auth::client::mint_secret;
+use workgraph_auth::authorization::pkce::CodeChallenge;
+use workgraph_auth::authorization::registered_app::mint_secret;
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::endpoint::Fresh;
-use workgraph_auth::pkce::Challenge;
+use workgraph_auth::endpoints::token_endpoints::NewTokenMaterial;
 use workgraph_auth::{
-    Account, Allow, App, Authorization, AuthorizationRequest, Code, Digest, Endpoints, Form,
-    IssuerInResponses, Loopback, MemoryTokenStore, OAuthStore, Pair, People, Person, Policy,
-    RedirectUri, Refused, Registered, Reply, Secret, StoreError, Tier, TokenStore, Verified,
+    Account, App, AuthStoreError, Authorization, AuthorizationCode, AuthorizationPolicy,
+    AuthorizationRefusal, AuthorizationRequest, ConsentRecord, EndpointReply, EndpointRequest,
+    Endpoints, IssuerInResponses, LoopbackPolicy, MemoryTokenStore, OAuthStore, Param, RedirectUri,
+    RegisteredScopes, Secret, SecretDigest, Tier, TokenStore, UserDirectory, UserInfo,
+    VerifiedClient,
 };
 
 use crate::{at, random};
@@ -19,8 +21,8 @@ use crate::{at, random};
 pub(crate) const REDIRECT: &str = "https://app.example/cb";
 pub(crate) const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 pub(crate) const ISSUER: &str = "https://wg.example/api/1.0";
-/// The policy of a server that nobody configured.
-pub(crate) const POLICY: Policy<'_> = Policy {
+/// Policy of a server with default settings.
+pub(crate) const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy {
     issuer: ISSUER,
     issuer_in_responses: IssuerInResponses::Openid,
     oob_without_pkce: false,
@@ -28,14 +30,14 @@ pub(crate) const POLICY: Policy<'_> = Policy {
 pub(crate) const VERIFIER: &str =
     "a-verifier.of_64~characters-0123456789-0123456789-0123456789-012";
 
-pub(crate) fn pairs(list: &[(&str, &str)]) -> Vec<Pair> {
+pub(crate) fn pairs(list: &[(&str, &str)]) -> Vec<Param> {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     list.iter().map(own).collect()
 }
 
-/// The list with one parameter set, or left out.
-pub(crate) fn with(list: &[Pair], name: &str, value: Option<&str>) -> Vec<Pair> {
-    let mut list: Vec<Pair> = list.iter().filter(|(n, _)| n != name).cloned().collect();
+/// Returns the list with one parameter set, or left out.
+pub(crate) fn with(list: &[Param], name: &str, value: Option<&str>) -> Vec<Param> {
+    let mut list: Vec<Param> = list.iter().filter(|(n, _)| n != name).cloned().collect();
     list.extend(value.map(|value| (name.to_owned(), value.to_owned())));
     list
 }
@@ -44,15 +46,15 @@ pub(crate) fn secret_of(app: u64) -> Secret {
     mint_secret(&random(app)).0
 }
 
-/// An app with these scopes, two redirect URLs and distribution to workspace 7.
+/// Returns an app with these scopes, two redirect URLs and distribution to workspace 7.
 pub(crate) fn app(id: u64, scopes: &str) -> App {
-    let uri = |text| RedirectUri::register(text, Loopback::Refused).unwrap();
+    let uri = |text| RedirectUri::register(text, LoopbackPolicy::Refused).unwrap();
     App {
         id,
         name: "App".to_owned(),
         secret: Some(mint_secret(&random(id)).1),
         redirects: vec![uri(REDIRECT), uri(OOB)],
-        scopes: Registered::from_set(scopes.parse().unwrap()),
+        scopes: RegisteredScopes::from_set(scopes.parse().unwrap()),
         distribution: vec![7],
         disabled_in: Vec::new(),
         owner: 12,
@@ -61,8 +63,8 @@ pub(crate) fn app(id: u64, scopes: &str) -> App {
     }
 }
 
-pub(crate) fn ada() -> Person {
-    Person {
+pub(crate) fn ada() -> UserInfo {
+    UserInfo {
         id: 12,
         name: "Ada \"L\" é".to_owned(),
         email: "ada@example.com".to_owned(),
@@ -70,46 +72,46 @@ pub(crate) fn ada() -> Person {
     }
 }
 
-/// A valid authorization request of app 40.
-pub(crate) fn asks() -> Vec<Pair> {
+/// Returns a valid authorization request of app 40.
+pub(crate) fn asks() -> Vec<Param> {
     pairs(&[
         ("client_id", "40"),
         ("redirect_uri", REDIRECT),
         ("response_type", "code"),
         ("state", "xyz"),
         ("scope", "tasks:read"),
-        ("code_challenge", &Challenge::of(VERIFIER).to_string()),
+        ("code_challenge", &CodeChallenge::of(VERIFIER).to_string()),
         ("code_challenge_method", "S256"),
     ])
 }
 
 pub(crate) fn read(
     app: impl Into<std::sync::Arc<App>>,
-    params: &[Pair],
-) -> Result<AuthorizationRequest, Box<Refused>> {
+    params: &[Param],
+) -> Result<AuthorizationRequest, Box<AuthorizationRefusal>> {
     read_by(&POLICY, app, params)
 }
 
 /// Reads a request by a policy.
 pub(crate) fn read_by(
-    policy: &Policy<'_>,
+    policy: &AuthorizationPolicy<'_>,
     app: impl Into<std::sync::Arc<App>>,
-    params: &[Pair],
-) -> Result<AuthorizationRequest, Box<Refused>> {
-    let verified = Verified::check(params, Some(app)).unwrap();
+    params: &[Param],
+) -> Result<AuthorizationRequest, Box<AuthorizationRefusal>> {
+    let verified = VerifiedClient::check(params, Some(app)).unwrap();
     AuthorizationRequest::read(verified, params, policy)
 }
 
 pub(crate) struct Town;
 
 #[async_trait]
-impl People for Town {
-    async fn person(&self, user: u64) -> Result<Option<Person>, StoreError> {
+impl UserDirectory for Town {
+    async fn user_info(&self, user: u64) -> Result<Option<UserInfo>, AuthStoreError> {
         Ok((user == 12).then(ada))
     }
 }
 
-/// The memory store with user 12, app 40 (`tasks:read tasks:write openid`) and app 41 (full).
+/// Memory store with user 12, app 40 (`tasks:read tasks:write openid`) and app 41 (full).
 pub(crate) struct Service {
     pub(crate) store: Arc<MemoryTokenStore>,
     ids: AtomicU64,
@@ -131,9 +133,9 @@ impl Service {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn fresh(&self) -> Fresh {
+    pub(crate) fn fresh(&self) -> NewTokenMaterial {
         let (access_id, refresh_id) = (self.id(), self.id());
-        Fresh {
+        NewTokenMaterial {
             access_id,
             access: random(access_id),
             refresh_id,
@@ -144,14 +146,14 @@ impl Service {
     pub(crate) fn endpoints(&self) -> Endpoints<'_> {
         Endpoints {
             store: self.store.as_ref(),
-            people: &Town,
+            users: &Town,
             issuer: ISSUER,
             signer: None,
         }
     }
 
-    /// User 12 allows a request, and the code comes back.
-    pub(crate) fn allow(&self, params: &[Pair], now: SystemTime) -> String {
+    /// Allows a request as user 12, and returns the code.
+    pub(crate) fn allow(&self, params: &[Param], now: SystemTime) -> String {
         let id = params
             .iter()
             .find(|(n, _)| n == "client_id")
@@ -161,10 +163,10 @@ impl Service {
             .unwrap();
         let app = block_on(self.store.app(id)).unwrap().unwrap();
         let request = read(app, params).unwrap();
-        let (text, code) = Code::mint(&request, 12, at(0), &random(self.id()), now);
-        let allow = Allow {
-            ticket: Digest(random(self.id())),
-            at: now,
+        let (text, code) = AuthorizationCode::mint(&request, 12, at(0), &random(self.id()), now);
+        let allow = ConsentRecord {
+            ticket: SecretDigest(random(self.id())),
+            time: now,
             authorization: Authorization {
                 id: self.id(),
                 user: 12,
@@ -175,29 +177,29 @@ impl Service {
             },
             code: Some(code),
         };
-        block_on(self.store.allow(allow)).unwrap();
+        block_on(self.store.keep_consent(allow)).unwrap();
         text.expose().to_owned()
     }
 
-    pub(crate) fn token(&self, form: &[Pair], now: SystemTime) -> Reply {
+    pub(crate) fn token(&self, form: &[Param], now: SystemTime) -> EndpointReply {
         self.token_by(form, &[], now)
     }
 
     pub(crate) fn token_by(
         &self,
-        pairs: &[Pair],
+        pairs: &[Param],
         authorization: &[&str],
         now: SystemTime,
-    ) -> Reply {
-        let form = Form {
+    ) -> EndpointReply {
+        let form = EndpointRequest {
             pairs,
             authorization,
         };
         block_on(self.endpoints().token(&form, &self.fresh(), now)).unwrap()
     }
 
-    pub(crate) fn revoke(&self, pairs: &[Pair], now: SystemTime) -> Reply {
-        let form = Form {
+    pub(crate) fn revoke(&self, pairs: &[Param], now: SystemTime) -> EndpointReply {
+        let form = EndpointRequest {
             pairs,
             authorization: &[],
         };
@@ -206,7 +208,7 @@ impl Service {
 
     pub(crate) fn info(&self, token: &str, now: SystemTime) -> String {
         let pairs = pairs(&[("token", token)]);
-        let form = Form {
+        let form = EndpointRequest {
             pairs: &pairs,
             authorization: &[],
         };
@@ -219,7 +221,7 @@ impl Service {
         self.info(token, now).contains("\"active\":true")
     }
 
-    /// Access and refresh token of a whole flow of app 40.
+    /// Returns access and refresh token of a whole flow of app 40.
     pub(crate) fn tokens(&self, now: SystemTime) -> (String, String) {
         let reply = self.token(&exchange(&self.allow(&asks(), now)), now);
         assert_eq!(reply.status, 200, "{}", reply.body);
@@ -230,8 +232,8 @@ impl Service {
     }
 }
 
-/// The form that redeems a code of app 40.
-pub(crate) fn exchange(code: &str) -> Vec<Pair> {
+/// Returns the form that redeems a code of app 40.
+pub(crate) fn exchange(code: &str) -> Vec<Param> {
     pairs(&[
         ("grant_type", "authorization_code"),
         ("client_id", "40"),
@@ -242,8 +244,8 @@ pub(crate) fn exchange(code: &str) -> Vec<Pair> {
     ])
 }
 
-/// The form that uses a refresh token of app 40.
-pub(crate) fn refreshing(token: &str) -> Vec<Pair> {
+/// Returns the form that uses a refresh token of app 40.
+pub(crate) fn refreshing(token: &str) -> Vec<Param> {
     pairs(&[
         ("grant_type", "refresh_token"),
         ("client_id", "40"),
@@ -252,8 +254,8 @@ pub(crate) fn refreshing(token: &str) -> Vec<Pair> {
     ])
 }
 
-/// A member of a reply that is a text without escapes.
-pub(crate) fn member(reply: &Reply, name: &str) -> String {
+/// Returns a member of a reply that is a text without escapes.
+pub(crate) fn member(reply: &EndpointReply, name: &str) -> String {
     let mark = format!("\"{name}\":\"");
     let (_, rest) = reply
         .body
@@ -262,12 +264,12 @@ pub(crate) fn member(reply: &Reply, name: &str) -> String {
     rest.split_once('"').unwrap().0.to_owned()
 }
 
-/// Status and error code.
-pub(crate) fn error(reply: &Reply) -> (u16, String) {
+/// Returns status and error code.
+pub(crate) fn error(reply: &EndpointReply) -> (u16, String) {
     (reply.status, member(reply, "error"))
 }
 
-/// What `error` gives for a status of 400.
+/// Returns the result of `error` for a status of 400.
 pub(crate) fn bad(code: &str) -> (u16, String) {
     (400, code.to_owned())
 }

@@ -1,14 +1,17 @@
-//! Redirect URLs and apps' names: what may be registered, and that a request repeats it to the byte.
-use workgraph_auth::client::{NameError, authenticate, check_name, mint_secret};
-use workgraph_auth::redirect::RedirectError;
-use workgraph_auth::{App, Loopback, PlainError, RedirectUri, Verified};
+//! Redirect URLs and apps' names: the rules of registration, and that a request repeats a URL byte
+//! for byte.
+use workgraph_auth::authorization::redirect_uri::RedirectError;
+use workgraph_auth::authorization::registered_app::{
+    NameError, authenticate, check_name, mint_secret,
+};
+use workgraph_auth::{App, LoopbackPolicy, RedirectUri, UnverifiedClientError, VerifiedClient};
 
 use crate::oauth::{app, pairs};
 use crate::{at, random};
 
 const REGISTERED: &str = "https://app.example/cb/in?a=b";
 
-/// Texts near the registered one that other servers have taken for it.
+/// Returns texts near the registered one that other servers have taken for it.
 fn variants() -> Vec<String> {
     let mut all: Vec<String> = [
         "https://app.example/cb/in",
@@ -89,17 +92,17 @@ fn variants() -> Vec<String> {
     all
 }
 
-/// A way of matching.
+/// Comparison of a text with the registered URL.
 type Matches<'a> = &'a dyn Fn(&str) -> bool;
 
-/// Whether a way of matching lets through what was registered and none of the variants.
+/// Returns true if a comparison accepts the registered URL and none of the variants.
 fn is_exact(matches: impl Fn(&str) -> bool) -> bool {
     matches(REGISTERED) && !variants().iter().any(|variant| matches(variant))
 }
 
 fn registered() -> App {
     App {
-        redirects: vec![RedirectUri::register(REGISTERED, Loopback::Refused).unwrap()],
+        redirects: vec![RedirectUri::register(REGISTERED, LoopbackPolicy::Refused).unwrap()],
         ..app(40, "default")
     }
 }
@@ -110,10 +113,10 @@ fn b02_a_redirect_uri_is_repeated_to_the_byte() {
     assert!(variants().len() >= 60);
     assert!(is_exact(|sent| {
         let params = pairs(&[("client_id", "40"), ("redirect_uri", sent)]);
-        match Verified::check(&params, Some(registered())) {
+        match VerifiedClient::check(&params, Some(registered())) {
             Ok(verified) => verified.redirect().as_str() == sent,
             Err(error) => {
-                assert_eq!(error, PlainError::Redirect);
+                assert_eq!(error, UnverifiedClientError::Redirect);
                 assert!(sent.len() < 10 || !error.to_string().contains(sent));
                 false
             }
@@ -205,7 +208,7 @@ fn b23_what_may_be_registered() {
         (&long, Err(Long)),
     ];
     for (text, expected) in table {
-        let found = RedirectUri::register(text, Loopback::Refused)
+        let found = RedirectUri::register(text, LoopbackPolicy::Refused)
             .map(|uri| assert_eq!(uri.as_str(), *text));
         assert_eq!(found, *expected, "{text}");
     }
@@ -213,7 +216,7 @@ fn b23_what_may_be_registered() {
 
 #[test]
 fn b23_http_is_for_this_machine_and_by_a_setting() {
-    let register = |text| RedirectUri::register(text, Loopback::Allowed);
+    let register = |text| RedirectUri::register(text, LoopbackPolicy::Allowed);
     for text in [
         "http://127.0.0.1:8099/callback",
         "http://[::1]/cb",
@@ -308,7 +311,11 @@ fn b19_an_app_works_where_it_is_distributed_and_not_disabled() {
         [4, 5, 6].map(|workspace| app.works_in(workspace)),
         [false, true, false]
     );
-    assert!(app.is_for(&[4, 5]) && !app.is_for(&[4, 6]) && !app.is_for(&[]));
+    assert!(
+        app.is_distributed_to(&[4, 5])
+            && !app.is_distributed_to(&[4, 6])
+            && !app.is_distributed_to(&[])
+    );
     assert!(
         !App {
             disabled_at: Some(at(0)),

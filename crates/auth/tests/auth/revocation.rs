@@ -2,13 +2,15 @@
 use std::sync::Arc;
 
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::{Endpoints, Form, Pair, TokenKind, TokenRecord, TokenStore, mint};
+use workgraph_auth::{
+    EndpointRequest, Endpoints, Param, TokenKind, TokenRecord, TokenStore, mint_token,
+};
 
 use crate::flawed::{Flaw, Flawed};
 use crate::oauth::{ISSUER, Service, Town, bad, error, member, pairs, refreshing, secret_of, with};
 use crate::{at, random};
 
-fn revoking(token: &str) -> Vec<Pair> {
+fn revoking(token: &str) -> Vec<Param> {
     pairs(&[
         ("client_id", "40"),
         ("client_secret", secret_of(40).expose()),
@@ -44,18 +46,18 @@ fn b41_revoking_a_refresh_token_kills_what_hangs_on_it() {
 fn b42_b43_b44_what_revocation_answers() {
     let service = Service::new();
     let (access, refresh) = service.tokens(at(0));
-    let never = mint(TokenKind::Refresh, &random(5)).0;
+    let never = mint_token(TokenKind::Refresh, &random(5)).0;
     for unknown in [never.expose(), "garbage", &"x".repeat(4096), "é"] {
         assert_eq!(service.revoke(&revoking(unknown), at(1)).status, 200);
     }
     let mut others = vec![access.clone()];
     for (id, kind) in [(7, TokenKind::Personal), (8, TokenKind::Service)] {
-        let (text, digest) = mint(kind, &random(id));
+        let (text, digest) = mint_token(kind, &random(id));
         let mut record = TokenRecord::personal(id, digest, 12, at(0));
         if kind == TokenKind::Service {
             record = TokenRecord::service(id, digest, 12, 7, at(0));
         }
-        block_on(service.store.insert(record)).unwrap();
+        block_on(service.store.insert_token(record)).unwrap();
         others.push(text.expose().to_owned());
     }
     for token in &others {
@@ -101,7 +103,7 @@ fn b46_b47_what_introspection_answers() {
             .starts_with(r#"{"token_type":"refresh","#)
     );
     service.revoke(&revoking(&refresh), at(1));
-    let never = mint(TokenKind::Access, &random(5)).0;
+    let never = mint_token(TokenKind::Access, &random(5)).0;
     for dead in [&access, &refresh, never.expose(), "garbage", "\u{fffd}"] {
         assert_eq!(service.info(dead, at(2)), r#"{"active":false}"#);
     }
@@ -110,7 +112,7 @@ fn b46_b47_what_introspection_answers() {
         pairs(&[("token", "")]),
         pairs(&[("token", "a"), ("token", "a")]),
     ] {
-        let form = Form {
+        let form = EndpointRequest {
             pairs: &form,
             authorization: &[],
         };
@@ -126,18 +128,18 @@ fn b45_a_failing_store_is_never_a_success() {
     let broken = Flawed(Flaw::CannotRevoke, Arc::into_inner(service.store).unwrap());
     let endpoints = Endpoints {
         store: &broken,
-        people: &Town,
+        users: &Town,
         issuer: ISSUER,
         signer: None,
     };
     let pairs = revoking(&refresh);
-    let form = Form {
+    let form = EndpointRequest {
         pairs: &pairs,
         authorization: &[],
     };
     assert!(block_on(endpoints.revoke(&form, at(1))).is_err());
     let pairs = with(&pairs, "token", Some(&access));
-    let form = Form {
+    let form = EndpointRequest {
         pairs: &pairs,
         authorization: &[],
     };

@@ -1,7 +1,7 @@
 //! Scopes: the registry, and the laws of sets.
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
-use workgraph_auth::scope::{DEFAULT, SCOPES};
+use workgraph_auth::tokens::scope::{DEFAULT, SCOPES};
 use workgraph_auth::{ScopeError, ScopeSet};
 
 fn names() -> Vec<&'static str> {
@@ -16,7 +16,7 @@ fn set(names: &[&str]) -> ScopeSet {
     ScopeSet::parse(&names.join(" ")).unwrap()
 }
 
-/// Whether a set allows exactly the scopes that it was made of.
+/// Returns true if a set allows exactly the scopes of which it was made.
 fn allows_exactly(names: &[&str], allows: impl Fn(&str) -> bool) -> bool {
     SCOPES
         .iter()
@@ -24,7 +24,7 @@ fn allows_exactly(names: &[&str], allows: impl Fn(&str) -> bool) -> bool {
 }
 
 proptest! {
-    /// B16. S54. What is in a set is allowed and nothing else; no action brings another.
+    /// B16. S54. Scopes in a set are allowed and no others; no action implies another.
     #[test]
     fn a_scope_is_allowed_if_it_is_in_the_set(names in some_names()) {
         let set = set(&names);
@@ -137,11 +137,13 @@ fn the_registry_is_in_order_and_described() {
             scope.name
         );
         assert!(
-            scope.says.len() >= 8 && !scope.says.contains(['_', ':']),
+            scope.description.len() >= 8 && !scope.description.contains(['_', ':']),
             "{}",
-            scope.says
+            scope.description
         );
-        assert!(scope.says.starts_with(char::is_uppercase) && !scope.says.ends_with('.'));
+        assert!(
+            scope.description.starts_with(char::is_uppercase) && !scope.description.ends_with('.')
+        );
     }
 }
 

@@ -1,22 +1,24 @@
-//! Sessions, the tickets of consent forms, anti-forgery texts, and the back-off of logins.
+//! Sessions, the tickets of consent forms, anti-forgery texts, and the waits after failed logins.
 use std::time::Duration;
 
-use workgraph_auth::session::{Strikes, TICKET_LIFETIME, csrf, csrf_matches, open_ticket, ticket};
-use workgraph_auth::{Secret, Session};
+use workgraph_auth::authorization::browser_session::{
+    LoginAttempts, TICKET_LIFETIME, consent_ticket, csrf, csrf_matches, verify_consent_ticket,
+};
+use workgraph_auth::{BrowserSession, Secret};
 
 use crate::oauth::{asks, with};
 use crate::{at, random};
 
 fn session(seed: u64) -> Secret {
-    Session::start(12, &random(seed), at(0)).0
+    BrowserSession::start(12, &random(seed), at(0)).0
 }
 
 #[test]
 fn b20_a_ticket_fits_one_session_user_and_request() {
     let (mine, other) = (session(1), session(2));
-    let text = ticket(&mine, 12, &asks(), &random(9), at(0));
+    let text = consent_ticket(&mine, 12, &asks(), &random(9), at(0));
     let open = |text: &str, session, user, request: &[_], ms| {
-        open_ticket(text, session, user, request, at(ms))
+        verify_consent_ticket(text, session, user, request, at(ms))
     };
     let end = TICKET_LIFETIME.as_millis() as u64;
     let id = open(&text, &mine, 12, &asks(), 0);
@@ -51,7 +53,7 @@ fn b20_a_ticket_fits_one_session_user_and_request() {
     for text in ["", "..", "a.1.b", "é"] {
         assert_eq!(open(text, &mine, 12, &asks(), 0), None);
     }
-    let second = ticket(&mine, 12, &asks(), &random(10), at(0));
+    let second = consent_ticket(&mine, 12, &asks(), &random(10), at(0));
     assert_ne!(open(&second, &mine, 12, &asks(), 0), id);
 }
 
@@ -68,11 +70,11 @@ fn a_form_is_its_sessions_and_its_purposes() {
 
 #[test]
 fn b62_a_session_has_an_end_and_a_secret_that_is_not_kept() {
-    let (secret, session) = Session::start(12, &random(1), at(0));
+    let (secret, session) = BrowserSession::start(12, &random(1), at(0));
     assert!(session.is_live(at(0)) && !session.is_live(session.expires_at));
     assert!(!format!("{session:?} {secret:?}").contains(&secret.expose()[4..12]));
     assert_ne!(
-        Session::start(12, &random(2), at(0)).1.digest,
+        BrowserSession::start(12, &random(2), at(0)).1.digest,
         session.digest
     );
 }
@@ -83,16 +85,16 @@ fn b61_logins_back_off() {
     let mut now = 0;
     let mut waits = Vec::new();
     for _ in 0..20 {
-        if let Err(wait) = Strikes::attempt(strikes, at(now)) {
+        if let Err(wait) = LoginAttempts::attempt(strikes, at(now)) {
             waits.push(wait.as_secs());
             let early = at(now) + wait - Duration::from_millis(1);
             assert_eq!(
-                Strikes::attempt(strikes, early),
+                LoginAttempts::attempt(strikes, early),
                 Err(Duration::from_millis(1))
             );
             now += wait.as_millis() as u64;
         }
-        strikes = Some(Strikes::attempt(strikes, at(now)).unwrap());
+        strikes = Some(LoginAttempts::attempt(strikes, at(now)).unwrap());
     }
     assert_eq!(
         waits,
@@ -101,14 +103,17 @@ fn b61_logins_back_off() {
         ]
     );
     assert_eq!(
-        Strikes::attempt(strikes, at(now + 86_400_000))
+        LoginAttempts::attempt(strikes, at(now + 86_400_000))
             .unwrap()
             .count,
         1
     );
-    assert!(Strikes::attempt(strikes, at(now - 1000)).is_err());
-    let key = Strikes::key("Ada@example.com ", "192.0.2.1");
-    assert_eq!(key, Strikes::key("ada@example.com", "192.0.2.1"));
-    assert_ne!(key, Strikes::key("ada@example.com", "192.0.2.2"));
-    assert_ne!(Strikes::key("a b", "c"), Strikes::key("a", "b c"));
+    assert!(LoginAttempts::attempt(strikes, at(now - 1000)).is_err());
+    let key = LoginAttempts::key("Ada@example.com ", "192.0.2.1");
+    assert_eq!(key, LoginAttempts::key("ada@example.com", "192.0.2.1"));
+    assert_ne!(key, LoginAttempts::key("ada@example.com", "192.0.2.2"));
+    assert_ne!(
+        LoginAttempts::key("a b", "c"),
+        LoginAttempts::key("a", "b c")
+    );
 }

@@ -1,12 +1,12 @@
-//! The memory store keeps every promise, and stores that break one are caught by its case.
+//! The memory store meets every requirement, and stores that miss one are caught by its case.
 use std::sync::Barrier;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use workgraph_auth::conformance::{CASES, Case, OAUTH_CASES, block_on};
+use workgraph_auth::conformance::{CASES, OAUTH_CASES, TokenStoreCase, block_on};
 use workgraph_auth::{
-    Account, Digest, Login, MemoryTokenStore, Secret, StoreError, Tier, TokenKind, TokenRecord,
-    TokenStore,
+    Account, AuthStoreError, Login, MemoryTokenStore, Secret, SecretDigest, Tier, TokenKind,
+    TokenRecord, TokenStore,
 };
 
 use crate::{at, record};
@@ -35,7 +35,7 @@ fn of_many_revocations_at_once_one_counts() {
     for _ in 0..50 {
         let store = MemoryTokenStore::new();
         block_on(store.put_account(Account::new(12, Tier::Free), None)).unwrap();
-        block_on(store.insert(record(TokenKind::Personal))).unwrap();
+        block_on(store.insert_token(record(TokenKind::Personal))).unwrap();
         let barrier = Barrier::new(8);
         let revoke = |n: u64| {
             barrier.wait();
@@ -57,7 +57,7 @@ fn of_many_revocations_at_once_one_counts() {
     }
 }
 
-/// One way for a store to be wrong.
+/// Flaw of a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Flaw {
     MatchesStartOfDigest,
@@ -78,8 +78,8 @@ enum Flaw {
 struct Flawed(Flaw, MemoryTokenStore);
 
 impl Flawed {
-    /// Every token of the users that the cases use.
-    async fn all(&self) -> Result<Vec<TokenRecord>, StoreError> {
+    /// Returns every token of the users that the cases use.
+    async fn all(&self) -> Result<Vec<TokenRecord>, AuthStoreError> {
         let mut all = self.1.list(1).await?;
         all.extend(self.1.list(2).await?);
         Ok(all)
@@ -88,7 +88,10 @@ impl Flawed {
 
 #[async_trait]
 impl TokenStore for Flawed {
-    async fn find(&self, digest: &Digest) -> Result<Option<(TokenRecord, Account)>, StoreError> {
+    async fn find_token(
+        &self,
+        digest: &SecretDigest,
+    ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError> {
         let mut digest = *digest;
         if self.0 == Flaw::MatchesStartOfDigest {
             let near = |record: &TokenRecord| record.digest.0[..8] == digest.0[..8];
@@ -99,7 +102,7 @@ impl TokenStore for Flawed {
                 .find(near)
                 .map_or(digest, |r| r.digest);
         }
-        let found = self.1.find(&digest).await?;
+        let found = self.1.find_token(&digest).await?;
         Ok(found
             .filter(|(r, _)| self.0 != Flaw::ForgetsDead || r.revoked_at.is_none())
             .map(|(record, account)| {
@@ -123,14 +126,14 @@ impl TokenStore for Flawed {
         (self.0 == Flaw::KnowsNoChange).then_some(1)
     }
 
-    async fn insert(&self, mut record: TokenRecord) -> Result<(), StoreError> {
+    async fn insert_token(&self, mut record: TokenRecord) -> Result<(), AuthStoreError> {
         if self.0 == Flaw::DropsExpiry {
             record.expires_at = None;
         }
-        self.1.insert(record).await
+        self.1.insert_token(record).await
     }
 
-    async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, StoreError> {
+    async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, AuthStoreError> {
         if self.0 == Flaw::RevokesAll {
             for record in self.all().await? {
                 self.1.revoke(record.id, now).await?;
@@ -139,11 +142,11 @@ impl TokenStore for Flawed {
         Ok(self.1.revoke(id, now).await? || self.0 == Flaw::RevokesTwice)
     }
 
-    async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, StoreError> {
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, AuthStoreError> {
         self.1.revoke_all(user, now).await
     }
 
-    async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, StoreError> {
+    async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, AuthStoreError> {
         if self.0 == Flaw::ListsEveryone {
             self.all().await
         } else {
@@ -151,19 +154,26 @@ impl TokenStore for Flawed {
         }
     }
 
-    async fn touch(&self, used: &[(u64, SystemTime)]) -> Result<(), StoreError> {
+    async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Result<(), AuthStoreError> {
         if self.0 == Flaw::TouchesLastOnly {
             let last = used.last().copied();
-            return self.1.touch(&last.into_iter().collect::<Vec<_>>()).await;
+            return self
+                .1
+                .record_token_uses(&last.into_iter().collect::<Vec<_>>())
+                .await;
         }
-        self.1.touch(used).await
+        self.1.record_token_uses(used).await
     }
 
-    async fn put_account(&self, account: Account, login: Option<Login>) -> Result<(), StoreError> {
+    async fn put_account(
+        &self,
+        account: Account,
+        login: Option<Login>,
+    ) -> Result<(), AuthStoreError> {
         self.1.put_account(account, login).await
     }
 
-    async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), StoreError> {
+    async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError> {
         if self.0 == Flaw::SetsWholeAccount {
             return self.1.put_account(Account::new(user, tier), None).await;
         }
@@ -175,18 +185,18 @@ impl TokenStore for Flawed {
         user: u64,
         disabled: bool,
         now: SystemTime,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), AuthStoreError> {
         if self.0 == Flaw::SetsWholeAccount {
             self.1.set_tier(user, Tier::Free).await?;
         }
         self.1.set_disabled(user, disabled, now).await
     }
 
-    async fn account(&self, user: u64) -> Result<Option<Account>, StoreError> {
+    async fn account(&self, user: u64) -> Result<Option<Account>, AuthStoreError> {
         self.1.account(user).await
     }
 
-    async fn login(&self, email: &str) -> Result<Option<(Account, Secret)>, StoreError> {
+    async fn login(&self, email: &str) -> Result<Option<(Account, Secret)>, AuthStoreError> {
         if self.0 == Flaw::MatchesCase && email.contains(char::is_uppercase) {
             return Ok(None);
         }
@@ -229,7 +239,7 @@ fn every_flaw_is_caught_by_the_case_named_after_it() {
         ),
     ];
     for (flaw, rule) in table {
-        let case: Case = CASES.iter().find(|(name, _)| *name == rule).unwrap().1;
+        let case: TokenStoreCase = CASES.iter().find(|(name, _)| *name == rule).unwrap().1;
         let outcome = block_on(case(&Flawed(flaw, MemoryTokenStore::new())));
         assert!(outcome.is_err(), "{flaw:?} passes `{rule}`");
     }

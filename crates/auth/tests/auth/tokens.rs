@@ -1,21 +1,22 @@
 //! Tokens: their form, and that nothing near a token passes for it.
 use std::collections::HashSet;
 
-use workgraph_auth::token::TOKEN_CHARS;
-use workgraph_auth::{Digest, Secret, TokenKind, digest, mint};
+use workgraph_auth::tokens::token_text::TOKEN_CHARS;
+use workgraph_auth::{Secret, SecretDigest, TokenKind, mint_token, token_digest};
 
 use crate::random;
 
-/// Whether a presented text is taken for one of the stored tokens.
+/// Look-up that returns true if a presented text is taken for one of the stored tokens.
 type Lookup<'a> = &'a dyn Fn(&str) -> bool;
 
-fn thousand() -> Vec<(Secret, Digest)> {
+fn thousand() -> Vec<(Secret, SecretDigest)> {
     (0..1000)
-        .map(|n| mint(TokenKind::ALL[n as usize % 4], &random(n)))
+        .map(|n| mint_token(TokenKind::ALL[n as usize % 4], &random(n)))
         .collect()
 }
 
-/// Every text near `token` that is not `token`: cut, extended, edited, with another prefix or case.
+/// Returns every text near `token` that is not `token`: cut, extended, edited, with another prefix
+/// or case.
 fn neighbours(token: &str) -> Vec<String> {
     let mut near: Vec<String> = Vec::new();
     for cut in 0..token.len() {
@@ -48,8 +49,8 @@ fn neighbours(token: &str) -> Vec<String> {
     near
 }
 
-/// The first neighbour of a token that is taken for a token, if any.
-fn passes(tokens: &[(Secret, Digest)], lookup: Lookup<'_>) -> Option<String> {
+/// Returns the first neighbour of a token that is taken for a token, if any.
+fn passes(tokens: &[(Secret, SecretDigest)], lookup: Lookup<'_>) -> Option<String> {
     tokens.iter().find_map(|(secret, _)| {
         neighbours(secret.expose())
             .into_iter()
@@ -60,11 +61,14 @@ fn passes(tokens: &[(Secret, Digest)], lookup: Lookup<'_>) -> Option<String> {
 #[test]
 fn a_token_is_found_by_its_own_text() {
     let tokens = thousand();
-    let stored: HashSet<Digest> = tokens.iter().map(|(_, digest)| *digest).collect();
+    let stored: HashSet<SecretDigest> = tokens
+        .iter()
+        .map(|(_, token_digest)| *token_digest)
+        .collect();
     assert_eq!(stored.len(), 1000);
     for (secret, expected) in &tokens {
-        assert_eq!(digest(secret.expose()), Some(*expected));
-        assert_eq!(Digest::of(secret.expose()), *expected);
+        assert_eq!(token_digest(secret.expose()), Some(*expected));
+        assert_eq!(SecretDigest::of(secret.expose()), *expected);
     }
 }
 
@@ -72,8 +76,11 @@ fn a_token_is_found_by_its_own_text() {
 #[test]
 fn nothing_near_a_token_passes_for_it() {
     let tokens = thousand();
-    let stored: HashSet<Digest> = tokens.iter().map(|(_, digest)| *digest).collect();
-    let whole = |text: &str| digest(text).is_some_and(|digest| stored.contains(&digest));
+    let stored: HashSet<SecretDigest> = tokens
+        .iter()
+        .map(|(_, token_digest)| *token_digest)
+        .collect();
+    let whole = |text: &str| token_digest(text).is_some_and(|digest| stored.contains(&digest));
     assert_eq!(passes(&tokens, &whole), None);
 }
 
@@ -81,9 +88,12 @@ fn nothing_near_a_token_passes_for_it() {
 #[test]
 fn the_digest_alone_suffices() {
     let tokens: Vec<_> = thousand().into_iter().step_by(20).collect();
-    let stored: HashSet<Digest> = tokens.iter().map(|(_, digest)| *digest).collect();
+    let stored: HashSet<SecretDigest> = tokens
+        .iter()
+        .map(|(_, token_digest)| *token_digest)
+        .collect();
     assert_eq!(
-        passes(&tokens, &|text| stored.contains(&Digest::of(text))),
+        passes(&tokens, &|text| stored.contains(&SecretDigest::of(text))),
         None
     );
 }
@@ -116,9 +126,9 @@ fn broken_lookups_are_noticed() {
 /// B66. A text of good form that was never issued has a digest, and finds nothing.
 #[test]
 fn another_kind_of_the_same_bits_is_another_token() {
-    let digests: HashSet<Digest> = TokenKind::ALL
+    let digests: HashSet<SecretDigest> = TokenKind::ALL
         .into_iter()
-        .map(|kind| mint(kind, &random(1)).1)
+        .map(|kind| mint_token(kind, &random(1)).1)
         .collect();
     assert_eq!(digests.len(), 4);
 }
@@ -139,7 +149,12 @@ fn impossible_texts_have_no_digest() {
         &no_kind,
         &wide,
     ] {
-        assert_eq!(digest(text), None, "{}", text.get(..8).unwrap_or(text));
+        assert_eq!(
+            token_digest(text),
+            None,
+            "{}",
+            text.get(..8).unwrap_or(text)
+        );
     }
 }
 
@@ -148,7 +163,7 @@ fn impossible_texts_have_no_digest() {
 fn neighbours_of_a_token_have_no_digest() {
     for (secret, _) in thousand().iter().step_by(100) {
         for text in neighbours(secret.expose()) {
-            assert_eq!(digest(&text), None, "{text}");
+            assert_eq!(token_digest(&text), None, "{text}");
         }
     }
 }
@@ -156,7 +171,7 @@ fn neighbours_of_a_token_have_no_digest() {
 /// B66. Prefix, 256 random bits, checksum.
 #[test]
 fn the_form_is_stable() {
-    let (secret, digest) = mint(TokenKind::Personal, &[0; 32]);
+    let (secret, digest) = mint_token(TokenKind::Personal, &[0; 32]);
     let text = secret.expose();
     assert_eq!(text.len(), TOKEN_CHARS);
     assert_eq!(&text[..47], format!("wgp_{}", "A".repeat(43)));
@@ -171,16 +186,16 @@ fn the_form_is_stable() {
 #[test]
 fn kinds_are_stored_by_name() {
     for kind in TokenKind::ALL {
-        assert_eq!(TokenKind::named(kind.name()), Some(kind));
+        assert_eq!(TokenKind::from_name(kind.name()), Some(kind));
     }
-    assert_eq!(TokenKind::named("Personal"), None);
-    assert_eq!(TokenKind::named(""), None);
+    assert_eq!(TokenKind::from_name("Personal"), None);
+    assert_eq!(TokenKind::from_name(""), None);
 }
 
 /// B63. Secrets do not print; that they have no `Display` is a test in the documentation.
 #[test]
 fn secrets_do_not_leak_through_debug() {
-    let (secret, digest) = mint(TokenKind::Personal, &random(1));
+    let (secret, digest) = mint_token(TokenKind::Personal, &random(1));
     assert_eq!(format!("{secret:?}"), "Secret(..)");
     assert_eq!(format!("{secret:#?}"), "Secret(..)");
     let record = crate::record(TokenKind::Personal);

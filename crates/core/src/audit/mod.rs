@@ -1,53 +1,53 @@
-//! The audit log: who did what that those who answer for a workspace should know of.
+//! Audit log: the acts in a workspace that its administrators should know of, with their actors.
 //!
-//! Rows follow from what a commit changes ([`derive`]), so an act and its row are one commit and no
-//! act can be without. Acts outside the graph (signing in, tokens, apps) are told by whoever keeps
-//! them, by [`row`], in their transaction. What a row says is fixed when it is written: names are
-//! those of then.
-mod acting;
-mod derive;
-pub mod kind;
-mod write;
+//! Rows follow from the changes of a commit (module `derivation`), so an act and its row are one
+//! commit, and no such act is without a row. Acts outside the graph (sign-in, tokens, apps) are
+//! recorded by the stores that keep them, with [`build_row`], in their own transaction. A row is
+//! fixed when it is written: it keeps the names of that time.
+mod actor_context;
+mod derivation;
+pub mod event_kinds;
+mod row_encoding;
 
-pub use acting::{Acting, Actor, ActorType, Channel, Method};
-pub(crate) use derive::Auditor;
-pub use derive::tells;
-pub use kind::Kind;
-pub use write::row;
+pub use actor_context::{ActorContext, ActorType, AuditActor, AuditChannel, AuthMethod};
+pub(crate) use derivation::AuditCollector;
+pub use derivation::has_audit_rows;
+pub use event_kinds::AuditEventKind;
+pub use row_encoding::build_row;
 
-use crate::gid::{Gid, LAST_NODE};
-use crate::node::quoted;
-use crate::time::Time;
+use crate::model::gid::{Gid, RESERVED_NODE};
+use crate::model::node::json_string;
+use crate::model::time::Time;
 
-/// Something to be recorded: what happened to what.
+/// Act to be recorded: an event kind and the node it happened to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Told {
-    /// What happened.
-    pub kind: Kind,
-    /// The workspace in whose log it stands.
-    pub home: Gid,
-    /// The node it happened to.
+pub struct AuditEntry {
+    /// Kind of the event.
+    pub kind: AuditEventKind,
+    /// Workspace to whose log the row belongs.
+    pub workspace: Gid,
+    /// Node to which it happened.
     pub resource: Gid,
-    /// What was before, for events that have such a thing.
+    /// Value before the event, for kinds that change one.
     pub old: Option<String>,
-    /// What is after.
+    /// Value after the event.
     pub new: Option<String>,
 }
 
-impl Told {
-    /// Something that happened to a node of a workspace.
+impl AuditEntry {
+    /// Makes an entry without old and new value, about a node of a workspace.
     #[must_use]
-    pub const fn new(kind: Kind, home: Gid, resource: Gid) -> Self {
+    pub const fn new(kind: AuditEventKind, home: Gid, resource: Gid) -> Self {
         Self {
             kind,
-            home,
+            workspace: home,
             resource,
             old: None,
             new: None,
         }
     }
 
-    /// With what was before and what is after.
+    /// Sets the values before and after the event.
     #[must_use]
     pub fn details(mut self, old: Option<String>, new: Option<String>) -> Self {
         (self.old, self.new) = (old, new);
@@ -55,77 +55,80 @@ impl Told {
     }
 }
 
-/// A row of the log.
+/// Row of the audit log.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
-    /// Its gid, greater than that of the row before.
+pub struct AuditRow {
+    /// Gid of the row, greater than that of the row before.
     pub gid: Gid,
-    /// When it was written: never before the row before it, so that the log is in order of time.
-    pub at: Time,
-    /// The workspace.
-    pub home: Gid,
-    /// What happened.
-    pub kind: Kind,
-    /// What kind of actor did it.
+    /// Time of writing; never before that of the row before, so that the log is in order of time.
+    pub time: Time,
+    /// Workspace to whose log the row belongs.
+    pub workspace: Gid,
+    /// Kind of the event.
+    pub kind: AuditEventKind,
+    /// Type of the actor.
     pub actor_type: ActorType,
-    /// Who did it, if that is anybody.
+    /// User or service account that acted, if it was one.
     pub actor: Option<Gid>,
-    /// The node it happened to.
+    /// Node to which it happened.
     pub resource: Gid,
-    /// Actor, resource, details and context, as members of the record.
+    /// Actor, resource, details and context, as JSON members of the record.
     pub body: Box<str>,
 }
 
-/// The first gid of the rows of a millisecond: those of the last node, so that no mint gives them.
+/// Returns the first gid for rows of a millisecond. It has the reserved node number, so that no gid
+/// generator makes the same one.
 fn first_gid(at: Time) -> Gid {
     let first = Gid::first_of(u64::try_from(at.millis()).unwrap_or(0));
-    Gid::new(first.get() | LAST_NODE << 8).unwrap_or(first)
+    Gid::new(first.get() | RESERVED_NODE << 8).unwrap_or(first)
 }
 
-impl Row {
-    /// Puts the row after the last one of the log, if that has any: its gid and time.
+impl AuditRow {
+    /// Returns the row with the gid and time that it has after `last`, the gid and time of the
+    /// log's last row.
     #[must_use]
-    pub fn after(mut self, last: Option<(Gid, Time)>) -> Self {
+    pub fn appended_after(mut self, last: Option<(Gid, Time)>) -> Self {
         if let Some((gid, at)) = last {
-            self.at = self.at.max(at);
-            self.gid = first_gid(self.at).max(Gid::new(gid.get() + 1).unwrap_or(gid));
+            self.time = self.time.max(at);
+            self.gid = first_gid(self.time).max(Gid::new(gid.get() + 1).unwrap_or(gid));
         }
         self
     }
 
-    /// The bytes that the row's digest covers: see [`content`].
+    /// Returns the bytes that the row's digest covers: see [`digest_input`].
     #[must_use]
-    pub fn content(&self) -> Vec<u8> {
+    pub fn digest_input(&self) -> Vec<u8> {
         let numbers = [
             self.gid.as_i64(),
-            self.at.millis(),
-            self.home.as_i64(),
+            self.time.millis(),
+            self.workspace.as_i64(),
             i64::from(self.kind.code),
             i64::from(self.actor_type as u8),
             self.resource.as_i64(),
         ];
-        content(numbers, self.actor.map(Gid::as_i64), &self.body)
+        digest_input(numbers, self.actor.map(Gid::as_i64), &self.body)
     }
 
-    /// The row as clients get it.
+    /// Returns the row as JSON, in the form that clients get.
     #[must_use]
-    pub fn record(&self) -> String {
+    pub fn to_json(&self) -> String {
         format!(
             "{{\"gid\":\"{}\",\"created_at\":\"{}\",\"event_type\":{},\"event_category\":{},{}}}",
             self.gid,
-            self.at,
-            quoted(self.kind.name),
-            quoted(self.kind.category.name()),
+            self.time,
+            json_string(self.kind.name),
+            json_string(self.kind.category.name()),
             self.body
         )
     }
 }
 
-/// The bytes that a row's digest covers: every part of it, each of a fixed length but the last. The
-/// numbers are gid, time, workspace, kind, type of actor and resource, whatever they are: who looks
-/// for tampering has to take them as they stand there.
+/// Returns the bytes that a row's digest covers: all parts of the row, each of a fixed length but
+/// the last. The numbers are gid, time, workspace, kind, type of actor and resource. They are taken
+/// as they are stored and not checked, so that a search for tampering can use stored values
+/// unchanged.
 #[must_use]
-pub fn content(numbers: [i64; 6], actor: Option<i64>, body: &str) -> Vec<u8> {
+pub fn digest_input(numbers: [i64; 6], actor: Option<i64>, body: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + body.len());
     let actor = [i64::from(actor.is_some()), actor.unwrap_or(0)];
     for number in numbers.into_iter().chain(actor) {
@@ -135,35 +138,35 @@ pub fn content(numbers: [i64; 6], actor: Option<i64>, body: &str) -> Vec<u8> {
     out
 }
 
-/// Asks for rows of a workspace, in their order. Conditions that are none hold for all.
+/// Query for audit rows of a workspace, in their order. A condition that is `None` holds for all rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ask {
-    /// The workspace.
-    pub home: Gid,
-    /// Not before this.
+pub struct AuditQuery {
+    /// Workspace whose log is read.
+    pub workspace: Gid,
+    /// First time of the rows, inclusive.
     pub start: Option<Time>,
-    /// Before this.
+    /// End of the times of the rows, exclusive.
     pub end: Option<Time>,
-    /// Of this kind.
-    pub kind: Option<Kind>,
-    /// By actors of this type.
+    /// Kind of the rows.
+    pub kind: Option<AuditEventKind>,
+    /// Type of the actors of the rows.
     pub actor_type: Option<ActorType>,
-    /// By this actor.
+    /// Actor of the rows.
     pub actor: Option<Gid>,
-    /// About this node.
+    /// Node that the rows are about.
     pub resource: Option<Gid>,
-    /// Only rows with a greater gid.
+    /// Gid after which the rows start: only rows with a greater gid.
     pub after: Option<Gid>,
-    /// How many at most.
+    /// Greatest number of rows.
     pub limit: usize,
 }
 
-impl Ask {
-    /// Everything of a workspace, so many rows at most.
+impl AuditQuery {
+    /// Makes a query for all rows of a workspace, up to `limit`.
     #[must_use]
     pub const fn all(home: Gid, limit: usize) -> Self {
         Self {
-            home,
+            workspace: home,
             start: None,
             end: None,
             kind: None,
@@ -175,12 +178,12 @@ impl Ask {
         }
     }
 
-    /// Whether a row is asked for, the limit aside.
+    /// Returns true if a row fits the conditions of the query. The limit is not considered.
     #[must_use]
-    pub fn fits(&self, row: &Row) -> bool {
-        row.home == self.home
-            && self.start.is_none_or(|start| row.at >= start)
-            && self.end.is_none_or(|end| row.at < end)
+    pub fn matches(&self, row: &AuditRow) -> bool {
+        row.workspace == self.workspace
+            && self.start.is_none_or(|start| row.time >= start)
+            && self.end.is_none_or(|end| row.time < end)
             && self.kind.is_none_or(|kind| row.kind == kind)
             && self.actor_type.is_none_or(|ty| row.actor_type == ty)
             && self.actor.is_none_or(|actor| row.actor == Some(actor))

@@ -1,4 +1,4 @@
-//! The table, and rows put one after another.
+//! Tests of the table of event kinds, and of rows that are appended one after another.
 use super::*;
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ fn gid(n: u64) -> Gid {
     Gid::new(n).unwrap()
 }
 
-fn row(at: i64) -> Row {
-    Row {
+fn row(at: i64) -> AuditRow {
+    AuditRow {
         gid: gid(1),
-        at: Time::from_millis(at),
-        home: gid(7),
-        kind: kind::TASK_DELETED,
+        time: Time::from_millis(at),
+        workspace: gid(7),
+        kind: event_kinds::TASK_DELETED,
         actor_type: ActorType::User,
         actor: Some(gid(8)),
         resource: gid(9),
@@ -21,19 +21,19 @@ fn row(at: i64) -> Row {
 
 #[test]
 fn types_have_names_and_numbers_of_their_own_and_are_found_by_both() {
-    let names: BTreeSet<&str> = kind::ALL.iter().map(|k| k.name).collect();
-    let codes: BTreeSet<u8> = kind::ALL.iter().map(|k| k.code).collect();
+    let names: BTreeSet<&str> = event_kinds::ALL.iter().map(|k| k.name).collect();
+    let codes: BTreeSet<u8> = event_kinds::ALL.iter().map(|k| k.code).collect();
     assert_eq!(
         (names.len(), codes.len()),
-        (kind::ALL.len(), kind::ALL.len())
+        (event_kinds::ALL.len(), event_kinds::ALL.len())
     );
-    for kind in kind::ALL {
-        assert_eq!(Kind::parse(kind.name), Some(*kind));
-        assert_eq!(Kind::from_code(kind.code), Some(*kind));
+    for kind in event_kinds::ALL {
+        assert_eq!(AuditEventKind::parse(kind.name), Some(*kind));
+        assert_eq!(AuditEventKind::from_code(kind.code), Some(*kind));
     }
-    assert_eq!(Kind::parse("task_created"), None);
+    assert_eq!(AuditEventKind::parse("task_created"), None);
     for ty in ActorType::ALL {
-        assert_eq!(ActorType::parse(ty.word()), Some(*ty));
+        assert_eq!(ActorType::parse(ty.name()), Some(*ty));
         assert_eq!(ActorType::from_code(*ty as u8), Some(*ty));
     }
 }
@@ -41,18 +41,18 @@ fn types_have_names_and_numbers_of_their_own_and_are_found_by_both() {
 #[test]
 fn a_row_is_neither_before_the_last_one_nor_has_its_gid() {
     const NOW: i64 = 1_768_469_400_000;
-    let first = row(NOW).after(Some((gid(5), Time::from_millis(NOW - 9))));
+    let first = row(NOW).appended_after(Some((gid(5), Time::from_millis(NOW - 9))));
     assert_eq!(
-        (first.at.millis(), first.gid),
+        (first.time.millis(), first.gid),
         (NOW, first_gid(Time::from_millis(NOW)))
     );
-    // In the same millisecond, and after the clock went back.
-    let mut last = (first.gid, first.at);
+    // Rows of the same millisecond, and one from after the clock went back.
+    let mut last = (first.gid, first.time);
     for at in [NOW, NOW, NOW - 60_000] {
-        let next = row(at).after(Some(last));
-        assert_eq!(next.at.millis(), NOW);
+        let next = row(at).appended_after(Some(last));
+        assert_eq!(next.time.millis(), NOW);
         assert_eq!(next.gid.get(), last.0.get() + 1);
-        last = (next.gid, next.at);
+        last = (next.gid, next.time);
     }
 }
 
@@ -68,21 +68,21 @@ fn a_time_before_1970_gives_the_gids_of_its_first_millisecond() {
 #[test]
 fn every_part_of_a_row_is_in_what_its_digest_covers() {
     let one = row(0);
-    let change = |change: fn(&mut Row)| {
+    let change = |change: fn(&mut AuditRow)| {
         let mut other = one.clone();
         change(&mut other);
-        other.content()
+        other.digest_input()
     };
     let others = [
         change(|r| r.gid = gid(2)),
-        change(|r| r.at = Time::from_millis(1)),
-        change(|r| r.home = gid(2)),
-        change(|r| r.kind = kind::PROJECT_DELETED),
+        change(|r| r.time = Time::from_millis(1)),
+        change(|r| r.workspace = gid(2)),
+        change(|r| r.kind = event_kinds::PROJECT_DELETED),
         change(|r| r.actor_type = ActorType::Asana),
         change(|r| r.actor = None),
         change(|r| r.resource = gid(2)),
         change(|r| r.body = "\"actor\":{ }".into()),
     ];
-    let all: BTreeSet<Vec<u8>> = others.into_iter().chain([one.content()]).collect();
+    let all: BTreeSet<Vec<u8>> = others.into_iter().chain([one.digest_input()]).collect();
     assert_eq!(all.len(), 9);
 }

@@ -1,181 +1,187 @@
-//! Copying tasks: section by section, then what is below them, then what they wait for.
+//! Duplication of tasks: section by section, then their subtasks, then their dependencies.
 //!
-//! Each copied object leaves an edge from the original to the job, whose third party is the copy
-//! and whose rank counts the copies. Read by original it says what became of it; read in order it
-//! is the list of tasks whose subtasks are still to be copied, which grows at its end until there
-//! are none: breadth first, without anything kept in memory.
+//! Each copied object leaves an edge from the original to the job. The auxiliary node of the edge
+//! is the copy, and its rank counts the copies. Read by original, the edge leads to the copy. Read
+//! in order, the edges are the list of tasks whose subtasks are still to be copied. The list grows
+//! at its end until no subtasks are left: breadth first, with nothing kept in memory.
 mod copier;
-mod parts;
-mod reading;
-mod ties;
+mod copy_options;
+mod reads;
+mod relations;
 
 pub use copier::copy_root;
-pub use parts::Parts;
-pub use reading::root;
+pub use copy_options::CopyOptions;
+pub use reads::root;
 
-use super::dates::{Anchor, Shift, Span};
-use super::freezing::Frozen;
-use super::{Held, Next, Plot, STEP};
+use super::date_shift::{DateAnchor, DateShift, DateSpan};
+use super::template_snapshot::TemplateData;
+use super::{JobKind, LeasedJob, NextStep, STEP_OBJECTS};
 use crate::access::Level;
-use crate::draft::Draft;
-use crate::fault::Fault;
-use crate::gid::Gid;
-use crate::graph::{Place, View};
-use crate::node::Node;
-use crate::registry::{Rel, Type, rel};
-use crate::resources::{project, task};
-use crate::rules::membership;
-use crate::time::Date;
-use crate::work::Work;
+use crate::domain_error::DomainError;
+use crate::model::draft::Draft;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Relation, Type, rel};
+use crate::model::resources::{project, task};
+use crate::model::time::Date;
+use crate::rules::membership_rules;
+use crate::storage::change_builder::ChangeBuilder;
+use crate::storage::{ListPosition, ReadView};
 use copier::Copier;
 use serde::{Deserialize, Serialize};
 
-/// The most tasks that one waits for or that wait for it, together.
+/// Most dependencies and dependents of a task, together.
 pub const TIES_MAX: usize = 30;
 
-/// What becomes of what.
+/// Kind of a copying, by the types of original and copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
-    /// A task becomes a task, with what is below it.
+pub enum CopyKind {
+    /// A task becomes a task, with its subtasks.
     Task,
     /// A project becomes a project.
     Project,
     /// A project becomes a template.
-    Freeze,
+    #[serde(rename = "Freeze")]
+    ProjectToTemplate,
     /// A template becomes a project.
-    Thaw,
+    #[serde(rename = "Thaw")]
+    TemplateToProject,
 }
 
-impl Kind {
-    /// The type of the originals.
+impl CopyKind {
+    /// Returns the type of the originals.
     const fn from(self) -> Type {
         match self {
-            Self::Thaw => Type::Recipe,
+            Self::TemplateToProject => Type::TemplateTask,
             _ => Type::Task,
         }
     }
-    /// The type of the copies.
+    /// Returns the type of the copies.
     const fn to(self) -> Type {
         match self {
-            Self::Freeze => Type::Recipe,
+            Self::ProjectToTemplate => Type::TemplateTask,
             _ => Type::Task,
         }
     }
-    /// The edges from things of a type to their tags.
-    const fn tags(ty: Type) -> Rel {
+    /// Returns the relation from objects of a type to their tags.
+    const fn tags(ty: Type) -> Relation {
         match ty {
-            Type::Recipe => rel::RECIPE_TAGS,
+            Type::TemplateTask => rel::RECIPE_TAGS,
             _ => rel::TAGS,
         }
     }
 }
 
-/// A copying, and how far it is.
+/// Copying of a task or project, and its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duplication {
     /// The project or task that is copied.
-    pub from: Gid,
-    /// Its copy.
-    pub to: Gid,
-    /// What becomes of what.
-    pub kind: Kind,
-    /// Assignees whose tasks go to another.
+    #[serde(rename = "from")]
+    pub source: Gid,
+    /// Copy of the source.
+    #[serde(rename = "to")]
+    pub copy: Gid,
+    /// Kind of the copying.
+    pub kind: CopyKind,
+    /// Pairs of an assignee and the user to whom the copies of their tasks go.
     pub roles: Vec<(Gid, Gid)>,
-    /// What a template keeps besides.
-    pub frozen: Frozen,
-    /// What copies have.
-    pub parts: Parts,
-    /// How their dates differ.
-    pub shift: Shift,
-    /// Where the dates are to begin or end; the shift follows from it.
-    pub anchor: Option<Anchor>,
-    /// How many objects were copied.
+    /// Data that a template keeps beside its record.
+    #[serde(rename = "frozen")]
+    pub template: TemplateData,
+    /// Fields and relations that copies take over.
+    pub parts: CopyOptions,
+    /// Difference between the dates of copies and originals.
+    pub shift: DateShift,
+    /// Day with which the dates are to begin or end; the shift follows from it.
+    pub anchor: Option<DateAnchor>,
+    /// Number of objects that were copied.
     pub copied: i64,
-    /// What is done now.
-    pub phase: Phase,
+    /// Phase of the copying that the next step goes on with.
+    pub phase: CopyPhase,
 }
 
-/// The parts of a copying, in their order; `after` is the keyset of the last row done.
+/// Phases of a copying, in their order; `after` is the keyset of the last row that was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Phase {
-    /// Looking for the first and the last day.
+pub enum CopyPhase {
+    /// Search for the first and the last day.
     Survey {
-        /// Where the page starts.
+        /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
-        /// What was found so far.
-        span: Span,
+        /// Days that were found so far.
+        span: DateSpan,
     },
     /// The sections of the project.
     Sections {
-        /// Where the page starts.
+        /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
     },
     /// The tasks of the project.
     Tasks {
-        /// Where the page starts.
+        /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
     },
-    /// The subtasks of what was copied.
+    /// The subtasks of tasks that were copied.
     Subtasks {
-        /// Where the page of parents starts.
+        /// Keyset after which the page of parents starts.
         after: Option<Vec<i64>>,
-        /// How many parents a page has: more where few have subtasks.
+        /// Number of parents in a page: more where few have subtasks.
         wide: usize,
-        /// A parent with too many for one step, and where the page of its subtasks starts.
+        /// Parent that has too many subtasks for one step, and the keyset after which the page of
+        /// its subtasks starts.
         inside: Option<(Gid, Option<Vec<i64>>)>,
     },
-    /// What the copies wait for.
+    /// The dependencies of the copies.
     Dependencies {
-        /// Where the page starts.
+        /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
     },
 }
 
 impl Duplication {
-    /// The first phase of copying a project.
+    /// Returns the first phase of copying a project.
     #[must_use]
-    pub fn of_project(anchor: Option<Anchor>) -> Phase {
+    pub fn of_project(anchor: Option<DateAnchor>) -> CopyPhase {
         if anchor.is_some() {
-            Phase::Survey {
+            CopyPhase::Survey {
                 after: None,
-                span: Span::default(),
+                span: DateSpan::default(),
             }
         } else {
-            Phase::Sections { after: None }
+            CopyPhase::Sections { after: None }
         }
     }
 
-    /// The first phase after the task itself was copied.
+    /// Returns the first phase after the task itself was copied.
     #[must_use]
-    pub fn of_task(parts: Parts) -> Phase {
+    pub fn of_task(parts: CopyOptions) -> CopyPhase {
         if parts.has("subtasks") {
-            Phase::Subtasks {
+            CopyPhase::Subtasks {
                 after: None,
-                wide: STEP,
+                wide: STEP_OBJECTS,
                 inside: None,
             }
         } else {
-            Phase::Dependencies { after: None }
+            CopyPhase::Dependencies { after: None }
         }
     }
 
-    /// The next step.
+    /// Takes the next step: copies a page of the current phase.
     pub(super) fn step(
         &self,
-        held: &Held,
-        view: &View,
-        more: Option<&View>,
-        work: &mut Work<'_>,
-    ) -> Result<Next, Fault> {
-        for (gid, what) in [(self.from, "original"), (self.to, "copy")] {
+        held: &LeasedJob,
+        view: &ReadView,
+        more: Option<&ReadView>,
+        work: &mut ChangeBuilder<'_>,
+    ) -> Result<NextStep, DomainError> {
+        for (gid, what) in [(self.source, "original"), (self.copy, "copy")] {
             if view.node(gid).is_none() {
-                return Err(Fault::invalid(format!("The {what} was deleted.")));
+                return Err(DomainError::invalid(format!("The {what} was deleted.")));
             }
         }
-        if view.level(self.from) < Level::Viewer {
-            return Err(Fault::invalid("The original is no longer shared."));
+        if view.level(self.source) < Level::Viewer {
+            return Err(DomainError::invalid("The original is no longer shared."));
         }
-        work.needs_live(self.to);
+        work.require_live(self.copy);
         let mut next = self.clone();
         let copier = Copier {
             plot: self,
@@ -184,44 +190,53 @@ impl Duplication {
             more: more.unwrap_or(view),
         };
         next.phase = match &self.phase {
-            Phase::Survey { span, .. } => {
+            CopyPhase::Survey { span, .. } => {
                 let mut span = *span;
                 span.add_rows(view);
                 if view.rows.next.is_none() {
                     next.shift.days = self.anchor.map_or(0, |anchor| span.shift_to(anchor));
-                    next.frozen.span = span;
-                    if self.kind == Kind::Project {
+                    next.template.span = span;
+                    if self.kind == CopyKind::Project {
                         next.move_project(work, view);
                     }
-                    Phase::Sections { after: None }
+                    CopyPhase::Sections { after: None }
                 } else {
                     let after = view.rows.next.clone();
-                    Phase::Survey { after, span }
+                    CopyPhase::Survey { after, span }
                 }
             }
-            Phase::Sections { .. } => {
-                let home = view.node(self.to).and_then(|n| n.home).unwrap_or(self.to);
+            CopyPhase::Sections { .. } => {
+                let home = view
+                    .node(self.copy)
+                    .and_then(|n| n.workspace)
+                    .unwrap_or(self.copy);
                 for old in &view.rows.gids {
                     let name = view.node(*old).map(Node::title).unwrap_or_default();
-                    let new = membership::add_section(work, self.to, home, &name, Place::Last);
+                    let new = membership_rules::add_section(
+                        work,
+                        self.copy,
+                        home,
+                        &name,
+                        ListPosition::Last,
+                    );
                     copier.note(work, &mut next.copied, *old, new);
                 }
                 match view.rows.next.clone() {
-                    None => Phase::Tasks { after: None },
-                    after => Phase::Sections { after },
+                    None => CopyPhase::Tasks { after: None },
+                    after => CopyPhase::Sections { after },
                 }
             }
-            Phase::Tasks { .. } => {
+            CopyPhase::Tasks { .. } => {
                 for old in view.rows.gids.iter().filter_map(|g| view.node(*g)) {
                     copier.task(work, &mut next.copied, old, None);
                     next.keep(view, old);
                 }
                 match view.rows.next.clone() {
                     None => self.after_tasks(),
-                    after => Phase::Tasks { after },
+                    after => CopyPhase::Tasks { after },
                 }
             }
-            Phase::Subtasks {
+            CopyPhase::Subtasks {
                 after,
                 wide,
                 inside: Some((parent, _)),
@@ -233,38 +248,38 @@ impl Duplication {
                     }
                 }
                 let rest = view.rows.next.clone().map(|after| (*parent, Some(after)));
-                Phase::Subtasks {
+                CopyPhase::Subtasks {
                     after: after.clone(),
                     wide: *wide,
                     inside: rest,
                 }
             }
-            Phase::Subtasks { after, wide, .. } => {
+            CopyPhase::Subtasks { after, wide, .. } => {
                 match copier.below(work, &mut next, after, *wide) {
                     Some(phase) => phase,
-                    None => Phase::Dependencies { after: None },
+                    None => CopyPhase::Dependencies { after: None },
                 }
             }
-            Phase::Dependencies { .. } => {
+            CopyPhase::Dependencies { .. } => {
                 if self.parts.has("dependencies") {
                     copier.ties(work);
                     if view.rows.next.is_some() {
-                        next.phase = Phase::Dependencies {
+                        next.phase = CopyPhase::Dependencies {
                             after: view.rows.next.clone(),
                         };
-                        return Ok(Next::On(Plot::Duplicate(next)));
+                        return Ok(NextStep::Continue(JobKind::Duplicate(next)));
                     }
                 }
                 next.seal(work, view)?;
-                return Ok(Next::Done);
+                return Ok(NextStep::Done);
             }
         };
-        Ok(Next::On(Plot::Duplicate(next)))
+        Ok(NextStep::Continue(JobKind::Duplicate(next)))
     }
 
-    /// Moves the dates of the project itself as far as those of its tasks.
-    fn move_project(&self, work: &mut Work<'_>, view: &View) {
-        let (Some(old), Some(new)) = (view.node(self.from), view.node(self.to)) else {
+    /// Moves the dates of the project itself by the same days as those of its tasks.
+    fn move_project(&self, work: &mut ChangeBuilder<'_>, view: &ReadView) {
+        let (Some(old), Some(new)) = (view.node(self.source), view.node(self.copy)) else {
             return;
         };
         let mut draft = Draft::edit(new);
@@ -274,26 +289,26 @@ impl Duplication {
         work.save(&draft);
     }
 
-    /// Keeps who is assigned to what goes into a template.
-    fn keep(&mut self, view: &View, old: &Node) {
-        if self.kind == Kind::Freeze
+    /// Keeps the assignee of a task that goes into a template, as one of the template's roles.
+    fn keep(&mut self, view: &ReadView, old: &Node) {
+        if self.kind == CopyKind::ProjectToTemplate
             && let Some(who) = old.get(task::ASSIGNEE).and_then(|who| view.node(who))
         {
-            self.frozen.add(who);
+            self.template.add(who);
         }
     }
 
-    /// Says in the template what it asks for.
-    fn seal(&self, work: &mut Work<'_>, view: &View) -> Result<(), Fault> {
-        if let (Kind::Freeze, Some(node)) = (self.kind, view.node(self.to)) {
+    /// Writes into the template's record the roles and dates that it asks for.
+    fn seal(&self, work: &mut ChangeBuilder<'_>, view: &ReadView) -> Result<(), DomainError> {
+        if let (CopyKind::ProjectToTemplate, Some(node)) = (self.kind, view.node(self.copy)) {
             let mut draft = Draft::edit(node);
-            self.frozen.write(&mut draft)?;
+            self.template.write(&mut draft)?;
             work.save(&draft);
         }
         Ok(())
     }
 
-    fn after_tasks(&self) -> Phase {
+    fn after_tasks(&self) -> CopyPhase {
         Self::of_task(self.parts)
     }
 }

@@ -1,199 +1,211 @@
 //! Jobs: long work in steps that survive any crash.
 //!
-//! A job is a node. A step is pure: it says what it must read, and from that what changes. The
-//! changes hold up to [`STEP`] new objects and, in the same commit, the job's next version: the
-//! checkpoint. So whatever happens between two steps, the next one starts where the last commit
-//! ended.
+//! A job is a node. A step is pure: it names what it must read, and computes from that what
+//! changes. The changes hold up to [`STEP_OBJECTS`] new objects and, in the same commit, the job's
+//! next version: the checkpoint. So after a crash between two steps, the next one starts where the
+//! last commit ended.
 //!
-//! The job's version is the fencing token. Taking a job up writes a new version, and every later
-//! write is made under the version before it, so whoever lost the job cannot write any more.
+//! The job's version is the fencing token. A claim of the job writes a new version, and every later
+//! write is made under the version before it. So a worker that lost the lease cannot write any
+//! more.
 //!
-//! Taking a job up is counted in the same version, before a step is taken, and a step that is committed sets the count
-//! back. So a job that ends whatever process carries it out is known by its count, and fails.
+//! A claim is counted in the same version, before a step is taken, and a committed step resets the
+//! count. So a job that crashes every process that runs it is known by its count, and fails.
 //!
-//! A job that writes a file has its step put into the file before the step is committed, and keeps in its
-//! checkpoint how long the file then is. Whatever is in the file beyond that is cut off by whoever goes on.
+//! A job that writes a file has its step put into the file before the step is committed, and keeps
+//! the length of the file in its checkpoint. The next worker cuts off what is in the file beyond
+//! that length.
 //!
-//! Two edges stand as long as a job is not at its end. One leads to the user, who may have
-//! so many of them ([`Starter`]), which a guard of the starting commit holds to. The other leads to the queue,
-//! where jobs stand by the time at which they may be taken up: at once, or when the lease of
-//! whoever has it ends.
-pub mod bulk;
-pub mod dates;
+//! Two edges exist until a job is at its end. One leads to the user, who may have a limited number
+//! of them ([`JobRequester`]); a guard of the starting commit holds this limit. The other leads to
+//! the queue, where jobs are ordered by the time at which they may be claimed: at once, or when the
+//! current lease ends.
+pub mod cleanup;
+pub mod date_shift;
 pub mod duplication;
-pub mod ended;
-pub mod export;
-pub mod freezing;
-mod held;
+mod lease;
 pub mod numbering;
-pub mod recipe;
+pub mod resource_export;
+pub mod template_instantiation;
+pub mod template_snapshot;
+pub mod tree_export;
 
-pub use held::{Held, Output, Step, Stepped, Unsent};
+pub use lease::{FileOutput, JobStepResult, LeasedJob, OutputBuffer, PreparedStep};
 
-use crate::draft::Draft;
-use crate::fault::Fault;
-use crate::gid::Gid;
-use crate::graph::{Guard, Place, Put, Ref, View, ViewerKey, Want};
-use crate::registry::{Type, rel};
-use crate::resources::job;
-use crate::work::Work;
-use bulk::Bulk;
+use crate::domain_error::DomainError;
+use crate::model::draft::Draft;
+use crate::model::gid::Gid;
+use crate::model::registry::{Type, rel};
+use crate::model::resources::job;
+use crate::storage::change_builder::ChangeBuilder;
+use crate::storage::{Guard, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView, ViewerKey};
 use duplication::Duplication;
-use export::{Export, Mark};
 use numbering::Numbering;
-use recipe::Cooking;
+use resource_export::ResourceExport;
 use serde::{Deserialize, Serialize};
+use template_instantiation::TemplateInstantiation;
+use tree_export::{FileEnd, TreeExport};
 
-/// The most objects of one step.
-pub const STEP: usize = 100;
-/// How long a job belongs to whoever took it up, in milliseconds; each checkpoint starts it anew.
+/// Greatest number of objects that one step makes.
+pub const STEP_OBJECTS: usize = 100;
+/// Length of a lease, in milliseconds; each checkpoint starts it anew.
 pub const LEASE_MS: i64 = 30_000;
-/// After how much of a lease it is renewed even if no object was made, in milliseconds.
+/// Age at which a lease is renewed even if no object was made, in milliseconds.
 pub const RENEW_MS: i64 = 10_000;
-/// When a job that is not done has failed, in milliseconds after its start.
+/// Time after its start at which a job that is not done has failed, in milliseconds.
 pub const DEADLINE_MS: i64 = 3_600_000;
-/// How often a job is taken up at most without a step of it being done since.
-pub const TAKE_UPS_MAX: u32 = 2;
-/// How long a job waits that was taken up without a step of it being done since, before it is taken up again, in
-/// milliseconds: a process that starts has the time to serve first.
+/// Greatest number of claims of a job without a completed step between them.
+pub const CLAIMS_MAX: u32 = 2;
+/// Pause after a claim without a completed step, before the next claim, in milliseconds: a process
+/// that starts has the time to serve first.
 pub const PAUSE_MS: i64 = 2_000;
-/// The name of the node that all jobs stand in line at.
+/// Alias of the node that is the queue of all jobs.
 const QUEUE: &str = "queue:jobs";
 
-/// The queue of jobs.
+/// Returns a reference to the queue of jobs.
 #[must_use]
-pub fn queue() -> Ref {
-    Ref::Alias(QUEUE.to_owned())
+pub fn queue() -> NodeRef {
+    NodeRef::Alias(QUEUE.to_owned())
 }
 
-/// The node of the queue, which a view has that wants [`queue`]; made when it is first needed.
-fn queue_node(work: &mut Work<'_>, view: &View) -> Gid {
+/// Returns the node of the queue, from a view whose query had [`queue`]; makes it when it is first
+/// needed.
+fn queue_node(work: &mut ChangeBuilder<'_>, view: &ReadView) -> Gid {
     view.resolve(&queue()).unwrap_or_else(|| {
         let draft = work.draft(Type::Job, None);
-        work.changes.aliases.push((QUEUE.to_owned(), draft.gid));
-        work.changes.puts.push(Put {
+        work.changes.add_aliases.push((QUEUE.to_owned(), draft.gid));
+        work.changes.node_writes.push(NodeWrite {
             node: draft.finish(),
         });
         draft.gid
     })
 }
 
-/// What a job keeps besides its public record. Jobs outlive the program that started them: a field
-/// that is added here or in a plot has a default, so that records without it are read.
+/// Stored record of a job, beside its public fields. Jobs outlive the program that started them: a
+/// field that is added here or in a job kind has a default, so that records without it can be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// What is to be done, and how far it is.
-    pub plot: Plot,
-    /// The workspace, if a service account asked for it.
+pub struct JobRecord {
+    /// Kind of the work, with its progress.
+    #[serde(rename = "plot")]
+    pub kind: JobKind,
+    /// Workspace of the service account that asked for the job, if one did.
     pub service: Option<Gid>,
-    /// When it fails if it is not done, in milliseconds of the Unix epoch.
+    /// Time at which the job fails if it is not done, in milliseconds of the Unix epoch.
     pub deadline: i64,
-    /// Objects made or exported so far.
+    /// Number of objects that were made or exported so far.
     #[serde(default)]
-    pub made: u64,
-    /// How often it was taken up since a step of it was last done.
+    #[serde(rename = "made")]
+    pub objects_done: u64,
+    /// Number of claims since a step was last completed.
     #[serde(default)]
-    pub take_ups: u32,
-    /// Why it failed.
+    #[serde(rename = "take_ups")]
+    pub claims: u32,
+    /// Reason of the failure, if the job failed.
     pub error: Option<String>,
 }
 
-/// The kinds of work.
+/// Kind of a job's work, with its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Plot {
-    /// Copying tasks.
+pub enum JobKind {
+    /// Duplication of tasks.
     Duplicate(Duplication),
-    /// Writing records into a file.
-    Export(Export),
-    /// Numbering tasks.
-    Number(Numbering),
-    /// Giving tasks what their recipe says.
-    Cook(Cooking),
-    /// Writing what fits some filters into a file.
-    Bulk(Bulk),
+    /// Export of a graph or an organization into a file.
+    Export(TreeExport),
+    /// Numbering of tasks in a field with automatic ids.
+    #[serde(rename = "Number")]
+    AssignNumbers(Numbering),
+    /// Adding to new tasks the relations and values that their recipe has.
+    #[serde(rename = "Cook")]
+    InstantiateTemplate(TemplateInstantiation),
+    /// Export of the resources that fit some filters into a file.
+    #[serde(rename = "Bulk")]
+    ExportResources(ResourceExport),
 }
 
-impl Plot {
-    /// The node whose file it writes, and where that ends, if it writes one.
-    fn file(&self) -> Option<(Gid, Mark)> {
+impl JobKind {
+    /// Returns the node of the file that the job writes, with the end of the file, if it writes one.
+    fn file(&self) -> Option<(Gid, FileEnd)> {
         match self {
-            Self::Export(export) => Some((export.to, export.mark)),
-            Self::Bulk(bulk) => Some((bulk.to, bulk.mark)),
-            Self::Duplicate(_) | Self::Number(_) | Self::Cook(_) => None,
+            Self::Export(export) => Some((export.file_node, export.file_end)),
+            Self::ExportResources(bulk) => Some((bulk.file_node, bulk.file_end)),
+            Self::Duplicate(_) | Self::AssignNumbers(_) | Self::InstantiateTemplate(_) => None,
         }
     }
 
-    /// Says where its file ends now.
-    fn set_mark(&mut self, mark: Mark) {
+    /// Sets the end of the job's file.
+    fn set_mark(&mut self, mark: FileEnd) {
         match self {
-            Self::Export(export) => export.mark = mark,
-            Self::Bulk(bulk) => bulk.mark = mark,
-            Self::Duplicate(_) | Self::Number(_) | Self::Cook(_) => {}
+            Self::Export(export) => export.file_end = mark,
+            Self::ExportResources(bulk) => bulk.file_end = mark,
+            Self::Duplicate(_) | Self::AssignNumbers(_) | Self::InstantiateTemplate(_) => {}
         }
     }
 }
 
-/// What a step of a kind of work adds to its changes.
-pub(crate) enum Next {
-    /// The work goes on so.
-    On(Plot),
-    /// It is done.
+/// Result of a step of a job kind: the next state of the work.
+pub(crate) enum NextStep {
+    /// The work goes on with this state.
+    Continue(JobKind),
+    /// The work is done.
     Done,
 }
 
-/// Who starts a job.
+/// Requester of a job, with the limit of their jobs.
 #[derive(Clone, Copy, Debug)]
-pub struct Starter {
-    /// Who.
-    pub who: ViewerKey,
-    /// The most jobs of theirs that are not at their end.
-    pub most: u32,
+pub struct JobRequester {
+    /// User or service account that asks for the job.
+    pub viewer: ViewerKey,
+    /// Greatest number of the user's jobs that are not at their end.
+    pub max_running: u32,
 }
 
-/// Adds what starting a job must see.
+/// Adds what starting a job must read.
 #[must_use]
-pub fn starting(want: Want, by: Starter) -> Want {
-    want.into(by.who.user, rel::ACTIVE, by.most as usize)
+pub fn start_needs(want: ReadQuery, by: JobRequester) -> ReadQuery {
+    want.into(by.viewer.user, rel::ACTIVE, by.max_running as usize)
         .node(queue())
 }
 
-/// Starts a job; `new` writes the links to what it makes.
+/// Starts a job; `new` writes the links to the nodes that the job makes.
 ///
 /// # Errors
-/// When the user has as many jobs as one may have.
+/// Fails if the user has the greatest allowed number of running jobs.
 pub fn start(
-    work: &mut Work<'_>,
-    view: &View,
-    by: Starter,
+    work: &mut ChangeBuilder<'_>,
+    view: &ReadView,
+    by: JobRequester,
     home: Gid,
     subtype: &str,
-    plot: Plot,
+    plot: JobKind,
     new: impl FnOnce(&mut Draft),
-) -> Result<Gid, Fault> {
+) -> Result<Gid, DomainError> {
     let mut draft = work.draft(Type::Job, Some(home));
     draft.set(job::SUBTYPE, subtype);
     new(&mut draft);
-    launch(work, view, by, draft, plot)
+    start_from_draft(work, view, by, draft, plot)
 }
 
-/// Starts a job from its draft, whatever else the draft shows.
+/// Starts a job from its draft, which may already have other fields.
 ///
 /// # Errors
-/// When the user has as many jobs as one may have.
-pub fn launch(
-    work: &mut Work<'_>,
-    view: &View,
-    by: Starter,
+/// Fails if the user has the greatest allowed number of running jobs.
+pub fn start_from_draft(
+    work: &mut ChangeBuilder<'_>,
+    view: &ReadView,
+    by: JobRequester,
     mut draft: Draft,
-    plot: Plot,
-) -> Result<Gid, Fault> {
-    let Starter { who, most } = by;
+    plot: JobKind,
+) -> Result<Gid, DomainError> {
+    let JobRequester {
+        viewer: who,
+        max_running: most,
+    } = by;
     let active = view.sources(who.user, rel::ACTIVE);
     if let (true, Some(first)) = (active.len() >= most as usize, active.first()) {
-        // The earliest deadline frees a place at the latest; most jobs end long before.
+        // The deadline of the earliest job frees a place at the latest; most jobs end long before.
         let wait = (first.rank - work.now.millis()).div_euclid(1000) + 1;
         let seconds = u32::try_from(wait.clamp(1, 60)).unwrap_or(60);
-        return Err(Fault::busy(
+        return Err(DomainError::busy(
             seconds,
             format!(
                 "You've made too many requests and hit a rate limit: {most} jobs of yours are running. Please retry after the given amount of time."
@@ -202,28 +214,34 @@ pub fn launch(
     }
     let queue = queue_node(work, view);
     let deadline = work.now.millis() + DEADLINE_MS;
-    let record = Record {
-        plot,
+    let record = JobRecord {
+        kind: plot,
         service: who.service,
         deadline,
-        made: 0,
-        take_ups: 0,
+        objects_done: 0,
+        claims: 0,
         error: None,
     };
     draft.set(job::CREATED_BY, who.user);
     draft.set(job::RECORD, written(&record)?);
     let gid = draft.gid;
-    work.changes.puts.push(Put {
+    work.changes.node_writes.push(NodeWrite {
         node: draft.finish(),
     });
     let guard = Guard::Below(who.user, rel::ACTIVE, u64::from(most));
     work.changes.guards.push(guard);
-    work.link(gid, rel::ACTIVE, who.user, Place::Rank(deadline), None);
+    work.link(
+        gid,
+        rel::ACTIVE,
+        who.user,
+        ListPosition::Rank(deadline),
+        None,
+    );
     let now = work.now.millis();
-    work.link(gid, rel::QUEUE, queue, Place::Rank(now), None);
+    work.link(gid, rel::QUEUE, queue, ListPosition::Rank(now), None);
     Ok(gid)
 }
 
-fn written(record: &Record) -> Result<String, Fault> {
-    serde_json::to_string(record).map_err(|e| Fault::invalid(e.to_string()))
+fn written(record: &JobRecord) -> Result<String, DomainError> {
+    serde_json::to_string(record).map_err(|e| DomainError::invalid(e.to_string()))
 }

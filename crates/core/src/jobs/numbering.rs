@@ -1,31 +1,32 @@
-//! Numbering the tasks that a project had before it got a field with automatic ids, oldest first.
+//! Numbering of the tasks that a project had before it got a field with automatic ids, oldest first.
 //!
-//! A project has no order of creation, so all its tasks are first linked with the job, ranked by their
-//! gids, and then numbered from the front of that list. Tasks that come meanwhile get the next numbers.
-use super::{Next, Plot, STEP};
-use crate::fault::Fault;
-use crate::gid::Gid;
-use crate::graph::{Give, Listing, Page, Place, View, Want};
-use crate::registry::{Dir, rel};
+//! A project has no order of creation. So all its tasks are first linked to the job, with their
+//! gids as ranks, and then numbered from the front of that list. Tasks that are added meanwhile get
+//! the next numbers.
+use super::{JobKind, NextStep, STEP_OBJECTS};
+use crate::domain_error::DomainError;
+use crate::model::gid::Gid;
+use crate::model::registry::{Direction, rel};
+use crate::storage::change_builder::ChangeBuilder;
+use crate::storage::{EdgeEnd, ListPosition, ListSource, PageQuery, ReadQuery, ReadView};
 use crate::tasks_of_container;
-use crate::work::Work;
 use serde::{Deserialize, Serialize};
 
-/// A numbering, and how far it is.
+/// Numbering of a project's tasks, and its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbering {
-    /// The project.
+    /// Project whose tasks get numbers.
     pub project: Gid,
-    /// The field.
+    /// Custom field with automatic ids.
     pub field: Gid,
-    /// Whether all tasks are linked with the job.
+    /// True if all tasks are linked to the job.
     pub gathered: bool,
-    /// Where the page of tasks starts.
+    /// Keyset after which the page of tasks starts.
     pub after: Option<Vec<i64>>,
 }
 
 impl Numbering {
-    /// A numbering that begins.
+    /// Makes a numbering that has not begun.
     #[must_use]
     pub fn new(project: Gid, field: Gid) -> Self {
         Self {
@@ -36,39 +37,52 @@ impl Numbering {
         }
     }
 
-    /// What a step must read.
-    pub(super) fn needs(&self, job: Gid, want: Want) -> Want {
+    /// Adds what a step must read.
+    pub(super) fn needs(&self, job: Gid, want: ReadQuery) -> ReadQuery {
         let mut want = want.node(self.field);
-        let (job, project) = (want.add(job), want.add(self.project));
+        let (job, project) = (want.add_ref(job), want.add_ref(self.project));
         let from = if self.gathered {
-            Listing::Edges {
+            ListSource::Edges {
                 anchor: job,
                 rel: rel::TO_NUMBER,
-                dir: Dir::In,
-                give: Give::Far,
+                dir: Direction::In,
+                give: EdgeEnd::OtherEnd,
             }
         } else {
             tasks_of_container(project, false)
         };
-        want.page = Some(Page {
+        want.page = Some(PageQuery {
             after: self.after.clone(),
-            ..Page::of(from, true, STEP)
+            ..PageQuery::of(from, true, STEP_OBJECTS)
         });
         want
     }
 
-    /// The next step.
-    pub(super) fn step(&self, job: Gid, view: &View, work: &mut Work<'_>) -> Result<Next, Fault> {
+    /// Takes the next step: links or numbers a page of tasks.
+    pub(super) fn step(
+        &self,
+        job: Gid,
+        view: &ReadView,
+        work: &mut ChangeBuilder<'_>,
+    ) -> Result<NextStep, DomainError> {
         if view.node(self.field).is_none() || view.node(self.project).is_none() {
-            return Err(Fault::invalid("The field or the project was deleted."));
+            return Err(DomainError::invalid(
+                "The field or the project was deleted.",
+            ));
         }
         let mut next = self.clone();
         for task in view.rows.gids.iter().copied() {
             if self.gathered {
-                work.link(task, rel::NUMBERED, self.field, Place::Next, None);
+                work.link(
+                    task,
+                    rel::NUMBERED,
+                    self.field,
+                    ListPosition::NextRank,
+                    None,
+                );
                 work.unlink(task, rel::TO_NUMBER, job);
             } else {
-                let rank = Place::Rank(task.as_i64());
+                let rank = ListPosition::Rank(task.as_i64());
                 work.link(task, rel::TO_NUMBER, job, rank, None);
             }
         }
@@ -77,8 +91,8 @@ impl Numbering {
             next.after.clone_from(&view.rows.next);
             next.gathered = !more;
         } else if !more {
-            return Ok(Next::Done);
+            return Ok(NextStep::Done);
         }
-        Ok(Next::On(Plot::Number(next)))
+        Ok(NextStep::Continue(JobKind::AssignNumbers(next)))
     }
 }

@@ -1,9 +1,9 @@
 //! Rules of the domain that more than one operation needs.
-pub mod fields;
-pub mod ids;
-pub mod invitations;
-pub mod membership;
-pub mod roles;
+pub mod auto_id_rules;
+pub mod custom_field_rules;
+pub mod invitation_rules;
+pub mod membership_roles;
+pub mod membership_rules;
+pub mod rich_texts;
 pub mod sharing;
-pub mod stories;
-pub mod text;
+pub mod story_rules;

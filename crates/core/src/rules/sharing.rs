@@ -1,25 +1,25 @@
-//! What users and teams become members of, each with a level of their own.
+//! Sharing of objects with users and teams, each with an access level of their own.
 use crate::access::Level;
-use crate::gid::Gid;
-use crate::graph::Place;
-use crate::registry::{Field, Type, rel};
-use crate::resources::{custom_field, membership, project};
-use crate::work::Work;
+use crate::model::gid::Gid;
+use crate::model::registry::{Type, TypedField, rel};
+use crate::model::resources::{custom_field, membership, project};
+use crate::storage::ListPosition;
+use crate::storage::change_builder::ChangeBuilder;
 
-/// How things of a type are shared.
+/// Rules by which objects of a type are shared.
 #[derive(Debug)]
 pub struct Sharing {
-    /// The type of what is shared.
+    /// Type of the shared objects.
     pub ty: Type,
-    /// The type of its memberships.
+    /// Type of the memberships.
     pub membership: Type,
-    /// The field that says which level new members have.
-    pub default: Field<str>,
-    /// The words of the contract for the levels, lowest first, with what each allows.
+    /// Field that holds the level of new members.
+    pub default: TypedField<str>,
+    /// Names of the levels in the contract, lowest first, with the level that each gives.
     pub levels: &'static [(&'static str, Level)],
 }
 
-/// Projects.
+/// Sharing of projects.
 pub static PROJECTS: Sharing = Sharing {
     ty: Type::Project,
     membership: Type::ProjectMembership,
@@ -32,7 +32,7 @@ pub static PROJECTS: Sharing = Sharing {
     ],
 };
 
-/// Custom fields.
+/// Sharing of custom fields.
 pub static CUSTOM_FIELDS: Sharing = Sharing {
     ty: Type::CustomField,
     membership: Type::CustomFieldMembership,
@@ -45,10 +45,10 @@ pub static CUSTOM_FIELDS: Sharing = Sharing {
 };
 
 impl Sharing {
-    /// What is shared by levels.
+    /// Types that are shared by levels.
     pub const TYPES: &'static [Type] = &[Type::Project, Type::CustomField];
 
-    /// How things of this type are shared; none if they are not.
+    /// Returns the rules by which a type is shared, or `None` if it is not shared.
     #[must_use]
     pub fn of(ty: Type) -> Option<&'static Self> {
         [&PROJECTS, &CUSTOM_FIELDS]
@@ -56,14 +56,14 @@ impl Sharing {
             .find(|sharing| sharing.ty == ty)
     }
 
-    /// The level that a word means.
+    /// Returns the level with this name.
     #[must_use]
     pub fn level(&self, word: &str) -> Option<Level> {
         let found = self.levels.iter().find(|(name, _)| *name == word);
         found.map(|(_, level)| *level)
     }
 
-    /// The word for a level.
+    /// Returns the name of a level.
     #[must_use]
     pub fn word(&self, level: Level) -> &'static str {
         let found = self.levels.iter().find(|(_, l)| *l == level);
@@ -71,28 +71,35 @@ impl Sharing {
     }
 
     /// Makes a user or team a member; returns the membership.
-    pub fn join(&self, work: &mut Work<'_>, who: Gid, place: Gid, home: Gid, level: Level) -> Gid {
+    pub fn join(
+        &self,
+        work: &mut ChangeBuilder<'_>,
+        who: Gid,
+        place: Gid,
+        home: Gid,
+        level: Level,
+    ) -> Gid {
         let mut draft = work.draft(self.membership, Some(home));
         draft.set(membership::PARENT, place);
         draft.set(membership::MEMBER, who);
         draft.set(membership::ACCESS_LEVEL, self.word(level));
         let gid = work.create(&draft, Some(place));
-        work.needs_unlinked(place, rel::MEMBERS, who);
-        let rank = Place::Rank(level as i64);
+        work.require_unlinked(place, rel::MEMBERS, who);
+        let rank = ListPosition::Rank(level as i64);
         work.link(place, rel::MEMBERS, who, rank, Some(gid));
         if self.ty == Type::Project {
-            work.gained(place, self.ty, "members", who);
+            work.record_added(place, self.ty, "members", who);
         }
         gid
     }
 
     /// Ends a membership.
-    pub fn leave(&self, work: &mut Work<'_>, who: Gid, place: Gid, membership: Gid) {
+    pub fn leave(&self, work: &mut ChangeBuilder<'_>, who: Gid, place: Gid, membership: Gid) {
         work.trash(membership, self.membership);
         work.unlink(place, rel::MEMBERS, who);
         if self.ty == Type::Project {
             work.unlink(place, rel::PROJECT_FOLLOWERS, who);
-            work.lost(place, self.ty, "members", who);
+            work.record_removed(place, self.ty, "members", who);
         }
     }
 }
@@ -100,15 +107,15 @@ impl Sharing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Shape;
-    use crate::resources::resource;
+    use crate::model::registry::ValueType;
+    use crate::model::resources::resource;
 
     #[test]
     fn levels_are_those_that_the_memberships_declare() {
         for ty in Sharing::TYPES {
             let sharing = Sharing::of(*ty).unwrap();
             let field = resource(sharing.membership).field("access_level").unwrap();
-            let Shape::Word(words) = field.shape else {
+            let ValueType::Word(words) = field.value_type else {
                 panic!("{ty:?} has no words");
             };
             let names: Vec<&str> = sharing.levels.iter().map(|(name, _)| *name).collect();

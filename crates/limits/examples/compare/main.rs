@@ -1,5 +1,5 @@
-//! Runs the laws on this crate's limiter, on `governor` and on `ratelimit`; prints which each keeps, and for each broken
-//! one the shortest counterexample found.
+//! Runs the laws on this crate's limiter, on `governor` and on `ratelimit`; prints which laws each keeps, and for each
+//! broken law the shortest counterexample found.
 //!
 //! `cargo run --release -p workgraph-limits --features laws --example compare`
 

@@ -1,9 +1,10 @@
-//! Other limiters behind the trait of the laws, and the table of what each keeps.
+//! Other limiters behind the trait of the laws, and the table of the laws that each keeps.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use governor::clock::Clock;
@@ -12,26 +13,35 @@ use governor::nanos::Nanos;
 use governor::state::keyed::DefaultKeyedStateStore;
 use governor::{Quota, RateLimiter};
 use ratelimit::{Ratelimiter, TryWaitError};
-use workgraph_limits::laws::{LAWS, Law, Make, Need, Real, Subject, Ticket, Violation};
-use workgraph_limits::{Key, Limit, Rate, Refusal, Request, Settings};
+use workgraph_limits::laws::{
+    AdmissionTicket, LAWS, LimiterLaw, LimiterViolation, MakeLimiter, RealLimiter, RequiredFeature,
+    TestedLimiter,
+};
+use workgraph_limits::{
+    AdmissionRequest, Limit, LimitExceeded, LimitKey, LimiterSettings, RateQuota,
+};
 
-/// How many operations each law is tried with.
+/// Number of operations that each law is tried with.
 const OPERATIONS: u64 = 50_000;
 
-/// A limiter to be compared.
+/// Limiter to be compared.
 pub(crate) struct Compared {
-    /// Its name.
+    /// Name in the table.
     pub(crate) name: &'static str,
-    make: fn(Settings) -> Box<dyn Subject>,
-    has: &'static [Need],
+    make: fn(LimiterSettings) -> Box<dyn TestedLimiter>,
+    has: &'static [RequiredFeature],
 }
 
-/// All of them.
+/// All limiters that are compared.
 pub(crate) static SUBJECTS: &[Compared] = &[
     Compared {
         name: "this crate",
-        make: Real::boxed,
-        has: &[Need::Permits, Need::Cost, Need::Log],
+        make: RealLimiter::boxed,
+        has: &[
+            RequiredFeature::Permits,
+            RequiredFeature::Cost,
+            RequiredFeature::Log,
+        ],
     },
     Compared {
         name: "`governor` 0.10",
@@ -45,30 +55,30 @@ pub(crate) static SUBJECTS: &[Compared] = &[
     },
 ];
 
-/// What was found about one law.
+/// Results of all limiters for one law.
 pub(crate) struct Finding {
-    law: &'static Law,
-    /// For each of the subjects.
+    law: &'static LimiterLaw,
+    /// One result for each of the subjects.
     pub(crate) answers: Vec<Answer>,
 }
 
-/// What was found about a limiter and a law.
+/// Result of one limiter for one law.
 pub(crate) enum Answer {
     /// No violation was found.
     Kept,
-    /// There is one.
-    Broken(Violation),
+    /// The shortest violation found.
+    Broken(LimiterViolation),
     /// The limiter has no such limit.
     Without,
 }
 
 /// Tries every law on every limiter.
 pub(crate) fn findings() -> Vec<Finding> {
-    let answer = |law: &Law, subject: &Compared| {
+    let answer = |law: &LimiterLaw, subject: &Compared| {
         if law.needs.iter().any(|need| !subject.has.contains(need)) {
             return Answer::Without;
         }
-        let make: Make<'_> = &subject.make;
+        let make: MakeLimiter<'_> = &subject.make;
         law.counterexample(make, 1, OPERATIONS)
             .map_or(Answer::Kept, Answer::Broken)
     };
@@ -82,7 +92,7 @@ pub(crate) fn findings() -> Vec<Finding> {
     LAWS.iter().map(finding).collect()
 }
 
-/// The findings as a table of the README.
+/// Returns the findings as a table of the README.
 pub(crate) fn table(findings: &[Finding]) -> String {
     let names: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
     let mut table = format!("| Law | Rule | {} |\n|---|---|", names.join(" | "));
@@ -100,24 +110,29 @@ pub(crate) fn table(findings: &[Finding]) -> String {
     table
 }
 
-/// A limiter of rates alone.
+/// Limiter of rates alone.
 trait Limits: Default {
-    /// Counts a request of some weight, at most the quota and above 0; or says how long to wait.
-    fn check(&mut self, key: Key, quota: NonZeroU32, weight: NonZeroU32) -> Result<(), Duration>;
-    /// Tells the time, in milliseconds.
+    /// Counts a request of some weight, at most the quota and above 0; or returns how long to wait.
+    fn check(
+        &mut self,
+        key: LimitKey,
+        quota: NonZeroU32,
+        weight: NonZeroU32,
+    ) -> Result<(), Duration>;
+    /// Sets the time, in milliseconds.
     fn tell(&self, now: u64);
 }
 
-/// Two of them, for searches and for the rest, as one would put them into a service.
+/// Two limiters of rates, one for searches and one for the rest, as a service would use them.
 struct Rates<L> {
     standard: L,
     search: L,
-    settings: Settings,
+    settings: LimiterSettings,
     admitted: u64,
 }
 
 impl<L: Limits> Rates<L> {
-    fn new(settings: Settings) -> Self {
+    fn new(settings: LimiterSettings) -> Self {
         Self {
             standard: L::default(),
             search: L::default(),
@@ -127,12 +142,16 @@ impl<L: Limits> Rates<L> {
     }
 }
 
-impl<L: Limits> Subject for Rates<L> {
-    fn admit(&mut self, request: &Request, now: u64) -> Result<Ticket, Refusal> {
+impl<L: Limits> TestedLimiter for Rates<L> {
+    fn admit(
+        &mut self,
+        request: &AdmissionRequest,
+        now: u64,
+    ) -> Result<AdmissionTicket, LimitExceeded> {
         let (quota, weight, searches) = match request.rate {
-            Rate::Standard { quota } => (quota, request.weight, 0),
-            Rate::Search => (0, 0, request.weight),
-            Rate::Mixed { quota, searches } => (quota, request.weight, searches),
+            RateQuota::Standard { quota } => (quota, request.weight, 0),
+            RateQuota::Search => (0, 0, request.weight),
+            RateQuota::Mixed { quota, searches } => (quota, request.weight, searches),
         };
         let search = self.settings.search_per_minute;
         let mut refused = None;
@@ -151,8 +170,8 @@ impl<L: Limits> Subject for Rates<L> {
             if let Err(wait) = answer {
                 // The next whole millisecond is the first at which a caller can know that the wait is over.
                 let wait_ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(60_000);
-                let longest = refused.map_or(0, |refusal: Refusal| refusal.wait_ms);
-                refused = Some(Refusal {
+                let longest = refused.map_or(0, |refusal: LimitExceeded| refusal.wait_ms);
+                refused = Some(LimitExceeded {
                     limit,
                     wait_ms: wait_ms.max(longest),
                     retry_after: wait_ms.max(longest).div_ceil(1_000),
@@ -163,21 +182,21 @@ impl<L: Limits> Subject for Rates<L> {
             return Err(refusal);
         }
         self.admitted += 1;
-        Ok(Ticket(self.admitted - 1))
+        Ok(AdmissionTicket(self.admitted - 1))
     }
 
-    fn settle(&mut self, _: Ticket, _: u32, _: u64) {}
+    fn settle(&mut self, _: AdmissionTicket, _: u32, _: u64) {}
 
-    fn finish(&mut self, _: Ticket) {}
+    fn finish(&mut self, _: AdmissionTicket) {}
 
-    fn set(&mut self, settings: Settings) {
+    fn set(&mut self, settings: LimiterSettings) {
         self.settings = settings;
     }
 
     fn sweep(&mut self, _: u64) {}
 }
 
-/// A clock that is told the time.
+/// Clock that the comparison sets.
 #[derive(Clone, Default)]
 struct Told(Arc<AtomicU64>);
 
@@ -195,9 +214,9 @@ impl ratelimit::Clock for Told {
     }
 }
 
-type Keyed = RateLimiter<Key, DefaultKeyedStateStore<Key>, Told, NoOpMiddleware<Nanos>>;
+type Keyed = RateLimiter<LimitKey, DefaultKeyedStateStore<LimitKey>, Told, NoOpMiddleware<Nanos>>;
 
-/// `governor`: a limiter has one quota for good, so that a key with another one starts with another limiter.
+/// `governor`: a limiter has one fixed quota, so that a key with another quota starts with another limiter.
 #[derive(Default)]
 struct Governor {
     clock: Told,
@@ -205,10 +224,15 @@ struct Governor {
 }
 
 impl Limits for Governor {
-    fn check(&mut self, key: Key, quota: NonZeroU32, weight: NonZeroU32) -> Result<(), Duration> {
+    fn check(
+        &mut self,
+        key: LimitKey,
+        quota: NonZeroU32,
+        weight: NonZeroU32,
+    ) -> Result<(), Duration> {
         let clock = &self.clock;
         let limiter = self.limiters.entry(quota).or_insert_with(|| {
-            let store = DefaultKeyedStateStore::<Key>::default();
+            let store = DefaultKeyedStateStore::<LimitKey>::default();
             RateLimiter::new(Quota::per_minute(quota), store, clock.clone())
         });
         match limiter.check_key_n(&key, weight) {
@@ -227,11 +251,16 @@ impl Limits for Governor {
 #[derive(Default)]
 struct Bucket {
     clock: Told,
-    limiters: HashMap<Key, Ratelimiter<Told>>,
+    limiters: HashMap<LimitKey, Ratelimiter<Told>>,
 }
 
 impl Limits for Bucket {
-    fn check(&mut self, key: Key, quota: NonZeroU32, weight: NonZeroU32) -> Result<(), Duration> {
+    fn check(
+        &mut self,
+        key: LimitKey,
+        quota: NonZeroU32,
+        weight: NonZeroU32,
+    ) -> Result<(), Duration> {
         let quota = u64::from(quota.get());
         let limiter = self.limiters.entry(key).or_insert_with(|| {
             ratelimit::Builder::with_clock(quota, self.clock.clone())

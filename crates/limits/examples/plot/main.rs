@@ -1,4 +1,4 @@
-//! Draws what clients get that hammer and that obey, on a virtual clock.
+//! Draws the admissions of clients that hammer and of one that obeys, on a virtual clock.
 //!
 //! `cargo run -p workgraph-limits --example plot > docs/limits/hammering.svg`
 

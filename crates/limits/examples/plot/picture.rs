@@ -3,12 +3,12 @@
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_limits::{Class, Limiter, Rate, Request, Settings};
+use workgraph_limits::{AdmissionRequest, Limiter, LimiterSettings, RateQuota, RequestClass};
 
 const MINUTES: u64 = 5;
 const QUOTA: u32 = 150;
 
-/// The most a client can get.
+/// Most requests that a client can get admitted.
 const MOST: u64 = MINUTES * QUOTA as u64;
 
 /// The drawing area, in pixels.
@@ -17,12 +17,12 @@ const TOP: u64 = 50;
 const WIDTH: u64 = 540;
 const HEIGHT: u64 = 300;
 
-/// How a client goes on.
+/// Habit of a client: the times of its requests.
 #[derive(Clone, Copy)]
 enum Habit {
-    /// As fast as it can, every 10 ms; when refused, it waits as long as it is told.
+    /// As fast as it can, every 10 ms; when refused, it waits as long as the refusal says.
     Obeys,
-    /// A request every so many milliseconds, whatever the answer.
+    /// A request each time this many milliseconds have passed, whatever the answer.
     Every(u64),
 }
 
@@ -33,7 +33,7 @@ const CLIENTS: [(Habit, &str, &str); 4] = [
     (Habit::Every(20), "#a40e26", "fifty a second, never waits"),
 ];
 
-/// The plot, as an SVG document.
+/// Returns the plot, as an SVG document.
 pub(crate) fn svg() -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 860 410\" font-family=\"sans-serif\" font-size=\"13\">\n\
@@ -98,13 +98,13 @@ pub(crate) fn svg() -> String {
     out
 }
 
-/// When a client's requests are admitted, in milliseconds from its start.
+/// Returns the times at which a client's requests are admitted, in milliseconds from its start.
 fn admissions(habit: Habit) -> Vec<u64> {
-    let limiter = Limiter::new(Settings::default());
-    let request = Request {
+    let limiter = Limiter::new(LimiterSettings::default());
+    let request = AdmissionRequest {
         key: [1; 16],
-        class: Class::Read,
-        rate: Rate::Standard { quota: QUOTA },
+        class: RequestClass::Read,
+        rate: RateQuota::Standard { quota: QUOTA },
         weight: 1,
     };
     let (mut now, mut admitted) = (0, Vec::new());

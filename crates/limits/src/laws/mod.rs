@@ -1,71 +1,71 @@
-//! The laws a limiter keeps, as functions over any limiter: each drives one with made-up traffic on a virtual clock
-//! and returns a readable counterexample.
+//! Laws a limiter keeps, as functions over any limiter: each drives one with made-up traffic on a virtual clock and
+//! returns a readable counterexample.
 //!
-//! [`LAWS`] is the list; [`Law::check`] runs one. [`Reference`] is the naive limiter the laws are stated with,
-//! [`Twin`] the broken ones that show each law can fail.
+//! [`LAWS`] is the list; [`LimiterLaw::check`] runs one. [`ReferenceLimiter`] is the naive limiter the laws are stated
+//! with, [`MutantLimiter`] the broken ones that show each law can fail.
 
-mod desk;
-mod pace;
-mod pair;
-mod random;
+mod differential;
+mod harness;
+mod invariance;
+mod mutants;
+mod pacing;
+mod permits_and_cost;
 mod rate;
 mod reference;
-mod shared;
-mod side;
-mod subject;
-mod twins;
+mod scenario_random;
+mod tested_limiter;
 
 #[cfg(test)]
 mod proptests;
 #[cfg(test)]
 mod tests;
 
-pub use desk::{Desk, Event};
-pub use random::Random;
-pub use reference::Reference;
-pub use subject::{Make, Real, Subject, Ticket};
-pub use twins::Twin;
+pub use harness::{HarnessEvent, LimiterHarness};
+pub use mutants::MutantLimiter;
+pub use reference::ReferenceLimiter;
+pub use scenario_random::ScenarioRandom;
+pub use tested_limiter::{AdmissionTicket, MakeLimiter, RealLimiter, TestedLimiter};
 
 use std::fmt;
 
-use crate::{Class, Settings};
+use crate::{LimiterSettings, RequestClass};
 
-/// One law.
+/// Law of limiters, with the scenario that checks it.
 #[derive(Clone, Copy)]
-pub struct Law {
-    /// Its short name, `L1`.
+pub struct LimiterLaw {
+    /// Short name of the law, such as `L1`.
     pub name: &'static str,
-    /// What it says.
+    /// Rule that the law states.
     pub rule: &'static str,
-    /// What a limiter must have for the law to mean anything, besides a quota.
-    pub needs: &'static [Need],
-    /// One scenario, made up from the randomness; returns the operations it took, or what went wrong.
-    round: fn(Make<'_>, &mut Random) -> Result<u64, String>,
+    /// Features that a limiter must have for the law to mean anything, besides a quota.
+    pub needs: &'static [RequiredFeature],
+    /// Function that runs one random scenario; returns the operations it took, or the fault found.
+    round: fn(MakeLimiter<'_>, &mut ScenarioRandom) -> Result<u64, String>,
 }
 
-/// Something that a limiter may not have at all.
+/// Feature that a limiter may not have at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum RequiredFeature {
     /// Permits for concurrent requests.
     Permits,
-    /// A cost taken after the request.
+    /// Cost taken after the request.
     Cost,
-    /// The very algorithm of this crate: the log of the last minute, refused attempts included.
+    /// The exact algorithm of this crate: the log of the last minute, refused attempts included.
     Log,
 }
 
-/// A scenario in which a limiter broke a law.
+/// Scenario in which a limiter broke a law.
 #[derive(Clone, Debug)]
-pub struct Violation {
-    /// The law.
+pub struct LimiterViolation {
+    /// Name of the law.
     pub law: &'static str,
-    /// The seed that makes up the scenario again, as the first round of [`Law::check`].
+    /// Seed that makes up the scenario again, as the first round of [`LimiterLaw::check`].
     pub seed: u64,
-    /// What happened, ending with the last operations.
+    /// Text of the counterexample, ending with the last operations.
     pub story: String,
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for LimiterViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -75,34 +75,44 @@ impl fmt::Display for Violation {
     }
 }
 
-impl std::error::Error for Violation {}
+impl std::error::Error for LimiterViolation {}
 
-impl Law {
+impl LimiterLaw {
     /// Runs rounds until `operations` are done; returns how many were.
     ///
     /// # Errors
-    /// The first violation.
-    pub fn check(&self, make: Make<'_>, seed: u64, operations: u64) -> Result<u64, Violation> {
+    /// Fails with the first violation.
+    pub fn check(
+        &self,
+        make: MakeLimiter<'_>,
+        seed: u64,
+        operations: u64,
+    ) -> Result<u64, LimiterViolation> {
         let mut seed = seed;
         let mut done = 0;
         while done < operations {
-            let round = (self.round)(make, &mut Random::new(seed));
+            let round = (self.round)(make, &mut ScenarioRandom::new(seed));
             done += round
-                .map_err(|story| Violation {
+                .map_err(|story| LimiterViolation {
                     law: self.name,
                     seed,
                     story,
                 })?
                 .max(1);
-            seed = Random::new(seed).next();
+            seed = ScenarioRandom::new(seed).next();
         }
         Ok(done)
     }
 
     /// Runs rounds until `operations` are done, and returns the shortest of the violations found.
     #[must_use]
-    pub fn counterexample(&self, make: Make<'_>, seed: u64, operations: u64) -> Option<Violation> {
-        let (mut seed, mut done, mut shortest) = (seed, 0, None::<Violation>);
+    pub fn counterexample(
+        &self,
+        make: MakeLimiter<'_>,
+        seed: u64,
+        operations: u64,
+    ) -> Option<LimiterViolation> {
+        let (mut seed, mut done, mut shortest) = (seed, 0, None::<LimiterViolation>);
         while done < operations {
             match self.check(make, seed, 1) {
                 Ok(count) => done += count,
@@ -116,145 +126,149 @@ impl Law {
                     }
                 }
             }
-            seed = Random::new(seed).next();
+            seed = ScenarioRandom::new(seed).next();
         }
         shortest
     }
 }
 
-/// Every law.
-pub static LAWS: &[Law] = &[
-    Law {
+/// All laws.
+pub static LAWS: &[LimiterLaw] = &[
+    LimiterLaw {
         name: "L0",
         rule: "every answer is that of the naive log, whatever the figures",
-        needs: &[Need::Permits, Need::Cost, Need::Log],
-        round: shared::model,
+        needs: &[
+            RequiredFeature::Permits,
+            RequiredFeature::Cost,
+            RequiredFeature::Log,
+        ],
+        round: permits_and_cost::model,
     },
-    Law {
+    LimiterLaw {
         name: "L1",
         rule: "no minute admits more than the quota",
         needs: &[],
         round: rate::cap,
     },
-    Law {
+    LimiterLaw {
         name: "L2",
         rule: "after the stated wait the same request is admitted",
         needs: &[],
         round: rate::truth,
     },
-    Law {
+    LimiterLaw {
         name: "L3",
         rule: "one millisecond or one second less is refused",
         needs: &[],
         round: rate::minimal,
     },
-    Law {
+    LimiterLaw {
         name: "L4",
         rule: "Retry-After of a quota is 1 to 60 whole seconds",
         needs: &[],
         round: rate::range,
     },
-    Law {
+    LimiterLaw {
         name: "L5",
         rule: "each early retry takes one from the next window",
         needs: &[],
         round: rate::debt,
     },
-    Law {
+    LimiterLaw {
         name: "L6",
         rule: "a minute of silence restores everything",
         needs: &[],
-        round: pace::recovery,
+        round: pacing::recovery,
     },
-    Law {
+    LimiterLaw {
         name: "L7",
         rule: "hammering gets the floor, however fast",
         needs: &[],
-        round: pace::floor,
+        round: pacing::floor,
     },
-    Law {
+    LimiterLaw {
         name: "L8",
         rule: "even pacing at the quota is never refused",
         needs: &[],
-        round: pace::pacing,
+        round: pacing::pacing,
     },
-    Law {
+    LimiterLaw {
         name: "L9",
         rule: "if every attempt counts, one more lets no other in",
         needs: &[],
-        round: pace::monotone,
+        round: pacing::monotone,
     },
-    Law {
+    LimiterLaw {
         name: "L10",
         rule: "keys do not affect each other",
         needs: &[],
-        round: side::isolation,
+        round: invariance::isolation,
     },
-    Law {
+    LimiterLaw {
         name: "L11",
         rule: "searches and other requests do not affect each other",
         needs: &[],
-        round: side::separation,
+        round: invariance::separation,
     },
-    Law {
+    LimiterLaw {
         name: "L12",
         rule: "a batch counts like its actions",
         needs: &[],
         round: rate::weight,
     },
-    Law {
+    LimiterLaw {
         name: "L13",
         rule: "a clock that steps back stands still",
         needs: &[],
-        round: side::time,
+        round: invariance::time,
     },
-    Law {
+    LimiterLaw {
         name: "L14",
         rule: "eviction is invisible",
         needs: &[],
-        round: side::eviction,
+        round: invariance::eviction,
     },
-    Law {
+    LimiterLaw {
         name: "L15",
         rule: "no more permits than the cap, and none is lost",
-        needs: &[Need::Permits],
-        round: shared::permits,
+        needs: &[RequiredFeature::Permits],
+        round: permits_and_cost::permits,
     },
-    Law {
+    LimiterLaw {
         name: "L16",
         rule: "reads and writes do not take each other's permits",
-        needs: &[Need::Permits],
-        round: shared::classes,
+        needs: &[RequiredFeature::Permits],
+        round: permits_and_cost::classes,
     },
-    Law {
+    LimiterLaw {
         name: "L17",
         rule: "the cost quota admits while above zero, and every cost is taken once",
-        needs: &[Need::Cost],
-        round: shared::cost,
+        needs: &[RequiredFeature::Cost],
+        round: permits_and_cost::cost,
     },
-    Law {
+    LimiterLaw {
         name: "L19",
         rule: "the wait is true with every limit at work",
-        needs: &[Need::Permits, Need::Cost],
-        round: shared::combined,
+        needs: &[RequiredFeature::Permits, RequiredFeature::Cost],
+        round: permits_and_cost::combined,
     },
-    Law {
+    LimiterLaw {
         name: "L20",
         rule: "a change of the quota forgets nothing and frees nothing early",
         needs: &[],
-        round: side::change,
+        round: invariance::change,
     },
 ];
 
-/// The number of requests of a class that may run at once.
-fn slots(settings: &Settings, class: Class) -> u32 {
+/// Returns the number of requests of a class that may run at once.
+fn slots(settings: &LimiterSettings, class: RequestClass) -> u32 {
     match class {
-        Class::Read => settings.concurrent_reads,
-        Class::Write => settings.concurrent_writes,
+        RequestClass::Read => settings.concurrent_reads,
+        RequestClass::Write => settings.concurrent_writes,
     }
 }
 
-/// The deadline in milliseconds.
-fn deadline_ms(settings: &Settings) -> u64 {
+/// Returns the deadline in milliseconds.
+fn deadline_ms(settings: &LimiterSettings) -> u64 {
     u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX)
 }

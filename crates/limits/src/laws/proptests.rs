@@ -1,24 +1,26 @@
-//! The limiter against the naive one, on traffic that shrinks to the shortest counterexample.
+//! Comparison of the limiter with the reference limiter, on traffic that shrinks to the shortest counterexample.
 
 use proptest::prelude::*;
 
-use super::{Desk, Make, Real, Reference, Ticket, Twin};
-use crate::request::{Class, Rate};
-use crate::settings::{Each, Quota};
-use crate::{Request, Settings};
+use super::{
+    AdmissionTicket, LimiterHarness, MakeLimiter, MutantLimiter, RealLimiter, ReferenceLimiter,
+};
+use crate::admission_request::{RateQuota, RequestClass};
+use crate::limiter_settings::{PerLimit, Quota};
+use crate::{AdmissionRequest, LimiterSettings};
 use std::time::Duration;
 
-/// One step: time that passes, and what happens then.
+/// Step of the traffic: time that passes, and the operation after it.
 #[derive(Clone, Debug)]
-enum Step {
-    Ask(Request),
+enum LimiterStep {
+    Ask(AdmissionRequest),
     Settle(usize, u32),
     Finish(usize),
     Sweep,
-    Set(Settings),
+    Set(LimiterSettings),
 }
 
-fn settings() -> impl Strategy<Value = Settings> {
+fn settings() -> impl Strategy<Value = LimiterSettings> {
     let limits = (0..12_u32, 0..4_u32, 0..4_u32, prop::option::of(0..300_u32));
     let shadow = prop_oneof![
         3 => Just([false; 5]),
@@ -41,7 +43,7 @@ fn settings() -> impl Strategy<Value = Settings> {
                     floor_percent,
                 };
                 let deadline = Duration::from_millis(deadline);
-                Settings {
+                LimiterSettings {
                     standard,
                     search_per_minute,
                     concurrent_reads,
@@ -55,8 +57,10 @@ fn settings() -> impl Strategy<Value = Settings> {
         )
 }
 
-fn each([standard, search, concurrent_reads, concurrent_writes, cost]: [bool; 5]) -> Each<bool> {
-    Each {
+fn each(
+    [standard, search, concurrent_reads, concurrent_writes, cost]: [bool; 5],
+) -> PerLimit<bool> {
+    PerLimit {
         standard,
         search,
         concurrent_reads,
@@ -65,16 +69,16 @@ fn each([standard, search, concurrent_reads, concurrent_writes, cost]: [bool; 5]
     }
 }
 
-fn request() -> impl Strategy<Value = Request> {
+fn request() -> impl Strategy<Value = AdmissionRequest> {
     let quota = prop_oneof![4 => Just(12_u32), 1 => 0..30_u32];
     let rate = prop_oneof![
-        5 => quota.clone().prop_map(|quota| Rate::Standard { quota }),
-        2 => Just(Rate::Search),
-        1 => (quota, 0..5_u32).prop_map(|(quota, searches)| Rate::Mixed { quota, searches }),
+        5 => quota.clone().prop_map(|quota| RateQuota::Standard { quota }),
+        2 => Just(RateQuota::Search),
+        1 => (quota, 0..5_u32).prop_map(|(quota, searches)| RateQuota::Mixed { quota, searches }),
     ];
-    let class = prop::sample::select(vec![Class::Read, Class::Write]);
+    let class = prop::sample::select(vec![RequestClass::Read, RequestClass::Write]);
     let weight = prop_oneof![4 => Just(1_u32), 1 => 0..12_u32];
-    (0..2_u8, class, rate, weight).prop_map(|(key, class, rate, weight)| Request {
+    (0..2_u8, class, rate, weight).prop_map(|(key, class, rate, weight)| AdmissionRequest {
         key: [key; 16],
         class,
         rate,
@@ -82,48 +86,52 @@ fn request() -> impl Strategy<Value = Request> {
     })
 }
 
-fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
+fn steps() -> impl Strategy<Value = Vec<(u64, LimiterStep)>> {
     let gap = prop_oneof![3 => Just(0), 4 => 0..3_000_u64, 1 => 0..61_000_u64];
     let step = prop_oneof![
-        12 => request().prop_map(Step::Ask),
-        3 => (any::<usize>(), 0..700_u32).prop_map(|(which, cost)| Step::Settle(which, cost)),
-        6 => any::<usize>().prop_map(Step::Finish),
-        1 => Just(Step::Sweep),
-        1 => settings().prop_map(Step::Set),
+        12 => request().prop_map(LimiterStep::Ask),
+        3 => (any::<usize>(), 0..700_u32).prop_map(|(which, cost)| LimiterStep::Settle(which, cost)),
+        6 => any::<usize>().prop_map(LimiterStep::Finish),
+        1 => Just(LimiterStep::Sweep),
+        1 => settings().prop_map(LimiterStep::Set),
     ];
     prop::collection::vec((gap, step), 1..120)
 }
 
-/// Every answer of a limiter on the given traffic is that of the naive one.
-fn agrees(make: Make<'_>, settings: Settings, steps: &[(u64, Step)]) -> Result<(), String> {
-    let reference = |settings| Box::new(Reference::new(settings)) as _;
-    let mut desk = Desk::new(make, settings, 1_800_000_000_000);
-    let mut naive = Desk::new(&reference, settings, desk.now);
-    let mut open: Vec<Ticket> = Vec::new();
+/// Checks that every answer of a limiter on the given traffic is that of the reference limiter.
+fn agrees(
+    make: MakeLimiter<'_>,
+    settings: LimiterSettings,
+    steps: &[(u64, LimiterStep)],
+) -> Result<(), String> {
+    let reference = |settings| Box::new(ReferenceLimiter::new(settings)) as _;
+    let mut desk = LimiterHarness::new(make, settings, 1_800_000_000_000);
+    let mut naive = LimiterHarness::new(&reference, settings, desk.now);
+    let mut open: Vec<AdmissionTicket> = Vec::new();
     for (gap, step) in steps {
         desk.pass(*gap);
         naive.pass(*gap);
         match step {
-            Step::Ask(request) => {
+            LimiterStep::Ask(request) => {
                 let (answer, expected) = (desk.ask(request), naive.ask(request));
                 if answer != expected {
                     return Err(desk.story(format!("expected {expected:?}")));
                 }
                 open.extend(answer);
             }
-            Step::Settle(which, cost) if !open.is_empty() => {
+            LimiterStep::Settle(which, cost) if !open.is_empty() => {
                 let ticket = open[which % open.len()];
                 desk.settle(ticket, *cost);
                 naive.settle(ticket, *cost);
             }
-            Step::Finish(which) if !open.is_empty() => {
+            LimiterStep::Finish(which) if !open.is_empty() => {
                 let ticket = open.swap_remove(which % open.len());
                 desk.finish(ticket);
                 naive.finish(ticket);
             }
-            Step::Settle(..) | Step::Finish(_) => {}
-            Step::Sweep => desk.sweep(),
-            Step::Set(settings) => {
+            LimiterStep::Settle(..) | LimiterStep::Finish(_) => {}
+            LimiterStep::Sweep => desk.sweep(),
+            LimiterStep::Set(settings) => {
                 desk.set(*settings);
                 naive.set(*settings);
             }
@@ -145,7 +153,7 @@ proptest! {
 
     #[test]
     fn every_answer_is_that_of_the_naive_log(settings in settings(), steps in steps()) {
-        agrees(&Real::boxed, settings, &steps).map_err(TestCaseError::fail)?;
+        agrees(&RealLimiter::boxed, settings, &steps).map_err(TestCaseError::fail)?;
     }
 }
 
@@ -154,8 +162,12 @@ fn a_broken_twin_is_found_and_the_traffic_shrunk() {
     for law in ["L0", "L1", "L5", "L10", "L12", "L14", "L16", "L19"] {
         let mut runner = proptest::test_runner::TestRunner::new(config());
         let found = runner.run(&(settings(), steps()), |(settings, steps)| {
-            agrees(&|settings| Twin::boxed(law, settings), settings, &steps)
-                .map_err(TestCaseError::fail)
+            agrees(
+                &|settings| MutantLimiter::boxed(law, settings),
+                settings,
+                &steps,
+            )
+            .map_err(TestCaseError::fail)
         });
         match found {
             Err(proptest::test_runner::TestError::Fail(_, (_, steps))) => {

@@ -1,26 +1,26 @@
-//! The laws of a quota per minute: the cap and the wait (L1 to L4), debt (L5) and weight (L12).
+//! Laws of a quota per minute: the cap and the wait (L1 to L4), debt (L5) and weight (L12).
 
 use std::collections::VecDeque;
 
-use super::desk::{Desk, plain};
-use super::{Make, Random};
-use crate::request::Rate;
+use super::harness::{LimiterHarness, plain};
+use super::{MakeLimiter, ScenarioRandom};
+use crate::admission_request::RateQuota;
 use crate::window::WINDOW_MS;
-use crate::{Refusal, Request, Settings};
+use crate::{AdmissionRequest, LimitExceeded, LimiterSettings};
 
-type Round = Result<u64, String>;
+type RoundResult = Result<u64, String>;
 
 /// One quota under test.
-pub(super) struct Scene {
-    pub(super) settings: Settings,
-    pub(super) request: Request,
+pub(super) struct QuotaScenario {
+    pub(super) settings: LimiterSettings,
+    pub(super) request: AdmissionRequest,
     pub(super) quota: u32,
-    /// How many refused attempts count.
+    /// Number of refused attempts that count.
     pub(super) remembered: u32,
 }
 
-impl Scene {
-    fn new(random: &mut Random) -> Self {
+impl QuotaScenario {
+    fn new(random: &mut ScenarioRandom) -> Self {
         let settings = random.quotas();
         let quota = settings.standard.free;
         if random.chance(75) {
@@ -35,8 +35,8 @@ impl Scene {
         let quota = settings.search_per_minute;
         Self {
             settings,
-            request: Request {
-                rate: Rate::Search,
+            request: AdmissionRequest {
+                rate: RateQuota::Search,
                 ..plain(0)
             },
             quota,
@@ -44,25 +44,33 @@ impl Scene {
         }
     }
 
-    pub(super) fn desk(&self, make: Make<'_>, random: &mut Random) -> Desk {
-        Desk::new(make, self.settings, random.start())
+    pub(super) fn desk(
+        &self,
+        make: MakeLimiter<'_>,
+        random: &mut ScenarioRandom,
+    ) -> LimiterHarness {
+        LimiterHarness::new(make, self.settings, random.start())
     }
 
-    /// A request of some weight that the quota can admit.
-    pub(super) fn some(&self, random: &mut Random) -> Request {
+    /// Returns a request of some weight that the quota can admit.
+    pub(super) fn some(&self, random: &mut ScenarioRandom) -> AdmissionRequest {
         let weight = if random.chance(70) {
             1
         } else {
             random.figure(1, self.quota.min(10))
         };
-        Request {
+        AdmissionRequest {
             weight,
             ..self.request
         }
     }
 
-    /// Lets some time pass and makes some request.
-    fn step(&self, desk: &mut Desk, random: &mut Random) -> (Request, Result<(), Refusal>) {
+    /// Lets a random time pass and makes a random request.
+    fn step(
+        &self,
+        desk: &mut LimiterHarness,
+        random: &mut ScenarioRandom,
+    ) -> (AdmissionRequest, Result<(), LimitExceeded>) {
         desk.pass(random.gap(self.quota));
         let request = self.some(random);
         let answer = desk.once(&request);
@@ -70,12 +78,12 @@ impl Scene {
     }
 }
 
-pub(super) fn steps(random: &mut Random) -> u64 {
+pub(super) fn steps(random: &mut ScenarioRandom) -> u64 {
     random.within(10, 200)
 }
 
-pub(super) fn cap(make: Make<'_>, random: &mut Random) -> Round {
-    let scene = Scene::new(random);
+pub(super) fn cap(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let scene = QuotaScenario::new(random);
     let mut desk = scene.desk(make, random);
     let mut admitted: VecDeque<(u64, u32)> = VecDeque::new();
     for _ in 0..steps(random) {
@@ -100,8 +108,8 @@ pub(super) fn cap(make: Make<'_>, random: &mut Random) -> Round {
     Ok(desk.operations())
 }
 
-pub(super) fn truth(make: Make<'_>, random: &mut Random) -> Round {
-    let scene = Scene::new(random);
+pub(super) fn truth(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let scene = QuotaScenario::new(random);
     let mut desk = scene.desk(make, random);
     for _ in 0..steps(random) {
         if let (request, Err(refusal)) = scene.step(&mut desk, random) {
@@ -118,8 +126,8 @@ pub(super) fn truth(make: Make<'_>, random: &mut Random) -> Round {
     Ok(desk.operations())
 }
 
-pub(super) fn minimal(make: Make<'_>, random: &mut Random) -> Round {
-    let scene = Scene::new(random);
+pub(super) fn minimal(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let scene = QuotaScenario::new(random);
     let mut desk = scene.desk(make, random);
     for _ in 0..steps(random) {
         if let (request, Err(refusal)) = scene.step(&mut desk, random) {
@@ -136,13 +144,13 @@ pub(super) fn minimal(make: Make<'_>, random: &mut Random) -> Round {
     Ok(desk.operations())
 }
 
-pub(super) fn range(make: Make<'_>, random: &mut Random) -> Round {
-    let scene = Scene::new(random);
+pub(super) fn range(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let scene = QuotaScenario::new(random);
     let mut desk = scene.desk(make, random);
     for _ in 0..steps(random) {
         if random.chance(5) {
             desk.pass(random.gap(scene.quota));
-            let heavy = Request {
+            let heavy = AdmissionRequest {
                 weight: scene.quota + random.figure(1, 2_000),
                 ..scene.request
             };
@@ -162,8 +170,8 @@ pub(super) fn range(make: Make<'_>, random: &mut Random) -> Round {
     Ok(desk.operations())
 }
 
-pub(super) fn debt(make: Make<'_>, random: &mut Random) -> Round {
-    let scene = Scene::new(random);
+pub(super) fn debt(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let scene = QuotaScenario::new(random);
     let mut desk = scene.desk(make, random);
     let first = desk.burst(&scene.request, scene.quota);
     let early = random.figure(0, scene.remembered.min(50));
@@ -188,10 +196,10 @@ pub(super) fn debt(make: Make<'_>, random: &mut Random) -> Round {
     Ok(desk.operations())
 }
 
-pub(super) fn weight(make: Make<'_>, random: &mut Random) -> Round {
-    let scene = Scene::new(random);
+pub(super) fn weight(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let scene = QuotaScenario::new(random);
     let mut batch = scene.desk(make, random);
-    let mut singles = Desk::new(make, scene.settings, batch.now);
+    let mut singles = LimiterHarness::new(make, scene.settings, batch.now);
     for _ in 0..steps(random) {
         let gap = random.gap(scene.quota);
         batch.pass(gap);

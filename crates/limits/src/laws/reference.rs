@@ -1,28 +1,28 @@
-//! The naive limiter: lists of everything, searched from end to end.
+//! Reference limiter: lists of everything, searched from end to end.
 
 use std::collections::BTreeMap;
 
-use super::{Subject, Ticket, deadline_ms, slots};
-use crate::refusal::Limit;
-use crate::request::{Class, Rate};
-use crate::settings::Key;
-use crate::window::{MAX_WEIGHT, Terms, WINDOW_MS};
-use crate::{Refusal, Request, Settings};
+use super::{AdmissionTicket, TestedLimiter, deadline_ms, slots};
+use crate::admission_request::{RateQuota, RequestClass};
+use crate::limit_exceeded::Limit;
+use crate::limiter_settings::LimitKey;
+use crate::window::{MAX_WEIGHT, WINDOW_MS, WindowTerms};
+use crate::{AdmissionRequest, LimitExceeded, LimiterSettings};
 
-/// A limiter as slow and as plain as its description. It never evicts anything.
+/// Limiter as slow and as plain as its description. It never evicts anything.
 #[derive(Clone, Debug)]
-pub struct Reference {
-    settings: Settings,
-    pasts: BTreeMap<Key, Past>,
-    flights: BTreeMap<Ticket, Flight>,
+pub struct ReferenceLimiter {
+    settings: LimiterSettings,
+    pasts: BTreeMap<LimitKey, ReferenceAccount>,
+    flights: BTreeMap<AdmissionTicket, Flight>,
     admitted: u64,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Past {
+struct ReferenceAccount {
     last: u64,
-    standard: Log,
-    search: Log,
+    standard: ReferenceLog,
+    search: ReferenceLog,
     spent: i128,
     spent_at: u64,
     regained_per_ms: u32,
@@ -30,23 +30,23 @@ struct Past {
 
 #[derive(Clone, Copy, Debug)]
 struct Flight {
-    key: Key,
-    class: Class,
+    key: LimitKey,
+    class: RequestClass,
     deadline: u64,
     ceiling: Option<u32>,
 }
 
-/// Every attempt of the last minute: its time, and whether it was admitted.
+/// Attempts of the last minute: the time of each, and whether it was admitted.
 #[derive(Clone, Debug, Default)]
-struct Log {
+struct ReferenceLog {
     attempts: Vec<(u64, bool)>,
     remembered: u32,
     held: usize,
     held_since: u64,
 }
 
-impl Log {
-    fn fits(&self, terms: Terms, weight: u32, now: u64) -> bool {
+impl ReferenceLog {
+    fn fits(&self, terms: WindowTerms, weight: u32, now: u64) -> bool {
         let counted = self
             .attempts
             .iter()
@@ -55,7 +55,7 @@ impl Log {
         weight <= MAX_WEIGHT && counted + weight as usize <= terms.quota as usize
     }
 
-    fn charge(&mut self, terms: Terms, weight: u32, now: u64) -> bool {
+    fn charge(&mut self, terms: WindowTerms, weight: u32, now: u64) -> bool {
         self.attempts.retain(|(at, _)| now - at < WINDOW_MS);
         let refused = |log: &Self| {
             log.attempts
@@ -88,7 +88,7 @@ impl Log {
         admitted
     }
 
-    fn wait(&self, terms: Terms, weight: u32, now: u64) -> u64 {
+    fn wait(&self, terms: WindowTerms, weight: u32, now: u64) -> u64 {
         let instants = self
             .attempts
             .iter()
@@ -109,10 +109,10 @@ impl Log {
     }
 }
 
-impl Reference {
-    /// A limiter that has seen nothing.
+impl ReferenceLimiter {
+    /// Makes a limiter that has seen no request.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: LimiterSettings) -> Self {
         Self {
             settings,
             pasts: BTreeMap::new(),
@@ -121,9 +121,9 @@ impl Reference {
         }
     }
 
-    /// What each limit would have the request wait after its last attempt, 0 for those with room.
+    /// Returns the wait of the request after its last attempt, for each limit; 0 for limits with room.
     #[must_use]
-    pub fn waits(&mut self, request: &Request, now: u64) -> Vec<(Limit, u64)> {
+    pub fn waits(&mut self, request: &AdmissionRequest, now: u64) -> Vec<(Limit, u64)> {
         let (standard, search, concurrent) = self.needs(request);
         let flights: Vec<u64> = self
             .flights_of(request)
@@ -146,7 +146,7 @@ impl Reference {
                 u64::try_from(-left / per_minute + 1).unwrap_or(u64::MAX)
             }
         });
-        let rate = |log: &Log, need: (Terms, u32)| {
+        let rate = |log: &ReferenceLog, need: (WindowTerms, u32)| {
             if need.1 == 0 {
                 0
             } else {
@@ -161,19 +161,22 @@ impl Reference {
         ]
     }
 
-    fn needs(&self, request: &Request) -> ((Terms, u32), (Terms, u32), (Limit, u32)) {
+    fn needs(
+        &self,
+        request: &AdmissionRequest,
+    ) -> ((WindowTerms, u32), (WindowTerms, u32), (Limit, u32)) {
         let (quota, weight, searches) = match request.rate {
-            Rate::Standard { quota } => (quota, request.weight, 0),
-            Rate::Search => (0, 0, request.weight),
-            Rate::Mixed { quota, searches } => (quota, request.weight, searches),
+            RateQuota::Standard { quota } => (quota, request.weight, 0),
+            RateQuota::Search => (0, 0, request.weight),
+            RateQuota::Mixed { quota, searches } => (quota, request.weight, searches),
         };
         let limit = match request.class {
-            Class::Read => Limit::ConcurrentReads,
-            Class::Write => Limit::ConcurrentWrites,
+            RequestClass::Read => Limit::ConcurrentReads,
+            RequestClass::Write => Limit::ConcurrentWrites,
         };
         let settings = &self.settings;
         let slots = slots(settings, request.class);
-        let search = Terms {
+        let search = WindowTerms {
             quota: settings.search_per_minute,
             remembered: 0,
         };
@@ -184,15 +187,15 @@ impl Reference {
         )
     }
 
-    fn flights_of(&self, request: &Request) -> impl Iterator<Item = &Flight> {
-        let Request { key, class, .. } = *request;
+    fn flights_of(&self, request: &AdmissionRequest) -> impl Iterator<Item = &Flight> {
+        let AdmissionRequest { key, class, .. } = *request;
         self.flights
             .values()
             .filter(move |flight| flight.key == key && flight.class == class)
     }
 }
 
-impl Past {
+impl ReferenceAccount {
     fn regain(&mut self, now: u64) {
         let regained = i128::from(now - self.spent_at) * i128::from(self.regained_per_ms);
         self.spent = (self.spent - regained).max(0);
@@ -200,8 +203,12 @@ impl Past {
     }
 }
 
-impl Subject for Reference {
-    fn admit(&mut self, request: &Request, now: u64) -> Result<Ticket, Refusal> {
+impl TestedLimiter for ReferenceLimiter {
+    fn admit(
+        &mut self,
+        request: &AdmissionRequest,
+        now: u64,
+    ) -> Result<AdmissionTicket, LimitExceeded> {
         let (standard, search, _) = self.needs(request);
         let past = self.pasts.entry(request.key).or_default();
         past.last = past.last.max(now);
@@ -233,14 +240,14 @@ impl Subject for Reference {
         );
         refused.retain(|limit| !shadow.of(*limit));
         if let Some(&limit) = refused.first() {
-            return Err(Refusal::new(
+            return Err(LimitExceeded::new(
                 limit,
                 waits.iter().map(|(_, wait)| *wait).max().unwrap_or(0),
             ));
         }
-        let ticket = Ticket(self.admitted);
+        let ticket = AdmissionTicket(self.admitted);
         self.admitted += 1;
-        let Settings {
+        let LimiterSettings {
             cost_per_minute,
             cost_ceiling,
             ..
@@ -259,7 +266,7 @@ impl Subject for Reference {
         Ok(ticket)
     }
 
-    fn settle(&mut self, ticket: Ticket, cost: u32, now: u64) {
+    fn settle(&mut self, ticket: AdmissionTicket, cost: u32, now: u64) {
         let Some(Flight {
             key,
             ceiling: Some(ceiling),
@@ -274,11 +281,11 @@ impl Subject for Reference {
         past.spent += i128::from(cost.min(*ceiling)) * 60_000;
     }
 
-    fn finish(&mut self, ticket: Ticket) {
+    fn finish(&mut self, ticket: AdmissionTicket) {
         self.flights.remove(&ticket);
     }
 
-    fn set(&mut self, settings: Settings) {
+    fn set(&mut self, settings: LimiterSettings) {
         self.settings = settings;
     }
 

@@ -1,8 +1,8 @@
-//! Every law on the crate's limiter, on the naive one, and on the twin that breaks it.
+//! Every law on the crate's limiter, on the reference limiter, and on the mutant that breaks it.
 
-use super::{LAWS, Law, Real, Reference, Twin};
+use super::{LAWS, LimiterLaw, MutantLimiter, RealLimiter, ReferenceLimiter};
 
-/// Operations per law; `WORKGRAPH_LAW_OPS` sets another number.
+/// Returns the number of operations per law; `WORKGRAPH_LAW_OPS` sets another number.
 fn operations(default: u64) -> u64 {
     std::env::var("WORKGRAPH_LAW_OPS")
         .ok()
@@ -17,18 +17,22 @@ fn seed() -> u64 {
         .unwrap_or(1)
 }
 
-fn held(law: &Law) {
-    if let Err(violation) = law.check(&Real::boxed, seed(), operations(500_000)) {
+fn held(law: &LimiterLaw) {
+    if let Err(violation) = law.check(&RealLimiter::boxed, seed(), operations(500_000)) {
         panic!("{violation}");
     }
     if let Err(violation) = law.check(
-        &|settings| Box::new(Reference::new(settings)),
+        &|settings| Box::new(ReferenceLimiter::new(settings)),
         seed(),
         5_000,
     ) {
         panic!("the naive limiter: {violation}");
     }
-    match law.check(&|settings| Twin::boxed(law.name, settings), seed(), 200_000) {
+    match law.check(
+        &|settings| MutantLimiter::boxed(law.name, settings),
+        seed(),
+        200_000,
+    ) {
         Ok(_) => panic!("the broken twin keeps {}: the law tests nothing", law.name),
         Err(violation) => assert!(violation.to_string().contains("operations:"), "{violation}"),
     }
@@ -76,7 +80,7 @@ laws! {
 #[test]
 fn a_violation_can_be_repeated_from_its_seed() {
     let law = LAWS.iter().find(|law| law.name == "L2").unwrap();
-    let twin = |settings| Twin::boxed("L2", settings);
+    let twin = |settings| MutantLimiter::boxed("L2", settings);
     let violation = law.check(&twin, 7, 100_000).unwrap_err();
     let again = law.check(&twin, violation.seed, 1).unwrap_err();
     assert_eq!(violation.to_string(), again.to_string());

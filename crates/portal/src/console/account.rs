@@ -1,23 +1,23 @@
-//! Somebody's account: the password, and where they are signed in.
+//! The account of a user: the password, and the browsers with a session.
 use std::time::SystemTime;
 
-use workgraph_auth::StoreError;
+use workgraph_auth::AuthStoreError;
 
-use super::{Answer, Console, Done, Scene, Visitor};
-use crate::pages::{Account, Page, Problem, SessionRow, paths};
+use super::{Console, ConsoleContext, ConsoleNotice, ConsoleResponse, ConsoleUser};
+use crate::pages::{AccountPage, FormProblem, HtmlPage, SessionRow, paths};
 
 impl Console<'_> {
     async fn account_page(
         &self,
-        scene: &Scene<'_>,
-        visitor: &Visitor<'_>,
-        problems: &[Problem],
+        scene: &ConsoleContext<'_>,
+        visitor: &ConsoleUser<'_>,
+        problems: &[FormProblem],
         now: SystemTime,
-    ) -> Result<Page, StoreError> {
+    ) -> Result<HtmlPage, AuthStoreError> {
         let mut own = self.store.sessions(scene.user).await?;
         own.retain(|session| session.is_live(now));
         own.sort_by_key(|session| std::cmp::Reverse(session.last_used_at));
-        let row = |session: &workgraph_auth::Session| SessionRow {
+        let row = |session: &workgraph_auth::BrowserSession| SessionRow {
             id: session.id(),
             created_at: session.created_at,
             last_used_at: session.last_used_at,
@@ -27,7 +27,7 @@ impl Console<'_> {
             is_this: session.digest == visitor.session.digest,
         };
         let sessions: Vec<SessionRow> = own.iter().map(row).collect();
-        Ok(Account {
+        Ok(AccountPage {
             frame: scene.frame(),
             sessions: &sessions,
             problems,
@@ -35,56 +35,65 @@ impl Console<'_> {
         .page())
     }
 
-    /// The page with a form that came back.
+    /// Returns the account page with a form that came back with problems.
     pub(crate) async fn account_again(
         &self,
-        visitor: &Visitor<'_>,
-        problems: &[Problem],
+        visitor: &ConsoleUser<'_>,
+        problems: &[FormProblem],
         now: SystemTime,
-    ) -> Result<Page, StoreError> {
+    ) -> Result<HtmlPage, AuthStoreError> {
         let scene = self.scene(visitor, &[]).await?;
         self.account_page(&scene, visitor, problems, now).await
     }
 
     pub(super) async fn account(
         &self,
-        scene: &Scene<'_>,
-        visitor: &Visitor<'_>,
+        scene: &ConsoleContext<'_>,
+        visitor: &ConsoleUser<'_>,
         now: SystemTime,
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let page = self.account_page(scene, visitor, &[], now).await?;
-        Ok(Answer::ok(page))
+        Ok(ConsoleResponse::ok(page))
     }
 
     pub(super) async fn end_session(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         id: &str,
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let own = self.store.sessions(scene.user).await?;
-        // One that is over already is what was asked for.
+        // A session that is over already is no error.
         if let Some(session) = own.iter().find(|session| session.id() == id) {
             self.store.end_session(&session.digest).await?;
         }
-        Ok(Answer::done(paths::ACCOUNT, Done::SignedOut))
+        Ok(ConsoleResponse::done(
+            paths::ACCOUNT,
+            ConsoleNotice::SignedOut,
+        ))
     }
 
     pub(super) async fn end_other_sessions(
         &self,
-        scene: &Scene<'_>,
-        visitor: &Visitor<'_>,
-    ) -> Result<Answer, StoreError> {
+        scene: &ConsoleContext<'_>,
+        visitor: &ConsoleUser<'_>,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let keep = Some(visitor.session.digest);
         self.store.end_sessions(scene.user, keep).await?;
-        Ok(Answer::done(paths::ACCOUNT, Done::SignedOut))
+        Ok(ConsoleResponse::done(
+            paths::ACCOUNT,
+            ConsoleNotice::SignedOut,
+        ))
     }
 
     pub(super) async fn revoke_everything(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         now: SystemTime,
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         self.store.revoke_all(scene.user, now).await?;
-        Ok(Answer::done(paths::ACCOUNT, Done::AllRevoked))
+        Ok(ConsoleResponse::done(
+            paths::ACCOUNT,
+            ConsoleNotice::AllRevoked,
+        ))
     }
 }

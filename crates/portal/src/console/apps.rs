@@ -2,21 +2,26 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use workgraph_auth::client::mint_secret;
-use workgraph_auth::{App, Loopback, RedirectUri, Registered, StoreError};
+use workgraph_auth::authorization::registered_app::mint_secret;
+use workgraph_auth::{App, AuthStoreError, LoopbackPolicy, RedirectUri, RegisteredScopes};
 
-use super::form::Form;
-use super::{Answer, Console, Done, Fresh, MANY, Scene, Visitor, number};
-use crate::pages::{AppForm, AppPage, AppRow, AppValues, Apps, Place, Problem, Use, paths};
+use super::form_fields::FormFields;
+use super::{
+    Console, ConsoleContext, ConsoleNotice, ConsoleResponse, ConsoleUser, MANY, WriteContext,
+    number,
+};
+use crate::pages::{
+    AppForm, AppPage, AppRow, AppValues, AppsPage, FormProblem, SecretKind, WorkspaceChoice, paths,
+};
 
-/// How many redirect URLs an app can have.
+/// Most redirect URLs that an app can have.
 const URLS: usize = 20;
 
-/// A form about an app, as read.
-struct Draft {
+/// Values of a form about an app, as read.
+struct AppFormInput {
     values: AppValues,
     redirects: Vec<RedirectUri>,
-    problems: Vec<Problem>,
+    problems: Vec<FormProblem>,
 }
 
 fn row(app: &App) -> AppRow {
@@ -39,8 +44,8 @@ fn values(app: &App) -> AppValues {
     }
 }
 
-fn places(scene: &Scene<'_>) -> Vec<Place> {
-    let place = |seat: &super::Seat| Place {
+fn places(scene: &ConsoleContext<'_>) -> Vec<WorkspaceChoice> {
+    let place = |seat: &super::WorkspaceSeat| WorkspaceChoice {
         id: seat.workspace,
         name: seat.name.clone(),
     };
@@ -48,8 +53,12 @@ fn places(scene: &Scene<'_>) -> Vec<Place> {
 }
 
 impl Console<'_> {
-    /// An app of the visitor's, by its number as text.
-    async fn own(&self, scene: &Scene<'_>, id: &str) -> Result<Option<Arc<App>>, StoreError> {
+    /// Returns an app of the signed-in user, by its number as text.
+    async fn own(
+        &self,
+        scene: &ConsoleContext<'_>,
+        id: &str,
+    ) -> Result<Option<Arc<App>>, AuthStoreError> {
         let Some(id) = number(id) else {
             return Ok(None);
         };
@@ -60,18 +69,21 @@ impl Console<'_> {
     fn form<'f>(
         &self,
         values: &'f AppValues,
-        places: &'f [Place],
-        problems: &'f [Problem],
+        places: &'f [WorkspaceChoice],
+        problems: &'f [FormProblem],
     ) -> AppForm<'f> {
         AppForm {
             values,
-            places,
+            workspaces: places,
             problems,
-            loopback: self.loopback == Loopback::Allowed,
+            loopback: self.loopback == LoopbackPolicy::Allowed,
         }
     }
 
-    pub(super) async fn apps(&self, scene: &Scene<'_>) -> Result<Answer, StoreError> {
+    pub(super) async fn apps(
+        &self,
+        scene: &ConsoleContext<'_>,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let apps: Vec<AppRow> = self
             .store
             .apps(Some(scene.user))
@@ -79,8 +91,8 @@ impl Console<'_> {
             .iter()
             .map(row)
             .collect();
-        Ok(Answer::ok(
-            Apps {
+        Ok(ConsoleResponse::ok(
+            AppsPage {
                 frame: scene.frame(),
                 apps: &apps,
             }
@@ -88,7 +100,7 @@ impl Console<'_> {
         ))
     }
 
-    pub(super) fn new_app(&self, scene: &Scene<'_>) -> Answer {
+    pub(super) fn new_app(&self, scene: &ConsoleContext<'_>) -> ConsoleResponse {
         let places = places(scene);
         let values = AppValues {
             // With one workspace there is nothing to choose.
@@ -99,16 +111,16 @@ impl Console<'_> {
                 .collect(),
             ..AppValues::default()
         };
-        Answer::ok(self.form(&values, &places, &[]).page(&scene.frame()))
+        ConsoleResponse::ok(self.form(&values, &places, &[]).page(&scene.frame()))
     }
 
     fn page(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         app: &App,
         values: &AppValues,
-        problems: &[Problem],
-    ) -> crate::pages::Page {
+        problems: &[FormProblem],
+    ) -> crate::pages::HtmlPage {
         let places = places(scene);
         let off_in = |id: &u64| {
             let seat = scene.seats.iter().find(|seat| seat.workspace == *id);
@@ -125,22 +137,36 @@ impl Console<'_> {
         .page()
     }
 
-    pub(super) async fn app(&self, scene: &Scene<'_>, id: &str) -> Result<Answer, StoreError> {
+    pub(super) async fn app(
+        &self,
+        scene: &ConsoleContext<'_>,
+        id: &str,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let Some(app) = self.own(scene, id).await? else {
-            return Ok(Answer::not_found());
+            return Ok(ConsoleResponse::not_found());
         };
-        Ok(Answer::ok(self.page(scene, &app, &values(&app), &[])))
+        Ok(ConsoleResponse::ok(self.page(
+            scene,
+            &app,
+            &values(&app),
+            &[],
+        )))
     }
 
-    /// What a form says about an app, and what is wrong with it. Workspaces that the visitor has no
-    /// seat in stay as they are.
-    fn read(&self, scene: &Scene<'_>, form: Form<'_>, before: Option<&App>) -> Draft {
+    /// Reads a form about an app. Returns its values, and the problems with them. Workspaces of which the user is no
+    /// member stay as they are.
+    fn read(
+        &self,
+        scene: &ConsoleContext<'_>,
+        form: FormFields<'_>,
+        before: Option<&App>,
+    ) -> AppFormInput {
         let mut problems = Vec::new();
         let name = form.line("name", "a name", &mut problems);
         let text = form.one("redirects");
         let mut redirects: Vec<RedirectUri> = Vec::new();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            // What was registered once may stay, whatever the setting says now.
+            // A redirect URL that is registered already may stay, even if the setting no longer allows it.
             let kept = before.and_then(|app| app.redirects.iter().find(|url| url.as_str() == line));
             match kept
                 .cloned()
@@ -150,18 +176,18 @@ impl Console<'_> {
                 Ok(url) => redirects.push(url),
                 Err(why) => {
                     let line: String = line.chars().take(100).collect();
-                    problems.push(Problem::new("redirects", format!("{line}: {why}")));
+                    problems.push(FormProblem::new("redirects", format!("{line}: {why}")));
                 }
             }
         }
         if redirects.len() > URLS {
-            problems.push(Problem::new(
+            problems.push(FormProblem::new(
                 "redirects",
                 format!("Enter at most {URLS} redirect URLs."),
             ));
         }
         if redirects.is_empty() && problems.iter().all(|problem| problem.field != "redirects") {
-            problems.push(Problem::new(
+            problems.push(FormProblem::new(
                 "redirects",
                 "Enter at least one redirect URL.",
             ));
@@ -179,14 +205,14 @@ impl Console<'_> {
             match number(id).filter(here) {
                 Some(id) if distribution.contains(&id) => {}
                 Some(id) => distribution.push(id),
-                None => problems.push(Problem::new(
+                None => problems.push(FormProblem::new(
                     "distribution",
                     "Choose workspaces that you are in.",
                 )),
             }
         }
         if distribution.is_empty() && before.is_none() {
-            problems.push(Problem::new(
+            problems.push(FormProblem::new(
                 "distribution",
                 "Choose at least one workspace.",
             ));
@@ -197,7 +223,7 @@ impl Console<'_> {
             scopes,
             distribution,
         };
-        Draft {
+        AppFormInput {
             values,
             redirects,
             problems,
@@ -206,18 +232,18 @@ impl Console<'_> {
 
     pub(super) async fn create_app(
         &self,
-        scene: &Scene<'_>,
-        form: Form<'_>,
-        fresh: &Fresh,
-        visitor: &Visitor<'_>,
-    ) -> Result<Answer, StoreError> {
-        let again = |values: &AppValues, problems: &[Problem]| {
+        scene: &ConsoleContext<'_>,
+        form: FormFields<'_>,
+        fresh: &WriteContext,
+        visitor: &ConsoleUser<'_>,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
+        let again = |values: &AppValues, problems: &[FormProblem]| {
             let page = self
                 .form(values, &places(scene), problems)
                 .page(&scene.frame());
-            Ok(Answer::again(page))
+            Ok(ConsoleResponse::again(page))
         };
-        let Draft {
+        let AppFormInput {
             values,
             redirects,
             problems,
@@ -227,7 +253,7 @@ impl Console<'_> {
         }
         if self.store.apps(Some(scene.user)).await?.len() >= MANY {
             let many = format!("You have {MANY} apps already; change one of them.");
-            return again(&values, &[Problem::new("name", many)]);
+            return again(&values, &[FormProblem::new("name", many)]);
         }
         let (secret, digest) = mint_secret(&fresh.random);
         let app = App {
@@ -235,7 +261,7 @@ impl Console<'_> {
             name: values.name,
             secret: Some(digest),
             redirects,
-            scopes: Registered::from_set(values.scopes),
+            scopes: RegisteredScopes::from_set(values.scopes),
             distribution: values.distribution,
             disabled_in: Vec::new(),
             owner: scene.user,
@@ -244,27 +270,33 @@ impl Console<'_> {
         };
         let (id, name) = (app.id, app.name.clone());
         self.store.put_app(app, None).await?;
-        Ok(self.show(visitor, Use::Client { app: id }, &name, secret, fresh.now))
+        Ok(self.show(
+            visitor,
+            SecretKind::Client { app: id },
+            &name,
+            secret,
+            fresh.now,
+        ))
     }
 
-    /// Replaces an app by what it becomes, unless somebody else did so meanwhile.
+    /// Replaces an app by its changed record, unless another change came first.
     async fn replace(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         was: &App,
         becomes: App,
-        then: impl FnOnce() -> Answer,
-    ) -> Result<Answer, StoreError> {
+        then: impl FnOnce() -> ConsoleResponse,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         match self.store.put_app(becomes, Some(was)).await {
             Ok(()) => Ok(then()),
-            Err(StoreError::Conflict) => {
-                let problem = Problem::new(
+            Err(AuthStoreError::Conflict) => {
+                let problem = FormProblem::new(
                     "name",
-                    "The app was changed elsewhere meanwhile. Look at it as it is now and try again.",
+                    "The app was changed elsewhere meanwhile. Look at it is now and try again.",
                 );
                 let now = self.store.app(was.id).await?;
                 let app = now.as_deref().unwrap_or(was);
-                Ok(Answer::Page(
+                Ok(ConsoleResponse::Page(
                     409,
                     self.page(scene, app, &values(app), &[problem]),
                 ))
@@ -275,42 +307,46 @@ impl Console<'_> {
 
     pub(super) async fn save_app(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         id: &str,
-        form: Form<'_>,
-    ) -> Result<Answer, StoreError> {
+        form: FormFields<'_>,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let Some(was) = self.own(scene, id).await? else {
-            return Ok(Answer::not_found());
+            return Ok(ConsoleResponse::not_found());
         };
-        let Draft {
+        let AppFormInput {
             values,
             redirects,
             problems,
         } = self.read(scene, form, Some(&was));
         if !problems.is_empty() {
-            return Ok(Answer::again(self.page(scene, &was, &values, &problems)));
+            return Ok(ConsoleResponse::again(
+                self.page(scene, &was, &values, &problems),
+            ));
         }
         let becomes = App {
             name: values.name,
             redirects,
-            scopes: Registered::from_set(values.scopes),
+            scopes: RegisteredScopes::from_set(values.scopes),
             distribution: values.distribution,
             ..App::clone(&was)
         };
         let path = format!("{}/{}", paths::APPS, was.id);
-        self.replace(scene, &was, becomes, || Answer::done(&path, Done::Saved))
-            .await
+        self.replace(scene, &was, becomes, || {
+            ConsoleResponse::done(&path, ConsoleNotice::Saved)
+        })
+        .await
     }
 
     pub(super) async fn reset_secret(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         id: &str,
-        fresh: &Fresh,
-        visitor: &Visitor<'_>,
-    ) -> Result<Answer, StoreError> {
+        fresh: &WriteContext,
+        visitor: &ConsoleUser<'_>,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let Some(was) = self.own(scene, id).await? else {
-            return Ok(Answer::not_found());
+            return Ok(ConsoleResponse::not_found());
         };
         let (secret, digest) = mint_secret(&fresh.random);
         let becomes = App {
@@ -320,7 +356,7 @@ impl Console<'_> {
         let show = || {
             self.show(
                 visitor,
-                Use::Client { app: was.id },
+                SecretKind::Client { app: was.id },
                 &was.name,
                 secret,
                 fresh.now,
@@ -331,25 +367,25 @@ impl Console<'_> {
 
     pub(super) async fn switch_app(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         id: &str,
-        form: Form<'_>,
+        form: FormFields<'_>,
         now: SystemTime,
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let Some(was) = self.own(scene, id).await? else {
-            return Ok(Answer::not_found());
+            return Ok(ConsoleResponse::not_found());
         };
         let (disabled_at, done) = match form.one("state") {
-            "on" => (None, Done::On),
-            "off" => (was.disabled_at.or(Some(now)), Done::Off),
-            _ => return Ok(Answer::not_found()),
+            "on" => (None, ConsoleNotice::On),
+            "off" => (was.disabled_at.or(Some(now)), ConsoleNotice::Off),
+            _ => return Ok(ConsoleResponse::not_found()),
         };
         let becomes = App {
             disabled_at,
             ..App::clone(&was)
         };
         let path = format!("{}/{}", paths::APPS, was.id);
-        self.replace(scene, &was, becomes, || Answer::done(&path, done))
+        self.replace(scene, &was, becomes, || ConsoleResponse::done(&path, done))
             .await
     }
 }

@@ -1,149 +1,152 @@
-//! The developer console and the connected apps: what its forms do.
+//! The developer console and the connected apps: the actions of their forms.
 //!
-//! A read answers with a page. A write that is in order answers with 303 to the page that shows what
-//! came of it; one that is not answers with its form, the problems marked. A new secret waits in a
-//! [`Drawer`] for the one page that shows it.
+//! A read is answered with a page. A write that succeeds is answered with 303 to the page that shows its result; one
+//! that fails with its form, the problems marked. A new secret waits in a [`OneTimeSecrets`] for the one page that
+//! shows it.
 mod account;
-mod answer;
 mod apps;
-mod connected;
-mod drawer;
-mod form;
-mod installed;
-mod services;
+mod authorized_apps;
+mod form_fields;
+mod one_time_secrets;
+mod response;
+pub(crate) mod router;
+mod service_accounts;
 mod tokens;
+mod workspace_apps;
 
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use workgraph_auth::session::{csrf, csrf_matches};
-use workgraph_auth::{Loopback, OAuthStore, Pair, Secret, Session, StoreError, TokenRecord};
-use workgraph_core::audit::Acting;
+use workgraph_auth::authorization::browser_session::{csrf, csrf_matches};
+use workgraph_auth::{
+    AuthStoreError, BrowserSession, LoopbackPolicy, OAuthStore, Param, Secret, TokenRecord,
+};
+use workgraph_core::audit::ActorContext;
 
-pub use answer::Answer;
-pub(crate) use answer::Done;
-pub use drawer::Drawer;
+pub use one_time_secrets::OneTimeSecrets;
+pub(crate) use response::ConsoleNotice;
+pub use response::ConsoleResponse;
 
-use crate::pages::{Failure, Frame, SecretPage, Use, Who, paths};
-use form::Form;
+use crate::pages::{ErrorPage, PageChrome, SecretKind, SecretPage, SignedInUser, paths};
+use form_fields::FormFields;
 
-/// The purpose that the console's forms are guarded for.
+/// Purpose of the anti-forgery text in the console's forms.
 pub const PURPOSE: &str = "console";
 
-/// What the key of the page that shows a new secret is made for.
+/// Purpose of the key in the address of the page that shows a new secret.
 const SHOWING: &str = "secret";
 
-/// How many live tokens, or apps, somebody can have.
+/// Most live tokens, and most apps, that a user can have.
 const MANY: usize = 100;
 
-/// A user's place in a workspace.
+/// Membership of a user in a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// The workspace.
+pub struct WorkspaceSeat {
+    /// Gid of the workspace.
     pub workspace: u64,
-    /// Its name.
+    /// Name of the workspace.
     pub name: String,
-    /// Whether the user administers it.
+    /// True if the user administers it.
     pub admin: bool,
 }
 
-/// An invitation to a workspace that waits for an answer.
+/// Invitation to a workspace that waits for an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invite {
-    /// Its number.
+pub struct InvitationSummary {
+    /// Number of the invitation.
     pub id: u64,
-    /// The name of the workspace.
+    /// Name of the workspace.
     pub workspace: String,
 }
 
-/// What the console asks of the service around it.
+/// Port to workspaces, invitations and service accounts.
 #[async_trait]
-pub trait Places: Send + Sync {
-    /// The workspaces of a user, in order of id.
-    async fn seats(&self, user: u64) -> Result<Vec<Seat>, StoreError>;
+pub trait WorkspaceDirectory: Send + Sync {
+    /// Returns the workspaces of a user, in order of gid.
+    async fn seats(&self, user: u64) -> Result<Vec<WorkspaceSeat>, AuthStoreError>;
 
     /// Returns the invitations that wait for a user's answer.
-    async fn invitations(&self, user: u64) -> Result<Vec<Invite>, StoreError>;
+    async fn invitations(&self, user: u64) -> Result<Vec<InvitationSummary>, AuthStoreError>;
 
-    /// Accepts or declines an invitation of a user; false if they have no such invitation.
+    /// Accepts or declines an invitation of a user. Returns false if they have no such invitation.
     async fn answer_invitation(
         &self,
         user: u64,
         id: u64,
         accepted: bool,
-        acting: &Acting,
-    ) -> Result<bool, StoreError>;
+        acting: &ActorContext,
+    ) -> Result<bool, AuthStoreError>;
 
-    /// The service accounts of a workspace, with their names.
-    async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, StoreError>;
+    /// Returns the service accounts of a workspace, with their names.
+    async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, AuthStoreError>;
 
-    /// Makes a service account of a workspace, with its [`Account`](workgraph_auth::Account) and
-    /// no token yet; by somebody, as the audit log tells.
+    /// Makes a service account of a workspace, with its [`Account`](workgraph_auth::Account) and no token yet. The
+    /// audit log records the actor.
     async fn create_service(
         &self,
         workspace: u64,
         name: &str,
-        acting: &Acting,
-    ) -> Result<u64, StoreError>;
+        acting: &ActorContext,
+    ) -> Result<u64, AuthStoreError>;
 
     /// Notes that a user has signed in with their password.
     fn password_used(&self, user: u64);
 
-    /// Notes that the password of a user is another one now.
+    /// Notes that the password of a user was replaced.
     fn password_changed(&self, user: u64);
 }
 
-/// Who asks: somebody with a live session.
+/// Signed-in user of a request, with a live session.
 #[derive(Clone, Copy, Debug)]
-pub struct Visitor<'a> {
-    /// The session.
-    pub session: &'a Session,
-    /// Its secret, from the cookie.
+pub struct ConsoleUser<'a> {
+    /// Session of the browser.
+    pub session: &'a BrowserSession,
+    /// Secret of the session, from the cookie.
     pub secret: &'a Secret,
-    /// The user's name.
+    /// Name of the user.
     pub name: &'a str,
 }
 
-/// What a write needs from outside: the instant, a number nobody has, and random bytes.
+/// Values that a write needs from outside: the instant, an unused number, and random bytes.
 #[derive(Clone, Copy)]
-pub struct Fresh {
-    /// Now.
+pub struct WriteContext {
+    /// Instant of the write.
     pub now: SystemTime,
-    /// The number of what is made.
+    /// Number of the object that the write makes.
     pub id: u64,
     /// 256 bits from the operating system's generator, for a secret.
     pub random: [u8; 32],
 }
 
-/// The console over its ports.
+/// Console over its ports.
 #[derive(Clone, Copy)]
 pub struct Console<'a> {
-    /// Apps, authorizations and tokens.
+    /// Store of apps, authorizations and tokens.
     pub store: &'a dyn OAuthStore,
-    /// Who acts, as the store knows already.
-    pub acting: &'a Acting,
-    /// Workspaces and service accounts.
-    pub places: &'a dyn Places,
+    /// Actor of the request; the store is bound to it already.
+    pub actor: &'a ActorContext,
+    /// Directory of workspaces and service accounts.
+    pub workspaces: &'a dyn WorkspaceDirectory,
     /// New secrets until they are shown.
-    pub drawer: &'a Drawer,
-    /// Whether apps may have `http` redirect URLs on this machine.
-    pub loopback: Loopback,
+    pub one_time_secrets: &'a OneTimeSecrets,
+    /// Policy for `http` redirect URLs on this machine.
+    pub loopback: LoopbackPolicy,
 }
 
-/// What surrounds one request: who asks, what stands around their pages, where they have seats.
-struct Scene<'a> {
+/// Context of one request: the signed-in user, the chrome of their pages, and their memberships.
+struct ConsoleContext<'a> {
     user: u64,
     name: &'a str,
     csrf: String,
-    seats: Vec<Seat>,
+    seats: Vec<WorkspaceSeat>,
     notice: Option<&'static str>,
 }
 
-impl Scene<'_> {
-    fn frame(&self) -> Frame<'_> {
+impl ConsoleContext<'_> {
+    fn frame(&self) -> PageChrome<'_> {
         let admin = self.seats.iter().any(|seat| seat.admin);
-        Frame {
-            who: Who {
+        PageChrome {
+            user: SignedInUser {
                 name: self.name,
                 csrf: &self.csrf,
                 admin,
@@ -156,121 +159,142 @@ impl Scene<'_> {
 impl Console<'_> {
     async fn scene<'v>(
         &self,
-        visitor: &Visitor<'v>,
-        query: &[Pair],
-    ) -> Result<Scene<'v>, StoreError> {
+        visitor: &ConsoleUser<'v>,
+        query: &[Param],
+    ) -> Result<ConsoleContext<'v>, AuthStoreError> {
         let user = visitor.session.user;
-        Ok(Scene {
+        Ok(ConsoleContext {
             user,
             name: visitor.name,
             csrf: csrf(visitor.secret, PURPOSE),
-            seats: self.places.seats(user).await?,
-            notice: Done::read(query),
+            seats: self.workspaces.seats(user).await?,
+            notice: ConsoleNotice::read(query),
         })
     }
 
-    /// Answers a GET; none if the path is not the console's.
+    /// Answers a GET. Returns `None` if the path is not the console's.
     ///
     /// # Errors
-    /// When a store fails.
+    /// Fails if a store fails.
     pub async fn get(
         &self,
-        visitor: &Visitor<'_>,
+        visitor: &ConsoleUser<'_>,
         path: &str,
-        query: &[Pair],
+        query: &[Param],
         now: SystemTime,
-    ) -> Result<Option<Answer>, StoreError> {
+    ) -> Result<Option<ConsoleResponse>, AuthStoreError> {
         if path == paths::SECRET {
             return Ok(Some(self.reveal(visitor, query, now)));
         }
-        let Some((part, below)) = spot(path) else {
+        let Some((part, below)) = console_section(path) else {
             return Ok(None);
         };
         let scene = self.scene(visitor, query).await?;
         Ok(Some(match (part, below.as_slice()) {
-            (Part::Account, []) => self.account(&scene, visitor, now).await?,
-            (Part::Connected, []) => self.connected(&scene).await?,
-            (Part::Apps, []) => self.apps(&scene).await?,
-            (Part::Apps, ["new"]) => self.new_app(&scene),
-            (Part::Apps, [app]) => self.app(&scene, app).await?,
-            (Part::Tokens, []) => self.tokens(&scene, now).await?,
-            (Part::Services, []) => self.services(&scene, now).await?,
-            (Part::Installed, []) => self.installed(&scene).await?,
-            _ => Answer::not_found(),
+            (ConsoleSection::Account, []) => self.account(&scene, visitor, now).await?,
+            (ConsoleSection::Connected, []) => self.connected(&scene).await?,
+            (ConsoleSection::Apps, []) => self.apps(&scene).await?,
+            (ConsoleSection::Apps, ["new"]) => self.new_app(&scene),
+            (ConsoleSection::Apps, [app]) => self.app(&scene, app).await?,
+            (ConsoleSection::Tokens, []) => self.tokens(&scene, now).await?,
+            (ConsoleSection::Services, []) => self.services(&scene, now).await?,
+            (ConsoleSection::Installed, []) => self.installed(&scene).await?,
+            _ => ConsoleResponse::not_found(),
         }))
     }
 
-    /// Answers a POST, whose body is a form; none if the path is not the console's.
+    /// Answers a POST, whose body is a form. Returns `None` if the path is not the console's.
     ///
     /// # Errors
-    /// When a store fails.
+    /// Fails if a store fails.
     pub async fn post(
         &self,
-        visitor: &Visitor<'_>,
+        visitor: &ConsoleUser<'_>,
         path: &str,
-        body: &[Pair],
-        fresh: &Fresh,
-    ) -> Result<Option<Answer>, StoreError> {
-        let Some((part, below)) = spot(path) else {
+        body: &[Param],
+        fresh: &WriteContext,
+    ) -> Result<Option<ConsoleResponse>, AuthStoreError> {
+        let Some((part, below)) = console_section(path) else {
             return Ok(None);
         };
-        let form = Form(body);
+        let form = FormFields(body);
         if !csrf_matches(visitor.secret, PURPOSE, form.one("csrf")) {
-            return Ok(Some(Answer::forged()));
+            return Ok(Some(ConsoleResponse::invalid_csrf()));
         }
         let scene = self.scene(visitor, &[]).await?;
         let answer = match (part, below.as_slice()) {
-            (Part::Account, ["sessions", "end"]) => {
+            (ConsoleSection::Account, ["sessions", "end"]) => {
                 self.end_other_sessions(&scene, visitor).await?
             }
-            (Part::Account, ["sessions", id, "end"]) => self.end_session(&scene, id).await?,
-            (Part::Account, ["revoke"]) => self.revoke_everything(&scene, fresh.now).await?,
-            (Part::Connected, ["invitations", id, answer]) => {
+            (ConsoleSection::Account, ["sessions", id, "end"]) => {
+                self.end_session(&scene, id).await?
+            }
+            (ConsoleSection::Account, ["revoke"]) => {
+                self.revoke_everything(&scene, fresh.now).await?
+            }
+            (ConsoleSection::Connected, ["invitations", id, answer]) => {
                 self.answer_invitation(&scene, id, answer).await?
             }
-            (Part::Connected, [id, "revoke"]) => self.disconnect(&scene, id, fresh.now).await?,
-            (Part::Apps, ["new"]) => self.create_app(&scene, form, fresh, visitor).await?,
-            (Part::Apps, [app]) => self.save_app(&scene, app, form).await?,
-            (Part::Apps, [app, "secret"]) => self.reset_secret(&scene, app, fresh, visitor).await?,
-            (Part::Apps, [app, "state"]) => self.switch_app(&scene, app, form, fresh.now).await?,
-            (Part::Tokens, []) => self.create_token(&scene, form, fresh, visitor).await?,
-            (Part::Tokens, [id, "revoke"]) => self.revoke_token(&scene, id, fresh.now).await?,
-            (Part::Services, []) => self.create_service(&scene, form, fresh, visitor).await?,
-            (Part::Services, [place, account, "tokens"]) => {
+            (ConsoleSection::Connected, [id, "revoke"]) => {
+                self.disconnect(&scene, id, fresh.now).await?
+            }
+            (ConsoleSection::Apps, ["new"]) => {
+                self.create_app(&scene, form, fresh, visitor).await?
+            }
+            (ConsoleSection::Apps, [app]) => self.save_app(&scene, app, form).await?,
+            (ConsoleSection::Apps, [app, "secret"]) => {
+                self.reset_secret(&scene, app, fresh, visitor).await?
+            }
+            (ConsoleSection::Apps, [app, "state"]) => {
+                self.switch_app(&scene, app, form, fresh.now).await?
+            }
+            (ConsoleSection::Tokens, []) => self.create_token(&scene, form, fresh, visitor).await?,
+            (ConsoleSection::Tokens, [id, "revoke"]) => {
+                self.revoke_token(&scene, id, fresh.now).await?
+            }
+            (ConsoleSection::Services, []) => {
+                self.create_service(&scene, form, fresh, visitor).await?
+            }
+            (ConsoleSection::Services, [place, account, "tokens"]) => {
                 self.create_service_token(&scene, place, account, fresh, visitor)
                     .await?
             }
-            (Part::Services, [place, account, id, "revoke"]) => {
+            (ConsoleSection::Services, [place, account, id, "revoke"]) => {
                 self.revoke_service_token(&scene, place, account, id, fresh.now)
                     .await?
             }
-            (Part::Installed, [place, app]) => {
+            (ConsoleSection::Installed, [place, app]) => {
                 self.switch_installed(&scene, place, app, form).await?
             }
-            _ => Answer::not_found(),
+            _ => ConsoleResponse::not_found(),
         };
         Ok(Some(answer))
     }
 
-    /// Puts a new secret where its page finds it, and leads there.
+    /// Keeps a new secret for the page that shows it, and redirects there.
     fn show(
         &self,
-        visitor: &Visitor<'_>,
-        purpose: Use,
+        visitor: &ConsoleUser<'_>,
+        purpose: SecretKind,
         name: &str,
         secret: Secret,
         now: SystemTime,
-    ) -> Answer {
-        self.drawer
+    ) -> ConsoleResponse {
+        self.one_time_secrets
             .put(visitor.session.digest, purpose, name, secret, now);
         // Only this browser's own pages know the key: a foreign link must not spend the one showing.
         let key = csrf(visitor.secret, SHOWING);
-        Answer::SeeOther(format!("{}?key={key}", paths::SECRET))
+        ConsoleResponse::SeeOther(format!("{}?key={key}", paths::SECRET))
     }
 
-    fn reveal(&self, visitor: &Visitor<'_>, query: &[Pair], now: SystemTime) -> Answer {
-        let own = csrf_matches(visitor.secret, SHOWING, Form(query).one("key"));
-        let taken = own.then(|| self.drawer.take(&visitor.session.digest, now));
+    fn reveal(
+        &self,
+        visitor: &ConsoleUser<'_>,
+        query: &[Param],
+        now: SystemTime,
+    ) -> ConsoleResponse {
+        let own = csrf_matches(visitor.secret, SHOWING, FormFields(query).one("key"));
+        let taken = own.then(|| self.one_time_secrets.take(&visitor.session.digest, now));
         match taken.flatten() {
             Some((purpose, name, secret)) => {
                 let page = SecretPage {
@@ -278,23 +302,23 @@ impl Console<'_> {
                     name: &name,
                     secret: secret.expose(),
                 };
-                Answer::ok(page.page())
+                ConsoleResponse::ok(page.page())
             }
             None => {
-                let failure = Failure {
+                let failure = ErrorPage {
                     heading: "There is no secret to show, or it was shown already",
                     text: "A secret is shown once. If you did not copy it, make a new one.",
                     onward: Some((paths::APPS, "Go to my apps")),
                 };
-                Answer::Page(410, failure.page())
+                ConsoleResponse::Page(410, failure.page())
             }
         }
     }
 }
 
-/// A part of the console.
+/// Part of the console.
 #[derive(Clone, Copy)]
-enum Part {
+enum ConsoleSection {
     Account,
     Connected,
     Apps,
@@ -303,15 +327,15 @@ enum Part {
     Installed,
 }
 
-/// The part of the console that a path is in, and the segments below.
-fn spot(path: &str) -> Option<(Part, Vec<&str>)> {
+/// Returns the part of the console that a path is in, and the segments below.
+fn console_section(path: &str) -> Option<(ConsoleSection, Vec<&str>)> {
     let parts = [
-        (paths::ACCOUNT, Part::Account),
-        (paths::CONNECTED, Part::Connected),
-        (paths::APPS, Part::Apps),
-        (paths::TOKENS, Part::Tokens),
-        (paths::SERVICES, Part::Services),
-        (paths::INSTALLED, Part::Installed),
+        (paths::ACCOUNT, ConsoleSection::Account),
+        (paths::CONNECTED, ConsoleSection::Connected),
+        (paths::APPS, ConsoleSection::Apps),
+        (paths::TOKENS, ConsoleSection::Tokens),
+        (paths::SERVICES, ConsoleSection::Services),
+        (paths::INSTALLED, ConsoleSection::Installed),
     ];
     let (below, part) = parts.into_iter().find_map(|(at, part)| {
         let below = path.strip_prefix(at)?;
@@ -320,7 +344,7 @@ fn spot(path: &str) -> Option<(Part, Vec<&str>)> {
     Some((part, below.split('/').skip(1).collect()))
 }
 
-/// A number in a path, in the one form that we write it in.
+/// Reads a number in a path, in the one form in which the pages write it.
 fn number(segment: &str) -> Option<u64> {
     segment
         .parse()
@@ -328,7 +352,7 @@ fn number(segment: &str) -> Option<u64> {
         .filter(|n: &u64| n.to_string() == segment)
 }
 
-/// Whether a token still works.
-fn live(record: &TokenRecord, now: SystemTime) -> bool {
+/// Returns true if a token still works.
+fn is_live(record: &TokenRecord, now: SystemTime) -> bool {
     record.revoked_at.is_none() && record.expires_at.is_none_or(|end| now < end)
 }

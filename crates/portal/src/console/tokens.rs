@@ -1,11 +1,14 @@
 //! Personal access tokens.
 use std::time::{Duration, SystemTime};
 
-use workgraph_auth::{StoreError, TokenKind, TokenRecord, mint};
+use workgraph_auth::{AuthStoreError, TokenKind, TokenRecord, mint_token};
 
-use super::form::Form;
-use super::{Answer, Console, Done, Fresh, MANY, Scene, Visitor, live, number};
-use crate::pages::{LIFETIMES, Problem, TokenForm, TokenRow, Tokens, Use, paths};
+use super::form_fields::FormFields;
+use super::{
+    Console, ConsoleContext, ConsoleNotice, ConsoleResponse, ConsoleUser, MANY, WriteContext,
+    is_live, number,
+};
+use crate::pages::{FormProblem, LIFETIMES, SecretKind, TokenForm, TokenRow, TokensPage, paths};
 
 pub(super) fn row(record: TokenRecord) -> TokenRow {
     TokenRow {
@@ -19,29 +22,29 @@ pub(super) fn row(record: TokenRecord) -> TokenRow {
 }
 
 impl Console<'_> {
-    /// The tokens of an account that work, of one kind, the newest first.
+    /// Returns the live tokens of an account, of one kind, the newest first.
     pub(super) async fn live(
         &self,
         user: u64,
         kind: TokenKind,
         now: SystemTime,
-    ) -> Result<Vec<TokenRecord>, StoreError> {
+    ) -> Result<Vec<TokenRecord>, AuthStoreError> {
         let mut all = self.store.list(user).await?;
-        all.retain(|record| record.kind == kind && live(record, now));
+        all.retain(|record| record.kind == kind && is_live(record, now));
         all.reverse();
         Ok(all)
     }
 
     async fn list(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         form: &TokenForm,
-        problems: &[Problem],
+        problems: &[FormProblem],
         now: SystemTime,
-    ) -> Result<crate::pages::Page, StoreError> {
+    ) -> Result<crate::pages::HtmlPage, AuthStoreError> {
         let records = self.live(scene.user, TokenKind::Personal, now).await?;
         let tokens: Vec<TokenRow> = records.into_iter().map(row).collect();
-        Ok(Tokens {
+        Ok(TokensPage {
             frame: scene.frame(),
             tokens: &tokens,
             form,
@@ -52,28 +55,28 @@ impl Console<'_> {
 
     pub(super) async fn tokens(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         now: SystemTime,
-    ) -> Result<Answer, StoreError> {
-        Ok(Answer::ok(
+    ) -> Result<ConsoleResponse, AuthStoreError> {
+        Ok(ConsoleResponse::ok(
             self.list(scene, &TokenForm::default(), &[], now).await?,
         ))
     }
 
     pub(super) async fn create_token(
         &self,
-        scene: &Scene<'_>,
-        form: Form<'_>,
-        fresh: &Fresh,
-        visitor: &Visitor<'_>,
-    ) -> Result<Answer, StoreError> {
+        scene: &ConsoleContext<'_>,
+        form: FormFields<'_>,
+        fresh: &WriteContext,
+        visitor: &ConsoleUser<'_>,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let mut problems = Vec::new();
         let description = form.line("description", "a description", &mut problems);
         let days = LIFETIMES
             .into_iter()
             .find(|(days, _)| days.to_string() == form.one("days"));
         if days.is_none() {
-            problems.push(Problem::new("days", "Choose one of the times offered."));
+            problems.push(FormProblem::new("days", "Choose one of the times offered."));
         }
         let mut wrong = Vec::new();
         let scopes = form.permissions(&mut wrong);
@@ -84,7 +87,7 @@ impl Console<'_> {
             .len()
             >= MANY
         {
-            problems.push(Problem::new(
+            problems.push(FormProblem::new(
                 "description",
                 format!("You have {MANY} tokens already; revoke one first."),
             ));
@@ -96,11 +99,11 @@ impl Console<'_> {
                 scopes,
                 days,
             };
-            return Ok(Answer::again(
+            return Ok(ConsoleResponse::again(
                 self.list(scene, &form, &problems, fresh.now).await?,
             ));
         }
-        let (secret, digest) = mint(TokenKind::Personal, &fresh.random);
+        let (secret, digest) = mint_token(TokenKind::Personal, &fresh.random);
         let mut record = TokenRecord::personal(fresh.id, digest, scene.user, fresh.now);
         record.description.clone_from(&description);
         record.scopes = scopes;
@@ -108,25 +111,31 @@ impl Console<'_> {
         record.expires_at = (days > 0)
             .then(|| fresh.now.checked_add(lifetime))
             .flatten();
-        self.store.insert(record).await?;
-        Ok(self.show(visitor, Use::Personal, &description, secret, fresh.now))
+        self.store.insert_token(record).await?;
+        Ok(self.show(
+            visitor,
+            SecretKind::Personal,
+            &description,
+            secret,
+            fresh.now,
+        ))
     }
 
     pub(super) async fn revoke_token(
         &self,
-        scene: &Scene<'_>,
+        scene: &ConsoleContext<'_>,
         id: &str,
         now: SystemTime,
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<ConsoleResponse, AuthStoreError> {
         let own = self.store.list(scene.user).await?;
         let own = own
             .iter()
             .find(|record| record.kind == TokenKind::Personal && Some(record.id) == number(id));
         let Some(own) = own else {
-            return Ok(Answer::not_found());
+            return Ok(ConsoleResponse::not_found());
         };
-        // One that is revoked already is what was asked for.
+        // A token that is revoked already is no error.
         self.store.revoke(own.id, now).await?;
-        Ok(Answer::done(paths::TOKENS, Done::Revoked))
+        Ok(ConsoleResponse::done(paths::TOKENS, ConsoleNotice::Revoked))
     }
 }

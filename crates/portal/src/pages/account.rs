@@ -1,42 +1,42 @@
-//! Signing in and out, and somebody's account.
+//! The pages for signing in and out, and for the account of a user.
 use std::time::SystemTime;
 
 use maud::{Markup, html};
 
-use super::form::{Field, Problem, summary};
-use super::layout::{Frame, Page, Section, console, csrf, hidden, slim};
-use super::parts::{card, list};
+use super::components::{card, list};
+use super::form::{FormField, FormProblem, summary};
+use super::format::moment;
+use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf, hidden, slim};
 use super::paths;
-use super::words::moment;
 
-/// The sign-in page.
+/// Content of the sign-in page.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SignIn<'a> {
-    /// The anti-forgery text of the browser's cookie, for somebody who has no session yet.
+pub struct SignInPage<'a> {
+    /// Anti-forgery text of the browser's cookie, for a browser without a session.
     pub csrf: &'a str,
-    /// More hidden fields: where to go on, for instance.
+    /// Further hidden fields, for instance the path to go on to.
     pub fields: &'a [(String, String)],
-    /// The address that was typed, or that the app thinks it knows.
+    /// E-mail address that was typed, or that the app sent as a hint.
     pub email: &'a str,
-    /// The app that asks, if one does.
+    /// Name of the app that asks, if one does.
     pub app: Option<&'a str>,
-    /// Why the last attempt failed.
+    /// Reason for which the last attempt failed.
     pub problem: Option<&'a str>,
-    /// What happened just now: signed out, for instance.
+    /// Notice of a completed action, for instance of signing out.
     pub notice: Option<&'a str>,
 }
 
-impl SignIn<'_> {
-    /// The page. Call [`Page::leading_to`] if signing in may lead straight back to an app.
+impl SignInPage<'_> {
+    /// Returns the page. Call [`HtmlPage::leading_to`] if signing in may lead straight back to an app.
     #[must_use]
-    pub fn page(&self) -> Page {
-        let problems: Vec<Problem> = self
+    pub fn page(&self) -> HtmlPage {
+        let problems: Vec<FormProblem> = self
             .problem
-            .map(|text| Problem::new("email", text))
+            .map(|text| FormProblem::new("email", text))
             .into_iter()
             .collect();
-        let email = Field::new("email", "E-mail address", &problems);
-        let password = Field::new("password", "Password", &[]);
+        let email = FormField::new("email", "E-mail address", &problems);
+        let password = FormField::new("password", "Password", &[]);
         slim(
             "Sign in",
             &html! {
@@ -60,17 +60,17 @@ impl SignIn<'_> {
     }
 }
 
-/// The page that asks whether to sign out.
+/// Content of the page with the sign-out button.
 #[derive(Clone, Copy, Debug)]
-pub struct Leave<'a> {
-    /// The anti-forgery text of the session.
+pub struct SignOutPage<'a> {
+    /// Anti-forgery text of the session.
     pub csrf: &'a str,
 }
 
-impl Leave<'_> {
-    /// The page.
+impl SignOutPage<'_> {
+    /// Returns the page.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> HtmlPage {
         slim(
             "Sign out",
             &html! {
@@ -88,44 +88,45 @@ impl Leave<'_> {
     }
 }
 
-/// A browser in which the user is signed in.
+/// Browser in which the user is signed in.
 #[derive(Clone, Debug)]
 pub struct SessionRow {
-    /// What names it in the path that ends it.
+    /// Identifier of the session in the path that ends it.
     pub id: String,
-    /// Since when.
+    /// Instant of the sign-in.
     pub created_at: SystemTime,
-    /// When it was last used, roughly.
+    /// Instant of the last use, precise to some minutes.
     pub last_used_at: SystemTime,
-    /// Where it was last used from.
+    /// Address of the last use.
     pub address: Option<String>,
-    /// Whether it is the one that the page is shown in.
+    /// True for the session in which the page is shown.
     pub is_this: bool,
 }
 
-/// The page of somebody's account: the password, and where they are signed in.
+/// Content of the page of an account: the password, and the browsers with a session.
 #[derive(Clone, Copy, Debug)]
-pub struct Account<'a> {
-    /// The surroundings.
-    pub frame: Frame<'a>,
-    /// The sessions, the last used first.
+pub struct AccountPage<'a> {
+    /// Navigation and notice around the page.
+    pub frame: PageChrome<'a>,
+    /// Sessions, the last used first.
     pub sessions: &'a [SessionRow],
-    /// The problems of the form that came back.
-    pub problems: &'a [Problem],
+    /// Problems of the form that came back.
+    pub problems: &'a [FormProblem],
 }
 
-impl Account<'_> {
-    /// The page.
+impl AccountPage<'_> {
+    /// Returns the page.
     #[must_use]
-    pub fn page(&self) -> Page {
-        let current = Field::new("current", "Current password", self.problems);
-        let new = Field::new("new", "New password", self.problems).hint("At least 8 characters.");
-        let again = Field::new("again", "New password, once more", self.problems);
-        let guard = self.frame.who.csrf;
+    pub fn page(&self) -> HtmlPage {
+        let current = FormField::new("current", "Current password", self.problems);
+        let new =
+            FormField::new("new", "New password", self.problems).hint("At least 8 characters.");
+        let again = FormField::new("again", "New password, once more", self.problems);
+        let guard = self.frame.user.csrf;
         console(
             "Account",
             &self.frame,
-            Some(Section::Account),
+            Some(NavigationSection::Account),
             &html! {
                 (summary(self.problems))
                 h1 { "Account" }
@@ -179,7 +180,7 @@ impl Account<'_> {
                 }
                 @if !session.is_this {
                     form method="post" action={ (paths::SESSIONS) "/" (session.id) "/end" } {
-                        (csrf(self.frame.who.csrf))
+                        (csrf(self.frame.user.csrf))
                         button.bad type="submit" aria-label={ "Sign out the browser at " (from) } { "Sign out" }
                     }
                 }

@@ -1,49 +1,49 @@
-//! The developer console: apps.
+//! The pages of the developer console for apps.
 use std::time::SystemTime;
 
 use maud::{Markup, html};
-use workgraph_auth::client::MAX_NAME_CHARS;
-use workgraph_auth::redirect::OUT_OF_BAND;
-use workgraph_auth::{Registered, ScopeSet};
+use workgraph_auth::authorization::redirect_uri::OUT_OF_BAND;
+use workgraph_auth::authorization::registered_app::MAX_NAME_CHARS;
+use workgraph_auth::{RegisteredScopes, ScopeSet};
 
-use super::form::{Field, Problem, permissions, summary};
-use super::layout::{Frame, Page, Section, console, csrf, slim};
-use super::parts::{card, client, list, switched};
+use super::components::{card, client, list, switched};
+use super::form::{FormField, FormProblem, permissions, summary};
+use super::format::day;
+use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf, slim};
 use super::paths;
-use super::words::day;
 
-/// An app in the list.
+/// App in the list.
 #[derive(Clone, Debug)]
 pub struct AppRow {
-    /// Its number.
+    /// Number of the app, its client ID.
     pub id: u64,
-    /// Its name.
+    /// Name of the app.
     pub name: String,
-    /// What it may ask for.
-    pub scopes: Registered,
-    /// Since when it exists.
+    /// Scopes that the app may request.
+    pub scopes: RegisteredScopes,
+    /// Instant of the registration.
     pub created_at: SystemTime,
-    /// Whether it is switched off.
+    /// True if the app is switched off.
     pub off: bool,
 }
 
-/// The list of the user's apps.
+/// Content of the page with the list of the user's apps.
 #[derive(Clone, Copy, Debug)]
-pub struct Apps<'a> {
-    /// What stands around.
-    pub frame: Frame<'a>,
-    /// The apps.
+pub struct AppsPage<'a> {
+    /// Navigation and notice around the page.
+    pub frame: PageChrome<'a>,
+    /// Apps of the user.
     pub apps: &'a [AppRow],
 }
 
-impl Apps<'_> {
-    /// The page.
+impl AppsPage<'_> {
+    /// Returns the page.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> HtmlPage {
         console(
             "My apps",
             &self.frame,
-            Some(Section::Apps),
+            Some(NavigationSection::Apps),
             &html! {
                 div.head {
                     h1 { "My apps" }
@@ -66,61 +66,61 @@ impl Apps<'_> {
     }
 }
 
-/// A workspace to distribute an app to.
+/// Workspace to which an app can be distributed.
 #[derive(Clone, Debug)]
-pub struct Place {
-    /// Its gid.
+pub struct WorkspaceChoice {
+    /// Gid of the workspace.
     pub id: u64,
-    /// Its name.
+    /// Name of the workspace.
     pub name: String,
 }
 
-/// What a form about an app has in its fields: as typed, right or wrong.
+/// Values in the fields of a form about an app: as typed, right or wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct AppValues {
-    /// The name.
+    /// Name of the app.
     pub name: String,
-    /// The redirect URLs, one a line.
+    /// Redirect URLs, one a line.
     pub redirects: String,
     /// Full permissions or scopes.
     pub scopes: ScopeSet,
-    /// The workspaces chosen.
+    /// Gids of the workspaces chosen.
     pub distribution: Vec<u64>,
 }
 
-/// The form about an app: its fields, the choices and what is wrong.
+/// Form about an app: the values of its fields, the choices and the problems.
 #[derive(Clone, Copy, Debug)]
 pub struct AppForm<'a> {
-    /// What is in the fields.
+    /// Values of the fields.
     pub values: &'a AppValues,
-    /// The workspaces of the user.
-    pub places: &'a [Place],
-    /// What is wrong with them.
-    pub problems: &'a [Problem],
-    /// Whether `http` on this machine may be registered.
+    /// Workspaces of the user.
+    pub workspaces: &'a [WorkspaceChoice],
+    /// Problems with the values.
+    pub problems: &'a [FormProblem],
+    /// True if `http` on this machine may be registered.
     pub loopback: bool,
 }
 
 impl AppForm<'_> {
-    /// The page for a new app.
+    /// Returns the page for a new app.
     #[must_use]
-    pub fn page(&self, frame: &Frame<'_>) -> Page {
+    pub fn page(&self, frame: &PageChrome<'_>) -> HtmlPage {
         console(
             "Create an app",
             frame,
-            Some(Section::Apps),
+            Some(NavigationSection::Apps),
             &html! {
                 (summary(self.problems))
                 h1 { "Create an app" }
                 p.lead { "You will be shown its client secret on the next page, once." }
-                div.card { (self.form(paths::NEW_APP, frame.who.csrf, "Create app")) }
+                div.card { (self.form(paths::NEW_APP, frame.user.csrf, "Create app")) }
             },
         )
     }
 
     fn form(&self, action: &str, token: &str, go: &str) -> Markup {
         let values = self.values;
-        let field = |id, label| Field::new(id, label, self.problems);
+        let field = |id, label| FormField::new(id, label, self.problems);
         let name = field("name", "Name").hint("Shown to the people it asks for access.");
         let rule = if self.loopback {
             "One a line, each starting with https://, or with http:// on this machine (127.0.0.1, [::1] or localhost). A request must repeat one exactly; there are no wildcards, fragments or user names."
@@ -144,14 +144,14 @@ impl AppForm<'_> {
                 fieldset #distribution tabindex="-1" aria-describedby=[places.described()] {
                     legend { (places.label) }
                     (places.says())
-                    @for place in self.places {
+                    @for place in self.workspaces {
                         div.tick {
                             input id={ "w-" (place.id) } type="checkbox" name="workspace" value=(place.id)
                                 checked[values.distribution.contains(&place.id)];
                             label for={ "w-" (place.id) } { bdi { (place.name) } }
                         }
                     }
-                    @if self.places.is_empty() { p.soft { "You are in no workspace." } }
+                    @if self.workspaces.is_empty() { p.soft { "You are in no workspace." } }
                 }
                 button type="submit" { (go) }
             }
@@ -159,32 +159,32 @@ impl AppForm<'_> {
     }
 }
 
-/// An app's page: what it is, its settings, its secret and its switch.
+/// Content of an app's page: its description, its settings, its secret and its switch.
 #[derive(Clone, Copy, Debug)]
 pub struct AppPage<'a> {
-    /// What stands around.
-    pub frame: Frame<'a>,
-    /// The app as it is kept.
+    /// Navigation and notice around the page.
+    pub frame: PageChrome<'a>,
+    /// Stored state of the app.
     pub app: &'a AppRow,
-    /// Its settings, with what is in the fields.
+    /// Form with its settings.
     pub form: AppForm<'a>,
-    /// Whether it has a secret.
+    /// True if the app has a secret.
     pub has_secret: bool,
     /// Names of workspaces that switched it off.
     pub disabled_in: &'a [String],
 }
 
 impl AppPage<'_> {
-    /// The page.
+    /// Returns the page.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> HtmlPage {
         let app = self.app;
         let path = format!("{}/{}", paths::APPS, app.id);
-        let token = self.frame.who.csrf;
+        let token = self.frame.user.csrf;
         console(
             &app.name,
             &self.frame,
-            Some(Section::Apps),
+            Some(NavigationSection::Apps),
             &html! {
                 (summary(self.form.problems))
                 p { a href=(paths::APPS) { "All apps" } }
@@ -231,12 +231,12 @@ impl AppPage<'_> {
     }
 }
 
-/// What a secret is for.
+/// Kind of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum SecretKind {
     /// A client secret.
     Client {
-        /// The app's number.
+        /// Number of the app.
         app: u64,
     },
     /// A personal access token.
@@ -245,36 +245,36 @@ pub enum Use {
     Service,
 }
 
-/// The page that shows a secret, once.
+/// Content of the page that shows a secret, once.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretPage<'a> {
-    /// What it is for.
-    pub purpose: &'a Use,
-    /// The name of the app, token or account.
+    /// Kind of the secret.
+    pub purpose: &'a SecretKind,
+    /// Name of the app, token or account.
     pub name: &'a str,
-    /// The secret.
+    /// Text of the secret.
     pub secret: &'a str,
 }
 
 impl SecretPage<'_> {
-    /// The page.
+    /// Returns the page.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> HtmlPage {
         let (heading, words, back) = match self.purpose {
-            Use::Client { app } => (
+            SecretKind::Client { app } => (
                 "Client secret",
                 "client secret",
                 format!("{}/{app}", paths::APPS),
             ),
-            Use::Personal => ("Access token", "token", paths::TOKENS.to_owned()),
-            Use::Service => ("Service account token", "token", paths::SERVICES.to_owned()),
+            SecretKind::Personal => ("Access token", "token", paths::TOKENS.to_owned()),
+            SecretKind::Service => ("Service account token", "token", paths::SERVICES.to_owned()),
         };
         slim(
             heading,
             &html! {
                 h1 { (heading) }
                 p.soft { "of " bdi { strong { (self.name) } } }
-                @if let Use::Client { app } = self.purpose {
+                @if let SecretKind::Client { app } = self.purpose {
                     dl { dt { "Client ID" } dd { code { (app) } } }
                 }
                 code #secret .secret { (self.secret) }

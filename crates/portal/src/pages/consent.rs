@@ -1,27 +1,27 @@
-//! Asking a user whether an app may act for them, and handing over the answer.
+//! The pages that ask for consent, and that deliver the answer.
 use maud::{Markup, html};
 use workgraph_auth::ScopeSet;
-use workgraph_auth::scope::{FULL_SAYS, Scope};
+use workgraph_auth::tokens::scope::{FULL_ACCESS_DESCRIPTION, Scope};
 
-use super::layout::{Page, hidden, slim};
+use super::layout::{HtmlPage, hidden, slim};
 
-/// What an app asks for, beside what it was granted before.
+/// Scopes that an app requests, beside those granted before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
-    /// It asks for full permissions.
+pub struct ConsentRequest {
+    /// True if the app requests full permissions.
     pub full: bool,
-    /// What it may not do yet.
+    /// Scopes that are new.
     pub new: Vec<&'static Scope>,
-    /// What it may do already, and goes on to.
-    pub kept: Vec<&'static Scope>,
-    /// What it may do now and no more after: the later request replaces the earlier one.
-    pub lost: Vec<&'static Scope>,
-    /// Whether it was granted anything before.
-    pub again: bool,
+    /// Scopes that were granted before and stay.
+    pub already_granted: Vec<&'static Scope>,
+    /// Scopes that were granted before and end: the later request replaces the earlier one.
+    pub no_longer_granted: Vec<&'static Scope>,
+    /// True if the app was granted scopes before.
+    pub was_granted_before: bool,
 }
 
-impl Wish {
-    /// Sets what is asked beside what was granted.
+impl ConsentRequest {
+    /// Compares the scopes that are requested with those granted before.
     #[must_use]
     pub fn of(asked: ScopeSet, granted: Option<ScopeSet>) -> Self {
         let before = granted.unwrap_or_default();
@@ -29,50 +29,50 @@ impl Wish {
         Self {
             full: asked.is_full(),
             new,
-            kept,
-            lost: before
+            already_granted: kept,
+            no_longer_granted: before
                 .iter()
                 .filter(|scope| !asked.allows(scope.name))
                 .collect(),
-            again: granted.is_some(),
+            was_granted_before: granted.is_some(),
         }
     }
 }
 
-/// The consent page.
+/// Content of the consent page.
 #[derive(Clone, Copy, Debug)]
-pub struct Consent<'a> {
-    /// The app's name.
+pub struct ConsentPage<'a> {
+    /// Name of the app.
     pub app: &'a str,
-    /// The host that the answer goes to; none for a native app, which is shown a code.
+    /// Host that the answer goes to; none for a native app, which is shown a code.
     pub host: Option<&'a str>,
-    /// Who is signed in: name and address.
+    /// Name of the signed-in user.
     pub name: &'a str,
-    /// The address.
+    /// E-mail address of the signed-in user.
     pub email: &'a str,
-    /// What is asked.
-    pub wish: &'a Wish,
-    /// Where the form posts to.
+    /// Scopes that are requested.
+    pub wish: &'a ConsentRequest,
+    /// Path that the form posts to.
     pub action: &'a str,
     /// Hidden fields: the request and the ticket.
     pub fields: &'a [(String, String)],
-    /// Where somebody else can sign in for this request.
-    pub other: Option<&'a str>,
+    /// Address at which another user can sign in for this request.
+    pub switch_user_url: Option<&'a str>,
 }
 
 fn list(scopes: &[&'static Scope], class: &str) -> Markup {
     html! {
         ul.can.(class) {
-            @for scope in scopes { li { (scope.says) } }
+            @for scope in scopes { li { (scope.description) } }
         }
     }
 }
 
-impl Consent<'_> {
-    /// The page. The form's button `decision` says `allow` or `deny`. Call [`Page::leading_to`] with
-    /// the app's redirect URL.
+impl ConsentPage<'_> {
+    /// Returns the page. The form's button `decision` says `allow` or `deny`. Call [`HtmlPage::leading_to`] with the
+    /// app's redirect URL.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> HtmlPage {
         let wish = self.wish;
         slim(
             "Allow access",
@@ -80,25 +80,25 @@ impl Consent<'_> {
                 h1 { bdi { (self.app) } " asks for access" }
                 p.soft {
                     "to the account of " bdi { (self.name) } " (" bdi { (self.email) } ")."
-                    @if let Some(other) = self.other {
+                    @if let Some(other) = self.switch_user_url {
                         " " a href=(other) { "Use another account" }
                     }
                 }
                 @if wish.full {
                     h2 { "It will be able to" }
-                    ul.can { li { (FULL_SAYS) } }
+                    ul.can { li { (FULL_ACCESS_DESCRIPTION) } }
                 } @else {
                     @if !wish.new.is_empty() {
-                        h2 { @if wish.again { "New: it will also be able to" } @else { "It will be able to" } }
+                        h2 { @if wish.was_granted_before { "New: it will also be able to" } @else { "It will be able to" } }
                         (list(&wish.new, "yes"))
                     }
-                    @if !wish.kept.is_empty() {
+                    @if !wish.already_granted.is_empty() {
                         h2 { "It will still be able to" }
-                        (list(&wish.kept, "yes"))
+                        (list(&wish.already_granted, "yes"))
                     }
-                    @if !wish.lost.is_empty() {
+                    @if !wish.no_longer_granted.is_empty() {
                         h2 { "It will no longer be able to" }
-                        (list(&wish.lost, "no"))
+                        (list(&wish.no_longer_granted, "no"))
                     }
                 }
                 p.soft {
@@ -120,29 +120,29 @@ impl Consent<'_> {
     }
 }
 
-/// The answer to a native app, which the user carries over.
+/// Answer to a native app, which the user carries over by hand.
 #[derive(Clone, Copy, Debug)]
-pub enum OutOfBand<'a> {
-    /// The code.
+pub enum OutOfBandPage<'a> {
+    /// An authorization code.
     Code {
-        /// The app's name.
+        /// Name of the app.
         app: &'a str,
-        /// The code.
+        /// Text of the code.
         code: &'a str,
     },
-    /// Why there is none.
+    /// An error in place of a code.
     Error {
-        /// The error's code.
+        /// Code of the error (RFC 6749 section 4.1.2.1).
         error: &'a str,
-        /// And in words.
+        /// Description of the error in words.
         description: &'a str,
     },
 }
 
-impl OutOfBand<'_> {
-    /// The page. The code is in its text, never in its title.
+impl OutOfBandPage<'_> {
+    /// Returns the page. The code is in its text, never in its title.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> HtmlPage {
         match self {
             Self::Code { app, code } => slim(
                 "Copy the code",
@@ -165,28 +165,28 @@ impl OutOfBand<'_> {
     }
 }
 
-/// The page before an error goes to an app that the visitor may never have heard of.
+/// Content of the page before an error goes to an app that the user may never have heard of.
 #[derive(Clone, Copy, Debug)]
-pub struct Interstitial<'a> {
-    /// The app's name.
+pub struct ErrorInterstitialPage<'a> {
+    /// Name of the app.
     pub app: &'a str,
-    /// The host of its redirect URL.
+    /// Host of its redirect URL.
     pub host: &'a str,
-    /// The error's code.
+    /// Code of the error.
     pub error: &'a str,
-    /// The error in words.
+    /// Description of the error in words.
     pub description: &'a str,
-    /// The address that the form posts to.
+    /// Path that the form posts to.
     pub action: &'a str,
     /// Hidden fields: the request and the anti-forgery text.
     pub fields: &'a [(String, String)],
 }
 
-impl Interstitial<'_> {
-    /// Returns the page. The form's button `decision` says `continue`. Call [`Page::leading_to`] with
+impl ErrorInterstitialPage<'_> {
+    /// Returns the page. The form's button `decision` says `continue`. Call [`HtmlPage::leading_to`] with
     /// the app's redirect URL.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> HtmlPage {
         slim(
             "Leave this site?",
             &html! {
@@ -210,23 +210,24 @@ impl Interstitial<'_> {
     }
 }
 
-/// The answer to an app that wants it posted. Without script, the user presses the button.
+/// Answer to an app in a form that the browser posts (`response_mode=form_post`). Without script, the user presses the
+/// button.
 #[derive(Clone, Copy, Debug)]
-pub struct FormPost<'a> {
-    /// The app's name.
+pub struct FormPostPage<'a> {
+    /// Name of the app.
     pub app: &'a str,
-    /// The origin of the app's redirect URL.
+    /// Origin of the app's redirect URL.
     pub site: &'a str,
-    /// The app's redirect URL.
+    /// Redirect URL of the app.
     pub action: &'a str,
-    /// What is sent.
+    /// Parameters of the answer.
     pub fields: &'a [(String, String)],
 }
 
-impl FormPost<'_> {
-    /// The page.
+impl FormPostPage<'_> {
+    /// Returns the page.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> HtmlPage {
         slim(
             "Go back to the app",
             &html! {

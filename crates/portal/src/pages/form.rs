@@ -1,19 +1,19 @@
 //! Parts of forms: fields with labels, hints and problems, and the summary of problems.
 use maud::{Markup, Render, html};
 use workgraph_auth::ScopeSet;
-use workgraph_auth::scope::{FULL_SAYS, SCOPES};
+use workgraph_auth::tokens::scope::{FULL_ACCESS_DESCRIPTION, SCOPES};
 
-/// What is wrong with one field of a form that came back.
+/// Problem with one field of a form that came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The field's id; the summary links to it.
+pub struct FormProblem {
+    /// Id of the field; the summary links to it.
     pub field: &'static str,
-    /// What is wrong and what would be right.
+    /// Text that says what is wrong and what would be right.
     pub text: String,
 }
 
-impl Problem {
-    /// A problem of a field.
+impl FormProblem {
+    /// Returns a problem of a field.
     #[must_use]
     pub fn new(field: &'static str, text: impl Into<String>) -> Self {
         Self {
@@ -23,8 +23,8 @@ impl Problem {
     }
 }
 
-/// What is wrong with a form, each linked to its field.
-pub(super) fn summary(problems: &[Problem]) -> Markup {
+/// Returns the summary of the problems of a form, each linked to its field.
+pub(super) fn summary(problems: &[FormProblem]) -> Markup {
     html! {
         @if !problems.is_empty() {
             div.problems role="alert" aria-labelledby="problems" {
@@ -39,16 +39,16 @@ pub(super) fn summary(problems: &[Problem]) -> Markup {
     }
 }
 
-/// A field and what is said about it.
-pub(super) struct Field<'a> {
+/// Field with its label, hint and problem.
+pub(super) struct FormField<'a> {
     id: &'static str,
     pub(super) label: &'a str,
     hint: Option<&'a str>,
-    problems: &'a [Problem],
+    problems: &'a [FormProblem],
 }
 
-impl<'a> Field<'a> {
-    pub(super) fn new(id: &'static str, label: &'a str, problems: &'a [Problem]) -> Self {
+impl<'a> FormField<'a> {
+    pub(super) fn new(id: &'static str, label: &'a str, problems: &'a [FormProblem]) -> Self {
         Self {
             id,
             label,
@@ -57,7 +57,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What is said between its name and its input.
+    /// Sets the text between the field's name and its input.
     pub(super) fn hint(self, hint: &'a str) -> Self {
         Self {
             hint: Some(hint),
@@ -73,7 +73,7 @@ impl<'a> Field<'a> {
         own.next().map(|problem| problem.text.as_str())
     }
 
-    /// The ids of what describes the field.
+    /// Returns the ids of the elements that describe the field.
     pub(super) fn described(&self) -> Option<String> {
         let hint = self.hint.map(|_| format!("{}-hint", self.id));
         let wrong = self.problem().map(|_| format!("{}-wrong", self.id));
@@ -85,7 +85,7 @@ impl<'a> Field<'a> {
         self.problem().map(|_| "true")
     }
 
-    /// What stands between a field's name and its input.
+    /// Returns the hint and the problem, which stand between a field's name and its input.
     pub(super) fn says(&self) -> Markup {
         html! {
             @if let Some(hint) = self.hint {
@@ -97,7 +97,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Label, hint and problem around an input.
+    /// Returns label, hint and problem around an input.
     pub(super) fn around(&self, input: &Markup) -> Markup {
         html! {
             div.field {
@@ -108,7 +108,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A line of text.
+    /// Returns the input for a line of text.
     pub(super) fn line(&self, kind: &str, value: &str, complete: &str, most: usize) -> Markup {
         self.around(&html! {
             input type=(kind) id=(self.id) name=(self.id) value=(value) autocomplete=(complete)
@@ -116,7 +116,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// One of some choices: what is sent for each, its words, and whether it is chosen.
+    /// Returns the input for one of some choices: each has its value, its words, and true if it is chosen.
     pub(super) fn choice<W: Render>(
         &self,
         choices: impl Iterator<Item = (u64, W, bool)>,
@@ -131,16 +131,16 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The choice between full permissions and a list of scopes. Where full permissions are chosen the
-/// list is folded away by the style sheet.
+/// Returns the input for full permissions or a list of scopes. Where full permissions are chosen the list is folded
+/// away by the style sheet.
 pub(super) fn permissions(
     scopes: ScopeSet,
     legend: &str,
     full: &str,
     only: &str,
-    problems: &[Problem],
+    problems: &[FormProblem],
 ) -> Markup {
-    let field = Field::new("scopes", legend, problems);
+    let field = FormField::new("scopes", legend, problems);
     let all = scopes.is_full();
     html! {
         fieldset #scopes tabindex="-1" aria-describedby=[field.described()] {
@@ -148,7 +148,7 @@ pub(super) fn permissions(
             (field.says())
             div.tick {
                 input.all #full type="radio" name="permissions" value="full" checked[all];
-                label for="full" { "Full permissions" small { (FULL_SAYS) ". " (full) } }
+                label for="full" { "Full permissions" small { (FULL_ACCESS_DESCRIPTION) ". " (full) } }
             }
             div.tick {
                 input #only type="radio" name="permissions" value="scopes" checked[!all];
@@ -159,7 +159,7 @@ pub(super) fn permissions(
                     div.tick {
                         input id={ "s-" (scope.name) } type="checkbox" name="scope" value=(scope.name)
                             checked[!all && scopes.allows(scope.name)];
-                        label for={ "s-" (scope.name) } { (scope.says) small { code { (scope.name) } } }
+                        label for={ "s-" (scope.name) } { (scope.description) small { code { (scope.name) } } }
                     }
                 }
             }

@@ -7,27 +7,26 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::paths;
 
-/// The style sheet, as it is in every page.
+/// Style sheet, as it is in every page.
 static STYLE: &str = include_str!("style.css");
 
-/// The style sheet's hash, as a source expression of CSP (Content Security Policy Level 3,
-/// section 2.3.1).
+/// Hash of the style sheet, as a source expression of CSP (Content Security Policy Level 3, section 2.3.1).
 static STYLE_SOURCE: LazyLock<String> = LazyLock::new(|| {
     let digest = ring::digest::digest(&ring::digest::SHA256, STYLE.as_bytes());
     format!("'sha256-{}'", STANDARD.encode(digest.as_ref()))
 });
 
-/// A page, ready to be sent.
+/// Page, ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// The whole document.
+pub struct HtmlPage {
+    /// HTML of the whole document.
     pub html: String,
-    /// The origin of an app that a form of this page may lead to. Browsers hold redirects after a
-    /// form to `form-action` too.
+    /// Origin of an app that a form of this page may lead to. Browsers apply `form-action` to redirects after a form,
+    /// too.
     pub leads_to: Option<String>,
 }
 
-impl Page {
+impl HtmlPage {
     /// Lets forms of this page lead to the origin of a URL, which was registered for an app.
     #[must_use]
     pub fn leading_to(mut self, url: &str) -> Self {
@@ -40,7 +39,7 @@ impl Page {
         self
     }
 
-    /// The headers of a page: nothing is loaded, run, framed, kept or told to others.
+    /// Returns the headers of a page: it loads nothing, runs nothing, and is not framed, cached or sent as a referrer.
     #[must_use]
     pub fn headers(&self) -> Vec<(&'static str, String)> {
         let lead = self.leads_to.as_deref().map(|to| format!(" {to}"));
@@ -68,32 +67,32 @@ impl Page {
     }
 }
 
-/// Who is signed in, for the head of a page.
+/// Signed-in user, for the head of a page.
 #[derive(Clone, Copy, Debug)]
-pub struct Who<'a> {
-    /// The user's name.
+pub struct SignedInUser<'a> {
+    /// Name of the user.
     pub name: &'a str,
-    /// The anti-forgery text of this session's forms.
+    /// Anti-forgery text of this session's forms.
     pub csrf: &'a str,
-    /// Whether the user administers a workspace, and so has service accounts.
+    /// True if the user administers a workspace, and so can see service accounts.
     pub admin: bool,
 }
 
-/// What stands around the pages of somebody who is signed in.
+/// Navigation and notice around a page of a signed-in user.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame<'a> {
-    /// Who it is.
-    pub who: Who<'a>,
-    /// What happened just now, said once on top.
+pub struct PageChrome<'a> {
+    /// User in the head of the page.
+    pub user: SignedInUser<'a>,
+    /// Notice of the last action, shown once on top.
     pub notice: Option<&'a str>,
 }
 
-/// The parts of the console, for the navigation.
+/// Section of the console, for the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Section {
-    /// Apps that the user lets in.
+pub(super) enum NavigationSection {
+    /// Apps that the user authorized.
     Connected,
-    /// Apps that the user makes.
+    /// Apps that the user registered.
     Apps,
     /// Personal access tokens.
     Tokens,
@@ -101,11 +100,11 @@ pub(super) enum Section {
     Services,
     /// Apps of the workspaces that the user administers.
     Installed,
-    /// The password, and where the user is signed in.
+    /// Password and sessions of the user.
     Account,
 }
 
-impl Section {
+impl NavigationSection {
     const fn is_for_admins(self) -> bool {
         matches!(self, Self::Services | Self::Installed)
     }
@@ -120,8 +119,8 @@ impl Section {
     ];
 }
 
-/// The document around everything.
-fn document(title: &str, head: &Markup, main: &Markup) -> Page {
+/// Returns the HTML document around head and main.
+fn document(title: &str, head: &Markup, main: &Markup) -> HtmlPage {
     let html = html! {
         (DOCTYPE)
         html lang="en" {
@@ -139,14 +138,14 @@ fn document(title: &str, head: &Markup, main: &Markup) -> Page {
             }
         }
     };
-    Page {
+    HtmlPage {
         html: html.into_string(),
         leads_to: None,
     }
 }
 
-/// A page with one thing on it.
-pub(super) fn slim(title: &str, body: &Markup) -> Page {
+/// Returns a page with one card and no navigation.
+pub(super) fn slim(title: &str, body: &Markup) -> HtmlPage {
     let head = html! {
         header.top { div { span.brand { "Workgraph" } } }
     };
@@ -157,27 +156,27 @@ pub(super) fn slim(title: &str, body: &Markup) -> Page {
     )
 }
 
-/// A page of the console.
+/// Returns a page of the console.
 pub(super) fn console(
     title: &str,
-    frame: &Frame<'_>,
-    section: Option<Section>,
+    frame: &PageChrome<'_>,
+    section: Option<NavigationSection>,
     body: &Markup,
-) -> Page {
+) -> HtmlPage {
     let head = html! {
         header.top {
             div {
                 span.brand { "Workgraph" }
                 nav aria-label="Console" {
                     ul {
-                        @for (this, path, name) in Section::ALL {
-                            @if frame.who.admin || !this.is_for_admins() {
+                        @for (this, path, name) in NavigationSection::ALL {
+                            @if frame.user.admin || !this.is_for_admins() {
                                 li { a href=(path) aria-current=[(Some(this) == section).then_some("page")] { (name) } }
                             }
                         }
                     }
                 }
-                (sign_out(&frame.who))
+                (sign_out(&frame.user))
             }
         }
     };
@@ -192,7 +191,7 @@ pub(super) fn console(
     document(title, &head, &main)
 }
 
-fn sign_out(who: &Who<'_>) -> Markup {
+fn sign_out(who: &SignedInUser<'_>) -> Markup {
     html! {
         form.who method="post" action=(paths::SIGN_OUT) {
             (csrf(who.csrf))
@@ -202,12 +201,12 @@ fn sign_out(who: &Who<'_>) -> Markup {
     }
 }
 
-/// The hidden field that says a form is ours.
+/// Returns the hidden field with the anti-forgery text.
 pub(super) fn csrf(text: &str) -> Markup {
     html! { input type="hidden" name="csrf" value=(text); }
 }
 
-/// Hidden fields.
+/// Returns hidden fields.
 pub(super) fn hidden(fields: &[(String, String)]) -> Markup {
     html! {
         @for (name, value) in fields {
@@ -216,21 +215,21 @@ pub(super) fn hidden(fields: &[(String, String)]) -> Markup {
     }
 }
 
-/// Something went wrong, or is not there.
+/// Content of a page for an error, or for an object that is not there.
 #[derive(Clone, Copy, Debug)]
-pub struct Failure<'a> {
-    /// What, in a few words.
+pub struct ErrorPage<'a> {
+    /// Error in a few words.
     pub heading: &'a str,
-    /// What it means and what to do.
+    /// Explanation, with a way to resolve it.
     pub text: &'a str,
-    /// A way on: where, and its words.
+    /// Link to go on: its address and its text.
     pub onward: Option<(&'a str, &'a str)>,
 }
 
-impl Failure<'_> {
-    /// The page.
+impl ErrorPage<'_> {
+    /// Returns the page.
     #[must_use]
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> HtmlPage {
         slim(
             self.heading,
             &html! {
@@ -250,7 +249,7 @@ mod tests {
 
     #[test]
     fn forms_may_lead_to_the_origin_of_a_url_and_nothing_else() {
-        let page = Page {
+        let page = HtmlPage {
             html: String::new(),
             leads_to: None,
         };

@@ -1,26 +1,32 @@
 //! Pages: pure functions from small views to HTML.
 //!
-//! Every page is whole without script and without a second request: the style sheet is in it, let
-//! in by its hash. Texts of people and apps are escaped by the templates, there is no way around.
+//! Every page is complete without script and without a second request: the style sheet is in it, allowed by its hash.
+//! Texts of people and apps are always escaped by the templates.
 mod account;
 mod apps;
-mod connected;
+mod authorized_apps;
+mod components;
 mod consent;
 mod form;
-mod installed;
+mod format;
 mod layout;
-mod parts;
 pub mod paths;
-mod services;
+mod service_accounts;
 mod tokens;
-mod words;
+mod workspace_apps;
 
-pub use account::{Account, Leave, SessionRow, SignIn};
-pub use apps::{AppForm, AppPage, AppRow, AppValues, Apps, Place, SecretPage, Use};
-pub use connected::{Connected, Connection};
-pub use consent::{Consent, FormPost, Interstitial, OutOfBand, Wish};
-pub use form::Problem;
-pub use installed::{Installed, InstalledApps, InstalledPlace};
-pub use layout::{Failure, Frame, Page, Who};
-pub use services::{Service, ServiceForm, ServicePlace, Services};
-pub use tokens::{LIFETIMES, TokenForm, TokenRow, Tokens};
+pub use account::{AccountPage, SessionRow, SignInPage, SignOutPage};
+pub use apps::{
+    AppForm, AppPage, AppRow, AppValues, AppsPage, SecretKind, SecretPage, WorkspaceChoice,
+};
+pub use authorized_apps::{AuthorizedAppRow, AuthorizedAppsPage};
+pub use consent::{
+    ConsentPage, ConsentRequest, ErrorInterstitialPage, FormPostPage, OutOfBandPage,
+};
+pub use form::FormProblem;
+pub use layout::{ErrorPage, HtmlPage, PageChrome, SignedInUser};
+pub use service_accounts::{
+    ServiceAccountForm, ServiceAccountRow, ServiceAccountsPage, WorkspaceServiceAccounts,
+};
+pub use tokens::{LIFETIMES, TokenForm, TokenRow, TokensPage};
+pub use workspace_apps::{InstalledApp, InstalledAppsPage, WorkspaceApps};

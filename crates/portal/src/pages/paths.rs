@@ -1,8 +1,8 @@
-//! Where the pages are. Forms post to the path of the page that shows them, unless said otherwise.
+//! The paths of the pages. Forms post to the path of the page that shows them, unless said otherwise.
 
 /// The sign-in page.
 pub const SIGN_IN: &str = "/-/sign_in";
-/// Where the sign-out button posts to; read, a page with that button.
+/// The sign-out button posts to this path; a GET shows a page with that button.
 pub const SIGN_OUT: &str = "/-/sign_out";
 /// The apps that a user connected. `{CONNECTED}/{authorization}/revoke` takes a POST.
 pub const CONNECTED: &str = "/-/connected_apps";
@@ -19,7 +19,7 @@ pub const SERVICES: &str = "/-/console/service_accounts";
 /// The apps that can be used in the workspaces that a user administers.
 /// `{INSTALLED}/{workspace}/{app}` takes a POST.
 pub const INSTALLED: &str = "/-/console/workspace_apps";
-/// The password of whoever is signed in, and where they are.
+/// The account page: password and sessions of the signed-in user.
 pub const ACCOUNT: &str = "/-/console/account";
 /// Takes the POST of a new password.
 pub const PASSWORD: &str = "/-/console/account/password";
@@ -27,5 +27,5 @@ pub const PASSWORD: &str = "/-/console/account/password";
 pub const SESSIONS: &str = "/-/console/account/sessions";
 /// Takes the POST that revokes all tokens and disconnects all apps.
 pub const REVOKE_ALL: &str = "/-/console/account/revoke";
-/// The page that shows a new secret, once, to whoever has the key of its address.
+/// The page that shows a new secret, once, to a request with the key of its address.
 pub const SECRET: &str = "/-/console/secret";

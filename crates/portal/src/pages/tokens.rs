@@ -1,33 +1,33 @@
-//! Personal access tokens.
+//! The page of personal access tokens.
 use std::time::SystemTime;
 
 use maud::{Markup, html};
 use workgraph_auth::ScopeSet;
 
-use super::form::{Field, Problem, permissions, summary};
-use super::layout::{Frame, Page, Section, console, csrf};
-use super::parts::{card, list};
+use super::components::{card, list};
+use super::form::{FormField, FormProblem, permissions, summary};
+use super::format::{count, day, day_or};
+use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf};
 use super::paths;
-use super::words::{count, day, day_or};
 
-/// A token that works.
+/// Live token in the list.
 #[derive(Clone, Debug)]
 pub struct TokenRow {
-    /// Its number.
+    /// Number of the token.
     pub id: u64,
-    /// Its owner's name for it.
+    /// Description that the owner gave the token.
     pub description: String,
-    /// What it may do.
+    /// Scopes of the token.
     pub scopes: ScopeSet,
-    /// When it was made.
+    /// Instant of creation.
     pub created_at: SystemTime,
-    /// When it ends.
+    /// Instant at which the token expires, if it does.
     pub expires_at: Option<SystemTime>,
-    /// When it was last used, roughly.
+    /// Instant of the last use, precise to some minutes.
     pub last_used_at: Option<SystemTime>,
 }
 
-/// Lifetimes that a new token can have: days and words; 0 for one that does not expire.
+/// Lifetimes that a new token can have, in days, each with its words; 0 for a token that does not expire.
 pub const LIFETIMES: [(u32, &str); 4] = [
     (30, "30 days"),
     (90, "90 days"),
@@ -35,14 +35,14 @@ pub const LIFETIMES: [(u32, &str); 4] = [
     (0, "It does not expire"),
 ];
 
-/// What the form for a new token has in its fields.
+/// Values in the fields of the form for a new token.
 #[derive(Clone, Debug)]
 pub struct TokenForm {
-    /// The description.
+    /// Description of the token.
     pub description: String,
     /// Full permissions or scopes.
     pub scopes: ScopeSet,
-    /// The lifetime in days, one of those offered.
+    /// Lifetime in days, one of [`LIFETIMES`].
     pub days: u32,
 }
 
@@ -56,20 +56,20 @@ impl Default for TokenForm {
     }
 }
 
-/// The page of personal access tokens.
+/// Content of the page of personal access tokens.
 #[derive(Clone, Copy, Debug)]
-pub struct Tokens<'a> {
-    /// What stands around.
-    pub frame: Frame<'a>,
-    /// The tokens.
+pub struct TokensPage<'a> {
+    /// Navigation and notice around the page.
+    pub frame: PageChrome<'a>,
+    /// Live tokens of the user.
     pub tokens: &'a [TokenRow],
-    /// What is in the fields.
+    /// Values of the fields.
     pub form: &'a TokenForm,
-    /// What is wrong with them.
-    pub problems: &'a [Problem],
+    /// Problems with the values.
+    pub problems: &'a [FormProblem],
 }
 
-/// A token's line, with the button that revokes it.
+/// Returns a token's line, with the button that revokes it.
 pub(super) fn row(token: &TokenRow, action: &str, guard: &str) -> Markup {
     let name = if token.description.is_empty() {
         "Token without a description"
@@ -90,7 +90,7 @@ pub(super) fn row(token: &TokenRow, action: &str, guard: &str) -> Markup {
                     " · last used " (day_or(token.last_used_at, "never"))
                 }
                 @if !token.scopes.is_full() {
-                    details { summary { "What it may do" } ul.can { @for scope in token.scopes.iter() { li { (scope.says) } } } }
+                    details { summary { "What it may do" } ul.can { @for scope in token.scopes.iter() { li { (scope.description) } } } }
                 }
             }
             form method="post" action=(action) {
@@ -101,19 +101,19 @@ pub(super) fn row(token: &TokenRow, action: &str, guard: &str) -> Markup {
     }
 }
 
-impl Tokens<'_> {
-    /// The page.
+impl TokensPage<'_> {
+    /// Returns the page.
     #[must_use]
-    pub fn page(&self) -> Page {
-        let description = Field::new("description", "Description", self.problems)
+    pub fn page(&self) -> HtmlPage {
+        let description = FormField::new("description", "Description", self.problems)
             .hint("What it is for, so that you know it again.");
-        let days = Field::new("days", "Expires after", self.problems);
+        let days = FormField::new("days", "Expires after", self.problems);
         let choices = LIFETIMES.map(|(n, words)| (n.into(), words, n == self.form.days));
-        let guard = self.frame.who.csrf;
+        let guard = self.frame.user.csrf;
         console(
             "Access tokens",
             &self.frame,
-            Some(Section::Tokens),
+            Some(NavigationSection::Tokens),
             &html! {
                 (summary(self.problems))
                 h1 { "Personal access tokens" }

@@ -1,13 +1,16 @@
 //! Apps and connections.
-use crate::desk::{ADA, BOB, Desk, html, leads, now};
+use crate::harness::{ADA, BOB, Desk, html, leads, now};
+use workgraph_auth::authorization::browser_session::csrf;
+use workgraph_auth::authorization::registered_app;
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::session::csrf;
-use workgraph_auth::{Allow, App, Authorization, Digest, Loopback, OAuthStore, Registered, client};
+use workgraph_auth::{
+    App, Authorization, ConsentRecord, LoopbackPolicy, OAuthStore, RegisteredScopes, SecretDigest,
+};
 use workgraph_portal::console::PURPOSE;
 
 const APP: &str = "name=Planner&redirects=https://planner.example/cb&permissions=scopes&scope=tasks:read&scope=openid&workspace=7";
 
-/// The visitor's only app.
+/// Returns the owner's only app.
 fn only(desk: &Desk, owner: u64) -> App {
     let mut apps = block_on(desk.store.apps(Some(owner))).unwrap();
     assert_eq!(apps.len(), 1);
@@ -21,10 +24,10 @@ fn an_app_is_registered_and_its_secret_reset() {
     let ada = desk.browser(ADA);
     let first = desk.secret(&ada, "/-/console/apps/new", APP);
     let app = only(&desk, ADA);
-    assert!(client::authenticate(Some(&app), &first).is_some());
+    assert!(registered_app::authenticate(Some(&app), &first).is_some());
     assert_eq!(
         app.scopes,
-        Registered::Only("tasks:read openid".parse().unwrap())
+        RegisteredScopes::Only("tasks:read openid".parse().unwrap())
     );
     assert_eq!(
         (app.distribution.as_slice(), app.redirects.len()),
@@ -37,8 +40,8 @@ fn an_app_is_registered_and_its_secret_reset() {
     let second = desk.secret(&ada, &format!("/-/console/apps/{}/secret", app.id), "");
     let app = only(&desk, ADA);
     assert_ne!(first, second);
-    assert!(client::authenticate(Some(&app), &first).is_none());
-    assert!(client::authenticate(Some(&app), &second).is_some());
+    assert!(registered_app::authenticate(Some(&app), &first).is_none());
+    assert!(registered_app::authenticate(Some(&app), &second).is_some());
 }
 
 /// A secret waits for the session that made it, not for another of the same user.
@@ -51,7 +54,7 @@ fn another_session_does_not_see_a_new_secret() {
     assert!(html(&desk.get(&ada, &shown), 200).contains("wgk_"));
 }
 
-/// B22. B23. What cannot be registered comes back with its field marked, and nothing is kept.
+/// B22. B23. Values that cannot be registered come back with their field marked, and nothing is kept.
 #[test]
 fn wrong_fields_come_back_marked() {
     let desk = Desk::new();
@@ -132,13 +135,16 @@ fn wrong_fields_come_back_marked() {
 #[test]
 fn loopback_urls_are_let_in_where_the_setting_says_so() {
     let mut desk = Desk::new();
-    desk.loopback = Loopback::Allowed;
+    desk.loopback = LoopbackPolicy::Allowed;
     let ada = desk.browser(ADA);
     desk.secret(&ada, "/-/console/apps/new", "name=x&redirects=http://127.0.0.1:8099/callback\nurn:ietf:wg:oauth:2.0:oob&permissions=full&workspace=7&workspace=8");
     let app = only(&desk, ADA);
-    assert_eq!((app.redirects.len(), app.scopes), (2, Registered::Full));
-    // What is registered stays when the setting goes.
-    desk.loopback = Loopback::Refused;
+    assert_eq!(
+        (app.redirects.len(), app.scopes),
+        (2, RegisteredScopes::Full)
+    );
+    // A registered URL stays when the setting no longer allows it.
+    desk.loopback = LoopbackPolicy::Refused;
     let path = format!("/-/console/apps/{}", app.id);
     let form = "name=y&redirects=http://127.0.0.1:8099/callback&permissions=full&workspace=7";
     assert_eq!(
@@ -191,7 +197,7 @@ fn an_app_is_its_owners_alone() {
     html(&desk.post(&bob, &format!("{path}/secret"), ""), 404);
     html(&desk.post(&bob, &format!("{path}/state"), "state=off"), 404);
     let app = only(&desk, ADA);
-    assert!(client::authenticate(Some(&app), &secret).is_some());
+    assert!(registered_app::authenticate(Some(&app), &secret).is_some());
     for odd in [
         "/-/console/apps/0x1",
         "/-/console/apps/+101",
@@ -254,7 +260,7 @@ fn the_notice_is_one_of_ours() {
     assert!(!page.contains("you won") && !page.contains(r#"role="status""#));
 }
 
-/// B17. Connected apps show what is left of an authorization, and end it.
+/// B17. The page of connected apps shows the scopes of an authorization that are still in force, and ends it.
 #[test]
 fn an_app_is_disconnected_by_its_user() {
     let desk = Desk::new();
@@ -273,20 +279,20 @@ fn an_app_is_disconnected_by_its_user() {
         created_at: now(),
         revoked_at: None,
     };
-    let yes = Allow {
-        ticket: Digest::of("t"),
-        at: now(),
+    let yes = ConsentRecord {
+        ticket: SecretDigest::of("t"),
+        time: now(),
         authorization,
         code: None,
     };
-    block_on(desk.store.allow(yes)).unwrap();
+    block_on(desk.store.keep_consent(yes)).unwrap();
     let page = html(&desk.get(&bob, "/-/connected_apps"), 200);
     assert!(
         page.contains("Planner") && page.contains("planner.example") && page.contains("See tasks")
     );
     assert!(!page.contains("See the people"), "not registered");
     assert!(!html(&desk.get(&ada, "/-/connected_apps"), 200).contains("planner.example"));
-    // Somebody else's form changes nothing.
+    // The form of another user changes nothing.
     leads(&desk.post(&ada, "/-/connected_apps/900/revoke", ""));
     assert!(
         block_on(desk.store.authorization(BOB, app.id))
@@ -302,12 +308,12 @@ fn an_app_is_disconnected_by_its_user() {
     );
 }
 
-/// B18. Who administers a workspace switches an app off there, and nobody else does.
+/// B18. Users who administer a workspace switch an app off there, and no other user does.
 #[test]
 fn admins_switch_apps_off_in_their_workspaces() {
     let desk = Desk::new();
     let (ada, bob) = (desk.browser(ADA), desk.browser(BOB));
-    // Bob's app, for his workspace; then for Ada's too, as if he had been there.
+    // Bob's app, for his workspace; then for Ada's too, as if he had been a member.
     desk.secret(
         &bob,
         "/-/console/apps/new",

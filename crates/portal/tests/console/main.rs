@@ -1,4 +1,4 @@
-//! The console over the memory store: what its forms do, and what they refuse.
+//! The console over the memory store: the actions of its forms, and its refusals.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -6,5 +6,5 @@
 )]
 
 mod apps;
-mod desk;
+mod harness;
 mod tokens;

@@ -1,17 +1,17 @@
 //! Personal access tokens and service accounts.
-use crate::desk::{ADA, BOB, Desk, html, leads, now};
+use crate::harness::{ADA, BOB, Desk, html, leads, now};
 use std::time::Duration;
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::{Digest, Refusal, ScopeSet, TokenKind, TokenStore, check};
+use workgraph_auth::{ScopeSet, SecretDigest, TokenKind, TokenRefusal, TokenStore, check_token};
 
 const TOKENS: &str = "/-/console/tokens";
 const SERVICES: &str = "/-/console/service_accounts";
 
-fn allowed(desk: &Desk, secret: &str) -> Result<ScopeSet, Refusal> {
-    let (record, account) = block_on(desk.store.find(&Digest::of(secret)))
+fn allowed(desk: &Desk, secret: &str) -> Result<ScopeSet, TokenRefusal> {
+    let (record, account) = block_on(desk.store.find_token(&SecretDigest::of(secret)))
         .unwrap()
-        .ok_or(Refusal::Unknown)?;
-    check(&record, &account, now()).map(|grant| grant.scopes)
+        .ok_or(TokenRefusal::Unknown)?;
+    check_token(&record, &account, now()).map(|grant| grant.scopes)
 }
 
 /// B75.
@@ -33,7 +33,11 @@ fn a_token_is_made_shown_once_and_revoked() {
         records.iter().map(|r| r.expires_at).collect::<Vec<_>>(),
         [None, Some(now() + Duration::from_secs(30 * 86_400))]
     );
-    block_on(desk.store.touch(&[(records.first().unwrap().id, now())])).unwrap();
+    block_on(
+        desk.store
+            .record_token_uses(&[(records.first().unwrap().id, now())]),
+    )
+    .unwrap();
     let page = html(&desk.get(&ada, TOKENS), 200);
     for words in [
         "Export",
@@ -52,7 +56,7 @@ fn a_token_is_made_shown_once_and_revoked() {
         "",
     ));
     assert!(html(&desk.get(&ada, &to), 200).contains("The token is revoked."));
-    assert_eq!(allowed(&desk, &all), Err(Refusal::Revoked));
+    assert_eq!(allowed(&desk, &all), Err(TokenRefusal::Revoked));
     assert!(!html(&desk.get(&ada, TOKENS), 200).contains("Export"));
 }
 
@@ -108,7 +112,7 @@ fn admins_make_service_accounts_in_their_workspaces() {
     assert!(
         page.contains("Nightly export") && page.contains("Acme") && !page.contains("Example Ltd")
     );
-    let account = block_on(desk.store.find(&Digest::of(&first)))
+    let account = block_on(desk.store.find_token(&SecretDigest::of(&first)))
         .unwrap()
         .unwrap()
         .0;
@@ -119,10 +123,10 @@ fn admins_make_service_accounts_in_their_workspaces() {
     let path = format!("{SERVICES}/7/{}", account.user);
     let second = desk.secret(&ada, &format!("{path}/tokens"), "");
     leads(&desk.post(&ada, &format!("{path}/{}/revoke", account.id), ""));
-    assert_eq!(allowed(&desk, &first), Err(Refusal::Revoked));
+    assert_eq!(allowed(&desk, &first), Err(TokenRefusal::Revoked));
     assert!(allowed(&desk, &second).is_ok());
 
-    // Where one is no admin there is nothing.
+    // A user who administers no workspace gets 404.
     html(&desk.get(&bob, SERVICES), 404);
     assert!(!html(&desk.get(&bob, TOKENS), 200).contains("Service accounts"));
     html(&desk.post(&bob, SERVICES, "name=x&workspace=8"), 404);

@@ -1,14 +1,16 @@
-//! Every page there is, in the states it can be in.
+//! Every page in its possible states.
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use workgraph_auth::scope::SCOPES;
-use workgraph_auth::{Registered, ScopeSet};
-use workgraph_portal::console::Invite;
+use workgraph_auth::tokens::scope::SCOPES;
+use workgraph_auth::{RegisteredScopes, ScopeSet};
+use workgraph_portal::console::InvitationSummary;
 use workgraph_portal::pages::{
-    Account, AppForm, AppPage, AppRow, AppValues, Apps, Connected, Connection, Consent, Failure,
-    FormPost, Frame, Installed, InstalledApps, InstalledPlace, Interstitial, Leave, OutOfBand,
-    Page, Place, Problem, SecretPage, Service, ServiceForm, ServicePlace, Services, SessionRow,
-    SignIn, TokenForm, TokenRow, Tokens, Use, Who, Wish,
+    AccountPage, AppForm, AppPage, AppRow, AppValues, AppsPage, AuthorizedAppRow,
+    AuthorizedAppsPage, ConsentPage, ConsentRequest, ErrorInterstitialPage, ErrorPage,
+    FormPostPage, FormProblem, HtmlPage, InstalledApp, InstalledAppsPage, OutOfBandPage,
+    PageChrome, SecretKind, SecretPage, ServiceAccountForm, ServiceAccountRow, ServiceAccountsPage,
+    SessionRow, SignInPage, SignOutPage, SignedInUser, TokenForm, TokenRow, TokensPage,
+    WorkspaceApps, WorkspaceChoice, WorkspaceServiceAccounts,
 };
 
 const CSRF: &str = "c4PUxbp1Fh4Hnd0pRKzjJUP9Vx3XNn8Ebv3Nw9w5c2g";
@@ -21,8 +23,8 @@ fn set(text: &str) -> ScopeSet {
     text.parse().unwrap()
 }
 
-/// All pages, with names of apps that somebody might have.
-pub(crate) fn gallery() -> Vec<(&'static str, Page)> {
+/// Returns all pages, with names that an app might have.
+pub(crate) fn gallery() -> Vec<(&'static str, HtmlPage)> {
     all("Planner")
 }
 
@@ -37,27 +39,27 @@ fn token(id: u64, text: &str, scopes: ScopeSet) -> TokenRow {
     }
 }
 
-/// All pages, with this text wherever a text of somebody's stands.
-pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
+/// Returns all pages, with this text in every place of a text by users or apps.
+pub(crate) fn all(text: &str) -> Vec<(&'static str, HtmlPage)> {
     let own = |text: &str| text.to_owned();
-    let frame = Frame {
-        who: Who {
+    let frame = PageChrome {
+        user: SignedInUser {
             name: text,
             csrf: CSRF,
             admin: true,
         },
         notice: None,
     };
-    let told = Frame {
+    let told = PageChrome {
         notice: Some(text),
         ..frame
     };
     let fields = [(own("csrf"), own(CSRF)), (own("state"), own(text))];
     let every = set(&SCOPES.iter().map(|s| s.name).collect::<Vec<_>>().join(" "));
     let some = set("tasks:read tasks:write users:read openid");
-    let wish = |asked, before| Wish::of(asked, before);
-    let consent = |wish: &Wish, host: Option<&str>| {
-        let view = Consent {
+    let wish = |asked, before| ConsentRequest::of(asked, before);
+    let consent = |wish: &ConsentRequest, host: Option<&str>| {
+        let view = ConsentPage {
             app: text,
             host,
             name: text,
@@ -65,20 +67,20 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
             wish,
             action: "/-/oauth_authorize",
             fields: &fields,
-            other: Some("/-/oauth_authorize?prompt=login"),
+            switch_user_url: Some("/-/oauth_authorize?prompt=login"),
         };
         view.page().leading_to("https://planner.example/callback")
     };
     let app = |off| AppRow {
         id: 1_234_567_890_123,
         name: own(text),
-        scopes: Registered::Only(some),
+        scopes: RegisteredScopes::Only(some),
         created_at: now(),
         off,
     };
     let full = AppRow {
         id: 2,
-        scopes: Registered::Full,
+        scopes: RegisteredScopes::Full,
         ..app(true)
     };
     let values = AppValues {
@@ -88,34 +90,34 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         distribution: vec![1],
     };
     let places = [
-        Place {
+        WorkspaceChoice {
             id: 1,
             name: own(text),
         },
-        Place {
+        WorkspaceChoice {
             id: 2,
             name: own("Example Ltd"),
         },
     ];
     let wrong = [
-        Problem::new("name", "An app must have a name."),
-        Problem::new("redirects", text),
-        Problem::new("scopes", "Choose at least one scope, or full permissions."),
-        Problem::new("distribution", "Choose at least one workspace."),
+        FormProblem::new("name", "An app must have a name."),
+        FormProblem::new("redirects", text),
+        FormProblem::new("scopes", "Choose at least one scope, or full permissions."),
+        FormProblem::new("distribution", "Choose at least one workspace."),
     ];
     let form = |problems| AppForm {
         values: &values,
-        places: &places,
+        workspaces: &places,
         problems,
         loopback: true,
     };
-    let installed = |id, off| Installed {
+    let installed = |id, off| InstalledApp {
         id,
         name: own(text),
         scopes: if off {
-            Registered::Full
+            RegisteredScopes::Full
         } else {
-            Registered::Only(some)
+            RegisteredScopes::Only(some)
         },
         off,
     };
@@ -124,28 +126,28 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         token(2, "", some),
         token(6, "Nightly export", every),
     ];
-    let service = ServicePlace {
+    let service = WorkspaceServiceAccounts {
         id: 1,
         name: own(text),
         accounts: vec![
-            Service {
+            ServiceAccountRow {
                 id: 5,
                 name: own(text),
                 tokens: tokens.to_vec(),
             },
-            Service {
+            ServiceAccountRow {
                 id: 6,
                 name: own("Import"),
                 tokens: vec![],
             },
         ],
     };
-    let empty = ServicePlace {
+    let empty = WorkspaceServiceAccounts {
         id: 2,
         name: own("Example Ltd"),
         accounts: vec![],
     };
-    let connection = |id, scopes, off| Connection {
+    let connection = |id, scopes, off| AuthorizedAppRow {
         id,
         app: own(text),
         hosts: if id == 1 {
@@ -163,11 +165,14 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         connection(3, every, false),
     ];
     let token_wrong = [
-        Problem::new("description", "Say what the token is for."),
-        Problem::new("days", text),
-        Problem::new("scopes", text),
+        FormProblem::new("description", "Say what the token is for."),
+        FormProblem::new("days", text),
+        FormProblem::new("scopes", text),
     ];
-    let service_wrong = [Problem::new("name", text), Problem::new("workspace", text)];
+    let service_wrong = [
+        FormProblem::new("name", text),
+        FormProblem::new("workspace", text),
+    ];
     let session = |id: u64, address: Option<&str>| SessionRow {
         id: format!("{id:016x}"),
         created_at: now() - Duration::from_secs(86_400 * id),
@@ -176,11 +181,11 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         is_this: id == 1,
     };
     let password_wrong = [
-        Problem::new("current", "This is not your password."),
-        Problem::new("new", text),
-        Problem::new("again", text),
+        FormProblem::new("current", "This is not your password."),
+        FormProblem::new("new", text),
+        FormProblem::new("again", text),
     ];
-    let secret = |purpose: &Use| {
+    let secret = |purpose: &SecretKind| {
         SecretPage {
             purpose,
             name: text,
@@ -191,15 +196,15 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
     vec![
         (
             "sign_in",
-            SignIn {
+            SignInPage {
                 csrf: CSRF,
-                ..SignIn::default()
+                ..SignInPage::default()
             }
             .page(),
         ),
         (
             "sign_in_wrong",
-            SignIn {
+            SignInPage {
                 csrf: CSRF,
                 fields: &fields,
                 email: text,
@@ -209,7 +214,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
             }
             .page(),
         ),
-        ("sign_out", Leave { csrf: CSRF }.page()),
+        ("sign_out", SignOutPage { csrf: CSRF }.page()),
         (
             "consent",
             consent(&wish(some, None), Some("planner.example")),
@@ -228,7 +233,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ("consent_every", consent(&wish(every, None), Some(text))),
         (
             "code",
-            OutOfBand::Code {
+            OutOfBandPage::Code {
                 app: text,
                 code: "wgc_AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEvN5zQ",
             }
@@ -236,7 +241,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "code_error",
-            OutOfBand::Error {
+            OutOfBandPage::Error {
                 error: "access_denied",
                 description: text,
             }
@@ -244,7 +249,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "interstitial",
-            Interstitial {
+            ErrorInterstitialPage {
                 app: text,
                 host: "planner.example",
                 error: "forbidden_scopes",
@@ -257,7 +262,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "form_post",
-            FormPost {
+            FormPostPage {
                 app: text,
                 site: "https://planner.example",
                 action: "https://planner.example/callback",
@@ -267,7 +272,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "failure",
-            Failure {
+            ErrorPage {
                 heading: "Not found",
                 text,
                 onward: Some(("/-/connected_apps", "Connected apps")),
@@ -276,7 +281,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "account",
-            Account {
+            AccountPage {
                 frame,
                 sessions: &[
                     session(1, Some("2001:db8::7")),
@@ -289,7 +294,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "account_wrong",
-            Account {
+            AccountPage {
                 frame: told,
                 sessions: &[session(1, None)],
                 problems: &password_wrong,
@@ -298,7 +303,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "connected",
-            Connected {
+            AuthorizedAppsPage {
                 frame,
                 invitations: &[],
                 apps: &many,
@@ -307,14 +312,14 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "connected_invited",
-            Connected {
+            AuthorizedAppsPage {
                 frame,
                 invitations: &[
-                    Invite {
+                    InvitationSummary {
                         id: 31,
                         workspace: text.to_owned(),
                     },
-                    Invite {
+                    InvitationSummary {
                         id: 32,
                         workspace: "Example Ltd".to_owned(),
                     },
@@ -325,7 +330,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "connected_none",
-            Connected {
+            AuthorizedAppsPage {
                 frame: told,
                 invitations: &[],
                 apps: &[],
@@ -334,7 +339,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "apps",
-            Apps {
+            AppsPage {
                 frame,
                 apps: &[app(false), full],
             }
@@ -342,7 +347,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "apps_none",
-            Apps {
+            AppsPage {
                 frame: told,
                 apps: &[],
             }
@@ -372,12 +377,12 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
             }
             .page(),
         ),
-        ("secret", secret(&Use::Client { app: 12 })),
-        ("secret_token", secret(&Use::Personal)),
-        ("secret_service", secret(&Use::Service)),
+        ("secret", secret(&SecretKind::Client { app: 12 })),
+        ("secret_token", secret(&SecretKind::Personal)),
+        ("secret_service", secret(&SecretKind::Service)),
         (
             "tokens",
-            Tokens {
+            TokensPage {
                 frame,
                 tokens: &tokens,
                 form: &TokenForm::default(),
@@ -387,7 +392,7 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "tokens_wrong",
-            Tokens {
+            TokensPage {
                 frame: told,
                 tokens: &[],
                 form: &TokenForm {
@@ -401,20 +406,20 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "services",
-            Services {
+            ServiceAccountsPage {
                 frame,
                 places: &[service, empty],
-                form: &ServiceForm::default(),
+                form: &ServiceAccountForm::default(),
                 problems: &[],
             }
             .page(),
         ),
         (
             "services_wrong",
-            Services {
+            ServiceAccountsPage {
                 frame: told,
                 places: &[],
-                form: &ServiceForm {
+                form: &ServiceAccountForm {
                     name: own(text),
                     workspace: 2,
                 },
@@ -424,15 +429,15 @@ pub(crate) fn all(text: &str) -> Vec<(&'static str, Page)> {
         ),
         (
             "installed",
-            InstalledApps {
+            InstalledAppsPage {
                 frame,
                 places: &[
-                    InstalledPlace {
+                    WorkspaceApps {
                         id: 1,
                         name: own(text),
                         apps: vec![installed(3, false), installed(4, true)],
                     },
-                    InstalledPlace {
+                    WorkspaceApps {
                         id: 2,
                         name: own("Example Ltd"),
                         apps: vec![],

@@ -1,4 +1,4 @@
-//! Rules that hold for every page, whatever is written into it.
+//! Rules that hold for every page, with any texts in it.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that meets what it did not expect must end there"
@@ -9,7 +9,7 @@ mod markup;
 
 use gallery::{all, gallery};
 use markup::{Tag, tags};
-use workgraph_portal::pages::Page;
+use workgraph_portal::pages::HtmlPage;
 
 /// Texts that people have tried on pages: each must come out as text.
 const HOSTILE: [&str; 16] = [
@@ -37,7 +37,7 @@ const BUDGET: usize = 60 << 10;
 /// the tags and attributes of the page written with harmless ones, and the texts come out whole.
 #[test]
 fn texts_stay_texts() {
-    let shape = |page: &Page| {
+    let shape = |page: &HtmlPage| {
         let parsed = tags(&page.html);
         let shape = |tag: &Tag| {
             (
@@ -213,7 +213,7 @@ fn the_code_is_not_in_the_title() {
     assert!(!page.html.contains("<form"));
 }
 
-/// Each page as a file, to look at: `GALLERY=folder cargo test -p workgraph-portal gallery`.
+/// Writes each page to a file: `GALLERY=folder cargo test -p workgraph-portal gallery`.
 #[test]
 fn the_gallery_can_be_looked_at() {
     let Ok(folder) = std::env::var("GALLERY") else {

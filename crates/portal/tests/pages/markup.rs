@@ -1,6 +1,6 @@
 //! A reader of the tags in a document, plain enough to be trusted.
 
-/// A start tag.
+/// Start tag.
 #[derive(Debug)]
 pub(crate) struct Tag {
     pub(crate) name: String,
@@ -16,7 +16,7 @@ impl Tag {
     }
 }
 
-/// The start tags of a document, in order. Style sheets are passed over.
+/// Returns the start tags of a document, in order. Style sheets are passed over.
 pub(crate) fn tags(html: &str) -> Vec<Tag> {
     let mut all = Vec::new();
     let mut rest = html;

@@ -1,16 +1,16 @@
-//! Somebody's account: the password, the sessions, and all access at once.
+//! The account of a user: the password, the sessions, and the revocation of all access.
 use std::sync::atomic::Ordering::Relaxed;
 
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::{Digest, OAuthStore, TokenKind, TokenRecord, TokenStore, mint};
+use workgraph_auth::{OAuthStore, SecretDigest, TokenKind, TokenRecord, TokenStore, mint_token};
 
 use crate::browser::{Browser, authorize, form, header, hidden, leads, text};
-use crate::town::{ADA, BOB, Town};
+use crate::fixtures::{ADA, BOB, Town};
 
 const ACCOUNT: &str = "/-/console/account";
 
 /// Sends the form that changes the password, from the page that has it.
-fn change(browser: &mut Browser<'_>, fields: &[(&str, &str)]) -> workgraph_api::Reply {
+fn change(browser: &mut Browser<'_>, fields: &[(&str, &str)]) -> workgraph_api::ApiResponse {
     let guard = hidden(&text(&browser.get(ACCOUNT)), "csrf");
     let body = form(&[&[("csrf", &*guard)], fields].concat());
     browser.post(&format!("{ACCOUNT}/password"), &body)
@@ -57,14 +57,14 @@ fn access_is_revoked_with_the_password_or_alone() {
         let mut ada = Browser::new(&town);
         ada.sign_in(ADA, password);
         ada.allow("tasks:read");
-        let digest = mint(TokenKind::Personal, &[number as u8; 32]).1;
+        let digest = mint_token(TokenKind::Personal, &[number as u8; 32]).1;
         let record = TokenRecord::personal(number as u64, digest, ADA, town.now());
-        block_on(town.store.insert(record)).unwrap();
+        block_on(town.store.insert_token(record)).unwrap();
         let guard = hidden(&text(&ada.get(ACCOUNT)), "csrf");
         let body = form(&[&[("csrf", &*guard)], &fields[..]].concat());
         let reply = ada.post(&format!("{ACCOUNT}/{path}"), &body);
         assert_eq!(ada.get(leads(&reply)).status, 200);
-        let found = block_on(town.store.find(&digest)).unwrap().unwrap().0;
+        let found = block_on(town.store.find_token(&digest)).unwrap().unwrap().0;
         let goes_on = number == 1;
         assert_eq!(found.revoked_at.is_none(), goes_on, "{path} {number}");
         let apps = block_on(town.store.authorizations(ADA)).unwrap();
@@ -72,7 +72,7 @@ fn access_is_revoked_with_the_password_or_alone() {
     }
 }
 
-/// B74. What is wrong is told at its field, before any password is looked at, and changes nothing.
+/// B74. A problem is shown at its field, before any password is checked, and nothing is changed.
 #[test]
 fn a_password_is_changed_by_who_knows_it_and_to_a_good_one() {
     let town = Town::new();
@@ -118,7 +118,7 @@ fn a_password_is_changed_by_who_knows_it_and_to_a_good_one() {
     Browser::of(&town, ADA);
 }
 
-/// B72. Whoever has a session, and not the password, guesses no faster than at the sign-in.
+/// B72. A browser with a session, and without the password, guesses no faster than at the sign-in.
 #[test]
 fn guesses_at_the_current_password_back_off() {
     let town = Town::new();
@@ -134,7 +134,7 @@ fn guesses_at_the_current_password_back_off() {
     );
 }
 
-/// B74. Each session is told with its address and last use, and ends by itself or with all others.
+/// B74. Each session is shown with its address and last use, and ends by itself or with all others.
 #[test]
 fn sessions_are_listed_and_ended() {
     let town = Town::new();
@@ -186,7 +186,7 @@ fn sessions_are_listed_and_ended() {
 fn the_last_use_is_noted_now_and_then() {
     let town = Town::new();
     let mut ada = Browser::of(&town, ADA);
-    let digest = Digest::of(ada.cookie());
+    let digest = SecretDigest::of(ada.cookie());
     let used = || block_on(town.store.session(&digest)).unwrap().unwrap().0;
     let begun = used();
     town.store.calls();

@@ -1,22 +1,22 @@
-//! Somebody's browser, and what requests and replies are made of.
+//! A browser, and helpers for requests and responses.
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use workgraph_api::Reply;
-use workgraph_auth::encode;
-use workgraph_portal::Request;
+use workgraph_api::ApiResponse;
+use workgraph_auth::percent_encode;
+use workgraph_portal::PortalRequest;
 
-use crate::town::{CHALLENGE, REDIRECT, Town};
+use crate::fixtures::{CHALLENGE, REDIRECT, Town};
 
-/// A text without special characters, as a form or query has it.
+/// Returns a text without special characters, as a form or query has it.
 pub(crate) fn form(fields: &[(&str, &str)]) -> String {
-    let pair = |(name, value): &(&str, &str)| format!("{name}={}", encode(value));
+    let pair = |(name, value): &(&str, &str)| format!("{name}={}", percent_encode(value));
     fields.iter().map(pair).collect::<Vec<_>>().join("&")
 }
-/// A request with nothing in it but what a form needs.
-pub(crate) fn request(method: &str, path: &str, from: impl Into<IpAddr>) -> Request {
+/// Returns a request with only the headers that a form needs.
+pub(crate) fn request(method: &str, path: &str, from: impl Into<IpAddr>) -> PortalRequest {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    Request {
+    PortalRequest {
         method: method.to_owned(),
         path: path.to_owned(),
         query: query.to_owned(),
@@ -28,16 +28,16 @@ pub(crate) fn request(method: &str, path: &str, from: impl Into<IpAddr>) -> Requ
         fetch_site: None,
         fetch_dest: None,
         address: from.into(),
-        agent: None,
+        user_agent: None,
         body: Bytes::new(),
     }
 }
 
-pub(crate) fn text(reply: &Reply) -> String {
+pub(crate) fn text(reply: &ApiResponse) -> String {
     String::from_utf8(reply.body.clone()).unwrap()
 }
 
-pub(crate) fn header<'r>(reply: &'r Reply, name: &str) -> Option<&'r str> {
+pub(crate) fn header<'r>(reply: &'r ApiResponse, name: &str) -> Option<&'r str> {
     let found = reply
         .headers
         .iter()
@@ -45,13 +45,13 @@ pub(crate) fn header<'r>(reply: &'r Reply, name: &str) -> Option<&'r str> {
     found.map(|(_, value)| value.as_str())
 }
 
-/// Where a reply leads.
-pub(crate) fn leads(reply: &Reply) -> &str {
+/// Returns the address to which a response leads.
+pub(crate) fn leads(reply: &ApiResponse) -> &str {
     assert_eq!(reply.status, 303, "{}", text(reply));
     header(reply, "Location").unwrap()
 }
 
-/// A hidden field of a page.
+/// Returns a hidden field of a page.
 pub(crate) fn hidden(page: &str, name: &str) -> String {
     let after = page.split(&format!("name=\"{name}\" value=\"")).nth(1);
     let value = after
@@ -62,7 +62,7 @@ pub(crate) fn hidden(page: &str, name: &str) -> String {
     value.replace("&amp;", "&")
 }
 
-/// Somebody's browser: its cookies and where it is.
+/// Browser with its cookies and its address.
 pub(crate) struct Browser<'t> {
     pub(crate) town: &'t Town,
     pub(crate) cookies: Vec<(String, String)>,
@@ -78,7 +78,7 @@ impl<'t> Browser<'t> {
         }
     }
 
-    /// One in which somebody signed in.
+    /// Returns a browser in which a user has signed in.
     pub(crate) fn of(town: &'t Town, user: u64) -> Self {
         let mut browser = Self::new(town);
         let reply = browser.sign_in(user, &format!("pass-{user}"));
@@ -96,11 +96,11 @@ impl<'t> Browser<'t> {
 
     pub(crate) fn send(
         &mut self,
-        change: impl FnOnce(&mut Request),
+        change: impl FnOnce(&mut PortalRequest),
         method: &str,
         path: &str,
         body: &str,
-    ) -> Reply {
+    ) -> ApiResponse {
         let mut sent = request(method, path, self.from);
         let jar = self
             .cookies
@@ -125,15 +125,15 @@ impl<'t> Browser<'t> {
         reply
     }
 
-    pub(crate) fn get(&mut self, path: &str) -> Reply {
+    pub(crate) fn get(&mut self, path: &str) -> ApiResponse {
         self.send(|_| {}, "GET", path, "")
     }
 
-    pub(crate) fn post(&mut self, path: &str, body: &str) -> Reply {
+    pub(crate) fn post(&mut self, path: &str, body: &str) -> ApiResponse {
         self.send(|_| {}, "POST", path, body)
     }
 
-    pub(crate) fn sign_in(&mut self, user: u64, password: &str) -> Reply {
+    pub(crate) fn sign_in(&mut self, user: u64, password: &str) -> ApiResponse {
         let page = text(&self.get("/-/sign_in"));
         let email = format!("{user}@example.com");
         let fields = [
@@ -144,13 +144,13 @@ impl<'t> Browser<'t> {
         self.post("/-/sign_in", &form(&fields))
     }
 
-    /// The consent form for these scopes, as the page has it.
+    /// Returns the consent form for these scopes, as the page has it.
     pub(crate) fn ask(&mut self, scope: &str) -> (String, String) {
         let page = text(&self.get(&authorize(scope)));
         (hidden(&page, "request"), hidden(&page, "ticket"))
     }
 
-    /// Says yes, and gives the code that the app is sent.
+    /// Allows the scopes. Returns the code that the app is sent.
     pub(crate) fn allow(&mut self, scope: &str) -> String {
         let (request, ticket) = self.ask(scope);
         let reply = self.post("/-/oauth_authorize", &answer(&request, &ticket, "allow"));
@@ -168,7 +168,7 @@ pub(crate) fn answer(request: &str, ticket: &str, word: &str) -> String {
     form(&[("request", request), ("ticket", ticket), ("decision", word)])
 }
 
-/// The address of a request by the app.
+/// Returns the address of an authorization request by the app.
 pub(crate) fn authorize(scope: &str) -> String {
     let fields = [
         ("client_id", "40"),

@@ -3,7 +3,7 @@ use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, TokenStore};
 
 use crate::browser::{Browser, answer, authorize, header, leads, text};
-use crate::town::{ADA, APP, BOB, REDIRECT, Town};
+use crate::fixtures::{ADA, APP, BOB, REDIRECT, Town};
 
 const DECIDE: &str = "/-/oauth_authorize";
 
@@ -12,8 +12,8 @@ fn stands(town: &Town, user: u64) -> Option<String> {
     standing.map(|standing| standing.scopes.to_string())
 }
 
-/// B22. S25. S48. The page says who asks, for what, and where the answer goes; without a session it is the
-/// page for signing in, which leads back.
+/// B22. S25. S48. The page shows the app, the scopes, and the host the answer goes to; without a session it is the page
+/// for signing in, which leads back.
 #[test]
 fn the_page_says_what_is_asked() {
     let town = Town::new();
@@ -57,7 +57,7 @@ fn a_consent_form_fits_once() {
     let (request, ticket) = ada.ask("tasks:read");
     let yes = answer(&request, &ticket, "allow");
 
-    // Somebody else's session, even of the same user; a wider request; half a form.
+    // The session of another user, or another session of the same user; a wider request; half a form.
     for user in [ADA, BOB] {
         assert_eq!(Browser::of(&town, user).post(DECIDE, &yes).status, 403);
     }
@@ -98,7 +98,7 @@ fn a_consent_form_fits_once() {
     assert_eq!(stands(&town, ADA).as_deref(), Some("tasks:read"));
 }
 
-/// B05. S25. A no goes back to the app and keeps nothing.
+/// B05. S25. A refusal goes back to the app and stores nothing.
 #[test]
 fn a_no_keeps_nothing() {
     let town = Town::new();
@@ -111,7 +111,7 @@ fn a_no_keeps_nothing() {
         "{to}"
     );
     assert!(to.ends_with("&state=xyz"), "{to}");
-    // Who asks for `openid` knows the issuer.
+    // An app that asks for `openid` knows the issuer.
     let (request, ticket) = ada.ask("openid");
     let reply = ada.post(DECIDE, &answer(&request, &ticket, "deny"));
     let to = leads(&reply);
@@ -130,7 +130,7 @@ fn a_user_of_another_workspace_is_not_asked() {
     let to = bob.get(&authorize("tasks:read"));
     assert!(leads(&to).starts_with("https://planner.example/cb?error=access_denied&"));
     assert_eq!(stands(&town, BOB), None);
-    // Not even if it was taken away between question and answer.
+    // No code either if the app was taken away between question and answer.
     let mut ada = Browser::of(&town, ADA);
     let (request, ticket) = ada.ask("tasks:read");
     let app = block_on(town.store.app(APP)).unwrap().unwrap();

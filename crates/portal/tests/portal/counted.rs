@@ -1,19 +1,20 @@
-//! A store that notes which of its calls were awaited.
+//! A store that records which of its calls were awaited.
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use workgraph_auth::{
-    Account, Allow, App, Authorization, Code, Digest, Login, MemoryTokenStore, OAuthStore,
-    PasswordChange, Redeemed, Secret, Session, StoreError, Tier, TokenRecord, TokenStore, Tokens,
+    Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, ConsentRecord,
+    IssuedTokens, Login, MemoryTokenStore, OAuthStore, PasswordChange, RedemptionOutcome, Secret,
+    SecretDigest, Tier, TokenRecord, TokenStore,
 };
 
 #[derive(Default)]
 pub(crate) struct Counted {
     inner: MemoryTokenStore,
     calls: Mutex<Vec<&'static str>>,
-    /// A change of password that comes just before the next session starts.
+    /// Change of password that comes just before the next session starts.
     meanwhile: Mutex<Option<PasswordChange>>,
 }
 
@@ -27,23 +28,23 @@ impl Counted {
         *self.meanwhile.lock().unwrap() = Some(change);
     }
 
-    /// The calls since the last time.
+    /// Returns the calls since the last time.
     pub(crate) fn calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut *self.calls.lock().unwrap())
     }
 }
 
-type Answer<T> = Result<T, StoreError>;
+type Answer<T> = Result<T, AuthStoreError>;
 
 #[async_trait]
 impl TokenStore for Counted {
-    async fn find(&self, digest: &Digest) -> Answer<Option<(TokenRecord, Account)>> {
+    async fn find_token(&self, digest: &SecretDigest) -> Answer<Option<(TokenRecord, Account)>> {
         self.note("find");
-        self.inner.find(digest).await
+        self.inner.find_token(digest).await
     }
-    async fn insert(&self, record: TokenRecord) -> Answer<()> {
+    async fn insert_token(&self, record: TokenRecord) -> Answer<()> {
         self.note("insert");
-        self.inner.insert(record).await
+        self.inner.insert_token(record).await
     }
     async fn revoke(&self, id: u64, now: SystemTime) -> Answer<bool> {
         self.note("revoke");
@@ -57,9 +58,9 @@ impl TokenStore for Counted {
         self.note("list");
         self.inner.list(user).await
     }
-    async fn touch(&self, used: &[(u64, SystemTime)]) -> Answer<()> {
+    async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Answer<()> {
         self.note("touch");
-        self.inner.touch(used).await
+        self.inner.record_token_uses(used).await
     }
     async fn put_account(&self, account: Account, login: Option<Login>) -> Answer<()> {
         self.note("put_account");
@@ -97,11 +98,11 @@ impl OAuthStore for Counted {
         self.note("apps");
         self.inner.apps(owner).await
     }
-    async fn allow(&self, allow: Allow) -> Answer<Authorization> {
+    async fn keep_consent(&self, allow: ConsentRecord) -> Answer<Authorization> {
         self.note("allow");
-        self.inner.allow(allow).await
+        self.inner.keep_consent(allow).await
     }
-    async fn keep_code(&self, code: Code) -> Answer<Authorization> {
+    async fn keep_code(&self, code: AuthorizationCode) -> Answer<Authorization> {
         self.note("keep_code");
         self.inner.keep_code(code).await
     }
@@ -117,16 +118,16 @@ impl OAuthStore for Counted {
         self.note("deauthorize");
         self.inner.deauthorize(id, user, now).await
     }
-    async fn code(&self, digest: &Digest) -> Answer<Option<Code>> {
+    async fn code(&self, digest: &SecretDigest) -> Answer<Option<AuthorizationCode>> {
         self.note("code");
         self.inner.code(digest).await
     }
     async fn redeem(
         &self,
-        code: &Digest,
-        tokens: Option<Tokens>,
+        code: &SecretDigest,
+        tokens: Option<IssuedTokens>,
         now: SystemTime,
-    ) -> Answer<Redeemed> {
+    ) -> Answer<RedemptionOutcome> {
         self.note("redeem");
         self.inner.redeem(code, tokens, now).await
     }
@@ -147,7 +148,7 @@ impl OAuthStore for Counted {
         self.note("change_password");
         self.inner.change_password(change).await
     }
-    async fn start_session(&self, session: Session, hash: Option<&Secret>) -> Answer<()> {
+    async fn start_session(&self, session: BrowserSession, hash: Option<&Secret>) -> Answer<()> {
         self.note("start_session");
         let meanwhile = self.meanwhile.lock().unwrap().take();
         if let Some(change) = meanwhile {
@@ -155,36 +156,41 @@ impl OAuthStore for Counted {
         }
         self.inner.start_session(session, hash).await
     }
-    async fn session(&self, digest: &Digest) -> Answer<Option<(Session, Account)>> {
+    async fn session(&self, digest: &SecretDigest) -> Answer<Option<(BrowserSession, Account)>> {
         self.note("session");
         self.inner.session(digest).await
     }
-    async fn sessions(&self, user: u64) -> Answer<Vec<Session>> {
+    async fn sessions(&self, user: u64) -> Answer<Vec<BrowserSession>> {
         self.note("sessions");
         self.inner.sessions(user).await
     }
-    async fn touch_session(&self, digest: &Digest, from: IpAddr, now: SystemTime) -> Answer<()> {
+    async fn touch_session(
+        &self,
+        digest: &SecretDigest,
+        from: IpAddr,
+        now: SystemTime,
+    ) -> Answer<()> {
         self.note("touch_session");
         self.inner.touch_session(digest, from, now).await
     }
-    async fn end_session(&self, digest: &Digest) -> Answer<()> {
+    async fn end_session(&self, digest: &SecretDigest) -> Answer<()> {
         self.note("end_session");
         self.inner.end_session(digest).await
     }
-    async fn end_sessions(&self, user: u64, but: Option<Digest>) -> Answer<u64> {
+    async fn end_sessions(&self, user: u64, but: Option<SecretDigest>) -> Answer<u64> {
         self.note("end_sessions");
         self.inner.end_sessions(user, but).await
     }
-    async fn attempt_login(&self, key: &Digest, now: SystemTime) -> Answer<Option<Duration>> {
+    async fn attempt_login(&self, key: &SecretDigest, now: SystemTime) -> Answer<Option<Duration>> {
         self.note("attempt_login");
         self.inner.attempt_login(key, now).await
     }
-    async fn forgive_login(&self, key: &Digest) -> Answer<()> {
+    async fn clear_login_attempts(&self, key: &SecretDigest) -> Answer<()> {
         self.note("forgive_login");
-        self.inner.forgive_login(key).await
+        self.inner.clear_login_attempts(key).await
     }
-    async fn sweep(&self, before: SystemTime) -> Answer<u64> {
+    async fn delete_expired(&self, before: SystemTime) -> Answer<u64> {
         self.note("sweep");
-        OAuthStore::sweep(&self.inner, before).await
+        OAuthStore::delete_expired(&self.inner, before).await
     }
 }

@@ -1,10 +1,10 @@
-//! What apps' servers call.
+//! The endpoints that apps' servers call.
 use bytes::Bytes;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{App, OAuthStore};
 
 use crate::browser::{Browser, form, header, request, text};
-use crate::town::{ADA, APP, Town};
+use crate::fixtures::{ADA, APP, Town};
 
 const TOKEN: &str = "/-/oauth_token";
 
@@ -14,7 +14,7 @@ fn refresh(
     client: &str,
     secret: &str,
     token: &str,
-) -> workgraph_api::Reply {
+) -> workgraph_api::ApiResponse {
     let fields = [
         ("grant_type", "refresh_token"),
         ("client_id", client),
@@ -34,7 +34,7 @@ fn member(body: &str, name: &str) -> String {
         .to_owned()
 }
 
-/// The refresh token of a user's authorization.
+/// Returns the refresh token of a user's authorization.
 fn connected(town: &Town) -> String {
     let code = Browser::of(town, ADA).allow("tasks:read");
     let reply = town.redeem(&code);
@@ -42,7 +42,7 @@ fn connected(town: &Town) -> String {
     member(&text(&reply), "refresh_token")
 }
 
-/// B32. S28. Parameters count in a form and nowhere else; whatever is refused, the token works after.
+/// B32. S28. Parameters count in a form and nowhere else; after every refusal the token works.
 #[test]
 fn parameters_belong_into_a_form() {
     let town = Town::new();
@@ -82,8 +82,7 @@ fn parameters_belong_into_a_form() {
     );
 }
 
-/// B34. B35. An unknown app, a wrong secret and a disabled app get the same answer, whatever they
-/// bring.
+/// B34. B35. An unknown app, a wrong secret and a disabled app get the same answer, whatever they send.
 #[test]
 fn apps_that_are_not_who_they_say_get_one_answer() {
     let town = Town::new();
@@ -108,7 +107,7 @@ fn apps_that_are_not_who_they_say_get_one_answer() {
     assert_eq!(ask("40", secret, &token).0, 200);
 }
 
-/// B48. Introspection can be asked by anybody, so often; what it says is not kept.
+/// B48. Every client can call introspection, up to a limit; its answers are not cached.
 #[test]
 fn guesses_at_introspection_are_limited_by_address() {
     let town = Town::new();

@@ -1,13 +1,13 @@
-//! Errors of requests, and who is sent where by them.
-use workgraph_api::Reply;
+//! Errors of authorization requests, and the users who are sent to the app with them.
+use workgraph_api::ApiResponse;
 
 use crate::browser::{Browser, authorize, form, header, hidden, leads, text};
-use crate::town::{ADA, BOB, REDIRECT, Town};
+use crate::fixtures::{ADA, BOB, REDIRECT, Town};
 
 const DECIDE: &str = "/-/oauth_authorize";
 const BACK: &str = "https://planner.example/cb?error=";
 
-/// Requests by the app that get an error without a session.
+/// Returns requests by the app that get an error without a session.
 fn refused() -> Vec<(String, &'static str)> {
     let good = authorize("tasks:read");
     vec![
@@ -22,7 +22,7 @@ fn refused() -> Vec<(String, &'static str)> {
     ]
 }
 
-/// What the button of the page sends.
+/// Returns the form that the button of the page sends.
 fn go_on(page: &str) -> String {
     form(&[
         ("request", &hidden(page, "request")),
@@ -31,8 +31,8 @@ fn go_on(page: &str) -> String {
     ])
 }
 
-/// Whether a link, followed by somebody without a session, ends on a page of ours.
-fn stays(reply: &Reply) -> bool {
+/// Returns true if a link, followed without a session, ends on a page of this server.
+fn stays(reply: &ApiResponse) -> bool {
     let page = text(reply);
     let shown = ["Continue to planner.example", "<strong>Planner</strong>"];
     reply.status == 200
@@ -40,8 +40,8 @@ fn stays(reply: &Reply) -> bool {
         && shown.iter().all(|words| page.contains(words))
 }
 
-/// B78. Somebody without a session is shown where the app's site is, and who goes on arrives there with
-/// error and state.
+/// B78. A user without a session is shown the host of the app's site, and arrives there, with error and state, only
+/// after going on.
 #[test]
 fn a_link_to_an_error_leads_nobody_away() {
     for (path, error) in refused() {
@@ -84,8 +84,8 @@ fn a_redirect_at_once_is_noticed() {
     }
 }
 
-/// B05. B78. Who is signed in is sent back at once, in whatever workspace; so is a frame, in which
-/// nobody lands anywhere. What is no redirect needs no page before it.
+/// B05. B78. A user who is signed in is sent back at once, in whatever workspace; so is a frame, in which the browser's
+/// page stays. A response that is no redirect needs no page before it.
 #[test]
 fn a_visitor_with_a_session_is_sent_back_at_once() {
     let town = Town::new();
@@ -124,19 +124,21 @@ fn a_visitor_with_a_session_is_sent_back_at_once() {
 #[test]
 fn a_request_that_is_in_order_again_starts_again() {
     use workgraph_auth::conformance::block_on;
-    use workgraph_auth::{App, OAuthStore, Registered};
+    use workgraph_auth::{App, OAuthStore, RegisteredScopes};
     let town = Town::new();
     let mut visitor = Browser::new(&town);
     let path = authorize("projects:write");
     let sent = go_on(&text(&visitor.get(&path)));
-    let app = block_on(town.store.app(crate::town::APP)).unwrap().unwrap();
+    let app = block_on(town.store.app(crate::fixtures::APP))
+        .unwrap()
+        .unwrap();
     let wider = App {
-        scopes: Registered::Only("projects:write".parse().unwrap()),
+        scopes: RegisteredScopes::Only("projects:write".parse().unwrap()),
         ..App::clone(&app)
     };
     block_on(town.store.put_app(wider.clone(), Some(&app))).unwrap();
     assert_eq!(leads(&visitor.post(DECIDE, &sent)), path);
-    // Nor is anybody sent to an app that is gone.
+    // A request of an app that is gone sends the browser nowhere.
     let gone = App {
         disabled_at: Some(app.created_at),
         ..wider.clone()

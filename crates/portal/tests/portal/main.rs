@@ -1,5 +1,4 @@
-//! The portal as browsers and apps' servers meet it, over the memory store and with a clock that is
-//! turned by hand.
+//! The portal as browsers and apps' servers meet it, over the memory store and with a clock that the test sets.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -12,6 +11,6 @@ mod consent;
 mod counted;
 mod endpoints;
 mod errors;
+mod fixtures;
 mod sessions;
 mod silent;
-mod town;

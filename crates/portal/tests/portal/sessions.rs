@@ -5,7 +5,7 @@ use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, PasswordChange, Secret, TokenStore};
 
 use crate::browser::{Browser, form, header, hidden, leads, text};
-use crate::town::{ADA, BOB, Town};
+use crate::fixtures::{ADA, BOB, Town};
 
 /// B25. B62. The cookie of a session is bound to this host and out of reach of scripts and other
 /// sites; signing in is answered with 303 and always starts a session of its own.
@@ -13,7 +13,7 @@ use crate::town::{ADA, BOB, Town};
 fn a_session_is_new_at_each_sign_in() {
     let town = Town::new();
     let mut ada = Browser::new(&town);
-    // What somebody planted is not taken over.
+    // A secret that a cookie brought along is not taken over.
     ada.cookies
         .push(("__Host-workgraph".to_owned(), "planted".to_owned()));
     let reply = ada.sign_in(ADA, "pass-1");
@@ -36,7 +36,7 @@ fn a_session_is_new_at_each_sign_in() {
     let first = ada.cookie().to_owned();
     assert_ne!(first, "planted");
     assert_eq!(ada.get("/-/console/apps").status, 200);
-    // Again: another one, and the first is over.
+    // At a second sign-in the session is another one, and the first is over.
     ada.sign_in(ADA, "pass-1");
     assert_ne!(ada.cookie(), first);
     let mut old = Browser::new(&town);
@@ -54,8 +54,7 @@ fn a_sign_in_tells_that_the_password_was_used() {
     assert_eq!(town.told(), [(ADA, "used")]);
 }
 
-/// A password that was right when it was looked at, and replaced before the session began, signs nobody
-/// in.
+/// A password that was right when it was checked, and replaced before the session began, starts no session.
 #[test]
 fn a_password_that_is_replaced_meanwhile_starts_no_session() {
     let town = Town::new();
@@ -64,8 +63,8 @@ fn a_password_that_is_replaced_meanwhile_starts_no_session() {
         user: ADA,
         before: hash("pass-1"),
         after: hash("correct horse"),
-        keep: None,
-        revoke: None,
+        keep_session: None,
+        revoke_tokens_at: None,
     });
     let mut thief = Browser::new(&town);
     let reply = thief.sign_in(ADA, "pass-1");
@@ -124,8 +123,7 @@ fn signing_out_ends_the_session_everywhere() {
     );
 }
 
-/// B20. Nobody is signed in by a foreign page: as somebody else, they would work in an account that
-/// is not theirs.
+/// B20. A foreign page signs no browser in: as another user, a person would work in an account that is not theirs.
 #[test]
 fn the_sign_in_form_is_guarded_too() {
     let town = Town::new();
@@ -172,8 +170,8 @@ fn the_sign_in_form_is_guarded_too() {
     );
 }
 
-/// B35. B61. An unknown address and a wrong password take the same way and get the same answer; a
-/// full queue is 503; failures back off by account and address, and nobody else waits for them.
+/// B35. B61. An unknown address and a wrong password take the same way and get the same answer; a full queue is 503;
+/// failures back off by account and address, and other clients do not wait for them.
 #[test]
 fn sign_ins_take_the_same_way_and_back_off() {
     let town = Town::new();
@@ -216,8 +214,8 @@ fn sign_ins_take_the_same_way_and_back_off() {
     assert_eq!(leads(&thief.sign_in(ADA, "pass-1")), "/-/connected_apps");
 }
 
-/// B73. B35. Known or not, the store is asked the same, and nothing is waited for besides; of a failure
-/// at an account that exists the audit log is told without a wait.
+/// B73. B35. The calls of the store are the same for known and unknown accounts, and nothing is waited for besides; a
+/// failure at an account that exists is recorded in the audit log without a wait.
 #[test]
 fn a_failed_sign_in_awaits_the_same_calls_for_all_accounts() {
     let town = Town::new();
@@ -264,8 +262,8 @@ fn a_busy_server_keeps_nothing_of_an_attempt_but_its_count() {
     );
 }
 
-/// B72. Guesses from all over count together against the account; a browser that its owner signed in
-/// with before is not held up by them, nor by a full queue.
+/// B72. Guesses from all addresses count together against the account; a browser that its owner signed in with before
+/// is not held up by them, nor by a full queue.
 #[test]
 fn an_account_is_guarded_over_all_addresses_but_not_locked() {
     let town = Town::with(|settings| settings.account_failures_per_minute = Some(8));
@@ -292,7 +290,7 @@ fn an_account_is_guarded_over_all_addresses_but_not_locked() {
         "it is known for Ada"
     );
     town.locks.crowded.store(false, Relaxed);
-    // What is known of a browser is sealed, and guesses in it back off like any.
+    // The ticket of a known browser is sealed, and guesses in it back off like any.
     let cookie = ada.cookies.iter().find(|c| c.0.ends_with("-known"));
     let (name, value) = cookie.unwrap().clone();
     new.cookies.push((name, format!("{value}x")));
@@ -303,7 +301,7 @@ fn an_account_is_guarded_over_all_addresses_but_not_locked() {
     assert_eq!(leads(&new.sign_in(ADA, "pass-1")), "/-/connected_apps");
 }
 
-/// An account at its limit refuses everybody; their addresses are not limited for that.
+/// An account at its limit refuses every attempt; these do not count for their addresses.
 #[test]
 fn attempts_that_an_account_refuses_do_not_count_against_their_address() {
     let town = Town::with(|settings| {
@@ -322,7 +320,7 @@ fn attempts_that_an_account_refuses_do_not_count_against_their_address() {
     assert_eq!(leads(&office.sign_in(BOB, "pass-2")), "/-/connected_apps");
 }
 
-/// B61. Whoever has one address of an IPv6 network has all of them.
+/// B61. A client with one address of an IPv6 network has all of them.
 #[test]
 fn guesses_from_all_over_a_network_are_those_of_one() {
     let town = Town::new();
@@ -336,7 +334,7 @@ fn guesses_from_all_over_a_network_are_those_of_one() {
     assert_eq!(guess(1, 0), 400, "another network has attempts of its own");
 }
 
-/// B64. What one address does wrong, with as many accounts as it likes, is not another's.
+/// B64. Failures of one address, with any number of accounts, do not count for another.
 #[test]
 fn an_address_that_fails_often_waits_alone() {
     let town = Town::with(|settings| settings.failures_per_minute = Some(10));

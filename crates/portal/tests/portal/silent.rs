@@ -1,17 +1,17 @@
-//! Answers that nobody is asked for.
+//! Silent answers, which are given without a page.
 use proptest::prelude::*;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{OAuthStore, ScopeSet};
 
 use crate::browser::{Browser, authorize, header, leads, text};
-use crate::town::{ADA, APP, Town};
+use crate::fixtures::{ADA, APP, Town};
 
-/// One step of somebody's way with an app.
+/// One step of a user's way with an app.
 #[derive(Clone, Debug)]
 enum Step {
     /// Allows these scopes on a form.
     Consent(String),
-    /// Follows a link, the app's or anybody's, that asks for these without a page.
+    /// Follows a link, of the app or of another site, that asks for these scopes without a page.
     Silent(String),
     /// Disconnects the app.
     Withdraw,
@@ -35,7 +35,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..12)
 }
 
-/// A silent request: the code, if there was an answer.
+/// Function that makes a silent request. Returns the code, if there was an answer.
 type Ask<'a> = &'a dyn Fn(&mut Browser<'_>, &str) -> Option<String>;
 
 fn silent(browser: &mut Browser<'_>, scope: &str) -> Option<String> {
@@ -48,15 +48,15 @@ fn silent(browser: &mut Browser<'_>, scope: &str) -> Option<String> {
     Some(code?.split('&').next()?.to_owned())
 }
 
-/// The scopes that introspection tells of a token, none for a dead one.
+/// Returns the scopes of a token by introspection, or `None` for a dead one.
 fn told(town: &Town, token: &str) -> Option<ScopeSet> {
     let reply = text(&town.call([9, 9, 9, 9], "/-/token_info", &[("token", token)]));
     let (_, rest) = reply.split_once("\"scope\":\"")?;
     Some(set(rest.split('"').next()?))
 }
 
-/// Runs steps beside a model: what stands is what was allowed last on a form, and each token has what
-/// its own request asked for, as far as that still stands.
+/// Runs steps beside a model: the authorization has the scopes that were allowed last on a form, and each token has
+/// those that its own request asked for, as far as they are still allowed.
 fn runs(steps: &[Step], ask: Ask<'_>) -> Result<(), String> {
     let town = Town::with(|settings| settings.token_info_per_minute = None);
     let mut ada = Browser::of(&town, ADA);
@@ -112,7 +112,7 @@ fn runs(steps: &[Step], ask: Ask<'_>) -> Result<(), String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// B17. B77. Whatever is asked silently between consents, what stands and the tokens under it stay.
+    /// B17. B77. Silent requests between consents change neither the authorization nor the tokens under it.
     #[test]
     fn b77_a_silent_answer_takes_nothing_away(steps in steps()) {
         prop_assert_eq!(runs(&steps, &silent), Ok(()));

@@ -1,35 +1,35 @@
 //! Batches: one that fails fails as a whole, and the next one works.
-use super::job::attempt;
+use super::write_job::attempt;
 use super::*;
-use crate::audit::By;
-use crate::schema::migrate;
+use crate::migrations::migrate;
+use crate::tables::audit_log_table::HandleActor;
 use std::time::SystemTime;
 use tokio::sync::oneshot;
 use workgraph_auth::{Account, Tier, TokenRecord};
-use workgraph_core::draft::Draft;
-use workgraph_core::gid::Gid;
-use workgraph_core::graph::{Guard, Put};
-use workgraph_core::registry::Type;
-use workgraph_core::resources::task;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::task;
+use workgraph_core::storage::{Guard, NodeWrite};
 
 type Answer<T, E> = oneshot::Receiver<Result<T, E>>;
 
-fn graph(changes: Changes) -> (Job, Answer<Committed, StoreError>) {
-    let (task, answer) = Task::new(changes);
-    (Job::Graph(task), answer)
+fn graph(changes: Changes) -> (WriteJob, Answer<CommitReceipt, GraphStoreError>) {
+    let (task, answer) = PendingWrite::new(changes);
+    (WriteJob::Graph(task), answer)
 }
 
-fn token(change: TokenChange) -> (Job, Answer<bool, TokenError>) {
-    let (task, answer) = Task::new(change);
-    (Job::Token(task), answer)
+fn token(change: TokenChange) -> (WriteJob, Answer<bool, TokenError>) {
+    let (task, answer) = PendingWrite::new(change);
+    (WriteJob::Token(task), answer)
 }
 
-/// A task of this many bytes.
+/// Returns the changes that create a task of this many bytes.
 fn large(gid: u64, bytes: usize) -> Changes {
     let mut draft = Draft::new(Type::Task, Gid::new(gid).unwrap(), None);
     draft.set(task::NOTES, "x".repeat(bytes).as_str());
     Changes {
-        puts: vec![Put {
+        node_writes: vec![NodeWrite {
             node: draft.finish(),
         }],
         ..Changes::default()
@@ -42,9 +42,9 @@ fn memory() -> Connection {
     conn
 }
 
-fn finish(conn: &Connection, jobs: Vec<Job>) -> Result<Changed, String> {
+fn finish(conn: &Connection, jobs: Vec<WriteJob>) -> Result<BatchEffects, String> {
     let mut jobs = jobs;
-    let done = write(conn, &Records::new(0), &mut jobs);
+    let done = write(conn, &NodeCache::new(0), &mut jobs);
     let failure = done.as_ref().err().cloned();
     if !conn.is_autocommit() {
         conn.execute_batch("ROLLBACK").unwrap();
@@ -66,30 +66,33 @@ fn one_change_set_that_fails_leaves_the_others_of_its_batch() {
     });
     let (third, mut c) = graph(large(3, 10));
     finish(&conn, vec![first, second, third]).unwrap();
-    assert_eq!(a.try_recv().unwrap(), Ok(Committed { seq: 1 }));
-    assert_eq!(b.try_recv().unwrap(), Err(StoreError::Conflict));
-    assert_eq!(c.try_recv().unwrap(), Ok(Committed { seq: 2 }));
+    assert_eq!(a.try_recv().unwrap(), Ok(CommitReceipt { seq: 1 }));
+    assert_eq!(b.try_recv().unwrap(), Err(GraphStoreError::Conflict));
+    assert_eq!(c.try_recv().unwrap(), Ok(CommitReceipt { seq: 2 }));
     let nodes: i64 = conn
         .query_row("SELECT sum(gid) FROM node", [], |r| r.get(0))
         .unwrap();
     assert_eq!(nodes, 4);
 }
 
-/// What failed after it had written something is not there, and the others of its batch are.
+/// A job that failed after it had written something leaves nothing, and the other jobs of its batch are committed.
 #[test]
 fn a_change_set_that_fails_late_is_undone_alone() {
     let conn = memory();
     let named = |gid: u64, name: &str| Changes {
-        aliases: vec![(name.to_owned(), Gid::new(gid).unwrap())],
+        add_aliases: vec![(name.to_owned(), Gid::new(gid).unwrap())],
         ..large(gid, 10)
     };
     let (first, mut a) = graph(named(1, "name"));
     let (second, mut b) = graph(named(2, "name"));
     let (third, mut c) = graph(named(3, "another"));
     finish(&conn, vec![first, second, third]).unwrap();
-    assert_eq!(a.try_recv().unwrap(), Ok(Committed { seq: 1 }));
-    assert!(matches!(b.try_recv().unwrap(), Err(StoreError::Taken(_))));
-    assert_eq!(c.try_recv().unwrap(), Ok(Committed { seq: 2 }));
+    assert_eq!(a.try_recv().unwrap(), Ok(CommitReceipt { seq: 1 }));
+    assert!(matches!(
+        b.try_recv().unwrap(),
+        Err(GraphStoreError::AliasTaken(_))
+    ));
+    assert_eq!(c.try_recv().unwrap(), Ok(CommitReceipt { seq: 2 }));
     let nodes: i64 = conn
         .query_row("SELECT sum(gid) FROM node", [], |r| r.get(0))
         .unwrap();
@@ -113,10 +116,10 @@ fn a_full_disk_fails_the_whole_batch_and_service_goes_on_when_there_is_room() {
     let done = finish(&conn, vec![small, huge]);
     let (small_answer, huge_answer) = (a.try_recv().unwrap(), b.try_recv().unwrap());
     assert!(
-        matches!(&huge_answer, Err(StoreError::Failed(why)) if why.contains("full")),
+        matches!(&huge_answer, Err(GraphStoreError::Failed(why)) if why.contains("full")),
         "{huge_answer:?}"
     );
-    // The small one either shared the failure or was committed; it says which.
+    // The small job either shared the failure or was committed; its answer says which.
     let kept: i64 = conn
         .query_row("SELECT count(*) FROM node", [], |r| r.get(0))
         .unwrap();
@@ -132,7 +135,7 @@ fn a_full_disk_fails_the_whole_batch_and_service_goes_on_when_there_is_room() {
     finish(&conn, vec![again]).unwrap();
     assert_eq!(
         c.try_recv().unwrap(),
-        Ok(Committed {
+        Ok(CommitReceipt {
             seq: u64::try_from(kept).unwrap() + 1
         })
     );
@@ -147,37 +150,40 @@ fn a_batch_that_cannot_begin_fails_every_job_and_the_next_one_works() {
     let (second, mut b) = token(TokenChange::PutAccount(
         Account::new(1, Tier::Free),
         None,
-        By::default(),
+        HandleActor::default(),
     ));
     assert!(finish(&conn, vec![first, second]).is_err());
-    assert!(matches!(a.try_recv().unwrap(), Err(StoreError::Failed(_))));
+    assert!(matches!(
+        a.try_recv().unwrap(),
+        Err(GraphStoreError::Failed(_))
+    ));
     assert!(matches!(
         b.try_recv().unwrap(),
         Err(TokenError::Unavailable(_))
     ));
     let (again, mut c) = graph(large(1, 10));
     finish(&conn, vec![again]).unwrap();
-    assert_eq!(c.try_recv().unwrap(), Ok(Committed { seq: 1 }));
+    assert_eq!(c.try_recv().unwrap(), Ok(CommitReceipt { seq: 1 }));
 }
 
 #[test]
 fn only_what_was_kept_outdates_the_caches() {
     let conn = memory();
-    let record = TokenRecord::personal(1, Digest([1; 32]), 7, SystemTime::UNIX_EPOCH);
-    let (refused, mut a) = token(TokenChange::Insert(record.clone(), By::default()));
+    let record = TokenRecord::personal(1, SecretDigest([1; 32]), 7, SystemTime::UNIX_EPOCH);
+    let (refused, mut a) = token(TokenChange::Insert(record.clone(), HandleActor::default()));
     let changed = finish(&conn, vec![refused]).unwrap();
     assert_eq!(a.try_recv().unwrap(), Err(TokenError::NoAccount));
     assert!(!changed.tokens && !changed.viewers);
     let (account, _a) = token(TokenChange::PutAccount(
         Account::new(7, Tier::Free),
         None,
-        By::default(),
+        HandleActor::default(),
     ));
-    let (insert, mut b) = token(TokenChange::Insert(record, By::default()));
+    let (insert, mut b) = token(TokenChange::Insert(record, HandleActor::default()));
     let (unknown, mut c) = token(TokenChange::Revoke(
         2,
         SystemTime::UNIX_EPOCH,
-        By::default(),
+        HandleActor::default(),
     ));
     let changed = finish(&conn, vec![account, insert, unknown]).unwrap();
     assert_eq!(

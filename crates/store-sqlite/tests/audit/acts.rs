@@ -1,33 +1,33 @@
-//! Acts outside the graph, and what a crash leaves of them.
+//! Acts outside the graph, and their rows after a crash.
 use crate::open;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use workgraph_auth::authorization::Authorization;
+use workgraph_auth::authorization::user_authorization::Authorization;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{
-    Account, Allow, App, Digest, Login, OAuthStore, PasswordChange, Registered, ScopeSet, Secret,
-    Session, Tier, TokenKind, TokenRecord, TokenStore,
+    Account, App, BrowserSession, ConsentRecord, Login, OAuthStore, PasswordChange,
+    RegisteredScopes, ScopeSet, Secret, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
 };
 use workgraph_core::access::Role;
-use workgraph_core::audit::{Acting, Actor, Ask, Channel, Row};
-use workgraph_core::gid::Gid;
-use workgraph_core::graph::GraphStore;
-use workgraph_core::time::Time;
+use workgraph_core::audit::{ActorContext, AuditActor, AuditChannel, AuditQuery, AuditRow};
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::GraphStore;
 use workgraph_store_sqlite::SqliteStore;
-use workgraph_testkit::{Fixture, Scratch};
+use workgraph_testkit::{Fixture, ScratchFolder};
 
 fn at(seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_800_000_000 + seconds)
 }
 
-/// A store with a workspace, and what its people do one after another: each act with the rows it has.
+/// Store with a workspace, and the acts of its people one after another, each with its rows.
 struct Day {
     store: SqliteStore,
     acme: Gid,
     ann: u64,
-    /// A commit's name and its kinds of rows.
+    /// Name of each act, with the kinds of its rows.
     acts: Vec<(&'static str, Vec<&'static str>)>,
     seen: usize,
 }
@@ -49,21 +49,25 @@ impl Day {
         }
     }
 
-    fn rows(&self) -> Vec<Row> {
-        block_on(self.store.audited(Ask::all(self.acme, 10_000), None)).unwrap()
+    fn rows(&self) -> Vec<AuditRow> {
+        block_on(
+            self.store
+                .audit_rows(AuditQuery::all(self.acme, 10_000), None),
+        )
+        .unwrap()
     }
 
-    /// What Ann does.
+    /// Runs an act of the user Ann.
     fn act(&mut self, name: &'static str, kinds: &[&'static str], run: impl FnOnce(&SqliteStore)) {
-        let acting = Acting {
-            actor: Actor::User(Gid::new(self.ann).unwrap()),
-            channel: Channel::Web,
+        let acting = ActorContext {
+            actor: AuditActor::User(Gid::new(self.ann).unwrap()),
+            channel: AuditChannel::Web,
             method: None,
             address: Some([192, 0, 2, 1].into()),
-            agent: Some("browser".into()),
+            user_agent: Some("browser".into()),
             app: None,
         };
-        run(&self.store.by(acting, at(60)));
+        run(&self.store.as_actor(acting, at(60)));
         let rows = self.rows();
         let new: Vec<&str> = rows[self.seen..].iter().map(|row| row.kind.name).collect();
         assert_eq!(new, kinds, "{name}");
@@ -80,9 +84,9 @@ impl Day {
     }
 }
 
-fn session(user: u64, seed: u8) -> Session {
-    Session {
-        digest: Digest([seed; 32]),
+fn session(user: u64, seed: u8) -> BrowserSession {
+    BrowserSession {
+        digest: SecretDigest([seed; 32]),
         user,
         created_at: at(0),
         expires_at: at(9_000),
@@ -95,9 +99,9 @@ fn app(places: &[u64]) -> App {
     App {
         id: 40,
         name: "Planner".to_owned(),
-        secret: Some(Digest([9; 32])),
+        secret: Some(SecretDigest([9; 32])),
         redirects: Vec::new(),
-        scopes: Registered::Full,
+        scopes: RegisteredScopes::Full,
         distribution: places.to_vec(),
         disabled_in: Vec::new(),
         owner: 1,
@@ -107,7 +111,7 @@ fn app(places: &[u64]) -> App {
 }
 
 fn token(kind: TokenKind, day: &Day, id: u64) -> TokenRecord {
-    let digest = Digest([u8::try_from(id).unwrap(); 32]);
+    let digest = SecretDigest([u8::try_from(id).unwrap(); 32]);
     let mut record = if kind == TokenKind::Service {
         TokenRecord::service(id, digest, 70, day.acme.get(), at(0))
     } else {
@@ -117,7 +121,7 @@ fn token(kind: TokenKind, day: &Day, id: u64) -> TokenRecord {
     record
 }
 
-/// Everything outside the graph that is in the log.
+/// Runs everything outside the graph that has a row in the log.
 fn live(path: &Path) -> Day {
     let mut day = Day::new(path);
     let ann = day.ann;
@@ -131,7 +135,7 @@ fn live(path: &Path) -> Day {
         block_on(store.start_session(session(ann, 1), None)).unwrap();
     });
     day.act("wrong password", &["user_login_failed"], |store| {
-        block_on(store.sign_in_failed(ann)).unwrap();
+        block_on(store.record_failed_sign_in(ann)).unwrap();
     });
     let both = &["user_password_changed", "user_logged_out"];
     day.act("password", both, |store| {
@@ -145,8 +149,8 @@ fn live(path: &Path) -> Day {
             user: ann,
             before: Secret::new(before.to_owned()),
             after: Secret::new("three".to_owned()),
-            keep: None,
-            revoke: None,
+            keep_session: None,
+            revoke_tokens_at: None,
         };
         assert!(!block_on(store.change_password(change("one"))).unwrap());
         assert!(block_on(store.change_password(change("two"))).unwrap());
@@ -161,7 +165,7 @@ fn live(path: &Path) -> Day {
         "token",
         &["user_personal_access_token_authorized"],
         |store| {
-            block_on(store.insert(record)).unwrap();
+            block_on(store.insert_token(record)).unwrap();
         },
     );
     day.act("revoke", &["user_personal_access_token_revoked"], |store| {
@@ -176,7 +180,7 @@ fn live(path: &Path) -> Day {
         "service token",
         &["user_personal_access_token_authorized"],
         |store| {
-            block_on(store.insert(record)).unwrap();
+            block_on(store.insert_token(record)).unwrap();
         },
     );
     const APPROVAL: &str = "workspace_app_admin_approval_setting_changed";
@@ -189,9 +193,9 @@ fn live(path: &Path) -> Day {
     day.act("distribute", &[APPROVAL], |store| {
         block_on(store.put_app(here.clone(), Some(&none))).unwrap();
     });
-    let yes = |ticket: u8, scopes: &str| Allow {
-        ticket: Digest([ticket; 32]),
-        at: at(1),
+    let yes = |ticket: u8, scopes: &str| ConsentRecord {
+        ticket: SecretDigest([ticket; 32]),
+        time: at(1),
         authorization: Authorization {
             id: 9_000,
             user: ann,
@@ -203,13 +207,13 @@ fn live(path: &Path) -> Day {
         code: None,
     };
     day.act("authorize", &["user_app_authorized"], |store| {
-        block_on(store.allow(yes(1, "tasks:read"))).unwrap();
+        block_on(store.keep_consent(yes(1, "tasks:read"))).unwrap();
     });
     day.act("authorize again", &[], |store| {
-        block_on(store.allow(yes(2, "tasks:read"))).unwrap();
+        block_on(store.keep_consent(yes(2, "tasks:read"))).unwrap();
     });
     day.act("authorize more", &["user_app_authorized"], |store| {
-        block_on(store.allow(yes(3, "tasks:read tasks:write"))).unwrap();
+        block_on(store.keep_consent(yes(3, "tasks:read tasks:write"))).unwrap();
     });
     day.act("disconnect", &["user_app_revoked"], |store| {
         assert!(block_on(store.deauthorize(9_000, ann, at(2))).unwrap());
@@ -219,8 +223,8 @@ fn live(path: &Path) -> Day {
         block_on(store.put_app(off.clone(), Some(&here))).unwrap();
     });
     day.act("sign out", &["user_logged_out"], |store| {
-        block_on(store.end_session(&Digest([2; 32]))).unwrap();
-        block_on(store.end_session(&Digest([2; 32]))).unwrap();
+        block_on(store.end_session(&SecretDigest([2; 32]))).unwrap();
+        block_on(store.end_session(&SecretDigest([2; 32]))).unwrap();
     });
     day.act("sign out of all", &["user_logged_out"], |store| {
         assert_eq!(block_on(store.end_sessions(ann, None)), Ok(1));
@@ -237,7 +241,7 @@ fn live(path: &Path) -> Day {
 
 #[test]
 fn each_act_outside_the_graph_is_in_the_log_of_its_workspace() {
-    let folder = Scratch::new("acts");
+    let folder = ScratchFolder::new("acts");
     let day = live(folder.path());
     let last = day.rows();
     let authorized = last
@@ -249,99 +253,102 @@ fn each_act_outside_the_graph_is_in_the_log_of_its_workspace() {
             .body
             .contains("\"new_value\":\"Planner\"")
     );
-    // A failed write of either leaves neither.
+    // A failed write leaves neither the act nor its row.
     let before = day.rows().len();
     let taken = token(TokenKind::Personal, &day, 51);
-    assert!(block_on(day.store.insert(taken)).is_err());
+    assert!(block_on(day.store.insert_token(taken)).is_err());
     assert_eq!(day.rows().len(), before);
 }
 
 #[test]
 fn an_act_that_nobody_is_named_for_has_the_time_of_the_last_commit() {
-    let folder = Scratch::new("unnamed");
+    let folder = ScratchFolder::new("unnamed");
     let day = Day::new(folder.path());
     let account = Account::new(day.ann, Tier::Paid);
     block_on(day.store.put_account(account, None)).unwrap();
-    block_on(day.store.sign_in_failed(day.ann)).unwrap();
+    block_on(day.store.record_failed_sign_in(day.ann)).unwrap();
     let rows = day.rows();
     let last = rows.last().unwrap();
     assert_eq!(last.kind.name, "user_login_failed");
-    let commits = block_on(day.store.events(0, 10)).unwrap();
-    assert_eq!(last.at, commits.last().unwrap().at);
-    assert!(last.at.millis() > 0);
+    let commits = block_on(day.store.journal_entries(0, 10)).unwrap();
+    assert_eq!(last.time, commits.last().unwrap().time);
+    assert!(last.time.millis() > 0);
 }
 
 #[test]
 fn rows_with_numbers_that_no_log_has_do_not_stop_its_pruning() {
-    let folder = Scratch::new("numbers");
+    let folder = ScratchFolder::new("numbers");
     let day = Day::new(folder.path());
     let other = Connection::open(folder.join("workgraph.db")).unwrap();
     for number in [0, i64::MAX] {
         other
             .execute("UPDATE audit SET seq = ?1", [number])
             .unwrap();
-        assert!(day.store.audit_old(Time::MAX).is_ok(), "{number}");
+        assert!(day.store.prunable_audit_rows(Time::MAX).is_ok(), "{number}");
     }
 }
 
-/// What a file knows of acts that have a row each, and how many rows of that kind it has.
+/// Returns the number of acts of each kind that a file holds, with the number of rows of that kind.
 fn acts_and_rows(conn: &Connection) -> BTreeMap<&'static str, (i64, i64)> {
     let count = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     let rows = |code: u8| count(&format!("SELECT count(*) FROM audit WHERE kind = {code}"));
-    use workgraph_core::audit::kind;
+    use workgraph_core::audit::event_kinds;
     let tokens = "SELECT count(*) FROM token WHERE kind IN ('personal', 'service')";
     BTreeMap::from([
         (
             "seats",
             (
                 count("SELECT count(*) FROM node WHERE kind = 4"),
-                rows(kind::INVITED.code),
+                rows(event_kinds::INVITED.code),
             ),
         ),
-        ("tokens", (count(tokens), rows(kind::TOKEN_AUTHORIZED.code))),
+        (
+            "tokens",
+            (count(tokens), rows(event_kinds::TOKEN_AUTHORIZED.code)),
+        ),
         (
             "revoked tokens",
             (
                 count(&format!("{tokens} AND revoked_at IS NOT NULL")),
-                rows(kind::TOKEN_REVOKED.code),
+                rows(event_kinds::TOKEN_REVOKED.code),
             ),
         ),
         (
             "revoked authorizations",
             (
                 count("SELECT count(*) FROM authorization WHERE revoked_at IS NOT NULL"),
-                rows(kind::APP_REVOKED.code),
+                rows(event_kinds::APP_REVOKED.code),
             ),
         ),
         (
             "sessions",
             (
-                count("SELECT count(*) FROM session") + rows(kind::LOGGED_OUT.code),
-                rows(kind::LOGIN_SUCCEEDED.code),
+                count("SELECT count(*) FROM session") + rows(event_kinds::LOGGED_OUT.code),
+                rows(event_kinds::LOGIN_SUCCEEDED.code),
             ),
         ),
         (
             "disabled accounts",
             (
                 count("SELECT count(*) FROM account WHERE disabled"),
-                rows(kind::DEPROVISIONED.code) - rows(kind::REPROVISIONED.code),
+                rows(event_kinds::DEPROVISIONED.code) - rows(event_kinds::REPROVISIONED.code),
             ),
         ),
     ])
 }
 
-/// B67: whatever a crash leaves of the write-ahead log, there is no act without its row.
+/// B67: after a crash at any point of the write-ahead log, there is no act without its row.
 #[test]
 fn a_crash_leaves_no_act_without_its_row() {
-    let folder = Scratch::new("crashes");
+    let folder = ScratchFolder::new("crashes");
     let day = live(folder.path());
     let log = std::fs::read(folder.join("workgraph.db-wal")).unwrap();
     let page = usize::try_from(u32::from_be_bytes(log[8..12].try_into().unwrap())).unwrap();
     let frame = 24 + page;
     let frames = (log.len() - 32) / frame;
-    let image = Scratch::in_memory("crash");
+    let image = ScratchFolder::in_memory("crash");
     let mut states = BTreeMap::new();
-    // Every frame, and in the middle of one.
+    // At every frame, and in the middle of each.
     for cut in (0..=2 * frames).map(|half| 32 + half * frame / 2) {
         std::fs::copy(folder.join("workgraph.db"), image.join("c.db")).unwrap();
         std::fs::write(image.join("c.db-wal"), &log[..cut.min(log.len())]).unwrap();
@@ -357,6 +364,6 @@ fn a_crash_leaves_no_act_without_its_row() {
         states.insert(format!("{found:?}"), cut);
         drop(conn);
     }
-    // The images differ, so it was the acts that were cut.
+    // The images differ, so acts were really cut off.
     assert!(states.len() >= 8, "{states:?} of {:?}", day.acts);
 }

@@ -1,4 +1,4 @@
-//! The audit log in a file: every act has its row, and no tampering goes unseen.
+//! Audit log in a file: every act has its row, and all tampering is found.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -8,13 +8,13 @@ mod acts;
 mod tampering;
 
 use std::path::Path;
-use workgraph_store_sqlite::{Options, SqliteStore};
+use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 
 pub(crate) fn open(path: &Path) -> SqliteStore {
     // Nothing is copied out of the write-ahead log, so that each of its commits can be cut off.
-    let options = Options {
+    let options = StoreOptions {
         checkpoints: false,
-        ..Options::default()
+        ..StoreOptions::default()
     };
     SqliteStore::open(path, options).unwrap()
 }

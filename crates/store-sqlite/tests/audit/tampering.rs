@@ -2,22 +2,22 @@
 use crate::open;
 use rusqlite::Connection;
 use std::path::Path;
-use workgraph_audit::{Checkpoint, Key, Mark, Report};
+use workgraph_audit::{ChainPosition, Checkpoint, CheckpointKey, InspectionReport};
 use workgraph_auth::conformance::block_on;
 use workgraph_core::access::Role;
-use workgraph_core::audit::content;
-use workgraph_core::graph::GraphStore;
+use workgraph_core::audit::digest_input;
+use workgraph_core::storage::GraphStore;
 use workgraph_store_sqlite::SqliteStore;
-use workgraph_testkit::{Fixture, Scratch};
+use workgraph_testkit::{Fixture, ScratchFolder};
 
-/// Trials of each kind of tampering.
+/// Number of trials of each kind of tampering.
 const TRIALS: u64 = 1_000;
 
-fn key() -> Key {
-    Key::from_seed(&[5; 32]).unwrap()
+fn key() -> CheckpointKey {
+    CheckpointKey::from_seed(&[5; 32]).unwrap()
 }
 
-/// Numbers that look random and are the same each time (xorshift).
+/// Generator of numbers that look random and are the same each time (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -29,20 +29,20 @@ impl Dice {
     }
 }
 
-/// A file with signed rows, some of which were dropped for their age, and the anchored lines. Gives
-/// the first row, the last signed one and the last one, too.
+/// Makes a file with signed rows, some of which were dropped for their age. Returns the anchored lines, and the numbers
+/// of the first row, the last signed one and the last one.
 fn signed(path: &Path) -> (Vec<String>, [u64; 3]) {
     let store = open(path);
     let mut fixture = Fixture::default();
     let acme = fixture.workspace("Acme");
     let ann = fixture.member(acme, "Ann", Role::Admin);
     block_on(store.commit(fixture.take())).unwrap();
-    let (mut anchored, mut base, mut signed) = (Vec::new(), Mark::START, 0);
+    let (mut anchored, mut base, mut signed) = (Vec::new(), ChainPosition::START, 0);
     for n in 0..60 {
         fixture.team(acme, &format!("team {n}"), ann);
         block_on(store.commit(fixture.take())).unwrap();
         if n % 8 == 7 {
-            let head = store.audit_tail().unwrap().head;
+            let head = store.audit_log_tail().unwrap().head;
             if n == 23 {
                 let conn = Connection::open(path.join("workgraph.db")).unwrap();
                 let old = "SELECT seq, digest FROM audit ORDER BY seq LIMIT 1 OFFSET 9";
@@ -50,7 +50,7 @@ fn signed(path: &Path) -> (Vec<String>, [u64; 3]) {
                     .query_row(old, [], |row| {
                         let seq: i64 = row.get(0)?;
                         let digest = row.get(1)?;
-                        Ok(Mark {
+                        Ok(ChainPosition {
                             seq: seq.cast_unsigned(),
                             digest,
                         })
@@ -58,32 +58,36 @@ fn signed(path: &Path) -> (Vec<String>, [u64; 3]) {
                     .unwrap();
             }
             let at = n;
-            let line = key().sign(&Checkpoint { at, base, head });
+            let line = key().sign(&Checkpoint {
+                signed_at_ms: at,
+                base,
+                head,
+            });
             block_on(store.keep_checkpoint(line.clone(), head.seq, base.seq)).unwrap();
             anchored.push(line);
             signed = head.seq;
         }
     }
-    let last = store.audit_tail().unwrap().head.seq;
+    let last = store.audit_log_tail().unwrap().head.seq;
     (anchored, [base.seq + 1, signed, last])
 }
 
-fn inspect(path: &Path, anchored: &[String]) -> Report {
+fn inspect(path: &Path, anchored: &[String]) -> InspectionReport {
     let store = SqliteStore::open_read_only(path).unwrap();
     store.inspect_audit(&key().public(), anchored).unwrap()
 }
 
-/// Digests that hang together again, from a row on.
+/// Computes the digests anew from a row on, so that the chain holds again.
 fn chain_anew(conn: &Connection, from: u64) {
     let read = "SELECT seq, digest FROM audit WHERE seq < ?1 ORDER BY seq DESC LIMIT 1";
     let before = conn.query_row(read, [from.cast_signed()], |row| {
         let (seq, digest): (i64, _) = (row.get(0)?, row.get(1)?);
-        Ok(Mark {
+        Ok(ChainPosition {
             seq: seq.cast_unsigned(),
             digest,
         })
     });
-    let mut mark = before.unwrap_or(Mark {
+    let mut mark = before.unwrap_or(ChainPosition {
         seq: from - 1,
         digest: [0; 32],
     });
@@ -106,7 +110,7 @@ fn chain_anew(conn: &Connection, from: u64) {
     });
     let rows: Vec<_> = rows.unwrap().map(Result::unwrap).collect();
     for (numbers, actor, body) in rows {
-        mark = mark.then(&content(numbers, actor, &body));
+        mark = mark.next(&digest_input(numbers, actor, &body));
         conn.execute(
             "UPDATE audit SET seq = ?2, digest = ?3 WHERE gid = ?1",
             (numbers[0], mark.seq.cast_signed(), mark.digest),
@@ -171,14 +175,14 @@ fn rewrite(conn: &Connection, dice: &mut Dice, [first, signed, last]: [u64; 3]) 
         0 => {}
         1 => drop(conn.execute("DELETE FROM checkpoint", []).unwrap()),
         _ => {
-            let own = Key::from_seed(&[66; 32]).unwrap();
-            let head = Mark {
+            let own = CheckpointKey::from_seed(&[66; 32]).unwrap();
+            let head = ChainPosition {
                 seq: last,
                 digest: [1; 32],
             };
             let line = own.sign(&Checkpoint {
-                at: 9,
-                base: Mark::START,
+                signed_at_ms: 9,
+                base: ChainPosition::START,
                 head,
             });
             conn.execute("UPDATE checkpoint SET line = ?1", [line])
@@ -189,14 +193,14 @@ fn rewrite(conn: &Connection, dice: &mut Dice, [first, signed, last]: [u64; 3]) 
 
 type Tampering = (&'static str, fn(&Connection, &mut Dice, [u64; 3]));
 
-/// B65: whoever has the file, but neither the key nor the anchors.
+/// B65: an attacker who has the file, but neither the key nor the anchors.
 #[test]
 fn every_tampering_with_the_file_is_found() {
-    let made = Scratch::in_memory("signed");
+    let made = ScratchFolder::in_memory("signed");
     let (anchored, bounds) = signed(made.path());
     let report = inspect(made.path(), &anchored);
     assert_eq!((report.findings.len(), report.covered), (0, bounds[1]));
-    let copy = Scratch::in_memory("tampered");
+    let copy = ScratchFolder::in_memory("tampered");
     let file = std::fs::read(made.join("workgraph.db")).unwrap();
     let all: [Tampering; 4] = [
         ("edit", edit),
@@ -220,8 +224,8 @@ fn every_tampering_with_the_file_is_found() {
             }
         }
         assert_eq!(unseen.0, 0, "{name}: of {TRIALS}");
-        // The broken twin looks at no anchors: it misses a log whose end was cut off with what was
-        // signed of it. Rewrites it finds, since this log begins with a row that was signed.
+        // The broken twin looks at no anchors: it misses a log whose end was cut off together with the checkpoints that
+        // signed it. It finds rewrites, since this log begins with a row that was signed.
         assert_eq!(unseen.1 > 0, name == "tail cut", "{name}");
     }
 }

@@ -1,21 +1,22 @@
-//! The promises of the lists of cards, below the port of a store: which cards each has, and which of their values it gives.
-use super::{Failure, same};
-use workgraph_core::draft::Draft;
-use workgraph_core::gid::Gid;
-use workgraph_core::registry::Type;
-use workgraph_core::resources::task;
-use workgraph_core::search::{Card, CardList, Column, fresh, renew};
-use workgraph_core::snapshot::{Depth, Transaction};
-use workgraph_core::time::{Date, Time};
+//! Promises of the lists of index entries, below the port of a store: the entries of each list, and the values it
+//! returns of them.
+use super::{GraphStoreFailure, same};
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::task;
+use workgraph_core::model::time::{Date, Time};
+use workgraph_core::search::{EntryList, IndexColumn, IndexEntry, build_entry, update_entry};
+use workgraph_core::storage::snapshot::{Depth, Transaction};
 
 const DAY: i64 = 86_400_000;
 const TASKS: i64 = 24;
 
-fn gid(number: i64) -> Result<Gid, Failure> {
-    Gid::from_i64(number).ok_or_else(|| Failure("not a gid".into()))
+fn gid(number: i64) -> Result<Gid, GraphStoreFailure> {
+    Gid::from_i64(number).ok_or_else(|| GraphStoreFailure("not a gid".into()))
 }
 
-/// Gives a task values of its own; some of them by turns, so that lists have a few tasks each.
+/// Gives a task values of its own; some values repeat, so that lists have a few tasks each.
 fn fill(draft: &mut Draft, number: i64, users: [Gid; 2]) {
     let at = |days: i64| Time::from_millis(days * DAY);
     let user = |turn: i64| users.get(turn as usize).copied();
@@ -42,14 +43,14 @@ fn fill(draft: &mut Draft, number: i64, users: [Gid; 2]) {
     );
 }
 
-/// The lists of cards over an empty transaction that is rolled back, or thrown away, afterwards.
+/// Checks the lists of index entries over an empty transaction that is rolled back, or thrown away, afterwards.
 ///
 /// # Errors
-/// When a promise is not kept.
-pub fn lists(txn: &mut dyn Transaction) -> Result<(), Failure> {
+/// Fails if a promise is not kept.
+pub fn lists(txn: &mut dyn Transaction) -> Result<(), GraphStoreFailure> {
     let home = Some(gid(1)?);
     let users = [gid(2)?, gid(3)?];
-    // Each is written twice: what was true of the first version is not listed any more.
+    // Each is written twice: a value of the first version is not listed any more.
     for number in (0..TASKS).chain(0..TASKS) {
         let mut draft = match txn.node(gid(100 + number)?, Depth::Full)? {
             None => Draft::new(Type::Task, gid(100 + number)?, home),
@@ -59,21 +60,22 @@ pub fn lists(txn: &mut dyn Transaction) -> Result<(), Failure> {
         fill(&mut draft, version, users);
         let node = draft.finish();
         txn.put_node(&node, 1)?;
-        renew(txn, node.gid)?;
+        update_entry(txn, node.gid)?;
     }
     let mut cards = Vec::new();
     for number in 0..TASKS {
         let node = txn.node(gid(100 + number)?, Depth::Full)?;
-        let node = node.ok_or_else(|| Failure("a task that was written is not there".into()))?;
-        cards.push(fresh(txn, &node)?.0);
+        let node =
+            node.ok_or_else(|| GraphStoreFailure("a task that was written is not there".into()))?;
+        cards.push(build_entry(txn, &node)?.0);
     }
     for list in all(&cards, users) {
-        for column in Column::ALL {
+        for column in IndexColumn::ALL {
             let mut found = Vec::new();
             let each = &mut |gid, value| found.push((gid, value));
             txn.list_cards(home, Type::Task, list, column, usize::MAX >> 1, each)?;
             found.sort_unstable();
-            let value = |card: &Card| card.value(column).filter(|_| list.gives(column));
+            let value = |card: &IndexEntry| card.value(column).filter(|_| list.gives(column));
             let expected = cards.iter().filter(|card| list.has(card));
             let expected: Vec<_> = expected.map(|card| (card.gid, value(card))).collect();
             same(
@@ -84,29 +86,31 @@ pub fn lists(txn: &mut dyn Transaction) -> Result<(), Failure> {
         }
         let mut found = 0;
         let each = &mut |_, _| found += 1;
-        txn.list_cards(home, Type::Task, list, Column::Gid, 2, each)?;
+        txn.list_cards(home, Type::Task, list, IndexColumn::Gid, 2, each)?;
         let most = cards.iter().filter(|card| list.has(card)).count().min(2);
         same(&found, &most, "a list gives as many as it is asked for")?;
     }
     Ok(())
 }
 
-/// Every kind of list, with and without bounds.
-fn all(cards: &[Card], users: [Gid; 2]) -> Vec<CardList> {
+/// Returns every kind of list, with and without bounds.
+fn all(cards: &[IndexEntry], users: [Gid; 2]) -> Vec<EntryList> {
     let bounds = [(i64::MIN, i64::MAX), (DAY, 3 * DAY)];
-    let columns = Column::ALL.into_iter().filter(|c| *c != Column::Modified);
-    let mut lists: Vec<CardList> = columns
-        .flat_map(|column| bounds.map(|(from, to)| CardList::Within(column, from, to)))
+    let columns = IndexColumn::ALL
+        .into_iter()
+        .filter(|c| *c != IndexColumn::Modified);
+    let mut lists: Vec<EntryList> = columns
+        .flat_map(|column| bounds.map(|(from, to)| EntryList::Within(column, from, to)))
         .collect();
-    let shaped = |card: &Card| {
+    let shaped = |card: &IndexEntry| {
         let half = (TASKS * DAY, 2 * TASKS * DAY);
-        [bounds[0], half].map(|(from, to)| CardList::Shaped(card.shape(), from, to))
+        [bounds[0], half].map(|(from, to)| EntryList::Shaped(card.shape(), from, to))
     };
     lists.extend(cards.iter().flat_map(shaped));
     for who in users {
         for done in [None, Some(false), Some(true)] {
             for due in [None, Some(bounds[0]), Some(bounds[1])] {
-                lists.push(CardList::Of { who, done, due });
+                lists.push(EntryList::Of { who, done, due });
             }
         }
     }

@@ -1,7 +1,7 @@
-//! docs/CONTRACT.md and docs/OAUTH.md: every rule with the tests that hold it.
+//! Documents docs/CONTRACT.md and docs/OAUTH.md: every rule with the tests that hold it.
 //!
-//! The rules are lines of `fixtures`: number, part, rule and, where no test can show it, why. Each
-//! has either tests or a reason, and no test names a rule that is not there.
+//! The rules are lines of `fixtures`: number, part, rule and, if no test can show it, the reason. Each has either tests
+//! or a reason, and no test names a rule that does not exist.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that meets what it did not expect must end there"
@@ -12,9 +12,9 @@ use reader::{holders, root};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A table of rules, and the document that is made from it.
+/// Table of rules, and the document that is made from it.
 struct Table {
-    /// What its rules begin with.
+    /// Letter that its rules begin with.
     letter: &'static str,
     rules: &'static str,
     document: &'static str,
@@ -39,7 +39,7 @@ const TABLES: [Table; 2] = [
     },
 ];
 
-/// The document of a table, and what is wrong with the table.
+/// Returns the document of a table, and the faults of the table.
 fn render(
     table: &Table,
     rules: &str,

@@ -1,11 +1,11 @@
-//! Which tests name which rules.
+//! Index of the tests by the rules that they name.
 //!
-//! A test names its rules at the start of its doc comment (`/// B28. Of many ...`), or at the start
-//! of its name (`b28_of_many`). A rule is a letter and two or three digits.
+//! A test names its rules at the start of its doc comment (`/// B28. Of many ...`), or at the start of its name
+//! (`b28_of_many`). A rule is a letter and two or three digits.
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The root of the project.
+/// Returns the root of the project.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -18,7 +18,7 @@ fn is_rule(word: &str, letters: &str) -> bool {
     digits.is_some_and(|d| (2..=3).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The rules at the start of a doc comment: `B13. B14. What ...`, `B13, S07.`
+/// Returns the rules at the start of a doc comment: `B13. B14. The ...`, `B13, S07.`
 fn of_comment(text: &str, letters: &str) -> Vec<String> {
     let rules = text
         .split_whitespace()
@@ -27,7 +27,7 @@ fn of_comment(text: &str, letters: &str) -> Vec<String> {
     rules.map(str::to_owned).collect()
 }
 
-/// The rules at the start of a name: `b13_b14_scopes`.
+/// Returns the rules at the start of a name: `b13_b14_scopes`.
 fn of_name(name: &str, letters: &str) -> Vec<String> {
     let rules = name
         .split('_')
@@ -36,7 +36,7 @@ fn of_name(name: &str, letters: &str) -> Vec<String> {
     rules.collect()
 }
 
-/// The tests of a file, each with the rules that it names.
+/// Returns the tests of a file, each with the rules that it names.
 fn tests(text: &str, letters: &str) -> Vec<(String, Vec<String>)> {
     let mut all = Vec::new();
     let (mut rules, mut documented, mut is_test) = (Vec::new(), false, false);
@@ -75,7 +75,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     entries.sort();
     for path in entries {
         if path.is_dir() {
-            // This one has tests as texts.
+            // The folder of this file has tests as texts.
             let passed = ["target", "matrix"];
             if path
                 .file_name()
@@ -89,7 +89,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The tests that name each rule, as links from `docs`.
+/// Returns the tests that name each rule, as links from `docs`.
 pub(crate) fn holders(letters: &str) -> BTreeMap<String, Vec<String>> {
     let mut files = Vec::new();
     for folder in ["crates", "bins"] {

@@ -63,14 +63,15 @@ pub(super) fn part<'a>(lines: &[&'a str], bytes: &'a [u8]) -> Result<Part<'a>, M
     })
 }
 
-/// The encodings that change nothing; others would need decoding and RFC 7578 section 4.7 drops them.
+/// Returns true for the encodings that change nothing; others would need decoding, and RFC 7578
+/// section 4.7 drops them.
 fn identity(text: &str) -> bool {
     ["binary", "8bit", "7bit"]
         .iter()
         .any(|known| text.eq_ignore_ascii_case(known))
 }
 
-/// The field's and the file's name from a disposition.
+/// Returns the field's and the file's name from a disposition.
 fn named(text: &str) -> Option<(String, Option<String>)> {
     let (kind, params) = value(text)?;
     let (mut name, mut file, mut extended) = (None, None, None);
@@ -99,7 +100,7 @@ fn loosely_decoded(text: String) -> String {
     percent::decode(text.as_bytes(), false).unwrap_or(text)
 }
 
-/// `UTF-8'language'coded` (RFC 8187 section 3.2).
+/// Reads `UTF-8'language'coded` (RFC 8187 section 3.2).
 fn extended_value(text: &str) -> Option<String> {
     let mut parts = text.splitn(3, '\'');
     let (charset, _language, coded) = (parts.next()?, parts.next()?, parts.next()?);
@@ -113,7 +114,7 @@ fn clean(text: &str) -> bool {
     !text.chars().any(char::is_control)
 }
 
-/// The last component of a path of either kind; a bare `.` or `..` becomes empty.
+/// Returns the last component of a path with slashes or backslashes; a bare `.` or `..` becomes empty.
 fn base(path: &str) -> String {
     let last = path.rsplit(['/', '\\']).next().unwrap_or_default();
     if matches!(last, "." | "..") {
@@ -154,7 +155,7 @@ pub(super) fn value(text: &str) -> Option<Value> {
     Some((kind.trim_matches([' ', '\t']).to_ascii_lowercase(), params))
 }
 
-/// Text up to the closing quote, and what follows it.
+/// Returns the text up to the closing quote, and the text after it.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut chars = text.char_indices().peekable();
@@ -171,7 +172,8 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// A token of RFC 9110 section 5.6.2, with the characters of `filename*` and boundaries beyond it.
+/// Returns true for a token of RFC 9110 section 5.6.2, or one with the further characters of
+/// `filename*` and boundaries.
 fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text

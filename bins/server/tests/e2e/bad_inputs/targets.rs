@@ -1,4 +1,4 @@
-//! What is asked for: paths, queries, and the objects that they name.
+//! Targets of requests: paths, queries, and the objects that they name.
 use super::{World, row};
 use crate::common::plain;
 use serde_json::json;

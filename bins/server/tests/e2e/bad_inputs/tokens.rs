@@ -1,4 +1,4 @@
-//! Who may ask: tokens that are none, scopes that are missing, workspaces that are free.
+//! Authentication: words that are no tokens, scopes that are missing, workspaces that are free.
 use super::{World, make, row};
 use crate::common::{admin, plain, post, request};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// The bytes of an API request.
+/// Returns the bytes of an API request.
 pub(crate) fn request(method: &str, path: &str, token: &str, body: Option<&Value>) -> Vec<u8> {
     match body {
         None => plain(
@@ -24,7 +24,7 @@ pub(crate) fn request(method: &str, path: &str, token: &str, body: Option<&Value
     }
 }
 
-/// The bytes of a request with a body.
+/// Returns the bytes of a request with a body.
 pub(crate) fn post(method: &str, path: &str, token: &str, kind: &str, body: &[u8]) -> Vec<u8> {
     let (bearer, length) = (format!("Bearer {token}"), body.len().to_string());
     plain(
@@ -39,7 +39,7 @@ pub(crate) fn post(method: &str, path: &str, token: &str, kind: &str, body: &[u8
     )
 }
 
-/// The bytes of a request below the API's base with just these headers and a Host.
+/// Returns the bytes of a request below the API's base with just these headers and a Host.
 pub(crate) fn plain(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("{method} /api/1.0{path} HTTP/1.1\r\nHost: localhost\r\n").into_bytes();
     for (name, value) in headers {
@@ -50,7 +50,7 @@ pub(crate) fn plain(method: &str, path: &str, headers: &[(&str, &str)], body: &[
     bytes
 }
 
-/// A reply as it came over the socket.
+/// Reply as it came over the socket.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -72,7 +72,7 @@ impl Reply {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|e| panic!("{e}: {} {}", self.status, self.text()))
     }
-    /// The message of the first error.
+    /// Returns the message of the first error.
     pub(crate) fn message(&self) -> String {
         let json: Value = serde_json::from_slice(&self.body).unwrap_or_default();
         json["errors"][0]["message"]
@@ -82,7 +82,7 @@ impl Reply {
     }
 }
 
-/// A connection, kept alive between requests.
+/// Connection, kept alive between requests.
 #[derive(Debug)]
 pub(crate) struct Line {
     stream: TcpStream,
@@ -119,7 +119,7 @@ impl Line {
         })
     }
 
-    /// Whether anything of a reply is there.
+    /// Returns true if a part of a reply has arrived.
     pub(crate) fn has_reply(&self) -> bool {
         self.stream.set_nonblocking(true).unwrap();
         let there = self.stream.peek(&mut [0u8; 1]).is_ok();
@@ -191,13 +191,13 @@ impl Line {
         }
     }
 
-    /// No more is sent.
+    /// Closes the sending side of the connection.
     pub(crate) fn finish(&self) {
-        // Fails only when the other end is gone already.
+        // This fails only when the other end is gone already.
         let _gone = self.stream.shutdown(Shutdown::Write);
     }
 
-    /// Whether the server closes the connection within the given time, without sending anything more.
+    /// Returns true if the server closes the connection within the given time, without sending anything more.
     pub(crate) fn closes_within(&mut self, patience: Duration) -> bool {
         self.stream.set_read_timeout(Some(patience)).unwrap();
         let closed = match self.stream.read(&mut [0u8; 1]) {
@@ -209,7 +209,7 @@ impl Line {
         closed
     }
 
-    /// All replies until the server closes or is silent for the given time.
+    /// Returns all replies until the server closes or is silent for the given time.
     pub(crate) fn drain(&mut self, patience: Duration) -> Vec<Reply> {
         let mut replies = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! Kills at random instants, and what must hold after each.
+//! Kills at random instants, and the conditions that must hold after each.
 use super::comparison::Rest;
 use super::*;
 
@@ -30,7 +30,7 @@ fn strike(
         })
         .collect();
     drop(acks);
-    // Ends early only if every writer met something unexpected, which join tells.
+    // This ends early only if every writer met something unexpected, which join reports.
     let _acknowledged = heard.iter().take(moment).count();
     let spun = Arc::new(AtomicU32::new(0));
     for _ in 0..spins {
@@ -42,7 +42,7 @@ fn strike(
     }
 }
 
-/// Kills a server on one folder this often.
+/// Kills a server on one folder the given number of times.
 fn campaign(seed: u64, first: usize, points: usize, sum: &mut Sum) {
     let folder = Folder::new("crash");
     let settings = [WIDE, &[("walk_cap", "0"), ("http.drain_timeout", "1s")]].concat();
@@ -170,7 +170,7 @@ fn a_stop_answers_what_was_begun() {
         scene.port = server.port;
         let mut rest = Rest::read(&scene);
         for diary in &mut diaries {
-            // What a connection carried when it was closed was not read, so it has no effect.
+            // Bytes that were sent when the connection was closed were not read, so they have no effect.
             assert!(
                 !rest.settle(diary),
                 "round {round}: a write took effect and was not answered"
@@ -223,7 +223,7 @@ fn a_first_start_that_was_killed_is_whole_or_refused() {
     assert_eq!(whole + refused, 8);
 }
 
-/// What is wrong, with which task, and how it comes about.
+/// A flaw: its name, the number of the task, and the change that makes it.
 type Flaw = (&'static str, usize, fn(&mut Task));
 
 #[test]

@@ -1,7 +1,7 @@
-//! What was found after a crash, compared with what was acknowledged before.
+//! The graph found after a crash, compared with the writes that were acknowledged before.
 use super::*;
 
-/// What is left after a kill, as the restarted server tells it.
+/// State of the graph after a kill, as the restarted server returns it.
 pub(super) struct Rest<'a> {
     line: Line,
     scene: &'a Scene,
@@ -119,13 +119,13 @@ impl<'a> Rest<'a> {
             | Write::Delete(at) => Some(*at),
         };
         if let Some(at) = at {
-            // What did not take effect must have left nothing.
+            // A write that did not take effect must have left nothing.
             diary.tasks[at].touched = true;
         }
         gid.map(|gid| diary.done(write, &gid)).is_some()
     }
 
-    /// Compares a task with what it must look like.
+    /// Compares a task with its expected state.
     pub(super) fn compare(&mut self, task: &Task) {
         let gid = task.gid.as_str();
         if task.deleted {

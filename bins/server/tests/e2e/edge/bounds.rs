@@ -1,4 +1,4 @@
-//! What bounds a head and a connection.
+//! The bounds of a head and of a connection.
 use super::*;
 
 #[test]
@@ -112,7 +112,7 @@ fn heads_have_bounds() {
             ));
         }
     }
-    // A head without end is cut off, whatever it is told.
+    // A head without end is cut off.
     let endless = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}", "a".repeat(4 << 20));
     let (endless, closed) = replies(&server, endless.as_bytes());
     if endless.len() > 1 || !closed {

@@ -1,4 +1,4 @@
-//! Which operations are sent junk, and in which fields.
+//! The operations that are sent junk, and their fields.
 
 /// Writing operations; `{x}` stands for an object of the scene. Then the fields of their bodies.
 pub(super) const WRITES: &[(&str, &str, &[&str])] = &[
@@ -207,7 +207,7 @@ pub(super) const PARAMETERS: &[&str] = &[
     "is_archived",
 ];
 
-/// Fields or parameters without which a row is refused before anything else is looked at.
+/// Returns the fields or parameters without which a row is refused before anything else is looked at.
 pub(super) fn needed(path: &str) -> &'static [&'static str] {
     match path {
         "/tasks" => &["projects", "project"],

@@ -1,4 +1,4 @@
-//! Accounts: what a new password ends, and what being switched off ends for good.
+//! Accounts: the access that a new password ends, and the access that a switched-off account loses for good.
 use super::{App, Browser, FORM, demo, form, hidden, works};
 use crate::common::{Folder, Server, admin, binary, command};
 use std::io::Write;
@@ -25,7 +25,7 @@ fn admin_with(folder: &Folder, arguments: &[&str], line: &str) -> serde_json::Va
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Signs in with an address and password; whether that worked.
+/// Signs in with an address and password. Returns true if that worked.
 fn sign_in(server: &Server, email: &str, password: &str) -> bool {
     let mut browser = Browser::new(server);
     let page = browser.get("/-/sign_in");
@@ -83,7 +83,7 @@ fn an_operator_gives_a_password_and_ends_sessions() {
         made_up["password"].as_str().unwrap()
     ));
 
-    // Somebody who was only invited has no login until then.
+    // A user who was only invited has no login until then.
     let place = server.workspace("paid");
     let guest = serde_json::json!({"data": {"user": "guest@example.com"}});
     let token = admin(&folder, &["token", "create", "--user", &email]);

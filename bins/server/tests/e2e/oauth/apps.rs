@@ -65,7 +65,7 @@ fn an_app_works_where_it_is_distributed_and_not_disabled() {
         reply.message(),
         "Not Authorized: the app is disabled in this workspace"
     );
-    // Who is in no workspace of the app's cannot authorize it any more.
+    // A user who is in no workspace of the app's cannot authorize it any more.
     let page = browser.get(&app.asks(&[]));
     assert_eq!(query(&page)["error"], "access_denied");
     admin_app(
@@ -237,7 +237,7 @@ fn wrong_passwords_wait_longer_each_time() {
     assert_eq!(right.status, 303, "others are not held up");
 }
 
-/// A fresh sign-in is asked for by `prompt=login` and `max_age`, and `prompt=none` shows no page.
+/// `prompt=login` and `max_age` ask for a fresh sign-in, and `prompt=none` shows no page.
 #[test]
 fn prompts_are_heeded() {
     let (_folder, server) = demo("oauth-prompt");

@@ -13,7 +13,7 @@ const TOKEN: &str = "/-/oauth_token";
 const REVOKE: &str = "/-/oauth_revoke";
 const INFO: &str = "/-/token_info";
 
-/// Plain text, no redirect, nothing of the request in it.
+/// Returns true if a reply is plain text, no redirect, and has nothing of the request in it.
 fn is_plain(reply: &Reply) -> bool {
     let kind = reply.header("content-type").unwrap_or_default();
     reply.status == 400

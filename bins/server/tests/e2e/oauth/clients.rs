@@ -1,4 +1,4 @@
-//! Two client libraries nobody here wrote: `oauth2`, and `openidconnect` with its own verification.
+//! Two client libraries of other projects: `oauth2`, and `openidconnect` with its own verification.
 use super::{App, Browser, query};
 use crate::common::{Folder, Server, WIDE, admin};
 use oauth2::basic::BasicClient;
@@ -17,7 +17,7 @@ use openidconnect::{
 };
 use std::str::FromStr;
 
-/// The libraries insist on `https`; what ends TLS before a server is played by the tests.
+/// Root of the server's addresses. The libraries insist on `https`; the tests stand in for the proxy that ends TLS.
 const ROOT: &str = "https://work.example";
 
 fn start(name: &str) -> (Folder, Server) {
@@ -26,7 +26,7 @@ fn start(name: &str) -> (Folder, Server) {
     (folder, server)
 }
 
-/// Sends what a library sends over a plain socket.
+/// Sends a request of a library over a plain socket.
 fn send(server: &Server, request: &HttpRequest) -> Result<HttpResponse, std::io::Error> {
     let path = request.uri().path_and_query().unwrap().as_str();
     let mut bytes = format!(

@@ -1,11 +1,11 @@
-//! Libraries for signing in that nobody here wrote, configured as people do: the scripts in `clients/`.
+//! Libraries for signing in of other projects, configured as people do: the scripts in `clients/`.
 use super::{App, admin_app, demo, text};
 use crate::clients::root;
 use crate::common::{Folder, Server, command};
 use crate::sdk::{clients, passed};
 use std::process::Command;
 
-/// A script that signs in as the demo's first user, if the libraries can be had here.
+/// Returns a script that signs in as the demo's first user, if the libraries can be installed here.
 fn script(server: &Server, name: &str) -> Option<Command> {
     let clients = clients()?;
     let mut run = command("node");

@@ -9,23 +9,23 @@ mod secrets;
 use crate::common::{Folder, Line, Reply, Server, WIDE, admin};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use workgraph_auth::encode;
-use workgraph_auth::pkce::Challenge;
+use workgraph_auth::authorization::pkce::CodeChallenge;
+use workgraph_auth::percent_encode;
 
 pub(crate) const AUTHORIZE: &str = "/-/oauth_authorize";
 pub(crate) const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-/// `name=value` joined by `&`.
+/// Returns `name=value` joined by `&`.
 pub(crate) fn form(pairs: &[(&str, &str)]) -> String {
     let each: Vec<String> = pairs
         .iter()
-        .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+        .map(|(name, value)| format!("{}={}", percent_encode(name), percent_encode(value)))
         .collect();
     each.join("&")
 }
 
-/// A request to a path of the whole server.
+/// Returns a request to a path of the whole server.
 pub(crate) fn raw(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
     for (name, value) in headers {
@@ -54,7 +54,7 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// 0 has full permissions, 1 `tasks:read users:read openid email profile`, 2 is native.
+    /// Returns an app of the demo: 0 has full permissions, 1 `tasks:read users:read openid email profile`, 2 is native.
     pub(crate) fn of(server: &Server, at: usize) -> Self {
         let member = |name: &str| server.demo(&format!("/apps/{at}/{name}"));
         Self {
@@ -64,9 +64,10 @@ impl App {
         }
     }
 
-    /// What it asks a browser to open, changed by pairs: an empty value takes a parameter away.
+    /// Returns the authorization request that the app has a browser open, changed by pairs: an empty value takes a
+    /// parameter away.
     pub(crate) fn asks(&self, changes: &[(&str, &str)]) -> String {
-        let challenge = Challenge::of(VERIFIER).to_string();
+        let challenge = CodeChallenge::of(VERIFIER).to_string();
         let mut all: BTreeMap<&str, &str> = BTreeMap::from([
             ("client_id", self.id.as_str()),
             ("redirect_uri", self.redirect.as_str()),
@@ -114,7 +115,7 @@ impl App {
         self.post(server, "/-/oauth_token", &[&pairs, changes].concat())
     }
 
-    /// The whole flow: the access and the refresh token.
+    /// Runs the whole flow. Returns the access and the refresh token.
     pub(crate) fn tokens(
         &self,
         browser: &mut Browser<'_>,
@@ -140,14 +141,14 @@ pub(crate) fn text(json: &Value, name: &str) -> String {
         .to_owned()
 }
 
-/// The `error` of a reply in the form of RFC 6749.
+/// Returns the `error` of a reply in the form of RFC 6749.
 pub(crate) fn error(reply: &Reply) -> String {
     let json: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     assert!(json["error_description"].is_string(), "{}", reply.text());
     text(&json, "error")
 }
 
-/// The parameters of a redirect, from its query.
+/// Returns the parameters of a redirect, from its query.
 pub(crate) fn query(reply: &Reply) -> BTreeMap<String, String> {
     let location = reply.header("location").unwrap_or_default();
     let start = location.split('#').next().unwrap_or_default();
@@ -155,14 +156,14 @@ pub(crate) fn query(reply: &Reply) -> BTreeMap<String, String> {
 }
 
 pub(crate) fn pairs(text: &str) -> BTreeMap<String, String> {
-    let query = workgraph_wire::Query::parse(text).unwrap();
+    let query = workgraph_wire::QueryParams::parse(text).unwrap();
     query
         .iter()
         .map(|(n, v)| (n.to_owned(), v.to_owned()))
         .collect()
 }
 
-/// The hidden fields of a page's forms.
+/// Returns the hidden fields of a page's forms.
 pub(crate) fn hidden(page: &str) -> Vec<(String, String)> {
     let attribute = |tag: &str, name: &str| {
         let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
@@ -192,7 +193,7 @@ pub(crate) fn hidden(page: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A browser, with its cookies.
+/// Browser with its cookies.
 pub(crate) struct Browser<'s> {
     pub(crate) server: &'s Server,
     line: Line,
@@ -208,7 +209,7 @@ impl<'s> Browser<'s> {
         }
     }
 
-    /// One that a user of the demo signed in with.
+    /// Returns a browser in which a user of the demo has signed in.
     pub(crate) fn signed_in(server: &'s Server, user: usize) -> Self {
         let mut browser = Self::new(server);
         let page = browser.get("/-/sign_in");
@@ -272,7 +273,7 @@ impl<'s> Browser<'s> {
         self.ask("GET", path, &[], "")
     }
 
-    /// Sends the form of a page, with what was typed.
+    /// Sends the form of a page, with the values that were typed.
     pub(crate) fn submit(&mut self, path: &str, page: &Reply, typed: &[(&str, &str)]) -> Reply {
         let fields = hidden(&page.text());
         let fields = fields.iter().map(|(n, v)| (n.as_str(), v.as_str()));
@@ -281,7 +282,7 @@ impl<'s> Browser<'s> {
         self.ask("POST", path, &[FORM, ("Origin", &origin)], &form(&all))
     }
 
-    /// Asks for consent, and gives it: the answer.
+    /// Requests consent, and answers the form. Returns the response.
     pub(crate) fn consent(&mut self, app: &App, changes: &[(&str, &str)], word: &str) -> Reply {
         let page = self.get(&app.asks(changes));
         assert_eq!(
@@ -294,7 +295,7 @@ impl<'s> Browser<'s> {
         self.submit(AUTHORIZE, &page, &[("decision", word)])
     }
 
-    /// The code that an app is given.
+    /// Authorizes an app. Returns the code that the app is given.
     pub(crate) fn allow(&mut self, app: &App, changes: &[(&str, &str)]) -> String {
         let reply = self.consent(app, changes, "allow");
         assert_eq!(reply.status, 303, "{}", reply.text());
@@ -304,7 +305,7 @@ impl<'s> Browser<'s> {
     }
 }
 
-/// Whether a token opens the API.
+/// Returns true if a token opens the API.
 pub(crate) fn works(server: &Server, token: &str) -> bool {
     status(server, token, "/users/me") == 200
 }
@@ -314,7 +315,7 @@ pub(crate) fn status(server: &Server, token: &str, path: &str) -> u16 {
     server.line().ask(&bytes).unwrap().status
 }
 
-/// A demo whose endpoints may be asked often.
+/// Starts a demo whose endpoints may be called often.
 pub(crate) fn demo(name: &str) -> (Folder, Server) {
     let folder = Folder::new(name);
     let often = [

@@ -1,4 +1,4 @@
-//! What was issued is nowhere to be read: not in the database, not in its log, not in ours.
+//! Secrets that were issued are in no file: not in the database, not in its log, not in the server's log.
 use super::{App, Browser, admin_app, demo, text};
 use crate::common::{Folder, admin, request};
 use serde_json::json;
@@ -74,11 +74,11 @@ fn no_secret_is_in_the_database_or_the_logs() {
         running.is_empty() && stopped.is_empty(),
         "{running:?} {stopped:?}"
     );
-    // The same search finds what is there.
+    // The same search finds texts that are there.
     assert!(!found(&folder, &[gid, "Robot".to_owned()]).is_empty());
 }
 
-/// The files that hold one of the texts; `bootstrap.json` is there to hold them.
+/// Returns the files that hold one of the texts; `bootstrap.json` is there to hold them.
 fn found(folder: &Folder, secrets: &[String]) -> Vec<String> {
     let mut hits = Vec::new();
     let mut files = vec![folder.path().join("log")];
@@ -91,7 +91,7 @@ fn found(folder: &Folder, secrets: &[String]) -> Vec<String> {
     {
         let bytes = std::fs::read(file).unwrap();
         for (at, secret) in secrets.iter().enumerate() {
-            // A secret's random part, without what others have in common with it.
+            // A secret's random part, without the prefix it has in common with others.
             let core = secret
                 .get(4..)
                 .filter(|_| secret.starts_with("wg"))

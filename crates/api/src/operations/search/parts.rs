@@ -1,47 +1,49 @@
 //! The parts of a search, as its parameters are read.
-use crate::call::Call;
-use crate::operation::Sought;
-use workgraph_core::check::{clip, split};
-use workgraph_core::fault::Fault;
-use workgraph_core::graph::{Ref, Want};
-use workgraph_core::registry::Type;
-use workgraph_core::resources::task;
-use workgraph_core::search::{By, Clause, Column, Effort, Order, Query, Search};
-use workgraph_core::time::Date;
+use crate::call::RequestContext;
+use crate::operation::SearchRequest;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::task;
+use workgraph_core::model::time::Date;
+use workgraph_core::model::validate::{clip, split};
+use workgraph_core::search::{
+    Clause, IndexColumn, Search, SearchEffort, SearchLink, SearchQuery, SortOrder,
+};
+use workgraph_core::storage::{NodeRef, ReadQuery};
 
-/// The most matches of one request, and how many it gets if it does not say.
+/// The most matches of one request, and their number if the request has no `limit`.
 pub(super) const MOST: usize = 100;
-/// The word for having no value, or being linked to nothing.
+/// The word for no value, or for no link.
 pub(super) const NULL: &str = "null";
 /// The most names in one list.
 const NAMES_MAX: usize = 100;
 const DAY: i64 = 86_400_000;
 
-/// What was read so far.
-pub(super) struct Parts<'p, 'c> {
-    pub(super) call: &'p Call<'c>,
-    want: Want,
-    place: usize,
+/// The clauses and references that were read so far.
+pub(super) struct SearchBuilder<'p, 'c> {
+    pub(super) call: &'p RequestContext<'c>,
+    want: ReadQuery,
+    workspace: usize,
     clauses: Vec<Clause<usize>>,
-    named: Vec<(String, Ref, &'static [Type])>,
-    /// Projects and sections of which any is enough.
-    places: Vec<(By, usize)>,
-    /// To be in no project is enough, too.
-    unplaced: bool,
+    named: Vec<(String, NodeRef, &'static [Type])>,
+    /// Projects and sections; a match is in one of them.
+    containers: Vec<(SearchLink, usize)>,
+    /// True if a match may also be in no project.
+    or_no_project: bool,
 }
 
-impl<'p, 'c> Parts<'p, 'c> {
-    pub(super) fn new(call: &'p Call<'c>) -> Result<Self, Fault> {
-        let mut want = call.want();
-        let place = want.add(call.path("workspace_gid")?);
+impl<'p, 'c> SearchBuilder<'p, 'c> {
+    pub(super) fn new(call: &'p RequestContext<'c>) -> Result<Self, DomainError> {
+        let mut want = call.read_query();
+        let place = want.add_ref(call.path_ref("workspace_gid")?);
         Ok(Self {
             call,
             want,
-            place,
+            workspace: place,
             clauses: Vec::new(),
             named: Vec::new(),
-            places: Vec::new(),
-            unplaced: false,
+            containers: Vec::new(),
+            or_no_project: false,
         })
     }
 
@@ -52,57 +54,57 @@ impl<'p, 'c> Parts<'p, 'c> {
     pub(super) fn finish(
         mut self,
         ty: Type,
-        order: Order,
+        order: SortOrder,
         ascending: bool,
         limit: usize,
-    ) -> Sought {
-        let unplaced = self.unplaced.then_some(By::Project);
-        self.clauses.extend(any_of(self.places, unplaced));
+    ) -> SearchRequest {
+        let unplaced = self.or_no_project.then_some(SearchLink::Project);
+        self.clauses.extend(any_of(self.containers, unplaced));
         let has_words = self.clauses.iter().any(|c| matches!(c, Clause::Words(_)));
         let order = match order {
-            // Without words all are equally relevant.
-            Order::Relevance if !has_words => Order::Column(Column::Modified),
+            // Without words all matches are equally relevant.
+            SortOrder::Relevance if !has_words => SortOrder::Column(IndexColumn::Modified),
             order => order,
         };
-        let query = Query {
+        let query = SearchQuery {
             ty,
             clauses: self.clauses,
             order,
             ascending,
         };
         self.want.search = Some(Search {
-            place: self.place,
+            workspace: self.workspace,
             queries: vec![query],
             limit,
             cap: self.call.settings.candidates(),
-            effort: Effort::USUAL,
+            effort: SearchEffort::USUAL,
         });
-        Sought {
-            want: self.want,
-            named: self.named,
+        SearchRequest {
+            query: self.want,
+            referenced: self.named,
             ty,
         }
     }
 
-    /// Adds something that must exist and be seen; gives its index.
-    pub(super) fn name(&mut self, field: String, name: Ref, types: &'static [Type]) -> usize {
-        let at = self.want.add(name.clone());
+    /// Adds a node that must exist and be visible; returns its index.
+    pub(super) fn name(&mut self, field: String, name: NodeRef, types: &'static [Type]) -> usize {
+        let at = self.want.add_ref(name.clone());
         self.named.push((field, name, types));
         at
     }
 
-    /// Reads a list of nodes that matches are linked to; among them `null` for nothing.
+    /// Reads a list of nodes that matches are linked to. It may contain `null` for no link.
     pub(super) fn links(
         &mut self,
         name: &str,
         how: &str,
         text: &str,
-        by: By,
+        by: SearchLink,
         types: &'static [Type],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DomainError> {
         let mut texts = split(text);
         if texts.len() > NAMES_MAX {
-            return Err(Fault::field(
+            return Err(DomainError::field(
                 name,
                 format_args!("At most {NAMES_MAX} may be named"),
             ));
@@ -113,13 +115,13 @@ impl<'p, 'c> Parts<'p, 'c> {
         let mut pairs = Vec::new();
         for text in &texts {
             let of = match types {
-                [Type::User] => self.call.user(name, text)?,
-                _ => Ref::Gid(crate::call::gid(name, text)?),
+                [Type::User] => self.call.parse_user_ref(name, text)?,
+                _ => NodeRef::Gid(crate::call::parse_gid(name, text)?),
             };
             pairs.push((by, self.name(name.to_owned(), of, types)));
         }
         if types.is_empty() {
-            // Nothing is of that type: what is named is unknown, and everything is linked to nothing.
+            // No node has that type: each name is unknown, and every node is linked to none.
             return Ok(());
         }
         match how {
@@ -131,28 +133,28 @@ impl<'p, 'c> Parts<'p, 'c> {
                 self.clauses
                     .extend(nothing.then_some(Clause::Linked(by, linked)));
             }
-            _ if matches!(by, By::Project | By::Section) => {
-                self.places.append(&mut pairs);
-                self.unplaced |= nothing;
+            _ if matches!(by, SearchLink::Project | SearchLink::Section) => {
+                self.containers.append(&mut pairs);
+                self.or_no_project |= nothing;
             }
             _ => self.clauses.extend(any_of(pairs, nothing.then_some(by))),
         }
         Ok(())
     }
 
-    /// A day, or how matches lie to it. Instants are of the day in UTC that they are on.
+    /// Reads a day, or a comparison of matches with it. Instants belong to their day in UTC.
     pub(super) fn day(
         &mut self,
         name: &str,
         how: &str,
         text: &str,
-        column: Column,
-    ) -> Result<(), Fault> {
+        column: IndexColumn,
+    ) -> Result<(), DomainError> {
         if text == NULL {
             self.push(Clause::Lacks(column));
             return Ok(());
         }
-        let day = Date::parse(text).map_err(|e| Fault::field(name, e))?;
+        let day = Date::parse(text).map_err(|e| DomainError::field(name, e))?;
         let start = day.start().millis();
         self.push(Clause::Within(
             column,
@@ -165,14 +167,14 @@ impl<'p, 'c> Parts<'p, 'c> {
         Ok(())
     }
 
-    /// How matches lie to an instant.
+    /// Reads a comparison of matches with an instant.
     pub(super) fn instant(
         &mut self,
         name: &str,
         how: &str,
         text: &str,
-        column: Column,
-    ) -> Result<(), Fault> {
+        column: IndexColumn,
+    ) -> Result<(), DomainError> {
         if text == NULL {
             self.push(Clause::Lacks(column));
         } else if let Some(at) = self.call.query_time(name)? {
@@ -186,14 +188,14 @@ impl<'p, 'c> Parts<'p, 'c> {
         Ok(())
     }
 
-    pub(super) fn subtype(&mut self, name: &str, text: &str) -> Result<(), Fault> {
+    pub(super) fn subtype(&mut self, name: &str, text: &str) -> Result<(), DomainError> {
         let clause = match task::SUBTYPES.iter().position(|known| *known == text) {
-            Some(0) => Clause::Lacks(Column::Subtype),
+            Some(0) => Clause::Lacks(IndexColumn::Subtype),
             Some(at) => {
                 let at = i64::try_from(at).unwrap_or(i64::MAX);
-                Clause::Within(Column::Subtype, at..=at)
+                Clause::Within(IndexColumn::Subtype, at..=at)
             }
-            // A custom type has a name of its own, and nothing has one.
+            // A custom type has a name of its own, and no node has one.
             None if text == "custom" => Clause::Never,
             None => {
                 return Err(not_one_of(
@@ -207,17 +209,17 @@ impl<'p, 'c> Parts<'p, 'c> {
         Ok(())
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Result<(), Fault> {
+    pub(super) fn flag(&mut self, name: &str) -> Result<(), DomainError> {
         let Some(on) = flag(self.call, name)? else {
             return Ok(());
         };
         match name {
-            "completed" => self.push(Clause::Done(on)),
+            "completed" => self.push(Clause::Completed(on)),
             "is_blocked" => self.push(Clause::Blocked(on)),
             "is_blocking" => self.push(Clause::Blocking(on)),
-            "is_subtask" if on => self.push(Clause::Within(Column::Sub, 1..=1)),
-            "is_subtask" => self.push(Clause::Lacks(Column::Sub)),
-            // Nothing is an attachment, so no task has one.
+            "is_subtask" if on => self.push(Clause::Within(IndexColumn::Subtask, 1..=1)),
+            "is_subtask" => self.push(Clause::Lacks(IndexColumn::Subtask)),
+            // No node is an attachment, so no task has one.
             "has_attachment" if on => self.push(Clause::Never),
             _ => {}
         }
@@ -225,8 +227,8 @@ impl<'p, 'c> Parts<'p, 'c> {
     }
 }
 
-/// Returns the condition that something is linked to one of these, or in some way to nothing at all.
-fn any_of(pairs: Vec<(By, usize)>, nothing: Option<By>) -> Option<Clause<usize>> {
+/// Returns the condition that a node is linked to one of these, or has no link of the kind `nothing`.
+fn any_of(pairs: Vec<(SearchLink, usize)>, nothing: Option<SearchLink>) -> Option<Clause<usize>> {
     let Some(by) = nothing else {
         return (!pairs.is_empty()).then_some(Clause::Any(pairs));
     };
@@ -238,16 +240,16 @@ fn any_of(pairs: Vec<(By, usize)>, nothing: Option<By>) -> Option<Clause<usize>>
     })
 }
 
-/// A flag among the parameters.
-pub(super) fn flag(call: &Call<'_>, name: &str) -> Result<Option<bool>, Fault> {
+/// Reads a flag among the parameters.
+pub(super) fn flag(call: &RequestContext<'_>, name: &str) -> Result<Option<bool>, DomainError> {
     call.query
         .flag(name)
-        .map_err(|e| Fault::invalid(e.to_string()))
+        .map_err(|e| DomainError::invalid(e.to_string()))
 }
 
-/// A word that is none of those that are known.
-pub(super) fn not_one_of(name: &str, text: &str, known: &str) -> Fault {
-    Fault::field(
+/// Returns the error for a word that is not one of the known ones.
+pub(super) fn not_one_of(name: &str, text: &str, known: &str) -> DomainError {
+    DomainError::field(
         name,
         format_args!(
             "Not a recognized value: {}; it is one of {known}",

@@ -1,9 +1,9 @@
-//! What the table is about: an object of each kind, and what lets the viewer in.
+//! The scene of the access matrix: an object of each kind, and the reason for the viewer's access.
 use super::*;
 
-/// A world around one viewer: "here" is wherever the viewer was let in.
+/// Builds a world around one viewer: "here" is the workspace to which the viewer has access.
 pub(super) fn world(viewer: &str) -> World {
-    World::build(Kind::Memory, Settings::default(), |f, names| {
+    World::build(Kind::Memory, ApiSettings::default(), |f, names| {
         build(f, names, viewer)
     })
 }
@@ -23,7 +23,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
             let mut draft = work.draft(Type::Team, Some(orchid));
             draft.set(team::NAME, name);
             draft.set(team::VISIBILITY, visibility);
-            membership::found_team(work, draft, Some(owner))
+            membership::create_team(work, draft, Some(owner))
         });
         names.insert(name.to_owned(), gid);
         if viewer == "mel" {
@@ -31,11 +31,11 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
         }
     }
     let secret_seat = f.join_team(names["moe"], names["t_secret"], orchid);
-    // Moe is a plain member in the table, so the membership is that of another.
+    // Moe is a plain member in the table, so the membership is that of another user.
     if viewer == "moe" {
         f.with(|work| {
             work.changes
-                .links
+                .edge_writes
                 .retain(|l| !(l.rel == rel::TEAM_MEMBERS && l.dst == who))
         });
     }
@@ -57,7 +57,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
             draft.set(project::PRIVACY, privacy);
             draft.set(project::SHARE_ACCESS, share);
             draft.set(project::OWNER, owner);
-            membership::found_project(work, draft, owner)
+            membership::create_project(work, draft, owner)
         });
         names.insert(name.to_owned(), gid);
         names.insert(format!("{name}_section"), f.section_in(gid));
@@ -65,7 +65,13 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
             f.share(gid, orchid, who, level);
         }
         if name == "p_team" {
-            f.link(gid, rel::TEAM, names["t_secret"], Place::Rank(0), None);
+            f.link(
+                gid,
+                rel::TEAM,
+                names["t_secret"],
+                ListPosition::Rank(0),
+                None,
+            );
         }
     }
     let shared = f.share(names["p_open"], orchid, names["gardeners"], Level::Editor);
@@ -99,9 +105,9 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
             None => f.task(orchid, name, owner),
         };
         names.insert(name.to_owned(), gid);
-        f.link(gid, rel::TAGS, tag, Place::Rank(0), None);
+        f.link(gid, rel::TAGS, tag, ListPosition::Rank(0), None);
         if name.ends_with("_followed") && inside {
-            f.link(gid, rel::FOLLOWERS, who, Place::Rank(0), None);
+            f.link(gid, rel::FOLLOWERS, who, ListPosition::Rank(0), None);
         }
     }
     for (name, parent) in [("k_sub", "k_open"), ("k_private_sub", "k_private")] {
@@ -119,7 +125,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
             draft.set(story::CREATED_BY, by);
             draft.set(story::TEXT, "Matrix");
         });
-        f.link(gid, rel::STORY_OF, names[on], Place::Rank(0), None);
+        f.link(gid, rel::STORY_OF, names[on], ListPosition::Rank(0), None);
         names.insert(name.to_owned(), gid);
     }
     custom_fields(f, names, owner, inside.then_some(who));
@@ -128,7 +134,7 @@ fn build(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, viewer: &str) {
     names.insert("x_public_seat".to_owned(), shared);
 }
 
-/// Custom fields of each kind of privacy, all on the open project.
+/// Adds custom fields of each kind of privacy, all on the open project.
 fn custom_fields(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid, who: Option<Gid>) {
     let (orchid, open) = (names["orchid"], names["p_open"]);
     for (name, privacy, level, here) in [
@@ -147,8 +153,8 @@ fn custom_fields(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, owner: Gid,
             draft.set(custom_field::PRIVACY, privacy);
             draft.set(custom_field::DEFAULT_ACCESS, level);
             draft.set(custom_field::CREATED_BY, owner);
-            let field = fields::found_field(work, &draft, orchid);
-            let option = fields::add_option(work, field, orchid, Place::Last, |draft| {
+            let field = fields::create_custom_field(work, &draft, orchid);
+            let option = fields::add_option(work, field, orchid, ListPosition::Last, |draft| {
                 draft.set(enum_option::NAME, "Matrix");
             });
             if name == "x_public" {

@@ -18,7 +18,7 @@ fn a_record_that_was_read_can_be_sent_back() {
     let before = garden.read();
     let at = format!("/tasks/{}?opt_fields=custom_fields", garden.task);
     let items = garden.world.get("ada", &at).json["data"]["custom_fields"].clone();
-    // What a client has in hand are objects: options and users with their gids.
+    // Clients have objects: options and users with their gids.
     let back = items.as_array().unwrap().iter().map(|item| {
         let parts = ["text", "number", "date", "enum", "people", "reference"];
         let value = parts.iter().find_map(|p| item.get(format!("{p}_value")));
@@ -94,7 +94,7 @@ fn a_field_added_twice_at_once_has_one_setting() {
     assert_eq!(world.get("ada", &settings).gids().len(), 1);
 }
 
-/// S137. A field that was read can be sent back; its options are written by operations of their own.
+/// S137. A field that was read can be sent back; other operations write its options.
 #[test]
 fn options_in_an_update_say_what_is_so_or_are_refused() {
     for kind in KINDS {
@@ -218,7 +218,7 @@ fn a_task_in_two_projects_has_a_field_of_both_once() {
         items.iter().map(gid).collect()
     };
     assert_eq!(fields("ada"), expected);
-    // The field shows to whoever sees the task; that Moss has it does not show.
+    // Every user who sees the task sees the field, but not that Moss has it.
     assert_eq!(fields("mel"), expected);
 }
 
@@ -251,7 +251,7 @@ fn the_fields_of_a_task_list_are_the_assignees_own() {
     let mood = field(world, json!({"name": "Mood", "resource_subtype": "text"}));
     let to = format!("/projects/{list}/addCustomFieldSetting");
     let add = |token: &str| world.post(token, &to, json!({"custom_field": gid(&mood)}));
-    // Ada administers the workspace, and still it is Mel's list.
+    // Ada administers the workspace, but the list is Mel's.
     assert_eq!((add("ada").status, add("mel").status), (403, 200));
     let settings = format!("/projects/{list}/custom_field_settings");
     assert_eq!(world.get("mel", &settings).gids().len(), 1);
@@ -395,7 +395,7 @@ fn who_is_removed_from_the_workspace_has_no_membership_of_its_fields() {
     }
 }
 
-/// What is remembered of the fields of a project and the options of a field is what the last commit left.
+/// The cached fields of a project and options of a field are those of the last commit.
 #[test]
 fn tasks_show_the_fields_and_options_of_the_moment() {
     for kind in KINDS {

@@ -1,4 +1,4 @@
-//! Who gets what of an export, and what is refused.
+//! Access to exports: their content for each reader, and the refusals.
 use super::*;
 
 #[test]
@@ -9,10 +9,22 @@ fn an_export_holds_what_its_user_sees_and_nothing_else() {
             let project = f.project(orchid, "Greenhouse", ada);
             let section = f.section_in(project);
             f.task_in(section, "orchid in the open", ada);
-            f.link(project, rel::TEAM, names["gardeners"], Place::Rank(0), None);
+            f.link(
+                project,
+                rel::TEAM,
+                names["gardeners"],
+                ListPosition::Rank(0),
+                None,
+            );
             let secret = f.private_project(orchid, "Nursery", ada);
             f.task_in(f.section_in(secret), "a secret seed", ada);
-            f.link(secret, rel::TEAM, names["gardeners"], Place::Rank(0), None);
+            f.link(
+                secret,
+                rel::TEAM,
+                names["gardeners"],
+                ListPosition::Rank(0),
+                None,
+            );
         });
         let team = world.gid("gardeners").to_string();
         let all = exported(&world, "ada", &team);
@@ -21,7 +33,7 @@ fn an_export_holds_what_its_user_sees_and_nothing_else() {
         as_shown(&world, "mel", &some);
         let some = json!(some).to_string();
         assert!(some.contains("orchid in the open") && !some.contains("seed"));
-        // Others see nothing of it, and cannot even ask.
+        // Others see nothing of it, and cannot even request it.
         for (token, status) in [("bob", 403), ("-", 401), ("ada[tasks:read,jobs:read]", 403)] {
             let refused = export(&world, token, &team);
             assert_eq!(refused.status, status, "{token}: {}", refused.text);
@@ -36,18 +48,24 @@ fn a_task_in_several_projects_is_written_once() {
         let team = names["gardeners"];
         let [one, two, other] = ["One", "Two", "Other"].map(|name| f.project(orchid, name, ada));
         for project in [one, two] {
-            f.link(project, rel::TEAM, team, Place::Rank(0), None);
+            f.link(project, rel::TEAM, team, ListPosition::Rank(0), None);
         }
         let both = f.task_in(f.section_in(one), "in both", ada);
         let second = f.section_in(two);
-        f.link(both, rel::SECTION, second, Place::Last, Some(two));
+        f.link(both, rel::SECTION, second, ListPosition::Last, Some(two));
         let parent = f.task_in(second, "parent", ada);
         let child = f.subtask(parent, "child in its own place", ada);
         let first = f.section_in(one);
-        f.link(child, rel::SECTION, first, Place::Last, Some(one));
+        f.link(child, rel::SECTION, first, ListPosition::Last, Some(one));
         let elsewhere = f.subtask(parent, "child in another place", ada);
         let third = f.section_in(other);
-        f.link(elsewhere, rel::SECTION, third, Place::Last, Some(other));
+        f.link(
+            elsewhere,
+            rel::SECTION,
+            third,
+            ListPosition::Last,
+            Some(other),
+        );
         names.insert("one".to_owned(), one);
         names.insert("two".to_owned(), two);
     });
@@ -63,7 +81,7 @@ fn a_task_in_several_projects_is_written_once() {
     ] {
         assert_eq!(tasks.iter().filter(|t| **t == name).count(), 1, "{name}");
     }
-    // Below one project alone, what it has in common with others is there, too.
+    // Below one project alone, it also has the nodes that it shares with others.
     let two = exported(&world, "ada", &world.gid("two").to_string());
     gids(&two);
     assert_eq!(
@@ -117,7 +135,7 @@ fn an_organization_is_exported_by_its_service_account_alone() {
         let text = json!(records).to_string();
         for (name, gid) in &world.names {
             let held = all.contains(&gid.to_string()) || text.contains(&format!("\"{gid}\""));
-            // A robot has no seat, and a job is its user's alone.
+            // A service account has no membership, and a job belongs to its user alone.
             let left_out = ["ada_job", "orchid_export", "robot"].contains(&name.as_str());
             let expected = crate::world::is_orchid(name) && !left_out;
             assert_eq!(held, expected, "{name}");
@@ -256,9 +274,9 @@ fn addresses_are_fresh_each_time_and_good_for_an_hour() {
     assert!(world.api.admit_download(name, ticket).is_ok());
     let other = world.api.admit_download("1.json.gz", ticket);
     assert_eq!(other, Err(TicketError::Invalid));
-    // An app that may only poll jobs does not get at the file.
+    // An app that may only read jobs does not get the file.
     assert_eq!(look("ada[jobs:read]"), Value::Null);
-    // Nobody else reads the job.
+    // No other user reads the job.
     for token in ["mel", "robot", "bob"] {
         assert_eq!(world.get(token, &format!("/jobs/{job}")).status, 403);
     }

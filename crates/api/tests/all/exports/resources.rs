@@ -1,4 +1,4 @@
-//! Exports of resources: what fits the filters, with the fields that were named, one export at a time.
+//! Exports of resources: the resources that pass the filters, with the named fields, one export at a time.
 use super::*;
 use crate::races::{post, race};
 
@@ -9,7 +9,7 @@ fn ask(world: &World, token: &str, parts: Value) -> Answer {
     world.post(token, "/exports/resource", body)
 }
 
-/// The records of an export that was asked for.
+/// Returns the records of a requested export.
 fn finished(world: &World, token: &str, job: &Answer) -> Vec<Value> {
     assert_eq!(job.status, 201, "{}", job.text);
     let job = world.get(token, &format!("/jobs/{}", job.gid()));
@@ -32,7 +32,7 @@ fn bulk(world: &World, token: &str, parts: Value) -> Vec<Value> {
     finished(world, token, &job)
 }
 
-/// All tasks of the workspace that the token sees, as GET shows them.
+/// Returns all tasks of the workspace that the token sees, as GET shows them.
 fn tasks(world: &World, token: &str) -> Vec<Value> {
     let all = bulk(
         world,
@@ -140,7 +140,7 @@ fn filters_are_conditions_of_which_all_hold() {
             found(json!({"created_by.any": [mel]})),
             Vec::<String>::new()
         );
-        // Bounds leave out their own instant.
+        // Bounds exclude their own instant.
         let start = "2026-01-15T09:30:30Z";
         let moved = found(json!({"modified_at.after": start}));
         assert!(moved.contains(&"tree 13".to_owned()) && !moved.contains(&"tree 1".to_owned()));
@@ -156,7 +156,7 @@ fn filters_are_conditions_of_which_all_hold() {
         assert!(!mine(json!({"created_at.after": made})));
         assert!(!mine(json!({"created_at.before": made})));
         assert!(mine(json!({"created_at.after": start})));
-        // Parts are joined, and may give the same twice.
+        // Parts are joined, and a resource may be in two of them.
         let parts = json!([
             {"resource_type": "task", "filters": {"liked_by.any": [mel]}, "fields": ["name", "stories.text"]},
             {"resource_type": "message", "filters": {"created_by.any": [mel]}},
@@ -231,7 +231,7 @@ fn a_workspace_has_one_export_at_a_time() {
         world.advance(31);
         world.work();
         assert!(!finished(&world, "ada", &first).is_empty());
-        // One that fails makes room, too.
+        // An export that fails makes room, too.
         let failing = ask(&world, "mel", all());
         world.advance(3601);
         world.work();
@@ -301,7 +301,7 @@ fn addresses_of_exports_of_resources_are_given_for_a_month() {
     world.advance(1);
     assert_eq!(url(), Value::Null);
     world.advance(24 * 3600);
-    world.run(world.api.forget_jobs(100)).unwrap();
+    world.run(world.api.cleanup_jobs(100)).unwrap();
     let gone = world.get("ada", &format!("/jobs/{}", job.gid()));
     assert_eq!(gone.status, 404, "{}", gone.text);
     assert_eq!(world.problems(), Vec::<String>::new());

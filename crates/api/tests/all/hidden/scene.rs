@@ -1,15 +1,15 @@
-//! A shared project among hidden things. All that only ada sees is called HIDDEN, and all that guests do
-//! not see is called MEMBERS.
+//! A shared project among hidden objects. Objects that only ada sees have names with HIDDEN, and those that guests do
+//! not see have names with MEMBERS.
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::graph::Place;
-use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::task_template;
-use workgraph_core::time::Time;
-use workgraph_core::work::Work;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::task_template;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::ListPosition;
+use workgraph_core::storage::change_builder::ChangeBuilder;
 
-/// Names that only ada is to find.
+/// Names that only ada may find.
 pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-team",
     "HIDDEN-project",
@@ -36,7 +36,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-hook",
 ];
 
-/// Names that guests are not to find.
+/// Names that guests may not find.
 pub(crate) const MEMBERS: &[&str] = &[
     "MEMBERS-project",
     "MEMBERS-project-section",
@@ -49,7 +49,7 @@ pub(crate) const MEMBERS: &[&str] = &[
     "MEMBERS-value",
 ];
 
-/// Makes the world: ada writes on a task that moe and gus read, too, and says all she knows.
+/// Builds the world: ada writes on a task that moe and gus read, too, and names everything that she sees.
 pub(crate) fn scene(kind: Kind) -> World {
     let mut world = World::new(kind);
     places(&mut world);
@@ -66,14 +66,14 @@ fn ok(answer: Answer) -> Answer {
     answer
 }
 
-/// Does something as ada.
+/// Carries out an action as ada.
 pub(super) fn does(world: &World, target: &str, data: Value) -> Answer {
     let answer = world.post("ada", target, data);
     assert!(answer.status < 300, "{target}: {}", answer.text);
     answer
 }
 
-/// Makes something as ada, and calls it by a name.
+/// Creates a node as ada, and stores it under a name.
 fn makes(world: &mut World, name: &str, target: &str, data: Value) -> String {
     let made = does(world, target, data).gid();
     world
@@ -129,7 +129,7 @@ fn places(world: &mut World) {
     world.rename_user(&gid(world, "nia"), "MEMBERS-nia");
 }
 
-/// The types of custom field, each with a value that only its readers may know.
+/// The types of custom field, each with a value that only readers of the field may see.
 pub(super) const TYPES: [&str; 7] = [
     "text",
     "number",
@@ -192,7 +192,7 @@ fn things(world: &mut World) {
         &below,
         json!({"name": "HIDDEN-subtask"}),
     );
-    // A task that all see, below one that they do not.
+    // A task that all see, below one that they do not see.
     let child = makes(world, "child", &below, json!({"name": "Child"}));
     let to = format!("/tasks/{child}/addFollowers");
     let readers = json!([gid(world, "moe"), gid(world, "gus")]);
@@ -219,7 +219,7 @@ fn things(world: &mut World) {
     makes(world, "h_story", &on, json!({"text": "HIDDEN-story"}));
 }
 
-/// Does to a task all that writes a story and names something.
+/// Makes all changes of a task that write a story and name another object.
 pub(crate) fn history(world: &World, task: &str) {
     let task = format!("/tasks/{}", gid(world, task));
     let act = |what: &str, data: Value| does(world, &format!("{task}/{what}"), data);
@@ -283,7 +283,7 @@ pub(crate) fn history(world: &World, task: &str) {
     }
 }
 
-/// Links to everything hidden, as ada sees them.
+/// Returns links to all hidden objects, as ada sees them.
 fn links(world: &World) -> String {
     let names = [
         "h_task",
@@ -353,7 +353,7 @@ fn jobs(world: &mut World) {
     makes(world, "h_hook", "/webhooks", hook);
 }
 
-/// Exports of ada's, and that somebody has an access level of their own to a custom field.
+/// Makes exports of ada's, and gives a user a membership in a custom field.
 fn exports(world: &mut World) {
     let parts = json!([{"resource_type": "team"}]);
     for (name, target, data) in [
@@ -379,14 +379,14 @@ fn exports(world: &mut World) {
     makes(world, "mel_in_h_text", "/memberships", seat);
 }
 
-/// A task template in a hidden project; no operation makes one.
+/// Adds a task template in a hidden project; no operation can create one.
 fn task_template(world: &mut World) {
     let (ada, orchid) = (world.gid("ada"), world.gid("orchid"));
     let project = world.gid("h_project");
     let now = Time::from_system(world.now());
     let (made, changes) = {
-        let mint = || world.api.fresh();
-        let mut work = Work::new(Some(ada), now, &mint);
+        let mint = || world.api.next_gid();
+        let mut work = ChangeBuilder::new(Some(ada), now, &mint);
         let mut draft = work.draft(Type::TaskTemplate, Some(orchid));
         draft.set(task_template::NAME, "HIDDEN-weeding");
         draft.set(task_template::PROJECT, project);
@@ -396,7 +396,7 @@ fn task_template(world: &mut World) {
             r#"{"name":"HIDDEN-weeding","task_resource_subtype":"default_task","description":""}"#;
         draft.set(task_template::TEMPLATE, recipe.to_owned());
         let made = work.create(&draft, Some(orchid));
-        work.link(made, rel::TEMPLATE_OF, project, Place::Rank(0), None);
+        work.link(made, rel::TEMPLATE_OF, project, ListPosition::Rank(0), None);
         (made, work.changes)
     };
     world.run(world.graph.commit(changes)).unwrap();

@@ -2,17 +2,17 @@
 use super::scene::{TYPES, scene};
 use crate::world::{KINDS, Kind, World};
 use serde_json::{Value, json};
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_core::access::Role;
-use workgraph_core::draft::Draft;
-use workgraph_core::graph::{ViewerKey, Want};
-use workgraph_core::registry::Type;
-use workgraph_core::resources::{story, task, task_template};
-use workgraph_core::time::Time;
-use workgraph_core::work::Work;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::{story, task, task_template};
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{ReadQuery, ViewerKey};
 use workgraph_core::{Gid, Node};
 
-/// Each place where a linked text is read, with the field.
+/// Returns each place where a linked text is read, with the field.
 fn places(world: &World) -> Vec<(String, &'static str)> {
     let gid = |name: &str| world.gid(name).to_string();
     let mut all = Vec::new();
@@ -80,7 +80,7 @@ fn links_in_a_recipe_show_each_reader_the_names_of_what_they_see() {
         let recipe = json!({"name": "Weed", "html_description": html, "description": "HIDDEN-old",
             "subtasks": [{"name": "Dig", "html_description": html}]});
         let (gid, key) = (world.gid("weeding"), world.gid("ada"));
-        let want = Want::of(ViewerKey {
+        let want = ReadQuery::of(ViewerKey {
             user: key,
             service: None,
         })
@@ -88,8 +88,8 @@ fn links_in_a_recipe_show_each_reader_the_names_of_what_they_see() {
         let view = world.run(world.graph.load(&want)).unwrap();
         let mut draft = Draft::edit(view.node(gid).unwrap());
         draft.set(task_template::TEMPLATE, recipe.to_string());
-        let mint = || world.api.fresh();
-        let mut work = Work::new(Some(key), Time::from_system(world.now()), &mint);
+        let mint = || world.api.next_gid();
+        let mut work = ChangeBuilder::new(Some(key), Time::from_system(world.now()), &mint);
         work.save(&draft);
         world.run(world.graph.commit(work.changes)).unwrap();
         let read = |reader: &str| {
@@ -113,7 +113,7 @@ fn links_in_a_recipe_show_each_reader_the_names_of_what_they_see() {
     }
 }
 
-/// S105. The name is that of now.
+/// S105. The name is the present one.
 #[test]
 fn a_link_shows_the_new_name_of_what_was_renamed() {
     let world = scene(Kind::Memory);
@@ -156,10 +156,10 @@ fn a_comment_that_is_only_a_link_says_something_and_a_changed_link_is_told() {
     }
 }
 
-/// S105. Whoever is in two workspaces writes with the eyes of both, and is read in one.
+/// S105. A user in two workspaces writes with the access of both, and is read in one.
 #[test]
 fn a_link_shows_no_name_of_another_workspace() {
-    let world = World::build(Kind::Memory, Settings::default(), |f, names| {
+    let world = World::build(Kind::Memory, ApiSettings::default(), |f, names| {
         f.seat(names["mel"], names["basalt"], Role::Member);
     });
     let at = format!("/tasks/{}", world.gid("blast"));
@@ -183,7 +183,7 @@ fn a_link_shows_no_name_of_another_workspace() {
     }
 }
 
-/// The sentences of the shared task, by subtype.
+/// Returns the sentences of the shared task, by subtype.
 fn sentences(world: &World, reader: &str) -> Vec<(String, String)> {
     let at = format!(
         "/tasks/{}/stories?opt_fields=text,resource_subtype",
@@ -196,7 +196,7 @@ fn sentences(world: &World, reader: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// S106. Whoever sees everything reads it as ever.
+/// S106. A reader who sees everything reads the full sentences.
 #[test]
 fn sentences_of_stories_name_what_their_reader_sees() {
     for kind in KINDS {
@@ -270,7 +270,7 @@ fn sentences_of_stories_name_what_their_reader_sees() {
     }
 }
 
-/// S106. What is gone has no name any more.
+/// S106. A deleted object has no name any more.
 #[test]
 fn what_was_deleted_is_told_by_its_kind() {
     let world = scene(Kind::Memory);
@@ -300,7 +300,7 @@ fn what_was_deleted_is_told_by_its_kind() {
     }
 }
 
-/// S107. The values before and after of every type, by name and unasked.
+/// S107. The values before and after of every type, with `opt_fields` and without.
 #[test]
 fn values_in_stories_are_for_those_who_see_the_custom_field() {
     let parts = [
@@ -351,7 +351,7 @@ fn values_in_stories_are_for_those_who_see_the_custom_field() {
     }
 }
 
-/// S108. Neither by what a link shows nor by what its author had it show.
+/// S108. Neither by the name that a link shows nor by the name that its author wrote.
 #[test]
 fn nothing_is_found_by_the_names_of_what_it_links_to() {
     for kind in KINDS {
@@ -377,13 +377,13 @@ fn nothing_is_found_by_the_names_of_what_it_links_to() {
     }
 }
 
-/// What an earlier version stored: texts with the names that their authors saw.
+/// Stores texts as an earlier version did: with the names that their authors saw.
 fn stored_before(world: &World) -> [Gid; 3] {
     let viewer = ViewerKey {
         user: world.gid("ada"),
         service: None,
     };
-    let want = Want::of(viewer)
+    let want = ReadQuery::of(viewer)
         .node(world.gid("shared"))
         .node(world.gid("comment"));
     let view = world.run(world.graph.load(&want)).unwrap();
@@ -393,8 +393,8 @@ fn stored_before(world: &World) -> [Gid; 3] {
          data-asana-dynamic=\"true\" data-asana-type=\"task\" data-asana-gid=\"{gid}\">HIDDEN-task</a></body>",
         gid = world.gid("h_task")
     );
-    let mint = || world.api.fresh();
-    let mut work = Work::new(
+    let mint = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(
         Some(world.gid("ada")),
         Time::from_system(world.now()),
         &mint,
@@ -407,9 +407,9 @@ fn stored_before(world: &World) -> [Gid; 3] {
     edit.set(story::HTML_TEXT, html.as_str());
     edit.set(story::TEXT, "Old HIDDEN-task");
     work.save(&edit);
-    // Two sentences as they were stored: one whose story has a link, one of which nothing else is kept.
+    // Two sentences as they were stored: the story of one has a link, the other has only its text.
     let mut told = |kind: &str, text: &str, link: Option<Gid>| {
-        let mut draft = work.draft(Type::Story, old("shared").home);
+        let mut draft = work.draft(Type::Story, old("shared").workspace);
         draft.set(story::CREATED_AT, Time::from_system(world.now()));
         draft.set(story::SUBTYPE, kind);
         draft.set(story::TEXT, text);
@@ -419,7 +419,7 @@ fn stored_before(world: &World) -> [Gid; 3] {
         } else {
             draft.set(story::CUSTOM_FIELD, link);
         }
-        workgraph_core::rules::stories::add(&mut work, &draft, world.gid("shared"))
+        workgraph_core::rules::story_rules::add_story(&mut work, &draft, world.gid("shared"))
     };
     let h_project = Some(world.gid("h_project"));
     let placed = told("added_to_project", "added to HIDDEN-project", h_project);
@@ -472,7 +472,7 @@ fn texts_stored_with_names_are_read_like_those_without() {
     }
 }
 
-/// The stored form has no name in it: whatever reads it, there is none to give away.
+/// The stored form has no name in it, so no reader of the store can reveal one.
 #[test]
 fn what_is_stored_has_no_name_of_another_object() {
     let world = scene(Kind::Memory);
@@ -482,7 +482,7 @@ fn what_is_stored_has_no_name_of_another_object() {
     };
     let body = |gid: Gid| -> Node {
         let view = world
-            .run(world.graph.load(&Want::of(viewer).node(gid)))
+            .run(world.graph.load(&ReadQuery::of(viewer).node(gid)))
             .unwrap();
         view.node(gid).unwrap().clone()
     };

@@ -1,8 +1,8 @@
-//! Inputs of writes that stand beside the body: in the query, or in the path of an old route.
+//! Inputs of writes outside the body: in the query, or in the path of an old route.
 use super::{read, task, world, written};
 use serde_json::{Value, json};
 
-/// S134. What the body lacks is taken from the query; what it has is not.
+/// S134. The query gives inputs that the body lacks, and never replaces those of the body.
 #[test]
 fn inputs_of_a_write_may_stand_in_its_query() {
     let world = world();
@@ -29,7 +29,7 @@ fn inputs_of_a_write_may_stand_in_its_query() {
         (&json!("dark-blue"), &json!("z"))
     );
     assert_eq!(both["due_on"], Value::Null);
-    // No body at all.
+    // There is no body at all.
     let task = task(&world, json!({"name": "Open"}));
     let done = world.call(
         "ada",
@@ -61,7 +61,7 @@ fn inputs_of_a_write_may_stand_in_its_query() {
     assert_eq!(open.status, 200, "no input of an update: {}", open.text);
 }
 
-/// S134. What is no input of the operation, and its own parameters, stay in the query.
+/// S134. Parameters that are no input of the operation, and its own parameters, stay in the query.
 #[test]
 fn other_parameters_of_a_write_are_no_inputs() {
     let world = world();
@@ -87,7 +87,7 @@ fn other_parameters_of_a_write_are_no_inputs() {
     assert_eq!(none.message(), "data: Missing input");
 }
 
-/// S135. As old clients make a task.
+/// S135. Old clients make a task in this way.
 #[test]
 fn a_task_is_made_in_the_workspace_of_the_path() {
     let world = world();
@@ -123,7 +123,7 @@ fn a_task_is_made_in_the_workspace_of_the_path() {
     );
 }
 
-/// S135. As old clients put a task into somebody's own list: it becomes theirs.
+/// S135. Old clients put a task into a user's own list in this way: the task becomes theirs.
 #[test]
 fn a_task_is_put_into_the_callers_own_list() {
     let world = world();
@@ -142,7 +142,7 @@ fn a_task_is_put_into_the_callers_own_list() {
     assert_eq!(shown["assignee"]["gid"], world.gid("ada").to_string());
     let stories = read(&world, &format!("/tasks/{on}/stories")).text;
     assert!(stories.contains("\"assigned\""), "{stories}");
-    // Beside another one, and moved without a word.
+    // Beside another task, and then moved without a position.
     assert_eq!(put(json!({"task": other, "insert_after": on})).status, 200);
     assert_eq!(mine()[..2], [on.clone(), other.clone()]);
     let before = read(&world, &format!("/tasks/{on}/stories")).gids().len();
@@ -165,7 +165,7 @@ fn a_task_is_put_into_the_callers_own_list() {
     ] {
         assert_eq!(put(data.clone()).status, status, "{data}");
     }
-    // Nobody puts anything into the list of another.
+    // A user cannot put a task into the list of another user.
     let theirs = format!("/user_task_lists/{}/tasks/insert", world.gid("mel_list"));
     assert_eq!(world.post("ada", &theirs, json!({"task": on})).status, 403);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Bodies: lists as text, values as clients write them, null, and what would have no effect.
+//! Bodies: lists as text, values as clients write them, null, and fields that would have no effect.
 use super::{read, task, world, written};
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn values_of_custom_fields_are_read_as_clients_write_them() {
     }
 }
 
-/// S136. Of every record that is made, in every field that may be left out.
+/// S136. For every record that can be created, in every optional field.
 #[test]
 fn null_for_what_may_be_left_out_of_a_new_record_is_nothing() {
     let world = world();
@@ -146,7 +146,7 @@ fn null_for_what_may_be_left_out_of_a_new_record_is_nothing() {
         (&made["archived"], &made["default_view"]),
         (&json!(false), &json!("list"))
     );
-    // Of what is there it would be a change, and to nothing.
+    // In an existing record null would be a change, to no value.
     let water = format!("/tasks/{}", gid("water"));
     for field in ["completed", "resource_subtype"] {
         let answer = world.call("ada", "PUT", &water, &json!({ field: null }));
@@ -156,7 +156,7 @@ fn null_for_what_may_be_left_out_of_a_new_record_is_nothing() {
                 .starts_with(&format!("{field}: Cannot be null"))
         );
     }
-    // A null beside a value says nothing about the place.
+    // A null beside a value does not give a position.
     let place = json!({"name": "First", "insert_before": gid("beds"), "insert_after": null});
     let section = written(
         &world,
@@ -168,7 +168,7 @@ fn null_for_what_may_be_left_out_of_a_new_record_is_nothing() {
     assert_eq!(section["gid"], sections[0]);
 }
 
-/// S137. It is refused by its name, and nothing is written; the value it has may be sent back.
+/// S137. The field is refused by its name, and nothing is written; its present value may be sent back.
 #[test]
 fn what_would_have_no_effect_is_refused() {
     let world = world();
@@ -257,7 +257,7 @@ fn a_record_that_was_read_can_be_sent_back() {
         assert_eq!(written(&world, "PUT", path, &record), record, "{path}");
         assert_eq!(world.events(0).len(), before, "{path}");
         for name in fixed {
-            // More, less, another one, nothing.
+            // More items, fewer items, another one, none.
             let more = match &record[*name] {
                 Value::Array(items) => json!([items[0], {"gid": gid("moe")}]),
                 _ => json!(gid("basalt")),
@@ -269,7 +269,7 @@ fn a_record_that_was_read_can_be_sent_back() {
             }
         }
     }
-    // Of a task they are refused, whatever they say.
+    // In a task these fields are refused, whatever their value is.
     let task = format!("/tasks/{}", gid("water"));
     let record = read(&world, &task).json["data"].take();
     let answer = world.call(

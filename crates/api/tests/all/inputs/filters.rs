@@ -1,10 +1,10 @@
-//! `null` in filters: what has no value, or is linked to nothing.
+//! `null` in filters: matches without a value, or without a link.
 use super::{read, task, world, written};
 use crate::world::World;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// The tasks of a world by name: two that have nothing of what is searched by, one that has all.
+/// Returns the tasks of a world by name: two without any searchable property, one with all.
 fn tasks(world: &World) -> Vec<(String, &'static str)> {
     let gid = |name: &str| world.gid(name).to_string();
     let orchid = json!({"name": "Bare", "workspace": gid("orchid"), "followers": []});
@@ -33,7 +33,7 @@ fn tasks(world: &World) -> Vec<(String, &'static str)> {
     vec![(bare, "bare"), (full, "full"), (day, "day")]
 }
 
-/// Which of the tasks a query finds, by name.
+/// Returns the names of the tasks that a query finds.
 fn found<'n>(world: &World, tasks: &[(String, &'n str)], query: &str) -> BTreeSet<&'n str> {
     let path = format!(
         "/workspaces/{}/tasks/search?limit=100&{query}",
@@ -95,7 +95,7 @@ fn null_in_a_search_finds_what_has_none() {
     assert_eq!(wrong.message(), "completed: must be true or false");
 }
 
-/// S130. What is trashed is no project to be in.
+/// S130. A trashed project does not count as a project of a task.
 #[test]
 fn a_task_whose_only_project_is_deleted_is_in_none() {
     let world = world();
@@ -116,7 +116,7 @@ fn a_task_whose_only_project_is_deleted_is_in_none() {
     assert_eq!(found(&world, &tasks, "projects.any=null").len(), 1);
 }
 
-/// S130. Of a workspace, as the contract says of searching for unassigned tasks.
+/// S130. In a workspace, as the contract describes the search for unassigned tasks.
 #[test]
 fn tasks_of_nobody_are_listed() {
     let world = world();
@@ -137,7 +137,7 @@ fn tasks_of_nobody_are_listed() {
         let foreign = format!("/tasks?workspace={}&{name}=null", world.gid("basalt"));
         assert_eq!(world.get("ada", &foreign).status, 403);
     }
-    // Who sees less gets less.
+    // A user who sees less gets less.
     let gus = world
         .get("gus", &format!("/tasks?workspace={orchid}&assignee=null"))
         .gids();

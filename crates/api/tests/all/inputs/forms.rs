@@ -1,4 +1,4 @@
-//! Forms: brackets in the names of fields, and how a form says null.
+//! Forms: brackets in the names of fields, and null in a form.
 use super::{read, task, world, written};
 use crate::world::{Answer, World};
 use bytes::Bytes;
@@ -85,7 +85,7 @@ fn brackets_in_the_names_of_a_form_are_read() {
     assert_eq!(sent(&world, "POST", "/tasks", &wrapped)["name"], "Wrapped");
 }
 
-/// S131. What cannot be read changes nothing.
+/// S131. A form that cannot be read changes nothing.
 #[test]
 fn brackets_that_say_nothing_clear_are_refused() {
     let world = world();
@@ -139,7 +139,7 @@ fn a_form_clears_what_takes_no_text_by_null_or_nothing() {
         let shown = sent(&world, "PUT", &target, &body);
         assert_eq!(shown["assignee"], Value::Null, "{empty}");
         assert_eq!(shown["due_on"], Value::Null, "{empty}");
-        // A text is what it says.
+        // A text field keeps the text.
         assert_eq!(shown["notes"], empty);
         let parent = json!({"parent": gid("water")});
         written(&world, "POST", &format!("{target}/setParent"), &parent);

@@ -3,7 +3,7 @@ use super::{read, task, world, written};
 use crate::world::Answer;
 use serde_json::{Value, json};
 
-/// S126. Wherever they are given; only a list that names nothing at all is as if there was none.
+/// S126. Wherever names can be given. Only a list that names nothing at all counts as absent.
 #[test]
 fn names_of_fields_are_read_whatever_stands_between_them() {
     let world = world();
@@ -37,7 +37,7 @@ fn names_of_fields_are_read_whatever_stands_between_them() {
             "{query}: {shown:?}"
         );
     }
-    // What no record has is passed over, and is no reason to show everything.
+    // Names that no record has are ignored, and do not make the reply show everything.
     for unknown in ["*", "nope", "*,nope,"] {
         let shown = keys(&read(&world, &format!("{water}?opt_fields={unknown}")));
         assert_eq!(shown, ["gid"], "{unknown}");
@@ -153,7 +153,7 @@ fn dates_and_times_of_queries_are_read_as_clients_write_them() {
     }
     let log = format!("/workspaces/{orchid}/audit_log_events?start_at=@");
     same(&log, "robot", &INSTANTS);
-    // The instant itself is on neither side; a date stands for a day.
+    // The instant itself is on neither side; a date means a whole day.
     let on_time = same(&format!("{search}?due_at.after=@"), "ada", &INSTANTS);
     assert!(!on_time.contains(&due), "{on_time}");
     let day = ["2031-01-02", "2031-01-02T23:00:00Z", "2031-01-02 23:00"];
@@ -243,7 +243,7 @@ fn lists_of_a_containers_tasks_are_filtered_by_when_they_were_modified() {
     let world = world();
     let gid = |name: &str| world.gid(name).to_string();
     world.advance(3600);
-    let before = workgraph_core::time::Time::from_system(world.now());
+    let before = workgraph_core::model::time::Time::from_system(world.now());
     world.advance(60);
     let changed = task(&world, json!({"name": "New", "assignee": "me"}));
     let tag = json!({"tag": gid("thirsty")});

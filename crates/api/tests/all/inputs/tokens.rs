@@ -1,7 +1,7 @@
-//! Tokens in the query: taken by one question alone, and kept by nothing.
+//! Tokens in the query: only one request accepts them, and nothing stores them.
 use super::world;
 use crate::world::{Kind, World};
-use workgraph_api::{Caller, Glance, LastToken};
+use workgraph_api::{Caller, ConnectionTokenCache, FastPathRequest};
 
 /// S133.
 #[test]
@@ -51,7 +51,7 @@ fn who_am_i_takes_its_token_from_the_query() {
     }
 }
 
-/// S133. Every other question ignores it, even one about the same user.
+/// S133. Every other request ignores it, even one about the same user.
 #[test]
 fn nothing_else_takes_a_token_from_the_query() {
     let world = world();
@@ -75,26 +75,26 @@ fn nothing_else_takes_a_token_from_the_query() {
     assert_eq!(put.status, 401);
 }
 
-/// S133. The reply is kept for the query without the token, so no token stays where queries stay.
+/// S133. The reply is cached for the query without the token, so no token stays where queries stay.
 #[test]
 fn a_token_of_a_query_is_kept_by_nothing() {
-    // Nothing is kept over a store of tokens that does not tell its version.
+    // Nothing is cached over a token store without a version.
     let world = World::new(Kind::Sqlite);
-    let last = LastToken::default();
+    let last = ConnectionTokenCache::default();
     let header = format!("Bearer {}", world.text("ada"));
     let with_token = format!("opt_fields=email&access_token={}", world.text("ada"));
     let kept = |query: &str| {
-        let glance = Glance {
+        let glance = FastPathRequest {
             path: "/users/me",
             query,
             authorization: &header,
         };
-        world.api.at_once(&glance, &last).is_some()
+        world.api.try_fast_path(&glance, &last).is_some()
     };
     for token in ["-", "ada"] {
         for _ in 0..3 {
             let caller = Caller {
-                last: Some(&last),
+                token_cache: Some(&last),
                 ..Caller::default()
             };
             let target = format!("/users/me?{with_token}");

@@ -1,7 +1,7 @@
-//! The five places of a user: never more, whoever asks at once. The queue of all: none is overlooked.
+//! Jobs of a user: never more than five, even if requests come at once. The queue of all jobs: none is left out.
 use super::*;
-use workgraph_core::graph::{Changes, Link};
 use workgraph_core::jobs;
+use workgraph_core::storage::{Changes, EdgeWrite};
 
 /// S37. S38. S78.
 #[test]
@@ -26,11 +26,11 @@ fn the_sixth_job_is_429_until_one_ends_and_polling_goes_on() {
             200
         );
         assert_eq!(world.get("ada", "/users/me").status, 200);
-        // One comes to its end.
-        let Ok(Taken::Job(mut held)) = world.run(world.api.take_up()) else {
+        // One job ends.
+        let Ok(NextJob::Job(mut held)) = world.run(world.api.lease_next_job()) else {
             panic!("jobs wait");
         };
-        while let Gone::On(next) = world.run(world.api.go_on(&held)).unwrap() {
+        while let JobProgress::Continues(next) = world.run(world.api.run_job_step(&held)).unwrap() {
             held = next;
         }
         assert_eq!(duplicate(&world, "ada").status, 201);
@@ -44,7 +44,7 @@ fn how_many_places_there_are_can_be_changed() {
     for kind in KINDS {
         let world = world(kind, 3);
         let starts = |most: u32| {
-            world.api.set_jobs(most);
+            world.api.set_jobs_per_user_max(most);
             duplicate(&world, "ada")
         };
         assert_eq!([starts(2), starts(2)].map(|reply| reply.status), [201, 201]);
@@ -56,14 +56,14 @@ fn how_many_places_there_are_can_be_changed() {
     }
 }
 
-/// How many jobs of a user are not at their end, as the store has it.
+/// Returns the number of a user's unfinished jobs in the store.
 pub(super) async fn active(store: &dyn GraphStore, user: Gid) -> usize {
     let key = ViewerKey {
         user,
         service: None,
     };
     let view = store
-        .load(&Want::of(key).into(user, rel::ACTIVE, 100))
+        .load(&ReadQuery::of(key).into(user, rel::ACTIVE, 100))
         .await
         .unwrap();
     view.sources(user, rel::ACTIVE).len()
@@ -76,7 +76,7 @@ proptest! {
     fn never_more_than_five_jobs_of_a_user(acts in prop::collection::vec(0u8..6, 1..40)) {
         let world = world(Kind::Memory, 3);
         let ada = world.gid("ada");
-        let mut held: Vec<Held> = Vec::new();
+        let mut held: Vec<LeasedJob> = Vec::new();
         for act in acts {
             match act {
                 0..=2 => {
@@ -84,11 +84,11 @@ proptest! {
                     let status = duplicate(&world, "ada").status;
                     prop_assert_eq!(status, if before < 5 { 201 } else { 429 });
                 }
-                3 => if let Taken::Job(job) = world.run(world.api.take_up()).unwrap() {
+                3 => if let NextJob::Job(job) = world.run(world.api.lease_next_job()).unwrap() {
                     held.push(*job);
                 },
                 4 => if let Some(job) = held.pop()
-                    && let Gone::On(job) = world.run(world.api.go_on(&job)).unwrap()
+                    && let JobProgress::Continues(job) = world.run(world.api.run_job_step(&job)).unwrap()
                 {
                     held.insert(0, *job);
                 },
@@ -99,7 +99,7 @@ proptest! {
     }
 }
 
-/// Threads that all start jobs at once, on the store that has real writers.
+/// Many threads start jobs at once, on the store that has real writers.
 #[test]
 fn of_many_threads_that_start_jobs_five_succeed() {
     let world = Arc::new(world(Kind::Sqlite, 3));
@@ -145,35 +145,35 @@ fn a_dead_runners_job_is_found_behind_however_many_that_wait() {
         user: world.gid("ada"),
         service: None,
     };
-    let view = world.run(world.graph.load(&Want::of(key).node(queue.clone())));
+    let view = world.run(world.graph.load(&ReadQuery::of(key).node(queue.clone())));
     let queue = view.unwrap().resolve(&queue).unwrap();
-    // These are no jobs, so that nothing comes of them; here it counts that they come first.
+    // These are no valid jobs, so they do nothing; here it matters that they are first in the queue.
     let path = format!("/projects/{}/tasks?limit=100", world.gid("forest"));
     let page = world.get("ada", &path).json["data"].clone();
-    let links = page.as_array().unwrap().iter().map(|task| Link {
+    let links = page.as_array().unwrap().iter().map(|task| EdgeWrite {
         src: Gid::parse(task["gid"].as_str().unwrap()).unwrap(),
         rel: rel::QUEUE,
         dst: queue,
-        place: Place::Rank(at.millis() - 1),
+        position: ListPosition::Rank(at.millis() - 1),
         aux: None,
     });
     let changes = Changes {
-        at,
-        links: links.collect(),
+        time: at,
+        edge_writes: links.collect(),
         ..Changes::default()
     };
-    assert_eq!(changes.links.len(), 100);
+    assert_eq!(changes.edge_writes.len(), 100);
     world.run(world.graph.commit(changes)).unwrap();
     let listed = world.run(world.api.jobs()).unwrap();
     assert!(
         listed
             .iter()
-            .any(|one| one.held.gid().to_string() == job.gid())
+            .any(|one| one.job.gid().to_string() == job.gid())
     );
-    world.run(world.api.take_back()).unwrap();
+    world.run(world.api.release_dead_leases()).unwrap();
     let again = world.run(world.api.jobs()).unwrap();
     assert!(
-        again.iter().all(|one| one.from <= at),
+        again.iter().all(|one| one.available_from <= at),
         "it may be taken up at once"
     );
 }

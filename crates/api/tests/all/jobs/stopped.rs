@@ -2,32 +2,35 @@
 use super::*;
 use crate::budget::{ask_for_export, path, reason, thicket};
 use crate::interrupts::After;
-use workgraph_core::Interrupted;
+use workgraph_core::InterruptReason;
 
-/// Takes a job up that is not at its end.
-fn take_up(world: &World) -> Box<Held> {
-    match world.run(world.api.take_up()).unwrap() {
-        Taken::Job(held) => held,
-        Taken::Later(at) => panic!("nothing before {at:?}"),
+/// Claims a job that has not ended.
+fn take_up(world: &World) -> Box<LeasedJob> {
+    match world.run(world.api.lease_next_job()).unwrap() {
+        NextJob::Job(held) => held,
+        NextJob::Later(at) => panic!("nothing before {at:?}"),
     }
 }
 
-/// Carries a job to its end, each step of which is at its deadline at the first check. Gives how often its rows were
-/// halved at most.
+/// Runs a job to its end, with the deadline of each step at its first check. Returns the most times that its rows were
+/// halved.
 fn carry_out(world: &World) -> u32 {
     let (mut held, mut narrowed) = (take_up(world), 0);
     loop {
-        // Nearly as long as a lease.
+        // Nearly the length of a lease.
         world.advance(20);
-        let late = After::new(0, Interrupted::Deadline);
-        match world.run(world.api.go_on_under(&held, Some(late))).unwrap() {
-            Gone::On(next) => held = next,
-            Gone::Ended(_) => return narrowed,
-            Gone::Lost => panic!("nobody else has it"),
+        let late = After::new(0, InterruptReason::Deadline);
+        match world
+            .run(world.api.run_job_step_interruptible(&held, Some(late)))
+            .unwrap()
+        {
+            JobProgress::Continues(next) => held = next,
+            JobProgress::Ended(_) => return narrowed,
+            JobProgress::LeaseLost => panic!("nobody else has it"),
         }
-        narrowed = narrowed.max(held.narrowed);
-        let other = world.run(world.api.take_up()).unwrap();
-        assert!(matches!(other, Taken::Later(_)), "it is leased");
+        narrowed = narrowed.max(held.halvings);
+        let other = world.run(world.api.lease_next_job()).unwrap();
+        assert!(matches!(other, NextJob::Later(_)), "it is leased");
     }
 }
 
@@ -38,9 +41,9 @@ fn a_job_whose_step_is_abandoned_waits_for_the_end_of_its_lease() {
         let job = duplicate(&world, "ada").gid();
         let mut held = take_up(&world);
         loop {
-            let abandoned = After::new(0, Interrupted::Abandoned);
-            match world.run(world.api.go_on_under(&held, Some(abandoned))) {
-                Ok(Gone::On(next)) => held = next,
+            let abandoned = After::new(0, InterruptReason::Abandoned);
+            match world.run(world.api.run_job_step_interruptible(&held, Some(abandoned))) {
+                Ok(JobProgress::Continues(next)) => held = next,
                 Ok(gone) => panic!("no step of it is long: {gone:?}"),
                 Err(_) => break,
             }

@@ -1,9 +1,9 @@
-//! What becomes of templates: what goes with them, and what is made from them.
+//! Templates: their removal, and the results of their instantiation.
 use super::*;
-use workgraph_core::registry::{Kind as Fields, Type};
-use workgraph_core::resources::task_template;
+use workgraph_core::model::registry::{CustomFieldType as Fields, Type};
+use workgraph_core::model::resources::task_template;
 
-/// How many tasks and sections of templates the workspace has.
+/// Returns the number of tasks and sections of templates in the workspace.
 fn left_of_templates(world: &World) -> (usize, usize) {
     let orchid = world.gid("orchid");
     let body = json!({ "organization": orchid.to_string() });
@@ -35,7 +35,7 @@ fn a_deleted_template_takes_its_tasks_along_step_by_step() {
         let each = both / 2;
         assert!(each > 200 && both == 2 * each, "{both}");
         assert_eq!(sections, 6);
-        world.run(world.api.forget_jobs(1000)).unwrap();
+        world.run(world.api.cleanup_jobs(1000)).unwrap();
         let done = world.call(
             "ada",
             "DELETE",
@@ -43,11 +43,11 @@ fn a_deleted_template_takes_its_tasks_along_step_by_step() {
             &json!(null),
         );
         assert_eq!(done.status, 200, "{}", done.text);
-        // A step at a time, so that nothing else waits for long; what is done is never asked for again.
-        assert_eq!(world.run(world.api.forget_jobs(1)).unwrap(), 1);
+        // One step at a time, so that no other request waits for long; finished work is never read again.
+        assert_eq!(world.run(world.api.cleanup_jobs(1)).unwrap(), 1);
         let some = left_of_templates(&world).0;
         assert!(some < both && some > each, "{some} of {both}");
-        world.run(world.api.forget_jobs(1000)).unwrap();
+        world.run(world.api.cleanup_jobs(1000)).unwrap();
         assert_eq!(left_of_templates(&world), (each, 3));
         let made = world.post(
             "ada",
@@ -97,14 +97,14 @@ fn a_template_deleted_while_it_is_filled_leaves_nothing() {
             world.advance(31);
             world.work();
             assert_eq!(status(&world, &job.gid()), "failed");
-            world.run(world.api.forget_jobs(1000)).unwrap();
+            world.run(world.api.cleanup_jobs(1000)).unwrap();
             assert_eq!(left_of_templates(&world), (0, 0), "after {steps} steps");
             assert_eq!(world.problems(), Vec::<String>::new());
         }
     }
 }
 
-/// A world with a task template whose recipe says all that one can.
+/// Returns a world with a task template whose recipe has every part that a recipe can have.
 fn kitchen(kind: Kind) -> World {
     let world = World::build(kind, Default::default(), |f, names| {
         let (orchid, ada) = (names["orchid"], names["ada"]);
@@ -150,7 +150,7 @@ fn kitchen(kind: Kind) -> World {
             draft.set(task_template::CREATED_AT, now);
             draft.set(task_template::TEMPLATE, recipe.to_string());
         });
-        f.link(plant, rel::TEMPLATE_OF, garden, Place::Rank(0), None);
+        f.link(plant, rel::TEMPLATE_OF, garden, ListPosition::Rank(0), None);
         names.insert("plant".to_owned(), plant);
         names.insert("secret".to_owned(), secret);
     });
@@ -160,7 +160,7 @@ fn kitchen(kind: Kind) -> World {
     world
 }
 
-/// What was made from the template, as it is shown to ada.
+/// Returns the result of the template, as ada sees it.
 fn planted(world: &World, who: &str, job: &Answer) -> Value {
     let done = world.get(who, &format!("/jobs/{}", job.gid()));
     assert_eq!(done.json["data"]["status"], "succeeded", "{}", done.text);
@@ -194,7 +194,7 @@ fn a_recipe_is_followed_as_far_as_its_user_sees_and_edits() {
         assert_eq!(task["resource_subtype"], "milestone");
         assert_eq!(task["due_at"], "2026-01-18T13:15:00.000Z");
         assert_eq!(task["due_on"], "2026-01-18");
-        // Who has no seat in the workspace does not follow.
+        // A user who is no member of the workspace does not follow.
         assert_eq!(
             names(&task["followers"], "/name"),
             ["Mel of Orchid", "Moe of Orchid"]
@@ -266,7 +266,7 @@ fn a_recipe_is_followed_once_whatever_stops_the_runner() {
         let begin = || (&world, plant(&world, "ada"));
         let points = at_every_step(None, begin, |_, job, steps| {
             let mut made = whole(&job);
-            // The clock was turned, and with it what days count from.
+            // The clock has moved, and with it the day from which days are counted.
             for key in ["due_on", "due_at"] {
                 made.0[key] = wanted.0[key].clone();
             }

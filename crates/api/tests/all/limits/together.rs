@@ -1,17 +1,17 @@
-//! What all tokens of a user may use together, beside the limits of each.
+//! The totals of a user: the limits of all tokens of a user together, beside those of each token.
 use super::{header, limited, reply, wait};
 use crate::world::World;
 use serde_json::json;
-use workgraph_api::limits::{Own, Quotas};
+use workgraph_api::limits::admission::{LimitOverride, LimitOverrides};
 
-/// S120. A total without room stops what uses it, and nothing else.
+/// S120. A full total stops the requests that count against it, and no others.
 #[test]
 fn a_full_total_of_searches_stops_no_other_request_and_the_reverse() {
     let world = limited();
     world.api.set_user_multiple(Some(1));
     let mut settings = world.api.limiter().settings();
     (settings.standard.paid, settings.search_per_minute) = (3, 2);
-    world.api.limiter().set(settings);
+    world.api.limiter().set_settings(settings);
     let search = format!(
         "/workspaces/{}/tasks/search?text=roses",
         world.gid("orchid")
@@ -30,28 +30,28 @@ fn a_full_total_of_searches_stops_no_other_request_and_the_reverse() {
     assert_eq!(ask(4, "/users/me").status, 200);
     assert_eq!(wait(&ask(4, "/users/me")), 10);
     assert_eq!(ask(4, &search).status, 200, "searches go on meanwhile");
-    // A token that may not search may do all else.
-    let own = Own {
+    // A token that may not search may do everything else.
+    let own = LimitOverride {
         search: Some(0),
-        ..Own::default()
+        ..LimitOverride::default()
     };
-    world.api.set_quotas(Quotas {
+    world.api.set_limit_overrides(LimitOverrides {
         apps: [(905, own)].into(),
-        ..Quotas::default()
+        ..LimitOverrides::default()
     });
     world.advance(60);
     assert_eq!(ask(5, "/users/me").status, 200);
     assert_eq!(ask(5, &search).status, 429);
 }
 
-/// S120. S82. Whichever refuses, the wait is that of the token and of its user's tokens together.
+/// S120. S82. The wait covers the token and all tokens of its user, no matter which of them refuses.
 #[test]
 fn the_wait_is_the_longest_of_a_token_and_of_all_tokens_of_its_user() {
     let limited = || {
         let world = limited();
         let mut settings = world.api.limiter().settings();
         settings.standard.free = 2;
-        world.api.limiter().set(settings);
+        world.api.limiter().set_settings(settings);
         world.api.set_user_multiple(Some(1));
         world
     };
@@ -59,7 +59,7 @@ fn the_wait_is_the_longest_of_a_token_and_of_all_tokens_of_its_user() {
         let token = format!("bob[users:read]@{n}");
         reply(world, &token, "GET", "/users/me")
     };
-    // Together they have one more after half a minute, but the attempts have used up the token.
+    // Together they have one more after half a minute, but the attempts have used up the token's quota.
     let world = limited();
     for _ in 0..2 {
         assert_eq!(ask(&world, 2).status, 200);
@@ -87,15 +87,15 @@ fn the_wait_is_the_longest_of_a_token_and_of_all_tokens_of_its_user() {
     assert_eq!(ask(&world, 2).status, 200);
 }
 
-/// S120. S82. A client that waits as it is told is never refused twice in a row while its user does nothing
-/// else, whatever all tokens of that user did before.
+/// S120. S82. A client that waits as long as the refusal says is never refused twice in a row while its user sends
+/// nothing else, whatever all tokens of that user did before.
 #[test]
 fn after_the_wait_a_request_is_admitted_whatever_other_tokens_did() {
     let world = limited();
     let mut settings = world.api.limiter().settings();
     settings.standard.free = 6;
     settings.cost_per_minute = Some(20);
-    world.api.limiter().set(settings);
+    world.api.limiter().set_settings(settings);
     world.api.set_user_multiple(Some(2));
     let mut dice = 5_u64;
     let mut roll = |n: u64| {
@@ -128,17 +128,17 @@ fn after_the_wait_a_request_is_admitted_whatever_other_tokens_did() {
     assert!(waited > 50, "{waited}");
 }
 
-/// S120. What an app with a large quota of its own uses is a part of its own total, not of that of small tokens.
+/// S120. The use of an app with a large quota of its own is a part of its own total, not of that of small tokens.
 #[test]
 fn a_token_with_a_large_quota_leaves_the_others_of_its_user_theirs() {
     let world = limited();
-    let own = Own {
+    let own = LimitOverride {
         standard: Some(10_000),
-        ..Own::default()
+        ..LimitOverride::default()
     };
-    world.api.set_quotas(Quotas {
+    world.api.set_limit_overrides(LimitOverrides {
         apps: [(902, own)].into(),
-        ..Quotas::default()
+        ..LimitOverrides::default()
     });
     let ask = |n: u32| {
         let token = format!("bob[users:read]@{n}");

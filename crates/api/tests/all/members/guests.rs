@@ -1,18 +1,18 @@
-//! The people that guests get to know, and where.
+//! The users that guests can see, and the workspaces in which they see them.
 use crate::world::{KINDS, Kind, World};
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
-use workgraph_core::graph::{ViewerKey, Want};
-use workgraph_core::registry::Kind as Fields;
+use workgraph_core::model::registry::CustomFieldType as Fields;
+use workgraph_core::storage::{ReadQuery, ViewerKey};
 use workgraph_testkit::Fixture;
 
-/// A custom field that is shared with a guest and with a team is no introduction; a project is.
+/// A custom field that is shared with a guest and with a team does not show them to each other; a project does.
 #[test]
 fn guests_do_not_meet_whom_a_custom_field_is_shared_with() {
     for kind in KINDS {
         for is_project in [false, true] {
-            let world = World::build(kind, Settings::default(), |f, names| {
+            let world = World::build(kind, ApiSettings::default(), |f, names| {
                 let (orchid, ada) = (names["orchid"], names["ada"]);
                 let crew = f.team(orchid, "Crew", names["vic"]);
                 let (field, _) = f.custom_field(orchid, "Depth", Fields::Text, &[]);
@@ -31,12 +31,12 @@ fn guests_do_not_meet_whom_a_custom_field_is_shared_with() {
     }
 }
 
-/// A guest of two workspaces who is let into one of them by an app reads nobody there whom they
-/// know from the other.
+/// A guest of two workspaces, whose app reaches only one of them, does not see users there whom they know from the
+/// other.
 #[test]
 fn an_app_that_reaches_one_workspace_meets_nobody_of_another() {
     for kind in KINDS {
-        let world = World::build(kind, Settings::default(), |f, names| {
+        let world = World::build(kind, ApiSettings::default(), |f, names| {
             let (basalt, gus, vic) = (names["basalt"], names["gus"], names["vic"]);
             f.seat(gus, basalt, Role::Guest);
             f.seat(vic, basalt, Role::Member);
@@ -58,22 +58,22 @@ fn an_app_that_reaches_one_workspace_meets_nobody_of_another() {
     }
 }
 
-/// A way in which a guest comes to know many users.
+/// A way in which a guest can see many users.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Crowd {
     /// They are in one team.
     Team,
     /// Their team is in the project of the guest.
     TeamOfProject,
-    /// They are in the project of the guest, as is the team of somebody else.
+    /// They are in the project of the guest, as is the team of another user.
     Project,
 }
 
-/// More than a viewer holds of one project or team.
+/// More users than a viewer holds for one project or team.
 const CROWD: usize = 300;
 
 fn crowded(kind: Kind, crowd: Crowd) -> World {
-    World::build(kind, Settings::default(), |f, names| {
+    World::build(kind, ApiSettings::default(), |f, names| {
         let (orchid, ada, gus) = (names["orchid"], names["ada"], names["gus"]);
         let mut member = |f: &mut Fixture, name: &str| {
             let user = f.user(name, &format!("{name}@orchid.test"));
@@ -116,8 +116,8 @@ fn crowded(kind: Kind, crowd: Crowd) -> World {
     })
 }
 
-/// S110. The members of a large project or team are known to its guests like those of a small one, and
-/// nobody else is; what is remembered of the guest does not grow with them.
+/// S110. A guest sees the members of a large project or team like those of a small one, and no other users. The data
+/// that is cached for the guest does not grow with them.
 #[test]
 fn guests_know_the_members_of_large_projects_and_teams() {
     for kind in KINDS {
@@ -147,21 +147,21 @@ fn guests_know_the_members_of_large_projects_and_teams() {
     }
 }
 
-/// Returns how many users are held for the guest.
+/// Returns the number of users that are cached for the guest.
 fn held(world: &World) -> usize {
     let key = ViewerKey {
         user: world.gid("gus"),
         service: None,
     };
-    let view = world.run(world.graph.load(&Want::of(key))).unwrap();
+    let view = world.run(world.graph.load(&ReadQuery::of(key))).unwrap();
     let known = view.viewer.acquaintances.values();
     known.map(|known| known.users.len()).sum()
 }
 
-/// S110. Many small teams are no way around that.
+/// S110. Many small teams are no way around this bound.
 #[test]
 fn a_guest_of_many_teams_is_remembered_with_few_users() {
-    let world = World::build(Kind::Memory, Settings::default(), |f, names| {
+    let world = World::build(Kind::Memory, ApiSettings::default(), |f, names| {
         let orchid = names["orchid"];
         for team in 0..12 {
             let gid = f.team(orchid, &format!("Crew {team}"), names["ada"]);

@@ -1,4 +1,4 @@
-//! People of another workspace are asked in: nothing tells that they are there before they accept.
+//! Invitations of people from another workspace: no reply reveals that the person exists before they accept.
 mod commits;
 mod references;
 
@@ -6,17 +6,17 @@ use super::{added, orchid, removed, role_of, roles_of};
 use crate::world::{KINDS, Kind, World};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::audit::{Acting, Actor};
-use workgraph_core::graph::{Ref, View, ViewerKey, Want, alias};
-use workgraph_core::registry::rel;
-use workgraph_core::rules::invitations::{Invitation, accept, answer_needs};
-use workgraph_core::time::Time;
-use workgraph_core::work::Work;
+use workgraph_core::audit::{ActorContext, AuditActor};
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::time::Time;
+use workgraph_core::rules::invitation_rules::{Invitation, accept, reply_needs};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{NodeRef, ReadQuery, ReadView, ViewerKey, alias};
 
 const BEN: &str = "ben@basalt.test";
 
-/// What the workspace is answered of an address in all ways there are, before it is invited and after,
-/// with what is theirs in place of names.
+/// Returns all replies of the workspace about an address, before the invitation and after, with `someone` in place of
+/// the mailbox.
 fn told(world: &World, mailbox: &str) -> Vec<String> {
     let address = format!("{mailbox}@basalt.test");
     let gid = |name: &str| world.gid(name).to_string();
@@ -137,7 +137,7 @@ fn an_address_of_another_workspace_is_answered_for_like_one_that_nobody_has() {
         assert_eq!(differs(kind, "ben", "bep"), None);
         assert_eq!(differs(kind, "bob", "boc"), None);
     }
-    // Who can be known is told apart: the comparison sees what there is to see.
+    // An address that is visible gives a difference: the comparison notices it.
     let world = World::new(Kind::Memory);
     added(&world, "ada", "ben@basalt.test");
     let shown = told(&world, "ben");
@@ -194,7 +194,7 @@ fn ben(world: &World) -> Gid {
 
 fn answer(world: &World, person: Gid, invited: &str, accepted: bool) -> bool {
     let parties = (person, Gid::parse(invited).unwrap());
-    let acting = Acting::inside(Actor::User(person));
+    let acting = ActorContext::internal(AuditActor::User(person));
     let done = world.api.answer_invitation(parties, accepted, &acting);
     world.run(done).unwrap()
 }
@@ -206,7 +206,7 @@ fn waiting(world: &World) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Gives the invited user something of each kind.
+/// Assigns nodes of each kind to the invited user.
 fn give(world: &World, invited: &str) -> [String; 2] {
     let gid = |name: &str| world.gid(name).to_string();
     let made = world.post(
@@ -252,7 +252,7 @@ fn give(world: &World, invited: &str) -> [String; 2] {
     [made.gid(), gid("rake")]
 }
 
-/// Whether everything that was given is the person's, and nothing the invited user's any more.
+/// Checks that the person has everything that was given to the invited user, and the invited user nothing.
 fn has_all(world: &World, invited: &str, tasks: &[String; 2]) {
     let gid = |name: &str| world.gid(name).to_string();
     let person = gid("ben");
@@ -346,21 +346,25 @@ fn invitation(world: &World, invited: &str) -> Invitation {
     }
 }
 
-/// Does the first commit of an answer alone.
-fn cut_short(world: &World, it: &Invitation, answer: fn(&mut Work<'_>, &Invitation, &View)) {
-    let view = world.run(world.graph.load(&answer_needs(it))).unwrap();
+/// Does only the first commit of an answer.
+fn cut_short(
+    world: &World,
+    it: &Invitation,
+    answer: fn(&mut ChangeBuilder<'_>, &Invitation, &ReadView),
+) {
+    let view = world.run(world.graph.load(&reply_needs(it))).unwrap();
     writes(world, it.person, |work| answer(work, it, &view));
 }
 
-fn writes<T>(world: &World, actor: Gid, decide: impl FnOnce(&mut Work<'_>) -> T) -> T {
-    let mint = || world.api.fresh();
-    let mut work = Work::new(Some(actor), Time::from_system(world.now()), &mint);
+fn writes<T>(world: &World, actor: Gid, decide: impl FnOnce(&mut ChangeBuilder<'_>) -> T) -> T {
+    let mint = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(Some(actor), Time::from_system(world.now()), &mint);
     let made = decide(&mut work);
     world.run(world.graph.commit(work.changes)).unwrap();
     made
 }
 
-/// S117. An answer that the server did not survive is carried on.
+/// S117. An answer that a crash of the server interrupted is completed.
 #[test]
 fn accepting_goes_on_where_it_was_cut_short() {
     for kind in KINDS {
@@ -370,7 +374,7 @@ fn accepting_goes_on_where_it_was_cut_short() {
         let it = invitation(&world, &invited);
         cut_short(&world, &it, accept);
         assert_eq!(waiting(&world), []);
-        world.run(world.api.finish_answers(it.person)).unwrap();
+        world.run(world.api.finish_invitations(it.person)).unwrap();
         assert_eq!(
             role_of(&world, &it.person.to_string()),
             1,
@@ -381,7 +385,7 @@ fn accepting_goes_on_where_it_was_cut_short() {
             user: it.person,
             service: None,
         };
-        let left = Want::of(key).into(it.person, rel::ACCEPTED, 10);
+        let left = ReadQuery::of(key).into(it.person, rel::ACCEPTED, 10);
         let left = world.run(world.graph.load(&left)).unwrap();
         assert!(left.sources(it.person, rel::ACCEPTED).is_empty());
     }
@@ -424,12 +428,12 @@ fn who_declines_leaves_nothing() {
             "{}",
             log.text
         );
-        // They can be asked again.
+        // The person can be invited again.
         assert_ne!(added(&world, "mel", BEN), invited);
     }
 }
 
-/// S118. A workspace that takes its invitation back asks nobody any more, until it invites again.
+/// S118. A workspace that revokes its invitation has no open invitation, until it invites again.
 #[test]
 fn an_invitation_that_was_taken_back_is_not_there() {
     let world = World::new(Kind::Memory);
@@ -440,11 +444,11 @@ fn an_invitation_that_was_taken_back_is_not_there() {
     assert_eq!(added(&world, "mel", BEN), invited);
     assert_eq!(role_of(&world, &invited), 1, "the role of before");
     assert_eq!(waiting(&world).len(), 1);
-    let name = Ref::Alias(alias::email(BEN));
+    let name = NodeRef::Alias(alias::email(BEN));
     let key = ViewerKey {
         user: ben(&world),
         service: None,
     };
-    let view = world.run(world.graph.load(&Want::of(key).node(name.clone())));
+    let view = world.run(world.graph.load(&ReadQuery::of(key).node(name.clone())));
     assert_eq!(view.unwrap().resolve(&name), Some(ben(&world)));
 }

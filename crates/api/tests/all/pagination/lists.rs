@@ -1,24 +1,24 @@
-//! The lists of the API as things that can be walked and changed.
+//! The lists of the API as pagers that can be walked and changed.
 use super::{Ask, Page, Pager};
 use crate::world::{Answer, Kind, World, all_scopes_but};
 use serde_json::json;
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_core::access::Role;
-use workgraph_core::graph::Place;
-use workgraph_core::registry::{Type, rel};
-use workgraph_core::resources::{project, story};
-use workgraph_core::rules::membership;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::{project, story};
+use workgraph_core::rules::membership_rules;
+use workgraph_core::storage::ListPosition;
 use workgraph_wire::KeyRing;
 
-/// A kind of list. `{x}` in paths is the gid of what is called x.
+/// A kind of list. `{x}` in paths is the gid of the node named x.
 #[derive(Debug)]
 pub(super) struct Shape {
     pub(super) name: &'static str,
     path: &'static str,
     other: &'static str,
-    /// Not paginated, it is cut without an error.
+    /// True if the unpaginated list is cut without an error.
     pub(super) silent: bool,
-    /// Everyone who is not to be counted is removed first.
+    /// True if all users that are not to be counted are removed first.
     clear: bool,
 }
 
@@ -91,18 +91,18 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// A list with so many items. With `tie` all have one name.
+    /// Builds a list with a number of items. With `tie` all have one name.
     pub(super) fn new(
         kind: Kind,
         shape: &'static Shape,
         size: usize,
         tie: bool,
-        settings: Settings,
+        settings: ApiSettings,
     ) -> Self {
         let world = World::build(kind, settings, |f, names| {
             let (ada, mel) = (names["ada"], names["mel"]);
-            // A workspace for what is listed by workspace; ada and mel belong to it too.
-            let attic = f.with(|w| membership::found_workspace(w, "Attic", true, false));
+            // A workspace for the lists of a workspace; ada and mel belong to it too.
+            let attic = f.with(|w| membership_rules::create_workspace(w, "Attic", true, false));
             f.seat(ada, attic, Role::Admin);
             f.seat(mel, attic, Role::Member);
             let shelf = f.project(names["orchid"], "Shelf", ada);
@@ -119,7 +119,7 @@ impl Listed {
             let orchid = names["orchid"];
             let mel_list = names["mel_list"];
             let mel_section = f.section_in(mel_list);
-            // What is always there counts: ada in the crew.
+            // Items that are always there count: ada in the crew.
             let there = usize::from(shape.clear);
             for n in 0..size.saturating_sub(there) {
                 let name = if tie {
@@ -138,7 +138,7 @@ impl Listed {
                         f.with(|w| {
                             let mut draft = w.draft(Type::Project, Some(attic));
                             draft.set(project::NAME, name.as_str());
-                            membership::found_project(w, draft, ada)
+                            membership_rules::create_project(w, draft, ada)
                         });
                     }
                     "team users" | "alphabetical users" => {
@@ -156,11 +156,23 @@ impl Listed {
                             draft.set(story::CREATED_BY, ada);
                             draft.set(story::TEXT, name.as_str());
                         });
-                        f.link(gid, rel::STORY_OF, names["loose"], Place::Rank(0), None);
+                        f.link(
+                            gid,
+                            rel::STORY_OF,
+                            names["loose"],
+                            ListPosition::Rank(0),
+                            None,
+                        );
                     }
                     "assigned tasks" => {
                         let gid = f.task(orchid, &name, ada);
-                        f.link(gid, rel::MY_TASKS, mel_section, Place::Last, Some(mel_list));
+                        f.link(
+                            gid,
+                            rel::MY_TASKS,
+                            mel_section,
+                            ListPosition::Last,
+                            Some(mel_list),
+                        );
                     }
                     other => panic!("{other}"),
                 }
@@ -184,7 +196,7 @@ impl Listed {
         text
     }
 
-    /// The whole list as the API gives it.
+    /// Returns the whole list as the API gives it.
     pub(super) fn ask_whole(&self) -> Answer {
         self.world.get("ada", &self.fill(self.shape.path))
     }
@@ -196,7 +208,7 @@ impl Listed {
     }
 }
 
-/// A name from a number: in no order, sometimes the same in another case.
+/// Returns a name from a number: in no order, sometimes the same in another case.
 fn word(n: u64) -> String {
     let stem = ["Ash", "beech", "Cedar", "ash", "Ümlaut", "", "elm"][(n % 7) as usize];
     format!(

@@ -3,23 +3,23 @@
 //! Its tokens are numbers with a checksum in place of a seal; that is enough for the properties.
 use super::{Ask, EXPIRED, INVALID, Page, Pager};
 
-/// What is wrong with a pager.
+/// An error in a pager.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Flaw {
     None,
     /// The next page starts after the sort key alone.
     DropsTieBreaker,
-    /// The next page starts after so many rows.
+    /// The next page starts after a number of rows.
     CountsRows,
-    /// The next page starts after wherever the last row is now.
+    /// The next page starts after the present place of the last row.
     FindsBoundaryAgain,
-    /// Rows that came later belong to the walk.
+    /// Rows that were added later belong to the walk.
     NoSnapshotBound,
     /// The token names the row after the last.
     CutsOneLate,
     /// The token names the row before the last.
     CutsOneEarly,
-    /// A full page is taken for the last.
+    /// A full page is mistaken for the last.
     EndsOnFullPage,
     /// Ties come in another order each time.
     ShufflesTies,
@@ -34,7 +34,7 @@ pub(super) enum Flaw {
     /// A new key replaces the old at once.
     OneKeyOnly,
     KeepsRetiredKeys,
-    /// No nonce.
+    /// Tokens have no nonce.
     SameTokenTwice,
 }
 
@@ -45,7 +45,7 @@ struct Item {
     seq: u64,
 }
 
-/// The pager.
+/// A pager over a list in memory, with one flaw.
 pub(super) struct Model {
     flaw: Flaw,
     items: Vec<Item>,
@@ -57,7 +57,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// A list of ten rows with four sort keys.
+    /// Builds a list of ten rows with four sort keys.
     pub(super) fn new(flaw: Flaw) -> Self {
         let items = (0..10).map(|n| Item {
             key: n / 3,
@@ -124,7 +124,7 @@ impl Model {
     }
 }
 
-/// FNV-1a.
+/// Returns the FNV-1a hash of a text.
 fn checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, b| {
         (sum ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
@@ -228,7 +228,7 @@ impl Pager for Model {
     }
 
     fn edit(&mut self, gid: &str) -> bool {
-        // As in an alphabetical list: what changes is the sort key.
+        // As in an alphabetical list: the sort key changes.
         for item in &mut self.items {
             if item.gid.to_string() == gid {
                 item.key = 9;

@@ -1,7 +1,7 @@
 //! The properties over every kind of list, on both stores.
 use super::*;
 
-/// How many cases a property gets; `WORKGRAPH_CASES` multiplies.
+/// Returns a runner with a number of cases; `WORKGRAPH_CASES` multiplies it.
 fn runner(cases: u32) -> TestRunner {
     let scale = std::env::var("WORKGRAPH_CASES")
         .ok()
@@ -20,7 +20,7 @@ fn limits() -> impl Strategy<Value = Vec<usize>> {
 }
 
 fn fresh(kind: crate::world::Kind, shape: &'static Shape, size: usize) -> Listed {
-    Listed::new(kind, shape, size, false, Settings::default())
+    Listed::new(kind, shape, size, false, ApiSettings::default())
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn p13_ties_keep_their_order() {
     for kind in KINDS {
         for shape in LISTS {
             // All have one name, so alphabetical lists are all ties.
-            let mut list = Listed::new(kind, shape, 9, true, Settings::default());
+            let mut list = Listed::new(kind, shape, 9, true, ApiSettings::default());
             for limits in [&[1][..], &[2], &[3, 1]] {
                 stands_still(&mut list, limits)
                     .unwrap_or_else(|why| panic!("{}: {why}", shape.name));
@@ -117,7 +117,7 @@ fn p13_ties_keep_their_order() {
     }
 }
 
-/// The pages of a walk, and the whole list after each.
+/// Returns the pages of a walk, and the whole list after each.
 pub(super) fn log(list: &mut dyn Pager, limits: &[usize], between: &[Vec<Change>]) -> Vec<Page> {
     let mut log = Vec::new();
     let mut offset: Option<String> = None;
@@ -154,7 +154,7 @@ fn p14_both_stores_give_the_same_pages() {
     );
     let done = runner(10).run(&input, |(shape, limits, between)| {
         let pages = KINDS.map(|kind| {
-            let mut list = Listed::new(kind, shape, 8, false, Settings::default());
+            let mut list = Listed::new(kind, shape, 8, false, ApiSettings::default());
             log(&mut list, &limits, &between)
         });
         prop_assert_eq!(&pages[0], &pages[1], "{}", shape.name);

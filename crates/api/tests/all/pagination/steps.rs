@@ -1,22 +1,22 @@
-//! What a page costs: rows that a store hands out, counted over a project with 50,000 tasks that
-//! exists only as arithmetic.
+//! The cost of a page: the rows that a store hands out, counted over a project with 50,000 tasks that are only
+//! computed.
 use std::sync::Arc;
-use workgraph_core::access::{Role, Seat, Viewer};
-use workgraph_core::draft::Draft;
-use workgraph_core::graph::{Edge, Page, Seq, StoreError, ViewerKey, Want};
-use workgraph_core::index::Key;
-use workgraph_core::node::Node;
-use workgraph_core::registry::{Rel, Type, rel};
-use workgraph_core::search::{Card, CardList, CardScan, Column, Shape};
-use workgraph_core::snapshot::{Depth, Snapshot, StartList, WordScan};
-use workgraph_core::{Gid, load, tasks_of_container};
+use workgraph_core::access::{Role, Viewer, WorkspaceMembership};
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Relation, Type, rel};
+use workgraph_core::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
+use workgraph_core::storage::custom_field_index::IndexKey;
+use workgraph_core::storage::snapshot::{Depth, PrefixList, Snapshot, WordScan};
+use workgraph_core::storage::{Edge, GraphStoreError, PageQuery, ReadQuery, Seq, ViewerKey, load};
+use workgraph_core::{Gid, tasks_of_container};
 
-/// How the rows of a list are found.
+/// The way in which the rows of a list are found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reading {
-    /// At the keyset.
+    /// From the keyset on.
     Keyset,
-    /// From the first row on, passing over those before the keyset.
+    /// From the first row on; rows before the keyset are left out.
     FromTheStart,
 }
 
@@ -44,49 +44,54 @@ fn node_of(number: i64) -> Node {
 }
 
 impl Snapshot for Deep {
-    fn seq(&mut self) -> Result<Seq, StoreError> {
+    fn seq(&mut self) -> Result<Seq, GraphStoreError> {
         Ok(1)
     }
-    fn alias(&mut self, _: &str) -> Result<Option<Gid>, StoreError> {
+    fn alias(&mut self, _: &str) -> Result<Option<Gid>, GraphStoreError> {
         Ok(None)
     }
-    fn node(&mut self, gid: Gid, _: Depth) -> Result<Option<Arc<Node>>, StoreError> {
+    fn node(&mut self, gid: Gid, _: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
         Ok(Some(Arc::new(node_of(gid.as_i64()))))
     }
-    fn out(
+    fn edges_out(
         &mut self,
         _: Gid,
-        _: Rel,
-        _: Rel,
+        _: Relation,
+        _: Relation,
         _: Depth,
         _: &mut dyn FnMut(Edge, Option<Arc<Node>>),
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), GraphStoreError> {
         Ok(())
     }
-    fn linked(&mut self, _: Gid, _: Rel, _: Gid) -> Result<Option<Edge>, StoreError> {
+    fn edge_between(
+        &mut self,
+        _: Gid,
+        _: Relation,
+        _: Gid,
+    ) -> Result<Option<Edge>, GraphStoreError> {
         Ok(None)
     }
     fn scan_out(
         &mut self,
         _: Gid,
-        _: Rel,
+        _: Relation,
         _: i64,
         _: usize,
         _: Depth,
         _: &mut dyn FnMut(Edge, Option<Arc<Node>>),
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), GraphStoreError> {
         Ok(())
     }
     fn scan_in(
         &mut self,
         dst: Gid,
-        rel: Rel,
+        rel: Relation,
         after: (i64, i64),
         limit: usize,
         _: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
-    ) -> Result<(), StoreError> {
-        // Ranks count from 0, so the keyset says where to go on.
+    ) -> Result<(), GraphStoreError> {
+        // Ranks count from 0, so the keyset gives the first row.
         let (rows, first) = if rel == rel::SECTION_OF {
             (SECTIONS, 10)
         } else {
@@ -113,27 +118,32 @@ impl Snapshot for Deep {
     fn list_in(
         &mut self,
         _: Gid,
-        _: Rel,
+        _: Relation,
         _: usize,
         _: &mut dyn FnMut(Gid),
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), GraphStoreError> {
         Ok(())
     }
     fn list_cards(
         &mut self,
         _: Option<Gid>,
         _: Type,
-        _: CardList,
-        _: Column,
+        _: EntryList,
+        _: IndexColumn,
         _: usize,
         _: &mut dyn FnMut(Gid, Option<i64>),
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), GraphStoreError> {
         Ok(())
     }
-    fn before_in(&mut self, _: Gid, _: Rel, _: (i64, i64)) -> Result<Option<Edge>, StoreError> {
+    fn last_edge_before(
+        &mut self,
+        _: Gid,
+        _: Relation,
+        _: (i64, i64),
+    ) -> Result<Option<Edge>, GraphStoreError> {
         Ok(None)
     }
-    fn count_in(&mut self, _: Gid, _: Rel) -> Result<u64, StoreError> {
+    fn count_in(&mut self, _: Gid, _: Relation) -> Result<u64, GraphStoreError> {
         Ok(0)
     }
     fn scan_home(
@@ -144,62 +154,79 @@ impl Snapshot for Deep {
         _: usize,
         _: Depth,
         _: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), GraphStoreError> {
         Ok(())
     }
     fn scan_values(
         &mut self,
         _: Gid,
-        _: (&Key, &Key),
-        _: Option<(&Key, Gid)>,
+        _: (&IndexKey, &IndexKey),
+        _: Option<(&IndexKey, Gid)>,
         _: usize,
-        _: &mut dyn FnMut(Key, Gid),
-    ) -> Result<(), StoreError> {
+        _: &mut dyn FnMut(IndexKey, Gid),
+    ) -> Result<(), GraphStoreError> {
         Ok(())
     }
-    fn keys_of(&mut self, _: Gid, _: Gid) -> Result<Vec<Key>, StoreError> {
+    fn keys_of(&mut self, _: Gid, _: Gid) -> Result<Vec<IndexKey>, GraphStoreError> {
         Ok(Vec::new())
     }
-    fn card(&mut self, _: Option<Gid>, _: Type, _: Gid) -> Result<Option<Card>, StoreError> {
+    fn card(
+        &mut self,
+        _: Option<Gid>,
+        _: Type,
+        _: Gid,
+    ) -> Result<Option<IndexEntry>, GraphStoreError> {
         Ok(None)
     }
-    fn shapes(&mut self, _: Option<Gid>, _: Type) -> Result<Vec<Shape>, StoreError> {
+    fn shapes(&mut self, _: Option<Gid>, _: Type) -> Result<Vec<ColumnSet>, GraphStoreError> {
         Ok(Vec::new())
     }
-    fn scan_cards(&mut self, _: &CardScan, _: &mut dyn FnMut(Card)) -> Result<(), StoreError> {
+    fn scan_cards(
+        &mut self,
+        _: &EntryScan,
+        _: &mut dyn FnMut(IndexEntry),
+    ) -> Result<(), GraphStoreError> {
         Ok(())
     }
-    fn list_starts(&mut self, _: &StartList<'_>, _: &mut dyn FnMut(Gid)) -> Result<(), StoreError> {
+    fn list_prefix_matches(
+        &mut self,
+        _: &PrefixList<'_>,
+        _: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
         Ok(())
     }
-    fn scan_words(&mut self, _: &WordScan<'_>, _: &mut dyn FnMut(Gid)) -> Result<(), StoreError> {
+    fn scan_words(
+        &mut self,
+        _: &WordScan<'_>,
+        _: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
         Ok(())
     }
 }
 
-/// P15: at most four rows are stepped for each one asked for, however deep the page is.
+/// P15: at most four rows are read for each requested row, at any depth of the page.
 pub(super) fn check(reading: Reading) -> Result<(), String> {
     let user = gid(3);
-    let mut viewer = Viewer::alone(user);
-    viewer.seats.push(Seat {
+    let mut viewer = Viewer::without_memberships(user);
+    viewer.memberships.push(WorkspaceMembership {
         workspace: gid(1),
         role: Role::Member,
         view_only: false,
         paid: true,
-        membership: gid(4),
+        membership_gid: gid(4),
         task_list: None,
     });
     let viewer = Arc::new(viewer);
     for limit in [1usize, 2, 10, 100] {
         for depth in [0, 7, 9_999, 10_000, 25_000, 49_899] {
             let (section, rank) = (depth / EACH, depth % EACH);
-            let mut want = Want::of(ViewerKey {
+            let mut want = ReadQuery::of(ViewerKey {
                 user,
                 service: None,
             });
-            let anchor = want.add(gid(PROJECT));
-            want.page = Some(Page {
-                from: tasks_of_container(anchor, false),
+            let anchor = want.add_ref(gid(PROJECT));
+            want.page = Some(PageQuery {
+                source: tasks_of_container(anchor, false),
                 filters: Vec::new(),
                 after: Some(vec![
                     section,
@@ -208,10 +235,10 @@ pub(super) fn check(reading: Reading) -> Result<(), String> {
                     FIRST_TASK + section * EACH + rank,
                 ]),
                 limit,
-                upto: None,
-                open: true,
-                seen: 0,
-                cap: u32::MAX,
+                max_seq: None,
+                anchor_grants_access: true,
+                rows_seen: 0,
+                row_cap: u32::MAX,
             });
             let mut snap = Deep {
                 reading,

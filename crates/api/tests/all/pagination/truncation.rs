@@ -1,12 +1,12 @@
-//! Where lists end: the caps of unpaginated lists, of walks and of sets.
+//! Ends of lists: the caps of unpaginated lists, of walks and of sets.
 use super::*;
 
 /// S80. S87.
 #[test]
 fn unpaginated_lists_end_in_an_error_above_the_cap() {
-    let settings = Settings {
+    let settings = ApiSettings {
         unpaginated_max: 10,
-        ..Settings::default()
+        ..ApiSettings::default()
     };
     for shape in LISTS.iter().filter(|s| !s.silent) {
         let mut list = Listed::new(
@@ -63,14 +63,14 @@ fn the_default_cap_is_1000() {
         shape,
         1000,
         false,
-        Settings::default(),
+        ApiSettings::default(),
     );
     assert_eq!(list.ask_whole().gids().len(), 1000);
     list.insert(1);
     assert_eq!(list.ask_whole().status, 400);
 }
 
-/// The pages of a walk by 4, and how it ends.
+/// Returns the pages of a walk by 4, and its end.
 fn by_four(list: &mut Listed) -> (Vec<usize>, Result<(), String>) {
     let mut sizes = Vec::new();
     let mut offset: Option<String> = None;
@@ -104,18 +104,18 @@ fn a_walk_over_a_computed_list_ends_at_the_walk_cap() {
         (8, 30, vec![4, 4]),
         (0, 30, vec![4, 4, 4, 4, 4, 4, 4, 2]),
     ] {
-        let settings = Settings {
+        let settings = ApiSettings {
             walk_cap: cap,
-            ..Settings::default()
+            ..ApiSettings::default()
         };
         let mut list = Listed::new(crate::world::Kind::Memory, shape, size, false, settings);
         assert_eq!(by_four(&mut list), (want, Ok(())), "cap {cap} of {size}");
     }
-    // A container's list is walked on.
+    // The walk over a container's list goes on.
     let shape = LISTS.iter().find(|s| s.name == "tasks").unwrap();
-    let settings = Settings {
+    let settings = ApiSettings {
         walk_cap: 10,
-        ..Settings::default()
+        ..ApiSettings::default()
     };
     let mut list = Listed::new(crate::world::Kind::Memory, shape, 14, false, settings);
     assert_eq!(by_four(&mut list), (vec![4, 4, 4, 2], Ok(())));
@@ -132,9 +132,9 @@ fn beyond_the_set_cap_the_last_page_is_400() {
             (8, 8, vec![4, 4], true),
             (0, 11, vec![4, 4, 3], true),
         ] {
-            let settings = Settings {
+            let settings = ApiSettings {
                 set_cap: cap,
-                ..Settings::default()
+                ..ApiSettings::default()
             };
             let mut list = Listed::new(crate::world::Kind::Memory, shape, size, false, settings);
             let (sizes, end) = by_four(&mut list);

@@ -1,4 +1,4 @@
-//! Walls inside a workspace: no row, asked in any way by whoever may not see them, gives away a name.
+//! Walls inside a workspace: no row reveals a name to a reader who may not see it, for any request.
 mod found;
 mod made;
 mod told;
@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use workgraph_api::operation::{Operation, parameter_type};
 use workgraph_api::operations::all;
 use workgraph_api::request::Method;
-use workgraph_core::graph::{Ref, ViewerKey, Want};
-use workgraph_core::registry::{Def, Shape, Type, Write};
-use workgraph_core::resources::resource;
+use workgraph_core::model::registry::{FieldDef, Type, ValueType, Writability};
+use workgraph_core::model::resources::resource;
+use workgraph_core::storage::{NodeRef, ReadQuery, ViewerKey};
 use workgraph_core::{Gid, Level, Node};
 
 const MEADOW: Tenant = Tenant {
@@ -45,8 +45,8 @@ const MEADOW: Tenant = Tenant {
 /// An app of moe's with few scopes, some of which write.
 const APP: &str = "moe[tasks:read,tasks:write,stories:read,stories:write,tags:read,tags:write,jobs:read,webhooks:read,webhooks:write]";
 
-/// The names that a reader is not to get, by how they begin: a member without access, a guest, an app with
-/// fewer scopes, and a member and the service account of another workspace.
+/// The readers with the starts of the names that each may not get: a member without access, a guest, an app with fewer
+/// scopes, and a member and the service account of another workspace.
 const READERS: &[(&str, &[&str])] = &[
     ("moe", &["HIDDEN"]),
     ("gus", &["HIDDEN", "MEMBERS", "members-nia"]),
@@ -55,14 +55,14 @@ const READERS: &[(&str, &[&str])] = &[
     ("rocky", &["HIDDEN", "MEMBERS", "members-nia", "Meadow"]),
 ];
 
-/// The twin of all of them: ada, who made everything and sees it.
+/// The twin of all of them: ada, who created everything and sees it.
 const ADA: &[(&str, &[&str])] = &[("ada", &[])];
 
-/// Types of which nothing can be hidden or named: events are made from the journal when they are told, the tasks of
-/// a project template are read with it alone, and a webhook is no node.
-const UNNAMED: &[Type] = &[Type::Event, Type::Recipe, Type::Webhook];
+/// Types whose nodes cannot be hidden or named: events are rendered from the journal when they are sent, the tasks of a
+/// project template are read only with it, and a webhook is no node.
+const UNNAMED: &[Type] = &[Type::Event, Type::TemplateTask, Type::Webhook];
 
-/// Hidden things of each kind, to be named in queries and bodies.
+/// Hidden nodes of each kind, to be named in queries and bodies.
 const NAMED: &[&str] = &[
     "h_project",
     "h_task",
@@ -76,7 +76,7 @@ const NAMED: &[&str] = &[
     "h_template",
 ];
 
-/// The scene, with the things in it by their types.
+/// The scene, with its nodes by type.
 struct Place {
     world: World,
     things: BTreeMap<Type, Vec<String>>,
@@ -87,7 +87,7 @@ impl Place {
         Self::of(scene(Kind::Memory))
     }
 
-    /// The things in a scene.
+    /// Collects the nodes of a scene.
     fn of(mut world: World) -> Self {
         world.names.insert("rocky".to_owned(), world.gid("robot"));
         world.serve("rocky", "basalt");
@@ -103,13 +103,15 @@ impl Place {
             user: world.gid("ada"),
             service: None,
         };
-        let want = gids.iter().fold(Want::of(key), |want, gid| want.node(*gid));
+        let want = gids
+            .iter()
+            .fold(ReadQuery::of(key), |want, gid| want.node(*gid));
         let view = world.run(world.graph.load(&want)).unwrap();
         let mut things: BTreeMap<Type, Vec<String>> = BTreeMap::new();
         for gid in gids {
             match view.node(gid) {
                 Some(node) => things.entry(node.ty).or_default().push(gid.to_string()),
-                // What is in no graph.
+                // It is in no graph.
                 None => things
                     .entry(Type::Webhook)
                     .or_default()
@@ -119,7 +121,7 @@ impl Place {
         Self { world, things }
     }
 
-    /// Whom a token acts for.
+    /// Returns the viewer of a token.
     fn viewer(&self, reader: &str) -> ViewerKey {
         let user = reader.split('[').next().unwrap();
         ViewerKey {
@@ -128,17 +130,17 @@ impl Place {
         }
     }
 
-    /// All that has a name in the world, with the level of the reader.
+    /// Returns all named nodes in the world, with the level of the reader.
     fn levels(&self, reader: &str) -> Vec<(&str, Node, Level)> {
         let names = &self.world.names;
-        let want = Want::of(self.viewer(reader));
+        let want = ReadQuery::of(self.viewer(reader));
         let want = names.values().fold(want, |want, gid| want.node(*gid));
         let view = self.world.run(self.world.graph.load(&want)).unwrap();
         let mut all = Vec::new();
         for (name, gid) in names {
             if let Some(node) = view
                 .node(*gid)
-                .filter(|_| view.resolve(&Ref::Gid(*gid)).is_some())
+                .filter(|_| view.resolve(&NodeRef::Gid(*gid)).is_some())
             {
                 all.push((name.as_str(), Node::clone(node), view.level(*gid)));
             }
@@ -146,8 +148,8 @@ impl Place {
         all
     }
 
-    /// The name of a thing of each type that the reader may not see: one that is called so, or else one of
-    /// the workspace, if there is any.
+    /// Returns the name of one hidden node of each type: one with a hidden name if there is one, or else one of the
+    /// workspace.
     fn hidden_from(&self, reader: &str) -> BTreeMap<Type, String> {
         let levels = self.levels(reader);
         let is_called_so = |node: &Node| {
@@ -171,8 +173,7 @@ impl Place {
         found
     }
 
-    /// The row's sample at every thing that its last parameter may name, and at every workspace or the
-    /// like before that as it is.
+    /// Returns the row's sample, and a copy of it for every node that one of its path parameters may name.
     fn samples(&self, row: &Operation) -> Vec<Sample> {
         let base = sample(&self.world, &MEADOW, row);
         let mut all = vec![base.clone()];
@@ -188,10 +189,10 @@ impl Place {
     }
 }
 
-/// Every field of a type and every field of what it links to, in as few requests as may be.
+/// Returns every field of a type and every field of the linked types, in as few requests as possible.
 fn everything(ty: Type) -> Vec<String> {
     let mut paths: BTreeSet<String> = BTreeSet::new();
-    let types = std::iter::once(ty).chain(resource(ty).kin.iter().copied());
+    let types = std::iter::once(ty).chain(resource(ty).variants.iter().copied());
     for def in types.flat_map(|ty| resource(ty).fields) {
         let below = below(def);
         if below.is_empty() {
@@ -203,14 +204,14 @@ fn everything(ty: Type) -> Vec<String> {
     paths.chunks(300).map(|some| some.join(",")).collect()
 }
 
-fn below(def: &Def) -> Vec<String> {
-    match def.shape {
-        Shape::One(types) | Shape::Many(types) => {
+fn below(def: &FieldDef) -> Vec<String> {
+    match def.value_type {
+        ValueType::One(types) | ValueType::Many(types) => {
             let fields = types.iter().flat_map(|ty| resource(*ty).fields);
             fields.map(|sub| sub.name.to_owned()).collect()
         }
-        Shape::Items(parts) | Shape::Group(parts) => {
-            let deeper = |part: &Def| {
+        ValueType::Items(parts) | ValueType::Group(parts) => {
+            let deeper = |part: &FieldDef| {
                 let below = below(part).into_iter();
                 let named = below.map(|sub| format!("{}.{sub}", part.name));
                 std::iter::once(part.name.to_owned())
@@ -223,7 +224,7 @@ fn below(def: &Def) -> Vec<String> {
     }
 }
 
-/// Reads these things by all rows, with all fields and without.
+/// Reads these nodes by all rows, with all fields and without.
 fn read_things(
     place: &Place,
     reader: &str,
@@ -249,7 +250,7 @@ fn read_things(
     }
 }
 
-/// Reads by all rows in all ways; `each` gets every answer with what was asked.
+/// Reads by all rows in all ways; `each` gets every reply with its request.
 fn read(place: &Place, reader: &str, each: &mut dyn FnMut(&Answer, &str)) {
     let world = &place.world;
     for row in all().filter(|row| row.method == Method::Get) {
@@ -285,7 +286,7 @@ fn read(place: &Place, reader: &str, each: &mut dyn FnMut(&Answer, &str)) {
     }
 }
 
-/// Returns what is allowed, as the error for something that is not says.
+/// Returns the allowed words that the error for another word lists.
 fn allowed_words(refusal: &Answer) -> Vec<String> {
     let (_, list) = refusal
         .message()
@@ -306,7 +307,7 @@ fn check(answer: &Answer, words: &[&str], what: &str) {
     }
 }
 
-/// S111. Every row that reads, at everything there is, with all fields and by every parameter.
+/// S111. Every row that reads, at every node, with all fields and by every parameter.
 #[test]
 fn no_read_gives_away_a_name() {
     let place = Place::new();
@@ -317,7 +318,7 @@ fn no_read_gives_away_a_name() {
     }
 }
 
-/// The twin: who sees everything finds every name, so whoever else got one would have been noticed.
+/// The twin: a reader who sees everything finds every name, so the test would notice a name that another reader got.
 #[test]
 fn who_sees_everything_is_given_every_name() {
     let place = Place::new();
@@ -328,18 +329,20 @@ fn who_sees_everything_is_given_every_name() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// The body fields of a row that something hidden is put into.
+/// Returns the body fields of a row that get the gid of a hidden node.
 fn slots(row: &Operation) -> impl Iterator<Item = &'static str> {
     let fields = row.record().map_or(&[][..], |ty| resource(ty).fields);
     let written = |slot: &str| {
         let mut fields = fields.iter();
-        fields.any(|def| def.name == slot && matches!(def.write, Write::Always | Write::OnCreate))
+        fields.any(|def| {
+            def.name == slot && matches!(def.write, Writability::Always | Writability::OnCreate)
+        })
     };
     let all = body_slots(row).iter().copied();
     all.filter(move |slot| row.body.contains(slot) || written(slot))
 }
 
-/// S111. Every row that writes, at everything there is, naming hidden things wherever it names any.
+/// S111. Every row that writes, at every node, with hidden nodes in every field that can name one.
 #[test]
 fn no_write_gives_away_a_name() {
     let mut place = Place::new();
@@ -376,7 +379,7 @@ fn no_write_gives_away_a_name() {
     }
 }
 
-/// Something of each type is hidden from a reader, so that a type that is new is tried like the others.
+/// A node of each type is hidden from a reader, so that new types are tested like the others.
 #[test]
 fn of_each_type_something_is_hidden() {
     let place = Place::new();

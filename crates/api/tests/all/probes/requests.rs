@@ -1,7 +1,7 @@
-//! What every request must be, whichever row it is for.
+//! Rules for every request, for all rows.
 use super::memory;
 use crate::world::{KINDS, World};
-use workgraph_api::Request;
+use workgraph_api::ApiRequest;
 use workgraph_api::request::Method;
 
 /// S71.
@@ -35,11 +35,11 @@ fn a_token_must_be_whole_alone_and_alive() {
     let world = memory();
     let good = format!("Bearer {}", world.text("ada"));
     let send = |headers: &[&str]| {
-        world.send(Request {
+        world.send(ApiRequest {
             method: Some(Method::Get),
             path: "/users/me".to_owned(),
             authorization: headers.iter().map(|h| (*h).to_owned()).collect(),
-            ..Request::default()
+            ..ApiRequest::default()
         })
     };
     assert_eq!(send(&[&good]).status, 200);
@@ -56,7 +56,7 @@ fn a_token_must_be_whole_alone_and_alive() {
     ] {
         assert_eq!(send(&[&bad]).status, 401, "{bad}");
     }
-    // An access token is dead at 3600 seconds, not before.
+    // An access token ends at 3600 seconds, not before.
     let token = "ada[users:read]";
     assert_eq!(world.get(token, "/users/me").status, 200);
     world.advance(3599);
@@ -80,7 +80,7 @@ fn a_token_tells_when_it_was_last_used() {
         let first = world.now();
         assert_eq!(world.get("ada", "/users/me").status, 200);
         assert_eq!(used(), Some(first));
-        // Roughly: another use soon after is not written.
+        // Approximately: another use soon after is not written.
         world.advance(599);
         world.get("ada", "/users/me");
         assert_eq!(used(), Some(first));

@@ -1,4 +1,4 @@
-//! What each row answers: to its sample, without token, scope or an input, and to other gids.
+//! The replies of each row: to its sample, without token, scope or an input, and to other gids.
 use super::sample::{BASALT, ORCHID, parameter, sample, sender};
 use super::{Planned, memory};
 use crate::world::{Answer, all_scopes_but};
@@ -20,7 +20,10 @@ fn every_row_answers_its_sample() {
             answer.text
         );
         assert_eq!(answer.operation, row.id);
-        let created = matches!(row.answer, workgraph_api::operation::Answer::Created(_));
+        let created = matches!(
+            row.response,
+            workgraph_api::operation::ResponseKind::Created(_)
+        );
         assert_eq!(answer.status == 201, created, "{}", row.id);
         let location = answer.headers.iter().find(|(n, _)| *n == "Location");
         assert_eq!(location.is_some(), created, "{}", row.id);
@@ -81,7 +84,7 @@ fn another_method_on_a_known_path_is_404_before_authentication() {
                 continue;
             }
             let target = sample.target(row);
-            // A literal of another row may take the place of a parameter.
+            // A literal of another row may match in place of a parameter.
             let shadowed = all().any(|r| r.method.name() == method && same_shape(r.path, row.path));
             if shadowed {
                 continue;
@@ -109,7 +112,7 @@ fn same_shape(a: &str, b: &str) -> bool {
     a.split('/').map(part).eq(b.split('/').map(part))
 }
 
-/// B16. S60. S70. All other scopes together do not make up for the one that is needed.
+/// B16. S60. S70. All other scopes together do not replace the one that is needed.
 #[test]
 fn without_its_scope_every_row_is_403() {
     let world = memory();
@@ -240,7 +243,7 @@ fn each_unknown_path_id_is_404_and_each_malformed_one_400() {
     }
 }
 
-/// S69. The same thing of another tenant, for each gid of the path.
+/// S69. The corresponding node of another tenant, for each gid of the path.
 #[test]
 fn what_the_caller_cannot_see_is_403() {
     for row in all() {
@@ -310,15 +313,15 @@ fn premium_rows_are_402_in_a_free_workspace_and_only_those() {
             continue;
         }
         if row.id == "getTaskForCustomID" {
-            // Nothing gives ids there.
+            // No field gives ids there.
             assert_eq!(answer.status, 404, "{}", answer.text);
             continue;
         }
-        if sender(row, "bob") != "bob" && row.premium.is_none() {
+        if sender(row, "bob") != "bob" && row.paid_only.is_none() {
             assert_eq!(answer.status, 403, "{}", answer.text);
             continue;
         }
-        if let Some(message) = row.premium {
+        if let Some(message) = row.paid_only {
             assert_eq!(
                 (answer.status, answer.message()),
                 (402, message),

@@ -1,4 +1,4 @@
-//! A request for every row that its tenant's admin may make and that does something.
+//! Samples: for every row, a request that its tenant's admin may make and that has an effect.
 use crate::world::{Answer, World};
 use serde_json::{Map, Value, json};
 use workgraph_api::operation::Operation;
@@ -81,7 +81,7 @@ pub(super) const BASALT: Tenant = Tenant {
     task_template: "drilling",
 };
 
-/// The thing of a tenant that a path parameter names.
+/// Returns the name of a tenant's node that fits a path parameter.
 pub(super) fn parameter(tenant: &Tenant, name: &str) -> &'static str {
     match name {
         "workspace_gid" => tenant.workspace,
@@ -108,7 +108,7 @@ pub(super) fn parameter(tenant: &Tenant, name: &str) -> &'static str {
     }
 }
 
-/// The names of a row's path parameters.
+/// Returns the names of a row's path parameters.
 pub(super) fn parameters(row: &Operation) -> Vec<&'static str> {
     let parts = row.path.split('/');
     parts
@@ -126,7 +126,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Puts something into the body.
+    /// Puts a value into the body.
     pub(super) fn put(&mut self, name: &str, value: Value) {
         self.body.insert(name.to_owned(), value);
     }
@@ -155,7 +155,7 @@ impl Sample {
     }
 }
 
-/// Who sends a row's sample: some rows are for service accounts alone.
+/// Returns the sender of a row's sample: some rows are for service accounts alone.
 pub(crate) fn sender(row: &Operation, admin: &'static str) -> &'static str {
     let robots = [
         "getWorkspaceEvents",
@@ -170,7 +170,7 @@ pub(crate) fn sender(row: &Operation, admin: &'static str) -> &'static str {
     }
 }
 
-/// A request of the row that its tenant's admin may make and that does something.
+/// Returns a request of the row that its tenant's admin may make and that has an effect.
 pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample {
     let gid = |name: &str| world.gid(name).to_string();
     let mut path: Vec<(&'static str, String)> = parameters(row)
@@ -191,7 +191,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         })
         .collect();
     if row.id == "typeaheadForWorkspace" {
-        // Required, but under either of two names.
+        // One of two names for this parameter is required.
         query.push(("resource_type", "project".to_owned()));
     }
     let mut body = Map::new();
@@ -225,7 +225,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
     let mut put = |name: &str, value: Value| {
         body.insert(name.to_owned(), value);
     };
-    // What the table does not say: one of several inputs, or who may do it.
+    // Inputs that the table does not give: one of several inputs, or the user who may make the request.
     match row.id {
         "getUsers" | "getProjects" | "getTags" | "getProjectTemplates" => {
             query.push(("workspace", gid(tenant.workspace)))
@@ -317,7 +317,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         let data = json!({"workspace": gid(tenant.workspace), "name": "Probe",
             "resource_subtype": "text", "id_prefix": "ID"});
         let made = world.post(tenant.admin, "/custom_fields", data);
-        // The free workspace has none.
+        // The free workspace cannot have such a field.
         if made.status == 201 {
             let to = format!("/projects/{}/addCustomFieldSetting", gid(tenant.project));
             world.post(tenant.admin, &to, json!({"custom_field": made.gid()}));

@@ -4,14 +4,14 @@ use super::{Planned, memory};
 use crate::world::{Answer, BASALT_WORDS, Kind, ORCHID_WORDS, World, is_orchid};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_api::operation::Operation;
 use workgraph_api::operations::all;
 use workgraph_api::request::Method;
 use workgraph_core::Gid;
-use workgraph_core::registry::{Shape, Write};
+use workgraph_core::model::registry::{ValueType, Writability};
 
-/// Query parameters that can name something, for any row that reads.
+/// Query parameters that can name a node, for any row that reads.
 const QUERY_SLOTS: &[&str] = &[
     "resource",
     "workspace",
@@ -27,7 +27,7 @@ const QUERY_SLOTS: &[&str] = &[
     "member",
 ];
 
-/// Body fields that can name something, for any row that writes.
+/// Body fields that can name a node, for any row that writes.
 const BODY_SLOTS: &[&str] = &[
     "workspace",
     "team",
@@ -67,7 +67,7 @@ const BODY_SLOTS: &[&str] = &[
     "export_request_parameters",
 ];
 
-/// The query parameters of a row that foreign gids are put into.
+/// Returns the query parameters of a row that get foreign gids.
 pub(super) fn query_slots(row: &Operation) -> BTreeSet<&'static str> {
     let known = if row.method == Method::Get {
         QUERY_SLOTS
@@ -78,7 +78,7 @@ pub(super) fn query_slots(row: &Operation) -> BTreeSet<&'static str> {
     known.iter().chain(own).copied().collect()
 }
 
-/// The body fields of a row that foreign gids are put into.
+/// Returns the body fields of a row that get foreign gids.
 pub(super) fn body_slots(row: &Operation) -> &'static [&'static str] {
     if matches!(row.method, Method::Post | Method::Put) {
         BODY_SLOTS
@@ -89,10 +89,13 @@ pub(super) fn body_slots(row: &Operation) -> &'static [&'static str] {
 
 #[test]
 fn every_field_that_can_name_something_is_a_slot() {
-    for resource in workgraph_core::resources::ALL {
+    for resource in workgraph_core::model::resources::ALL {
         for def in resource.fields {
-            let written = matches!(def.write, Write::Always | Write::OnCreate);
-            let names = matches!(def.shape, Shape::One(_) | Shape::Many(_) | Shape::Html);
+            let written = matches!(def.write, Writability::Always | Writability::OnCreate);
+            let names = matches!(
+                def.value_type,
+                ValueType::One(_) | ValueType::Many(_) | ValueType::Html
+            );
             assert!(
                 !(written && names) || BODY_SLOTS.contains(&def.name),
                 "{} of {}",
@@ -103,7 +106,7 @@ fn every_field_that_can_name_something_is_a_slot() {
     }
 }
 
-/// Forms in which a body field can name a gid.
+/// Returns the forms in which a body field can name a gid.
 pub(super) fn forms(slot: &str, gid: &str) -> Vec<Value> {
     match slot {
         "memberships" => vec![
@@ -132,7 +135,7 @@ struct Walls {
     own_is_orchid: bool,
     /// Names of the other tenant.
     words: &'static [&'static str],
-    /// Things of the other tenant, one of each type and some more.
+    /// Nodes of the other tenant, one of each type and some more.
     foreign: &'static [&'static str],
 }
 
@@ -190,7 +193,7 @@ const FROM_BASALT: Walls = Walls {
 };
 
 impl Walls {
-    /// No byte of the other tenant in the reply; what the caller sent may be repeated in an error.
+    /// Checks that the reply has no byte of the other tenant; an error may repeat the bytes that the caller sent.
     fn check(&self, world: &World, answer: &Answer, sent: &str, what: &str) {
         for word in self.words {
             assert!(
@@ -217,7 +220,7 @@ impl Walls {
         }
     }
 
-    /// Nothing of the other tenant was changed, and nothing was tied to it.
+    /// Checks that no node of the other tenant was changed, and none was linked.
     fn untouched(&self, world: &World, after: u64, what: &str) {
         let foreign: Vec<Gid> = world
             .names
@@ -226,15 +229,15 @@ impl Walls {
             .map(|(_, gid)| *gid)
             .collect();
         for event in world.events(after) {
-            for fact in event.facts {
+            for fact in event.change_records {
                 let text = format!("{fact:?}");
                 assert!(!foreign.contains(&fact.gid), "{what}: changes {text}");
-                use workgraph_core::graph::Action;
+                use workgraph_core::storage::ChangeAction;
                 let named = match fact.action {
-                    Action::Added { parent } => parent,
-                    Action::Removed { parent } => Some(parent),
-                    Action::Changed { added, removed, .. } => added.or(removed),
-                    Action::Deleted => None,
+                    ChangeAction::Added { parent } => parent,
+                    ChangeAction::Removed { parent } => Some(parent),
+                    ChangeAction::Changed { added, removed, .. } => added.or(removed),
+                    ChangeAction::Deleted => None,
                 };
                 assert!(
                     named.is_none_or(|g| !foreign.contains(&g)),
@@ -299,7 +302,7 @@ fn no_byte_of_another_tenant_through_any_query() {
                     for alone in [false, true] {
                         let mut one = whole.clone();
                         if alone {
-                            // Without what else selects a list; then the answer may be a 400.
+                            // Without the other parameters that select a list; then the reply may be a 400.
                             one.query.retain(|(n, _)| row.query.contains(n));
                         }
                         one.query.retain(|(n, _)| *n != slot);
@@ -336,7 +339,7 @@ fn through_any_body(walls: Walls) {
         let mut whole = sample(&world, &walls.own, row);
         let mut start = world.events(0).len() as u64;
         for slot in body_slots(row) {
-            // A slot that takes foreign things of two types without a word is not read at all.
+            // A field that accepts foreign nodes of two types without an error is not read at all.
             let mut taken = 0;
             for name in walls.foreign {
                 if taken == 2 {
@@ -354,7 +357,7 @@ fn through_any_body(walls: Walls) {
                     let answer = one.send(&world, walls.own.admin, row);
                     walls.check(&world, &answer, &gid, &what);
                     if row.body.contains(slot) {
-                        // Of a batch, what its action answered.
+                        // For a batch, the status of its action.
                         let status = answer.json["data"][0]["status_code"].as_u64();
                         let status = status.unwrap_or(answer.status.into());
                         assert!(status >= 400, "{what}: {}", answer.text);
@@ -362,7 +365,7 @@ fn through_any_body(walls: Walls) {
                     if answer.status < 300 {
                         taken += 1;
                         walls.untouched(&world, start, &what);
-                        // Read again in full what was written.
+                        // The written record is read again in full.
                         if let Some(read) = answer.json["data"]["gid"].as_str() {
                             let kind = answer.json["data"]["resource_type"].as_str().unwrap_or("");
                             let path = match kind {
@@ -390,9 +393,9 @@ fn through_any_body(walls: Walls) {
 
 #[test]
 fn a_hidden_object_and_a_missing_one_look_the_same_when_hiding_is_on() {
-    let settings = Settings {
+    let settings = ApiSettings {
         hide_forbidden: true,
-        ..Settings::default()
+        ..ApiSettings::default()
     };
     let world = World::with(Kind::Memory, settings);
     for row in all().filter(|r| r.id != "getFavoritesForUser") {

@@ -1,33 +1,34 @@
-//! No search reads a workspace: each documented filter alone, over tasks of which nearly all or nearly
-//! none match, with what it reads counted.
+//! Effort of searches: no search reads a whole workspace. Each documented filter alone, over tasks of which nearly all
+//! or nearly none match, with its reads counted.
 use super::graph::{CAP, FEW, Rest, TASKS, world};
 use super::row;
 
 use crate::world::{Kind, World};
-use workgraph_api::Settings;
-use workgraph_core::draft::Draft;
-use workgraph_core::registry::Type;
-use workgraph_core::resources::task;
-use workgraph_core::search::Effort;
-use workgraph_core::time::{Date, Time};
+use workgraph_api::ApiSettings;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::task;
+use workgraph_core::model::time::{Date, Time};
+use workgraph_core::search::SearchEffort;
 
-/// How a filter is read, and what it finds. The few are the last in the usual order.
+/// The way in which a filter is read, and its matches. The few are the last in the usual order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// What has something is listed: matches are the few of a plain workspace, the rest of a full one.
+    /// There is a list of the tasks that have the value. Matches are the few of a plain workspace, the rest of a full
+    /// one.
     Has,
-    /// What lacks something is listed, too.
+    /// There is a list of the tasks that lack the value, too.
     Lacks,
-    /// What is linked to something is listed, but not what isn't: the order is walked, at most to
-    /// the cap. If the few are all that match, they are too far off.
+    /// There is a list of the linked tasks, but not of the others: the order is walked, at most to the cap. If only the
+    /// few match, they are beyond the cap.
     Unlinked,
-    /// The few, which are old, are listed in both workspaces.
+    /// The few, which are old, have a list in both workspaces.
     Old,
-    /// The rest of both comes first.
+    /// The rest of both workspaces comes first in the order.
     New,
-    /// The tasks that others wait for: a few in both.
+    /// Matches are the tasks that others wait for: a few in both workspaces.
     Gates,
-    /// Nothing is looked at.
+    /// The search reads nothing.
     Nothing,
 }
 
@@ -105,7 +106,7 @@ const EACH: &[(&str, &str, Way)] = &[
     ("custom_fields.{day}.after", "2026-01-24", Way::Has),
 ];
 
-/// Every order, from either end.
+/// Every order, in both directions.
 const ORDERS: &[&str] = &[
     "modified_at",
     "due_date",
@@ -115,18 +116,18 @@ const ORDERS: &[&str] = &[
     "relevance",
 ];
 
-/// What a search of what is in a list, or comes first in the order, may read: a tenth of the workspace.
-/// Most of it is what is read of the list before it shows that it is long.
+/// Most entries that a search may read if its matches have a list, or come first in the order: a tenth of the
+/// workspace. Most of them are read from the list before it turns out to be long.
 const LISTED: u64 = TASKS as u64 / 10;
-/// The filters that are about two lists: what is due, and what has a time.
+/// The filters with two lists: tasks that are due, and tasks with a time.
 const OF_TWO_LISTS: [&str; 2] = ["due_at.before", "due_at.after"];
-/// What any search by one filter may read: its list up to the cap, again and again, until it shows that
-/// it is longer; and a walk of as many cards, each with its entry.
+/// Most entries that any search by one filter may read: its list up to the cap, again and again, until it turns out to
+/// be longer; and a walk of as many index entries, each with its list entry.
 const ANY: u64 = 6 * CAP as u64;
-/// What a walk may read: as many cards as the cap says, and those that were read with the last.
+/// Most entries that a walk may read: as many index entries as the cap allows, and those that were read with the last.
 const WALKED: u64 = CAP as u64 + 1_024;
 
-/// Runs a search; gives what it reads, and how many it finds.
+/// Runs a search; returns the entries that it read, and the number of matches.
 fn look(world: &World, path: &str) -> (u64, usize) {
     let mut path = path.to_owned();
     for (name, gid) in &world.names {
@@ -142,7 +143,7 @@ fn look(world: &World, path: &str) -> (u64, usize) {
 
 /// Checks each filter in the usual order.
 fn check(world: &World, rest: Rest) -> Result<(), String> {
-    // There are some tasks of the usual world besides.
+    // The usual world has some tasks besides.
     let (few, gates) = (
         FEW as usize..3 * FEW as usize,
         FEW as usize..FEW as usize + 5,
@@ -171,22 +172,22 @@ fn check(world: &World, rest: Rest) -> Result<(), String> {
     Ok(())
 }
 
-/// Every way of reading a list, or an order, that is to blame is told: without lists the few are too far
-/// off, without the order lists are read that are long.
+/// The check fails without lists, because the few are then beyond the cap, and without orders, because long lists are
+/// then read.
 #[test]
 fn no_filter_alone_reads_the_workspace() {
     for rest in [Rest::Plain, Rest::Full] {
         let world = world(rest);
         check(&world, rest).unwrap();
-        let usual = Effort::USUAL;
-        let no_lists = Effort {
+        let usual = SearchEffort::USUAL;
+        let no_lists = SearchEffort {
             probe: 0,
             sort: 0,
             gather: 0,
             peek: usize::MAX,
             ..usual
         };
-        let no_order = Effort {
+        let no_order = SearchEffort {
             probe: usize::MAX,
             sort: usize::MAX,
             gather: usize::MAX,
@@ -215,17 +216,17 @@ fn whatever_the_order_what_is_read_has_a_bound() {
     }
 }
 
-/// How many tasks of vic are due in time, and how many are others': more than are walked in vain.
+/// Number of tasks of vic that are due in time, and number of such tasks of others: more than a walk reads in vain.
 const DUE: usize = 1_500;
 const OTHERS: usize = 4_500;
 
-/// A world in which all that vic has to do in time was modified before anything else.
+/// Builds a world in which all tasks of vic that are due in time were modified before all other tasks.
 fn with_due() -> World {
-    World::build(Kind::Sqlite, Settings::default(), |fixture, names| {
+    World::build(Kind::Sqlite, ApiSettings::default(), |fixture, names| {
         let (home, ada, vic) = (names["orchid"], names["ada"], names["vic"]);
         let now = fixture.now();
         for number in 0..DUE + OTHERS {
-            // Neither order is that of the gids.
+            // Neither order is the order of the gids.
             let at = number as i64 * 7 % DUE as i64;
             let (who, age, days) = if number < DUE {
                 (vic, 100, at % 14)
@@ -236,7 +237,7 @@ fn with_due() -> World {
             let modified = Time::from_millis(now.millis() - age * day + at);
             let due = Time::from_millis(now.millis() + days * day);
             fixture.with(|work| {
-                let mut draft = Draft::new(Type::Task, work.fresh(), Some(home));
+                let mut draft = Draft::new(Type::Task, work.next_gid(), Some(home));
                 draft.set(task::NAME, "plan");
                 draft.set(task::CREATED_AT, modified);
                 draft.set(task::MODIFIED_AT, modified);
@@ -249,13 +250,13 @@ fn with_due() -> World {
     })
 }
 
-/// The list of what someone has is read once to its end, and of the cards no more than are found, and
-/// those that show that the order is of no use.
+/// The list of a user's tasks is read once to its end. Of the index entries, only the matches are read, and those that
+/// show that the order is of no use.
 #[test]
 fn what_someone_has_in_time_is_sorted_without_its_cards() {
     let world = with_due();
     let today = Date::of(Time::from_system(world.now())).to_string();
-    let most = Effort::USUAL.probe + DUE + 200;
+    let most = SearchEffort::USUAL.probe + DUE + 200;
     for order in ["modified_at", "due_date"] {
         for ascending in [false, true] {
             let path = format!(
@@ -274,7 +275,7 @@ fn every_documented_filter_is_tried() {
     let world = World::new(Kind::Memory);
     let tried = |name: &str| EACH.iter().any(|(known, ..)| *known == name);
     for name in row("searchTasksForWorkspace").filters {
-        // Nothing is a portfolio.
+        // No node is a portfolio.
         assert!(tried(name) || *name == "portfolios.any", "{name}");
     }
     let orchid = world.gid("orchid");
@@ -299,7 +300,7 @@ fn typeahead_reads_as_little_however_little_is_typed() {
             assert_eq!(found, expected, "{rest:?} {typed}");
             assert!(read <= 2 * LISTED, "{rest:?} {typed}: {read} read");
         }
-        // What vic follows comes first, however long ago it was modified.
+        // Objects that vic follows come first, even if they were modified long ago.
         let orchid = world.gid("orchid");
         let path = format!("/workspaces/{orchid}/typeahead?resource_type=task");
         let answer = world.get("vic", &path);

@@ -1,41 +1,41 @@
-//! A large workspace for searches: nearly all tasks are alike, and a few, the last to be found in the
-//! usual order, are otherwise in everything that is searched by.
+//! A large workspace for searches: nearly all tasks are alike. A few, the last to be found in the usual order, differ
+//! in every searchable property.
 use crate::world::{Kind, World};
 use std::collections::BTreeMap;
-use workgraph_api::Settings;
+use workgraph_api::ApiSettings;
 use workgraph_core::Gid;
-use workgraph_core::draft::Draft;
-use workgraph_core::graph::Place;
-use workgraph_core::index::{Entry, Key};
-use workgraph_core::registry::{Kind as Fields, Rel, Type, rel};
-use workgraph_core::resources::{story, task};
-use workgraph_core::time::{Date, Time};
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::{CustomFieldType as Fields, Relation, Type, rel};
+use workgraph_core::model::resources::{story, task};
+use workgraph_core::model::time::{Date, Time};
+use workgraph_core::storage::ListPosition;
+use workgraph_core::storage::custom_field_index::{IndexKey, ValueIndexEntry};
 use workgraph_testkit::Fixture;
 
-/// How many tasks there are.
+/// Number of tasks in the workspace.
 pub(super) const TASKS: i64 = 20_000;
-/// How many are otherwise than the rest; they are the first that were made. As many come after them
-/// that others wait for.
+/// Number of tasks that differ from the rest; they are the first that were created. After them comes the same number of
+/// tasks that others wait for.
 pub(super) const FEW: i64 = 30;
-/// How many objects a search may look at.
+/// The most objects that a search may read.
 pub(super) const CAP: u32 = 3_000;
 const DAY: i64 = 86_400_000;
 
-/// What tasks have.
+/// The values of the tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rest {
-    /// The few have everything, the rest nothing.
+    /// The few have every value, the rest none.
     Plain,
-    /// The few have nothing, the rest everything.
+    /// The few have no value, the rest every one.
     Full,
 }
 
-/// A world with such a workspace. What full tasks have is called `zone` (a section) in `crowd` (a
-/// project), `crew` (a team), `mark` (a tag), `size`, `note` and `day` (custom fields).
+/// Builds a world with such a workspace. The nodes that full tasks are linked to are named `zone` (a section) in
+/// `crowd` (a project), `crew` (a team), `mark` (a tag), `size`, `note` and `day` (custom fields).
 pub(super) fn world(rest: Rest) -> World {
-    let settings = Settings {
+    let settings = ApiSettings {
         set_cap: CAP,
-        ..Settings::default()
+        ..ApiSettings::default()
     };
     World::build(Kind::Sqlite, settings, |fixture, names| {
         Maker::new(fixture, names).all(rest);
@@ -53,7 +53,7 @@ impl<'m> Maker<'m> {
         let (home, ada) = (names["orchid"], names["ada"]);
         let crew = fixture.team(home, "Crew", ada);
         let crowd = fixture.project(home, "Crowd", ada);
-        fixture.link(crowd, rel::TEAM, crew, Place::Rank(0), None);
+        fixture.link(crowd, rel::TEAM, crew, ListPosition::Rank(0), None);
         let mut field = |name, kind| fixture.custom_field(home, name, kind, &[]).0;
         let (size, note) = (field("Size", Fields::Number), field("Note", Fields::Text));
         let day = field("Day", Fields::Date);
@@ -88,7 +88,7 @@ impl<'m> Maker<'m> {
         }
     }
 
-    /// A task of a time of its own: the few are a hundred days old, the others fifty.
+    /// Adds a task with a time of its own: the few are a hundred days old, the others fifty.
     fn task(&mut self, number: i64, fill: impl FnOnce(&mut Draft)) -> Gid {
         let age = if number < FEW { 100 } else { 50 };
         let at = Time::from_millis(self.fixture.now().millis() - age * DAY + number);
@@ -97,7 +97,7 @@ impl<'m> Maker<'m> {
             .and_then(|at| self.gates.get(at));
         let (home, ada, gate) = (self.names["orchid"], self.names["ada"], gate.copied());
         self.fixture.with(|work| {
-            let gid = gate.unwrap_or_else(|| work.fresh());
+            let gid = gate.unwrap_or_else(|| work.next_gid());
             let mut draft = Draft::new(Type::Task, gid, Some(home));
             draft.set(task::CREATED_AT, at);
             draft.set(task::MODIFIED_AT, at);
@@ -107,7 +107,7 @@ impl<'m> Maker<'m> {
         })
     }
 
-    /// A task with everything; one that others wait for is open and waits for nothing.
+    /// Adds a task with every value; a task that others wait for is open and waits for nothing.
     fn full(&mut self, number: i64) {
         let (mel, vic, gus) = (self.names["mel"], self.names["vic"], self.names["gus"]);
         let gate = (FEW..2 * FEW).contains(&number);
@@ -125,34 +125,45 @@ impl<'m> Maker<'m> {
             draft.set(task::COMPLETED, !gate);
             draft.set(task::COMPLETED_AT, (!gate).then_some(done));
         });
-        let mut link = |of: Rel, to: Gid, place, aux| self.fixture.link(gid, of, to, place, aux);
+        let mut link =
+            |of: Relation, to: Gid, place, aux| self.fixture.link(gid, of, to, place, aux);
         let crowd = Some(self.names["crowd"]);
-        link(rel::SECTION, self.names["zone"], Place::Rank(number), crowd);
-        link(rel::PARENT, self.names["stem"], Place::Rank(number), None);
-        link(rel::TAGS, self.names["mark"], Place::Rank(0), None);
-        link(rel::FOLLOWERS, vic, Place::Rank(0), None);
-        link(rel::LIKES, gus, Place::Rank(0), None);
+        link(
+            rel::SECTION,
+            self.names["zone"],
+            ListPosition::Rank(number),
+            crowd,
+        );
+        link(
+            rel::PARENT,
+            self.names["stem"],
+            ListPosition::Rank(number),
+            None,
+        );
+        link(rel::TAGS, self.names["mark"], ListPosition::Rank(0), None);
+        link(rel::FOLLOWERS, vic, ListPosition::Rank(0), None);
+        link(rel::LIKES, gus, ListPosition::Rank(0), None);
         if !gate {
             let on = self.gates[number as usize % self.gates.len()];
-            link(rel::DEPENDS, on, Place::Rank(0), None);
+            link(rel::DEPENDS, on, ListPosition::Rank(0), None);
         }
         let comment = self.fixture.node(Type::Story, None, |draft, _| {
             draft.set(story::CREATED_BY, gus);
             draft.set(story::SUBTYPE, story::COMMENT);
         });
         self.fixture
-            .link(comment, rel::STORY_OF, gid, Place::Rank(0), None);
+            .link(comment, rel::STORY_OF, gid, ListPosition::Rank(0), None);
         let keys = [
-            ("size", Key::number(7.0)),
-            ("note", Some(Key::text("Red Zinnia"))),
-            ("day", Key::number(due.millis() as f64)),
+            ("size", IndexKey::number(7.0)),
+            ("note", Some(IndexKey::text("Red Zinnia"))),
+            ("day", IndexKey::number(due.millis() as f64)),
         ];
-        let entries = keys.map(|(field, key)| Entry {
+        let entries = keys.map(|(field, key)| ValueIndexEntry {
             node: gid,
             field: self.names[field],
             keys: key.into_iter().collect(),
         });
         self.fixture
-            .with(|work| work.changes.values.extend(entries));
+            .with(|work| work.changes.index_updates.extend(entries));
     }
 }

@@ -1,28 +1,29 @@
-//! What happens between the two writes of a change to webhooks, to the store and to the board.
+//! Events between the two writes of a change to webhooks: to the store and to the scheduler.
 use super::*;
 use crate::races::race;
-use workgraph_core::graph::GraphStore;
+use workgraph_core::storage::GraphStore;
 use workgraph_webhooks::{
-    Delivery, Filter, Hook, HookStore, Inserted, Limits, Page, Standing, State, StoreError,
+    DeliveryLogEntry, DeliveryPermission, DeliveryState, EventFilter, InsertOutcome, Webhook,
+    WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
 };
 
-type Answer<T> = Result<T, StoreError>;
+type Answer<T> = Result<T, WebhookStoreError>;
 
-/// A store around whose writes something else happens.
+/// A store that does something else around its writes.
 struct Between {
-    store: Arc<dyn HookStore>,
+    store: Arc<dyn WebhookStore>,
     graph: Arc<dyn GraphStore>,
-    /// Is committed right after an insertion.
+    /// Changes that are committed right after an insertion.
     then: Mutex<Option<Changes>>,
-    /// The next change of filters is slow to answer.
+    /// True if the next change of filters is slow to return.
     slow: AtomicBool,
-    /// Nothing can be removed.
+    /// True if nothing can be removed.
     full: AtomicBool,
 }
 
 #[async_trait]
-impl HookStore for Between {
-    async fn insert(&self, hook: Hook, limits: Limits) -> Answer<Inserted> {
+impl WebhookStore for Between {
+    async fn insert(&self, hook: Webhook, limits: WebhookLimits) -> Answer<InsertOutcome> {
         let inserted = self.store.insert(hook, limits).await;
         let then = self.then.lock().unwrap().take();
         if let Some(changes) = then {
@@ -30,7 +31,7 @@ impl HookStore for Between {
         }
         inserted
     }
-    async fn set_filters(&self, id: u64, filters: Vec<Filter>) -> Answer<bool> {
+    async fn set_filters(&self, id: u64, filters: Vec<EventFilter>) -> Answer<bool> {
         let done = self.store.set_filters(id, filters).await;
         if self.slow.swap(false, Ordering::Relaxed) {
             for _ in 0..100 {
@@ -41,44 +42,49 @@ impl HookStore for Between {
     }
     async fn remove(&self, id: u64) -> Answer<bool> {
         if self.full.load(Ordering::Relaxed) {
-            return Err(StoreError("the disk is full".to_owned()));
+            return Err(WebhookStoreError("the disk is full".to_owned()));
         }
         self.store.remove(id).await
     }
-    async fn all(&self) -> Answer<Vec<Hook>> {
+    async fn all(&self) -> Answer<Vec<Webhook>> {
         self.store.all().await
     }
-    async fn standing(&self, id: u64) -> Answer<Standing> {
-        self.store.standing(id).await
+    async fn delivery_permission(&self, id: u64) -> Answer<DeliveryPermission> {
+        self.store.delivery_permission(id).await
     }
-    async fn get(&self, id: u64) -> Answer<Option<Hook>> {
+    async fn get(&self, id: u64) -> Answer<Option<Webhook>> {
         self.store.get(id).await
     }
-    async fn list(&self, page: Page) -> Answer<Vec<Hook>> {
+    async fn list(&self, page: WebhookListQuery) -> Answer<Vec<Webhook>> {
         self.store.list(page).await
     }
-    async fn settle(&self, id: u64, state: State, line: Option<Delivery>) -> Answer<bool> {
-        self.store.settle(id, state, line).await
+    async fn record_attempt(
+        &self,
+        id: u64,
+        state: DeliveryState,
+        line: Option<DeliveryLogEntry>,
+    ) -> Answer<bool> {
+        self.store.record_attempt(id, state, line).await
     }
-    async fn advance(&self, ids: Vec<u64>, seq: u64) -> Answer<()> {
-        self.store.advance(ids, seq).await
+    async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Answer<()> {
+        self.store.advance_positions(ids, seq).await
     }
-    async fn deliveries(&self, id: u64, limit: usize) -> Answer<Vec<Delivery>> {
+    async fn deliveries(&self, id: u64, limit: usize) -> Answer<Vec<DeliveryLogEntry>> {
         self.store.deliveries(id, limit).await
     }
-    async fn sweep(&self, before: SystemTime) -> Answer<u64> {
-        self.store.sweep(before).await
+    async fn prune_delivery_log(&self, before: SystemTime) -> Answer<u64> {
+        self.store.prune_delivery_log(before).await
     }
 }
 
-/// A change of the name of a task.
+/// Returns a change of the name of a task.
 fn renamed(world: &World, task: &str) -> Changes {
     Changes {
-        at: Time::from_system(world.clock.0.now()),
-        facts: vec![Fact {
+        time: Time::from_system(world.clock.0.now()),
+        change_records: vec![ChangeRecord {
             gid: world.gid(task),
             ty: Type::Task,
-            action: Action::Changed {
+            action: ChangeAction::Changed {
                 field: "name",
                 added: None,
                 removed: None,
@@ -88,7 +94,7 @@ fn renamed(world: &World, task: &str) -> Changes {
     }
 }
 
-/// A world with such a store.
+/// Builds a world with such a store.
 fn world(kind: Kind) -> (World, Arc<Between>) {
     let mut world = World::new(kind);
     let between = Arc::new(Between {
@@ -104,7 +110,7 @@ fn world(kind: Kind) -> (World, Arc<Between>) {
 }
 
 impl World {
-    /// How many events the target was told.
+    /// Returns the number of events that the target received.
     fn told(&self, path: &str) -> usize {
         let got = self.receiver.got(path);
         got.iter().map(|got| got.events.len()).sum()
@@ -117,7 +123,7 @@ fn what_follows_the_first_webhook_before_it_is_on_the_board_is_told() {
         let (world, between) = world(kind);
         *between.then.lock().unwrap() = Some(renamed(&world, "water"));
         world.hook("ada", "water", "/echo/a", Value::Null);
-        // Whoever looks at commits has seen that one, and nothing follows it.
+        // The scan of commits has seen that one, and nothing follows it.
         while let Some(taken) = world.api.take_delivery() {
             world.run(world.api.deliver(&taken)).unwrap();
         }

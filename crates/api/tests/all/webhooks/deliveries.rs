@@ -1,6 +1,6 @@
-//! Deliveries as a target sees them: signed, filtered, made up for, given up.
+//! Deliveries as a target sees them: signed, filtered, retried, given up.
 use super::*;
-use workgraph_auth::digest;
+use workgraph_auth::token_digest;
 
 /// S62.
 #[test]
@@ -58,7 +58,7 @@ fn changes_are_delivered_signed_and_filtered_and_heartbeats_follow() {
         assert!(events.iter().any(|e| e["change"]["field"] == "name"));
         assert_eq!(world.deliver(), 0, "nothing is left");
 
-        // Eight hours of silence later, and not before.
+        // A heartbeat follows after eight hours of silence, and not before.
         assert_eq!(world.next_delivery(), 8 * 3600);
         assert_eq!(
             world.receiver.got("/echo/all").last().unwrap().events.len(),
@@ -111,7 +111,7 @@ fn an_outage_is_made_up_for_in_order() {
         "/tasks",
         json!({"name": "one", "projects": [garden]}),
     );
-    // The target's machine is away for three hours.
+    // The target is down for three hours.
     let path = format!("/webhooks/{gid}");
     world
         .receiver
@@ -194,7 +194,7 @@ fn owners_hear_only_what_they_may_see() {
         let events: Vec<&Value> = got.iter().flat_map(|g| &g.events).collect();
         assert_eq!(events.len(), 1, "{events:?}");
         assert_eq!(events[0]["action"], "removed");
-        // A project that she may not see any more says nothing at all.
+        // A project that she may not see any more has no events at all.
         world.call(
             "ada",
             "PUT",
@@ -288,18 +288,18 @@ fn webhooks_of_a_restarted_server_go_on_where_they_were() {
             .map(|g| g.events.len())
             .sum();
         assert_eq!(events, 4);
-        // The journal is kept for those who were not told, and only for them.
-        let upto = world.run(world.api.keep_hooks()).unwrap();
+        // The journal is kept for webhooks with waiting events, and only for them.
+        let upto = world.run(world.api.maintain_webhooks()).unwrap();
         assert_eq!(upto, world.events(0).last().unwrap().seq);
     }
 }
 
 #[test]
 fn there_are_so_many_webhooks_and_no_more() {
-    use workgraph_webhooks::Limits;
+    use workgraph_webhooks::WebhookLimits;
     assert_eq!(
-        Limits::default(),
-        Limits {
+        WebhookLimits::default(),
+        WebhookLimits {
             per_resource: 1_000,
             per_owner: 10_000
         }
@@ -348,8 +348,8 @@ fn the_webhooks_of_an_app_end_with_its_last_refresh_token() {
         let garden = world.gid("garden").to_string();
         let dig = json!({"name": "Dig", "projects": [garden]});
         world.post("mel", "/tasks", dig.clone());
-        // What waits already is not sent any more either.
-        world.run(world.api.hear()).unwrap();
+        // Events that already wait are not sent any more either.
+        world.run(world.api.scan_commits()).unwrap();
         let (ada, now) = (world.gid("ada").get(), world.now());
         let done = if revoked {
             world.run(world.oauth.revoke(connected.refresh, now))
@@ -391,13 +391,13 @@ fn an_app_that_is_let_go_during_the_handshake_gets_no_webhook() {
     }
 }
 
-/// A personal token that is revoked while the target is asked makes no webhook that would outlive it.
+/// If a personal token is revoked during the handshake, no webhook is created that would outlive it.
 #[test]
 fn a_personal_token_that_is_revoked_during_the_handshake_makes_no_webhook() {
     for kind in KINDS {
         let mut world = World::new(kind);
-        let shown = digest(&world.text("ada")).unwrap();
-        let (record, _) = world.run(world.tokens.find(&shown)).unwrap().unwrap();
+        let shown = token_digest(&world.text("ada")).unwrap();
+        let (record, _) = world.run(world.tokens.find_token(&shown)).unwrap().unwrap();
         let leaving = Leaving {
             oauth: world.oauth.clone(),
             refresh: record.id,
@@ -414,7 +414,7 @@ fn a_personal_token_that_is_revoked_during_the_handshake_makes_no_webhook() {
     }
 }
 
-/// Whoever revokes all access is told nothing more, by webhooks of personal tokens either.
+/// A user who revokes all access gets no more events, by webhooks of personal tokens either.
 #[test]
 fn all_webhooks_of_a_user_end_with_all_access() {
     for kind in KINDS {
@@ -437,7 +437,7 @@ fn all_webhooks_of_a_user_end_with_all_access() {
     }
 }
 
-/// A target that shakes hands, when its app was let go or its token revoked.
+/// A target that completes the handshake while its app's authorization or its token is revoked.
 struct Leaving {
     oauth: Arc<dyn OAuthStore>,
     refresh: u64,
@@ -445,8 +445,8 @@ struct Leaving {
 }
 
 #[async_trait]
-impl Deliver for Leaving {
-    async fn post(&self, attempt: Attempt) -> Result<Replied, Failed> {
+impl WebhookClient for Leaving {
+    async fn post(&self, attempt: DeliveryRequest) -> Result<TargetReply, DeliveryError> {
         self.oauth.revoke(self.refresh, self.at).await.unwrap();
         let (_, secret) = attempt.headers.first().cloned().unwrap();
         Ok(reply(204, Some(secret)))

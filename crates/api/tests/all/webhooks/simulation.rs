@@ -1,7 +1,7 @@
-//! Long runs against targets that fail at random, with workers and servers that die.
+//! Long runs against targets that fail at random, with workers and servers that are killed.
 use super::*;
 
-/// What a run of the simulation is like.
+/// Parameters of a run of the simulation.
 struct Run {
     kind: Kind,
     seed: u64,
@@ -10,8 +10,8 @@ struct Run {
     lies: bool,
 }
 
-/// Commits, delivers to targets that fail and kills workers and servers by turns; then lets all of it
-/// settle. Says what is wrong with what the targets got.
+/// Commits, delivers to targets that fail, and kills workers and servers by turns; then lets everything finish. Fails
+/// if the targets did not get the right events.
 fn simulate(run: &Run) -> Result<(), String> {
     const HOOKS: [(&str, &str); 5] = [
         ("garden", "/echo/0"),
@@ -39,18 +39,18 @@ fn simulate(run: &Run) -> Result<(), String> {
         .map(|name| world.gid(name))
         .to_vec();
     let (mut made, mut kills) = (0, 0);
-    // Enough attempts lie between two kills for the targets to hear something.
+    // There are enough attempts between two kills for the targets to get some events.
     let gap = (run.events / run.kills.max(1)).max(1);
     while made < run.events || kills < run.kills {
         let mut bytes = [0; 4];
         faults.fill(&mut bytes);
         for _ in 0..gap {
             faults.fill(&mut bytes);
-            let facts: Vec<Fact> = (0..=bytes[0] % 3)
-                .map(|i| Fact {
+            let facts: Vec<ChangeRecord> = (0..=bytes[0] % 3)
+                .map(|i| ChangeRecord {
                     gid: tasks[usize::from(bytes[1] ^ i) % tasks.len()],
                     ty: Type::Task,
-                    action: Action::Changed {
+                    action: ChangeAction::Changed {
                         field: if (bytes[2] >> i) & 1 == 0 {
                             "name"
                         } else {
@@ -64,14 +64,14 @@ fn simulate(run: &Run) -> Result<(), String> {
             made += facts.len();
             let at = Time::from_system(world.clock.0.now());
             let changes = Changes {
-                at,
-                facts,
+                time: at,
+                change_records: facts,
                 ..Changes::default()
             };
             world.run(world.graph.commit(changes)).unwrap();
         }
         world.advance(u64::from(bytes[3]) * 4);
-        world.run(world.api.hear()).unwrap();
+        world.run(world.api.scan_commits()).unwrap();
         while let Some(taken) = world.api.take_delivery() {
             let killed = world.run(async {
                 tokio::select! {
@@ -81,14 +81,14 @@ fn simulate(run: &Run) -> Result<(), String> {
                 }
             });
             kills += usize::from(killed);
-            // One in two takes the whole server along.
+            // Every second kill takes the whole server along.
             if killed && kills & 1 == 0 {
                 world.restart(KeyRing::new(1, [7; 32]), (kills % 32) as u8);
-                world.run(world.api.hear()).unwrap();
+                world.run(world.api.scan_commits()).unwrap();
             }
         }
         if bytes[0] == 0 {
-            world.run(world.api.keep_hooks()).unwrap();
+            world.run(world.api.maintain_webhooks()).unwrap();
         }
     }
     *world.receiver.faults.lock().unwrap() = None;
@@ -101,10 +101,10 @@ fn simulate(run: &Run) -> Result<(), String> {
         let at = world.gid(name);
         let mut expected = Vec::new();
         for event in world.events(start) {
-            for (n, fact) in event.facts.iter().enumerate() {
-                let wanted = said(fact)
+            for (n, fact) in event.change_records.iter().enumerate() {
+                let wanted = render_event(fact)
                     .is_some_and(|s| i != 1 || s.change.is_some_and(|c| c.field == "name"));
-                if wanted && event.reaches(fact, at) {
+                if wanted && event.is_heard_at(fact, at) {
                     expected.push(format!("{}-{n}", event.seq));
                 }
             }

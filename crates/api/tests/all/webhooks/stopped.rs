@@ -1,10 +1,10 @@
 //! Deliveries whose work is stopped, or takes longer than their lease.
 use super::*;
 use crate::interrupts::After;
-use workgraph_api::hooks::Taken;
-use workgraph_core::Interrupted;
+use workgraph_api::features::webhooks::service::DeliveryAttempt;
+use workgraph_core::InterruptReason;
 
-/// A world with a webhook for which more waits than one delivery has.
+/// Builds a world with a webhook that has more waiting events than fit one delivery.
 fn scene(kind: Kind) -> World {
     let world = World::new(kind);
     let garden = world.gid("garden").to_string();
@@ -18,12 +18,12 @@ fn scene(kind: Kind) -> World {
     world
 }
 
-fn take(world: &World) -> Taken {
-    world.run(world.api.hear()).unwrap();
+fn take(world: &World) -> DeliveryAttempt {
+    world.run(world.api.scan_commits()).unwrap();
     world.api.take_delivery().unwrap()
 }
 
-/// How many events each delivery had.
+/// Returns the number of events of each delivery.
 fn sizes(world: &World) -> Vec<usize> {
     let got = world.receiver.got("/echo/a");
     got.iter().map(|got| got.events.len()).collect()
@@ -35,14 +35,14 @@ fn a_delivery_that_takes_too_long_is_made_in_smaller_parts() {
         let world = scene(kind);
         for _ in 0..2 {
             let taken = take(&world);
-            let late = After::new(0, Interrupted::Deadline);
-            let stopped = world.api.deliver_under(&taken, Some(late));
+            let late = After::new(0, InterruptReason::Deadline);
+            let stopped = world.api.deliver_interruptible(&taken, Some(late));
             world.run(stopped).unwrap();
             assert!(sizes(&world).is_empty());
         }
         world.deliver();
         assert_eq!(sizes(&world), [25, 50, 45]);
-        let log = world.run(world.api.webhooks()).unwrap();
+        let log = world.run(world.api.all_webhooks()).unwrap();
         assert_eq!(log[0].state.retries, 0, "its target has not failed");
     }
 }
@@ -52,8 +52,8 @@ fn a_delivery_that_is_abandoned_is_made_when_its_lease_ends() {
     for kind in KINDS {
         let world = scene(kind);
         let taken = take(&world);
-        let abandoned = After::new(0, Interrupted::Abandoned);
-        let stopped = world.api.deliver_under(&taken, Some(abandoned));
+        let abandoned = After::new(0, InterruptReason::Abandoned);
+        let stopped = world.api.deliver_interruptible(&taken, Some(abandoned));
         assert!(world.run(stopped).is_err());
         assert_eq!(world.deliver(), 0, "it is leased");
         world.advance(31);

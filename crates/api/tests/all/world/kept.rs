@@ -1,4 +1,4 @@
-//! What tests tell the stores of a world, and ask them.
+//! Controls of the stores of a world, and queries of their state.
 use super::*;
 
 impl World {
@@ -10,43 +10,44 @@ impl World {
         });
     }
 
-    /// Whether commits let other requests run first.
+    /// Sets whether commits let other requests run first.
     pub(crate) fn hesitate(&self, on: bool) {
         self.hesitant.on.store(on, Ordering::Relaxed);
     }
 
-    /// Searches go about it in this way, or again as the API says.
-    pub(crate) fn search_with(&self, effort: Option<Effort>) {
+    /// Sets the effort of searches; `None` for the one that the API chooses.
+    pub(crate) fn search_with(&self, effort: Option<SearchEffort>) {
         *self.hesitant.effort.lock().unwrap() = effort;
     }
 
-    /// How many cards and entries of lists the last search read.
+    /// Returns the number of index entries and list entries that the last search read.
     pub(crate) fn read(&self) -> u64 {
         self.hesitant.read.load(Ordering::Relaxed)
     }
 
-    /// What the check of the store finds, if it is one that can be checked.
+    /// Returns the problems that the check of the store finds. Only the SQLite store has a check.
     pub(crate) fn problems(&self) -> Vec<String> {
         let store = self.sqlite.as_ref();
         store.map_or_else(Vec::new, |store| store.check().unwrap())
     }
 
-    /// When the token of this person was last used, as it stands after a write of uses.
+    /// Returns the time when the token of this user was last used, after a flush of the buffered uses.
     pub(crate) fn last_used(&self, who: &str) -> Option<SystemTime> {
-        self.run(self.api.write_uses()).unwrap();
+        self.run(self.api.flush_token_usage()).unwrap();
         let all = self.run(self.tokens.list(self.gid(who).get())).unwrap();
         all.first().unwrap().last_used_at
     }
 
-    /// All that was committed after this one.
-    pub(crate) fn events(&self, after: u64) -> Vec<Event> {
-        self.run(self.graph.events(after, usize::MAX >> 1)).unwrap()
+    /// Returns all commits after this one.
+    pub(crate) fn events(&self, after: u64) -> Vec<JournalEntry> {
+        self.run(self.graph.journal_entries(after, usize::MAX >> 1))
+            .unwrap()
     }
 
-    /// Drops what the journal has of the time before so many seconds ago.
+    /// Drops journal entries that are older than this number of seconds.
     pub(crate) fn prune(&self, seconds: u64) {
         let before = Time::from_system(self.clock.0.now() - Duration::from_secs(seconds));
-        self.run(self.graph.prune(before, u64::MAX, usize::MAX))
+        self.run(self.graph.prune_journal(before, u64::MAX, usize::MAX))
             .unwrap();
     }
 }

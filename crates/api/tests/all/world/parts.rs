@@ -1,8 +1,8 @@
-//! The clock, the random bytes and the stores that the API of a test is made of.
+//! The clock, the random bytes and the stores from which the API of a test is built.
 use super::*;
 use workgraph_core::MaybeInterrupt;
 
-/// The manual clock at the API's seam.
+/// The manual clock behind the clock port of the API.
 pub(crate) struct Hand(pub(crate) ManualClock);
 
 impl Clock for Hand {
@@ -14,25 +14,26 @@ impl Clock for Hand {
 pub(super) struct Seeded(pub(super) SeededBytes);
 
 impl Entropy for Seeded {
-    fn fill(&self, buffer: &mut [u8]) -> Result<(), NoEntropy> {
+    fn fill(&self, buffer: &mut [u8]) -> Result<(), EntropyUnavailable> {
         self.0.fill(buffer);
         Ok(())
     }
 }
 
-/// A store that lets others run after it loads and before it commits, and searches in other ways, when it is told to.
+/// A store that, if it is switched on, lets other requests run after it loads and before it commits, and searches with
+/// another effort.
 pub(super) struct Hesitant {
     pub(super) store: Arc<dyn GraphStore>,
     pub(super) on: AtomicBool,
-    /// How searches go about it, if not as the API says.
-    pub(super) effort: Mutex<Option<Effort>>,
-    /// What the last search read.
+    /// The effort of searches, if not the one that the API chooses.
+    pub(super) effort: Mutex<Option<SearchEffort>>,
+    /// Number of entries that the last search read.
     pub(super) read: AtomicU64,
 }
 
 #[async_trait]
 impl GraphStore for Hesitant {
-    async fn load(&self, want: &Want) -> Result<View, StoreError> {
+    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         let effort = *self.effort.lock().unwrap();
         let mut other = None;
         if let (Some(effort), Some(search)) = (effort, &want.search) {
@@ -40,21 +41,21 @@ impl GraphStore for Hesitant {
                 effort,
                 ..search.clone()
             };
-            other = Some(Want {
+            other = Some(ReadQuery {
                 search: Some(search),
                 ..want.clone()
             });
         }
         let view = self.store.load(other.as_ref().unwrap_or(want)).await?;
         if want.search.is_some() {
-            self.read.store(view.rows.read, Ordering::Relaxed);
+            self.read.store(view.rows.entries_read, Ordering::Relaxed);
         }
         if self.on.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
         Ok(view)
     }
-    async fn commit(&self, changes: Changes) -> Result<Committed, StoreError> {
+    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         if self.on.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
@@ -66,16 +67,33 @@ impl GraphStore for Hesitant {
     async fn changed(&self, since: u64) {
         self.store.changed(since).await;
     }
-    async fn events(&self, after: Seq, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.store.events(after, limit).await
+    async fn journal_entries(
+        &self,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, GraphStoreError> {
+        self.store.journal_entries(after, limit).await
     }
-    async fn feed(&self, ask: Feed, interrupt: MaybeInterrupt) -> Result<Fed, StoreError> {
-        self.store.feed(ask, interrupt).await
+    async fn events_about(
+        &self,
+        ask: EventQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<EventPage, GraphStoreError> {
+        self.store.events_about(ask, interrupt).await
     }
-    async fn audited(&self, ask: Ask, interrupt: MaybeInterrupt) -> Result<Vec<Row>, StoreError> {
-        self.store.audited(ask, interrupt).await
+    async fn audit_rows(
+        &self,
+        ask: AuditQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<Vec<AuditRow>, GraphStoreError> {
+        self.store.audit_rows(ask, interrupt).await
     }
-    async fn prune(&self, before: Time, upto: Seq, limit: usize) -> Result<usize, StoreError> {
-        self.store.prune(before, upto, limit).await
+    async fn prune_journal(
+        &self,
+        before: Time,
+        upto: Seq,
+        limit: usize,
+    ) -> Result<usize, GraphStoreError> {
+        self.store.prune_journal(before, upto, limit).await
     }
 }

@@ -1,4 +1,4 @@
-//! Two tenants with a thing of each kind, and the words that must not go from one to the other.
+//! Two tenants with a node of each kind, and the words that must not go from one to the other.
 use super::*;
 
 /// Builds both tenants.
@@ -37,9 +37,9 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         put(&format!("{name}_list"), f.task_list(user, orchid));
         people.insert(name, user);
     }
-    // Vic's seat is view-only.
+    // Vic's membership is view-only.
     f.with(|work| {
-        let held = work.changes.puts.iter_mut().rev();
+        let held = work.changes.node_writes.iter_mut().rev();
         for put in held {
             if put.node.ty == Type::WorkspaceMembership {
                 let body = put.node.body.replacen('{', "{\"is_view_only\":true,", 1);
@@ -56,7 +56,7 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         let mut draft = work.draft(Type::Team, Some(orchid));
         draft.set(team::NAME, "Gardeners");
         draft.set(team::VISIBILITY, "secret");
-        membership::found_team(work, draft, Some(ada))
+        membership::create_team(work, draft, Some(ada))
     });
     put("gardeners", gardeners);
     put("mel_in_gardeners", f.join_team(mel, gardeners, orchid));
@@ -64,7 +64,7 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         let mut draft = work.draft(Type::Team, Some(orchid));
         draft.set(team::NAME, "Commons");
         draft.set(team::VISIBILITY, "public");
-        membership::found_team(work, draft, Some(mel))
+        membership::create_team(work, draft, Some(mel))
     });
     put("commons", commons);
 
@@ -79,9 +79,9 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         let mut draft = work.draft(Type::Project, Some(orchid));
         draft.set(project::NAME, "Herbs");
         draft.set(project::PRIVACY, "private_to_team");
-        membership::found_project(work, draft, ada)
+        membership::create_project(work, draft, ada)
     });
-    f.link(herbs, rel::TEAM, gardeners, Place::Rank(0), None);
+    f.link(herbs, rel::TEAM, gardeners, ListPosition::Rank(0), None);
     put("herbs", herbs);
     let moss = f.private_project(orchid, "Moss", ada);
     put("moss", moss);
@@ -104,16 +104,17 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     );
     put("loose", f.task(orchid, "Loose leaf", ada));
     for (task, who) in [(water, ada), (water, mel)] {
-        f.link(task, rel::FOLLOWERS, who, Place::Rank(0), None);
+        f.link(task, rel::FOLLOWERS, who, ListPosition::Rank(0), None);
     }
-    let (vigor, options) = f.custom_field(orchid, "Vigor", Fields::Enum, &["Lush", "Wilted"]);
+    let (vigor, options) =
+        f.custom_field(orchid, "Vigor", CustomFieldType::Enum, &["Lush", "Wilted"]);
     put("vigor", vigor);
     put("lush", options[0]);
     put("wilted", options[1]);
     put("vigor_in_moss", f.field_on(vigor, moss, orchid));
     let urgent = f.tag(orchid, "Thirsty");
     put("thirsty", urgent);
-    f.link(water, rel::TAGS, urgent, Place::Rank(0), None);
+    f.link(water, rel::TAGS, urgent, ListPosition::Rank(0), None);
     put(
         "water_note",
         comment(f, orchid, water, mel, "The roses are dry"),
@@ -122,16 +123,16 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         water,
         rel::DEPENDS,
         names_of(names, "rake"),
-        Place::Rank(0),
+        ListPosition::Rank(0),
         None,
     );
-    f.link(ada, rel::FAVORITES, garden, Place::Rank(0), None);
-    f.link(moe, rel::FAVORITES, garden, Place::Rank(0), None);
+    f.link(ada, rel::FAVORITES, garden, ListPosition::Rank(0), None);
+    f.link(moe, rel::FAVORITES, garden, ListPosition::Rank(0), None);
     garden_member(f, names, garden, ada);
 
     let mut put =
         |name: &str, gid: Gid| assert!(names.insert(name.to_owned(), gid).is_none(), "{name}");
-    let basalt = f.with(|work| membership::found_workspace(work, "Basalt", false, false));
+    let basalt = f.with(|work| membership::create_workspace(work, "Basalt", false, false));
     put("basalt", basalt);
     for (name, role) in [("bob", Role::Admin), ("ben", Role::Member)] {
         let (user, membership) = seat(f, name, basalt, role);
@@ -141,7 +142,7 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         people.insert(name, user);
     }
     let (bob, ben) = (people["bob"], people["ben"]);
-    // Basalt is no organization, but a team there must stay as foreign as anything.
+    // Basalt is no organization, but a team there must stay as foreign as any other node.
     let miners = f.team(basalt, "Miners", bob);
     put("miners", miners);
     put("ben_in_miners", f.join_team(ben, miners, basalt));
@@ -155,17 +156,22 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
     put("blast", blast);
     put("haul", f.task_in(pit, "Haul the gneiss", bob));
     put("blast_fuse", f.subtask(blast, "Lay the fuse wire", bob));
-    f.link(blast, rel::FOLLOWERS, bob, Place::Rank(0), None);
+    f.link(blast, rel::FOLLOWERS, bob, ListPosition::Rank(0), None);
     let hard = f.tag(basalt, "Brittle");
     put("brittle", hard);
-    f.link(blast, rel::TAGS, hard, Place::Rank(0), None);
+    f.link(blast, rel::TAGS, hard, ListPosition::Rank(0), None);
     put(
         "blast_note",
         comment(f, basalt, blast, ben, "The schist crumbles"),
     );
-    f.link(bob, rel::FAVORITES, quarry, Place::Rank(0), None);
-    // From when Basalt was paid for.
-    let (grain, options) = f.custom_field(basalt, "Grain", Fields::Enum, &["Coarse", "Vesicular"]);
+    f.link(bob, rel::FAVORITES, quarry, ListPosition::Rank(0), None);
+    // This is from the time when Basalt was paid.
+    let (grain, options) = f.custom_field(
+        basalt,
+        "Grain",
+        CustomFieldType::Enum,
+        &["Coarse", "Vesicular"],
+    );
     put("grain", grain);
     put("coarse", options[0]);
     put("vesicular", options[1]);
@@ -197,7 +203,7 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
             }
         });
         if let Some(project) = at {
-            f.link(gid, rel::TEMPLATE_OF, project, Place::Rank(0), None);
+            f.link(gid, rel::TEMPLATE_OF, project, ListPosition::Rank(0), None);
         }
         put(name, gid);
     }
@@ -220,10 +226,10 @@ fn names_of(names: &BTreeMap<String, Gid>, name: &str) -> Gid {
     names[name]
 }
 
-/// The membership that came with a project.
+/// Returns the membership that was created with a project.
 fn garden_member(f: &mut Fixture, names: &mut BTreeMap<String, Gid>, project: Gid, who: Gid) {
     f.with(|work| {
-        let mut links = work.changes.links.iter();
+        let mut links = work.changes.edge_writes.iter();
         let link = links.find(|l| l.src == project && l.rel == rel::MEMBERS && l.dst == who);
         names.insert(
             "ada_in_garden".to_owned(),
@@ -239,11 +245,11 @@ fn comment(f: &mut Fixture, home: Gid, on: Gid, by: Gid, text: &str) -> Gid {
         draft.set(story::CREATED_BY, by);
         draft.set(story::TEXT, text);
     });
-    f.link(gid, rel::STORY_OF, on, Place::Rank(0), None);
+    f.link(gid, rel::STORY_OF, on, ListPosition::Rank(0), None);
     gid
 }
 
-/// Whether something belongs to the tenant of the plants.
+/// Returns true if a named node belongs to the tenant of the plants.
 pub(crate) fn is_orchid(name: &str) -> bool {
     !matches!(
         name,

@@ -1,37 +1,37 @@
-//! Copying one task: what the copy has of its original, and where it goes.
-use super::{Duplication, Kind, Parts};
+//! Copying of one task: the fields of the copy, and its parent and sections.
+use super::{CopyKind, CopyOptions, Duplication};
 use crate::access::Level;
-use crate::draft::Draft;
-use crate::gid::Gid;
-use crate::graph::{Place, Put, Ref, View};
-use crate::jobs::dates::Shift;
-use crate::jobs::freezing::Frozen;
-use crate::node::Node;
-use crate::registry::{Type, rel};
-use crate::resources::{story, task};
-use crate::rules::stories::tell;
-use crate::rules::{fields, ids};
-use crate::time::{Date, Time};
-use crate::work::Work;
+use crate::jobs::date_shift::DateShift;
+use crate::jobs::template_snapshot::TemplateData;
+use crate::model::draft::Draft;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Type, rel};
+use crate::model::resources::{story, task};
+use crate::model::time::{Date, Time};
+use crate::rules::story_rules::add_system_story;
+use crate::rules::{auto_id_rules, custom_field_rules};
+use crate::storage::change_builder::ChangeBuilder;
+use crate::storage::{ListPosition, NodeRef, NodeWrite, ReadView};
 
-/// Copies the task that a job goes on from, before there is the job.
+/// Copies the root task of a duplication, before the job exists.
 pub fn copy_root(
-    work: &mut Work<'_>,
-    view: &View,
-    parts: Parts,
+    work: &mut ChangeBuilder<'_>,
+    view: &ReadView,
+    parts: CopyOptions,
     old: &Node,
     name: &str,
 ) -> (Gid, Duplication) {
-    let mut draft = work.draft(Type::Task, old.home);
+    let mut draft = work.draft(Type::Task, old.workspace);
     draft.set(task::NAME, name);
     let plot = Duplication {
-        from: old.gid,
-        to: draft.gid,
-        kind: Kind::Task,
+        source: old.gid,
+        copy: draft.gid,
+        kind: CopyKind::Task,
         roles: Vec::new(),
-        frozen: Frozen::default(),
+        template: TemplateData::default(),
         parts,
-        shift: Shift::default(),
+        shift: DateShift::default(),
         anchor: None,
         copied: 1,
         phase: Duplication::of_task(parts),
@@ -46,48 +46,54 @@ pub fn copy_root(
     let parent = parent.filter(|p| parts.has("parent") && view.level(*p) >= Level::Editor);
     let new = copier.fill(work, &mut draft, old);
     copier.place(work, &draft, old, parent);
-    tell(work, new, old.home, "duplicated", |draft| {
+    add_system_story(work, new, old.workspace, "duplicated", |draft| {
         draft.set(story::DUPLICATED_FROM, old.gid);
     });
     if let Some(me) = work.changes.actor {
         let tie = (new, rel::FOLLOWERS, me);
-        let held = work.changes.links.iter();
+        let held = work.changes.edge_writes.iter();
         if !held.map(|l| (l.src, l.rel, l.dst)).any(|l| l == tie) {
-            work.link(new, rel::FOLLOWERS, me, Place::Rank(0), None);
+            work.link(new, rel::FOLLOWERS, me, ListPosition::Rank(0), None);
         }
     }
     (new, plot)
 }
 
-/// One step's copying: what is copied, and what was read for it.
+/// Copier of one step: the duplication, and what was read for the step.
 pub(super) struct Copier<'s> {
     pub(super) plot: &'s Duplication,
     pub(super) job: Gid,
-    pub(super) view: &'s View,
-    pub(super) more: &'s View,
+    pub(super) view: &'s ReadView,
+    pub(super) more: &'s ReadView,
 }
 
 impl<'s> Copier<'s> {
-    /// What an original became.
-    pub(super) fn copy_of(&self, view: &View, old: Gid) -> Option<Gid> {
+    /// Returns the copy of an original, if it was copied.
+    pub(super) fn copy_of(&self, view: &ReadView, old: Gid) -> Option<Gid> {
         view.link(old, rel::COPIED, self.job).and_then(|e| e.aux)
     }
 
-    /// Notes what an original becomes.
-    pub(super) fn note(&self, work: &mut Work<'_>, copied: &mut i64, old: Gid, new: Gid) {
+    /// Records the copy of an original.
+    pub(super) fn note(&self, work: &mut ChangeBuilder<'_>, copied: &mut i64, old: Gid, new: Gid) {
         *copied += 1;
-        work.link(old, rel::COPIED, self.job, Place::Rank(*copied), Some(new));
+        work.link(
+            old,
+            rel::COPIED,
+            self.job,
+            ListPosition::Rank(*copied),
+            Some(new),
+        );
     }
 
-    /// Copies a task into the copies of its sections, or below a copy of its parent.
+    /// Copies a task into the copies of its sections, or as a subtask of a parent's copy.
     pub(super) fn task(
         &self,
-        work: &mut Work<'_>,
+        work: &mut ChangeBuilder<'_>,
         copied: &mut i64,
         old: &Node,
         under: Option<Gid>,
     ) -> Gid {
-        let mut draft = work.draft(self.plot.kind.to(), old.home);
+        let mut draft = work.draft(self.plot.kind.to(), old.workspace);
         draft.take(task::NAME, old);
         let new = self.fill(work, &mut draft, old);
         self.place(work, &draft, old, under);
@@ -95,40 +101,46 @@ impl<'s> Copier<'s> {
         new
     }
 
-    /// Creates the copy below a parent, and in its sections.
-    fn place(&self, work: &mut Work<'_>, draft: &Draft, old: &Node, under: Option<Gid>) {
+    /// Creates the copy below its parent, and in its sections.
+    fn place(&self, work: &mut ChangeBuilder<'_>, draft: &Draft, old: &Node, under: Option<Gid>) {
         let sections: Vec<_> = self.sections(old).collect();
         let parent = under.or(sections.first().map(|(_, project)| *project));
         let new = draft.gid;
         if draft.ty == Type::Task {
             work.create(draft, parent);
         } else {
-            // What is in a template is nobody's news.
-            work.changes.puts.push(Put {
+            // Nodes in a template have no journal records, so they have no events.
+            work.changes.node_writes.push(NodeWrite {
                 node: draft.finish(),
             });
         }
         if let Some(parent) = under {
-            work.needs_live(parent);
-            work.link(new, rel::PARENT, parent, Place::Last, None);
+            work.require_live(parent);
+            work.link(new, rel::PARENT, parent, ListPosition::Last, None);
         }
         for (section, project) in sections {
-            work.needs_live(section);
-            work.link(new, rel::SECTION, section, Place::Last, Some(project));
+            work.require_live(section);
+            work.link(
+                new,
+                rel::SECTION,
+                section,
+                ListPosition::Last,
+                Some(project),
+            );
             if draft.ty == Type::Task {
-                ids::number(work, self.view.node(project), new);
+                auto_id_rules::number(work, self.view.node(project), new);
             }
         }
     }
 
-    /// The sections that the copy goes into, each with its project.
+    /// Returns the sections that the copy goes into, each with its project.
     fn sections(&self, old: &Node) -> impl Iterator<Item = (Gid, Gid)> {
         let edges = self.view.links(old.gid, rel::SECTION).iter();
         edges.filter_map(|edge| {
             let project = edge.aux?;
-            if project == self.plot.from {
+            if project == self.plot.source {
                 let section = self.copy_of(self.more, edge.dst)?;
-                return Some((section, self.plot.to));
+                return Some((section, self.plot.copy));
             }
             let open = self.view.level(project) >= Level::Editor;
             let there = self.view.node(edge.dst).is_some();
@@ -136,8 +148,8 @@ impl<'s> Copier<'s> {
         })
     }
 
-    /// Fills in what the copy has of its original, and ties it to people and tags.
-    fn fill(&self, work: &mut Work<'_>, draft: &mut Draft, old: &Node) -> Gid {
+    /// Fills in the fields that the copy takes over, and links it to users and tags.
+    fn fill(&self, work: &mut ChangeBuilder<'_>, draft: &mut Draft, old: &Node) -> Gid {
         let (new, parts, shift) = (draft.gid, self.plot.parts, self.plot.shift);
         draft.take(task::SUBTYPE, old);
         draft.take(task::IS_SEPARATOR, old);
@@ -159,23 +171,23 @@ impl<'s> Copier<'s> {
             draft.set(task::START_AT, time(old.get(task::START_AT)));
             draft.set(task::DUE_AT, time(old.get(task::DUE_AT)));
         }
-        if self.plot.kind == Kind::Freeze {
-            // Search does not find what is in a template.
+        if self.plot.kind == CopyKind::ProjectToTemplate {
+            // Tasks of a template are not searchable, so their custom fields are not indexed.
             draft.take(task::CUSTOM_FIELDS, old);
         } else if self.sections(old).next().is_some() {
             // Custom fields come with projects.
-            fields::copy_values(work, draft, self.view, old);
+            custom_field_rules::copy_values(work, draft, self.view, old);
         }
         let mut followers = Vec::new();
         if parts.has("followers") {
             let edges = self.view.links(old.gid, rel::FOLLOWERS).iter();
             followers.extend(edges.map(|e| e.dst).filter(|who| self.is_there(*who)));
         }
-        if self.plot.kind == Kind::Freeze {
+        if self.plot.kind == CopyKind::ProjectToTemplate {
             draft.take(task::ASSIGNEE, old);
         } else if parts.has("assignee")
             && let Some(who) = self.plot.assignee(old)
-            && let Some(home) = old.home
+            && let Some(home) = old.workspace
             && self.more.link(who, rel::WORKSPACES, home).is_some()
         {
             draft.set(task::ASSIGNEE, who);
@@ -184,37 +196,40 @@ impl<'s> Copier<'s> {
             let list = self.list_of(who);
             let section = list.and_then(|l| self.more.sources(l, rel::SECTION_OF).first());
             if let Some(edge) = section {
-                work.link(new, rel::MY_TASKS, edge.src, Place::First, list);
+                work.link(new, rel::MY_TASKS, edge.src, ListPosition::First, list);
             }
             if !followers.contains(&who) {
                 followers.push(who);
             }
         }
         for who in followers {
-            work.link(new, rel::FOLLOWERS, who, Place::Rank(0), None);
+            work.link(new, rel::FOLLOWERS, who, ListPosition::Rank(0), None);
         }
         if parts.has("tags") {
-            let to = Kind::tags(draft.ty);
-            for edge in self.view.links(old.gid, Kind::tags(old.ty)) {
+            let to = CopyKind::tags(draft.ty);
+            for edge in self.view.links(old.gid, CopyKind::tags(old.ty)) {
                 if self.is_there(edge.dst) {
-                    work.link(new, to, edge.dst, Place::Rank(0), None);
+                    work.link(new, to, edge.dst, ListPosition::Rank(0), None);
                 }
             }
         }
         new
     }
 
-    /// The task list of a user, under whatever name it was read.
+    /// Returns the task list of a user, found by any reference to that user.
     fn list_of(&self, who: Gid) -> Option<Gid> {
-        self.more.found.iter().find_map(|(name, list)| match name {
-            Ref::TaskList { user, .. } if self.named(user) == Some(who) => *list,
-            _ => None,
-        })
+        self.more
+            .resolved_refs
+            .iter()
+            .find_map(|(name, list)| match name {
+                NodeRef::TaskList { user, .. } if self.named(user) == Some(who) => *list,
+                _ => None,
+            })
     }
 
-    fn named(&self, name: &Ref) -> Option<Gid> {
+    fn named(&self, name: &NodeRef) -> Option<Gid> {
         match name {
-            Ref::Gid(gid) => Some(*gid),
+            NodeRef::Gid(gid) => Some(*gid),
             other => self.more.resolve(other),
         }
     }

@@ -1,12 +1,12 @@
-//! Answers to invitations that take more than one commit, or lead to a task list that is there already.
+//! Answers to invitations that take more than one commit, or lead to an existing task list.
 use super::*;
 use workgraph_core::access::Role;
-use workgraph_core::registry::Type;
-use workgraph_core::resources::task;
-use workgraph_core::rules::invitations::decline;
-use workgraph_core::rules::membership::{found_team, join_team, join_workspace};
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::task;
+use workgraph_core::rules::invitation_rules::decline;
+use workgraph_core::rules::membership_rules::{create_team, join_team, join_workspace};
 
-/// Whoever has a task list there finds in it what was assigned to the invited user.
+/// A person with a task list in the workspace finds in it the tasks that were assigned to the invited user.
 #[test]
 fn tasks_come_to_the_list_of_who_was_let_in_meanwhile() {
     for kind in KINDS {
@@ -27,8 +27,8 @@ fn tasks_come_to_the_list_of_who_was_let_in_meanwhile() {
     }
 }
 
-/// Assigns more tasks to the invited user, and puts it into more teams, than are taken back in one commit;
-/// gives the tasks and the memberships.
+/// Assigns more tasks to the invited user, and adds it to more teams, than one commit can take back; returns the tasks
+/// and the memberships.
 fn give_much(world: &World, it: &Invitation) -> (Vec<Gid>, Vec<Gid>) {
     let home = Some(it.workspace);
     writes(world, world.gid("ada"), |work| {
@@ -42,14 +42,14 @@ fn give_much(world: &World, it: &Invitation) -> (Vec<Gid>, Vec<Gid>) {
         let tasks = tasks.collect();
         let seats = (0..1_001).map(|_| {
             let draft = work.draft(Type::Team, home);
-            let team = found_team(work, draft, None);
+            let team = create_team(work, draft, None);
             join_team(work, it.invited, team, it.workspace, false)
         });
         (tasks, seats.collect())
     })
 }
 
-/// However much was given, and even if the server did not survive the answer.
+/// For any number of given nodes, and even if a crash of the server interrupted the answer.
 #[test]
 fn declining_takes_back_more_than_fits_one_commit() {
     for kind in KINDS {
@@ -59,15 +59,15 @@ fn declining_takes_back_more_than_fits_one_commit() {
         let (tasks, seats) = give_much(&world, &it);
         cut_short(&world, &it, decline);
         assert_eq!(waiting(&world), []);
-        world.run(world.api.finish_answers(it.person)).unwrap();
+        world.run(world.api.finish_invitations(it.person)).unwrap();
         let key = ViewerKey {
             user: it.person,
             service: Some(it.workspace),
         };
-        let mut want = Want::of(key).node(it.invited);
+        let mut want = ReadQuery::of(key).node(it.invited);
         want = want.into(it.person, rel::DECLINED, 1);
-        want.refs
-            .extend(tasks.iter().chain(&seats).map(|gid| Ref::Gid(*gid)));
+        want.node_refs
+            .extend(tasks.iter().chain(&seats).map(|gid| NodeRef::Gid(*gid)));
         let view = world.run(world.graph.load(&want)).unwrap();
         for gid in tasks {
             assert_eq!(view.node(gid).unwrap().get(task::ASSIGNEE), None);

@@ -1,9 +1,9 @@
-//! What names the invited user without being given to it: values of people fields, texts, stories, recipes.
+//! References that name the invited user without being given to it: values of people fields, texts, stories, recipes.
 use super::*;
-use workgraph_core::draft::Draft;
-use workgraph_core::resources::task_template;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::resources::task_template;
 
-/// A people field on the garden.
+/// Creates a people field on the garden.
 fn people_field(world: &World) -> String {
     let data = json!({"workspace": world.gid("orchid").to_string(), "name": "Helpers", "resource_subtype": "people"});
     let field = world.post("ada", "/custom_fields", data).gid();
@@ -13,7 +13,7 @@ fn people_field(world: &World) -> String {
     field
 }
 
-/// A task of the garden in whose people field these are.
+/// Creates a task of the garden with these users in the people field.
 fn helped(world: &World, field: &str, people: &[&str]) -> String {
     let data = json!({"name": "Helped", "projects": [world.gid("garden").to_string()],
         "custom_fields": {field: people}});
@@ -33,7 +33,7 @@ fn helpers(world: &World, task: &str, field: &str) -> Vec<String> {
     people.iter().map(gid).collect()
 }
 
-/// The tasks that a search by the value of a field finds.
+/// Returns the number of tasks that a search by the value of a field finds.
 fn found(world: &World, field: &str, test: &str) -> usize {
     let search = orchid(
         world,
@@ -42,7 +42,7 @@ fn found(world: &World, field: &str, test: &str) -> usize {
     world.get("ada", &search).gids().len()
 }
 
-/// S117. More values than fit one commit, and what search finds by them.
+/// S117. More values than fit one commit, and the search by them.
 #[test]
 fn who_accepts_takes_the_places_of_the_invitation_in_people_fields() {
     for kind in KINDS {
@@ -58,7 +58,10 @@ fn who_accepts_takes_the_places_of_the_invitation_in_people_fields() {
         let last = tasks.pop().unwrap();
         assert_eq!(helpers(&world, &last, &field), [other, person.clone()]);
         for task in tasks {
-            assert_eq!(helpers(&world, &task, &field), [person.clone()]);
+            assert_eq!(
+                helpers(&world, &task, &field),
+                std::slice::from_ref(&person)
+            );
         }
         assert_eq!(found(&world, &field, &format!("value={person}")), 100);
         assert_eq!(found(&world, &field, &format!("value={invited}")), 0);
@@ -83,7 +86,7 @@ fn who_declines_is_in_no_people_field() {
     }
 }
 
-/// S117. What was said before names the person from then on, by the name they have.
+/// S117. Older texts name the person after the answer, by the name that they have.
 #[test]
 fn texts_stories_and_recipes_name_the_person_who_accepted() {
     for kind in KINDS {
@@ -96,7 +99,7 @@ fn texts_stories_and_recipes_name_the_person_who_accepted() {
             assert_eq!(put.status, 200, "{}", put.text);
         }
         let (ada, weeding) = (world.gid("ada"), world.gid("weeding"));
-        let want = Want::of(ViewerKey {
+        let want = ReadQuery::of(ViewerKey {
             user: ada,
             service: None,
         })

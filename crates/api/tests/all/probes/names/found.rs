@@ -1,13 +1,13 @@
-//! Names in what is found: no result depends on one that the reader does not see.
+//! Names in results: no result depends on a name that the reader does not see.
 use super::*;
 use crate::hidden::{HIDDEN, MEMBERS};
-use workgraph_core::search::is_found;
+use workgraph_core::search::is_searchable;
 
-/// A word that is nowhere.
+/// A word that no node has.
 const NOWHERE: &str = "Zzyzx";
 
-/// Every row that finds by words, in both workspaces and for every kind of thing it finds: a target to which
-/// the words are added.
+/// Returns every row that finds by words, in both workspaces and for every kind of node that it finds: a target to
+/// which the words are added.
 fn targets(world: &World) -> Vec<String> {
     let mut all = Vec::new();
     for row in workgraph_api::operations::all() {
@@ -36,7 +36,8 @@ fn targets(world: &World) -> Vec<String> {
     all
 }
 
-/// The names of all that a reader may not see, but those that are part of one that they see, by what has them.
+/// Returns the names of all nodes that a reader may not see, by node. Names that are part of a visible one are left
+/// out.
 fn hidden_names(place: &Place, (reader, words): (&str, &[&str])) -> BTreeMap<String, Option<Type>> {
     let levels = place.levels(reader);
     let seen: Vec<String> = levels
@@ -52,7 +53,7 @@ fn hidden_names(place: &Place, (reader, words): (&str, &[&str])) -> BTreeMap<Str
             names.insert(title, Some(node.ty));
         }
     }
-    // And values, texts and targets.
+    // Values, texts and targets, too.
     let texts = HIDDEN.iter().chain(MEMBERS);
     for name in texts.filter(|name| words.iter().any(|word| name.starts_with(word))) {
         let name = name.trim_end_matches('@').to_owned();
@@ -61,7 +62,7 @@ fn hidden_names(place: &Place, (reader, words): (&str, &[&str])) -> BTreeMap<Str
     names
 }
 
-/// An answer without its words: what is in it, and what is said about it.
+/// Returns a reply without its words: its content, and the messages about it.
 fn shown(world: &World, reader: &str, target: &str, words: &str) -> (u16, String, String) {
     let escaped = words
         .replace('%', "%25")
@@ -75,7 +76,8 @@ fn shown(world: &World, reader: &str, target: &str, words: &str) -> (u16, String
     (answer.status, text, format!("{:?}", answer.headers))
 }
 
-/// S111. A query for a hidden name is answered like one for a word that is nowhere, whatever has the name.
+/// S111. A query for a hidden name gets the same reply as one for a word that no node has, for names of every kind of
+/// node.
 #[test]
 fn no_result_depends_on_a_hidden_name() {
     let place = Place::new();
@@ -90,7 +92,7 @@ fn no_result_depends_on_a_hidden_name() {
             let nothing_for_all = shown(world, "ada", target, NOWHERE);
             for (name, ty) in &names {
                 for part in [name.as_str(), &name[..name.len().min(9)]] {
-                    // Others may have a name that begins like that.
+                    // Other nodes may have a name that begins in the same way.
                     if part.len() < name.len() && !words.iter().any(|w| part.starts_with(w)) {
                         continue;
                     }
@@ -103,12 +105,12 @@ fn no_result_depends_on_a_hidden_name() {
             }
         }
     }
-    // The twin, who sees everything, finds each kind of thing that can be found; and each kind that has a name was
-    // looked for.
-    for ty in Type::ALL.iter().filter(|ty| is_found(**ty)) {
+    // The twin, who sees everything, finds each kind of node that can be found; and each kind that has a name was
+    // searched for.
+    for ty in Type::ALL.iter().filter(|ty| is_searchable(**ty)) {
         assert!(found.contains(ty), "{ty:?}: {found:?}");
     }
-    let nameless = [Type::UserTaskList, Type::Recipe];
+    let nameless = [Type::UserTaskList, Type::TemplateTask];
     for ty in Type::ALL.iter().filter(|ty| !nameless.contains(ty)) {
         let has_name = resource(*ty).title.is_some();
         assert!(!has_name || named.contains(ty), "{ty:?}: {named:?}");

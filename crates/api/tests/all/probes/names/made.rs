@@ -1,14 +1,17 @@
-//! Names in what jobs make: files of exports, copies, and what comes of templates.
+//! Names in the results of jobs: files of exports, copies, and instances of templates.
 use super::*;
-use workgraph_api::operation::Answer as Shown;
+use workgraph_api::operation::ResponseKind;
 
-/// Whether a row starts a job.
+/// Returns true if a row starts a job.
 fn starts(row: &Operation) -> bool {
-    let answer = row.answer;
-    matches!(answer, Shown::Created(Type::Job | Type::OrganizationExport))
+    let answer = row.response;
+    matches!(
+        answer,
+        ResponseKind::Created(Type::Job | Type::OrganizationExport)
+    )
 }
 
-/// The row's sample at everything there is, with all that can be copied or exported.
+/// Returns the row's sample at every node, with all parts that can be copied or exported.
 fn whole(place: &Place, row: &Operation) -> Vec<Sample> {
     let mut all = place.samples(row);
     for slot in ["parent", "organization", "workspace"] {
@@ -44,7 +47,7 @@ fn whole(place: &Place, row: &Operation) -> Vec<Sample> {
     all
 }
 
-/// Reads all that a job made, as a reader: its record, the records it made and the file it wrote.
+/// Reads all results of a job, as a reader: its record, the records that it created and the file that it wrote.
 fn results(
     place: &Place,
     (reader, job, after): (&str, &str, u64),
@@ -56,7 +59,7 @@ fn results(
     let facts = world
         .events(after)
         .into_iter()
-        .flat_map(|event| event.facts);
+        .flat_map(|event| event.change_records);
     for (ty, gid) in facts.map(|fact| (fact.ty, fact.gid.to_string())) {
         let of_type = things.entry(ty).or_default();
         if !of_type.contains(&gid) {
@@ -74,8 +77,8 @@ fn results(
     }
 }
 
-/// S111. Every row that starts a job, by every reader, at everything there is: a refusal names nothing that
-/// is hidden, and neither does what is made.
+/// S111. Every row that starts a job, by every reader, at every node: a refusal names nothing that is hidden, and
+/// neither do the results.
 #[test]
 fn no_job_makes_what_gives_away_a_name() {
     let readers = READERS.iter().chain(ADA);
@@ -111,7 +114,7 @@ fn no_job_makes_what_gives_away_a_name() {
             place = Place::new();
         }
     }
-    // Those who may start one did, and the twin, who sees everything, got the names.
+    // The readers who may start a job did so, and the twin, who sees everything, got the names.
     for (reader, row) in [
         ("moe", "duplicateTask"),
         ("moe", "instantiateTask"),
@@ -133,7 +136,7 @@ fn no_job_makes_what_gives_away_a_name() {
     }
 }
 
-/// S111. The files and the copy of a member without access, as they are stored.
+/// S111. The files and the copy of a member without access, in their stored form.
 #[test]
 fn a_copy_is_stored_without_the_names_of_what_its_maker_does_not_see() {
     let place = Place::new();
@@ -170,7 +173,7 @@ fn a_copy_is_stored_without_the_names_of_what_its_maker_does_not_see() {
         service: None,
     };
     let view = world
-        .run(world.graph.load(&Want::of(key).node(copy)))
+        .run(world.graph.load(&ReadQuery::of(key).node(copy)))
         .unwrap();
     let body = view.node(copy).unwrap().body.replace("HIDDEN-words", "");
     assert!(

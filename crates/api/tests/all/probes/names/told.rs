@@ -1,14 +1,14 @@
-//! Names in what is told later and elsewhere, in errors about names, and among guests.
+//! Names in events and deliveries, in errors about names, and among guests.
 use super::*;
 use crate::hidden::history;
 
-/// A poll of events, or a webhook, as its reader has it.
+/// The events of a reader: by polls, or by a webhook.
 struct Feeds {
     polls: Vec<String>,
     targets: Vec<String>,
 }
 
-/// Begins to hear of everything there is, as a reader: where they may.
+/// Subscribes a reader to the events of every node, where the reader may.
 fn feeds(place: &Place, nth: usize, (reader, words): (&str, &[&str])) -> Feeds {
     let world = &place.world;
     let (mut polls, mut targets) = (Vec::new(), Vec::new());
@@ -27,7 +27,7 @@ fn feeds(place: &Place, nth: usize, (reader, words): (&str, &[&str])) -> Feeds {
     Feeds { polls, targets }
 }
 
-/// All that a reader is told, with what it is an answer to.
+/// Returns all events that a reader gets, each with its request.
 fn tidings(place: &Place, reader: &str, feeds: &Feeds) -> Vec<(String, String)> {
     let world = &place.world;
     let mut all = Vec::new();
@@ -48,7 +48,7 @@ fn tidings(place: &Place, reader: &str, feeds: &Feeds) -> Vec<(String, String)> 
     all
 }
 
-/// S111. Events and deliveries, by every reader, at everything there is: neither a name nor a gid.
+/// S111. Events and deliveries, by every reader, at every node: neither a name nor a gid.
 #[test]
 fn no_event_and_no_delivery_gives_away_a_name() {
     let place = Place::new();
@@ -69,7 +69,7 @@ fn no_event_and_no_delivery_gives_away_a_name() {
         let hidden: Vec<String> = place
             .levels(reader)
             .into_iter()
-            // Whoever sees a link sees the user or tag that it leads to.
+            // A reader who sees a link sees the user or tag at its end.
             .filter(|(_, n, level)| {
                 *level == Level::None && !matches!(n.ty, Type::User | Type::Tag)
             })
@@ -89,7 +89,7 @@ fn no_event_and_no_delivery_gives_away_a_name() {
             _ => assert!(size > 10_000, "{reader} is told too little: {size}"),
         }
         if *reader == "ada" {
-            // The twin: whoever sees everything is told of what the others are not.
+            // The twin: a reader who sees everything gets the events that the others do not get.
             for name in ["h_task", "h_project", "h_date"] {
                 let gid = format!("\"{}\"", world.gid(name));
                 let of = |is_poll: bool| {
@@ -104,8 +104,11 @@ fn no_event_and_no_delivery_gives_away_a_name() {
     }
 }
 
-/// What ends an access of gus's to the task that is changed, and whether that was all they had in the project.
-const ENDS: &[(&str, fn(&World), bool)] = &[
+/// Name of a change, the change, and true if the access that it ends was the only one.
+type AccessEnd = (&'static str, fn(&World), bool);
+
+/// Changes that end an access of gus's to the changed task; true if that was the only access of gus in the project.
+const ENDS: &[AccessEnd] = &[
     ("nothing", |_| {}, false),
     (
         "the end of the membership of the project",
@@ -143,7 +146,7 @@ const ENDS: &[(&str, fn(&World), bool)] = &[
     ),
 ];
 
-/// S111. Events that happened while a guest had access, and that are read or sent after it ended.
+/// S111. Events from the time when a guest had access, read or sent after it ended.
 #[test]
 fn events_from_before_an_access_ended_are_not_told_after_it() {
     for (what, end, is_all) in ENDS {
@@ -211,7 +214,7 @@ fn events_from_before_an_access_ended_are_not_told_after_it() {
     }
 }
 
-/// S109. The error for a name that is taken tells of fields that everybody sees.
+/// S109. The error for a name that is taken is about fields that everybody sees.
 #[test]
 fn the_name_of_a_private_custom_field_is_free() {
     let place = Place::new();
@@ -225,7 +228,7 @@ fn the_name_of_a_private_custom_field_is_free() {
     assert_eq!(field("moe", "HIDDEN-text", "private").status, 201);
     let again = field("moe", "HIDDEN-text", "public_with_guests");
     assert_eq!(again.status, 400, "{}", again.text);
-    // Who opens a private one takes its name, and whoever closes one gives it up.
+    // A private field that becomes open takes its name; a field that becomes private gives it up.
     let change = |name: &str, data: Value| {
         world
             .call(
@@ -244,7 +247,7 @@ fn the_name_of_a_private_custom_field_is_free() {
     assert_eq!(field("moe", "HIDDEN-new", "public").status, 201);
 }
 
-/// S110. Whom and what guests see by themselves, and what they see of it where it is shared with them.
+/// S110. The users and tags that guests see by themselves, and the part of them that they see where these are shared.
 #[test]
 fn guests_see_the_users_and_tags_that_they_share_something_with() {
     let place = Place::new();
@@ -258,7 +261,7 @@ fn guests_see_the_users_and_tags_that_they_share_something_with() {
     let gid = |name: &str| world.gid(name).to_string();
     for target in &users {
         let of = |reader: &str| BTreeSet::from_iter(world.get(reader, target).gids());
-        // Ada made the meadow.
+        // Ada created the meadow.
         assert_eq!(
             of("gus"),
             BTreeSet::from([gid("gus"), gid("ada")]),
@@ -279,7 +282,7 @@ fn guests_see_the_users_and_tags_that_they_share_something_with() {
         world.get("gus", &format!("/users/{}", gid("ada"))).status,
         200
     );
-    // Who comes into the meadow, alone or with a team, is seen from then on.
+    // A user who comes into the meadow, alone or with a team, is visible from then on.
     for (member, name) in [("moe", "moe"), ("gardeners", "mel")] {
         let at = format!("/users/{}", gid(name));
         assert_eq!(world.get("gus", &at).status, 403, "{name}");
@@ -299,7 +302,7 @@ fn guests_see_the_users_and_tags_that_they_share_something_with() {
         world.get("gus", &format!("/tags/{}", gid("g_tag"))).status,
         403
     );
-    // They take off what they see.
+    // Guests can remove the tags that they see.
     let tag = |name: &str| json!({"tag": gid(name)});
     assert_eq!(
         world

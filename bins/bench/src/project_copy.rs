@@ -1,0 +1,62 @@
+//! Copying a project: the speed of a job.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::graph_builder::{Graph, gid_of};
+use crate::http_client::BenchClient;
+use crate::measure::Figure;
+use crate::server_process::ServerProcess;
+use crate::{Result, clock, graph_builder};
+
+/// Tasks of the project.
+const TASKS: u64 = 10_000;
+/// Objects that a job makes in one commit.
+pub(crate) const STEP: i64 = 100;
+/// Longest time that a copy may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Project to be copied.
+pub(crate) struct CopySource {
+    project: String,
+    tasks: u64,
+}
+
+impl CopySource {
+    /// Makes the project; it is no larger than the graph.
+    pub(crate) fn make(client: &BenchClient, graph: &Graph) -> Result<Self> {
+        let tasks = TASKS.min(graph.tasks.len() as u64);
+        let (project, make) = graph.project(client, "Benchmark original")?;
+        graph_builder::fill(client, make, tasks)?;
+        Ok(Self { project, tasks })
+    }
+
+    /// Copies the project with all that its tasks have. The rate is tasks a second.
+    pub(crate) fn copy(&self, server: &ServerProcess, client: &BenchClient) -> Result<Figure> {
+        let include = "task_assignee,task_dates,task_followers,task_notes";
+        let body = json!({"data": {"name": "Benchmark copy", "include": include}});
+        let (began, before) = (clock::now(), server.cpu()?);
+        let path = format!("/api/1.0/projects/{}/duplicate", self.project);
+        let job = gid_of(&client.post(&path, &body)?)?;
+        let path = format!("/api/1.0/jobs/{job}?opt_fields=status");
+        loop {
+            let job = client.get(&path)?;
+            let time = clock::now().duration_since(began);
+            match graph_builder::member(job.get("data").unwrap_or(&job), "status")? {
+                "succeeded" => {
+                    let cpu = server.cpu()?.saturating_sub(before);
+                    let tasks = self.tasks as f64;
+                    return Ok(Figure {
+                        rate: tasks / time.as_secs_f64(),
+                        cpu: Some(cpu.as_secs_f64() * 1e6 / tasks),
+                        ..Figure::default()
+                    });
+                }
+                "failed" => return Err("a copy of a project failed".into()),
+                _ if time > PATIENCE => return Err("a copy of a project does not end".into()),
+                _ => clock::pause(Duration::from_millis(10)),
+            }
+        }
+    }
+}

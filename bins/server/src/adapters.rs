@@ -1,0 +1,14 @@
+//! The adapters of the ports: clock, data folder, stores, files of exports, signing keys, directories of users and
+//! workspaces, and the HTTP client of webhooks.
+pub(crate) mod clock;
+pub(crate) mod data_dir;
+pub(crate) mod export_files;
+#[cfg(debug_assertions)]
+pub(crate) mod fault_injection;
+pub(crate) mod gzip;
+pub(crate) mod sealed_webhooks;
+pub(crate) mod signing_keys;
+pub(crate) mod stores;
+pub(crate) mod user_directory;
+pub(crate) mod webhook_client;
+pub(crate) mod workspace_directory;

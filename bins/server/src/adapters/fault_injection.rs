@@ -1,0 +1,139 @@
+//! Faults that a test can cause in a real process of a debug build, set in the environment:
+//!
+//! - `WORKGRAPH_TEST_PANIC` names a node; each read of it panics.
+//! - `WORKGRAPH_TEST_ABORT` names a node, too; each read of it ends the process.
+//! - `WORKGRAPH_TEST_HOLD` names a file; while there is one, the store answers nothing.
+//! - `WORKGRAPH_TEST_CLOCK` names a socket to be made; each line in it is a number of milliseconds by which the clock
+//!   jumps ahead, and is answered with the same number.
+use crate::adapters::clock::WallClock;
+use async_trait::async_trait;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use workgraph_core::audit::{AuditQuery, AuditRow};
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::{
+    Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
+    NodeRef, ReadQuery, ReadView, Seq,
+};
+use workgraph_core::{Gid, MaybeInterrupt};
+
+/// Returns the store, or a wrapper that fails as the environment says.
+pub(crate) fn with_fault_injection(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphStore> {
+    let set = |name: &str| std::env::var(name).ok();
+    let gid = |name: &str| set(name).and_then(|text| Gid::parse(&text));
+    let (at, abort) = (gid("WORKGRAPH_TEST_PANIC"), gid("WORKGRAPH_TEST_ABORT"));
+    let hold = set("WORKGRAPH_TEST_HOLD").map(PathBuf::from);
+    if at.is_none() && abort.is_none() && hold.is_none() {
+        return graph;
+    }
+    Arc::new(FaultInjectingStore {
+        graph,
+        at,
+        abort,
+        hold,
+    })
+}
+
+/// Lets a test drive the clock, if the environment says so.
+///
+/// # Errors
+/// Fails if the socket can't be made.
+pub(crate) fn drive_test_clock(clock: &Arc<WallClock>) -> Result<(), String> {
+    let Ok(path) = std::env::var("WORKGRAPH_TEST_CLOCK") else {
+        return Ok(());
+    };
+    let listener = UnixListener::bind(&path).map_err(|e| format!("{path}: {e}"))?;
+    let clock = Arc::clone(clock);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let clock = Arc::clone(&clock);
+            // A test that closes the socket in the middle ends its connection.
+            tokio::spawn(async move { driven(stream, &clock).await });
+        }
+    });
+    Ok(())
+}
+
+async fn driven(mut stream: UnixStream, clock: &WallClock) -> std::io::Result<()> {
+    let (read, mut write) = stream.split();
+    let mut lines = BufReader::new(read).lines();
+    while let Some(line) = lines.next_line().await? {
+        clock.advance(Duration::from_millis(line.trim().parse().unwrap_or(0)));
+        write.write_all(format!("{line}\n").as_bytes()).await?;
+    }
+    Ok(())
+}
+
+struct FaultInjectingStore {
+    graph: Arc<dyn GraphStore>,
+    at: Option<Gid>,
+    abort: Option<Gid>,
+    hold: Option<PathBuf>,
+}
+
+impl FaultInjectingStore {
+    /// Waits while the store is held.
+    async fn held(&self) {
+        let Some(path) = &self.hold else { return };
+        let mut looks = tokio::time::interval(Duration::from_millis(2));
+        while path.exists() {
+            looks.tick().await;
+        }
+    }
+}
+
+#[async_trait]
+impl GraphStore for FaultInjectingStore {
+    #[expect(clippy::panic, reason = "that is what it is for")]
+    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        if let Some(at) = self.at
+            && want.node_refs.contains(&NodeRef::Gid(at))
+        {
+            panic!("asked for {at}");
+        }
+        if self
+            .abort
+            .is_some_and(|at| want.node_refs.contains(&NodeRef::Gid(at)))
+        {
+            std::process::abort();
+        }
+        self.held().await;
+        self.graph.load(want).await
+    }
+    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+        self.held().await;
+        self.graph.commit(changes).await
+    }
+    async fn journal_entries(
+        &self,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, GraphStoreError> {
+        self.graph.journal_entries(after, limit).await
+    }
+    async fn events_about(
+        &self,
+        ask: EventQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<EventPage, GraphStoreError> {
+        self.graph.events_about(ask, interrupt).await
+    }
+    async fn audit_rows(
+        &self,
+        ask: AuditQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<Vec<AuditRow>, GraphStoreError> {
+        self.graph.audit_rows(ask, interrupt).await
+    }
+    async fn prune_journal(
+        &self,
+        before: Time,
+        upto: Seq,
+        limit: usize,
+    ) -> Result<usize, GraphStoreError> {
+        self.graph.prune_journal(before, upto, limit).await
+    }
+}

@@ -1,0 +1,231 @@
+//! Webhooks in the store: their secrets are sealed, so that neither the database nor a backup shows them.
+use crate::adapters::clock::random;
+use async_trait::async_trait;
+use std::sync::Arc;
+use std::time::SystemTime;
+use workgraph_api::Entropy;
+use workgraph_webhooks::{
+    DeliveryLogEntry, DeliveryPermission, DeliveryState, EventFilter, InsertOutcome, Webhook,
+    WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
+};
+use workgraph_wire::{KeyRing, sealed_secret};
+
+/// Seals and opens the secrets of webhooks.
+#[derive(Clone)]
+pub(crate) struct WebhookSecretSealer {
+    keys: KeyRing,
+    entropy: Arc<dyn Entropy>,
+}
+
+/// Returns the owner that a secret is sealed for.
+fn owner(id: u64) -> String {
+    format!("webhook {id}")
+}
+
+impl WebhookSecretSealer {
+    pub(crate) fn new(keys: KeyRing, entropy: Arc<dyn Entropy>) -> Self {
+        Self { keys, entropy }
+    }
+
+    fn seal(&self, id: u64, plain: &str) -> Result<String, String> {
+        let nonce = random::<12>(&*self.entropy)?;
+        sealed_secret::seal(&self.keys, nonce, &owner(id), plain)
+            .ok_or_else(|| format!("webhook {id}: its secret can't be sealed"))
+    }
+
+    /// Returns the form in which a secret is to be stored from now on, if it differs: sealed, with the current key. A
+    /// secret that can't be opened stays as it is.
+    ///
+    /// # Errors
+    /// Fails if there are no random bytes.
+    pub(crate) fn reseal(&self, id: u64, kept: &str) -> Result<Option<String>, String> {
+        if sealed_secret::is_current(&self.keys, kept) {
+            return Ok(None);
+        }
+        match sealed_secret::open(&self.keys, &owner(id), kept) {
+            Ok(plain) => self.seal(id, &plain).map(Some),
+            Err(sealed_secret::SecretError::NotSealed) => self.seal(id, kept).map(Some),
+            Err(why) => {
+                tracing::error!(
+                    webhook = id,
+                    why = why.to_string(),
+                    "its receiver will not know its signatures; put the key back into keys.json, or make the webhook anew"
+                );
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns the webhook with its secret in clear, with which it signs. If the secret can't be opened, the sealed
+    /// text signs: no one can know it.
+    fn open(&self, mut hook: Webhook) -> Webhook {
+        if let Ok(plain) = sealed_secret::open(&self.keys, &owner(hook.id), &hook.secret) {
+            hook.secret = plain;
+        }
+        hook
+    }
+}
+
+/// Store that seals the secrets it is given, and opens those it returns.
+pub(crate) struct SealedWebhookStore {
+    pub(crate) store: Arc<dyn WebhookStore>,
+    pub(crate) sealer: WebhookSecretSealer,
+}
+
+#[async_trait]
+impl WebhookStore for SealedWebhookStore {
+    async fn insert(
+        &self,
+        mut hook: Webhook,
+        limits: WebhookLimits,
+    ) -> Result<InsertOutcome, WebhookStoreError> {
+        hook.secret = self
+            .sealer
+            .seal(hook.id, &hook.secret)
+            .map_err(WebhookStoreError)?;
+        Ok(match self.store.insert(hook, limits).await? {
+            InsertOutcome::Done(hook) => InsertOutcome::Done(Box::new(self.sealer.open(*hook))),
+            other => other,
+        })
+    }
+    async fn all(&self) -> Result<Vec<Webhook>, WebhookStoreError> {
+        let all = self.store.all().await?.into_iter();
+        Ok(all.map(|hook| self.sealer.open(hook)).collect())
+    }
+    async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
+        self.store.delivery_permission(id).await
+    }
+    async fn get(&self, id: u64) -> Result<Option<Webhook>, WebhookStoreError> {
+        let hook = self.store.get(id).await?;
+        Ok(hook.map(|hook| self.sealer.open(hook)))
+    }
+    async fn list(&self, page: WebhookListQuery) -> Result<Vec<Webhook>, WebhookStoreError> {
+        let some = self.store.list(page).await?.into_iter();
+        Ok(some.map(|hook| self.sealer.open(hook)).collect())
+    }
+    async fn set_filters(
+        &self,
+        id: u64,
+        filters: Vec<EventFilter>,
+    ) -> Result<bool, WebhookStoreError> {
+        self.store.set_filters(id, filters).await
+    }
+    async fn remove(&self, id: u64) -> Result<bool, WebhookStoreError> {
+        self.store.remove(id).await
+    }
+    async fn record_attempt(
+        &self,
+        id: u64,
+        state: DeliveryState,
+        delivery: Option<DeliveryLogEntry>,
+    ) -> Result<bool, WebhookStoreError> {
+        self.store.record_attempt(id, state, delivery).await
+    }
+    async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError> {
+        self.store.advance_positions(ids, seq).await
+    }
+    async fn deliveries(
+        &self,
+        id: u64,
+        limit: usize,
+    ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError> {
+        self.store.deliveries(id, limit).await
+    }
+    async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError> {
+        self.store.prune_delivery_log(before).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::clock::SystemEntropy;
+    use workgraph_auth::conformance::block_on;
+    use workgraph_store_sqlite::{SqliteStore, StoreOptions};
+
+    fn sealer(key: u8) -> WebhookSecretSealer {
+        WebhookSecretSealer::new(KeyRing::new(1, [key; 32]), Arc::new(SystemEntropy::new()))
+    }
+
+    fn hook() -> Webhook {
+        Webhook {
+            id: 12,
+            user: 7,
+            app: None,
+            service: None,
+            workspace: 3,
+            resource: 5,
+            kind: 1,
+            target: "https://a.example/".to_owned(),
+            secret: "0123456789abcdef0123456789abcdef".to_owned(),
+            filters: Vec::new(),
+            created_at: SystemTime::UNIX_EPOCH,
+            state: DeliveryState::default(),
+        }
+    }
+
+    /// S104.
+    #[test]
+    fn neither_database_nor_log_nor_backup_shows_the_secret_of_a_webhook() {
+        let folder =
+            std::env::temp_dir().join(format!("workgraph-sealed-hooks-{}", std::process::id()));
+        let made = hook();
+        let shown = |path: &std::path::Path| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            bytes
+                .windows(made.secret.len())
+                .any(|w| w == made.secret.as_bytes())
+        };
+        // As before there was a seal.
+        let store = SqliteStore::open(&folder, StoreOptions::default()).unwrap();
+        let inserted = block_on(store.insert(made.clone(), WebhookLimits::default())).unwrap();
+        assert!(matches!(inserted, InsertOutcome::Done(_)));
+        drop(store);
+        assert!(
+            shown(&folder.join("workgraph.db")),
+            "the test looks where it would stand"
+        );
+
+        let seal = sealer(7);
+        let mut reseal = |id, kept: &str| seal.reseal(id, kept);
+        let opened = SqliteStore::open_resealed(&folder, StoreOptions::default(), &mut reseal);
+        let sqlite = Arc::new(opened.unwrap());
+        let store = SealedWebhookStore {
+            store: sqlite.clone(),
+            sealer: seal.clone(),
+        };
+        let other = Webhook {
+            id: 13,
+            ..made.clone()
+        };
+        let InsertOutcome::Done(done) =
+            block_on(store.insert(other, WebhookLimits::default())).unwrap()
+        else {
+            panic!("there is room for it");
+        };
+        assert_eq!(done.secret, made.secret);
+        let all = block_on(store.all()).unwrap();
+        let secrets: Vec<(u64, &str)> = all.iter().map(|h| (h.id, &*h.secret)).collect();
+        assert_eq!(secrets, [(12, &*made.secret), (13, &*made.secret)]);
+        let kept = block_on(sqlite.get(12)).unwrap().unwrap();
+        assert!(kept.secret.starts_with("sealed:1:"), "{}", kept.secret);
+        let backup = folder.join("backup.db");
+        SqliteStore::open_read_only(&folder)
+            .unwrap()
+            .backup(&backup)
+            .unwrap();
+        for file in ["workgraph.db", "workgraph.db-wal", "backup.db"] {
+            assert!(!shown(&folder.join(file)), "{file}");
+        }
+        // With other keys nothing signs as before, and nothing is lost.
+        let strange = SealedWebhookStore {
+            store: sqlite.clone(),
+            sealer: sealer(8),
+        };
+        let hook = block_on(strange.get(12)).unwrap().unwrap();
+        assert_eq!(hook.secret, kept.secret);
+        assert_eq!(sealer(8).reseal(12, &kept.secret), Ok(None));
+        drop((store, strange, sqlite));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

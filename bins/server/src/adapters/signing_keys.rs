@@ -1,0 +1,206 @@
+//! The keys that sign id_tokens: made and rotated in the background, kept in the data folder.
+use crate::adapters::data_dir::write_private;
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rsa::pkcs8::EncodePrivateKey;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::watch;
+use workgraph_api::Clock;
+use workgraph_auth::{AuthStoreError, Rs256, Signer, SigningKeyRing};
+use workgraph_portal::SigningKeys;
+
+/// Size of a key in bits.
+const BITS: usize = 2048;
+
+/// Key as `signing-keys.json` has it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredSigningKey {
+    /// Creation time in seconds since 1970.
+    made_at: u64,
+    /// Private key in PKCS#8, base64.
+    pkcs8: String,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SigningKeyFile {
+    keys: Vec<StoredSigningKey>,
+}
+
+/// State of the keys: not read yet, a ring, or the error for which there is none.
+type SigningKeyState = Option<Result<Arc<SigningKeyRing>, String>>;
+
+/// Signing keys of this process.
+pub(crate) struct SigningKeyStore {
+    path: PathBuf,
+    lifetime: Duration,
+    clock: Arc<dyn Clock>,
+    known: watch::Sender<SigningKeyState>,
+}
+
+impl SigningKeyStore {
+    /// Returns the keys of a data folder. None are read or made before [`SigningKeyStore::refresh`].
+    pub(crate) fn new(folder: &Path, lifetime: Duration, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self {
+            path: folder.join("signing-keys.json"),
+            lifetime,
+            clock,
+            known: watch::Sender::new(None),
+        })
+    }
+
+    /// Reads the keys, makes one if there is none or the youngest is old, and forgets those that are
+    /// published no more. Takes up to a second, on a thread of its own. Worth a call every hour.
+    pub(crate) fn refresh(self: &Arc<Self>) {
+        let this = Arc::clone(self);
+        tokio::task::spawn_blocking(move || {
+            let known = this.ring_of_today();
+            if let Err(why) = &known {
+                tracing::error!(why, "there are no keys to sign id_tokens with");
+            }
+            this.known.send_replace(Some(known.map(Arc::new)));
+        });
+    }
+
+    fn ring_of_today(&self) -> Result<SigningKeyRing, String> {
+        let now = self.clock.now();
+        let mut keys = self.read()?;
+        let before = keys.len();
+        let old = |(kept, _): &SigningKeyPair| {
+            let age = now.duration_since(made_at(kept)).unwrap_or_default();
+            age >= self.lifetime
+        };
+        if keys.last().is_none_or(old) {
+            keys.push(make(now)?);
+        }
+        let made = keys.len() > before;
+        let each = |(kept, signer): &SigningKeyPair| (Arc::clone(signer), made_at(kept));
+        let ring = SigningKeyRing::new(keys.iter().map(each));
+        let shown: Vec<&str> = ring.published(now).map(Signer::kid).collect();
+        keys.retain(|(_, signer)| shown.contains(&signer.kid()));
+        if made || keys.len() < before {
+            let keys = keys.into_iter().map(|(kept, _)| kept).collect();
+            let text =
+                serde_json::to_vec_pretty(&SigningKeyFile { keys }).map_err(|e| e.to_string())?;
+            write_private(&self.path, &text)?;
+        }
+        Ok(ring)
+    }
+
+    fn read(&self) -> Result<Vec<SigningKeyPair>, String> {
+        let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", self.path.display());
+        let file: SigningKeyFile = match std::fs::read(&self.path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| wrong(&e))?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => SigningKeyFile::default(),
+            Err(e) => return Err(wrong(&e)),
+        };
+        let pair = |kept: StoredSigningKey| {
+            let der = STANDARD.decode(&kept.pkcs8).map_err(|e| wrong(&e))?;
+            let signer = Rs256::from_pkcs8(&der).map_err(|e| wrong(&e))?;
+            Ok((kept, Arc::new(signer) as Arc<dyn Signer>))
+        };
+        file.keys.into_iter().map(pair).collect()
+    }
+}
+
+type SigningKeyPair = (StoredSigningKey, Arc<dyn Signer>);
+
+fn made_at(kept: &StoredSigningKey) -> SystemTime {
+    UNIX_EPOCH
+        .checked_add(Duration::from_secs(kept.made_at))
+        .unwrap_or(UNIX_EPOCH)
+}
+
+/// Makes a key, from the operating system's random bytes. `ring` signs with it but cannot make one.
+fn make(now: SystemTime) -> Result<SigningKeyPair, String> {
+    let key =
+        rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, BITS).map_err(|e| e.to_string())?;
+    let der = key.to_pkcs8_der().map_err(|e| e.to_string())?;
+    let signer = Rs256::from_pkcs8(der.as_bytes()).map_err(|e| e.to_string())?;
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let kept = StoredSigningKey {
+        made_at: since.as_secs(),
+        pkcs8: STANDARD.encode(der.as_bytes()),
+    };
+    Ok((kept, Arc::new(signer)))
+}
+
+#[async_trait]
+impl SigningKeys for SigningKeyStore {
+    async fn ring(&self) -> Result<Arc<SigningKeyRing>, AuthStoreError> {
+        let mut known = self.known.subscribe();
+        // The sender is here, so there is always a value to wait for.
+        let known = known.wait_for(Option::is_some).await;
+        let found = known.ok().and_then(|known| known.clone());
+        found
+            .unwrap_or_else(|| Err("no keys".to_owned()))
+            .map_err(AuthStoreError::Unavailable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::Mutex;
+    use workgraph_auth::oidc::signing_keys::{KEY_RETENTION, KEY_SET_LIFETIME};
+
+    struct Turned(Mutex<SystemTime>);
+
+    impl Clock for Turned {
+        fn now(&self) -> SystemTime {
+            *self.0.lock().unwrap()
+        }
+    }
+
+    /// B56.
+    #[test]
+    fn keys_are_made_once_rotated_by_age_and_forgotten_when_nobody_needs_them() {
+        const DAY: Duration = Duration::from_secs(86_400);
+        let folder = std::env::temp_dir().join(format!("workgraph-signing-{}", std::process::id()));
+        crate::adapters::data_dir::create_data_dir(&folder).unwrap();
+        let start = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        let clock = Arc::new(Turned(Mutex::new(start)));
+        let keys = SigningKeyStore::new(&folder, 90 * DAY, clock.clone());
+        let at = |after: Duration| *clock.0.lock().unwrap() = start + after;
+        let kids = |ring: &SigningKeyRing| {
+            let shown = ring.published(clock.now());
+            shown.map(|key| key.kid().to_owned()).collect::<Vec<_>>()
+        };
+        let first = kids(&keys.ring_of_today().unwrap());
+        assert_eq!(first.len(), 1);
+        let mode = std::fs::metadata(&keys.path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        at(90 * DAY - Duration::from_secs(1));
+        assert_eq!(kids(&keys.ring_of_today().unwrap()), first, "read again");
+        at(90 * DAY);
+        let ring = keys.ring_of_today().unwrap();
+        let both = kids(&ring);
+        assert_eq!(both.len(), 2);
+        assert_eq!(
+            ring.signer(clock.now()).unwrap().kid(),
+            both[0],
+            "the old one signs"
+        );
+        at(90 * DAY + KEY_SET_LIFETIME);
+        assert_eq!(ring.signer(clock.now()).unwrap().kid(), both[1]);
+        at(90 * DAY + KEY_SET_LIFETIME + KEY_RETENTION);
+        assert_eq!(kids(&keys.ring_of_today().unwrap()), both[1..]);
+        assert_eq!(keys.read().unwrap().len(), 1, "and is gone from the file");
+        std::fs::write(
+            &keys.path,
+            "{\"keys\":[{\"made_at\":1,\"pkcs8\":\"AAAA\"}]}",
+        )
+        .unwrap();
+        assert!(
+            keys.ring_of_today().is_err(),
+            "a garbled file is not replaced"
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

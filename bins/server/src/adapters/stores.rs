@@ -1,0 +1,165 @@
+//! The store behind its ports, and the operations that only the store itself has.
+use crate::adapters::sealed_webhooks::{SealedWebhookStore, WebhookSecretSealer};
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+use workgraph_audit::{ChainPosition, CheckpointPublicKey, InspectionReport};
+use workgraph_auth::{OAuthStore, TokenStore};
+use workgraph_core::Gid;
+use workgraph_core::audit::ActorContext;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::GraphStore;
+use workgraph_portal::AuditedStore;
+pub(crate) use workgraph_store_sqlite::StoreOptions;
+use workgraph_store_sqlite::{AuditLogProgress, SqliteStore};
+use workgraph_webhooks::WebhookStore;
+
+/// Stores of one data folder.
+pub(crate) struct Storage {
+    pub(crate) graph: Arc<dyn GraphStore>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) oauth: Arc<dyn OAuthStore>,
+    pub(crate) hooks: Arc<dyn WebhookStore>,
+    sqlite: Arc<SqliteStore>,
+}
+
+impl Storage {
+    /// Opens the store in the data folder, and makes it if there is none.
+    ///
+    /// # Errors
+    /// Fails if another process has it open, or it can't be read or written.
+    pub(crate) fn open(
+        folder: &Path,
+        options: StoreOptions,
+        sealer: WebhookSecretSealer,
+    ) -> Result<Self, String> {
+        // SQLite gives the files beside it the mode of the database, so that is made first.
+        let made = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(folder.join("workgraph.db"));
+        made.map_err(|e| format!("{}: {e}", folder.display()))?;
+        let mut reseal = |id, kept: &str| sealer.reseal(id, kept);
+        let opened = SqliteStore::open_resealed(folder, options, &mut reseal);
+        let sqlite = Arc::new(opened.map_err(|e| e.to_string())?);
+        #[cfg(debug_assertions)]
+        let graph = crate::adapters::fault_injection::with_fault_injection(sqlite.clone());
+        #[cfg(not(debug_assertions))]
+        let graph = sqlite.clone();
+        Ok(Self {
+            graph,
+            tokens: sqlite.clone(),
+            oauth: sqlite.clone(),
+            hooks: Arc::new(SealedWebhookStore {
+                store: sqlite.clone(),
+                sealer,
+            }),
+            sqlite,
+        })
+    }
+
+    /// Returns the highest gid in use.
+    ///
+    /// # Errors
+    /// Fails if the store can't be read.
+    pub(crate) fn floor(&self) -> Result<Option<Gid>, String> {
+        self.sqlite.max_gid().map_err(|e| e.to_string())
+    }
+
+    /// Returns figures for the metrics; none if the store can't be read.
+    pub(crate) fn stats(&self) -> Vec<(&'static str, u64)> {
+        let stats = self.sqlite.stats().ok();
+        let mut all = stats.map_or_else(Vec::new, |s| {
+            vec![("store_sequence", s.seq), ("store_wal_bytes", s.wal_bytes)]
+        });
+        let tail = self.sqlite.audit_log_tail().ok();
+        all.extend(tail.map(|tail| ("audit_sequence", tail.head.seq)));
+        all
+    }
+
+    /// Returns the last row of the audit log and its last checkpoint.
+    ///
+    /// # Errors
+    /// Fails if the store can't be read.
+    pub(crate) fn audit_tail(&self) -> Result<AuditLogProgress, String> {
+        self.sqlite.audit_log_tail().map_err(|e| e.to_string())
+    }
+
+    /// Returns the row up to which the audit log may be dropped now.
+    ///
+    /// # Errors
+    /// Fails if the store can't be read.
+    pub(crate) fn audit_old(&self, before: Time) -> Result<Option<ChainPosition>, String> {
+        self.sqlite
+            .prunable_audit_rows(before)
+            .map_err(|e| e.to_string())
+    }
+
+    /// Stores a signed checkpoint of a row, and drops the rows up to `base`.
+    ///
+    /// # Errors
+    /// Fails if the store can't be written.
+    pub(crate) async fn keep_checkpoint(
+        &self,
+        line: String,
+        head: u64,
+        base: u64,
+    ) -> Result<(), String> {
+        let kept = self.sqlite.keep_checkpoint(line, head, base).await;
+        kept.map_err(|e| e.to_string())
+    }
+}
+
+impl AuditedStore for Storage {
+    fn as_actor(&self, acting: ActorContext, now: SystemTime) -> Arc<dyn OAuthStore> {
+        Arc::new(self.sqlite.as_actor(acting, now))
+    }
+
+    fn sign_in_failed(&self, user: u64, acting: ActorContext, now: SystemTime) {
+        let store = self.sqlite.as_actor(acting, now);
+        tokio::spawn(async move {
+            if let Err(e) = store.record_failed_sign_in(user).await {
+                tracing::error!(
+                    why = e.to_string(),
+                    "a failed sign-in is missing in the audit log"
+                );
+            }
+        });
+    }
+}
+
+/// Copies the store to a new file; a server may be running.
+///
+/// # Errors
+/// Fails if there is such a file, or one can't be read or written.
+pub(crate) fn backup(folder: &Path, to: &Path) -> Result<(), String> {
+    let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
+    store.backup(to).map_err(|e| e.to_string())
+}
+
+/// Compares the audit log with its checkpoints; a server may be running.
+///
+/// # Errors
+/// Fails if it can't be read at all.
+pub(crate) fn inspect_audit(
+    folder: &Path,
+    key: &CheckpointPublicKey,
+    anchored: &[String],
+) -> Result<InspectionReport, String> {
+    let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
+    let report = store.inspect_audit(key, anchored);
+    report.map_err(|e| e.to_string())
+}
+
+/// Returns the faults of the file and of the graph in it; a server may be running.
+///
+/// # Errors
+/// Fails if it can't be read at all.
+pub(crate) fn check(folder: &Path) -> Result<Vec<String>, String> {
+    let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
+    store.check().map_err(|e| e.to_string())
+}

@@ -1,0 +1,195 @@
+//! Sends deliveries, over connections to addresses that were checked, and follows no redirects.
+//!
+//! A name is resolved here, once for each connection, and all of its addresses are checked before any
+//! is called; the connection goes to one of those very addresses. So a name that leads somewhere
+//! else a moment later gains nothing. A connection serves deliveries to the same name for a few seconds.
+mod dns_lookups;
+mod target_connection;
+
+use self::dns_lookups::DnsLookups;
+use self::target_connection::{IdleConnections, SendOutcome, TargetConnection};
+use async_trait::async_trait;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use workgraph_webhooks::{
+    DeliveryError, DeliveryRequest, Host, Target, TargetPolicy, TargetReply, WebhookClient,
+};
+
+/// Longest time to connect to one address.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Bytes of an answer that are read.
+const READ_MAX: usize = 64 << 10;
+
+/// Port to the network, as far as deliveries need it.
+#[async_trait]
+pub(crate) trait NetworkAccess: Send + Sync {
+    /// Returns the addresses of a name.
+    async fn resolve(&self, name: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
+    /// Connects to an address.
+    async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream>;
+}
+
+/// Network of the machine.
+#[derive(Debug, Default)]
+pub(crate) struct SystemNetwork {
+    lookups: DnsLookups,
+}
+
+#[async_trait]
+impl NetworkAccess for SystemNetwork {
+    async fn resolve(&self, name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        let own = name.to_owned();
+        let lookup = move || {
+            (own.as_str(), port)
+                .to_socket_addrs()
+                .map(Iterator::collect)
+        };
+        self.lookups.run(name, lookup).await
+    }
+    async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect(to).await?;
+        // A connection without it is slower, not wrong.
+        let _ = stream.set_nodelay(true);
+        Ok(stream)
+    }
+}
+
+/// HTTP client that sends deliveries over a network.
+pub(crate) struct WebhookSender<N> {
+    net: N,
+    policy: TargetPolicy,
+    /// The sender is in `self`, so there is always a value to wait for.
+    tls: OnceLock<TlsConnector>,
+    idle: IdleConnections,
+}
+
+impl<N: NetworkAccess> WebhookSender<N> {
+    /// Returns a sender that calls the targets that the policy allows; certificates are checked against those the
+    /// machine trusts.
+    pub(crate) fn new(net: N, policy: TargetPolicy) -> Self {
+        Self {
+            net,
+            policy,
+            tls: OnceLock::new(),
+            idle: IdleConnections::default(),
+        }
+    }
+
+    fn tls(&self) -> Result<&TlsConnector, DeliveryError> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(tls);
+        }
+        let mut roots = RootCertStore::empty();
+        let found = rustls_native_certs::load_native_certs();
+        for error in &found.errors {
+            tracing::warn!(
+                why = error.to_string(),
+                "trusted certificates could not be read"
+            );
+        }
+        let (trusted, _) = roots.add_parsable_certificates(found.certs);
+        if trusted == 0 {
+            tracing::warn!("no trusted certificates were found: webhooks with https will fail");
+        }
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|e| DeliveryError::Broken(format!("TLS: {e}")))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let made = TlsConnector::from(Arc::new(config));
+        Ok(self.tls.get_or_init(|| made))
+    }
+
+    /// Connects to one of the target's addresses, all of which are allowed.
+    async fn dial(&self, target: &Target) -> Result<TcpStream, DeliveryError> {
+        let addresses = match &target.host {
+            Host::Ip(ip) => vec![SocketAddr::new(*ip, target.port)],
+            Host::Name(name) => {
+                let found = self.net.resolve(name, target.port).await;
+                found.map_err(|e| DeliveryError::Broken(format!("{name} was not found: {e}")))?
+            }
+        };
+        if addresses.iter().any(|at| !self.policy.allows(*at)) {
+            return Err(DeliveryError::NotAllowed);
+        }
+        let mut why = "the name has no address".to_owned();
+        for at in addresses {
+            match timeout(CONNECT, self.net.connect(at)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(e)) => why = format!("no connection to {at}: {e}"),
+                Err(_) => why = format!("no connection to {at} in 5 seconds"),
+            }
+        }
+        Err(DeliveryError::Broken(why))
+    }
+
+    /// Opens a new connection to a target.
+    async fn open(&self, target: &Target) -> Result<TargetConnection, DeliveryError> {
+        let stream = self.dial(target).await?;
+        if !target.https {
+            return TargetConnection::new(stream).await;
+        }
+        let name = match &target.host {
+            Host::Ip(ip) => ServerName::from(*ip),
+            Host::Name(name) => ServerName::try_from(name.clone()).map_err(broken)?,
+        };
+        let stream = self.tls()?.connect(name, stream).await;
+        TargetConnection::new(stream.map_err(|e| DeliveryError::Broken(format!("TLS: {e}")))?).await
+    }
+
+    async fn send(&self, attempt: &DeliveryRequest) -> Result<TargetReply, DeliveryError> {
+        let kept = self.idle.take(&attempt.target);
+        let mut again = kept.is_some();
+        let mut line = match kept {
+            Some(line) => line,
+            None => self.open(&attempt.target).await?,
+        };
+        loop {
+            match line.send(attempt).await {
+                SendOutcome::Answered(reply, line) => {
+                    if let Some(line) = line {
+                        self.idle.put(&attempt.target, line);
+                    }
+                    return Ok(reply);
+                }
+                // The other end closed an idle connection: that says nothing of this attempt.
+                SendOutcome::Interrupted(_) if again => {
+                    again = false;
+                    line = self.open(&attempt.target).await?;
+                }
+                SendOutcome::Interrupted(failed) | SendOutcome::Failed(failed) => {
+                    return Err(failed);
+                }
+            }
+        }
+    }
+}
+
+fn broken(error: impl std::fmt::Display) -> DeliveryError {
+    DeliveryError::Broken(error.to_string())
+}
+
+#[async_trait]
+impl<N: NetworkAccess> WebhookClient for WebhookSender<N> {
+    async fn post(&self, attempt: DeliveryRequest) -> Result<TargetReply, DeliveryError> {
+        let answer = timeout(attempt.timeout, self.send(&attempt)).await;
+        answer.unwrap_or_else(|_| {
+            let seconds = attempt.timeout.as_secs();
+            Err(DeliveryError::Broken(format!(
+                "no answer in {seconds} seconds"
+            )))
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

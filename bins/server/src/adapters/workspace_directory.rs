@@ -1,0 +1,109 @@
+//! Workspaces and service accounts, as the console asks for them.
+use crate::admin::service::{AdminService, service_prefix};
+use async_trait::async_trait;
+use workgraph_auth::AuthStoreError;
+use workgraph_core::access::Role;
+use workgraph_core::audit::ActorContext;
+use workgraph_core::storage::{ReadQuery, ViewerKey};
+use workgraph_core::{Gid, Type};
+use workgraph_portal::console::{InvitationSummary, WorkspaceDirectory, WorkspaceSeat};
+
+fn gid(number: u64) -> Result<Gid, AuthStoreError> {
+    let none = || AuthStoreError::Unavailable(format!("{number} is no gid"));
+    Gid::new(number).ok_or_else(none)
+}
+
+#[async_trait]
+impl WorkspaceDirectory for AdminService {
+    async fn seats(&self, user: u64) -> Result<Vec<WorkspaceSeat>, AuthStoreError> {
+        let key = ViewerKey {
+            user: gid(user)?,
+            service: None,
+        };
+        let view = self.storage.graph.load(&ReadQuery::of(key)).await;
+        let view = view.map_err(|e| AuthStoreError::Unavailable(e.to_string()))?;
+        let all: Vec<Gid> = view
+            .viewer
+            .memberships
+            .iter()
+            .map(|s| s.workspace)
+            .collect();
+        let nodes = self
+            .nodes(&all)
+            .await
+            .map_err(AuthStoreError::Unavailable)?;
+        let mut seats: Vec<WorkspaceSeat> = Vec::with_capacity(nodes.len());
+        for seat in &view.viewer.memberships {
+            let place = nodes.iter().find(|node| node.gid == seat.workspace);
+            seats.extend(place.map(|node| WorkspaceSeat {
+                workspace: seat.workspace.get(),
+                name: node.title().to_string(),
+                admin: seat.role == Role::Admin,
+            }));
+        }
+        seats.sort_by_key(|seat| seat.workspace);
+        Ok(seats)
+    }
+
+    async fn invitations(&self, user: u64) -> Result<Vec<InvitationSummary>, AuthStoreError> {
+        let person = gid(user)?;
+        // An invitation that an earlier answer left unfinished when the server stopped is finished first.
+        let finished = self.api.finish_invitations(person).await;
+        finished.map_err(AuthStoreError::Unavailable)?;
+        let all = self.api.invitations(person).await;
+        let all = all.map_err(AuthStoreError::Unavailable)?;
+        Ok(all
+            .into_iter()
+            .map(|waiting| InvitationSummary {
+                id: waiting.invitation.invited.get(),
+                workspace: waiting.workspace_name,
+            })
+            .collect())
+    }
+
+    async fn answer_invitation(
+        &self,
+        user: u64,
+        id: u64,
+        accepted: bool,
+        acting: &ActorContext,
+    ) -> Result<bool, AuthStoreError> {
+        let Some(invited) = Gid::new(id) else {
+            return Ok(false);
+        };
+        let parties = (gid(user)?, invited);
+        let done = self.api.answer_invitation(parties, accepted, acting).await;
+        done.map_err(AuthStoreError::Unavailable)
+    }
+
+    async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, AuthStoreError> {
+        let prefix = service_prefix(gid(workspace)?);
+        let all = self.numbered_nodes(&prefix).await;
+        let all = self.nodes(&all.map_err(AuthStoreError::Unavailable)?).await;
+        let all = all.map_err(AuthStoreError::Unavailable)?;
+        Ok(all
+            .iter()
+            .map(|node| (node.gid.get(), node.title().to_string()))
+            .collect())
+    }
+
+    async fn create_service(
+        &self,
+        workspace: u64,
+        name: &str,
+        acting: &ActorContext,
+    ) -> Result<u64, AuthStoreError> {
+        let place = self.node(Type::Workspace, &workspace.to_string()).await;
+        let place = place.map_err(AuthStoreError::Unavailable)?;
+        let made = self.create_service_user(name, &place, acting).await;
+        made.map(Gid::get).map_err(AuthStoreError::Unavailable)
+    }
+
+    fn password_used(&self, user: u64) {
+        self.first_passwords.used(user);
+    }
+
+    fn password_changed(&self, user: u64) {
+        self.first_passwords.changed(user);
+    }
+}

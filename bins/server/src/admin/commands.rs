@@ -1,0 +1,504 @@
+//! `workgraph admin`: its commands, and their answers as text.
+use crate::admin::apps;
+use crate::admin::service::AdminService;
+use crate::cli::{
+    AdminCommand, JobsCommand, LimitsCommand, PlanName, RoleName, ServiceCommand, SessionsCommand,
+    TeamCommand, TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
+};
+use crate::runtime_limits::LimitScope;
+use serde_json::{Value, json};
+use std::time::{Duration, SystemTime};
+use workgraph_api::job_runner::PendingJob;
+use workgraph_auth::ScopeSet;
+use workgraph_core::access::Role;
+use workgraph_core::model::email_address;
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::resources::{job, membership, user, workspace};
+use workgraph_core::model::time::Time;
+use workgraph_core::rules::membership_roles;
+use workgraph_core::rules::membership_roles::MembershipRole;
+use workgraph_core::{Gid, Node, Type};
+
+/// Carries out a command.
+///
+/// # Errors
+/// Says what is wrong with it, or that a store failed.
+pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Value, String> {
+    match what {
+        AdminCommand::Workspace(what) => of_workspaces(office, what).await,
+        AdminCommand::User(what) => of_users(office, what).await,
+        AdminCommand::Team(what) => of_teams(office, what).await,
+        AdminCommand::Token(what) => of_tokens(office, what).await,
+        AdminCommand::Webhooks(what) => of_webhooks(office, what).await,
+        AdminCommand::Limits(what) => of_limits(office, what).await,
+        AdminCommand::Jobs { what } => of_jobs(office, what.unwrap_or(JobsCommand::List)).await,
+        AdminCommand::App(what) => apps::run(office, what).await,
+        AdminCommand::ServiceAccount(ServiceCommand::Create { workspace, name }) => {
+            let place = office.node(Type::Workspace, &workspace).await?;
+            let (gid, id, secret) = office.create_service(&name, &place).await?;
+            Ok(
+                json!({"gid": gid.to_string(), "name": name, "workspace": workspace, "token_id": id, "token": secret.expose()}),
+            )
+        }
+    }
+}
+
+async fn of_jobs(office: &AdminService, what: JobsCommand) -> Result<Value, String> {
+    match what {
+        JobsCommand::List => {
+            let jobs = office.api.jobs().await?;
+            Ok(jobs.iter().map(show_job).collect())
+        }
+        JobsCommand::Cancel { gid } => {
+            let gid = Gid::parse(&gid).ok_or_else(|| format!("{gid}: not a gid"))?;
+            office.api.cancel_job(gid).await?;
+            Ok(json!({"gid": gid.to_string(), "cancelled": true}))
+        }
+    }
+}
+
+fn show_job(job: &PendingJob) -> Value {
+    let node = &job.job.node;
+    json!({
+        "gid": node.gid.to_string(),
+        "kind": node.get(job::SUBTYPE),
+        "status": node.get(job::STATUS),
+        "user": node.get(job::CREATED_BY).map(|g| g.to_string()),
+        "objects": job.job.record.objects_done,
+        "take_ups": job.job.record.claims,
+        "free_from": job.available_from.to_string(),
+        "deadline": Time::from_millis(job.job.record.deadline).to_string(),
+        "work": job.job.record.kind,
+    })
+}
+
+fn show_workspace(node: &Node) -> Value {
+    json!({
+        "gid": node.gid.to_string(),
+        "name": node.title(),
+        "plan": node.get(workspace::PLAN).unwrap_or_default(),
+        "is_organization": node.get(workspace::IS_ORGANIZATION),
+        "email_domains": membership_roles::domains(node),
+    })
+}
+
+async fn of_workspaces(office: &AdminService, what: WorkspaceCommand) -> Result<Value, String> {
+    match what {
+        WorkspaceCommand::Create {
+            name,
+            plan,
+            organization,
+        } => {
+            let gid = office
+                .create_workspace(&name, plan == PlanName::Paid, organization)
+                .await?;
+            Ok(show_workspace(
+                &office.node(Type::Workspace, &gid.to_string()).await?,
+            ))
+        }
+        WorkspaceCommand::List => Ok(office
+            .workspaces()
+            .await?
+            .iter()
+            .map(show_workspace)
+            .collect()),
+        WorkspaceCommand::Plan { gid, plan } => {
+            let place = office.node(Type::Workspace, &gid).await?;
+            office.set_plan(&place, plan == PlanName::Paid).await?;
+            Ok(show_workspace(&office.node(Type::Workspace, &gid).await?))
+        }
+        WorkspaceCommand::Domains { gid, domains, none } => {
+            let place = office.node(Type::Workspace, &gid).await?;
+            if none || !domains.is_empty() {
+                office.tie_domains(&place, &domains).await?;
+            }
+            Ok(show_workspace(&office.node(Type::Workspace, &gid).await?))
+        }
+    }
+}
+
+async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value, String> {
+    match what {
+        UserCommand::Create {
+            name,
+            email,
+            workspace,
+            role,
+            password,
+            ..
+        } => {
+            let place = match &workspace {
+                Some(gid) => Some(office.node(Type::Workspace, gid).await?),
+                None => None,
+            };
+            let rank = match role {
+                RoleName::Admin => Role::Admin,
+                RoleName::Member => Role::Member,
+                RoleName::Guest => Role::Guest,
+            };
+            let made_up = if password.is_none() {
+                Some(office.password()?)
+            } else {
+                None
+            };
+            let secret = password.or_else(|| made_up.clone()).unwrap_or_default();
+            let made = office
+                .create_user(&name, &email, place.as_ref().map(|p| (p, rank)), &secret)
+                .await?;
+            let gid = made.user.to_string();
+            let email = email_address::normalize_address(&email);
+            let mut shown =
+                json!({"gid": gid, "name": name, "email": email, "adopted": made.adopted});
+            if let (true, Some(map)) = (made.adopted, shown.as_object_mut()) {
+                // Workspaces that they were invited to before.
+                let seats = office.workspaces_of(made.user).await?;
+                let seats = seats.iter().map(ToString::to_string).collect();
+                map.insert("workspaces".to_owned(), seats);
+            }
+            if let (Some(place), Some(map)) = (workspace, shown.as_object_mut()) {
+                map.insert("workspace".to_owned(), place.into());
+                map.insert("role".to_owned(), json!(format!("{rank:?}").to_lowercase()));
+            }
+            if let (Some(secret), Some(map)) = (made_up, shown.as_object_mut()) {
+                map.insert("password".to_owned(), secret.into());
+            }
+            Ok(shown)
+        }
+        UserCommand::List { workspace } => {
+            let place = office.node(Type::Workspace, &workspace).await?.gid;
+            let view = office.read(|want| {
+                let at = want.add_ref(place);
+                want.into.push((at, rel::WORKSPACES, usize::MAX >> 1));
+            });
+            let view = view.await?;
+            let edges = view.sources(place, rel::WORKSPACES);
+            let invitations = office.read(|want| {
+                for edge in edges {
+                    want.out.push((want.node_refs.len(), rel::INVITED));
+                    want.node_refs.push(edge.src.into());
+                }
+            });
+            let invitations = invitations.await?;
+            let users = office
+                .nodes(&edges.iter().map(|e| e.src).collect::<Vec<_>>())
+                .await?;
+            let seats = office
+                .nodes(&edges.iter().filter_map(|e| e.aux).collect::<Vec<_>>())
+                .await?;
+            let mut rows = Vec::with_capacity(users.len());
+            for node in &users {
+                let seat = seats
+                    .iter()
+                    .find(|s| s.get(membership::USER) == Some(node.gid));
+                let role = seat.map_or(Role::Member, |s| MembershipRole::of_membership(s).role);
+                let role = format!("{role:?}").to_lowercase();
+                let mut row = show_user(office, node).await?;
+                let invited = !invitations.links(node.gid, rel::INVITED).is_empty();
+                if let Some(map) = row.as_object_mut() {
+                    map.insert("invited".to_owned(), invited.into());
+                    map.insert("role".to_owned(), role.into());
+                }
+                rows.push(row);
+            }
+            Ok(Value::Array(rows))
+        }
+        UserCommand::Password {
+            user,
+            revoke_tokens,
+            password,
+            ..
+        } => {
+            let node = office.user(&user).await?;
+            let made_up = match &password {
+                Some(_) => None,
+                None => Some(office.password()?),
+            };
+            let secret = password.or_else(|| made_up.clone()).unwrap_or_default();
+            office.set_password(&node, &secret).await?;
+            let mut shown = show_user(office, &node).await?;
+            if revoke_tokens {
+                let (hand, now) = (office.as_operator(), office.clock.now());
+                let ended = hand.revoke_all(node.gid.get(), now).await;
+                let ended = ended.map_err(|e| e.to_string())?;
+                set(&mut shown, "revoked", ended.into());
+            }
+            if let Some(secret) = made_up {
+                set(&mut shown, "password", secret.into());
+            }
+            Ok(shown)
+        }
+        UserCommand::Sessions(what) => of_sessions(office, what).await,
+        UserCommand::Disable { user } => switch(office, &user, true).await,
+        UserCommand::Enable { user } => switch(office, &user, false).await,
+    }
+}
+
+/// Adds a field to an answer.
+fn set(shown: &mut Value, name: &str, value: Value) {
+    if let Some(map) = shown.as_object_mut() {
+        map.insert(name.to_owned(), value);
+    }
+}
+
+async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Value, String> {
+    let (user, end) = match what {
+        SessionsCommand::List { user } => (user, None),
+        SessionsCommand::End { user, id } => (user, Some(id)),
+    };
+    let who = office.user(&user).await?.gid.get();
+    let hand = office.as_operator();
+    let mut live = hand.sessions(who).await.map_err(|e| e.to_string())?;
+    let now = office.clock.now();
+    live.retain(|session| session.is_live(now));
+    let Some(end) = end else {
+        let show = |session: &workgraph_auth::BrowserSession| {
+            json!({
+                "id": session.id(),
+                "created_at": time(Some(session.created_at)),
+                "last_used_at": time(Some(session.last_used_at)),
+                "address": session.address.map(|address| address.to_canonical().to_string()),
+                "expires_at": time(Some(session.expires_at)),
+            })
+        };
+        return Ok(live.iter().map(show).collect());
+    };
+    let ended = match end {
+        None => hand.end_sessions(who, None).await,
+        Some(id) => {
+            let one = live.iter().find(|session| session.id() == id);
+            let one = one.ok_or_else(|| format!("{id}: {user} has no session with this id"))?;
+            hand.end_session(&one.digest).await.map(|()| 1)
+        }
+    };
+    let ended = ended.map_err(|e| e.to_string())?;
+    Ok(json!({"user": who.to_string(), "ended": ended}))
+}
+
+async fn switch(office: &AdminService, name: &str, disabled: bool) -> Result<Value, String> {
+    let node = office.user(name).await?;
+    office.set_disabled(node.gid, disabled).await?;
+    show_user(office, &node).await
+}
+
+async fn show_user(office: &AdminService, node: &Node) -> Result<Value, String> {
+    let account = office
+        .storage
+        .tokens
+        .account(node.gid.get())
+        .await
+        .map_err(|e| e.to_string())?;
+    Ok(json!({
+        "gid": node.gid.to_string(),
+        "name": node.title(),
+        "email": node.get(user::EMAIL).unwrap_or_default(),
+        "disabled": account.is_none_or(|a| a.disabled),
+    }))
+}
+
+async fn of_teams(office: &AdminService, what: TeamCommand) -> Result<Value, String> {
+    match what {
+        TeamCommand::Create { name, workspace } => {
+            let place = office.node(Type::Workspace, &workspace).await?;
+            let gid = office
+                .create_team(&name, &place, None, "request_to_join")
+                .await?;
+            Ok(json!({"gid": gid.to_string(), "name": name, "workspace": workspace}))
+        }
+        TeamCommand::AddUser { team, user, admin } => {
+            let place = office.node(Type::Team, &team).await?;
+            let who = office.user(&user).await?.gid;
+            let gid = office.join_team(who, &place, admin).await?;
+            Ok(
+                json!({"gid": gid.to_string(), "team": team, "user": who.to_string(), "admin": admin}),
+            )
+        }
+    }
+}
+
+async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value, String> {
+    match what {
+        TokenCommand::Create {
+            user,
+            description,
+            scopes,
+            expires_days,
+        } => {
+            let who = office.user(&user).await?.gid;
+            let scopes = scopes
+                .map(|s| ScopeSet::parse(&s))
+                .transpose()
+                .map_err(|e| e.to_string())?;
+            let lifetime = expires_days.map(|d| Duration::from_secs(u64::from(d) * 86_400));
+            let (id, secret) = office
+                .create_token(who, &description, scopes, lifetime)
+                .await?;
+            let mut shown = json!({"id": id, "token": secret.expose(), "user": who.to_string()});
+            if let (Some(lifetime), Some(map)) = (lifetime, shown.as_object_mut()) {
+                map.insert(
+                    "expires_at".to_owned(),
+                    time(office.clock.now().checked_add(lifetime)),
+                );
+            }
+            Ok(shown)
+        }
+        TokenCommand::List { user } => {
+            let who = office.user(&user).await?.gid;
+            let records = office
+                .storage
+                .tokens
+                .list(who.get())
+                .await
+                .map_err(|e| e.to_string())?;
+            let show = |r: &workgraph_auth::TokenRecord| {
+                json!({
+                    "id": r.id,
+                    "kind": r.kind.name(),
+                    "description": r.description,
+                    "scopes": r.scopes.to_string(),
+                    "created_at": time(Some(r.created_at)),
+                    "expires_at": time(r.expires_at),
+                    "last_used_at": time(r.last_used_at),
+                    "revoked_at": time(r.revoked_at),
+                })
+            };
+            Ok(records.iter().map(show).collect())
+        }
+        TokenCommand::Revoke { id } => {
+            match office.as_operator().revoke(id, office.clock.now()).await {
+                Ok(true) => Ok(json!({"id": id, "revoked": true})),
+                Ok(false) => Err(format!("{id}: there is no live token with this id")),
+                Err(e) => Err(e.to_string()),
+            }
+        }
+    }
+}
+
+async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value, String> {
+    let change = |whose, pairs: &[String]| office.limits.change(whose, pairs, &office.api);
+    match what {
+        LimitsCommand::Show => change(LimitScope::All, &[]),
+        LimitsCommand::Set { pairs } => change(LimitScope::All, &pairs),
+        LimitsCommand::App { id, pairs } => change(LimitScope::App(id), &pairs),
+        LimitsCommand::Token { id, pairs } => change(LimitScope::Token(id), &pairs),
+        LimitsCommand::State { user } => {
+            let who = office.user(&user).await?.gid.get();
+            let tokens = &office.storage.tokens;
+            let account = tokens.account(who).await.map_err(|e| e.to_string())?;
+            let account = account.ok_or_else(|| format!("{user}: this user has no account"))?;
+            let records = tokens.list(who).await.map_err(|e| e.to_string())?;
+            let now = office.clock.now();
+            let alive = records.iter().filter_map(|record| {
+                let grant = workgraph_auth::check_token(record, &account, now).ok()?;
+                Some(json!({
+                    "token": record.id,
+                    "description": record.description,
+                    "state": office.api.limits_json(&grant),
+                }))
+            });
+            Ok(alive.collect())
+        }
+    }
+}
+
+async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Value, String> {
+    match what {
+        WebhooksCommand::List => {
+            let all = office.api.all_webhooks().await?;
+            let show = |hook: &workgraph_webhooks::Webhook| {
+                json!({
+                    "gid": hook.id.to_string(),
+                    "user": hook.user.to_string(),
+                    "resource": hook.resource.to_string(),
+                    "target": hook.target,
+                    "last_success_at": time(hook.state.last_success_at),
+                    "retries": hook.state.retries,
+                    "next_attempt_at": time(hook.state.next_attempt_at),
+                    "deletion_at": time(hook.state.deletion_at()),
+                })
+            };
+            Ok(all.iter().map(show).collect())
+        }
+        WebhooksCommand::Log { gid, limit } => {
+            let log = office.api.deliveries(gid, limit).await?;
+            let show = |line: &workgraph_webhooks::DeliveryLogEntry| {
+                json!({
+                    "id": line.id,
+                    "at": time(Some(line.sent_at)),
+                    "events": line.events,
+                    "attempt": line.attempt,
+                    "status": line.status,
+                    "error": line.error,
+                })
+            };
+            Ok(log.iter().map(show).collect())
+        }
+        WebhooksCommand::Redeliver { gid, delivery } => {
+            let events = office.api.redeliver(gid, delivery).await?;
+            Ok(json!({"gid": gid.to_string(), "delivery": delivery, "events": events}))
+        }
+    }
+}
+
+pub(crate) fn time(time: Option<SystemTime>) -> Value {
+    time.map_or(Value::Null, |t| Time::from_system(t).to_string().into())
+}
+
+/// Formats an answer for people: a line for each row of a list, else one for each field.
+pub(crate) fn text(value: &Value) -> String {
+    let cell = |v: &Value| {
+        v.as_str().map_or_else(
+            || {
+                if v.is_null() {
+                    "-".to_owned()
+                } else {
+                    v.to_string()
+                }
+            },
+            str::to_owned,
+        )
+    };
+    let mut out = String::new();
+    match value {
+        Value::Array(rows) => {
+            if let Some(Value::Object(first)) = rows.first() {
+                out.push_str(
+                    &first
+                        .keys()
+                        .map(String::as_str)
+                        .collect::<Vec<_>>()
+                        .join("\t"),
+                );
+                out.push('\n');
+            }
+            for row in rows.iter().filter_map(Value::as_object) {
+                out.push_str(&row.values().map(cell).collect::<Vec<_>>().join("\t"));
+                out.push('\n');
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                out.push_str(&format!("{name}: {}\n", cell(value)));
+            }
+        }
+        other => out.push_str(&format!("{}\n", cell(other))),
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_for_people_are_lines() {
+        assert_eq!(
+            text(&json!({"gid": "1", "revoked": true, "at": null})),
+            "gid: 1\nrevoked: true\nat: -\n"
+        );
+        assert_eq!(
+            text(&json!([{"a": "x", "b": 2}, {"a": "y", "b": 3}])),
+            "a\tb\nx\t2\ny\t3\n"
+        );
+        assert_eq!(text(&json!([])), "");
+    }
+}

@@ -1,0 +1,308 @@
+//! The demo: two workspaces and a small believable graph, made through the API itself.
+use crate::admin::apps::NewApp;
+use crate::admin::bootstrap::{Bootstrap, TeamEntry};
+use crate::admin::service::AdminService;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use workgraph_auth::authorization::redirect_uri::OUT_OF_BAND;
+use workgraph_auth::{RegisteredScopes, ScopeSet};
+use workgraph_core::Type;
+use workgraph_core::access::Role;
+use workgraph_core::model::time::{Date, Time};
+
+/// Content of the demo: assignees and authors are indexes into the users, a tag one into the tags, and due dates count
+/// in days from today.
+const CONTENT: &str = include_str!("demo.json");
+
+/// Redirect URL of the demo's apps.
+const CALLBACK: &str = "http://127.0.0.1:8099/callback";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DemoContent {
+    tags: Vec<String>,
+    acme: Vec<DemoProject>,
+    side: Vec<DemoProject>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DemoProject {
+    name: String,
+    notes: String,
+    sections: serde_json::Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DemoTask {
+    name: String,
+    assignee: Option<usize>,
+    due: Option<i32>,
+    #[serde(default)]
+    done: bool,
+    tag: Option<usize>,
+    #[serde(default)]
+    subtasks: Vec<String>,
+    comment: Option<String>,
+}
+
+/// Makes the demo and notes its users, workspaces and apps.
+///
+/// # Errors
+/// Fails if an object can't be made.
+pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> Result<(), String> {
+    let acme = boot.workspace(office, "Acme", true, true).await?;
+    let side = boot.workspace(office, "Side Project", false, false).await?;
+    let ann = boot
+        .user(
+            office,
+            ("Ann Admin", "ann@example.com"),
+            (acme, Role::Admin),
+            "",
+        )
+        .await?;
+    let ben = boot
+        .user(
+            office,
+            ("Ben Builder", "ben@example.com"),
+            (acme, Role::Member),
+            "",
+        )
+        .await?;
+    let cleo = boot
+        .user(
+            office,
+            ("Cleo Copywriter", "cleo@example.com"),
+            (acme, Role::Member),
+            "",
+        )
+        .await?;
+    let fay = boot
+        .user(
+            office,
+            ("Fay Free", "fay@example.com"),
+            (side, Role::Admin),
+            "",
+        )
+        .await?;
+    let place = office.node(Type::Workspace, &acme.to_string()).await?;
+    let team = office
+        .create_team("Product", &place, Some(ann), "public")
+        .await?;
+    boot.teams.push(TeamEntry {
+        gid: team.to_string(),
+        name: "Product".to_owned(),
+        workspace: acme.to_string(),
+    });
+    let node = office.node(Type::Team, &team.to_string()).await?;
+    for who in [ben, cleo] {
+        office.join_team(who, &node, false).await?;
+    }
+    boot.personal_access_token = boot.token(office, ann, "Demo").await?;
+    boot.rate_token = Some(
+        boot.token(office, ben, "Demo, for trying out rate limits")
+            .await?,
+    );
+    boot.free_token = Some(boot.token(office, fay, "Demo, free plan").await?);
+    let scopes =
+        ScopeSet::parse("tasks:read users:read openid email profile").map_err(|e| e.to_string())?;
+    for (name, redirects, scopes) in [
+        (
+            "Demo app",
+            &[CALLBACK, OUT_OF_BAND][..],
+            RegisteredScopes::Full,
+        ),
+        (
+            "Demo app with scopes",
+            &[CALLBACK],
+            RegisteredScopes::Only(scopes),
+        ),
+        (
+            "Demo app on a desktop",
+            &[OUT_OF_BAND],
+            RegisteredScopes::Full,
+        ),
+    ] {
+        let redirects: Vec<String> = redirects.iter().map(|url| (*url).to_owned()).collect();
+        let new = NewApp {
+            name,
+            redirects: &redirects,
+            scopes,
+            owner: ann,
+            workspaces: &[acme, side],
+        };
+        boot.app(office, &new).await?;
+    }
+
+    let content: DemoContent = serde_json::from_str(CONTENT).map_err(|e| e.to_string())?;
+    let users: Vec<String> = boot.users.iter().map(|u| u.gid.clone()).collect();
+    let token = &boot.personal_access_token;
+    let mut caller = DemoClient {
+        office,
+        token,
+        users: &users,
+        tags: Vec::new(),
+    };
+    for name in &content.tags {
+        let tag = json!({"name": name, "workspace": acme.to_string()});
+        let tag = caller.made("/tags", tag).await?;
+        caller.tags.push(tag);
+    }
+    for project in content.acme {
+        let home = json!({"team": team.to_string(), "workspace": acme.to_string()});
+        caller.project(project, home).await?;
+    }
+    let token = boot.free_token.as_deref().unwrap_or_default();
+    let caller = DemoClient {
+        office,
+        token,
+        users: &users,
+        tags: Vec::new(),
+    };
+    for project in content.side {
+        caller
+            .project(project, json!({"workspace": side.to_string()}))
+            .await?;
+    }
+    Ok(())
+}
+
+/// Client that calls the API as a user.
+struct DemoClient<'a> {
+    office: &'a AdminService,
+    token: &'a str,
+    users: &'a [String],
+    tags: Vec<String>,
+}
+
+impl DemoClient<'_> {
+    async fn project(&self, project: DemoProject, mut data: Value) -> Result<(), String> {
+        if let Some(map) = data.as_object_mut() {
+            map.insert("name".to_owned(), project.name.into());
+            map.insert("notes".to_owned(), project.notes.into());
+        }
+        let gid = self.made("/projects", data).await?;
+        for (name, tasks) in project.sections {
+            let path = format!("/projects/{gid}/sections");
+            let section = self.made(&path, json!({"name": name})).await?;
+            let tasks: Vec<DemoTask> = serde_json::from_value(tasks).map_err(|e| e.to_string())?;
+            for task in tasks {
+                self.task(task, &gid, &section).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn task(&self, task: DemoTask, project: &str, section: &str) -> Result<(), String> {
+        let today = Date::of(Time::from_system(self.office.clock.now()));
+        let due = task.due.and_then(|days| today.add_days(days));
+        let data = json!({
+            "name": task.name,
+            "assignee": task.assignee.and_then(|i| self.users.get(i)),
+            "due_on": due.map(|d| d.to_string()),
+            "projects": [project],
+            "memberships": [{"project": project, "section": section}],
+        });
+        let gid = self.made("/tasks", data).await?;
+        for name in task.subtasks {
+            let path = format!("/tasks/{gid}/subtasks");
+            self.made(&path, json!({"name": name})).await?;
+        }
+        if let Some(tag) = task.tag.and_then(|i| self.tags.get(i)) {
+            let path = format!("/tasks/{gid}/addTag");
+            self.call("POST", &path, json!({"tag": tag})).await?;
+        }
+        if let Some(text) = task.comment {
+            let path = format!("/tasks/{gid}/stories");
+            self.made(&path, json!({"text": text})).await?;
+        }
+        if task.done {
+            let path = format!("/tasks/{gid}");
+            self.call("PUT", &path, json!({"completed": true})).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates an object and returns its gid.
+    async fn made(&self, path: &str, data: Value) -> Result<String, String> {
+        let reply = self.call("POST", path, data).await?;
+        let gid = reply.pointer("/data/gid").and_then(Value::as_str);
+        gid.map(str::to_owned)
+            .ok_or_else(|| format!("POST {path}: the reply has no gid"))
+    }
+
+    async fn call(&self, method: &str, path: &str, data: Value) -> Result<Value, String> {
+        call(&self.office.api, self.token, method, path, Some(data)).await
+    }
+}
+
+/// Calls the API with a token.
+pub(crate) async fn call(
+    api: &workgraph_api::Api,
+    token: &str,
+    method: &str,
+    path: &str,
+    data: Option<Value>,
+) -> Result<Value, String> {
+    let (route, query) = path.split_once('?').unwrap_or((path, ""));
+    let request = workgraph_api::ApiRequest {
+        method: workgraph_api::request::Method::parse(method),
+        path: route.to_owned(),
+        query: query.to_owned(),
+        explain: false,
+        authorization: vec![format!("Bearer {token}")],
+        content_type: data.is_some().then(|| "application/json".to_owned()),
+        body: data
+            .map(|data| json!({"data": data}).to_string().into())
+            .unwrap_or_default(),
+    };
+    let reply = api.handle(&request).await;
+    let text = String::from_utf8_lossy(&reply.body);
+    if reply.status >= 400 {
+        return Err(format!("{method} {path}: {} {text}", reply.status));
+    }
+    serde_json::from_str(&text).map_err(|e| format!("{method} {path}: {e}"))
+}
+
+/// Returns the text that shows first requests to try, with lines that work as they are.
+pub(crate) async fn banner(boot: &Bootstrap, office: &AdminService) -> String {
+    let (base, token) = (&boot.base_url, &boot.personal_access_token);
+    let mut out = format!(
+        "\nWorkgraph serves {base}\n\nThe token of {}:\n  {token}\n",
+        boot.users.first().map_or("the admin", |u| &u.name)
+    );
+    if let (Some(user), Some(app)) = (boot.users.first(), boot.apps.first()) {
+        let password = user.password.as_deref().unwrap_or("that you gave them");
+        out.push_str(&format!(
+            "\nTo see an app ask for access, open this and sign in as {} with the password {}:\n  {}/-/oauth_authorize?client_id={}&redirect_uri={OUT_OF_BAND}&response_type=code&state=demo\nMake apps and tokens of your own at {}/-/console/apps\n",
+            user.email, password, boot.auth_url, app.client_id, boot.auth_url
+        ));
+    }
+    let Some(workspace) = boot.workspaces.first().map(|w| &w.gid) else {
+        return out;
+    };
+    let auth = format!("-H 'Authorization: Bearer {token}'");
+    out.push_str(&format!("\nTry:\n  curl -s {auth} {base}/workspaces\n"));
+    let projects = call(
+        &office.api,
+        token,
+        "GET",
+        &format!("/workspaces/{workspace}/projects?limit=1"),
+        None,
+    )
+    .await;
+    if let Some(project) = projects
+        .ok()
+        .as_ref()
+        .and_then(|p| p.pointer("/data/0/gid"))
+        .and_then(Value::as_str)
+    {
+        let body = json!({"data": {"name": "Try Workgraph", "projects": [project]}});
+        out.push_str(&format!("  curl -s {auth} '{base}/projects/{project}/tasks?opt_fields=name,assignee.name,due_on'\n"));
+        out.push_str(&format!(
+            "  curl -s {auth} -H 'Content-Type: application/json' -d '{body}' {base}/tasks\n"
+        ));
+    }
+    out
+}

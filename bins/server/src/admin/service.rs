@@ -1,0 +1,311 @@
+//! The admin service: makes users, workspaces, teams and tokens, for the first start and for `admin`.
+use crate::adapters::stores::Storage;
+use crate::admin::bootstrap::FirstPasswords;
+use crate::runtime_limits::RuntimeLimits;
+use std::sync::Arc;
+use workgraph_api::{Api, Clock, Entropy};
+use workgraph_auth::{LoopbackPolicy, OAuthStore, Tier};
+use workgraph_core::audit::{ActorContext, AuditActor, has_audit_rows};
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::resources::{team, workspace};
+use workgraph_core::model::time::Time;
+use workgraph_core::model::{email_address, validate};
+use workgraph_core::rules::{membership_roles, membership_rules};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView, ViewerKey, alias};
+use workgraph_core::{Gid, Node, Type};
+use workgraph_portal::AuditedStore;
+
+/// Service that carries out commands of the operator, with its stores.
+pub(crate) struct AdminService {
+    pub(crate) api: Arc<Api>,
+    pub(crate) storage: Arc<Storage>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) limits: Arc<RuntimeLimits>,
+    /// Passwords that the first start wrote into its file.
+    pub(crate) first_passwords: Arc<FirstPasswords>,
+    /// Policy for `http` redirect URLs on this machine.
+    pub(crate) loopback: LoopbackPolicy,
+}
+
+/// Numbered names that are looked up at a time.
+const BATCH: u32 = 64;
+
+/// Prefix of the numbered names of workspaces.
+const WORKSPACES: &str = "workspace";
+
+impl AdminService {
+    /// Reads nodes and edges without a viewer.
+    pub(crate) async fn read(&self, fill: impl FnOnce(&mut ReadQuery)) -> Result<ReadView, String> {
+        let mut want = ReadQuery::of(ViewerKey {
+            user: Gid::new(1).ok_or("no gid 1")?,
+            service: None,
+        });
+        fill(&mut want);
+        self.storage
+            .graph
+            .load(&want)
+            .await
+            .map_err(|e| e.to_string())
+    }
+
+    /// Returns the store of tokens and apps, bound to the operator as actor.
+    pub(crate) fn as_operator(&self) -> Arc<dyn OAuthStore> {
+        let operator = ActorContext::internal(AuditActor::Operator);
+        self.storage.as_actor(operator, self.clock.now())
+    }
+
+    /// Decides and commits; tries again if another change was faster. `decide` is given the attempt's number.
+    pub(crate) async fn commit<T>(
+        &self,
+        decide: impl FnMut(&mut ChangeBuilder<'_>, u32) -> T,
+    ) -> Result<T, GraphStoreError> {
+        let operator = ActorContext::internal(AuditActor::Operator);
+        self.commit_as(&operator, decide).await
+    }
+
+    /// Decides and commits as [`commit`](Self::commit), by an actor.
+    pub(crate) async fn commit_as<T>(
+        &self,
+        acting: &ActorContext,
+        mut decide: impl FnMut(&mut ChangeBuilder<'_>, u32) -> T,
+    ) -> Result<T, GraphStoreError> {
+        let mut attempt = 0;
+        loop {
+            let mint = || self.api.next_gid();
+            let (made, mut changes) = {
+                let mut work = ChangeBuilder::new(None, Time::from_system(self.clock.now()), &mint);
+                (decide(&mut work, attempt), work.changes)
+            };
+            if has_audit_rows(&changes) {
+                changes.actor_context = Some(Box::new(acting.clone()));
+            }
+            match self.storage.graph.commit(changes).await {
+                Ok(_) => return Ok(made),
+                Err(GraphStoreError::Conflict) if attempt < 8 => attempt += 1,
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Returns the nodes with the names `prefix:1`, `prefix:2` and so on.
+    pub(crate) async fn numbered_nodes(&self, prefix: &str) -> Result<Vec<Gid>, String> {
+        let mut all = Vec::new();
+        for from in (1u32..).step_by(BATCH as usize) {
+            let names: Vec<NodeRef> = (from..from + BATCH)
+                .map(|n| NodeRef::Alias(format!("{prefix}:{n}")))
+                .collect();
+            let view = self.read(|want| want.node_refs.clone_from(&names)).await?;
+            let before = all.len();
+            all.extend(names.iter().filter_map(|name| view.resolve(name)));
+            if all.len() == before {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns all workspaces.
+    pub(crate) async fn workspaces(&self) -> Result<Vec<Node>, String> {
+        self.nodes(&self.numbered_nodes(WORKSPACES).await?).await
+    }
+
+    /// Returns the live nodes among these.
+    pub(crate) async fn nodes(&self, gids: &[Gid]) -> Result<Vec<Node>, String> {
+        let mut all = Vec::with_capacity(gids.len());
+        for some in gids.chunks(BATCH as usize) {
+            let view = self
+                .read(|want| want.node_refs.extend(some.iter().map(|g| NodeRef::Gid(*g))))
+                .await?;
+            all.extend(some.iter().filter_map(|g| view.node(*g).cloned()));
+        }
+        Ok(all)
+    }
+
+    /// Returns a node of a type, by its gid as text.
+    pub(crate) async fn node(&self, ty: Type, text: &str) -> Result<Node, String> {
+        let none = || {
+            format!(
+                "{text}: there is no {} with this gid",
+                workgraph_core::model::resources::resource(ty).noun
+            )
+        };
+        let gid = Gid::parse(text).ok_or_else(none)?;
+        self.nodes(&[gid])
+            .await?
+            .pop()
+            .filter(|n| n.ty == ty)
+            .ok_or_else(none)
+    }
+
+    /// Returns a user, by address or gid.
+    pub(crate) async fn user(&self, text: &str) -> Result<Node, String> {
+        if !text.contains('@') {
+            return self.node(Type::User, text).await;
+        }
+        let found = self.user_with_address(text).await?;
+        found.ok_or_else(|| format!("{text}: there is no user with this address"))
+    }
+
+    /// Returns the user with an address, if there is one.
+    pub(crate) async fn user_with_address(&self, address: &str) -> Result<Option<Node>, String> {
+        let name = NodeRef::Alias(alias::email(address));
+        let view = self.read(|want| want.node_refs.push(name.clone())).await?;
+        Ok(view.resolve(&name).and_then(|g| view.node(g)).cloned())
+    }
+
+    /// Returns the workspaces that a user belongs to.
+    pub(crate) async fn workspaces_of(&self, user: Gid) -> Result<Vec<Gid>, String> {
+        let view = self
+            .read(|want| *want = want.clone().edges(user, rel::WORKSPACES))
+            .await?;
+        let seats = view.links(user, rel::WORKSPACES).iter();
+        Ok(seats.map(|edge| edge.dst).collect())
+    }
+
+    /// Returns the members of a workspace.
+    pub(crate) async fn members(&self, place: Gid) -> Result<Vec<Gid>, String> {
+        let view = self.read(|want| {
+            let at = want.add_ref(place);
+            want.into.push((at, rel::WORKSPACES, usize::MAX >> 1));
+        });
+        Ok(view
+            .await?
+            .sources(place, rel::WORKSPACES)
+            .iter()
+            .map(|e| e.src)
+            .collect())
+    }
+
+    /// Makes a workspace.
+    pub(crate) async fn create_workspace(
+        &self,
+        name: &str,
+        paid: bool,
+        organization: bool,
+    ) -> Result<Gid, String> {
+        require_name(name)?;
+        let mut number = self.numbered_nodes(WORKSPACES).await?.len();
+        loop {
+            number += 1;
+            let made = self.commit(|work, _| {
+                let gid = membership_rules::create_workspace(work, name, paid, organization);
+                work.changes
+                    .add_aliases
+                    .push((format!("{WORKSPACES}:{number}"), gid));
+                gid
+            });
+            match made.await {
+                Err(GraphStoreError::AliasTaken(_)) if number < 1_000_000 => {}
+                outcome => return outcome.map_err(|e| e.to_string()),
+            }
+        }
+    }
+
+    /// Changes the plan of a workspace, and with it the quotas of its members.
+    pub(crate) async fn set_plan(&self, place: &Node, paid: bool) -> Result<(), String> {
+        let mut draft = workgraph_core::model::draft::Draft::edit(place);
+        draft.set(workspace::PLAN, if paid { "paid" } else { "free" });
+        let saved = self.commit(|work, _| work.save(&draft));
+        saved.await.map_err(|e| e.to_string())?;
+        for gid in self.members(place.gid).await? {
+            self.api.refresh_account(gid).await?;
+        }
+        for gid in self.numbered_nodes(&service_prefix(place.gid)).await? {
+            let done = self.as_operator().set_tier(gid.get(), tier(paid)).await;
+            done.map_err(|e| e.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Ties e-mail domains to an organization, in place of those it has.
+    pub(crate) async fn tie_domains(&self, place: &Node, texts: &[String]) -> Result<(), String> {
+        if !place.get(workspace::IS_ORGANIZATION) {
+            return Err(format!(
+                "{}: this workspace is not an organization, so it has no domains",
+                place.gid
+            ));
+        }
+        let mut domains = Vec::with_capacity(texts.len());
+        for text in texts {
+            let domain = email_address::parse_domain(text)
+                .map_err(|e| format!("{}: this is not a domain; {e}", validate::clip(text)))?;
+            if !domains.contains(&domain) {
+                domains.push(domain);
+            }
+        }
+        let tied = self.commit(|work, _| membership_roles::set_domains(work, place, &domains));
+        tied.await.map_err(|e| e.to_string())
+    }
+
+    /// Makes a team of an organization.
+    pub(crate) async fn create_team(
+        &self,
+        name: &str,
+        place: &Node,
+        admin: Option<Gid>,
+        visibility: &str,
+    ) -> Result<Gid, String> {
+        require_name(name)?;
+        if !place.get(workspace::IS_ORGANIZATION) {
+            return Err(format!(
+                "{}: this workspace is not an organization, so it has no teams",
+                place.gid
+            ));
+        }
+        let made = self.commit(|work, _| {
+            let mut draft = work.draft(Type::Team, Some(place.gid));
+            draft.set(team::NAME, name);
+            draft.set(team::VISIBILITY, visibility);
+            membership_rules::create_team(work, draft, admin)
+        });
+        made.await.map_err(|e| e.to_string())
+    }
+
+    /// Puts a user into a team.
+    pub(crate) async fn join_team(
+        &self,
+        who: Gid,
+        place: &Node,
+        admin: bool,
+    ) -> Result<Gid, String> {
+        let home = place.workspace.ok_or("the team has no workspace")?;
+        let view = self
+            .read(|want| {
+                *want = want.clone().edge(who, rel::WORKSPACES, home).edge(
+                    place.gid,
+                    rel::TEAM_MEMBERS,
+                    who,
+                )
+            })
+            .await?;
+        if view.link(who, rel::WORKSPACES, home).is_none() {
+            return Err(format!(
+                "{who}: this user does not belong to the team's workspace"
+            ));
+        }
+        if view.link(place.gid, rel::TEAM_MEMBERS, who).is_some() {
+            return Err(format!("{who}: this user is in the team already"));
+        }
+        self.commit(|work, _| membership_rules::join_team(work, who, place.gid, home, admin))
+            .await
+            .map_err(|e| e.to_string())
+    }
+}
+
+pub(crate) fn require_name(name: &str) -> Result<(), String> {
+    let length = name.chars().count();
+    if name.trim().is_empty() || length > workgraph_core::model::registry::NAME_MAX as usize {
+        return Err("a name has 1 to 1024 characters".to_owned());
+    }
+    Ok(())
+}
+
+pub(crate) fn service_prefix(place: Gid) -> String {
+    format!("service:{place}")
+}
+
+pub(crate) fn tier(paid: bool) -> Tier {
+    if paid { Tier::Paid } else { Tier::Free }
+}

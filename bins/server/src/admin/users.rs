@@ -1,0 +1,284 @@
+//! The users of the admin service: users and service accounts, their passwords and tokens.
+use crate::adapters::clock::{hex, random};
+use crate::admin::service::{AdminService, require_name, service_prefix, tier};
+use crate::workers::password_pool as password;
+use std::time::Duration;
+use workgraph_api::features::invitations::PendingInvitation;
+use workgraph_auth::{Account, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, mint_token};
+use workgraph_core::access::Role;
+use workgraph_core::audit::{ActorContext, AuditActor, event_kinds};
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::email_address::EmailAddress;
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::resources;
+use workgraph_core::model::resources::{user, workspace};
+use workgraph_core::model::validate::clip;
+use workgraph_core::rules::membership_roles::MembershipRole;
+use workgraph_core::rules::membership_rules;
+use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef};
+use workgraph_core::{Gid, Node, Type};
+
+/// User as a command made them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CreatedUser {
+    pub(crate) user: Gid,
+    /// True if the user was there before, by an invitation.
+    pub(crate) adopted: bool,
+}
+
+impl AdminService {
+    /// Makes a user with an account, and a membership if a workspace is given. A user who was invited by this address
+    /// and has no way to sign in yet is adopted: they get the name, the password and the membership.
+    pub(crate) async fn create_user(
+        &self,
+        name: &str,
+        email: &str,
+        seat: Option<(&Node, Role)>,
+        password: &str,
+    ) -> Result<CreatedUser, String> {
+        require_name(name)?;
+        let email = EmailAddress::parse(email)
+            .map_err(|e| format!("{}: this is not an e-mail address; {e}", clip(email)))?;
+        if let Some(invited) = self.user_with_address(email.as_str()).await? {
+            let user = invited.gid;
+            self.adopt_invited_user(invited, name, &email, seat, password)
+                .await?;
+            return Ok(CreatedUser {
+                user,
+                adopted: true,
+            });
+        }
+        let hash = self.hash(password).await?;
+        let made = self.commit(|work, _| {
+            let gid = membership_rules::create_user(work, name, &email);
+            if let Some((place, role)) = seat {
+                membership_rules::join_workspace(work, gid, place.gid, &place.title(), role);
+            }
+            gid
+        });
+        let gid = made.await.map_err(|e| match e {
+            GraphStoreError::AliasTaken(_) => format!("{email}: another user has this address"),
+            other => other.to_string(),
+        })?;
+        self.put_account(
+            Account::new(gid.get(), Tier::Free),
+            Some(Login::new(email.as_str(), hash)),
+        )
+        .await?;
+        if seat.is_some() {
+            self.api.refresh_account(gid).await?;
+        }
+        Ok(CreatedUser {
+            user: gid,
+            adopted: false,
+        })
+    }
+
+    /// Gives an invited user a name, a password and a membership.
+    async fn adopt_invited_user(
+        &self,
+        invited: Node,
+        name: &str,
+        email: &EmailAddress,
+        seat: Option<(&Node, Role)>,
+        password: &str,
+    ) -> Result<(), String> {
+        let gid = invited.gid;
+        let login = self.as_operator().login(email.as_str()).await;
+        if login.map_err(|e| e.to_string())?.is_some() {
+            return Err(format!("{email}: another user has this address"));
+        }
+        let hash = self.hash(password).await?;
+        let mut draft = Draft::edit(&invited);
+        draft.set(user::NAME, name);
+        let named = self.commit(|work, _| work.save(&draft));
+        named.await.map_err(|e| e.to_string())?;
+        if let Some((place, role)) = seat {
+            self.seat(gid, place, role).await?;
+        }
+        let account = self.as_operator().account(gid.get()).await;
+        let account = account.map_err(|e| e.to_string())?;
+        let account = account.unwrap_or(Account::new(gid.get(), Tier::Free));
+        self.put_account(account, Some(Login::new(email.as_str(), hash)))
+            .await?;
+        self.api.refresh_account(gid).await
+    }
+
+    /// Gives a user a membership with a role, in place of one they had before.
+    async fn seat(&self, user: Gid, place: &Node, role: Role) -> Result<(), String> {
+        let waiting = self.api.invitations(user).await?;
+        let here = |it: &&PendingInvitation| it.invitation.workspace == place.gid;
+        if let Some(waiting) = waiting.iter().find(here) {
+            let parties = (user, waiting.invitation.invited);
+            let operator = ActorContext::internal(AuditActor::Operator);
+            self.api.answer_invitation(parties, true, &operator).await?;
+        }
+        let list = NodeRef::TaskList {
+            user: Box::new(NodeRef::Gid(user)),
+            within_workspace_of: Box::new(NodeRef::Gid(place.gid)),
+        };
+        let seat = NodeRef::Gid(user).of(LinkSelector::Aux(rel::WORKSPACES, place.gid));
+        let view = self
+            .read(|want| want.node_refs.extend([seat.clone(), list.clone()]))
+            .await?;
+        let standing = MembershipRole::of(role);
+        let done = self.commit(|work, _| {
+            let held = view.resolve(&seat).and_then(|gid| view.node(gid));
+            match (held, view.resolve(&list)) {
+                (Some(held), _) => {
+                    let mut draft = Draft::edit(held);
+                    draft.set(resources::membership::IS_ADMIN, role == Role::Admin);
+                    draft.set(resources::membership::IS_GUEST, role == Role::Guest);
+                    work.save(&draft);
+                }
+                (None, Some(list)) => {
+                    membership_rules::rejoin_workspace(work, user, place.gid, list, standing);
+                }
+                (None, None) => {
+                    membership_rules::join_workspace(work, user, place.gid, &place.title(), role);
+                }
+            }
+        });
+        done.await.map_err(|e| e.to_string())
+    }
+
+    /// Gives a user a password, and a login if they had none. Their sessions end.
+    pub(crate) async fn set_password(&self, user: &Node, password: &str) -> Result<(), String> {
+        let number = user.gid.get();
+        let say = |e: workgraph_auth::AuthStoreError| e.to_string();
+        let email = match self.storage.oauth.login_of(number).await.map_err(say)? {
+            Some(login) => login.email().to_owned(),
+            None => user.get(user::EMAIL).unwrap_or_default().to_string(),
+        };
+        if email.is_empty() {
+            return Err(format!(
+                "{}: this user has no e-mail address to sign in with",
+                user.gid
+            ));
+        }
+        let holder = self.user_with_address(&email).await?;
+        if holder.is_some_and(|holder| holder.gid != user.gid) {
+            return Err(format!(
+                "{}: this user stands for an invitation of {email}; name the person by the address",
+                user.gid
+            ));
+        }
+        let hash = self.hash(password).await?;
+        let account = self.storage.tokens.account(number).await.map_err(say)?;
+        let account = account.unwrap_or_else(|| Account::new(number, Tier::Free));
+        self.put_account(account, Some(Login::new(&email, hash)))
+            .await?;
+        self.first_passwords.changed(number);
+        self.api.refresh_account(user.gid).await
+    }
+
+    /// Makes a personal access token.
+    pub(crate) async fn create_token(
+        &self,
+        who: Gid,
+        description: &str,
+        scopes: Option<ScopeSet>,
+        lifetime: Option<Duration>,
+    ) -> Result<(u64, Secret), String> {
+        let (secret, digest) = mint_token(TokenKind::Personal, &random(&*self.entropy)?);
+        let now = self.clock.now();
+        let mut record = TokenRecord::personal(self.api.next_gid().get(), digest, who.get(), now);
+        description.clone_into(&mut record.description);
+        record.scopes = scopes.unwrap_or_else(ScopeSet::full);
+        record.expires_at = lifetime.and_then(|l| now.checked_add(l));
+        self.insert(record, secret).await
+    }
+
+    /// Makes a service account of a workspace: a user without a membership or a password.
+    pub(crate) async fn create_service_user(
+        &self,
+        name: &str,
+        place: &Node,
+        acting: &ActorContext,
+    ) -> Result<Gid, String> {
+        require_name(name)?;
+        let prefix = service_prefix(place.gid);
+        let mut number = self.numbered_nodes(&prefix).await?.len();
+        let gid = loop {
+            number += 1;
+            let made = self.commit_as(acting, |work, _| {
+                let mut draft = work.draft(Type::User, None);
+                draft.set(user::NAME, name);
+                let gid = work.create(&draft, None);
+                work.add_audit_entry(event_kinds::SERVICE_CREATED, place.gid, gid);
+                work.changes
+                    .add_aliases
+                    .push((format!("{prefix}:{number}"), gid));
+                gid
+            });
+            match made.await {
+                Err(GraphStoreError::AliasTaken(_)) if number < 1_000_000 => {}
+                outcome => break outcome.map_err(|e| e.to_string())?,
+            }
+        };
+        let paid = place.get(workspace::PLAN).as_deref() == Some("paid");
+        self.put_account(Account::new(gid.get(), tier(paid)), None)
+            .await?;
+        Ok(gid)
+    }
+
+    /// Makes a service account and its token.
+    pub(crate) async fn create_service(
+        &self,
+        name: &str,
+        place: &Node,
+    ) -> Result<(Gid, u64, Secret), String> {
+        let operator = ActorContext::internal(AuditActor::Operator);
+        let gid = self.create_service_user(name, place, &operator).await?;
+        let (secret, digest) = mint_token(TokenKind::Service, &random(&*self.entropy)?);
+        let mut record = TokenRecord::service(
+            self.api.next_gid().get(),
+            digest,
+            gid.get(),
+            place.gid.get(),
+            self.clock.now(),
+        );
+        name.clone_into(&mut record.description);
+        let (id, secret) = self.insert(record, secret).await?;
+        Ok((gid, id, secret))
+    }
+
+    /// Switches an account off or on. Off ends its sessions and tokens for good.
+    pub(crate) async fn set_disabled(&self, who: Gid, disabled: bool) -> Result<(), String> {
+        let (hand, now) = (self.as_operator(), self.clock.now());
+        let done = hand.set_disabled(who.get(), disabled, now).await;
+        done.map_err(|e| e.to_string())
+    }
+
+    async fn insert(&self, record: TokenRecord, secret: Secret) -> Result<(u64, Secret), String> {
+        let id = record.id;
+        self.as_operator()
+            .insert_token(record)
+            .await
+            .map_err(|e| e.to_string())?;
+        Ok((id, secret))
+    }
+
+    pub(crate) async fn put_account(
+        &self,
+        account: Account,
+        login: Option<Login>,
+    ) -> Result<(), String> {
+        self.as_operator()
+            .put_account(account, login)
+            .await
+            .map_err(|e| e.to_string())
+    }
+
+    /// Makes a random password.
+    pub(crate) fn password(&self) -> Result<String, String> {
+        random::<12>(&*self.entropy).map(|b| hex(&b))
+    }
+
+    async fn hash(&self, password: &str) -> Result<Secret, String> {
+        let (password, salt) = (password.to_owned(), random(&*self.entropy)?);
+        tokio::task::spawn_blocking(move || password::hash(&password, &salt))
+            .await
+            .map_err(|e| e.to_string())?
+    }
+}

@@ -1,0 +1,402 @@
+//! Puts the parts together: the server, and the admin service beside it or without it.
+use crate::adapters::clock::{SystemEntropy, WallClock, hex, random};
+use crate::adapters::data_dir;
+use crate::adapters::export_files::ExportFolder;
+use crate::adapters::sealed_webhooks::WebhookSecretSealer;
+use crate::adapters::signing_keys::SigningKeyStore;
+use crate::adapters::stores::{Storage, StoreOptions};
+use crate::adapters::user_directory::GraphUserDirectory;
+use crate::admin::bootstrap::FirstPasswords;
+use crate::admin::service::AdminService;
+use crate::admin::{bootstrap, commands as admin, demo, socket};
+use crate::cli::{AdminCommand, ServeArgs};
+use crate::config::{Config, exposure};
+use crate::http::app_state::AppState;
+use crate::http::connections::ConnectionTracker;
+use crate::http::listener;
+use crate::http::metrics::Metrics;
+use crate::runtime_limits::RuntimeLimits;
+use crate::workers::audit_signer::AuditSigner;
+use crate::workers::offload::Offload;
+use crate::workers::password_pool::PasswordPool;
+use crate::workers::{job_workers, webhook_worker};
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use workgraph_api::{Api, ApiDependencies, Clock, Entropy};
+use workgraph_core::GidGenerator;
+use workgraph_portal::Portal;
+
+/// Resources that last as long as the process.
+struct ServerResources {
+    storage: Arc<Storage>,
+    clock: Arc<WallClock>,
+    entropy: Arc<SystemEntropy>,
+    first_passwords: Arc<FirstPasswords>,
+}
+
+impl ServerResources {
+    fn open(config: &Config, demo: bool) -> Result<Self, String> {
+        data_dir::create_data_dir(config.folder())?;
+        let options = StoreOptions {
+            read_timeout: config.store.read_timeout,
+            ..StoreOptions::default()
+        };
+        let entropy = Arc::new(SystemEntropy::new());
+        let keys = data_dir::keys(config.folder(), &*entropy)?;
+        let sealer = WebhookSecretSealer::new(keys, entropy.clone());
+        let storage = Arc::new(Storage::open(config.folder(), options, sealer)?);
+        Ok(Self {
+            storage,
+            clock: Arc::new(WallClock::start()),
+            entropy,
+            first_passwords: Arc::new(FirstPasswords::of(config.folder(), demo)),
+        })
+    }
+
+    /// Returns an API that gives gids above all in the store. Only one API may give gids at a time.
+    fn api(
+        &self,
+        config: &Config,
+        limits: workgraph_limits::LimiterSettings,
+    ) -> Result<Arc<Api>, String> {
+        let mint = GidGenerator::new(
+            u8::try_from(config.node).unwrap_or_default(),
+            self.storage.floor()?,
+        );
+        Ok(Arc::new(Api::new(ApiDependencies {
+            graph: Arc::clone(&self.storage.graph),
+            tokens: Arc::clone(&self.storage.tokens),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            settings: config.api.clone(),
+            limits,
+            keys: data_dir::keys(config.folder(), &*self.entropy)?,
+            mint,
+        })))
+    }
+
+    /// Returns the portal, the authorization server.
+    fn portal(
+        &self,
+        config: &Config,
+        root: &str,
+        api: &Arc<Api>,
+        office: &Arc<AdminService>,
+        keys: &Arc<SigningKeyStore>,
+    ) -> Result<Arc<Portal>, String> {
+        Ok(Arc::new(Portal::new(
+            workgraph_portal::PortalDependencies {
+                api: Arc::clone(api),
+                store: Arc::clone(&self.storage.oauth),
+                audited_store: self.storage.clone(),
+                user_directory: Arc::new(GraphUserDirectory(Arc::clone(&self.storage.graph))),
+                workspaces: office.clone(),
+                passwords: Arc::new(PasswordPool::new(
+                    &random(&*self.entropy)?,
+                    &random(&*self.entropy)?,
+                )?),
+                keys: keys.clone(),
+                clock: self.clock.clone(),
+                entropy: self.entropy.clone(),
+                settings: workgraph_portal::PortalSettings {
+                    base_url: config.api.base_url.clone(),
+                    auth_url: root.to_owned(),
+                    loopback: config.oauth.loopback(),
+                    issuer_in_responses: config.oauth.issuer_in_responses,
+                    oob_without_pkce: config.oauth.oob_without_pkce,
+                    token_info_per_minute: config.oauth.token_info_per_minute,
+                    failures_per_minute: config.oauth.failures_per_minute,
+                    account_failures_per_minute: config.oauth.account_failures_per_minute,
+                },
+            },
+        )))
+    }
+
+    fn office(&self, config: &Config, api: Arc<Api>, limits: &Arc<RuntimeLimits>) -> AdminService {
+        AdminService {
+            limits: Arc::clone(limits),
+            first_passwords: Arc::clone(&self.first_passwords),
+            api,
+            storage: Arc::clone(&self.storage),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            loopback: config.oauth.loopback(),
+        }
+    }
+}
+
+/// Runs the server until it gets a signal to stop. `again` reads the configuration anew.
+///
+/// # Errors
+/// Fails if it can't start.
+pub(crate) async fn serve(
+    mut config: Config,
+    options: &ServeArgs,
+    again: impl Fn() -> Result<Config, String>,
+) -> Result<(), String> {
+    let base = ServerResources::open(&config, options.demo)?;
+    #[cfg(debug_assertions)]
+    crate::adapters::fault_injection::drive_test_clock(&base.clock)?;
+    let bind = async |address: &str| {
+        TcpListener::bind(address)
+            .await
+            .map_err(|e| format!("can't listen on {address}: {e}"))
+    };
+    let listener = bind(&config.listen).await?;
+    let address = listener.local_addr().map_err(|e| e.to_string())?;
+    let metrics_listener = match config.metrics_listen.as_str() {
+        "" => None,
+        own => Some(bind(own).await?),
+    };
+    let root = if config.public_url.is_empty() {
+        format!("http://{}", reachable(address))
+    } else {
+        config.public_url.clone()
+    };
+    if let Some(warning) = data_dir::warning(config.folder())? {
+        tracing::warn!(folder = config.data, "{warning}");
+    }
+    let far = config.public_url.is_empty() && !address.ip().to_canonical().is_loopback();
+    if far || exposure::is_plain(&root) {
+        tracing::warn!(
+            root,
+            "the address of this server is neither https nor this machine's: passwords, cookies and tokens cross the network readable; set public_url to an https address"
+        );
+    }
+    config.api.base_url = format!("{root}{}", crate::http::routes::BASE);
+    config.oauth.loopback_redirects |= options.demo;
+    config.oauth.oob_without_pkce |= options.demo;
+    config.webhooks.allow_loopback |= options.demo;
+
+    // The first start calls the API often; those calls have no client and count against no limit.
+    let limits = Arc::new(RuntimeLimits::open(&config)?);
+    let office = base.office(
+        &config,
+        base.api(&config, bootstrap_limits(&config))?,
+        &limits,
+    );
+    let boot = bootstrap::prepare(&office, &config, options.demo, &root).await?;
+    let banner = match &boot {
+        Some(boot) if options.demo => demo::banner(boot, &office).await,
+        Some(_) => format!(
+            "Workgraph serves {}; who may use it stands in {}/bootstrap.json",
+            config.api.base_url, config.data
+        ),
+        None => format!("Workgraph serves {}", config.api.base_url),
+    };
+    drop(office);
+
+    let api = base.api(&config, config.limits)?;
+    limits.apply(&api)?;
+    let office = Arc::new(base.office(&config, Arc::clone(&api), &limits));
+    if let Err(e) = socket::listen(config.folder(), Arc::clone(&office)) {
+        tracing::warn!(
+            why = e.to_string(),
+            "there is no admin socket, so `workgraph admin` works only while the server does not run"
+        );
+    }
+    let metrics = Arc::new(Metrics::new());
+    let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
+    let exports = Arc::new(ExportFolder::new(config.folder()));
+    api.set_export_files(exports.clone());
+    let offload = Offload::start(config.store.long_reads, config.store.read_timeout)?;
+    let mut own = vec![address];
+    own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
+    let courier = webhook_worker::DeliveryWorker {
+        api: Arc::clone(&api),
+        clock: Arc::clone(&clock),
+        offload: Arc::clone(&offload),
+    };
+    webhook_worker::start(courier, &base.storage, &config.webhooks, own).await?;
+    let keys = SigningKeyStore::new(
+        config.folder(),
+        config.oauth.key_lifetime,
+        base.clock.clone(),
+    );
+    let notary = AuditSigner::open(
+        config.folder(),
+        &config.audit,
+        config.api.audit_retention,
+        &base.storage,
+        base.clock.clone(),
+        &*base.entropy,
+    )?;
+    let portal = base.portal(&config, &root, &api, &office, &keys)?;
+    // Nothing can keep the server from starting any more: a job that is claimed is carried on with.
+    let workers = if config.run_jobs && !options.no_jobs {
+        Some(job_workers::start(&api, &clock, &metrics, &offload).await?)
+    } else {
+        tracing::warn!("jobs are taken in and wait; this server does not carry them out");
+        None
+    };
+    let edge = Arc::new(AppState {
+        connections: ConnectionTracker::new(&config.http, Arc::clone(&metrics)),
+        api,
+        portal,
+        storage: Arc::clone(&base.storage),
+        clock: Arc::clone(&base.clock),
+        entropy: base.entropy.clone() as Arc<dyn Entropy>,
+        metrics,
+        offload,
+        http: config.http.clone(),
+        log_requests: config.log.requests,
+        metrics_public: metrics_listener.is_none() && exposure::is_private(&config, address),
+        metrics_token: exposure::token(&config.metrics_token),
+        transport_security: exposure::transport_security(&root, config.http.hsts),
+        draining: AtomicBool::new(false),
+        exports,
+        downloads: Arc::new(Semaphore::new(DOWNLOADS)),
+        request_id_prefix: hex(&random::<6>(&*base.entropy)?),
+    });
+    tracing::info!(
+        address = address.to_string(),
+        base_url = config.api.base_url,
+        data = config.data,
+        demo = options.demo,
+        "serving"
+    );
+    if let Some(path) = &options.port_file {
+        write_port(path, address.port())?;
+    }
+    crate::say(&banner);
+    let reload = {
+        let api = Arc::clone(&edge.api);
+        move || match again().and_then(|config| limits.reload(&config, &api)) {
+            Ok(()) => tracing::info!(
+                "the limits of the configuration are in force; other settings need a restart"
+            ),
+            Err(why) => tracing::error!(why, "the configuration was not reloaded"),
+        }
+    };
+    let chores = tokio::spawn(run_maintenance(
+        Arc::clone(&edge),
+        keys,
+        Arc::clone(&base.storage),
+        config.oauth.remember,
+    ));
+    let notary = Arc::new(notary);
+    let watch = {
+        let notary = Arc::clone(&notary);
+        tokio::spawn(async move { notary.run().await })
+    };
+    let outcome = listener::serve(edge, listener, metrics_listener, reload).await;
+    if let Some(workers) = workers {
+        workers.stop().await;
+    }
+    chores.abort();
+    watch.abort();
+    // Changes that were made until the end are covered, too.
+    notary.run_once(true).await;
+    socket::remove(config.folder());
+    tracing::info!("stopped");
+    outcome
+}
+
+/// Most files that are sent at the same time.
+const DOWNLOADS: usize = 32;
+/// Most steps of forgetting jobs that are taken each time.
+const CLEANUP_STEPS_MAX: usize = 10_000;
+/// Time between two runs of the maintenance.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Runs the maintenance at the start and every hour, beside the requests: signing keys are made and rotated, codes,
+/// sessions and tokens that ended long ago are forgotten, and old files and jobs are removed.
+async fn run_maintenance(
+    edge: Arc<AppState>,
+    keys: Arc<SigningKeyStore>,
+    storage: Arc<Storage>,
+    remember: Duration,
+) {
+    let mut hours = tokio::time::interval(HOUR);
+    hours.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        hours.tick().await;
+        keys.refresh();
+        edge.portal.sweep();
+        sweep_files(&edge).await;
+        match edge.api.cleanup_jobs(CLEANUP_STEPS_MAX).await {
+            Ok(0) => {}
+            Ok(steps) => tracing::debug!(steps, "forgot jobs"),
+            Err(why) => tracing::warn!(why, "no job was forgotten"),
+        }
+        let before = Clock::now(&*edge.clock).checked_sub(remember);
+        let swept = match before {
+            Some(before) => storage.oauth.delete_expired(before).await,
+            None => Ok(0),
+        };
+        match swept {
+            Ok(0) => {}
+            Ok(rows) => tracing::debug!(rows, "forgot what was over"),
+            Err(e) => tracing::warn!(why = e.to_string(), "nothing was swept"),
+        }
+    }
+}
+
+/// Removes the files of exports whose time is up.
+async fn sweep_files(edge: &AppState) {
+    let (exports, now) = (Arc::clone(&edge.exports), Clock::now(&*edge.clock));
+    match tokio::task::spawn_blocking(move || exports.sweep(now)).await {
+        Ok(Ok(0)) => {}
+        Ok(Ok(files)) => tracing::debug!(files, "removed files of exports"),
+        Ok(Err(e)) => tracing::warn!(why = e.to_string(), "no file of an export was removed"),
+        Err(e) => tracing::warn!(why = e.to_string(), "no file of an export was removed"),
+    }
+}
+
+/// Carries out an admin command: in the running server if there is one, else here.
+///
+/// # Errors
+/// Says what is wrong with the command, or that the store can't be opened.
+pub(crate) async fn admin(config: &Config, what: AdminCommand) -> Result<Value, String> {
+    if let Some(outcome) = socket::send(config.folder(), &what) {
+        return outcome;
+    }
+    if !config.folder().is_dir() {
+        return Err(format!(
+            "{}: there is no such data folder; start the server once, or name another with --data",
+            config.data
+        ));
+    }
+    let base = ServerResources::open(config, false)?;
+    let limits = Arc::new(RuntimeLimits::open(config)?);
+    let api = base.api(config, config.limits)?;
+    webhook_worker::set_up(&api, &base.storage, &config.webhooks, Vec::new()).await?;
+    api.set_export_files(Arc::new(ExportFolder::new(config.folder())));
+    let office = base.office(config, api, &limits);
+    admin::run(&office, what).await
+}
+
+/// Returns limits that the start itself never reaches.
+fn bootstrap_limits(config: &Config) -> workgraph_limits::LimiterSettings {
+    let mut limits = config.limits;
+    limits.standard.free = 1_000_000;
+    limits.standard.paid = 1_000_000;
+    limits.concurrent_reads = 1_000;
+    limits.concurrent_writes = 1_000;
+    limits.cost_per_minute = None;
+    limits
+}
+
+/// Returns the address that a client on this machine can use.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address {
+        SocketAddr::V4(a) if a.ip().is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
+        SocketAddr::V6(a) if a.ip().is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
+        other => other.ip(),
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// Writes the port in one step, so that a process that waits for the file never sees half of it.
+fn write_port(path: &Path, port: u16) -> Result<(), String> {
+    let say = |e: std::io::Error| format!("{}: {e}", path.display());
+    let draft = path.with_extension("new");
+    std::fs::write(&draft, format!("{port}\n")).map_err(say)?;
+    std::fs::rename(&draft, path).map_err(say)
+}

@@ -1,0 +1,213 @@
+//! The addresses of clients behind proxies.
+use crate::config::schema::SettingValue;
+use hyper::header::HeaderMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+/// Addresses that share their first bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ProxyNetwork {
+    base: IpAddr,
+    bits: u8,
+}
+
+impl ProxyNetwork {
+    /// Reads `10.0.0.0/8`, or an address alone.
+    fn parse(text: &str) -> Option<Self> {
+        let (base, bits) = text.split_once('/').unwrap_or((text, ""));
+        let base: IpAddr = base.parse().ok()?;
+        let most = if base.is_ipv4() { 32 } else { 128 };
+        let bits = if bits.is_empty() && !text.contains('/') {
+            most
+        } else {
+            bits.parse().ok().filter(|bits| *bits <= most)?
+        };
+        Some(Self { base, bits })
+    }
+
+    fn has(self, address: IpAddr) -> bool {
+        let same = |a: u128, b: u128, width: u32| {
+            let rest = width.saturating_sub(self.bits.into());
+            a.checked_shr(rest).unwrap_or(0) == b.checked_shr(rest).unwrap_or(0)
+        };
+        match (self.base, address.to_canonical()) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => same(a.to_bits().into(), b.to_bits().into(), 32),
+            (IpAddr::V6(a), IpAddr::V6(b)) => same(a.to_bits(), b.to_bits(), 128),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for ProxyNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.base, self.bits)
+    }
+}
+
+/// The proxies whose `X-Forwarded-For` is believed: none, unless the operator names some.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TrustedProxies(Vec<ProxyNetwork>);
+
+impl SettingValue for TrustedProxies {
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        let words = text.split([' ', ',']).filter(|word| !word.is_empty());
+        let network = |word: &str| {
+            ProxyNetwork::parse(word).ok_or_else(|| {
+                format!(
+                    "must be networks such as 10.0.0.0/8 or ::1, with spaces between, not `{word}`"
+                )
+            })
+        };
+        self.0 = words.map(network).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+    fn show(&self) -> String {
+        let all: Vec<String> = self.0.iter().map(ProxyNetwork::to_string).collect();
+        toml::Value::String(all.join(" ")).to_string()
+    }
+}
+
+impl TrustedProxies {
+    /// Returns true if an address is that of one of the proxies.
+    pub(crate) fn has(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|network| network.has(address))
+    }
+
+    /// Returns true if there are no proxies.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the client that sent a request over a connection of this peer: the peer, unless it is one of the
+    /// proxies; then the last address in the header that is not a proxy.
+    pub(crate) fn client_ip(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let mut client = peer.to_canonical();
+        if !self.has(client) {
+            return client;
+        }
+        let lines = headers.get_all("x-forwarded-for").iter().rev();
+        let hops = lines.flat_map(|line| line.to_str().unwrap_or("?").rsplit(','));
+        for hop in hops.map(str::trim) {
+            let address = hop
+                .parse()
+                .or_else(|_| hop.parse().map(|a: SocketAddr| a.ip()));
+            // An entry that no proxy of ours wrote ends the part that can be believed.
+            let Ok(address) = address else { break };
+            client = address.to_canonical();
+            if !self.has(client) {
+                break;
+            }
+        }
+        client
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(proxies: &str, peer: &str, lines: &[&str]) -> String {
+        let mut trusted = TrustedProxies::default();
+        trusted.set(proxies).unwrap();
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append("x-forwarded-for", line.parse().unwrap());
+        }
+        trusted
+            .client_ip(peer.parse().unwrap(), &headers)
+            .to_string()
+    }
+
+    /// B59. A client cannot make itself another one: only the part of the header that our own proxies
+    /// wrote counts.
+    #[test]
+    fn only_configured_proxies_are_believed() {
+        for (proxies, peer, lines, who) in [
+            ("", "203.0.113.9", &["198.51.100.1"][..], "203.0.113.9"),
+            ("", "127.0.0.1", &["198.51.100.1"], "127.0.0.1"),
+            (
+                "10.0.0.0/8",
+                "203.0.113.9",
+                &["198.51.100.1"],
+                "203.0.113.9",
+            ),
+            ("10.0.0.0/8", "11.0.0.1", &["198.51.100.1"], "11.0.0.1"),
+            ("10.0.0.0/8", "10.1.2.3", &["198.51.100.1"], "198.51.100.1"),
+            (
+                "10.0.0.0/8",
+                "::ffff:10.1.2.3",
+                &["198.51.100.1"],
+                "198.51.100.1",
+            ),
+            (
+                "10.0.0.0/8",
+                "10.1.2.3",
+                &["192.0.2.7, 198.51.100.1"],
+                "198.51.100.1",
+            ),
+            (
+                "10.0.0.0/8",
+                "10.1.2.3",
+                &["192.0.2.7", "198.51.100.1, 10.9.9.9"],
+                "198.51.100.1",
+            ),
+            (
+                "10.0.0.0/8",
+                "10.1.2.3",
+                &["198.51.100.1:4711"],
+                "198.51.100.1",
+            ),
+            (
+                "10.0.0.0/8",
+                "10.1.2.3",
+                &["192.0.2.7, unknown"],
+                "10.1.2.3",
+            ),
+            (
+                "10.0.0.0/8",
+                "10.1.2.3",
+                &["192.0.2.7, unknown, 10.9.9.9"],
+                "10.9.9.9",
+            ),
+            ("10.0.0.0/8", "10.1.2.3", &[], "10.1.2.3"),
+            (
+                "10.0.0.0/8, 2001:db8::/32",
+                "2001:db8:1::1",
+                &["2001:db9::1"],
+                "2001:db9::1",
+            ),
+            (
+                "::1 127.0.0.1",
+                "::1",
+                &["[2001:db9::1]:443"],
+                "2001:db9::1",
+            ),
+            ("0.0.0.0/0", "1.2.3.4", &["5.6.7.8"], "5.6.7.8"),
+        ] {
+            assert_eq!(
+                client(proxies, peer, lines),
+                who,
+                "{proxies}: {peer} {lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn networks_are_read_and_shown() {
+        let mut proxies = TrustedProxies::default();
+        for wrong in [
+            "10.0.0.0/33",
+            "10.0.0.0/",
+            "x",
+            "10.0.0/8",
+            "::/129",
+            "10.0.0.0/-1",
+        ] {
+            assert!(proxies.set(wrong).is_err(), "{wrong}");
+        }
+        proxies.set(" 10.0.0.0/8,::1 ").unwrap();
+        assert_eq!(proxies.show(), "\"10.0.0.0/8 ::1/128\"");
+        proxies.set("").unwrap();
+        assert_eq!(proxies.show(), "\"\"");
+    }
+}

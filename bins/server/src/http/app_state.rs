@@ -1,0 +1,367 @@
+//! The state that all connections share: the API, and the guards around a call of it.
+use crate::adapters::clock::WallClock;
+use crate::adapters::export_files::ExportFolder;
+use crate::adapters::stores::Storage;
+use crate::config::HttpConfig;
+use crate::http::connections::{ClientConnection, ConnectionTracker};
+use crate::http::metrics::Metrics;
+use crate::workers::offload::{Offload, OffloadLane, WorkInterrupt};
+use hyper::header::HeaderValue;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::net::IpAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use workgraph_api::error::ApiError;
+use workgraph_api::request::Method;
+use workgraph_api::{
+    Api, ApiRequest, ApiResponse, Caller, ConnectionTokenCache, Entropy, FastPathRequest, error,
+};
+use workgraph_auth::SecretDigest;
+use workgraph_core::Interrupt;
+use workgraph_portal::{Portal, Route};
+use workgraph_wire::error_envelope::error;
+
+/// Longest time that the store may take to answer a readiness check. Callers of the check mostly wait no longer than a
+/// few seconds.
+const READY: Duration = Duration::from_secs(2);
+
+/// State shared by all connections.
+pub(crate) struct AppState {
+    pub(crate) api: Arc<Api>,
+    pub(crate) portal: Arc<Portal>,
+    pub(crate) storage: Arc<Storage>,
+    pub(crate) clock: Arc<WallClock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Threads on which long requests go on.
+    pub(crate) offload: Arc<Offload>,
+    pub(crate) http: HttpConfig,
+    pub(crate) log_requests: bool,
+    /// True if metrics are shown on the main listener to all clients, because only this machine can reach it.
+    pub(crate) metrics_public: bool,
+    /// Digest of the bearer token with which the main listener shows metrics, if there is one.
+    pub(crate) metrics_token: Option<SecretDigest>,
+    /// Value of `Strict-Transport-Security` for pages, if they have it.
+    pub(crate) transport_security: Option<String>,
+    pub(crate) draining: AtomicBool,
+    /// Files of exports.
+    pub(crate) exports: Arc<ExportFolder>,
+    /// Permits for files that may still be sent at the same time.
+    pub(crate) downloads: Arc<Semaphore>,
+    /// Start of every request id of this process.
+    pub(crate) request_id_prefix: String,
+    /// Open connections.
+    pub(crate) connections: Arc<ConnectionTracker>,
+}
+
+/// Connection as its requests see it. They keep this rather than the app state, so that the counts they change are
+/// their connection's own.
+pub(crate) struct ConnectionContext {
+    pub(crate) edge: Arc<AppState>,
+    pub(crate) connection: Arc<ClientConnection>,
+    pub(crate) token_cache: ConnectionTokenCache,
+}
+
+/// Future on the heap. It is boxed where it is made: else each future around it would have room for it.
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Outcome of a call of the API.
+pub(crate) enum CallOutcome {
+    /// The call ended with a response.
+    Replied(ApiResponse),
+    /// The call did not end within the deadline.
+    TimedOut,
+}
+
+/// Returns the lane of a request: that of its token, which is the last word of its header. A word that is no token is
+/// refused long before its request could be long.
+pub(crate) fn lane_of(request: &ApiRequest) -> OffloadLane {
+    let mut hasher = FxHasher::default();
+    let header = request.authorization.first();
+    let token = header.and_then(|header| header.trim_end().rsplit(' ').next());
+    token.hash(&mut hasher);
+    OffloadLane::Token(hasher.finish())
+}
+
+/// Returns the response to a read for which the queue of long reads is full.
+fn read_queue_full() -> ApiResponse {
+    let why = "Too many long requests are waiting; try again later, or ask for less: fewer opt_fields, a smaller limit";
+    ApiResponse::json(503, error(why)).with("Retry-After", "5")
+}
+
+impl ConnectionContext {
+    /// Returns a fresh request id: the process, the connection, and the number of the request on it.
+    pub(crate) fn next_id(&self) -> String {
+        let parts = [
+            self.connection.number(),
+            self.connection.next_request_number(),
+        ];
+        let digits = |number: u64| (number.max(1).ilog2() / 4 + 1) as usize;
+        // With room for just this, it becomes a header's value as it is.
+        let room = parts.map(|number| 1 + digits(number)).iter().sum::<usize>();
+        let mut id = String::with_capacity(self.edge.request_id_prefix.len() + room);
+        id.push_str(&self.edge.request_id_prefix);
+        for number in parts {
+            id.push('-');
+            for digit in (0..digits(number)).rev() {
+                id.extend(char::from_digit((number >> (4 * digit) & 0xf) as u32, 16));
+            }
+        }
+        id
+    }
+
+    /// Answers a read, if that needs only data in memory. A panic becomes a 500.
+    pub(crate) fn try_fast_path(&self, glance: &FastPathRequest<'_>) -> Option<ApiResponse> {
+        let answer = AssertUnwindSafe(|| self.edge.api.try_fast_path(glance, &self.token_cache));
+        catch_unwind(answer).unwrap_or_else(|_| Some(self.edge.panicked()))
+    }
+
+    /// Runs a request of the API, with the address and user agent of its client.
+    pub(crate) async fn run(
+        self: &Arc<Self>,
+        request: ApiRequest,
+        address: IpAddr,
+        agent: Option<HeaderValue>,
+    ) -> CallOutcome {
+        let read = request.method == Some(Method::Get);
+        let peer = Arc::clone(self);
+        // A change that was made must not be answered with a refusal.
+        let refused = read.then_some(read_queue_full as fn() -> ApiResponse);
+        let call = self
+            .edge
+            .offload
+            .offloaded(lane_of(&request), refused, |watch| {
+                Box::pin(async move {
+                    let interrupt: Arc<dyn Interrupt> = watch;
+                    let caller = Caller {
+                        token_cache: Some(&peer.token_cache),
+                        address: Some(address),
+                        user_agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
+                        interrupt: Some(&interrupt),
+                    };
+                    peer.edge.api.handle_from(&request, caller).await
+                })
+            });
+        let watch = read.then(|| call.watch());
+        self.edge.guard(read, watch, Box::pin(call)).await
+    }
+}
+
+impl AppState {
+    /// Runs a request of the portal.
+    pub(crate) async fn run_portal(
+        &self,
+        route: Route,
+        request: workgraph_portal::PortalRequest,
+    ) -> CallOutcome {
+        let portal = Arc::clone(&self.portal);
+        let call = Box::pin(async move { portal.answer(route, &request).await });
+        self.guard(route.is_read_only, None, call).await
+    }
+
+    /// Runs a call. A client that closes its connection abandons a read that has an interrupt: its work ends at its
+    /// next check, and its permit with it. Other calls go on, so that their permits show how long the store works for
+    /// them: a write runs on a task of its own from the start, a read goes on on one. A panic becomes a 500.
+    pub(crate) async fn guard(
+        &self,
+        read: bool,
+        watch: Option<Arc<WorkInterrupt>>,
+        call: BoxFuture<ApiResponse>,
+    ) -> CallOutcome {
+        let timeout = self.http.request_timeout;
+        let outcome = if read {
+            let mut call = DetachOnDrop::new(call, watch, timeout);
+            // Most reads are done at once: for them no timer is set.
+            let first = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut call).poll(cx))).await;
+            let outcome = match first {
+                Poll::Ready(outcome) => Ok(outcome),
+                Poll::Pending => Box::pin(tokio::time::timeout(timeout, &mut call)).await,
+            };
+            call.end();
+            outcome.map(|r| r.unwrap_or_else(|| self.panicked()))
+        } else {
+            Box::pin(tokio::time::timeout(timeout, tokio::spawn(call)))
+                .await
+                .map(|r| r.unwrap_or_else(|_| self.panicked()))
+        };
+        match outcome {
+            Ok(reply) => CallOutcome::Replied(reply),
+            Err(_) => {
+                self.metrics.faults.fetch_add(1, Relaxed);
+                CallOutcome::TimedOut
+            }
+        }
+    }
+
+    fn panicked(&self) -> ApiResponse {
+        self.metrics.faults.fetch_add(1, Relaxed);
+        let why = "a handler panicked".to_owned();
+        error::error_response(&ApiError::Server(why), &*self.entropy)
+    }
+
+    /// Returns 200 or 503 for the readiness check, with a short text.
+    pub(crate) async fn ready(&self) -> (u16, String) {
+        if self.draining.load(Relaxed) {
+            return (503, "draining\n".to_owned());
+        }
+        let asked = self
+            .storage
+            .graph
+            .journal_entries(i64::MAX.cast_unsigned(), 1);
+        let why = match tokio::time::timeout(READY, asked).await {
+            Ok(Ok(_)) => return (200, "ok\n".to_owned()),
+            Ok(Err(e)) => e.to_string(),
+            Err(late) => late.to_string(),
+        };
+        tracing::warn!(why, "the store does not answer");
+        (503, "the store does not answer\n".to_owned())
+    }
+
+    /// Returns the metrics as Prometheus text.
+    pub(crate) fn metrics_text(&self) -> String {
+        self.metrics.text(
+            self.connections.active_requests(),
+            self.api.limiter(),
+            &self.storage.stats(),
+        )
+    }
+}
+
+/// Future whose panic is a `None`, and which goes on without its owner for a time after it first had to wait.
+struct DetachOnDrop<T: Send + 'static> {
+    future: Option<BoxFuture<T>>,
+    watch: Option<Arc<WorkInterrupt>>,
+    timeout: Duration,
+    /// Instant until which the future may go on without its owner; set once it had to wait.
+    deadline: Option<Instant>,
+}
+
+impl<T: Send + 'static> DetachOnDrop<T> {
+    fn new(future: BoxFuture<T>, watch: Option<Arc<WorkInterrupt>>, timeout: Duration) -> Self {
+        Self {
+            future: Some(future),
+            watch,
+            timeout,
+            deadline: None,
+        }
+    }
+
+    /// Gives the future up, in whatever state it is.
+    fn end(&mut self) {
+        self.future = None;
+    }
+}
+
+impl<T: Send + 'static> Future for DetachOnDrop<T> {
+    type Output = Option<T>;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(future) = self.future.as_mut() else {
+            return Poll::Ready(None);
+        };
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        if matches!(polled, Ok(Poll::Pending)) {
+            let timeout = self.timeout;
+            self.deadline
+                .get_or_insert_with(|| Instant::now() + timeout);
+        } else {
+            self.future = None;
+        }
+        match polled {
+            Ok(polled) => polled.map(Some),
+            Err(_) => Poll::Ready(None),
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for DetachOnDrop<T> {
+    fn drop(&mut self) {
+        if let (Some(watch), Some(_)) = (&self.watch, &self.future) {
+            watch.abandon();
+            if watch.is_away() {
+                // To drop the future is to stop it.
+                return;
+            }
+        }
+        if let (Some(future), Ok(runtime)) = (self.future.take(), Handle::try_current()) {
+            let deadline = self.deadline;
+            let deadline = deadline.unwrap_or_else(|| Instant::now() + self.timeout);
+            runtime.spawn(tokio::time::timeout_at(deadline, future));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_has_one_lane_however_its_header_is_written() {
+        let lane = |header: &str| {
+            let authorization = vec![header.to_owned()];
+            lane_of(&ApiRequest {
+                authorization,
+                ..ApiRequest::default()
+            })
+        };
+        for same in ["bearer one", "BEARER   one", " Bearer one \t"] {
+            assert_eq!(lane(same), lane("Bearer one"), "{same:?}");
+        }
+        assert_ne!(lane("Bearer two"), lane("Bearer one"));
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_a_call_is_caught() {
+        let timeout = Duration::from_secs(60);
+        assert_eq!(
+            DetachOnDrop::new(Box::pin(async { 7 }), None, timeout).await,
+            Some(7)
+        );
+        let broken = async {
+            if std::hint::black_box(true) {
+                panic!("on purpose");
+            }
+        };
+        assert_eq!(
+            DetachOnDrop::new(Box::pin(broken), None, timeout).await,
+            None
+        );
+    }
+
+    /// S88.
+    #[tokio::test]
+    async fn a_call_goes_on_when_its_client_is_gone_but_not_beyond_its_deadline() {
+        let (go, told) = tokio::sync::oneshot::channel::<()>();
+        let (done, over) = tokio::sync::oneshot::channel();
+        let call = async move {
+            told.await.unwrap();
+            done.send(()).unwrap();
+        };
+        let mut call = DetachOnDrop::new(Box::pin(call), None, Duration::from_secs(60));
+        assert!(futures_poll(&mut call).await.is_pending());
+        drop(call);
+        go.send(()).unwrap();
+        over.await.unwrap();
+
+        let (held, freed) = tokio::sync::oneshot::channel::<()>();
+        let hang = async move {
+            let _held = held;
+            std::future::pending::<()>().await;
+        };
+        drop(DetachOnDrop::new(Box::pin(hang), None, Duration::ZERO));
+        assert!(freed.await.is_err(), "what it held is free");
+    }
+
+    /// Polls a future once.
+    async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+        std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut *future).poll(cx))).await
+    }
+}

@@ -1,0 +1,435 @@
+//! Connections: their bounds in number, and their timeouts.
+use crate::config::HttpConfig;
+use crate::config::trusted_proxies::TrustedProxies;
+use crate::http::metrics::Metrics;
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use workgraph_limits::Permit;
+
+/// Milliseconds between two looks at the connections; times here are counted in such ticks.
+pub(crate) const TICK_MILLIS: u64 = 250;
+
+/// Returns a time in whole ticks.
+fn ticks(time: Duration) -> u32 {
+    u32::try_from(time.as_millis() / u128::from(TICK_MILLIS)).unwrap_or(u32::MAX)
+}
+
+/// One connection with its state and timers.
+#[derive(Debug, Default)]
+pub(crate) struct ClientConnection {
+    /// True if the connection speaks HTTP/2, where a started head can't be told from other frames.
+    is_http2: AtomicBool,
+    /// True if a line of a head ended in a line feed alone: proxies may see its end elsewhere.
+    has_bare_line_feed: AtomicBool,
+    /// Number of requests that are being answered.
+    requests: AtomicU32,
+    /// Number of this connection, and number of requests on it so far.
+    number: u64,
+    served: AtomicU64,
+    /// Tick in which the head now being read began; 0 if none is.
+    head_started_tick: AtomicU32,
+    /// Tick of the last activity.
+    last_active_tick: AtomicU32,
+    now: Arc<AtomicU32>,
+    task: OnceLock<AbortHandle>,
+    /// Address of the other end.
+    ip: Option<IpAddr>,
+    /// True if the other end is a proxy with requests of many clients.
+    proxied: bool,
+    unsent: Mutex<PendingResponses>,
+    /// True if the connection is to end after the requests it has begun.
+    closing: AtomicBool,
+    /// Task to wake when `closing` is set.
+    waiting: Mutex<Option<Waker>>,
+}
+
+/// Replies that are not written yet.
+#[derive(Debug, Default)]
+struct PendingResponses {
+    next: u32,
+    replies: Vec<PendingResponse>,
+}
+
+/// Reply that is not written yet.
+#[derive(Debug)]
+struct PendingResponse {
+    number: u32,
+    /// Tick in which its time is up.
+    until: u32,
+    /// Permit that is held until then.
+    permit: Option<Permit>,
+}
+
+/// Guard held while the reply is written.
+#[derive(Debug)]
+pub(crate) struct ResponseGuard(Arc<ClientConnection>, u32);
+
+impl Drop for ResponseGuard {
+    fn drop(&mut self) {
+        self.0
+            .unsent()
+            .replies
+            .retain(|reply| reply.number != self.1);
+    }
+}
+
+impl ClientConnection {
+    /// Notes a reply as unsent until the guard is dropped. Its permit is kept until then, or until this much time has
+    /// passed: the wait that was reported to other requests of the token must stay true although a client does not read
+    /// its reply.
+    pub(crate) fn begin_response(
+        self: &Arc<Self>,
+        permit: Option<Permit>,
+        time: Duration,
+    ) -> ResponseGuard {
+        let until = self.now.load(Relaxed).saturating_add(ticks(time));
+        let mut unsent = self.unsent();
+        unsent.next = unsent.next.wrapping_add(1);
+        let number = unsent.next;
+        unsent.replies.push(PendingResponse {
+            number,
+            until,
+            permit,
+        });
+        drop(unsent);
+        ResponseGuard(Arc::clone(self), number)
+    }
+    fn unsent(&self) -> MutexGuard<'_, PendingResponses> {
+        // It is changed by single calls, so a poisoned one is whole.
+        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Frees the permits whose time is up. Returns true if a reply has been unsent for longer than its time and
+    /// `grace`: a client may keep a connection busy for ever by leaving a stream of HTTP/2 no room.
+    fn release(&self, now: u32, grace: u32) -> bool {
+        let mut unsent = self.unsent();
+        let mut overdue = false;
+        for reply in &mut unsent.replies {
+            if reply.until <= now {
+                reply.permit = None;
+                overdue |= reply.until.saturating_add(grace) < now;
+            }
+        }
+        overdue
+    }
+    /// Notes that a request's head is complete. The answer ends when the guard is dropped.
+    pub(crate) fn begin_request(
+        self: &Arc<Self>,
+        client: Option<ProxiedRequestGuard>,
+    ) -> RequestGuard {
+        self.head_started_tick.store(0, Relaxed);
+        self.requests.fetch_add(1, Relaxed);
+        RequestGuard {
+            line: Arc::clone(self),
+            client,
+        }
+    }
+    /// Returns the number of the next request, from 1.
+    pub(crate) fn next_request_number(&self) -> u64 {
+        self.served.fetch_add(1, Relaxed) + 1
+    }
+    /// Returns the number of the connection.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+    /// Notes that the connection speaks HTTP/2.
+    pub(crate) fn is_http2(&self) {
+        self.is_http2.store(true, Relaxed);
+    }
+    /// Notes that a line of a head did not end in CR LF.
+    pub(crate) fn has_bare_line_feed(&self) {
+        self.has_bare_line_feed.store(true, Relaxed);
+    }
+    /// Notes activity in this tick.
+    pub(crate) fn mark_active(&self) {
+        self.last_active_tick.store(self.now.load(Relaxed), Relaxed);
+    }
+    /// Notes that bytes have arrived: those of a head, unless a request is being answered.
+    pub(crate) fn reads_head(&self) -> bool {
+        let head = self.requests.load(Relaxed) == 0;
+        if head && self.head_started_tick.load(Relaxed) == 0 {
+            self.head_started_tick
+                .store(self.now.load(Relaxed), Relaxed);
+        }
+        head
+    }
+    /// Returns true if a line of a head ended in anything but CR LF.
+    pub(crate) fn is_loose(&self) -> bool {
+        self.has_bare_line_feed.load(Relaxed)
+    }
+    /// Returns the address of the other end.
+    pub(crate) fn ip(&self) -> IpAddr {
+        self.ip.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
+    }
+    /// Returns true if the other end is a proxy with requests of many clients.
+    pub(crate) fn is_proxied(&self) -> bool {
+        self.proxied
+    }
+    /// Returns true if the connection is to end after the requests it has begun.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Relaxed)
+    }
+    /// Wakes this task when the connection is to end after the requests it has begun; at once, if that is so already.
+    pub(crate) fn on_close(&self, waker: &Waker) {
+        let mut waiting = self.waiting();
+        if self.is_closing() {
+            waker.wake_by_ref();
+        } else {
+            *waiting = Some(waker.clone());
+        }
+    }
+    fn close(&self) {
+        let mut waiting = self.waiting();
+        self.closing.store(true, Relaxed);
+        if let Some(waker) = waiting.take() {
+            waker.wake();
+        }
+    }
+    fn waiting(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Sets the task that serves the connection, which is ended when the time of the connection is up.
+    pub(crate) fn served_by(&self, task: AbortHandle) {
+        // Set once, right after the task was started.
+        let _ = self.task.set(task);
+    }
+    /// Ends the connection, whatever it is doing.
+    pub(crate) fn abort(&self) {
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
+    }
+    fn is_timed_out(&self, now: u32, header: u32, idle: u32) -> bool {
+        let head = self.head_started_tick.load(Relaxed);
+        let slow = head > 0 && now.saturating_sub(head) > header && !self.is_http2.load(Relaxed);
+        let still = now.saturating_sub(self.last_active_tick.load(Relaxed)) > idle;
+        self.requests.load(Relaxed) == 0 && (slow || still)
+    }
+}
+
+/// Guard of a request that is being answered; it counts among those of its client if it came through a proxy.
+#[derive(Debug)]
+pub(crate) struct RequestGuard {
+    line: Arc<ClientConnection>,
+    client: Option<ProxiedRequestGuard>,
+}
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        self.line.requests.fetch_sub(1, Relaxed);
+        self.line.mark_active();
+        drop(self.client.take());
+    }
+}
+
+/// All connections, with their bounds.
+#[derive(Debug)]
+pub(crate) struct ConnectionTracker {
+    lines: Mutex<ConnectionTable>,
+    now: Arc<AtomicU32>,
+    metrics: Arc<Metrics>,
+    connections_max: usize,
+    connections_per_ip_max: usize,
+    /// Proxies, whose connections count for no address.
+    proxies: TrustedProxies,
+    /// Number of requests of each client that come through the proxies.
+    clients: Mutex<HashMap<IpAddr, usize>>,
+    header: u32,
+    idle: u32,
+    /// Notified when the last connection is gone.
+    empty: Notify,
+}
+
+#[derive(Debug, Default)]
+struct ConnectionTable {
+    next: u64,
+    open: HashMap<u64, Arc<ClientConnection>>,
+    by_ip: HashMap<IpAddr, usize>,
+}
+
+impl ConnectionTracker {
+    /// Returns a tracker with the bounds of these settings.
+    pub(crate) fn new(http: &HttpConfig, metrics: Arc<Metrics>) -> Arc<Self> {
+        Arc::new(Self {
+            lines: Mutex::default(),
+            now: Arc::new(AtomicU32::new(1)),
+            metrics,
+            connections_max: http.connections,
+            connections_per_ip_max: http.connections_per_ip,
+            proxies: http.trusted_proxies.clone(),
+            clients: Mutex::default(),
+            header: ticks(http.header_timeout),
+            idle: ticks(http.idle_timeout),
+            empty: Notify::new(),
+        })
+    }
+
+    fn lines(&self) -> MutexGuard<'_, ConnectionTable> {
+        // Maps are changed by single calls, so a poisoned one is whole.
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Registers a connection, unless there are too many. It counts until the guard is dropped.
+    pub(crate) fn register(
+        self: &Arc<Self>,
+        ip: IpAddr,
+    ) -> Option<(Arc<ClientConnection>, ConnectionGuard)> {
+        let ip = ip.to_canonical();
+        let proxied = self.proxies.has(ip);
+        let mut lines = self.lines();
+        let counted = (!proxied).then(|| network(ip));
+        let here = counted.and_then(|network| lines.by_ip.get(&network).copied());
+        let here = here.unwrap_or_default();
+        if lines.open.len() >= self.connections_max || here >= self.connections_per_ip_max {
+            self.metrics.refused.fetch_add(1, Relaxed);
+            return None;
+        }
+        lines.next += 1;
+        let number = lines.next;
+        let now = self.now.load(Relaxed);
+        let line = Arc::new(ClientConnection {
+            last_active_tick: AtomicU32::new(now),
+            now: Arc::clone(&self.now),
+            ip: Some(ip),
+            proxied,
+            number,
+            ..ClientConnection::default()
+        });
+        lines.open.insert(number, Arc::clone(&line));
+        if let Some(network) = counted {
+            lines.by_ip.insert(network, here + 1);
+        }
+        self.metrics.connections.fetch_add(1, Relaxed);
+        Some((
+            line,
+            ConnectionGuard {
+                door: Arc::clone(self),
+                number,
+                counted_network: counted,
+            },
+        ))
+    }
+
+    /// Admits a request of a client that came through a proxy, unless there are too many.
+    pub(crate) fn admit_proxied_request(
+        self: &Arc<Self>,
+        client: IpAddr,
+    ) -> Option<ProxiedRequestGuard> {
+        let network = network(client.to_canonical());
+        let mut clients = self.clients();
+        let here = clients.get(&network).copied().unwrap_or_default();
+        if here >= self.connections_per_ip_max {
+            self.metrics.refused.fetch_add(1, Relaxed);
+            return None;
+        }
+        clients.insert(network, here + 1);
+        Some(ProxiedRequestGuard {
+            door: Arc::clone(self),
+            network,
+        })
+    }
+
+    fn clients(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves time on by a tick, and ends the connections and frees the permits whose time is up.
+    pub(crate) fn tick(&self) {
+        let now = self.now.fetch_add(1, Relaxed) + 1;
+        let open: Vec<_> = self.lines().open.values().map(Arc::clone).collect();
+        for line in open {
+            let overdue = line.release(now, self.idle);
+            if overdue || line.is_timed_out(now, self.header, self.idle) {
+                line.abort();
+            }
+        }
+    }
+
+    /// Tells all connections to end after the requests they have begun, and waits until they have. No connection may be
+    /// registered any more.
+    pub(crate) async fn drain(&self) {
+        let open: Vec<_> = self.lines().open.values().map(Arc::clone).collect();
+        for line in open {
+            line.close();
+        }
+        while self.open_connections() > 0 {
+            self.empty.notified().await;
+        }
+    }
+
+    /// Returns the number of requests that are being answered.
+    pub(crate) fn active_requests(&self) -> u64 {
+        let lines = self.lines();
+        let each = lines.open.values();
+        each.map(|line| u64::from(line.requests.load(Relaxed)))
+            .sum()
+    }
+
+    /// Returns the number of open connections.
+    pub(crate) fn open_connections(&self) -> usize {
+        self.lines().open.len()
+    }
+}
+
+/// Returns the address that a client counts under: its own, or for IPv6, where each client has many, that of its
+/// network.
+fn network(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => ip,
+        IpAddr::V6(ip) => IpAddr::V6((ip.to_bits() & !u128::from(u64::MAX)).into()),
+    }
+}
+
+fn decrement(counts: &mut HashMap<IpAddr, usize>, network: IpAddr) {
+    if let Some(count) = counts.get_mut(&network) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&network);
+        }
+    }
+}
+
+/// Guard of a request of a client that came through a proxy; it counts until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ProxiedRequestGuard {
+    door: Arc<ConnectionTracker>,
+    network: IpAddr,
+}
+
+impl Drop for ProxiedRequestGuard {
+    fn drop(&mut self) {
+        decrement(&mut self.door.clients(), self.network);
+    }
+}
+
+/// Guard of an open connection; it counts until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ConnectionGuard {
+    door: Arc<ConnectionTracker>,
+    number: u64,
+    /// Network under which the connection counts, if it does.
+    counted_network: Option<IpAddr>,
+}
+
+impl Drop for ConnectionGuard {
+    fn drop(&mut self) {
+        let mut lines = self.door.lines();
+        lines.open.remove(&self.number);
+        if let Some(network) = self.counted_network {
+            decrement(&mut lines.by_ip, network);
+        }
+        if lines.open.is_empty() {
+            self.door.empty.notify_one();
+        }
+        self.door.metrics.connections.fetch_sub(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! The tracker of connections and of clients behind proxies, one by one.
+use super::*;
+
+#[test]
+fn connections_are_bounded_and_slow_heads_and_idleness_end_them() {
+    let mut http = crate::config::Config::default().http;
+    (http.connections, http.connections_per_ip) = (3, 2);
+    let door = ConnectionTracker::new(&http, Arc::new(Metrics::new()));
+    let (a, b) = (IpAddr::from([1, 1, 1, 1]), IpAddr::from([2, 2, 2, 2]));
+    let first = door.register(a).unwrap();
+    let second = door.register(a).unwrap();
+    assert!(door.register(a).is_none());
+    let third = door.register(b).unwrap();
+    assert!(door.register(b).is_none());
+    drop(second);
+    assert!(door.register(b).is_some());
+    drop(third);
+    assert_eq!((door.open_connections(), door.lines().by_ip.len()), (1, 1));
+
+    let line = &first.0;
+    assert!(!line.is_timed_out(301, 40, 300) && line.is_timed_out(302, 40, 300));
+    line.head_started_tick.store(1, Relaxed);
+    assert!(!line.is_timed_out(41, 40, 300) && line.is_timed_out(42, 40, 300));
+    let busy = line.begin_request(None);
+    assert!(!line.is_timed_out(999, 40, 300));
+    door.now.store(500, Relaxed);
+    drop(busy);
+    assert!(!line.is_timed_out(800, 40, 300) && line.is_timed_out(801, 40, 300));
+}
+
+/// S123. Each client has many addresses of IPv6, so those of a network count together.
+#[test]
+fn connections_of_one_network_count_together() {
+    let mut http = crate::config::Config::default().http;
+    http.connections_per_ip = 2;
+    let door = ConnectionTracker::new(&http, Arc::new(Metrics::new()));
+    let enter = |text: &str| door.register(text.parse().unwrap());
+    let _held = [enter("2001:db8::1").unwrap(), enter("2001:db8::2").unwrap()];
+    assert!(enter("2001:db8::3").is_none());
+    assert!(enter("2001:db8:0:1::3").is_some());
+    let _mapped = [enter("1.1.1.1").unwrap(), enter("::ffff:1.1.1.1").unwrap()];
+    assert!(enter("1.1.1.1").is_none() && enter("1.1.1.2").is_some());
+}
+
+/// S123. A proxy has as many connections as there are; its clients have as many requests as they
+/// would have connections.
+#[test]
+fn a_proxy_is_not_limited_and_its_clients_are() {
+    let mut http = crate::config::Config::default().http;
+    (http.connections, http.connections_per_ip) = (9, 2);
+    crate::config::schema::SettingValue::set(&mut http.trusted_proxies, "10.0.0.0/8").unwrap();
+    let door = ConnectionTracker::new(&http, Arc::new(Metrics::new()));
+    let proxy = IpAddr::from([10, 0, 0, 7]);
+    let lines: Vec<_> = (0..9).map(|_| door.register(proxy).unwrap()).collect();
+    assert!(lines.iter().all(|(line, _)| line.is_proxied()));
+    assert!(door.register(proxy).is_none(), "there are no more at all");
+    let client = |text: &str| door.admit_proxied_request(text.parse().unwrap());
+    let held = [
+        client("2001:db8::1").unwrap(),
+        client("2001:db8::2").unwrap(),
+    ];
+    assert!(client("2001:db8::3").is_none());
+    assert!(client("1.1.1.1").is_some());
+    drop(held);
+    let busy = lines[0].0.begin_request(client("2001:db8::3"));
+    assert_eq!(door.clients().len(), 1);
+    drop(busy);
+    assert!(door.clients().is_empty());
+    drop(lines);
+    assert!(!door.register([1, 1, 1, 1].into()).unwrap().0.is_proxied());
+}
+
+#[test]
+fn a_reply_that_is_not_read_holds_its_permit_no_longer_than_its_time() {
+    use workgraph_limits::{AdmissionRequest, Limiter, LimiterSettings, RateQuota, RequestClass};
+    let limiter = Limiter::new(LimiterSettings::default());
+    let request = AdmissionRequest {
+        key: [1; 16],
+        class: RequestClass::Read,
+        rate: RateQuota::Standard { quota: 9 },
+        weight: 1,
+    };
+    let now = std::time::SystemTime::UNIX_EPOCH;
+    let running = || limiter.state(&[1; 16], 9, now).reads.running;
+    let line = Arc::new(ClientConnection::default());
+    let permit = || limiter.admit(&request, now).ok();
+    let time = Duration::from_millis(TICK_MILLIS * 4);
+    let (first, second) = (
+        line.begin_response(permit(), time),
+        line.begin_response(permit(), time),
+    );
+    assert_eq!(running(), 2);
+    drop(first);
+    assert_eq!(running(), 1);
+    assert!(!line.release(3, 10));
+    assert_eq!(running(), 1);
+    assert!(!line.release(4, 10));
+    assert_eq!(running(), 0);
+    // Its connection may go on for a while, as one that does nothing may.
+    assert!(!line.release(14, 10) && line.release(15, 10));
+    drop(second);
+    // The connection is gone, and its permit with it.
+    let third = line.begin_response(permit(), time);
+    drop(line);
+    assert_eq!(running(), 1);
+    drop(third);
+    assert_eq!(running(), 0);
+}

@@ -1,0 +1,332 @@
+//! The routes of requests: to the API, to the authorization server, and to the server's own pages.
+use crate::http::app_state::{AppState, CallOutcome, ConnectionContext};
+use crate::http::connections::ClientConnection;
+use crate::http::download::Download;
+use crate::http::request_body;
+use crate::http::request_body::BodyError;
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use std::sync::Arc;
+use workgraph_api::limits::explain;
+use workgraph_api::request::Method;
+use workgraph_api::{ApiResponse, FastPathRequest};
+use workgraph_auth::SecretDigest;
+use workgraph_portal::Route;
+use workgraph_wire::error_envelope::error;
+use workgraph_wire::form_body::FORM_BYTES;
+use workgraph_wire::messages;
+
+/// Path of the API's base.
+pub(crate) const BASE: &str = "/api/1.0";
+
+/// Header of a request for an explanation of the limits.
+static EXPLAIN: HeaderName = HeaderName::from_static(explain::EXPLAIN_HEADER);
+
+/// Response of a route, before it becomes hyper's.
+pub(crate) struct RoutedResponse {
+    pub(crate) reply: ApiResponse,
+    /// True if nothing is read from the connection after it.
+    pub(crate) close_connection: bool,
+    /// Media type of the body.
+    pub(crate) media_type: &'static str,
+    /// File that is sent instead of the reply's body.
+    pub(crate) file: Option<Box<Download>>,
+}
+
+impl RoutedResponse {
+    /// Returns a reply of the API as it is: JSON, and the connection goes on.
+    pub(crate) fn of(reply: ApiResponse) -> Self {
+        Self {
+            reply,
+            close_connection: false,
+            media_type: JSON,
+            file: None,
+        }
+    }
+    /// Returns a refusal. Except with 404 it closes the connection: the client may have sent more that is wrong.
+    pub(crate) fn refuse(status: u16, text: &str) -> Self {
+        Self {
+            close_connection: status != 404,
+            ..Self::of(ApiResponse::json(status, error(text)))
+        }
+    }
+    /// Returns plain text.
+    pub(crate) fn text(status: u16, text: String) -> Self {
+        Self {
+            media_type: TEXT,
+            ..Self::of(ApiResponse::json(status, text.into_bytes()))
+        }
+    }
+}
+
+/// Media type of nearly all replies.
+pub(crate) const JSON: &str = "application/json; charset=UTF-8";
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Returns the reply of a read from the response cache, if it is still valid.
+pub(crate) fn fast_path_response(peer: &ConnectionContext, head: &Parts) -> Option<ApiResponse> {
+    if head.method != hyper::Method::GET || head.headers.contains_key(&EXPLAIN) {
+        return None;
+    }
+    let mut tokens = head.headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(token), None) = (tokens.next(), tokens.next()) else {
+        return None;
+    };
+    peer.try_fast_path(&FastPathRequest {
+        path: head.uri.path().strip_prefix(BASE)?,
+        query: head.uri.query().unwrap_or_default(),
+        authorization: token.to_str().ok()?,
+    })
+}
+
+/// Routes a request, and returns the response.
+pub(crate) async fn route(
+    peer: &Arc<ConnectionContext>,
+    head: &mut Parts,
+    body: Incoming,
+) -> RoutedResponse {
+    let ConnectionContext {
+        edge,
+        connection: line,
+        ..
+    } = &**peer;
+    let path = head.uri.path();
+    let below = path
+        .strip_prefix(BASE)
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    // Most requests are for the API, and the portal's paths below the API's base begin like this.
+    let ours =
+        below.is_none_or(|b| b.starts_with("/openid_connect/") || b.starts_with("/.well-known/"));
+    if ours && let Some(route) = edge.portal.route(head.method.as_str(), path) {
+        return Box::pin(portal(edge, line, route, head, body)).await;
+    }
+    if let Some(below) = below {
+        if head.method == hyper::Method::OPTIONS && edge.http.cors {
+            return RoutedResponse::of(ApiResponse::json(204, Vec::new()));
+        }
+        let start = path.len() - below.len();
+        return api(peer, head, body, start).await;
+    }
+    if let Some(name) = path.strip_prefix("/-/exports/")
+        && head.method == hyper::Method::GET
+    {
+        return download(edge, line, name, head.uri.query().unwrap_or_default());
+    }
+    if path == "/-/limits" && head.method == hyper::Method::GET {
+        return Box::pin(limits(edge, head)).await;
+    }
+    let metrics = edge.metrics_public || has_metrics_token(edge, head);
+    let own = Box::pin(health(edge, head, metrics)).await;
+    own.unwrap_or_else(|| RoutedResponse::refuse(404, messages::NO_ROUTE))
+}
+
+/// Returns true if a request carries the token that metrics are shown for.
+fn has_metrics_token(edge: &AppState, head: &Parts) -> bool {
+    let Some(token) = edge.metrics_token else {
+        return false;
+    };
+    let mut shown = head.headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(shown), None) = (shown.next(), shown.next()) else {
+        return false;
+    };
+    let bearer = shown
+        .to_str()
+        .ok()
+        .and_then(|text| text.strip_prefix("Bearer "));
+    // Digests are compared: the time does not show how much of a guess is right.
+    bearer.is_some_and(|text| SecretDigest::of(text) == token)
+}
+
+/// Returns the counts of the limits for a token.
+async fn limits(edge: &AppState, head: &Parts) -> RoutedResponse {
+    let token = texts(&head.headers, header::AUTHORIZATION);
+    let api = Arc::clone(&edge.api);
+    let limits = Box::pin(async move { api.limits_response(&token).await });
+    match edge.guard(true, None, limits).await {
+        CallOutcome::Replied(reply) => RoutedResponse::of(reply),
+        CallOutcome::TimedOut => RoutedResponse::refuse(504, "The request took too long"),
+    }
+}
+
+/// Returns the server's own pages for operators: health and metrics.
+pub(crate) async fn health(edge: &AppState, head: &Parts, metrics: bool) -> Option<RoutedResponse> {
+    if head.method != hyper::Method::GET {
+        return None;
+    }
+    match head.uri.path() {
+        "/-/livez" => Some(RoutedResponse::text(200, "ok\n".to_owned())),
+        "/-/readyz" => {
+            let (status, text) = edge.ready().await;
+            Some(RoutedResponse::text(status, text))
+        }
+        "/-/metrics" if metrics => Some(RoutedResponse::text(200, edge.metrics_text())),
+        _ => None,
+    }
+}
+
+/// Returns the file of an export, if the address of the request carries a ticket that is still valid.
+fn download(
+    edge: &AppState,
+    line: &Arc<ClientConnection>,
+    name: &str,
+    query: &str,
+) -> RoutedResponse {
+    let refuse = |status, why: &str| RoutedResponse::of(ApiResponse::json(status, error(why)));
+    let ticket = query.strip_prefix("ticket=").unwrap_or_default();
+    let file = match edge.api.admit_download(name, ticket) {
+        Ok(file) => file,
+        Err(why) => return refuse(403, &why.to_string()),
+    };
+    let Ok(place) = Arc::clone(&edge.downloads).try_acquire_owned() else {
+        let mut busy = refuse(503, "Too many files are being sent; try again later");
+        busy.reply.headers.push(("Retry-After", "10".to_owned()));
+        return busy;
+    };
+    match edge.exports.open(file) {
+        Ok(Some((file, length))) => {
+            let patience = edge.http.request_timeout;
+            let mut reply = ApiResponse::json(200, Vec::new());
+            let shown = format!("attachment; filename=\"{name}\"");
+            reply.headers.push(("Content-Disposition", shown));
+            RoutedResponse {
+                media_type: "application/gzip",
+                file: Some(Box::new(Download::new(file, length, place, line, patience))),
+                ..RoutedResponse::of(reply)
+            }
+        }
+        Ok(None) => refuse(404, "The file is no longer there"),
+        Err(e) => {
+            tracing::error!(file = name, why = e.to_string(), "a file can't be sent");
+            refuse(503, "The file can't be read")
+        }
+    }
+}
+
+/// Reads the whole body within its timeout.
+async fn read(
+    edge: &AppState,
+    headers: &HeaderMap,
+    body: Incoming,
+    most: usize,
+) -> Result<Bytes, BodyError> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    let awaits = headers.contains_key(header::EXPECT);
+    let whole = request_body::collect(body, most, awaits);
+    let late = BodyError(408, "The request body did not arrive in time");
+    // On the heap, so that a request without a body does not carry the room for one.
+    let in_time = Box::pin(tokio::time::timeout(edge.http.body_timeout, whole)).await;
+    in_time.unwrap_or(Err(late))
+}
+
+/// Returns the values of a header.
+fn texts(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
+    let all = headers.get_all(name).iter();
+    let own = |value: &HeaderValue| match std::str::from_utf8(value.as_bytes()) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(value.as_bytes()).into_owned(),
+    };
+    all.map(own).collect()
+}
+
+/// Returns the value of a header; the first one, if there are several.
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    texts(headers, name).into_iter().next()
+}
+
+/// Answers a request of the authorization server or for its pages.
+async fn portal(
+    edge: &AppState,
+    line: &ClientConnection,
+    route: Route,
+    head: &Parts,
+    body: Incoming,
+) -> RoutedResponse {
+    let refuse = |status, why| RoutedResponse {
+        close_connection: true,
+        ..RoutedResponse::of(edge.portal.refused(route, status, why))
+    };
+    let bytes = if route.takes_form {
+        match read(edge, &head.headers, body, FORM_BYTES).await {
+            Ok(bytes) => bytes,
+            Err(BodyError(status, why)) => return refuse(status, why),
+        }
+    } else {
+        Bytes::new()
+    };
+    let headers = &head.headers;
+    let request = workgraph_portal::PortalRequest {
+        method: head.method.as_str().to_owned(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        authorization: texts(headers, header::AUTHORIZATION),
+        content_type: text(headers, header::CONTENT_TYPE),
+        cookies: texts(headers, header::COOKIE),
+        origin: text(headers, header::ORIGIN),
+        referer: text(headers, header::REFERER),
+        fetch_site: text(headers, HeaderName::from_static("sec-fetch-site")),
+        fetch_dest: text(headers, HeaderName::from_static("sec-fetch-dest")),
+        address: edge.http.trusted_proxies.client_ip(line.ip(), headers),
+        user_agent: text(headers, header::USER_AGENT),
+        body: bytes,
+    };
+    match edge.run_portal(route, request).await {
+        CallOutcome::Replied(mut reply) => {
+            let security = edge.transport_security.clone();
+            let header = security.map(|value| ("Strict-Transport-Security", value));
+            reply.headers.extend(header);
+            RoutedResponse::of(reply)
+        }
+        CallOutcome::TimedOut => refuse(
+            504,
+            "The request took too long. What it asks may still be done.",
+        ),
+    }
+}
+
+/// Answers a request below the API base. `start` is the index of its path in the whole.
+async fn api(
+    peer: &Arc<ConnectionContext>,
+    head: &mut Parts,
+    body: Incoming,
+    start: usize,
+) -> RoutedResponse {
+    let ConnectionContext {
+        edge,
+        connection: line,
+        ..
+    } = &**peer;
+    let bytes = match read(edge, &head.headers, body, edge.api.settings().body_max).await {
+        Ok(bytes) => bytes,
+        Err(BodyError(status, text)) => return RoutedResponse::refuse(status, text),
+    };
+    let content_type = text(&head.headers, header::CONTENT_TYPE);
+    let request = workgraph_api::ApiRequest {
+        method: Method::parse(head.method.as_str()),
+        path: head.uri.path().get(start..).unwrap_or_default().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        authorization: texts(&head.headers, header::AUTHORIZATION),
+        content_type,
+        explain: head
+            .headers
+            .get_all(&EXPLAIN)
+            .iter()
+            .any(|v| v.as_bytes() == explain::EXPLAIN_LIMITS.as_bytes()),
+        body: bytes,
+    };
+    let address = edge
+        .http
+        .trusted_proxies
+        .client_ip(line.ip(), &head.headers);
+    let agent = head.headers.remove(header::USER_AGENT);
+    match peer.run(request, address, agent).await {
+        CallOutcome::Replied(reply) => RoutedResponse::of(reply),
+        CallOutcome::TimedOut => RoutedResponse::refuse(
+            504,
+            "The request took too long. A change it makes may still be made",
+        ),
+    }
+}

@@ -1,0 +1,319 @@
+//! The service that hyper calls for every request, and the responses that it makes.
+use crate::http::app_state::{AppState, BoxFuture, ConnectionContext};
+use crate::http::connections::{ProxiedRequestGuard, RequestGuard};
+use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
+use crate::http::routes::{JSON, RoutedResponse, fast_path_response, health, route};
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Request, Response, StatusCode, Version};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use workgraph_api::ApiResponse;
+use workgraph_wire::messages;
+
+const HEAD_MAX: usize = 16 << 10;
+const HEADERS_MAX: usize = 100;
+const URI_MAX: usize = 8 << 10;
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Headers of every reply; copying them is less work than putting them together.
+static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
+    let headers = [
+        (header::CONTENT_TYPE, JSON),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CACHE_CONTROL, "private, no-store"),
+        (REQUEST_ID.clone(), ""),
+    ];
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    headers.into_iter().collect()
+});
+
+/// Answers a request: at once, if that needs only data in memory.
+pub(crate) fn handle_request(
+    peer: Arc<ConnectionContext>,
+    request: Request<Incoming>,
+) -> ResponseFuture {
+    let (mut head, body) = request.into_parts();
+    let client = client(&peer, &head);
+    let refusal = check(&head).or_else(|| client.is_err().then(crowded));
+    let begun = RequestMeta::new(&peer, &head, client.unwrap_or_default());
+    if refusal.is_none()
+        && body.is_end_stream()
+        && let Some(reply) = fast_path_response(&peer, &head)
+    {
+        return ResponseFuture::Ready(Some(begun.finish(&peer, RoutedResponse::of(reply))));
+    }
+    ResponseFuture::Pending(Box::pin(async move {
+        let answer = match refusal {
+            Some(refusal) => refusal,
+            None => route(&peer, &mut head, body).await,
+        };
+        begun.finish(&peer, answer)
+    }))
+}
+
+/// Response to a request, or the work on it.
+pub(crate) enum ResponseFuture {
+    /// The response, until hyper takes it.
+    Ready(Option<Response<ResponseBody>>),
+    /// Work on the response. On the heap: hyper moves the whole of the future it is given here.
+    Pending(BoxFuture<Response<ResponseBody>>),
+}
+
+impl Future for ResponseFuture {
+    type Output = Result<Response<ResponseBody>, Infallible>;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Ready(response) => response
+                .take()
+                .map_or(Poll::Pending, |r| Poll::Ready(Ok(r))),
+            Self::Pending(work) => work.as_mut().poll(cx).map(Ok),
+        }
+    }
+}
+
+/// Facts about a request that are known with its head and needed at its end.
+struct RequestMeta {
+    guard: RequestGuard,
+    started_at: Duration,
+    id: String,
+    method: hyper::Method,
+    /// True if the request comes from a page of another origin that may call.
+    cross_origin: bool,
+    /// True if nothing is read from the connection after it.
+    closes_connection: bool,
+    is_http1: bool,
+}
+
+impl RequestMeta {
+    fn new(peer: &ConnectionContext, head: &Parts, client: Option<ProxiedRequestGuard>) -> Self {
+        let ConnectionContext {
+            edge,
+            connection: line,
+            ..
+        } = peer;
+        let old = head.version <= Version::HTTP_11;
+        // After a chunked body of HTTP/1, or a head with bare line feeds, nothing is read from the connection any more,
+        // lest a proxy saw its end elsewhere.
+        let last = line.is_loose() || head.headers.contains_key(header::TRANSFER_ENCODING);
+        Self {
+            guard: line.begin_request(client),
+            started_at: edge.clock.uptime(),
+            id: peer.next_id(),
+            method: head.method.clone(),
+            cross_origin: edge.http.cors && head.headers.contains_key(header::ORIGIN),
+            closes_connection: last,
+            is_http1: old,
+        }
+    }
+
+    /// Counts and logs the request, and returns hyper's response.
+    fn finish(self, peer: &ConnectionContext, answer: RoutedResponse) -> Response<ResponseBody> {
+        let ConnectionContext {
+            edge,
+            connection: line,
+            ..
+        } = peer;
+        let RoutedResponse {
+            mut reply,
+            close_connection: close,
+            media_type: kind,
+            file,
+        } = answer;
+        let took = edge.clock.uptime().saturating_sub(self.started_at);
+        let read = self.method == hyper::Method::GET || self.method == hyper::Method::HEAD;
+        let number = line.number();
+        edge.metrics
+            .count(number, reply.operation, read, reply.status, took);
+        if edge.log_requests {
+            let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+            tracing::info!(
+                id = self.id,
+                method = self.method.as_str(),
+                operation = reply.operation,
+                status = reply.status,
+                micros,
+                "request"
+            );
+        }
+        let bytes = std::mem::take(&mut reply.body);
+        let left = edge.http.request_timeout.saturating_sub(took);
+        let slot = line.begin_response(reply.permit.take(), left);
+        let body = Bytes::from_owner(BodyBytes::new(bytes, slot));
+        let empty = reply.status == 204;
+        let content = match file {
+            Some(file) => BodyContent::File(file),
+            None => BodyContent::Bytes((!empty).then_some(body)),
+        };
+        let mut response = Response::new(ResponseBody::new(content, Some(self.guard)));
+        *response.status_mut() =
+            StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        fill(headers, kind, &reply);
+        if let Ok(id) = HeaderValue::try_from(self.id) {
+            headers.insert(&REQUEST_ID, id);
+        }
+        if self.cross_origin {
+            cors(headers, self.method == hyper::Method::OPTIONS);
+        }
+        if self.is_http1 && (close || self.closes_connection) {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+/// Sets the headers of a reply.
+fn fill(headers: &mut HeaderMap, kind: &'static str, reply: &ApiResponse) {
+    headers.clone_from(&HEADERS);
+    if kind != JSON {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
+    for (name, value) in &reply.headers {
+        if let (Ok(name), Ok(value)) = (
+            HeaderName::from_bytes(name.as_bytes()),
+            HeaderValue::from_str(value),
+        ) {
+            if name == header::SET_COOKIE {
+                headers.append(name, value);
+            } else {
+                headers.insert(name, value);
+            }
+        }
+    }
+}
+
+/// Answers on the listener of the metrics, which has no routes of the API.
+pub(crate) async fn serve_metrics(
+    edge: Arc<AppState>,
+    request: Request<Incoming>,
+) -> Result<Response<ResponseBody>, Infallible> {
+    let answer = health(&edge, &request.into_parts().0, true).await;
+    let RoutedResponse {
+        mut reply,
+        media_type: kind,
+        ..
+    } = answer.unwrap_or_else(|| RoutedResponse::refuse(404, messages::NO_ROUTE));
+    let content = BodyContent::Bytes(Some(std::mem::take(&mut reply.body).into()));
+    let mut response = Response::new(ResponseBody::new(content, None));
+    *response.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    fill(headers, kind, &reply);
+    // Requests here have no number.
+    headers.remove(&REQUEST_ID);
+    Ok(response)
+}
+
+/// Counts a request among those of its client, if it came through a proxy.
+fn client(
+    peer: &ConnectionContext,
+    head: &Parts,
+) -> Result<Option<ProxiedRequestGuard>, TooManyClientRequests> {
+    let ConnectionContext {
+        edge,
+        connection: line,
+        ..
+    } = peer;
+    if !line.is_proxied() {
+        return Ok(None);
+    }
+    let address = edge
+        .http
+        .trusted_proxies
+        .client_ip(line.ip(), &head.headers);
+    edge.connections
+        .admit_proxied_request(address)
+        .map(Some)
+        .ok_or(TooManyClientRequests)
+}
+
+/// Error of a client with too many requests under way.
+struct TooManyClientRequests;
+
+/// Returns the answer to a request of a client with too many. The connection is the proxy's, and goes on.
+fn crowded() -> RoutedResponse {
+    let mut answer =
+        RoutedResponse::refuse(429, "Too many requests of this address at the same time");
+    answer.close_connection = false;
+    answer.reply.headers.push(("Retry-After", "1".to_owned()));
+    answer
+}
+
+/// Returns the refusal of a request whose head is wrong, before any route looks at it.
+fn check(head: &Parts) -> Option<RoutedResponse> {
+    let headers = &head.headers;
+    let path = head.uri.path_and_query().map_or(0, |p| p.as_str().len());
+    if path > URI_MAX {
+        return Some(RoutedResponse::refuse(
+            414,
+            "The request address is too long",
+        ));
+    }
+    let (mut size, mut hosts, mut readable) = (0, 0, true);
+    for (name, value) in headers {
+        size += name.as_str().len() + value.len() + 4;
+        if name == header::HOST {
+            hosts += 1;
+            readable &= value.to_str().is_ok();
+        }
+    }
+    // Of HTTP/1 hyper itself reads no more headers than this.
+    if headers.len() > HEADERS_MAX || size + path > HEAD_MAX {
+        return Some(RoutedResponse::refuse(
+            431,
+            "The request headers are too large",
+        ));
+    }
+    let host_is_wrong = match hosts {
+        0 => {
+            head.version != Version::HTTP_10
+                && (head.version != Version::HTTP_2 || head.uri.authority().is_none())
+        }
+        1 => !readable,
+        _ => true,
+    };
+    if host_is_wrong {
+        return Some(RoutedResponse::refuse(
+            400,
+            "Host: one such header is needed",
+        ));
+    }
+    None
+}
+
+/// Lets scripts of any page call the API with a token of their own; cookies play no part.
+fn cors(headers: &mut HeaderMap, preflight: bool) {
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_ORIGIN,
+        HeaderValue::from_static("*"),
+    );
+    headers.insert(
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static(
+            "Location, Retry-After, X-Request-Id, RateLimit, RateLimit-Policy, Workgraph-Cost",
+        ),
+    );
+    if preflight {
+        let allowed = "Authorization, Content-Type, X-Asana-Client-Lib, Asana-Enable, Asana-Disable, Workgraph-Explain";
+        headers.insert(
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            HeaderValue::from_static(allowed),
+        );
+        headers.insert(
+            header::ACCESS_CONTROL_ALLOW_METHODS,
+            HeaderValue::from_static("GET, POST, PUT, DELETE, OPTIONS"),
+        );
+        headers.insert(
+            header::ACCESS_CONTROL_MAX_AGE,
+            HeaderValue::from_static("600"),
+        );
+    }
+}

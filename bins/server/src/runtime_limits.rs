@@ -1,0 +1,237 @@
+//! The limits while the server runs: those of the configuration, with the changes of `admin limits`.
+//!
+//! Changes are kept in `limits.json` in the data folder and go before file, environment and flags. A reload of the
+//! configuration leaves them.
+use crate::adapters::data_dir::write_private;
+use crate::config::{self, Config};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use workgraph_api::Api;
+use workgraph_api::limits::admission::{LimitOverride, LimitOverrides};
+
+/// Value that takes a change back.
+pub(crate) const DEFAULT: &str = "default";
+
+/// Names and values as they were given.
+type NamedFigures = BTreeMap<String, String>;
+
+/// Changes as the file has them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredLimitChanges {
+    /// Settings of the section `limits`, without its name.
+    #[serde(default)]
+    settings: NamedFigures,
+    /// Figures of apps, by number of the app.
+    #[serde(default)]
+    apps: BTreeMap<u64, NamedFigures>,
+    /// Figures of tokens, by the number of the token record.
+    #[serde(default)]
+    tokens: BTreeMap<u64, NamedFigures>,
+}
+
+/// Scope of the figures that a command is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LimitScope {
+    /// The settings, for all tokens.
+    All,
+    /// The figures of an app.
+    App(u64),
+    /// The figures of a token.
+    Token(u64),
+}
+
+/// Limits with the changes made by command while the server runs.
+#[derive(Debug)]
+pub(crate) struct RuntimeLimits {
+    path: PathBuf,
+    held: Mutex<RuntimeLimitsState>,
+}
+
+#[derive(Debug)]
+struct RuntimeLimitsState {
+    /// Configuration without the changes.
+    config: Config,
+    changed: StoredLimitChanges,
+}
+
+impl RuntimeLimits {
+    /// Reads the changes of earlier commands.
+    ///
+    /// # Errors
+    /// Fails if the file can't be read, or has figures that can't be put in force.
+    pub(crate) fn open(config: &Config) -> Result<Self, String> {
+        let path = config.folder().join("limits.json");
+        let changed = read(&path)?;
+        let held = RuntimeLimitsState {
+            config: config.clone(),
+            changed,
+        };
+        held.changed_config()
+            .and_then(|_| held.quotas())
+            .map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Self {
+            path,
+            held: Mutex::new(held),
+        })
+    }
+
+    fn held(&self) -> MutexGuard<'_, RuntimeLimitsState> {
+        // It is replaced as a whole, so it is whole.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the settings and the figures of apps and tokens in force.
+    ///
+    /// # Errors
+    /// Fails if a value can't be put in force, which [`open`](Self::open) and [`change`](Self::change) prevent.
+    pub(crate) fn apply(&self, api: &Api) -> Result<(), String> {
+        self.held().apply(api)
+    }
+
+    /// Takes the limits of another configuration; changes by command stay.
+    ///
+    /// # Errors
+    /// Fails if the two don't go together. Nothing is changed then.
+    pub(crate) fn reload(&self, config: &Config, api: &Api) -> Result<(), String> {
+        let mut held = self.held();
+        let mut next = RuntimeLimitsState {
+            config: held.config.clone(),
+            changed: held.changed.clone(),
+        };
+        // Requests in flight end at the deadline they were admitted with, which no reload changes.
+        next.config.limits = config.limits;
+        next.config.api.jobs_per_user_max = config.api.jobs_per_user_max;
+        next.config.api.user_multiple = config.api.user_multiple;
+        next.config.limits.deadline = held.config.limits.deadline;
+        next.apply(api)?;
+        *held = next;
+        Ok(())
+    }
+
+    /// Changes figures, stores the change, and puts it in force.
+    ///
+    /// # Errors
+    /// Names what is no such figure or no value for one, or says why it can't be kept. Nothing is changed then.
+    pub(crate) fn change(
+        &self,
+        whose: LimitScope,
+        pairs: &[String],
+        api: &Api,
+    ) -> Result<Value, String> {
+        let mut held = self.held();
+        let mut next = RuntimeLimitsState {
+            config: held.config.clone(),
+            changed: held.changed.clone(),
+        };
+        let changed = match whose {
+            LimitScope::All => &mut next.changed.settings,
+            LimitScope::App(id) => next.changed.apps.entry(id).or_default(),
+            LimitScope::Token(id) => next.changed.tokens.entry(id).or_default(),
+        };
+        for pair in pairs {
+            let (name, value) = pair
+                .split_once('=')
+                .ok_or_else(|| format!("{pair}: NAME=VALUE is expected"))?;
+            if value == DEFAULT {
+                changed.remove(name);
+            } else {
+                changed.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        next.changed.apps.retain(|_, pairs| !pairs.is_empty());
+        next.changed.tokens.retain(|_, pairs| !pairs.is_empty());
+        if !pairs.is_empty() {
+            next.changed_config()?;
+            next.quotas()?;
+            let text = serde_json::to_vec_pretty(&next.changed).map_err(|e| e.to_string())?;
+            write_private(&self.path, &text)?;
+            next.apply(api)?;
+            *held = next;
+        }
+        held.shown(whose)
+    }
+}
+
+impl RuntimeLimitsState {
+    fn apply(&self, api: &Api) -> Result<(), String> {
+        let (config, quotas) = (self.changed_config()?, self.quotas()?);
+        api.limiter().set_settings(config.limits);
+        api.set_jobs_per_user_max(config.api.jobs_per_user_max);
+        api.set_user_multiple(config.api.user_multiple);
+        api.set_limit_overrides(quotas);
+        Ok(())
+    }
+
+    /// Returns the configuration with the changes.
+    fn changed_config(&self) -> Result<Config, String> {
+        let mut config = self.config.clone();
+        for (name, value) in &self.changed.settings {
+            config::set(&mut config, &format!("limits.{name}"), value)?;
+        }
+        config::check(&mut config)?;
+        Ok(config)
+    }
+
+    fn quotas(&self) -> Result<LimitOverrides, String> {
+        let all = |of: &BTreeMap<u64, NamedFigures>| {
+            of.iter()
+                .map(|(id, pairs)| Ok((*id, parse_override(pairs)?)))
+                .collect::<Result<_, String>>()
+        };
+        Ok(LimitOverrides {
+            apps: all(&self.changed.apps)?,
+            tokens: all(&self.changed.tokens)?,
+        })
+    }
+
+    fn shown(&self, whose: LimitScope) -> Result<Value, String> {
+        let pairs = |pairs: Option<&NamedFigures>| json!(pairs.cloned().unwrap_or_default());
+        Ok(match whose {
+            LimitScope::App(id) => json!({"app": id, "own": pairs(self.changed.apps.get(&id))}),
+            LimitScope::Token(id) => {
+                json!({"token": id, "own": pairs(self.changed.tokens.get(&id))})
+            }
+            LimitScope::All => json!({
+                "settings": config::section(&mut self.changed_config()?, "limits"),
+                "changed": self.changed.settings,
+                "apps": self.changed.apps,
+                "tokens": self.changed.tokens,
+            }),
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<StoredLimitChanges, String> {
+    let say = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| say(&e)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(StoredLimitChanges::default()),
+        Err(e) => Err(say(&e)),
+    }
+}
+
+/// Returns the figures of an app or a token.
+fn parse_override(pairs: &NamedFigures) -> Result<LimitOverride, String> {
+    let mut own = LimitOverride::default();
+    for (name, value) in pairs {
+        let place = match name.as_str() {
+            "standard" => &mut own.standard,
+            "search" => &mut own.search,
+            "concurrent_reads" => &mut own.concurrent_reads,
+            "concurrent_writes" => &mut own.concurrent_writes,
+            "cost" => &mut own.cost,
+            _ => {
+                return Err(format!(
+                    "{name}: must be standard, search, concurrent_reads, concurrent_writes or cost"
+                ));
+            }
+        };
+        let number = value.parse();
+        *place = Some(number.map_err(|_| format!("{name}: must be a number, not `{value}`"))?);
+    }
+    Ok(own)
+}

@@ -1,0 +1,304 @@
+//! The audit signer: signs the head of the audit log, anchors it elsewhere, and drops rows that are too old.
+//!
+//! The key is in the data folder and not in the database. Each checkpoint goes into the database, into a file that is
+//! only ever appended to, and into the log of the server.
+use crate::adapters::data_dir::write_private;
+use crate::adapters::stores::Storage;
+use crate::config::AuditConfig;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::fs::OpenOptions;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::MissedTickBehavior;
+use workgraph_api::{Clock, Entropy};
+use workgraph_audit::{
+    ChainPosition, Checkpoint, CheckpointKey, InspectionReport, read_checkpoint,
+};
+use workgraph_core::model::time::Time;
+
+/// Time between two looks for rows to sign.
+const LOOK: Duration = Duration::from_secs(60);
+/// Looks after which all new rows are signed: once an hour.
+const HOURLY: u32 = 60;
+
+/// Content of `audit-key.json`: the seed of the key that signs checkpoints, base64.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AuditKeyFile {
+    seed: String,
+}
+
+fn key_path(folder: &Path) -> PathBuf {
+    folder.join("audit-key.json")
+}
+
+/// Returns the key of a data folder, or `None` if there is none yet.
+fn key(folder: &Path) -> Result<Option<CheckpointKey>, String> {
+    let path = key_path(folder);
+    let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let file: AuditKeyFile = match std::fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| wrong(&e))?,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(wrong(&e)),
+    };
+    let seed = STANDARD.decode(&file.seed).map_err(|e| wrong(&e))?;
+    let seed = seed.try_into().map_err(|_| wrong(&"not 32 bytes"))?;
+    CheckpointKey::from_seed(&seed)
+        .map(Some)
+        .map_err(|e| wrong(&e))
+}
+
+/// Returns the file in which checkpoints are anchored: that of the settings, else one beside the database.
+fn anchor_path(folder: &Path, settings: &AuditConfig) -> PathBuf {
+    if settings.anchor.is_empty() {
+        folder.join("audit-anchors")
+    } else {
+        PathBuf::from(&settings.anchor)
+    }
+}
+
+/// Signer of the audit log of one data folder.
+pub(crate) struct AuditSigner {
+    key: CheckpointKey,
+    anchor_path: PathBuf,
+    /// Rows after which a checkpoint is signed at once.
+    rows: u64,
+    /// Time for which rows are kept.
+    retention: Duration,
+    storage: Arc<Storage>,
+    clock: Arc<dyn Clock>,
+}
+
+impl AuditSigner {
+    /// Opens the signer of a data folder, with its key, which is made if there is none.
+    ///
+    /// # Errors
+    /// Fails if the key can't be read or made.
+    pub(crate) fn open(
+        folder: &Path,
+        settings: &AuditConfig,
+        retention: Duration,
+        storage: &Arc<Storage>,
+        clock: Arc<dyn Clock>,
+        entropy: &dyn Entropy,
+    ) -> Result<Self, String> {
+        let key = match key(folder)? {
+            Some(key) => key,
+            None => {
+                let seed = crate::adapters::clock::random::<32>(entropy)?;
+                let file = AuditKeyFile {
+                    seed: STANDARD.encode(seed),
+                };
+                let text = serde_json::to_vec_pretty(&file).map_err(|e| e.to_string())?;
+                write_private(&key_path(folder), &text)?;
+                CheckpointKey::from_seed(&seed).map_err(|e| e.to_string())?
+            }
+        };
+        Ok(Self {
+            key,
+            anchor_path: anchor_path(folder, settings),
+            rows: u64::from(settings.rows.max(1)),
+            retention,
+            storage: Arc::clone(storage),
+            clock,
+        })
+    }
+
+    /// Signs and prunes the log for as long as the server runs.
+    pub(crate) async fn run(&self) {
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        for look in 0.. {
+            looks.tick().await;
+            self.run_once(look % HOURLY == 0).await;
+        }
+    }
+
+    /// Signs the new rows, if there are many or `all` of them are to be signed, and drops rows that are too old.
+    pub(crate) async fn run_once(&self, all: bool) {
+        loop {
+            match self.step(all).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(why) => {
+                    tracing::error!(why, "the audit log was not signed");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Makes one checkpoint. Returns true if there may be more rows to drop.
+    async fn step(&self, all: bool) -> Result<bool, String> {
+        let tail = self.storage.audit_tail()?;
+        let public = self.key.public();
+        let last = match &tail.checkpoint {
+            Some(line) => Some(read_checkpoint(line, &public).map_err(|_| {
+                "the last checkpoint in the database is not of this key; see `workgraph check --audit`"
+            })?),
+            None => None,
+        };
+        if let Some(line) = &tail.checkpoint {
+            // The checkpoint may have been stored by a process that ended before, or failed at, anchoring it.
+            self.publish_checkpoint(line)?;
+        }
+        let (base, signed) = last.map_or((ChainPosition::START, 0), |c| (c.base, c.head.seq));
+        let now = self.clock.now();
+        let before = now.checked_sub(self.retention).map(Time::from_system);
+        let old = match before {
+            Some(before) => self.storage.audit_old(before)?,
+            None => None,
+        };
+        let old = old.filter(|old| old.seq > base.seq);
+        let new = tail.head.seq.saturating_sub(signed);
+        if old.is_none() && (new == 0 || (new < self.rows && !all)) {
+            return Ok(false);
+        }
+        let checkpoint = Checkpoint {
+            signed_at_ms: Time::from_system(now).millis().unsigned_abs(),
+            base: old.unwrap_or(base),
+            head: tail.head,
+        };
+        let line = self.key.sign(&checkpoint);
+        let (head, base) = (checkpoint.head.seq, checkpoint.base.seq);
+        self.storage
+            .keep_checkpoint(line.clone(), head, base)
+            .await?;
+        tracing::info!(checkpoint = line, rows = head, "the audit log was signed");
+        self.publish_checkpoint(&line)?;
+        Ok(old.is_some())
+    }
+
+    /// Appends a line to the anchors, unless it is the last of them.
+    fn publish_checkpoint(&self, line: &str) -> Result<(), String> {
+        let say = |e: std::io::Error| format!("{}: {e}", self.anchor_path.display());
+        let mut file = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .append(true)
+            .mode(0o600)
+            .open(&self.anchor_path)
+            .map_err(say)?;
+        let end = end(&mut file, line.len() + 2).map_err(say)?;
+        let before = match end.strip_suffix(b"\n") {
+            Some(whole) if whole.rsplit(|b| *b == b'\n').next() == Some(line.as_bytes()) => {
+                return Ok(());
+            }
+            Some(_) => "",
+            None if end.is_empty() => "",
+            // A line that was written in part stays one of its own.
+            None => "\n",
+        };
+        file.write_all(format!("{before}{line}\n").as_bytes())
+            .and_then(|()| file.sync_data())
+            .map_err(say)
+    }
+}
+
+/// Returns the last bytes of a file, `most` of them at most.
+fn end(file: &mut std::fs::File, most: usize) -> std::io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most as u64)))?;
+    let mut end = Vec::with_capacity(most);
+    file.take(most as u64).read_to_end(&mut end)?;
+    Ok(end)
+}
+
+/// Findings of an inspection of a data folder's audit log.
+pub(crate) struct AuditInspection {
+    report: InspectionReport,
+    findings: Vec<String>,
+}
+
+/// Inspects the audit log of a data folder; a server may be running. Anchored checkpoints are the
+/// lines of `anchor`, or of the file that is set.
+///
+/// # Errors
+/// Fails if the database, the key or the anchors can't be read.
+pub(crate) fn inspect(
+    folder: &Path,
+    settings: &AuditConfig,
+    anchor: Option<&Path>,
+) -> Result<AuditInspection, String> {
+    let none = || {
+        format!(
+            "{}: there is no key, so nothing was ever signed here; start the server once",
+            key_path(folder).display()
+        )
+    };
+    let public = key(folder)?.ok_or_else(none)?.public();
+    let path = anchor.map_or_else(|| anchor_path(folder, settings), Path::to_path_buf);
+    let mut findings = Vec::new();
+    let lines = match std::fs::read_to_string(&path) {
+        Ok(text) => text.lines().map(str::to_owned).collect(),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            findings.push(format!(
+                "{}: there are no anchored checkpoints, without which a log that was cut looks whole",
+                path.display()
+            ));
+            Vec::new()
+        }
+        Err(e) => return Err(format!("{}: {e}", path.display())),
+    };
+    let report = crate::adapters::stores::inspect_audit(folder, &public, &lines)?;
+    if report.covered == 0 && report.findings.is_empty() {
+        // Nothing was signed yet, so nothing was anchored.
+        findings.clear();
+    }
+    findings.extend(report.findings.iter().map(ToString::to_string));
+    if report.unnamed_findings > 0 {
+        findings.push(format!("and {} more findings", report.unnamed_findings));
+    }
+    Ok(AuditInspection { report, findings })
+}
+
+impl AuditInspection {
+    /// Returns true if there are no findings.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Returns the findings as JSON.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "sound": self.is_sound(),
+            "rows": self.report.rows,
+            "last_row": self.report.last,
+            "last_signed_row": self.report.covered,
+            "findings": self.findings,
+        })
+    }
+
+    /// Returns the findings as text.
+    pub(crate) fn text(&self) -> String {
+        let InspectionReport {
+            rows,
+            last,
+            covered,
+            ..
+        } = self.report;
+        let mut out = String::new();
+        for finding in &self.findings {
+            out.push_str(finding);
+            out.push('\n');
+        }
+        let word = if self.is_sound() {
+            "the audit log is sound"
+        } else {
+            "the audit log was tampered with, or is damaged"
+        };
+        out.push_str(&format!(
+            "{word}: {rows} rows up to row {last}, signed up to row {covered}\n"
+        ));
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! Signing, anchoring and dropping, with a clock that the test sets.
+use super::*;
+use crate::adapters::clock::SystemEntropy;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+use workgraph_core::Gid;
+use workgraph_core::audit::{AuditEntry, AuditQuery, event_kinds};
+use workgraph_core::storage::Changes;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+struct Turned(Mutex<SystemTime>);
+
+impl Clock for Turned {
+    fn now(&self) -> SystemTime {
+        *self.0.lock().unwrap()
+    }
+}
+
+/// Data folder with its audit signer, and a user who exports things there.
+struct Place {
+    folder: PathBuf,
+    settings: AuditConfig,
+    storage: Arc<Storage>,
+    clock: Arc<Turned>,
+    notary: AuditSigner,
+}
+
+impl Place {
+    fn new(rows: u32) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let (number, process) = (NUMBER.fetch_add(1, Ordering::Relaxed), std::process::id());
+        let folder = std::env::temp_dir().join(format!("workgraph-notary-{process}-{number}"));
+        crate::adapters::data_dir::create_data_dir(&folder).unwrap();
+        let anchor = String::new();
+        let settings = AuditConfig { anchor, rows };
+        let start = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        let clock = Arc::new(Turned(Mutex::new(start)));
+        let keys = workgraph_wire::KeyRing::new(1, [7; 32]);
+        let entropy = Arc::new(crate::adapters::clock::SystemEntropy::new());
+        let sealer = crate::adapters::sealed_webhooks::WebhookSecretSealer::new(keys, entropy);
+        let options = crate::adapters::stores::StoreOptions::default();
+        let storage = Arc::new(Storage::open(&folder, options, sealer).unwrap());
+        let notary = AuditSigner::open(
+            &folder,
+            &settings,
+            90 * DAY,
+            &storage,
+            clock.clone(),
+            &SystemEntropy::new(),
+        );
+        Self {
+            notary: notary.unwrap(),
+            folder,
+            settings,
+            storage,
+            clock,
+        }
+    }
+
+    fn pass(&self, time: Duration) {
+        *self.clock.0.lock().unwrap() += time;
+    }
+
+    async fn act(&self, times: usize) {
+        let home = Gid::new(7).unwrap();
+        for _ in 0..times {
+            let changes = Changes {
+                time: Time::from_system(self.clock.now()),
+                audit_entries: vec![AuditEntry::new(
+                    event_kinds::OBJECT_EXPORT_STARTED,
+                    home,
+                    home,
+                )],
+                ..Changes::default()
+            };
+            self.storage.graph.commit(changes).await.unwrap();
+        }
+    }
+
+    async fn rows(&self) -> usize {
+        let ask = AuditQuery::all(Gid::new(7).unwrap(), 100);
+        self.storage
+            .graph
+            .audit_rows(ask, None)
+            .await
+            .unwrap()
+            .len()
+    }
+
+    /// Returns the output of `workgraph check --audit`: rows, the last one, the last signed one, findings.
+    fn check(&self) -> (u64, u64, u64, Vec<String>) {
+        let found = inspect(&self.folder, &self.settings, None).unwrap();
+        let InspectionReport {
+            rows,
+            last,
+            covered,
+            ..
+        } = found.report;
+        (rows, last, covered, found.findings)
+    }
+
+    fn anchored(&self) -> usize {
+        let text = std::fs::read_to_string(self.folder.join("audit-anchors"));
+        text.unwrap_or_default().lines().count()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // The folder of a failing test stays, for a look at it.
+        if !std::thread::panicking() {
+            std::fs::remove_dir_all(&self.folder).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_new_is_signed_when_it_is_much_or_time_is_up() {
+    let place = Place::new(3);
+    place.notary.run_once(true).await;
+    assert_eq!((place.check(), place.anchored()), ((0, 0, 0, vec![]), 0));
+    place.act(2).await;
+    place.notary.run_once(false).await;
+    assert_eq!(place.check(), (2, 2, 0, vec![]), "two are not much");
+    place.act(1).await;
+    place.notary.run_once(false).await;
+    assert_eq!(place.check(), (3, 3, 3, vec![]));
+    place.act(1).await;
+    place.notary.run_once(true).await;
+    place.notary.run_once(true).await;
+    assert_eq!((place.check(), place.anchored()), ((4, 4, 4, vec![]), 2));
+    let mode = std::fs::metadata(place.folder.join("audit-key.json")).unwrap();
+    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn old_rows_are_dropped_and_the_rest_can_be_checked() {
+    let place = Place::new(100);
+    place.act(5).await;
+    place.notary.run_once(true).await;
+    place.pass(60 * DAY);
+    place.act(4).await;
+    place.notary.run_once(true).await;
+    place.pass(30 * DAY - Duration::from_secs(1));
+    place.notary.run_once(true).await;
+    assert_eq!(place.check(), (9, 9, 9, vec![]), "not a second too early");
+    place.pass(Duration::from_secs(2));
+    place.notary.run_once(false).await;
+    assert_eq!((place.rows().await, place.check()), (4, (4, 9, 9, vec![])));
+    // The last row stays, however old, so that the numbers go on.
+    place.pass(365 * DAY);
+    place.notary.run_once(true).await;
+    assert_eq!((place.rows().await, place.check()), (1, (1, 9, 9, vec![])));
+    place.act(2).await;
+    place.notary.run_once(true).await;
+    assert_eq!(place.check(), (2, 11, 11, vec![]));
+}
+
+#[tokio::test]
+async fn what_was_signed_and_not_anchored_is_anchored_later() {
+    let place = Place::new(1);
+    let anchors = place.folder.join("audit-anchors");
+    std::fs::create_dir(&anchors).unwrap();
+    place.act(1).await;
+    place.notary.run_once(true).await;
+    assert_eq!(place.storage.audit_tail().unwrap().head.seq, 1);
+    std::fs::remove_dir(&anchors).unwrap();
+    place.notary.run_once(true).await;
+    place.notary.run_once(true).await;
+    assert_eq!((place.check(), place.anchored()), ((1, 1, 1, vec![]), 1));
+    // A line that was broken off is not made longer.
+    let mut text = std::fs::read_to_string(&anchors).unwrap();
+    text.pop();
+    std::fs::write(&anchors, &text).unwrap();
+    place.act(1).await;
+    place.notary.run_once(true).await;
+    let (rows, last, covered, findings) = place.check();
+    assert_eq!((rows, last, covered, findings), (2, 2, 2, vec![]));
+    let anchored = std::fs::read_to_string(&anchors).unwrap();
+    assert!(
+        anchored.starts_with(&(text + "\n")) && anchored.ends_with('\n'),
+        "{anchored}"
+    );
+}
+
+#[tokio::test]
+async fn another_key_signs_nothing_and_says_so() {
+    let place = Place::new(1);
+    place.act(2).await;
+    place.notary.run_once(true).await;
+    std::fs::remove_file(place.folder.join("audit-key.json")).unwrap();
+    let other = AuditSigner::open(
+        &place.folder,
+        &place.settings,
+        90 * DAY,
+        &place.storage,
+        place.clock.clone(),
+        &SystemEntropy::new(),
+    )
+    .unwrap();
+    place.act(1).await;
+    assert!(
+        other
+            .step(true)
+            .await
+            .unwrap_err()
+            .contains("not of this key")
+    );
+    let (_, _, covered, findings) = place.check();
+    assert_eq!((covered, findings.len()), (0, 2), "{findings:?}");
+}

@@ -1,0 +1,155 @@
+//! The workers that carry out jobs, each one job at a time.
+use crate::adapters::clock::pause;
+use crate::http::metrics::Metrics;
+use crate::workers::offload::{Offload, OffloadLane};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use workgraph_api::job_runner::{JobProgress, NextJob};
+use workgraph_api::{Api, Clock};
+use workgraph_core::jobs::LeasedJob;
+
+/// Jobs that go on at the same time.
+const WORKERS: usize = 2;
+/// Wait of a worker after a failure of the store.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Longest sleep of a worker without a job.
+const NAP: Duration = Duration::from_secs(10);
+
+/// Time that a worker has for its present step when the server stops.
+const LAST_STEP: Duration = Duration::from_secs(5);
+
+/// Workers, while the server runs.
+pub(crate) struct JobWorkers {
+    stop: watch::Sender<bool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl JobWorkers {
+    /// Lets every worker end the step it is in and give its job back.
+    pub(crate) async fn stop(self) {
+        // Without workers the channel has no receivers.
+        let _none = self.stop.send(true);
+        for task in self.tasks {
+            if tokio::time::timeout(LAST_STEP, task).await.is_err() {
+                tracing::warn!("a job was left in the middle of a step");
+            }
+        }
+    }
+}
+
+/// Releases the leases of the process before this one, and starts the workers.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) async fn start(
+    api: &Arc<Api>,
+    clock: &Arc<dyn Clock>,
+    metrics: &Arc<Metrics>,
+    offload: &Arc<Offload>,
+) -> Result<JobWorkers, String> {
+    // This process alone has the store, so the owner of a lease is dead.
+    api.release_dead_leases().await?;
+    let bell = Arc::new(Notify::new());
+    let ring = Arc::clone(&bell);
+    api.set_job_notifier(move || ring.notify_one());
+    let (stop, stopped) = watch::channel(false);
+    let mut tasks = Vec::with_capacity(WORKERS);
+    for _ in 0..WORKERS {
+        let worker = JobWorker {
+            api: Arc::clone(api),
+            clock: Arc::clone(clock),
+            metrics: Arc::clone(metrics),
+            bell: Arc::clone(&bell),
+            offload: Arc::clone(offload),
+            stopped: stopped.clone(),
+        };
+        tasks.push(tokio::spawn(async move { worker.run().await }));
+    }
+    Ok(JobWorkers { stop, tasks })
+}
+
+struct JobWorker {
+    api: Arc<Api>,
+    clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
+    bell: Arc<Notify>,
+    offload: Arc<Offload>,
+    stopped: watch::Receiver<bool>,
+}
+
+impl JobWorker {
+    async fn run(mut self) {
+        while !*self.stopped.borrow() {
+            match self.api.lease_next_job().await {
+                Ok(NextJob::Job(held)) => self.carry_out(*held).await,
+                Ok(NextJob::Later(at)) => {
+                    let until =
+                        at.and_then(|t| t.to_system().duration_since(self.clock.now()).ok());
+                    let nap = until.map_or(NAP, |wait| wait.clamp(Duration::from_millis(1), NAP));
+                    // Each of these events may bring a job.
+                    tokio::select! {
+                        _ = tokio::time::timeout(nap, self.bell.notified()) => {}
+                        _ = self.stopped.wait_for(|stopped| *stopped) => {}
+                    }
+                }
+                Err(why) => {
+                    tracing::error!(why, "no job can be taken up");
+                    pause(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Carries a job to its end. A panic ends a task of its own; the job is claimed again when its lease ends, until
+    /// its deadline.
+    async fn carry_out(&self, held: LeasedJob) {
+        let (api, metrics) = (Arc::clone(&self.api), Arc::clone(&self.metrics));
+        let offload = Arc::clone(&self.offload);
+        let stopped = self.stopped.clone();
+        let gid = held.gid().get();
+        self.metrics.jobs.running.fetch_add(1, Relaxed);
+        let task = tokio::spawn(async move {
+            let mut held = Box::new(held);
+            loop {
+                metrics.jobs.steps.fetch_add(1, Relaxed);
+                let runner = Arc::clone(&api);
+                let step = offload.offloaded(OffloadLane::Job(gid), None, |watch| {
+                    Box::pin(async move {
+                        let gone = runner.run_job_step_interruptible(&held, Some(watch)).await;
+                        (gone, held)
+                    })
+                });
+                let (gone, before) = step.await;
+                match gone {
+                    Ok(JobProgress::Continues(next)) => held = next,
+                    Ok(JobProgress::Ended(done)) => {
+                        let ends = &metrics.jobs.ended;
+                        let counter = if done { &ends[0] } else { &ends[1] };
+                        counter.fetch_add(1, Relaxed);
+                        return Ok(());
+                    }
+                    Ok(JobProgress::LeaseLost) => return Ok::<(), String>(()),
+                    Err(why) => {
+                        // The store failed, not the step. If it fails again, the claim counts as an attempt.
+                        api.release_job(&before, false).await?;
+                        return Err(why);
+                    }
+                }
+                if *stopped.borrow() {
+                    return api.release_job(&held, true).await;
+                }
+                // A long job lets others have their turn.
+                tokio::task::yield_now().await;
+            }
+        });
+        match task.await {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => tracing::error!(job = gid, why, "a job stopped"),
+            Err(panic) => tracing::error!(job = gid, why = panic.to_string(), "a job stopped"),
+        }
+        self.metrics.jobs.running.fetch_sub(1, Relaxed);
+    }
+}

@@ -1,0 +1,399 @@
+//! The threads on which long work goes on, so that it does not delay short work. Tokens, jobs and webhooks take turns
+//! on them.
+//!
+//! All work begins on the thread that serves its connection, where most of it is done at once. Work that takes more
+//! steps than it may there asks to be taken away ([`Interrupt::poll_allowed`]); its future is then polled here, once,
+//! and goes back if it has to wait for anything else. So these threads only compute, and work that waits for its turn
+//! takes no thread.
+//!
+//! [`Interrupt::poll_allowed`]: workgraph_core::Interrupt::poll_allowed
+mod fair_queue;
+mod step_allowance;
+mod work_interrupt;
+
+pub(crate) use self::work_interrupt::WorkInterrupt;
+
+use self::fair_queue::FairQueue;
+use self::step_allowance::StepAllowances;
+use crate::http::app_state::BoxFuture;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::ptr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// Pieces of work in one lane that may wait for their turn before more of it are refused.
+const LANE_MAX: usize = 64;
+/// Pieces of work in all lanes that may wait before more of any are refused.
+const WAITING_MAX: usize = 8_192;
+
+/// The lanes of long work, which take turns.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum OffloadLane {
+    /// Requests with one token, by a hash of it.
+    Token(u64),
+    /// Steps of one job, by its gid.
+    Job(u64),
+    /// Deliveries of one webhook, by its gid.
+    Webhook(u64),
+}
+
+/// Threads for long work. They end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Offload {
+    shared: Arc<OffloadShared>,
+    allowances: StepAllowances,
+    /// Lanes that work took, in the order it began.
+    #[cfg(test)]
+    lanes: Mutex<Vec<OffloadLane>>,
+}
+
+#[derive(Debug)]
+struct OffloadShared {
+    state: Mutex<OffloadState>,
+    /// Notified when the queue has a task.
+    ready: Condvar,
+    runtime: Handle,
+    timeout: Duration,
+}
+
+#[derive(Debug, Default)]
+struct OffloadState {
+    queue: FairQueue<OffloadLane, Arc<dyn QueuedTask>>,
+    closed: bool,
+}
+
+/// Task that waits for its turn.
+trait QueuedTask: std::fmt::Debug + Send + Sync {
+    fn run(&self, shared: &OffloadShared);
+}
+
+impl OffloadShared {
+    fn lock(&self) -> MutexGuard<'_, OffloadState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs queued tasks until the end of the server.
+    fn work(&self) {
+        let _entered = self.runtime.enter();
+        lower_priority();
+        let mut state = self.lock();
+        while !state.closed {
+            let Some(next) = state.queue.pop() else {
+                state = self
+                    .ready
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            drop(state);
+            next.run(self);
+            drop(next);
+            state = self.lock();
+        }
+    }
+}
+
+/// Gives the calling thread a lower priority than the threads that serve connections. It still gets a tenth of a
+/// processor that both need, so that long work ends.
+fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    {
+        const NICENESS: i32 = 10;
+        let thread = rustix::thread::gettid();
+        // It sets the priority of one thread, though it is named like a process.
+        if let Err(error) = rustix::process::setpriority_process(Some(thread), NICENESS) {
+            tracing::debug!(%error, "threads for long work run at the usual priority");
+        }
+    }
+}
+
+impl Drop for Offload {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.ready.notify_all();
+    }
+}
+
+impl Offload {
+    /// Starts the given number of threads; 0 means one less than there are cores, and one at least. Work on them is
+    /// stopped after the timeout.
+    ///
+    /// # Errors
+    /// Fails if the machine gives no threads.
+    pub(crate) fn start(workers: usize, timeout: Duration) -> Result<Arc<Self>, String> {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let workers = match workers {
+            0 => cores.saturating_sub(1).max(1),
+            workers => workers,
+        };
+        let shared = Arc::new(OffloadShared {
+            state: Mutex::default(),
+            ready: Condvar::new(),
+            runtime: Handle::current(),
+            timeout,
+        });
+        let offload = Self {
+            shared,
+            allowances: StepAllowances::new(),
+            #[cfg(test)]
+            lanes: Mutex::default(),
+        };
+        for number in 0..workers {
+            let shared = Arc::clone(&offload.shared);
+            let thread = std::thread::Builder::new().name(format!("long-{number}"));
+            let started = thread.spawn(move || shared.work());
+            started.map_err(|e| format!("there is no thread for long work: {e}"))?;
+        }
+        Ok(Arc::new(offload))
+    }
+
+    /// Does some work of a lane, under an interrupt.
+    ///
+    /// `refused` makes the result if too much is waiting; work without it is never refused.
+    pub(crate) fn offloaded<T: Send + 'static>(
+        self: &Arc<Self>,
+        lane: OffloadLane,
+        refused: Option<fn() -> T>,
+        work: impl FnOnce(Arc<WorkInterrupt>) -> BoxFuture<T>,
+    ) -> Offloaded<T> {
+        #[cfg(test)]
+        self.lanes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(lane);
+        let watch = Arc::new(WorkInterrupt::new(self.allowances.of(lane)));
+        Offloaded {
+            stage: OffloadStage::Inline(work(Arc::clone(&watch))),
+            offload: Arc::clone(self),
+            watch,
+            lane,
+            refused,
+        }
+    }
+
+    /// Returns the lanes that work took until now.
+    #[cfg(test)]
+    pub(crate) fn lanes(&self) -> Vec<OffloadLane> {
+        self.lanes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Puts a task into the queue. Returns false if its lane is full, or the whole queue.
+    fn push(&self, lane: OffloadLane, bounded: bool, next: Arc<dyn QueuedTask>) -> bool {
+        let mut state = self.shared.lock();
+        let queue = &mut state.queue;
+        if bounded && (queue.len_of(lane) >= LANE_MAX || queue.len() >= WAITING_MAX) {
+            return false;
+        }
+        queue.push(lane, next);
+        drop(state);
+        self.shared.ready.notify_one();
+        true
+    }
+
+    /// Removes an abandoned task from the queue, so that it does not count as waiting.
+    fn remove<T>(&self, lane: OffloadLane, away: &Arc<OffloadedTask<T>>) {
+        let is_meant =
+            |next: &Arc<dyn QueuedTask>| ptr::addr_eq(Arc::as_ptr(next), Arc::as_ptr(away));
+        let removed = self.shared.lock().queue.remove(lane, is_meant);
+        drop(removed);
+    }
+}
+
+/// Work that is taken away when it turns out to be long. To drop it is to abandon the work.
+pub(crate) struct Offloaded<T: Send + 'static> {
+    stage: OffloadStage<T>,
+    offload: Arc<Offload>,
+    watch: Arc<WorkInterrupt>,
+    lane: OffloadLane,
+    refused: Option<fn() -> T>,
+}
+
+enum OffloadStage<T> {
+    /// The work is polled where it began.
+    Inline(BoxFuture<T>),
+    /// The work waits for its turn on the threads for long work, or has it.
+    Queued(Arc<OffloadedTask<T>>),
+    Finished,
+}
+
+/// Work that was taken away; its owner and the queue share it.
+struct OffloadedTask<T> {
+    state: Mutex<TaskState<T>>,
+    watch: Arc<WorkInterrupt>,
+}
+
+/// State of work that was taken away.
+enum TaskState<T> {
+    Waits(BoxFuture<T>, Waker),
+    Runs(Waker),
+    Done(T),
+    /// The work has to wait for something else.
+    Pending(BoxFuture<T>),
+    Panicked(Box<dyn Any + Send>),
+    /// The work was abandoned, or its owner has the result already.
+    Abandoned,
+}
+
+impl<T> std::fmt::Debug for OffloadedTask<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Away").finish_non_exhaustive()
+    }
+}
+
+impl<T> OffloadedTask<T> {
+    fn lock(&self) -> MutexGuard<'_, TaskState<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn replace(&self, turn: TaskState<T>) -> TaskState<T> {
+        std::mem::replace(&mut *self.lock(), turn)
+    }
+}
+
+impl<T: Send + 'static> QueuedTask for OffloadedTask<T> {
+    fn run(&self, shared: &OffloadShared) {
+        let (mut future, waker) = {
+            let mut turn = self.lock();
+            match std::mem::replace(&mut *turn, TaskState::Abandoned) {
+                TaskState::Waits(future, waker) => {
+                    *turn = TaskState::Runs(waker.clone());
+                    (future, waker)
+                }
+                // The work was abandoned while it waited.
+                _ => return,
+            }
+        };
+        self.watch.leave(shared.timeout);
+        let mut cx = Context::from_waker(&waker);
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx)));
+        self.watch.come_back();
+        let turn = match polled {
+            Ok(Poll::Ready(done)) => TaskState::Done(done),
+            Ok(Poll::Pending) => TaskState::Pending(future),
+            Err(panic) => TaskState::Panicked(panic),
+        };
+        let mut state = self.lock();
+        match std::mem::replace(&mut *state, TaskState::Abandoned) {
+            TaskState::Runs(waker) => {
+                *state = turn;
+                drop(state);
+                waker.wake();
+            }
+            _ => {
+                // The work was abandoned meanwhile; its result is dropped without the lock.
+                drop(state);
+                drop(turn);
+            }
+        }
+    }
+}
+
+impl<T: Send + 'static> Offloaded<T> {
+    /// Returns the interrupt of the work.
+    pub(crate) fn watch(&self) -> Arc<WorkInterrupt> {
+        Arc::clone(&self.watch)
+    }
+
+    /// Puts the work into the queue. Returns the result of a refusal, if it is refused.
+    fn move_to_queue(&mut self, future: BoxFuture<T>, waker: &Waker) -> Option<T> {
+        self.offload.allowances.used_up(self.lane);
+        let away = Arc::new(OffloadedTask {
+            state: Mutex::new(TaskState::Waits(future, waker.clone())),
+            watch: Arc::clone(&self.watch),
+        });
+        let next = Arc::clone(&away) as Arc<dyn QueuedTask>;
+        if let Some(refused) = self.refused
+            && !self.offload.push(self.lane, true, Arc::clone(&next))
+        {
+            return Some(refused());
+        }
+        if self.refused.is_none() {
+            self.offload.push(self.lane, false, next);
+        }
+        self.watch.set_away(true);
+        self.stage = OffloadStage::Queued(away);
+        None
+    }
+}
+
+// The future inside is pinned by itself.
+impl<T: Send + 'static> Unpin for Offloaded<T> {}
+
+impl<T: Send + 'static> Future for Offloaded<T> {
+    type Output = T;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        loop {
+            match std::mem::replace(&mut self.stage, OffloadStage::Finished) {
+                OffloadStage::Inline(mut future) => match future.as_mut().poll(cx) {
+                    Poll::Ready(done) => {
+                        self.offload.allowances.sufficed(self.lane);
+                        return Poll::Ready(done);
+                    }
+                    Poll::Pending if self.watch.wants_offload() => {
+                        match self.move_to_queue(future, cx.waker()) {
+                            Some(refused) => return Poll::Ready(refused),
+                            None => return Poll::Pending,
+                        }
+                    }
+                    Poll::Pending => {
+                        self.stage = OffloadStage::Inline(future);
+                        return Poll::Pending;
+                    }
+                },
+                OffloadStage::Queued(away) => {
+                    let mut state = away.lock();
+                    match std::mem::replace(&mut *state, TaskState::Abandoned) {
+                        TaskState::Done(done) => return Poll::Ready(done),
+                        TaskState::Panicked(panic) => {
+                            drop(state);
+                            resume_unwind(panic);
+                        }
+                        // After any wake-up it is polled here once more.
+                        TaskState::Pending(future) => {
+                            self.watch.set_away(false);
+                            self.stage = OffloadStage::Inline(future);
+                        }
+                        TaskState::Waits(future, _) => {
+                            *state = TaskState::Waits(future, cx.waker().clone());
+                            drop(state);
+                            self.stage = OffloadStage::Queued(away);
+                            return Poll::Pending;
+                        }
+                        TaskState::Runs(_) => {
+                            *state = TaskState::Runs(cx.waker().clone());
+                            drop(state);
+                            self.stage = OffloadStage::Queued(away);
+                            return Poll::Pending;
+                        }
+                        TaskState::Abandoned => return Poll::Pending,
+                    }
+                }
+                OffloadStage::Finished => return Poll::Pending,
+            }
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for Offloaded<T> {
+    fn drop(&mut self) {
+        if let OffloadStage::Queued(away) = &self.stage {
+            self.watch.abandon();
+            let turn = away.replace(TaskState::Abandoned);
+            if matches!(turn, TaskState::Waits(..)) {
+                self.offload.remove(self.lane, away);
+            }
+            // A task that waits for its turn is dropped now, with all it holds.
+            drop(turn);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! The steps that work may take where it begins, by its lane.
+//!
+//! Work that uses its allowance up is begun anew elsewhere, so the allowance was spent in vain and held a thread that
+//! serves connections. A lane with much long work therefore begins with less each time, and gets more again as its work
+//! turns out to be short.
+use super::OffloadLane;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Steps of a lane that sent nothing long lately, half a millisecond of them. A page of a hundred records with nested
+/// fields takes half as many.
+pub(super) const ALLOWANCE_MAX: u32 = 4_096;
+/// Steps of a lane that sends nothing but long work, some fifty microseconds: a single record takes fewer.
+pub(super) const ALLOWANCE_MIN: u32 = 512;
+/// Steps that each short piece of work gives back.
+const GIVEN_BACK: u32 = 128;
+/// Number of allowances. Lanes that share one share its changes, and nothing else.
+const SLOTS: usize = 1_024;
+
+/// Allowances of all lanes.
+#[derive(Debug)]
+pub(super) struct StepAllowances(Box<[AtomicU32]>);
+
+impl StepAllowances {
+    /// Returns the largest allowance for every lane.
+    pub(super) fn new() -> Self {
+        Self((0..SLOTS).map(|_| AtomicU32::new(ALLOWANCE_MAX)).collect())
+    }
+
+    fn slot(&self, lane: OffloadLane) -> Option<&AtomicU32> {
+        let (OffloadLane::Token(number) | OffloadLane::Job(number) | OffloadLane::Webhook(number)) =
+            lane;
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.0.get(mixed as usize % SLOTS)
+    }
+
+    /// Returns the steps that work of a lane may take where it begins.
+    pub(super) fn of(&self, lane: OffloadLane) -> u32 {
+        self.slot(lane)
+            .map_or(ALLOWANCE_MAX, |slot| slot.load(Relaxed))
+    }
+
+    /// Notes that work of a lane used its allowance up.
+    pub(super) fn used_up(&self, lane: OffloadLane) {
+        if let Some(slot) = self.slot(lane) {
+            slot.store((slot.load(Relaxed) / 4).max(ALLOWANCE_MIN), Relaxed);
+        }
+    }
+
+    /// Notes that work of a lane was done where it began.
+    pub(super) fn sufficed(&self, lane: OffloadLane) {
+        let slot = self.slot(lane);
+        // Nearly always the allowance is unchanged; a write would make threads wait for each other.
+        if let Some((slot, steps)) = slot.map(|slot| (slot, slot.load(Relaxed)))
+            && steps < ALLOWANCE_MAX
+        {
+            slot.store((steps + GIVEN_BACK).min(ALLOWANCE_MAX), Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_work_begins_with_less_each_time_and_short_work_gives_it_back() {
+        let (allowances, long, other) = (
+            StepAllowances::new(),
+            OffloadLane::Token(1),
+            OffloadLane::Token(2),
+        );
+        for steps in [
+            ALLOWANCE_MAX,
+            ALLOWANCE_MAX / 4,
+            ALLOWANCE_MIN,
+            ALLOWANCE_MIN,
+        ] {
+            assert_eq!(allowances.of(long), steps);
+            allowances.used_up(long);
+        }
+        assert_eq!(allowances.of(other), ALLOWANCE_MAX, "another's stays");
+        allowances.sufficed(long);
+        assert_eq!(allowances.of(long), ALLOWANCE_MIN + GIVEN_BACK);
+        for _ in 0..ALLOWANCE_MAX / GIVEN_BACK {
+            allowances.sufficed(long);
+        }
+        assert_eq!(allowances.of(long), ALLOWANCE_MAX);
+    }
+}

@@ -1,0 +1,229 @@
+use super::*;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc;
+use tokio::sync::oneshot;
+use workgraph_core::{Interrupt, InterruptReason};
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn name() -> Option<String> {
+    std::thread::current().name().map(str::to_owned)
+}
+
+/// Takes steps until it is stopped, and returns the reason.
+fn endless(watch: &WorkInterrupt) -> InterruptReason {
+    loop {
+        if let Err(why) = watch.check(4_096) {
+            return why;
+        }
+        std::thread::yield_now();
+    }
+}
+
+async fn allowed(watch: &WorkInterrupt) {
+    std::future::poll_fn(|_| watch.poll_allowed()).await;
+}
+
+/// Waits until it is polled once more, and wakes itself for that.
+async fn wait_once() {
+    let mut waited = false;
+    std::future::poll_fn(|cx| {
+        if waited {
+            return Poll::Ready(());
+        }
+        waited = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// S101.
+#[tokio::test]
+async fn short_work_stays_where_it_is_and_long_work_goes_on_elsewhere_and_comes_back() {
+    let offload = Offload::start(1, LONG).unwrap();
+    let here = name();
+    let short = offload.offloaded(OffloadLane::Token(1), None, |_| Box::pin(async { name() }));
+    assert_eq!(short.await, here);
+    let long = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+        Box::pin(async move {
+            let first = name();
+            assert_eq!(endless(&watch), InterruptReason::AllowanceSpent);
+            allowed(&watch).await;
+            let second = name();
+            // The wait itself does not take place there.
+            wait_once().await;
+            (first, second, name())
+        })
+    });
+    let (first, second, third) = long.await;
+    assert_eq!((&first, second.as_deref()), (&here, Some("long-0")));
+    assert_eq!(third, here);
+}
+
+/// S100.
+#[tokio::test]
+async fn long_work_is_stopped_at_its_deadline() {
+    let offload = Offload::start(1, Duration::ZERO).unwrap();
+    let late = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+        Box::pin(async move {
+            assert_eq!(endless(&watch), InterruptReason::AllowanceSpent);
+            allowed(&watch).await;
+            endless(&watch)
+        })
+    });
+    assert_eq!(late.await, InterruptReason::Deadline);
+}
+
+/// S103.
+#[tokio::test]
+async fn dropped_work_stops_at_its_next_check_and_what_waits_is_dropped_at_once() {
+    let offload = Offload::start(1, LONG).unwrap();
+    let (began, begun) = oneshot::channel();
+    let (ended, end) = mpsc::channel();
+    let mut running = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+        Box::pin(async move {
+            endless(&watch);
+            allowed(&watch).await;
+            began.send(()).unwrap();
+            ended.send(endless(&watch)).unwrap();
+        })
+    });
+    assert!(once(&mut running).await.is_pending());
+    begun.await.unwrap();
+    // The only thread is busy, so this one waits.
+    let (holds, held) = oneshot::channel::<()>();
+    let mut waiting = offload.offloaded(OffloadLane::Token(2), None, |watch| {
+        Box::pin(async move {
+            let _holds = holds;
+            endless(&watch);
+            allowed(&watch).await;
+            endless(&watch);
+        })
+    });
+    assert!(once(&mut waiting).await.is_pending());
+    drop(waiting);
+    assert!(held.await.is_err(), "what it held is free");
+    drop(running);
+    assert_eq!(end.recv(), Ok(InterruptReason::Abandoned));
+}
+
+/// S102. A token with much long work leaves the other tokens their turns.
+#[tokio::test]
+async fn a_token_with_much_long_work_leaves_others_their_turns() {
+    let offload = Offload::start(1, LONG).unwrap();
+    let open = Arc::new(AtomicBool::new(false));
+    let (done, order) = mpsc::channel();
+    let mut all = Vec::new();
+    let mut add = |key: u64, first: bool| {
+        let (done, open) = (done.clone(), Arc::clone(&open));
+        let work = offload.offloaded(OffloadLane::Token(key), None, |watch| {
+            Box::pin(async move {
+                endless(&watch);
+                allowed(&watch).await;
+                while first && !open.load(SeqCst) {
+                    std::thread::yield_now();
+                }
+                done.send(key).unwrap();
+            })
+        });
+        all.push(work);
+    };
+    add(1, true);
+    for _ in 0..5 {
+        add(1, false);
+    }
+    for key in [2, 3] {
+        add(key, false);
+    }
+    for work in &mut all {
+        assert!(once(work).await.is_pending());
+    }
+    open.store(true, SeqCst);
+    for work in all {
+        work.await;
+    }
+    let order: Vec<u64> = order.try_iter().collect();
+    let at = |key| order.iter().position(|k| *k == key).unwrap();
+    assert!(at(2) <= 3 && at(3) <= 3, "{order:?}");
+}
+
+#[tokio::test]
+async fn what_is_too_much_is_refused_and_a_panic_is_the_callers() {
+    let offload = Offload::start(1, LONG).unwrap();
+    let (began, begun) = oneshot::channel();
+    let mut running = offload.offloaded(OffloadLane::Token(1), Some(|| "refused"), |watch| {
+        Box::pin(async move {
+            endless(&watch);
+            allowed(&watch).await;
+            began.send(()).unwrap();
+            endless(&watch);
+            "done"
+        })
+    });
+    assert!(once(&mut running).await.is_pending());
+    begun.await.unwrap();
+    let work = |watch: Arc<WorkInterrupt>| -> BoxFuture<&'static str> {
+        Box::pin(async move {
+            endless(&watch);
+            allowed(&watch).await;
+            "done"
+        })
+    };
+    let mut waiting = Vec::new();
+    for _ in 0..LANE_MAX {
+        let mut one = offload.offloaded(OffloadLane::Token(2), Some(|| "refused"), work);
+        assert!(once(&mut one).await.is_pending());
+        waiting.push(one);
+    }
+    let refused = offload.offloaded(OffloadLane::Token(2), Some(|| "refused"), work);
+    assert_eq!(refused.await, "refused");
+    let mut of_another = offload.offloaded(OffloadLane::Token(3), Some(|| "refused"), work);
+    assert!(once(&mut of_another).await.is_pending());
+    let mut never_refused = offload.offloaded(OffloadLane::Token(2), None, work);
+    assert!(once(&mut never_refused).await.is_pending());
+    drop(running);
+    drop(waiting);
+    assert_eq!(never_refused.await, "done");
+    assert_eq!(of_another.await, "done");
+
+    let panics = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+        Box::pin(async move {
+            endless(&watch);
+            allowed(&watch).await;
+            if std::hint::black_box(true) {
+                panic!("on purpose");
+            }
+        })
+    });
+    assert!(tokio::spawn(panics).await.is_err());
+    let next = offload.offloaded(OffloadLane::Token(1), None, work);
+    assert_eq!(next.await, "done", "its thread goes on");
+}
+
+#[tokio::test]
+async fn abandoned_work_does_not_count_as_waiting() {
+    let offload = Offload::start(1, LONG).unwrap();
+    let work = |watch: Arc<WorkInterrupt>| -> BoxFuture<&'static str> {
+        Box::pin(async move {
+            endless(&watch);
+            allowed(&watch).await;
+            endless(&watch);
+            "done"
+        })
+    };
+    // The only thread has the first one, so the others wait.
+    let mut running = offload.offloaded(OffloadLane::Token(1), None, work);
+    assert!(once(&mut running).await.is_pending());
+    for _ in 0..3 * LANE_MAX {
+        let mut abandoned = offload.offloaded(OffloadLane::Token(2), Some(|| "refused"), work);
+        assert!(once(&mut abandoned).await.is_pending());
+    }
+    assert_eq!(offload.shared.lock().queue.len_of(OffloadLane::Token(2)), 0);
+}
+
+/// Polls a future once.
+async fn once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut *future).poll(cx))).await
+}

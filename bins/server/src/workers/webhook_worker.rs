@@ -1,0 +1,147 @@
+//! The work of webhooks beside the requests: deliveries, and the pruning of the journal.
+use crate::adapters::clock::pause;
+use crate::adapters::stores::Storage;
+use crate::adapters::webhook_client::{SystemNetwork, WebhookSender};
+use crate::config::WebhookConfig;
+use crate::workers::offload::{Offload, OffloadLane};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use workgraph_api::features::webhooks::service::WebhookSettings;
+use workgraph_api::{Api, Clock};
+use workgraph_webhooks::{TargetPolicy, WebhookLimits};
+
+/// Time between two prunings of old commits from the journal.
+const KEEP_EVERY: Duration = Duration::from_secs(60);
+/// Longest sleep: commits, attempts that end and those that are due end it before.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Time after a look for which commits are gathered before the next one, so that many events share a delivery. The
+/// first commit after a pause waits for nothing.
+const GATHER_DELAY: Duration = Duration::from_millis(3);
+/// Wait after a failure of the store.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Worker that makes the deliveries.
+pub(crate) struct DeliveryWorker {
+    pub(crate) api: Arc<Api>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) offload: Arc<Offload>,
+}
+
+/// Sets webhooks up and starts the delivery worker; both end with the runtime.
+///
+/// # Errors
+/// Fails if the store or TLS fails.
+pub(crate) async fn start(
+    courier: DeliveryWorker,
+    storage: &Storage,
+    settings: &WebhookConfig,
+    own: Vec<SocketAddr>,
+) -> Result<(), String> {
+    set_up(&courier.api, storage, settings, own).await?;
+    tokio::spawn(prune_journal_loop(Arc::clone(&courier.api)));
+    let workers = usize::try_from(settings.workers).unwrap_or(1).max(1);
+    tokio::spawn(async move { courier.deliver(workers).await });
+    Ok(())
+}
+
+/// Gives the API the webhook store, client and settings.
+///
+/// # Errors
+/// Fails if the store or TLS fails.
+pub(crate) async fn set_up(
+    api: &Api,
+    storage: &Storage,
+    settings: &WebhookConfig,
+    own: Vec<SocketAddr>,
+) -> Result<(), String> {
+    let policy = TargetPolicy {
+        loopback: settings.allow_loopback,
+        plain_http: settings.allow_http,
+        networks: settings.networks()?,
+        own_addresses: own,
+    };
+    let sender = Arc::new(WebhookSender::new(SystemNetwork::default(), policy.clone()));
+    let settings = WebhookSettings {
+        policy,
+        limits: WebhookLimits::default(),
+        event_ids: settings.event_ids,
+        log_retention: settings.log_retention,
+    };
+    api.set_webhooks(Arc::clone(&storage.hooks), sender, settings)
+        .await
+}
+
+async fn prune_journal_loop(api: Arc<Api>) {
+    let mut ticks = interval(KEEP_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let pruned = async { api.prune_journal(api.maintain_webhooks().await?).await };
+        match pruned.await {
+            Ok(0) => {}
+            Ok(commits) => tracing::debug!(commits, "dropped from the journal"),
+            Err(why) => tracing::warn!(why, "the journal was not pruned"),
+        }
+    }
+}
+
+impl DeliveryWorker {
+    /// Makes attempts as they are due, at most `workers` at a time. A panic in one leaves the others alone; its webhook
+    /// is free again when the lease ends.
+    pub(crate) async fn deliver(self, workers: usize) {
+        let Self {
+            api,
+            clock,
+            offload,
+        } = self;
+        let mut under_way = JoinSet::new();
+        let (mut seen, mut looked) = (None, None::<Instant>);
+        loop {
+            let version = api.version();
+            let gathered = looked.is_none_or(|at| at.elapsed() >= GATHER_DELAY);
+            if gathered && (version.is_none() || seen != version) {
+                looked = Some(Instant::now());
+                match api.scan_commits().await {
+                    Ok(()) => seen = version,
+                    Err(why) => {
+                        tracing::error!(why, "the journal could not be read for webhooks");
+                        pause(PAUSE).await;
+                    }
+                }
+            }
+            while under_way.len() < workers
+                && let Some(taken) = api.take_delivery()
+            {
+                let api = Arc::clone(&api);
+                // The request may take long to put together; the sending itself comes back here.
+                let lane = OffloadLane::Webhook(taken.webhook());
+                under_way.spawn(offload.offloaded(lane, None, |watch| {
+                    Box::pin(async move {
+                        if let Err(why) = api.deliver_interruptible(&taken, Some(watch)).await {
+                            tracing::error!(why, "a delivery was not noted");
+                        }
+                    })
+                }));
+            }
+            let now = clock.now();
+            let due = api
+                .next_delivery()
+                .and_then(|at| at.duration_since(now).ok());
+            let gathering = seen != version;
+            let most = if gathering { GATHER_DELAY } else { LOOK_EVERY };
+            let nap = due.map_or(most, |due| due.min(most));
+            let something = async {
+                tokio::select! {
+                    Some(_) = under_way.join_next() => {}
+                    () = api.wait_for_commit(version), if !gathering => {}
+                    else => std::future::pending().await,
+                }
+            };
+            // After any end of the nap there may be an attempt to make.
+            let _ = timeout(nap.max(Duration::from_millis(1)), something).await;
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The tier of an account: the quota of a token is that of the best plan among its user's workspaces.
+use crate::pipeline::Api;
+use workgraph_auth::Tier;
+use workgraph_core::Gid;
+use workgraph_core::storage::{ReadQuery, ViewerKey};
+
+impl Api {
+    /// Computes a user's tier again from their memberships. The rest of the account stays as it is.
+    ///
+    /// Reads the memberships again if they change meanwhile: of several calls at the same time, the last one to write
+    /// has read the memberships after its write.
+    ///
+    /// # Errors
+    /// Fails when a store fails; the text is for the log.
+    pub async fn refresh_account(&self, user: Gid) -> Result<(), String> {
+        let mut set = None;
+        loop {
+            let tier = self.tier(user).await?;
+            if set == Some(tier) {
+                return Ok(());
+            }
+            let done = self.tokens.set_tier(user.get(), tier).await;
+            done.map_err(|e| e.to_string())?;
+            set = Some(tier);
+        }
+    }
+
+    /// Returns the tier that a user's memberships give.
+    async fn tier(&self, user: Gid) -> Result<Tier, String> {
+        let key = ViewerKey {
+            user,
+            service: None,
+        };
+        let view = self.graph.load(&ReadQuery::of(key)).await;
+        let view = view.map_err(|e| e.to_string())?;
+        let paid = view.viewer.memberships.iter().any(|s| s.paid);
+        Ok(if paid { Tier::Paid } else { Tier::Free })
+    }
+}

@@ -1,0 +1,85 @@
+//! The token cache: the last token that a client sent, so that its next request with it needs no lookup.
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use workgraph_auth::{Account, Secret, TokenRecord};
+
+/// A token record, and the account for which it acts.
+type TokenLookup = Arc<(TokenRecord, Account)>;
+
+/// The last token of one client, valid as long as nothing about tokens changes
+/// ([`TokenStore::version`](workgraph_auth::TokenStore::version)). Each connection has its own: most connections send
+/// the same token with every request.
+#[derive(Default)]
+pub struct ConnectionTokenCache(Mutex<Option<CachedTokenEntry>>);
+
+struct CachedTokenEntry {
+    text: Secret,
+    version: u64,
+    found: TokenLookup,
+}
+
+impl ConnectionTokenCache {
+    fn shown(&self) -> MutexGuard<'_, Option<CachedTokenEntry>> {
+        // It is replaced as a whole, so a poisoned one is complete, too.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the lookup of this token, if it was the last one and has this version.
+    pub(crate) fn get(&self, text: &str, version: u64) -> Option<TokenLookup> {
+        let shown = self.shown();
+        let last = shown.as_ref().filter(|last| last.version == version)?;
+        // A proxy sends the requests of several clients over one connection. The constant time hides from each how
+        // similar its token is to the token of another.
+        constant_time_eq(last.text.expose(), text).then(|| Arc::clone(&last.found))
+    }
+
+    /// Stores the lookup of a token, made at a version or after it.
+    pub(crate) fn put(&self, text: &str, version: u64, found: &TokenLookup) {
+        *self.shown() = Some(CachedTokenEntry {
+            text: Secret::new(text.to_owned()),
+            version,
+            found: Arc::clone(found),
+        });
+    }
+}
+
+impl fmt::Debug for ConnectionTokenCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LastToken(..)")
+    }
+}
+
+/// Returns true if two texts are the same, in a time that depends on their lengths alone.
+fn constant_time_eq(one: &str, other: &str) -> bool {
+    let pairs = one.bytes().zip(other.bytes());
+    let differ = pairs.fold(0, |differ, (a, b)| differ | (a ^ b));
+    std::hint::black_box(differ) == 0 && one.len() == other.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+    use workgraph_auth::{SecretDigest, Tier};
+
+    #[test]
+    fn a_token_is_known_until_another_one_is_shown_or_anything_changes() {
+        let found = |id| {
+            let record =
+                TokenRecord::personal(id, SecretDigest([0; 32]), 1, SystemTime::UNIX_EPOCH);
+            Arc::new((record, Account::new(1, Tier::Paid)))
+        };
+        let last = ConnectionTokenCache::default();
+        assert!(last.get("abc", 4).is_none());
+        last.put("abc", 4, &found(7));
+        assert_eq!(last.get("abc", 4).unwrap().0.id, 7);
+        for near in ["", "ab", "abd", "abcd"] {
+            assert!(last.get(near, 4).is_none(), "{near}");
+        }
+        assert!(last.get("abc", 5).is_none(), "a token was changed");
+        last.put("def", 4, &found(8));
+        assert!(last.get("abc", 4).is_none());
+        assert_eq!(last.get("def", 4).unwrap().0.id, 8);
+        assert_eq!(format!("{last:?}"), "LastToken(..)");
+    }
+}

@@ -1,0 +1,147 @@
+//! Errors of the API, and the only place that maps them to status codes.
+use crate::budget;
+use crate::ports::Entropy;
+use crate::request::ApiResponse;
+use workgraph_core::InterruptReason;
+use workgraph_core::domain_error::{DomainError, DomainErrorKind};
+use workgraph_core::storage::GraphStoreError;
+use workgraph_limits::{LimitExceeded, least_cost};
+use workgraph_wire::{ErrorObject, error_envelope, messages};
+
+/// Credits that a request costs whose work was stopped, whatever it had done by then: as many as the largest replies.
+pub const INTERRUPTED_COST: u32 = 50_000;
+
+/// The reason for an error response.
+#[derive(Debug)]
+pub enum ApiError {
+    /// No operation has this method and path.
+    NoRoute,
+    /// No valid token; the message, and the error code of RFC 6750, section 3.1, if one applies.
+    Unauthorized(&'static str, Option<&'static str>),
+    /// The Authorization header is malformed.
+    BadHeader(String),
+    /// The token lacks a scope.
+    Scope(String),
+    /// A rate limit refuses the request.
+    Limited(LimitExceeded),
+    /// The body is of a media type that is not understood.
+    MediaType,
+    /// The body is too large.
+    TooLarge,
+    /// The sync token is missing, unknown or too old. The text is a new token to go on from.
+    Resync(String),
+    /// The domain refuses the request.
+    Domain(DomainError),
+    /// The server failed; the text is only for the log.
+    Server(String),
+}
+
+impl From<GraphStoreError> for ApiError {
+    fn from(error: GraphStoreError) -> Self {
+        match error {
+            GraphStoreError::Interrupted(interrupted) => Self::Domain(interrupted.into()),
+            GraphStoreError::OverBudget => Self::Domain(budget::read_budget_exceeded()),
+            error => Self::Server(error.to_string()),
+        }
+    }
+}
+
+impl ApiError {
+    /// Returns true if the request asked for more than a budget holds.
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(self, Self::Domain(fault) if fault.kind == DomainErrorKind::TooLarge)
+    }
+
+    /// Returns true if nothing was wrong with the request itself, but showing its records was too much: for the byte
+    /// budget, or for the time limit.
+    pub(crate) fn is_render_failure(&self) -> bool {
+        let stopped = |kind| {
+            matches!(
+                kind,
+                DomainErrorKind::TooLarge | DomainErrorKind::Interrupted(_)
+            )
+        };
+        matches!(self, Self::Domain(fault) if stopped(fault.kind))
+    }
+
+    /// Returns true if the work was stopped at its deadline.
+    pub(crate) fn is_deadline_exceeded(&self) -> bool {
+        let late = DomainErrorKind::Interrupted(InterruptReason::Deadline);
+        matches!(self, Self::Domain(fault) if fault.kind == late)
+    }
+
+    /// Returns the cost, in credits, of a request that ended with this error. It is nothing, unless the request worked
+    /// until it was stopped, or until it had filled the largest reply.
+    #[must_use]
+    pub fn cost(&self, reply_max: usize) -> u32 {
+        match self {
+            Self::Domain(fault) if matches!(fault.kind, DomainErrorKind::Interrupted(_)) => {
+                INTERRUPTED_COST
+            }
+            failure if failure.is_too_large() => least_cost(reply_max),
+            _ => 0,
+        }
+    }
+}
+
+impl From<DomainError> for ApiError {
+    fn from(fault: DomainError) -> Self {
+        Self::Domain(fault)
+    }
+}
+
+/// Returns the reply for an error. Errors of the server are logged with the phrase that the client gets.
+#[must_use]
+pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse {
+    let say = |status: u16, text: &str| {
+        ApiResponse::json(status, workgraph_wire::error_envelope::error(text))
+    };
+    match failure {
+        ApiError::NoRoute => say(404, messages::NO_ROUTE),
+        ApiError::Unauthorized(text, code) => {
+            let challenge =
+                code.map_or_else(|| "Bearer".to_owned(), |c| format!("Bearer error=\"{c}\""));
+            say(401, text).with("WWW-Authenticate", challenge)
+        }
+        ApiError::BadHeader(text) => say(400, text),
+        ApiError::Scope(text) => say(403, text),
+        ApiError::Limited(refusal) => {
+            say(429, messages::RATE_LIMITED).with("Retry-After", refusal.retry_after.to_string())
+        }
+        ApiError::MediaType => say(415, messages::UNSUPPORTED_MEDIA),
+        ApiError::TooLarge => say(413, messages::BODY_TOO_LARGE),
+        ApiError::Resync(token) => {
+            let body = error_envelope::error_with_sync(messages::SYNC_TOKEN_OLD, token);
+            ApiResponse::json(412, body)
+        }
+        ApiError::Domain(fault) => match fault.kind {
+            DomainErrorKind::Invalid | DomainErrorKind::TooLarge => say(400, &fault.message),
+            DomainErrorKind::NotFound => say(404, &fault.message),
+            DomainErrorKind::Forbidden => say(403, &fault.message),
+            DomainErrorKind::PaidOnly => say(402, &fault.message),
+            DomainErrorKind::Unprocessable => say(422, &fault.message),
+            DomainErrorKind::Interrupted(_) => say(504, &fault.message),
+            DomainErrorKind::Busy(seconds) => {
+                say(429, &fault.message).with("Retry-After", seconds.to_string())
+            }
+        },
+        ApiError::Server(why) => {
+            let phrase = log_error(why, entropy);
+            ApiResponse::json(
+                500,
+                error_envelope::errors(&[ErrorObject::with_phrase(messages::SERVER_ERROR, phrase)]),
+            )
+        }
+    }
+}
+
+/// Logs an error of the server, and returns the phrase by which its log line can be found.
+#[must_use]
+pub fn log_error(why: &str, entropy: &dyn Entropy) -> String {
+    let mut random = [0u8; 8];
+    // Without entropy the phrase is the same each time; the log line still carries it.
+    let _missing = entropy.fill(&mut random);
+    let phrase = workgraph_wire::phrase::phrase(u64::from_le_bytes(random));
+    tracing::error!(phrase, why, "request failed");
+    phrase
+}

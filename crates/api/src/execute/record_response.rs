@@ -1,0 +1,189 @@
+//! Responses with records: written within the budget of the request, with their cost.
+use crate::budget;
+use crate::call::RequestContext;
+use crate::error::ApiError;
+use crate::execute::{ResponsePlan, allowance_retry, load};
+use crate::pipeline::Api;
+use crate::request::{ApiResponse, Method};
+use std::sync::Arc;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
+use workgraph_core::projection::plan;
+use workgraph_core::projection::plan::{FieldPaths, Plan};
+use workgraph_core::projection::projector::{ProjectionCounts, Projector};
+use workgraph_core::storage::{ReadQuery, ReadView};
+use workgraph_limits::{CostInputs, least_cost};
+use workgraph_wire::{NextPage, envelope};
+
+/// A response and its cost in credits.
+pub(crate) struct CostedResponse {
+    pub(crate) reply: ApiResponse,
+    pub(crate) cost: u32,
+}
+
+impl CostedResponse {
+    /// Returns a response whose cost covers at least its bytes.
+    pub(crate) fn new(status: u16, body: Vec<u8>, cost: u32) -> Self {
+        Self {
+            cost: cost.max(least_cost(body.len())),
+            reply: ApiResponse::json(status, body),
+        }
+    }
+
+    /// Indents the response, if the client asked for that. If it would become too large, it is an error after a read,
+    /// and stays as it is after a write.
+    pub(crate) fn pretty_printed(mut self, call: &RequestContext<'_>) -> Result<Self, ApiError> {
+        if !call.options.pretty {
+            return Ok(self);
+        }
+        match envelope::indent_within(&self.reply.body, call.budget.remaining()) {
+            Some(body) => {
+                self.cost = self.cost.max(least_cost(body.len()));
+                self.reply.body = body;
+            }
+            None if call.operation.method == Method::Get => {
+                return Err(call.budget.exceeded_by_indentation().into());
+            }
+            None => {}
+        }
+        Ok(self)
+    }
+}
+
+/// Shows a node; `None` if the caller does not see it.
+pub(crate) async fn load_and_respond(
+    api: &Api,
+    call: &RequestContext<'_>,
+    gid: Gid,
+    asked: &ResponsePlan,
+) -> Result<Option<CostedResponse>, ApiError> {
+    let want = call.read_query().follow(gid, Arc::clone(&asked.plan));
+    respond_from(api, call, (gid, want), asked, None).await
+}
+
+/// Shows gid and type of a node that was changed, even if the budget or the time of the request is spent; `None` if the
+/// caller does not see it.
+pub(crate) async fn respond_with_stub(
+    api: &Api,
+    call: &RequestContext<'_>,
+    gid: Gid,
+    asked: &ResponsePlan,
+) -> Result<Option<CostedResponse>, ApiError> {
+    let stub = stub_plan(call, asked)?;
+    let want = uninterrupted_query(call).follow(gid, Arc::clone(&stub.plan));
+    respond_from(api, call, (gid, want), &stub, Some(budget::MIN_STUB_BYTES)).await
+}
+
+async fn respond_from(
+    api: &Api,
+    call: &RequestContext<'_>,
+    (gid, want): (Gid, ReadQuery),
+    asked: &ResponsePlan,
+    room: Option<usize>,
+) -> Result<Option<CostedResponse>, ApiError> {
+    let view = load(api, &want).await?;
+    if view.level(gid) == Level::None {
+        return Ok(None);
+    }
+    record_response(api, call, &view, gid, asked, room)
+        .await
+        .map(Some)
+}
+
+/// Returns the plan for a change whose response would be too large, or takes too long. The change was made, so its
+/// response is no error.
+pub(crate) fn stub_plan(
+    call: &RequestContext<'_>,
+    asked: &ResponsePlan,
+) -> Result<ResponsePlan, DomainError> {
+    let ty = call.operation.record().unwrap_or(Type::Task);
+    Ok(ResponsePlan {
+        plan: plan::resolve_fields(ty, &FieldPaths::parse("resource_type")?).plan,
+        named_fields: 0,
+        with_download_urls: asked.with_download_urls,
+    })
+}
+
+/// Returns an empty read query of the caller for a stub, without an interrupt.
+pub(crate) fn uninterrupted_query(call: &RequestContext<'_>) -> ReadQuery {
+    ReadQuery {
+        interrupt: None,
+        ..call.read_query()
+    }
+}
+
+/// Returns the response with one record, in at most `room` bytes, or the rest of the budget.
+///
+/// # Errors
+/// Fails when the record is larger, or the work is stopped.
+pub(crate) async fn record_response(
+    api: &Api,
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    gid: Gid,
+    asked: &ResponsePlan,
+    room: Option<usize>,
+) -> Result<CostedResponse, ApiError> {
+    let addresses = api.download_urls();
+    let project = || {
+        // Other actions of the batch may have used a part of the budget since.
+        let room = room.unwrap_or_else(|| call.budget.remaining());
+        let mut projector =
+            Projector::appending(open_envelope(2048), view, &api.settings.base_url, room);
+        if asked.with_download_urls {
+            projector = projector.with_downloads(&addresses);
+        }
+        projector.record(gid, &asked.plan);
+        projector.finish()
+    };
+    let projected = allowance_retry::compute(&view.interrupt, project).await;
+    let (json, tally) = projected.map_err(|fault| call.budget.describe(fault))?;
+    let body = envelope::close(json, NextPage::Absent);
+    Ok(CostedResponse::new(
+        200,
+        body,
+        response_cost(tally, asked.named_fields),
+    ))
+}
+
+/// Writes the start of a response with a list of records, which take `room` bytes most likely.
+///
+/// # Errors
+/// Fails when the records exceed the rest of the budget, or the work is stopped.
+pub(crate) async fn write_records(
+    api: &Api,
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    gids: &[Gid],
+    plan: &Plan,
+    room: usize,
+) -> Result<(Vec<u8>, ProjectionCounts), DomainError> {
+    let project = || {
+        let budget = call.budget.remaining();
+        let start = open_envelope(room.min(budget));
+        let mut projector = Projector::appending(start, view, &api.settings.base_url, budget);
+        projector.list(gids, plan);
+        projector.finish()
+    };
+    let projected = allowance_retry::compute(&view.interrupt, project).await;
+    projected.map_err(|fault| call.budget.describe(fault))
+}
+
+/// Returns the start of a response, with capacity for the rest.
+pub(crate) fn open_envelope(room: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(room);
+    out.extend_from_slice(envelope::OPEN);
+    out
+}
+
+/// Returns the cost of a response: its objects, the links followed for them, and fields asked for by name.
+pub(crate) fn response_cost(tally: ProjectionCounts, named: u32) -> u32 {
+    let work = CostInputs {
+        objects: tally.objects,
+        edges: tally.links,
+        extra_fields: named,
+    };
+    work.cost()
+}

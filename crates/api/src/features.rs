@@ -1,0 +1,9 @@
+//! Features with a flow or a state of their own: audit log, batches, events, exports, invitations, task counts and
+//! webhooks.
+pub(crate) mod audit_log;
+pub(crate) mod batch;
+pub(crate) mod events;
+pub mod exports;
+pub mod invitations;
+pub(crate) mod task_counts;
+pub mod webhooks;

@@ -1,0 +1,144 @@
+//! The audit log as a list without an end, and the actors of its rows.
+//!
+//! A walk goes from row to row of the log. A walk that had rows always has a next page: an empty page means that there
+//! are no new rows yet, and its token goes on from there.
+use crate::cache::token_cache::ConnectionTokenCache;
+use crate::call::RequestContext;
+use crate::error::ApiError;
+use crate::execute;
+use crate::execute::pagination::PageBinding;
+use crate::execute::record_response::CostedResponse;
+use crate::execute::{allowance_retry, pagination, record_response};
+use crate::pipeline::Api;
+use std::net::IpAddr;
+use std::sync::Arc;
+use workgraph_auth::{Grant, TokenKind};
+use workgraph_core::access::Level;
+use workgraph_core::audit::{
+    ActorContext, ActorType, AuditActor, AuditChannel, AuditEventKind, AuditQuery, AuthMethod,
+};
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::validate::clip;
+use workgraph_core::{Gid, Interrupt};
+use workgraph_limits::CostInputs;
+use workgraph_wire::{Cursor, NextPage, envelope};
+
+/// Rows of a page without `limit`.
+const PAGE: usize = 1_000;
+
+/// The client of a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Caller<'a> {
+    /// The token cache of the client's connection.
+    pub token_cache: Option<&'a ConnectionTokenCache>,
+    /// The client's address.
+    pub address: Option<IpAddr>,
+    /// The client's name for itself (`User-Agent`).
+    pub user_agent: Option<&'a str>,
+    /// The interrupt that stops the work on the request.
+    pub interrupt: Option<&'a Arc<dyn Interrupt>>,
+}
+
+impl Caller<'_> {
+    /// Returns the actor context of a request by this client with a grant.
+    pub(crate) fn actor_context(&self, grant: &Grant) -> ActorContext {
+        ActorContext {
+            actor: Gid::new(grant.user).map_or(AuditActor::Anonymous, AuditActor::User),
+            channel: AuditChannel::Api,
+            method: Some(match grant.kind {
+                TokenKind::Personal => AuthMethod::PersonalAccessToken,
+                TokenKind::Service => AuthMethod::ServiceAccount,
+                TokenKind::Access | TokenKind::Refresh => AuthMethod::OAuth,
+            }),
+            address: self.address,
+            user_agent: self.user_agent.map(Into::into),
+            app: grant.app,
+        }
+    }
+}
+
+/// Responds with a page of the audit log.
+pub(crate) async fn list_audit_log(
+    api: &Api,
+    call: &RequestContext<'_>,
+    grant: &Grant,
+    path: &str,
+) -> Result<CostedResponse, ApiError> {
+    let bounds = PageBinding::of(call, grant, path)?;
+    let place = call.path_ref("workspace_gid")?;
+    let view = execute::load(api, &call.read_query().node(place)).await?;
+    let home = call.path_node(&view, "workspace_gid", Level::Viewer)?.gid;
+    if view.viewer.service_workspace != Some(home) {
+        let why = "The audit log of a workspace is for its service accounts.";
+        return Err(DomainError::forbidden(why).into());
+    }
+    let mut ask = filters(call, home)?;
+    let position = bounds.decode_offset(api, call)?;
+    ask.after = position.last().and_then(Gid::from_i64);
+    ask.limit = bounds.limit().map_or(PAGE, usize::from);
+    let interrupt = call.interrupt();
+    let trip = || api.graph.audit_rows(ask, interrupt.clone());
+    let rows = allowance_retry::query_store(&interrupt, trip).await?;
+
+    let mut json = record_response::open_envelope(64 + rows.len() * 640);
+    json.push(b'[');
+    for (at, row) in rows.iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
+        }
+        json.extend_from_slice(row.to_json().as_bytes());
+    }
+    json.push(b']');
+    let last = rows.last().map(|row| row.gid).or(ask.after);
+    let body = match last {
+        None => envelope::close(json, NextPage::Null),
+        Some(last) => {
+            let cursor = Cursor {
+                listing: bounds.listing(),
+                after: vec![last.as_i64()],
+                max_seq: 0,
+                rows_sent: 0,
+                expires: api.clock.now() + call.settings.audit_retention,
+            };
+            pagination::write_next_page(api, call, &bounds, &cursor, bounds.limit(), json)?
+        }
+    };
+    let work = CostInputs {
+        objects: u32::try_from(rows.len()).unwrap_or(u32::MAX),
+        edges: 0,
+        extra_fields: 0,
+    };
+    Ok(CostedResponse::new(200, body, work.cost()))
+}
+
+/// Returns the conditions of the query.
+fn filters(call: &RequestContext<'_>, home: Gid) -> Result<AuditQuery, DomainError> {
+    let kind = |text: &str| {
+        AuditEventKind::parse(text).ok_or_else(|| {
+            let shown = clip(text);
+            DomainError::field(
+                "event_type",
+                format_args!("Not a recognized value: {shown}"),
+            )
+        })
+    };
+    let actor_type = |text: &str| {
+        ActorType::parse(text).ok_or_else(|| {
+            let words: Vec<&str> = ActorType::ALL.iter().map(|ty| ty.name()).collect();
+            let (shown, words) = (clip(text), words.join(", "));
+            DomainError::field(
+                "actor_type",
+                format_args!("Not a recognized value: {shown}; it is one of {words}"),
+            )
+        })
+    };
+    Ok(AuditQuery {
+        start: call.query_time("start_at")?,
+        end: call.query_time("end_at")?,
+        kind: call.query("event_type")?.map(kind).transpose()?,
+        actor_type: call.query("actor_type")?.map(actor_type).transpose()?,
+        actor: call.query_gid("actor_gid")?,
+        resource: call.query_gid("resource_gid")?,
+        ..AuditQuery::all(home, PAGE)
+    })
+}

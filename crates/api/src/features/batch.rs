@@ -1,0 +1,135 @@
+//! Batches: each action goes through the pipeline like a request, from authorization on.
+//!
+//! Actions run at the same time and their outcomes keep their order. The limits are charged once for all of them, so a
+//! batch that does not fit runs none.
+use crate::budget::ResponseBudget;
+use crate::error::ApiError;
+use crate::execute::record_response::CostedResponse;
+use crate::features::audit_log::Caller;
+use crate::input::OperationInput;
+use crate::limits::admission::RequestWeight;
+use crate::pipeline::{AdmissionState, Api};
+use crate::request::{ApiRequest, Method};
+use crate::router::RouteMatch;
+use crate::{error, input};
+use futures_util::future::join_all;
+use workgraph_auth::Grant;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::validate::clip;
+use workgraph_wire::batch_actions::{ActionOutcome, BatchAction};
+use workgraph_wire::{batch_actions, envelope};
+
+/// The grant and the client of a batch.
+type BatchActor<'a> = (&'a Grant, Caller<'a>);
+
+/// Responds to `POST /batch`.
+pub(crate) async fn run_batch(
+    api: &Api,
+    request: &ApiRequest,
+    found: &RouteMatch,
+    by: BatchActor<'_>,
+    held: &mut AdmissionState,
+) -> Result<CostedResponse, ApiError> {
+    // A body that is no batch counts as one request, like any other malformed request.
+    let read = input::parse_inputs(
+        OperationInput::Request(request),
+        found.operation,
+        &api.settings,
+    );
+    let actions = read.and_then(|(_, data, options)| {
+        let actions = batch_actions::actions(&data).map_err(DomainError::invalid)?;
+        let actions: Vec<_> = actions.iter().map(BatchAction::read).collect();
+        Ok((actions, options))
+    });
+    let load = match &actions {
+        Ok((actions, _)) => actions.iter().map(|action| load(api, action)).sum(),
+        Err(_) => RequestWeight::of(found.operation),
+    };
+    let terms = held.terms.insert(api.effective_limits(by.0));
+    held.permit = Some(api.admit(terms, load, found.number, api.clock.now())?);
+    let (actions, options) = actions?;
+
+    let wanted = |part: &str| {
+        let named = |name: &String| name == part || name.starts_with(&format!("{part}."));
+        options.fields.as_ref().is_none_or(|f| f.iter().any(named))
+    };
+    // The outcomes are sent together, so they have one budget.
+    let budget = ResponseBudget::new(api.settings.reply_max);
+    let outcomes = join_all(actions.iter().map(|action| run(api, action, by, &budget))).await;
+    let (mut list, mut cost) = (vec![b'['], 0u32);
+    for answered in outcomes {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        cost = cost.saturating_add(answered.cost);
+        let reply = answered.reply;
+        let headers: Vec<_> = reply
+            .headers
+            .iter()
+            .map(|(name, value)| {
+                let below = value.strip_prefix(&api.settings.base_url).unwrap_or(value);
+                (name.to_ascii_lowercase(), below.to_owned())
+            })
+            .collect();
+        let outcome = ActionOutcome {
+            status: reply.status,
+            headers: &headers,
+            body: &reply.body,
+        };
+        batch_actions::write_outcome(&mut list, outcome, wanted);
+    }
+    list.push(b']');
+    let mut body = envelope::data_envelope(&list);
+    if options.pretty {
+        // The actions are done and cannot be undone, so their outcomes are sent in any case.
+        body = envelope::indent_within(&body, api.settings.reply_max).unwrap_or(body);
+    }
+    Ok(CostedResponse::new(200, body, cost))
+}
+
+/// Carries out one action. Never fails: an error is the outcome of the action.
+async fn run(
+    api: &Api,
+    action: &Result<BatchAction, String>,
+    by: BatchActor<'_>,
+    budget: &ResponseBudget,
+) -> CostedResponse {
+    let outcome = match action {
+        Ok(action) => enter(api, action, by, budget).await,
+        Err(wrong) => Err(DomainError::invalid(wrong.clone()).into()),
+    };
+    outcome.unwrap_or_else(|failure| CostedResponse {
+        reply: error::error_response(&failure, &*api.entropy),
+        cost: failure.cost(api.settings.reply_max),
+    })
+}
+
+/// Returns the weight of an action against the limits. An action that cannot be carried out counts like any failing
+/// request.
+fn load(api: &Api, action: &Result<BatchAction, String>) -> RequestWeight {
+    let found = action
+        .as_ref()
+        .ok()
+        .and_then(|a| api.match_route(Method::parse(a.method), &a.path).ok());
+    found.map_or(RequestWeight::FAILING, |found| {
+        RequestWeight::of(found.operation)
+    })
+}
+
+async fn enter(
+    api: &Api,
+    action: &BatchAction,
+    by: BatchActor<'_>,
+    budget: &ResponseBudget,
+) -> Result<CostedResponse, ApiError> {
+    let found = api.match_route(Method::parse(action.method), &action.path)?;
+    if found.operation.not_in_batch {
+        return Err(DomainError::field(
+            "relative_path",
+            format_args!("not allowed in a batch: {}", clip(&action.path)),
+        )
+        .into());
+    }
+    api.dispatch(OperationInput::Action(action), &found, by, budget)
+        .await
+}

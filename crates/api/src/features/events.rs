@@ -1,0 +1,382 @@
+//! The events API: the changes since the last call, from the journal.
+//!
+//! A sync token is a position in the journal: a commit, and the number of its change records that were sent. It is
+//! sealed like a page token and bound to user, app and object, so the same token always gives the same events, and more
+//! once there are more.
+use crate::call::{RequestContext, require_level};
+use crate::error::ApiError;
+use crate::execute;
+use crate::execute::record_response::CostedResponse;
+use crate::execute::{ResponsePlan, allowance_retry, record_response};
+use crate::operation::EventScope;
+use crate::pipeline::Api;
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError};
+use std::time::SystemTime;
+use workgraph_auth::Grant;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::journal::event_rendering::{RenderedEvent, render_event};
+use workgraph_core::model::gid::GID_END;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::time::Time;
+use workgraph_core::projection::plan::Plan;
+use workgraph_core::storage::{
+    ChangeRecord, EventPage, EventQuery, JournalEntry, NodeRef, ReadQuery, ReadView,
+};
+use workgraph_core::{Gid, Node};
+use workgraph_wire::{Cursor, envelope, listing_digest};
+
+/// The most events of one call, for an object and for a workspace.
+const RESOURCE_EVENTS_MAX: usize = 100;
+const WORKSPACE_EVENTS_MAX: usize = 1_000;
+/// The most commits that one call reads, which takes some 20 ms. Later commits are left for the next call.
+const COMMITS_SCANNED_MAX: usize = 50_000;
+
+/// Commits that are dropped from the journal at once. The number is small, so that other writes do not wait long.
+const PRUNE_BATCH: usize = 1_000;
+
+impl Api {
+    /// Drops journal entries that are older than the retention of the journal. Commits after `upto` stay, because
+    /// webhooks still need them. Returns the number of commits that were dropped.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the text is for the log.
+    pub async fn prune_journal(&self, upto: u64) -> Result<usize, String> {
+        let kept = self.settings.journal_retention;
+        let before = self.clock.now().checked_sub(kept);
+        let before = Time::from_system(before.unwrap_or(SystemTime::UNIX_EPOCH));
+        let mut gone = 0;
+        loop {
+            let round = self.graph.prune_journal(before, upto, PRUNE_BATCH).await;
+            let round = round.map_err(|e| e.to_string())?;
+            gone += round;
+            if round < PRUNE_BATCH {
+                return Ok(gone);
+            }
+        }
+    }
+}
+
+/// A position in the journal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct EventPosition {
+    /// The last commit that was sent completely.
+    pub(crate) seq: u64,
+    /// The number of change records of the next commit that were sent.
+    pub(crate) changes_seen: u32,
+}
+
+/// An event with its position.
+#[derive(Clone, Copy)]
+pub(crate) struct PositionedEvent<'e> {
+    pub(crate) event: &'e JournalEntry,
+    pub(crate) change: &'e ChangeRecord,
+    pub(crate) summary: RenderedEvent,
+    /// The index of the change record in its commit.
+    pub(crate) index: usize,
+    /// The position right behind the event.
+    pub(crate) next_position: EventPosition,
+}
+
+impl PositionedEvent<'_> {
+    /// Returns the containers of a story; nothing for all other types.
+    fn holders(&self) -> impl Iterator<Item = Gid> {
+        let about = self.event.context_of(self.change.gid);
+        let about = about.filter(|_| self.change.ty == Type::Story);
+        about.into_iter().flat_map(|a| a.containers.iter().copied())
+    }
+}
+
+/// Returns the events that commits have for a node after a position, in order.
+pub(crate) fn events_after<'e>(
+    events: impl IntoIterator<Item = &'e JournalEntry>,
+    at: Gid,
+    after: EventPosition,
+) -> impl Iterator<Item = PositionedEvent<'e>> {
+    events.into_iter().flat_map(move |event| {
+        let skip = if event.seq == after.seq + 1 {
+            after.changes_seen as usize
+        } else {
+            0
+        };
+        let facts = event.change_records.iter().enumerate().skip(skip);
+        facts.filter_map(move |(i, fact)| {
+            let said = render_event(fact).filter(|_| event.is_heard_at(fact, at))?;
+            let then = if i + 1 == event.change_records.len() {
+                EventPosition {
+                    seq: event.seq,
+                    changes_seen: 0,
+                }
+            } else {
+                EventPosition {
+                    seq: event.seq - 1,
+                    changes_seen: u32::try_from(i + 1).unwrap_or(u32::MAX),
+                }
+            };
+            Some(PositionedEvent {
+                event,
+                change: fact,
+                summary: said,
+                index: i,
+                next_position: then,
+            })
+        })
+    })
+}
+
+/// Responds with the events since the position of the token.
+pub(crate) async fn list_events(
+    api: &Api,
+    call: &RequestContext<'_>,
+    grant: &Grant,
+    span: EventScope,
+    asked: &ResponsePlan,
+) -> Result<CostedResponse, ApiError> {
+    let name = watched_ref(call, span)?;
+    let view = execute::load(api, &call.read_query().node(name.clone())).await?;
+    let at = open(call, &view, span, &name)?;
+    let listing = token_binding(grant, at);
+    let most = match span {
+        EventScope::Resource => RESOURCE_EVENTS_MAX,
+        EventScope::Workspace => WORKSPACE_EVENTS_MAX,
+    };
+    let now = |seq| EventPosition {
+        seq,
+        changes_seen: 0,
+    };
+    let Some(after) = decode_sync_token(api, call, listing)? else {
+        return Err(ApiError::Resync(encode_sync_token(
+            api,
+            call,
+            listing,
+            now(view.seq),
+        )?));
+    };
+    let ask = EventQuery {
+        about: at,
+        after: after.seq,
+        limit: most + 1,
+        scan: COMMITS_SCANNED_MAX,
+    };
+    let interrupt = call.interrupt();
+    let fed = allowance_retry::query_store(&interrupt, || {
+        api.graph.events_about(ask, interrupt.clone())
+    })
+    .await?;
+    if after.seq < fed.pruned || after.seq > fed.last {
+        // The commits after it are gone, or the token is from an earlier life of this store.
+        return Err(ApiError::Resync(encode_sync_token(
+            api,
+            call,
+            listing,
+            now(fed.last),
+        )?));
+    }
+    let mut most = most;
+    loop {
+        let mut all = events_after(&fed.events, at, after);
+        let some: Vec<PositionedEvent<'_>> = all.by_ref().take(most).collect();
+        let rest = all.next().is_some();
+        let then = match some.last() {
+            Some(last) if rest => last.next_position,
+            _ => now(fed.upto),
+        };
+        let more = rest || fed.upto < fed.last;
+        let next = encode_sync_token(api, call, listing, then)?;
+        match events_response(api, call, asked, (at, &fed), &some, (&next, more)).await {
+            // A client without `opt_fields` cannot ask for fewer fields, so each page has fewer events.
+            Err(failure)
+                if failure.is_too_large() && call.options.fields.is_none() && some.len() > 1 =>
+            {
+                most = some.len() / 2;
+            }
+            answered => return answered,
+        }
+    }
+}
+
+/// Returns the reference to the node of the events, as the request names it.
+fn watched_ref(call: &RequestContext<'_>, span: EventScope) -> Result<NodeRef, DomainError> {
+    let path = call.parameters.last().map(|(name, _)| *name);
+    match (span, path) {
+        (_, Some(name)) => call.path_ref(name),
+        (EventScope::Resource | EventScope::Workspace, None) => {
+            let gid = call.query_gid("resource")?;
+            gid.map(NodeRef::Gid)
+                .ok_or_else(|| DomainError::missing("resource"))
+        }
+    }
+}
+
+/// Checks that the node exists and that the caller may see its events.
+fn open(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    span: EventScope,
+    name: &NodeRef,
+) -> Result<Gid, ApiError> {
+    if let Some((path, _)) = call.parameters.last() {
+        let node = call.path_node(view, path, Level::Viewer)?;
+        if span == EventScope::Workspace && view.viewer.service_workspace != Some(node.gid) {
+            let why = "The events of a workspace are for its service accounts.";
+            return Err(DomainError::forbidden(why).into());
+        }
+        return Ok(node.gid);
+    }
+    let found = view.resolve(name).and_then(|g| view.node(g));
+    let node = found.filter(|n| call.is_visible(view, n)).ok_or_else(|| {
+        DomainError::reference_not_found("resource", crate::call::format_ref(name))
+    })?;
+    require_level(view, node, Level::Viewer)?;
+    if !matches!(node.ty, Type::Task | Type::Project) {
+        let why = "Not a task or project; of other objects webhooks tell";
+        return Err(DomainError::field("resource", why).into());
+    }
+    Ok(node.gid)
+}
+
+/// Returns the digest that a sync token is bound to.
+fn token_binding(grant: &Grant, at: Gid) -> [u8; 16] {
+    let [user, app, service, at] = [
+        grant.user,
+        grant.app.unwrap_or(0),
+        grant.workspace.unwrap_or(0),
+        at.get(),
+    ]
+    .map(u64::to_be_bytes);
+    listing_digest(&[b"events", &user, &app, &service, &at])
+}
+
+/// Returns the position in the token that the client sent, if that is still valid.
+fn decode_sync_token(
+    api: &Api,
+    call: &RequestContext<'_>,
+    listing: [u8; 16],
+) -> Result<Option<EventPosition>, ApiError> {
+    let Some(token) = call.query("sync")? else {
+        return Ok(None);
+    };
+    let keys = api.keys.read().unwrap_or_else(PoisonError::into_inner);
+    let cursor = Cursor::open(token, &keys, listing, api.clock.now()).ok();
+    Ok(cursor.map(|c| EventPosition {
+        seq: c.max_seq,
+        changes_seen: c.rows_sent,
+    }))
+}
+
+fn encode_sync_token(
+    api: &Api,
+    call: &RequestContext<'_>,
+    listing: [u8; 16],
+    place: EventPosition,
+) -> Result<String, ApiError> {
+    let cursor = Cursor {
+        listing,
+        after: Vec::new(),
+        max_seq: place.seq,
+        rows_sent: place.changes_seen,
+        expires: api.clock.now() + call.settings.sync_lifetime,
+    };
+    let nonce = api.random_bytes::<12>()?;
+    let keys = api.keys.read().unwrap_or_else(PoisonError::into_inner);
+    Ok(cursor.seal(&keys, nonce))
+}
+
+/// Writes events, with the objects that they name as the caller may see them now.
+async fn events_response(
+    api: &Api,
+    call: &RequestContext<'_>,
+    asked: &ResponsePlan,
+    (at, fed): (Gid, &EventPage),
+    some: &[PositionedEvent<'_>],
+    (next, more): (&str, bool),
+) -> Result<CostedResponse, ApiError> {
+    let records = EventRecords::load(api, call.read_query(), at, some, &asked.plan).await?;
+    let room = 64 + records.gids.len() * 512;
+    let (json, tally) =
+        record_response::write_records(api, call, &records.view, &records.gids, &asked.plan, room)
+            .await?;
+    // Reading the journal is work, too.
+    let looked = u32::try_from(fed.events.len() / 10).unwrap_or(u32::MAX);
+    let cost = record_response::response_cost(tally, asked.named_fields).saturating_add(looked);
+    let body = envelope::close_events(json, next, more);
+    Ok(CostedResponse::new(200, body, cost))
+}
+
+/// Events as records, with all that a plan reads to show them.
+pub(crate) struct EventRecords {
+    pub(crate) view: ReadView,
+    pub(crate) gids: Vec<Gid>,
+}
+
+impl EventRecords {
+    /// Reads the objects that the events name. Events about objects that the viewer may no longer see are left out,
+    /// unless they say that the object was removed from here. Of deleted objects, gid and type remain.
+    pub(crate) async fn load(
+        api: &Api,
+        mut want: ReadQuery,
+        at: Gid,
+        some: &[PositionedEvent<'_>],
+        plan: &Arc<Plan>,
+    ) -> Result<Self, ApiError> {
+        let mut gids = Vec::with_capacity(some.len());
+        for (i, told) in some.iter().enumerate() {
+            // This gid is above all that exist, because these nodes are stored nowhere.
+            let gid = Gid::new(GID_END - 1 - i as u64).unwrap_or(at);
+            let record = told.event.event_node(gid, told.change, &told.summary);
+            want.external_nodes
+                .push((Arc::new(record), Arc::clone(plan)));
+            gids.push(gid);
+        }
+        let mut subjects: HashSet<Gid> = some.iter().map(|t| t.change.gid).collect();
+        // A deleted task takes its stories with it; they are not trashed themselves.
+        subjects.extend(some.iter().flat_map(PositionedEvent::holders));
+        want.node_refs
+            .extend(subjects.into_iter().map(NodeRef::Gid));
+        let mut view = execute::load(api, &want).await?;
+        let mut gone: Vec<Node> = Vec::new();
+        let mut known = HashSet::new();
+        for told in some {
+            for about in &told.event.node_contexts {
+                if view.resolve(&NodeRef::Gid(about.gid)).is_none()
+                    && view.node(about.gid).is_none()
+                    && known.insert(about.gid)
+                {
+                    gone.push(about.tombstone());
+                }
+            }
+        }
+        let mut shown = Vec::with_capacity(gids.len());
+        for (gid, told) in gids.into_iter().zip(some) {
+            let subject = told.change.gid;
+            let hidden = view.node(subject).is_some() && view.level(subject) == Level::None;
+            let orphan = || {
+                told.holders()
+                    .any(|g| view.resolve(&NodeRef::Gid(g)).is_none())
+            };
+            if hidden && orphan() {
+                gone.extend(
+                    told.event
+                        .context_of(subject)
+                        .map(|about| about.tombstone()),
+                );
+            } else if hidden && told.summary.parent == Some(at) && told.summary.action == "removed"
+            {
+                // The viewer saw the removal of these objects, but may not see their later state.
+                gone.extend(
+                    told.event
+                        .context_of(subject)
+                        .map(|about| about.tombstone()),
+                );
+            } else if hidden {
+                continue;
+            }
+            shown.push(gid);
+        }
+        for node in gone {
+            view = view.with_node(node, Level::Viewer);
+        }
+        Ok(Self { view, gids: shown })
+    }
+}

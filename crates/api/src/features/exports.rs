@@ -1,0 +1,2 @@
+//! Exports: the port to their files, and the signed addresses under which clients download them.
+pub mod download_urls;

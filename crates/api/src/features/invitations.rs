@@ -1,0 +1,213 @@
+//! Invitations, from the side of the invited person.
+use crate::pipeline::Api;
+use workgraph_core::Gid;
+use workgraph_core::audit::{ActorContext, AuditActor, has_audit_rows};
+use workgraph_core::model::registry::{Relation, rel};
+use workgraph_core::model::time::Time;
+use workgraph_core::rules::invitation_rules::{
+    Invitation, accept, close, decline, is_open, people, remaining_in_full, remaining_needs,
+    reply_needs, transfer_some,
+};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView, ViewerKey};
+
+/// The most invitations that are listed for one person.
+const LISTED: usize = 100;
+/// Attempts to decide again after a conflict.
+const ATTEMPTS: usize = 16;
+
+/// An invitation without an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PendingInvitation {
+    /// The invited user, the person and the workspace of the invitation.
+    pub invitation: Invitation,
+    /// The name of the workspace.
+    pub workspace_name: String,
+}
+
+impl Api {
+    /// Returns the invitations of a person that have no answer yet.
+    ///
+    /// # Errors
+    /// Fails when a store fails; the text is for the log.
+    pub async fn invitations(&self, person: Gid) -> Result<Vec<PendingInvitation>, String> {
+        let mut waiting = Vec::new();
+        for invitation in self.invited(person, rel::INVITED).await? {
+            let view = self.read(&reply_needs(&invitation)).await?;
+            let place = view.node(invitation.workspace);
+            if let (true, Some(place)) = (is_open(&invitation, &view), place) {
+                waiting.push(PendingInvitation {
+                    invitation,
+                    workspace_name: place.title(),
+                });
+            }
+        }
+        Ok(waiting)
+    }
+
+    /// Answers an invitation of a person; `invited` is the user who stands for them. Returns true if there was such an
+    /// invitation. When this returns, the data of that user belongs to the person if they accept, and to no user if
+    /// they decline.
+    ///
+    /// # Errors
+    /// Fails when a store fails; the text is for the log. An answer that was given by then can be completed with
+    /// [`Api::finish_invitations`].
+    pub async fn answer_invitation(
+        &self,
+        (person, invited): (Gid, Gid),
+        accepted: bool,
+        acting: &ActorContext,
+    ) -> Result<bool, String> {
+        let all = self.invited(person, rel::INVITED).await?;
+        let Some(it) = all.into_iter().find(|it| it.invited == invited) else {
+            return Ok(false);
+        };
+        // A person who declines stays unknown to the workspace.
+        let unnamed = ActorContext::internal(AuditActor::User(invited));
+        let (actor, acting) = match accepted {
+            true => (person, acting),
+            false => (invited, &unnamed),
+        };
+        for _ in 0..ATTEMPTS {
+            let view = self.read(&reply_needs(&it)).await?;
+            if !is_open(&it, &view) {
+                return Ok(false);
+            }
+            let answer = if accepted { accept } else { decline };
+            let done = self.decided(actor, acting, |work| answer(work, &it, &view));
+            match done.await {
+                Err(GraphStoreError::Conflict | GraphStoreError::AliasTaken(_)) => {}
+                Err(error) => return Err(error.to_string()),
+                Ok(()) => {
+                    if accepted {
+                        self.refresh_account(person).await?;
+                    }
+                    self.finish_invitations(person).await?;
+                    return Ok(true);
+                }
+            }
+        }
+        Err(format!(
+            "the answer to {invited} conflicted {ATTEMPTS} times"
+        ))
+    }
+
+    /// Completes answers to invitations that were interrupted: moves the rest of the accepted ones to the person, and
+    /// removes the rest of the declined ones.
+    ///
+    /// # Errors
+    /// Fails when a store fails; the text is for the log.
+    pub async fn finish_invitations(&self, person: Gid) -> Result<(), String> {
+        for it in self.invited(person, rel::ACCEPTED).await? {
+            self.finish(&it, Some(person)).await?;
+        }
+        for it in self.invited(person, rel::DECLINED).await? {
+            self.finish(&it, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Moves the data of the invited user to its heir; without an heir it is removed.
+    async fn finish(&self, it: &Invitation, heir: Option<Gid>) -> Result<(), String> {
+        let actor = heir.unwrap_or(it.invited);
+        let mut conflicts = 0;
+        loop {
+            let found = self.read(&remaining_needs(it)).await?;
+            let full = self.read(&remaining_in_full(it, &found)).await?;
+            let some = |work: &mut ChangeBuilder<'_>| transfer_some(work, it, heir, &found, &full);
+            if !self.moved(actor, &mut conflicts, some).await? {
+                break;
+            }
+        }
+        let mut after = None;
+        loop {
+            let page = self.read(&people::some_fields(it, after)).await?;
+            let fields = people::people_fields(&page);
+            while !fields.is_empty() {
+                let found = self.read(&people::naming(it, &fields)).await?;
+                let full = people::naming_in_full(it, &fields, &found);
+                let full = self.read(&full).await?;
+                let views = (&found, &full);
+                let some =
+                    |work: &mut ChangeBuilder<'_>| people::pass_on(work, it, heir, &fields, views);
+                if !self.moved(actor, &mut conflicts, some).await? {
+                    break;
+                }
+            }
+            after = page.rows.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let last = |work: &mut ChangeBuilder<'_>| {
+            close(work, it, heir);
+            false
+        };
+        while self.moved(actor, &mut conflicts, last).await? {
+            // Another request may have reached the end before this one.
+            let view = self.read(&reply_needs(it)).await?;
+            if view.resolve(&NodeRef::Gid(it.invited)) != Some(it.invited) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits the changes of a step; returns true if there may be more.
+    async fn moved(
+        &self,
+        actor: Gid,
+        conflicts: &mut usize,
+        step: impl FnOnce(&mut ChangeBuilder<'_>) -> bool,
+    ) -> Result<bool, String> {
+        let acting = ActorContext::internal(AuditActor::User(actor));
+        let mut any = false;
+        let done = self.decided(actor, &acting, |work| any = step(work));
+        match done.await {
+            Ok(()) => Ok(any),
+            Err(GraphStoreError::Conflict) if *conflicts < ATTEMPTS => {
+                *conflicts += 1;
+                Ok(true)
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    async fn invited(&self, person: Gid, rel: Relation) -> Result<Vec<Invitation>, String> {
+        let key = ViewerKey {
+            user: person,
+            service: None,
+        };
+        let view = self
+            .read(&ReadQuery::of(key).into(person, rel, LISTED))
+            .await?;
+        let edges = view.sources(person, rel).iter();
+        Ok(edges.filter_map(Invitation::of).collect())
+    }
+
+    async fn read(&self, want: &ReadQuery) -> Result<ReadView, String> {
+        self.graph.load(want).await.map_err(|e| e.to_string())
+    }
+
+    async fn decided(
+        &self,
+        actor: Gid,
+        acting: &ActorContext,
+        decide: impl FnOnce(&mut ChangeBuilder<'_>),
+    ) -> Result<(), GraphStoreError> {
+        let mint = || self.next_gid();
+        let now = Time::from_system(self.clock.now());
+        let mut changes = {
+            let mut work = ChangeBuilder::new(Some(actor), now, &mint);
+            decide(&mut work);
+            work.changes
+        };
+        if changes.is_empty() {
+            return Ok(());
+        }
+        if has_audit_rows(&changes) {
+            changes.actor_context = Some(Box::new(acting.clone()));
+        }
+        self.graph.commit(changes).await.map(|_| ())
+    }
+}

@@ -1,0 +1,8 @@
+//! Webhooks: their operations and records, the scheduler of attempts, and the deliveries from the journal to the
+//! targets.
+pub(crate) mod delivery;
+pub(crate) mod delivery_batch;
+pub(crate) mod recent_commits;
+pub(crate) mod scheduler;
+pub mod service;
+pub(crate) mod webhook_records;

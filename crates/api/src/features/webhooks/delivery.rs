@@ -1,0 +1,303 @@
+//! Deliveries: from the journal to the targets.
+//!
+//! A webhook still has to deliver the journal after its position. There is no second queue that could differ from it.
+//! The position moves when a target has acknowledged, in the store before anywhere else. So after a crash in between, a
+//! target gets an event twice, but never misses one.
+use super::delivery_batch::{DELIVERY_EVENTS_MAX, DeliveryBatch};
+use super::scheduler::DeliveryAttempt;
+use super::service::{WebhookService, lock_scheduler};
+use crate::pipeline::Api;
+use bytes::Bytes;
+use std::time::{Duration, SystemTime};
+use workgraph_core::MaybeInterrupt;
+use workgraph_webhooks::signature::{SIGNATURE_HEADER, is_success, signature};
+use workgraph_webhooks::webhook_record::TIMEOUT;
+use workgraph_webhooks::{
+    DeliveryError, DeliveryLogEntry, DeliveryPermission, DeliveryRequest, Target, TargetReply,
+    Webhook,
+};
+
+/// Commits that are read at once when looking for the webhooks that they concern.
+const READ: usize = 500;
+/// Header with the stable ids of the events in a delivery. It is sent, with the number of the attempt, only if the
+/// operator switched it on.
+const EVENT_IDS_HEADER: &str = "X-Workgraph-Event-Ids";
+const ATTEMPT_HEADER: &str = "X-Workgraph-Attempt";
+
+impl Api {
+    /// Reads the commits since the last call, and notes the webhooks that they concern.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the text is for the log.
+    pub async fn scan_commits(&self) -> Result<(), String> {
+        let Some(hooks) = self.webhooks.get() else {
+            return Ok(());
+        };
+        loop {
+            let after = {
+                let board = lock_scheduler(&hooks.scheduler);
+                if board.is_empty() {
+                    return Ok(());
+                }
+                board.scanned
+            };
+            let events = self.graph.journal_entries(after, READ).await;
+            let events = events.map_err(|e| e.to_string())?;
+            let mut board = lock_scheduler(&hooks.scheduler);
+            let count = events.len();
+            for event in events {
+                board.note_commit(event);
+            }
+            if count < READ {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Begins an attempt, if one is due.
+    #[must_use]
+    pub fn take_delivery(&self) -> Option<DeliveryAttempt> {
+        let hooks = self.webhooks.get()?;
+        lock_scheduler(&hooks.scheduler).take_due(self.clock.now())
+    }
+
+    /// Returns the time of the next attempt; `None` if there are no webhooks.
+    #[must_use]
+    pub fn next_delivery(&self) -> Option<SystemTime> {
+        lock_scheduler(&self.webhooks.get()?.scheduler).next()
+    }
+
+    /// Carries out an attempt and stores its result.
+    ///
+    /// # Errors
+    /// Fails when a store fails: the attempt counts as not made, and is made again when its lease ends.
+    pub async fn deliver(&self, taken: &DeliveryAttempt) -> Result<(), String> {
+        self.deliver_interruptible(taken, None).await
+    }
+
+    /// Carries out an attempt, as [`deliver`](Self::deliver) does, with an interrupt for the work on its body. When
+    /// that takes too long, nothing is sent, and the next attempt is half as large.
+    ///
+    /// # Errors
+    /// Fails as `deliver` does; also when the work was abandoned, or took too long for a single event.
+    pub async fn deliver_interruptible(
+        &self,
+        taken: &DeliveryAttempt,
+        interrupt: MaybeInterrupt,
+    ) -> Result<(), String> {
+        let Some(hooks) = self.webhooks.get() else {
+            return Ok(());
+        };
+        let hook = &taken.hook;
+        let standing = hooks.store.delivery_permission(hook.id).await;
+        let standing = standing.map_err(|e| e.to_string())?;
+        if standing == DeliveryPermission::Deleted {
+            lock_scheduler(&hooks.scheduler).remove(hook.id);
+            return Ok(());
+        }
+        let from = hook.state.position;
+        let batch = if taken.waiting {
+            let narrowed = taken.halvings;
+            let batch = self.batch(hook, standing, (from, None), narrowed, &interrupt);
+            match batch.await {
+                Err(failure)
+                    if failure.is_deadline_exceeded() && DELIVERY_EVENTS_MAX >> narrowed > 1 =>
+                {
+                    lock_scheduler(&hooks.scheduler).retry_smaller(taken);
+                    return Ok(());
+                }
+                batch => batch.map_err(|failure| format!("{failure:?}"))?,
+            }
+        } else {
+            DeliveryBatch::empty(from)
+        };
+        if batch.count == 0 && hook.due(false) > self.clock.now() {
+            // The owner may not see these events; there is nothing to send.
+            let mut state = hook.state.clone();
+            state.position = state.position.max(batch.end_position);
+            lock_scheduler(&hooks.scheduler).settle(taken, state, false);
+            return Ok(());
+        }
+        if !lock_scheduler(&hooks.scheduler).renew(taken, self.clock.now()) {
+            // The work took longer than the lease, and another attempt holds the webhook by now.
+            return Ok(());
+        }
+        let to = batch.end_position;
+        let (outcome, mut line) = self.attempt(hooks, hook, batch).await;
+        let now = self.clock.now();
+        line.from = from;
+        let next = match &outcome {
+            Ok(_) => Some(hook.state.succeeded(now, to)),
+            Err((why, wait)) => {
+                let random: [u8; 8] = self
+                    .random_bytes()
+                    .map_err(|_| "no random bytes".to_owned())?;
+                let random = u64::from_le_bytes(random);
+                hook.state.failed(now, why, *wait, random)
+            }
+        };
+        if !lock_scheduler(&hooks.scheduler).holds(taken) {
+            // Another attempt holds the webhook by now.
+            return Ok(());
+        }
+        let Some(state) = next else {
+            tracing::info!(
+                webhook = hook.id,
+                "deleted after a day of failing deliveries"
+            );
+            hooks
+                .store
+                .remove(hook.id)
+                .await
+                .map_err(|e| e.to_string())?;
+            lock_scheduler(&hooks.scheduler).remove(hook.id);
+            return Ok(());
+        };
+        let kept = hooks
+            .store
+            .record_attempt(hook.id, state.clone(), Some(line))
+            .await;
+        match kept {
+            Ok(true) => lock_scheduler(&hooks.scheduler).settle(taken, state, true),
+            Ok(false) => lock_scheduler(&hooks.scheduler).remove(hook.id),
+            Err(e) => return Err(e.to_string()),
+        }
+        Ok(())
+    }
+
+    /// Sends a batch. Returns the reason of a failure with the wait that the target asks for, and the line for the log.
+    async fn attempt(
+        &self,
+        hooks: &WebhookService,
+        hook: &Webhook,
+        batch: DeliveryBatch,
+    ) -> (Result<(), (String, Option<Duration>)>, DeliveryLogEntry) {
+        let number = hook.state.retries.saturating_add(1);
+        let mut line = DeliveryLogEntry {
+            id: 0,
+            webhook: hook.id,
+            sent_at: self.clock.now(),
+            from: hook.state.position,
+            to: batch.end_position,
+            events: batch.count,
+            attempt: number,
+            status: None,
+            error: String::new(),
+        };
+        let mut headers = vec![(SIGNATURE_HEADER, signature(&hook.secret, &batch.body))];
+        if hooks.settings.event_ids {
+            headers.push((EVENT_IDS_HEADER, batch.ids));
+            headers.push((ATTEMPT_HEADER, number.to_string()));
+        }
+        let answer = match Target::parse(&hook.target) {
+            None => Err(DeliveryError::NotAllowed),
+            Some(target) => {
+                let attempt = DeliveryRequest {
+                    target,
+                    headers,
+                    body: Bytes::from(batch.body),
+                    timeout: TIMEOUT,
+                };
+                hooks.client.post(attempt).await
+            }
+        };
+        let outcome = match answer {
+            Ok(TargetReply { status, .. }) if is_success(status) => {
+                line.status = Some(status);
+                Ok(())
+            }
+            Ok(reply) => {
+                line.status = Some(reply.status);
+                let why = if reply.content.trim().is_empty() {
+                    format!("HTTP {}", reply.status)
+                } else {
+                    reply.content
+                };
+                Err((why, reply.retry_after.map(Duration::from_secs)))
+            }
+            Err(failed) => Err((failed.to_string(), None)),
+        };
+        if let Err((why, _)) = &outcome {
+            line.error = why.chars().take(200).collect();
+        }
+        (outcome, line)
+    }
+
+    /// Sends the events of a logged delivery once more, apart from the events that wait.
+    ///
+    /// # Errors
+    /// Fails with the reason: there is no such delivery, an attempt is under way, or the target failed.
+    pub async fn redeliver(&self, id: u64, delivery: u64) -> Result<u32, String> {
+        let hooks = self.webhooks.get().ok_or("there are no webhooks here")?;
+        let standing = hooks.store.delivery_permission(id).await;
+        let standing = standing.map_err(|e| e.to_string())?;
+        let none = || format!("{id}: there is no such webhook");
+        match standing {
+            DeliveryPermission::Deleted => return Err(none()),
+            DeliveryPermission::Suspended => {
+                return Err(format!("{id}: its owner's account or its app is off"));
+            }
+            DeliveryPermission::Active => {}
+        }
+        let log = hooks.store.deliveries(id, 10_000).await;
+        let log = log.map_err(|e| e.to_string())?;
+        let line = log.iter().find(|d| d.id == delivery);
+        let line = line.ok_or_else(|| format!("{delivery}: the log has no such delivery"))?;
+        let taken = {
+            let (mut board, now) = (lock_scheduler(&hooks.scheduler), self.clock.now());
+            if board.is_leased(id, now) {
+                return Err("a delivery is under way; try again in a moment".to_owned());
+            }
+            board.lease(id, now)
+        };
+        let taken = taken.ok_or_else(none)?;
+        let state = taken.hook.state.clone();
+        let span = (line.from, Some(line.to));
+        let batch = self.batch(&taken.hook, standing, span, 0, &None).await;
+        let outcome = match batch {
+            Ok(batch) if batch.count > 0 => {
+                let (outcome, mut again) = self.attempt(hooks, &taken.hook, batch).await;
+                (again.from, again.to) = (line.from, line.to);
+                let events = again.events;
+                let kept = hooks
+                    .store
+                    .record_attempt(id, state.clone(), Some(again))
+                    .await;
+                kept.map_err(|e| e.to_string())
+                    .and_then(|_| outcome.map(|()| events).map_err(|(why, _)| why))
+            }
+            Ok(_) => Err("its events are not in the journal any more".to_owned()),
+            Err(failure) => Err(format!("{failure:?}")),
+        };
+        lock_scheduler(&hooks.scheduler).settle(&taken, state, true);
+        outcome
+    }
+
+    /// Does the regular maintenance: moves idle webhooks forward in the store, and drops old lines of the log. Returns
+    /// the commit up to which webhooks no longer need the journal.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the text is for the log.
+    pub async fn maintain_webhooks(&self) -> Result<u64, String> {
+        let Some(hooks) = self.webhooks.get() else {
+            return Ok(u64::MAX);
+        };
+        let (ids, seq) = {
+            let board = lock_scheduler(&hooks.scheduler);
+            (board.idle_webhooks(), board.scanned)
+        };
+        for some in ids.chunks(256) {
+            let moved = hooks.store.advance_positions(some.to_vec(), seq).await;
+            moved.map_err(|e| e.to_string())?;
+            lock_scheduler(&hooks.scheduler).mark_advanced(some, seq);
+        }
+        let before = self.clock.now().checked_sub(hooks.settings.log_retention);
+        let before = before.unwrap_or(SystemTime::UNIX_EPOCH);
+        hooks
+            .store
+            .prune_delivery_log(before)
+            .await
+            .map_err(|e| e.to_string())?;
+        Ok(lock_scheduler(&hooks.scheduler).journal_needed_up_to())
+    }
+}

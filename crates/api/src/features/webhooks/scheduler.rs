@@ -1,0 +1,313 @@
+//! The delivery scheduler: every webhook in memory, with its waiting commits and the time of its next attempt.
+//!
+//! It is filled from the store at start and follows each change, so no read is needed to find the webhooks that a
+//! commit concerns. One attempt at a time holds a webhook, by a lease with a number. When its holder dies, the lease
+//! ends, and later results of the dead holder are ignored.
+use super::recent_commits::RecentCommits;
+use std::collections::{BTreeSet, HashMap};
+use std::time::SystemTime;
+use workgraph_core::Gid;
+use workgraph_core::journal::event_rendering::{RenderedEvent, render_event};
+use workgraph_core::model::resources::resource;
+use workgraph_core::storage::{ChangeRecord, JournalEntry};
+use workgraph_webhooks::webhook_record::LEASE;
+use workgraph_webhooks::{DeliveryState, EventSummary, JournalPosition, Webhook};
+
+/// Returns the part of a change record that filters can test.
+pub(crate) fn occurrence<'e>(
+    event: &'e JournalEntry,
+    fact: &ChangeRecord,
+    said: &RenderedEvent,
+) -> EventSummary<'e> {
+    EventSummary {
+        resource_type: resource(fact.ty).name,
+        resource_subtype: event
+            .context_of(fact.gid)
+            .and_then(|a| a.subtype.as_deref()),
+        action: said.action,
+        field: said.change.map(|c| c.field),
+    }
+}
+
+#[derive(Debug)]
+struct ScheduledWebhook {
+    hook: Webhook,
+    /// The last commit that concerns the webhook.
+    last_commit: u64,
+    /// The time of its entry in the agenda.
+    due: SystemTime,
+    /// The number of the attempt that holds it, 0 for none.
+    lease: u64,
+    /// Number of times that its next delivery is halved, because a larger one took too long to build.
+    halvings: u32,
+    /// The webhook's position in the store.
+    stored_position: u64,
+}
+
+impl ScheduledWebhook {
+    fn waiting(&self) -> bool {
+        self.last_commit > self.hook.state.position.seq
+    }
+
+    fn plan(&mut self, due: SystemTime, agenda: &mut DueTimes) {
+        if self.due != due {
+            agenda.remove(&(self.due, self.hook.id));
+            self.due = due;
+            agenda.insert((due, self.hook.id));
+        }
+    }
+
+    /// Notes a commit that concerns the webhook.
+    fn note(&mut self, seq: u64, agenda: &mut DueTimes) {
+        let free = self.lease == 0;
+        if free && !self.waiting() {
+            // No commit before this one concerned it.
+            let before = JournalPosition {
+                seq: seq - 1,
+                facts: 0,
+            };
+            self.hook.state.position = self.hook.state.position.max(before);
+        }
+        self.last_commit = self.last_commit.max(seq);
+        if free {
+            self.plan(self.hook.due(true), agenda);
+        }
+    }
+}
+
+/// Webhooks in the order of their next attempts.
+type DueTimes = BTreeSet<(SystemTime, u64)>;
+
+/// A leased attempt to deliver.
+#[derive(Clone, Debug)]
+pub struct DeliveryAttempt {
+    pub(crate) hook: Webhook,
+    pub(crate) waiting: bool,
+    pub(crate) lease: u64,
+    pub(crate) halvings: u32,
+}
+
+impl DeliveryAttempt {
+    /// Returns the gid of the webhook.
+    #[must_use]
+    pub fn webhook(&self) -> u64 {
+        self.hook.id
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct DeliveryScheduler {
+    entries: HashMap<u64, ScheduledWebhook>,
+    /// Webhooks by the resource that they watch.
+    by_resource: HashMap<u64, Vec<u64>>,
+    agenda: DueTimes,
+    /// The last commits that were read.
+    pub(crate) recent: RecentCommits,
+    /// The number of the last commit that was read.
+    pub(crate) scanned: u64,
+    leases: u64,
+}
+
+impl DeliveryScheduler {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Adds webhooks, or replaces them. A webhook with a position before the last commit that was read counts as
+    /// waiting; an attempt then finds out if there are events.
+    pub(crate) fn put(&mut self, hooks: Vec<Webhook>) {
+        if self.entries.is_empty() {
+            let first = hooks.iter().map(|h| h.state.position.seq).min();
+            self.scanned = first.unwrap_or(self.scanned);
+        }
+        for hook in hooks {
+            self.remove(hook.id);
+            let seq = hook.state.position.seq;
+            let noted = if seq < self.scanned { self.scanned } else { 0 };
+            self.by_resource
+                .entry(hook.resource)
+                .or_default()
+                .push(hook.id);
+            let due = hook.due(noted > seq);
+            self.agenda.insert((due, hook.id));
+            let entry = ScheduledWebhook {
+                last_commit: noted,
+                due,
+                lease: 0,
+                halvings: 0,
+                stored_position: seq,
+                hook,
+            };
+            self.entries.insert(entry.hook.id, entry);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, id: u64) {
+        let Some(entry) = self.entries.remove(&id) else {
+            return;
+        };
+        self.agenda.remove(&(entry.due, id));
+        if let Some(ids) = self.by_resource.get_mut(&entry.hook.resource) {
+            ids.retain(|i| *i != id);
+            if ids.is_empty() {
+                self.by_resource.remove(&entry.hook.resource);
+            }
+        }
+    }
+
+    /// Replaces the filters of a webhook.
+    pub(crate) fn filter(&mut self, hook: &Webhook) {
+        if let Some(entry) = self.entries.get_mut(&hook.id) {
+            entry.hook.filters.clone_from(&hook.filters);
+        }
+    }
+
+    fn plan(&mut self, id: u64, due: SystemTime) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.plan(due, &mut self.agenda);
+        }
+    }
+
+    /// Notes the webhooks that a commit concerns.
+    pub(crate) fn note_commit(&mut self, event: JournalEntry) {
+        self.scanned = self.scanned.max(event.seq);
+        let named = event.node_contexts.iter();
+        let named = named.flat_map(|n| std::iter::once(n.gid).chain(n.containers.iter().copied()));
+        let mut places: Vec<Gid> = named
+            .filter(|gid| self.by_resource.contains_key(&gid.get()))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        for at in places {
+            // Once for each resource, even if it has many webhooks.
+            let heard = event
+                .change_records
+                .iter()
+                .filter(|fact| event.is_heard_at(fact, at));
+            let heard: Vec<EventSummary<'_>> = heard
+                .filter_map(|fact| Some(occurrence(&event, fact, &render_event(fact)?)))
+                .collect();
+            for id in self.by_resource.get(&at.get()).into_iter().flatten() {
+                if let Some(entry) = self.entries.get_mut(id)
+                    && event.seq > entry.hook.state.position.seq
+                    && heard.iter().any(|told| entry.hook.wants(told))
+                {
+                    entry.note(event.seq, &mut self.agenda);
+                }
+            }
+        }
+        self.recent.put(event);
+    }
+
+    /// Begins an attempt for the first webhook that is due. No other attempt gets it until the lease ends.
+    pub(crate) fn take_due(&mut self, now: SystemTime) -> Option<DeliveryAttempt> {
+        let (due, id) = *self.agenda.first()?;
+        if due > now {
+            return None;
+        }
+        self.lease(id, now)
+    }
+
+    /// Begins an attempt for a webhook.
+    pub(crate) fn lease(&mut self, id: u64, now: SystemTime) -> Option<DeliveryAttempt> {
+        self.leases += 1;
+        let lease = self.leases;
+        let entry = self.entries.get_mut(&id)?;
+        entry.lease = lease;
+        let taken = DeliveryAttempt {
+            hook: entry.hook.clone(),
+            waiting: entry.waiting(),
+            lease,
+            halvings: entry.halvings,
+        };
+        self.plan(id, now + LEASE);
+        Some(taken)
+    }
+
+    /// Returns true if an attempt is under way.
+    pub(crate) fn is_leased(&self, id: u64, now: SystemTime) -> bool {
+        let entry = self.entries.get(&id);
+        entry.is_some_and(|e| e.lease != 0 && e.due > now)
+    }
+
+    /// Renews the lease of an attempt; returns false if the attempt no longer holds its webhook.
+    pub(crate) fn renew(&mut self, taken: &DeliveryAttempt, now: SystemTime) -> bool {
+        let holds = self.holds(taken);
+        if holds {
+            self.plan(taken.hook.id, now + LEASE);
+        }
+        holds
+    }
+
+    /// Returns true if an attempt still holds its webhook.
+    pub(crate) fn holds(&self, taken: &DeliveryAttempt) -> bool {
+        let entry = self.entries.get(&taken.hook.id);
+        entry.is_some_and(|e| e.lease == taken.lease)
+    }
+
+    /// Ends an attempt that sent nothing. The next one is due at the same time as this one would be now, and is half as
+    /// large.
+    pub(crate) fn retry_smaller(&mut self, taken: &DeliveryAttempt) {
+        if !self.holds(taken) {
+            return;
+        }
+        let id = taken.hook.id;
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.lease = 0;
+            entry.halvings = taken.halvings + 1;
+            let due = entry.hook.due(entry.waiting());
+            self.plan(id, due);
+        }
+    }
+
+    /// Ends an attempt. `saved` is true if the store has the state, too.
+    pub(crate) fn settle(&mut self, taken: &DeliveryAttempt, state: DeliveryState, saved: bool) {
+        if !self.holds(taken) {
+            return;
+        }
+        let id = taken.hook.id;
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.lease = 0;
+            entry.halvings = taken.halvings.saturating_sub(1);
+            if saved {
+                entry.stored_position = state.position.seq;
+            }
+            entry.hook.state = state;
+            let due = entry.hook.due(entry.waiting());
+            self.plan(id, due);
+        }
+    }
+
+    /// Returns the time of the next attempt.
+    pub(crate) fn next(&self) -> Option<SystemTime> {
+        self.agenda.first().map(|(due, _)| *due)
+    }
+
+    /// Returns the webhooks without events since their position in the store.
+    pub(crate) fn idle_webhooks(&self) -> Vec<u64> {
+        let idle = |e: &&ScheduledWebhook| {
+            !e.waiting() && e.lease == 0 && e.stored_position < self.scanned
+        };
+        let ids = self.entries.values().filter(idle).map(|e| e.hook.id);
+        ids.collect()
+    }
+
+    /// Notes that the store has these webhooks at a commit.
+    pub(crate) fn mark_advanced(&mut self, ids: &[u64], seq: u64) {
+        for id in ids {
+            if let Some(entry) = self.entries.get_mut(id) {
+                entry.stored_position = entry.stored_position.max(seq);
+                let here = JournalPosition { seq, facts: 0 };
+                if entry.lease == 0 {
+                    entry.hook.state.position = entry.hook.state.position.max(here);
+                }
+            }
+        }
+    }
+
+    /// Returns the commit up to which no webhook needs the journal any more.
+    pub(crate) fn journal_needed_up_to(&self) -> u64 {
+        let saved = self.entries.values().map(|e| e.stored_position).min();
+        saved.unwrap_or(u64::MAX)
+    }
+}

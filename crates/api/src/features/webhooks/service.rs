@@ -1,0 +1,482 @@
+//! The webhook service: creates, lists, changes and deletes webhooks. `delivery` delivers.
+
+pub use crate::features::webhooks::scheduler::DeliveryAttempt;
+
+use crate::call::{RequestContext, require_level};
+use crate::error::ApiError;
+use crate::execute;
+use crate::execute::pagination::PageBinding;
+use crate::execute::record_response::CostedResponse;
+use crate::execute::{ResponsePlan, pagination, record_response as answer};
+use crate::features::webhooks::scheduler::DeliveryScheduler;
+use crate::features::webhooks::webhook_records::{answer, scene};
+use crate::operation::WebhookAction;
+use crate::pipeline::Api;
+use bytes::Bytes;
+use futures_util::lock;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use workgraph_auth::Grant;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::webhook;
+use workgraph_core::storage::{NodeRef, PageRows};
+use workgraph_webhooks::delivery_target::TargetError;
+use workgraph_webhooks::signature::{SECRET_HEADER, is_handshake_confirmed, signing_secret};
+use workgraph_webhooks::webhook_record::TIMEOUT;
+use workgraph_webhooks::{
+    DeliveryError, DeliveryRequest, DeliveryState, EventFilter, InsertOutcome, Target,
+    TargetPolicy, Webhook, WebhookClient, WebhookLimits, WebhookStore,
+};
+use workgraph_wire::{envelope, messages};
+
+/// Settings of webhooks that an operator can change.
+#[derive(Clone, Debug)]
+pub struct WebhookSettings {
+    /// The policy for addresses of targets.
+    pub policy: TargetPolicy,
+    /// The most webhooks.
+    pub limits: WebhookLimits,
+    /// True if the stable ids of events, and the number of the attempt, are sent as headers.
+    pub event_ids: bool,
+    /// Time for which the log of deliveries is kept.
+    pub log_retention: Duration,
+}
+
+impl Default for WebhookSettings {
+    fn default() -> Self {
+        Self {
+            policy: TargetPolicy::default(),
+            limits: WebhookLimits::default(),
+            event_ids: false,
+            log_retention: Duration::from_secs(30 * 24 * 3600),
+        }
+    }
+}
+
+/// The parts of the webhook service: store, client, settings and scheduler.
+pub(crate) struct WebhookService {
+    pub(crate) store: Arc<dyn WebhookStore>,
+    pub(crate) client: Arc<dyn WebhookClient>,
+    pub(crate) settings: WebhookSettings,
+    pub(crate) scheduler: Mutex<DeliveryScheduler>,
+    /// Number of handshakes under way, by user.
+    handshakes: Mutex<HashMap<u64, u32>>,
+    /// Held while a user's change is written to the store and to the scheduler, so that both have the changes in one
+    /// order.
+    store_order: lock::Mutex<()>,
+}
+
+pub(crate) fn lock_scheduler(
+    board: &Mutex<DeliveryScheduler>,
+) -> MutexGuard<'_, DeliveryScheduler> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn broken(error: impl std::fmt::Display) -> ApiError {
+    ApiError::Server(error.to_string())
+}
+
+impl Api {
+    /// Sets up webhooks with their store, client and settings. Call it once, before requests.
+    ///
+    /// # Errors
+    /// Fails when the store fails, or webhooks are set up already; the text is for the log.
+    pub async fn set_webhooks(
+        &self,
+        store: Arc<dyn WebhookStore>,
+        deliver: Arc<dyn WebhookClient>,
+        settings: WebhookSettings,
+    ) -> Result<(), String> {
+        let mut board = DeliveryScheduler::default();
+        board.put(store.all().await.map_err(|e| e.to_string())?);
+        let hooks = WebhookService {
+            store,
+            client: deliver,
+            settings,
+            scheduler: Mutex::new(board),
+            handshakes: Mutex::default(),
+            store_order: lock::Mutex::default(),
+        };
+        let set = self.webhooks.set(hooks);
+        set.map_err(|_| "webhooks are set up already".to_owned())
+    }
+
+    /// Returns the log of a webhook's deliveries, newest first.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the text is for the log.
+    pub async fn deliveries(
+        &self,
+        id: u64,
+        limit: usize,
+    ) -> Result<Vec<workgraph_webhooks::DeliveryLogEntry>, String> {
+        let Some(hooks) = self.webhooks.get() else {
+            return Ok(Vec::new());
+        };
+        let log = hooks.store.deliveries(id, limit).await;
+        log.map_err(|e| e.to_string())
+    }
+
+    /// Returns a number that changes with every commit, if the store knows it without a trip.
+    #[must_use]
+    pub fn version(&self) -> Option<u64> {
+        self.graph.version()
+    }
+
+    /// Returns once something was committed after this version; never if the store has no versions.
+    pub async fn wait_for_commit(&self, since: Option<u64>) {
+        match since {
+            Some(version) => self.graph.changed(version).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns all webhooks.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the text is for the log.
+    pub async fn all_webhooks(&self) -> Result<Vec<Webhook>, String> {
+        match self.webhooks.get() {
+            Some(hooks) => hooks.store.all().await.map_err(|e| e.to_string()),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Carries out an operation on webhooks.
+pub(crate) async fn execute_webhook_action(
+    api: &Api,
+    call: &RequestContext<'_>,
+    grant: &Grant,
+    path: &str,
+    act: WebhookAction,
+    asked: &ResponsePlan,
+) -> Result<CostedResponse, ApiError> {
+    let hooks = api.webhooks.get();
+    let hooks = hooks.ok_or_else(|| broken("webhooks are not set up"))?;
+    match act {
+        WebhookAction::List => list(api, hooks, call, grant, path, asked).await,
+        WebhookAction::Create => create(api, hooks, call, grant, asked).await,
+        WebhookAction::Get => {
+            let hook = owned_webhook(api, hooks, call, grant).await?;
+            answer(api, call, &hook, asked, 200).await
+        }
+        WebhookAction::Update => {
+            let mut hook = owned_webhook(api, hooks, call, grant).await?;
+            if let Some(value) = call.data.get("filters") {
+                hook.filters = filters(value, hook.kind)?;
+                let _setting = hooks.store_order.lock().await;
+                let kept = hooks.store.set_filters(hook.id, hook.filters.clone());
+                if !kept.await.map_err(broken)? {
+                    return Err(gone(call).into());
+                }
+                lock_scheduler(&hooks.scheduler).filter(&hook);
+            }
+            answer(api, call, &hook, asked, 200).await
+        }
+        WebhookAction::Delete => {
+            let hook = owned_webhook(api, hooks, call, grant).await?;
+            hooks.store.remove(hook.id).await.map_err(broken)?;
+            lock_scheduler(&hooks.scheduler).remove(hook.id);
+            Ok(CostedResponse::new(200, envelope::empty_envelope(), 1))
+        }
+    }
+}
+
+fn gone(call: &RequestContext<'_>) -> DomainError {
+    let text = call.parameter("webhook_gid");
+    DomainError::not_found("webhook", workgraph_core::model::validate::clip(text))
+}
+
+/// Returns the webhook that the path names. It must be the caller's, made with the same app.
+async fn owned_webhook(
+    api: &Api,
+    hooks: &WebhookService,
+    call: &RequestContext<'_>,
+    grant: &Grant,
+) -> Result<Webhook, ApiError> {
+    let NodeRef::Gid(gid) = call.path_ref("webhook_gid")? else {
+        return Err(gone(call).into());
+    };
+    // A user who was removed from every workspace learns nothing.
+    execute::load(api, &call.read_query()).await?;
+    let found = hooks.store.get(gid.get()).await.map_err(broken)?;
+    let hook = found.ok_or_else(|| gone(call))?;
+    if (hook.user, hook.app) == (grant.user, grant.app) {
+        return Ok(hook);
+    }
+    Err(if call.settings.hide_forbidden {
+        gone(call)
+    } else {
+        DomainError::no_access("webhook")
+    }
+    .into())
+}
+
+/// Returns the filters of a body, for a webhook on a resource of this type.
+fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
+    let filters = EventFilter::read_all(value).map_err(|why| DomainError::field("filters", why))?;
+    let wide = [Type::Workspace as u8, Type::Team as u8].contains(&kind);
+    if !wide {
+        return Ok(filters);
+    }
+    // These resources contain so much that a webhook must have filters.
+    if filters.is_empty() {
+        return Err(DomainError::missing("filters"));
+    }
+    for (i, filter) in filters.iter().enumerate() {
+        let why = match filter.resource_type.as_str() {
+            "task" | "story" => "tasks and stories are told by webhooks on projects and tasks",
+            _ if !filter.fields.is_empty() => "fields: not on workspaces and teams",
+            _ => continue,
+        };
+        return Err(DomainError::field("filters", format_args!("[{i}]: {why}")));
+    }
+    Ok(filters)
+}
+
+/// Creates a webhook, after its target completed the handshake.
+async fn create(
+    api: &Api,
+    hooks: &WebhookService,
+    call: &RequestContext<'_>,
+    grant: &Grant,
+    asked: &ResponsePlan,
+) -> Result<CostedResponse, ApiError> {
+    let name = NodeRef::Gid(call.required_gid("resource")?);
+    let text = call.required("target")?;
+    let text = text
+        .as_str()
+        .ok_or_else(|| DomainError::field("target", "Not a string"))?;
+    let view = execute::load(api, &call.read_query().node(name.clone())).await?;
+    let on = call.resolve_ref(&view, "resource", &name, webhook::WATCHED, Level::Viewer)?;
+    require_level(&view, on, Level::Viewer)?;
+    let kind = on.ty as u8;
+    let filters = filters(call.data.get("filters").unwrap_or(&Value::Null), kind)?;
+    let target = Target::read(text, &hooks.settings.policy).map_err(|refused| match refused {
+        TargetError::Local => DomainError::forbidden(format!("target: {refused}")),
+        _ => DomainError::field("target", refused),
+    })?;
+    let secret = signing_secret(api.random_bytes::<32>()?);
+    let handshake = HandshakeGuard::begin(hooks, grant.user)?;
+    perform_handshake(hooks, target, &secret).await?;
+    drop(handshake);
+    let now = api.clock.now();
+    let hook = Webhook {
+        id: api.next_gid().get(),
+        user: grant.user,
+        app: grant.app,
+        service: grant.workspace,
+        workspace: on.workspace.unwrap_or(on.gid).get(),
+        resource: on.gid.get(),
+        kind,
+        target: text.to_owned(),
+        secret,
+        filters,
+        created_at: now,
+        state: DeliveryState::default(),
+    };
+    let setting = hooks.store_order.lock().await;
+    let kept = hooks.store.insert(hook, hooks.settings.limits).await;
+    let hook = match kept.map_err(broken)? {
+        InsertOutcome::Done(hook) => *hook,
+        // The user revoked the app's authorization during the handshake.
+        InsertOutcome::NoGrant => {
+            return Err(ApiError::Unauthorized(
+                messages::NOT_AUTHORIZED,
+                Some("invalid_token"),
+            ));
+        }
+        InsertOutcome::ResourceFull => {
+            let most = hooks.settings.limits.per_resource;
+            let why =
+                format!("resource: has {most} webhooks already, which is the most there may be");
+            return Err(DomainError::forbidden(why).into());
+        }
+        InsertOutcome::OwnerFull => {
+            let most = hooks.settings.limits.per_owner;
+            let why = format!(
+                "You have {most} webhooks with this app already, which is the most there may be"
+            );
+            return Err(DomainError::forbidden(why).into());
+        }
+    };
+    // A revocation of all tokens that came before the webhook was stored has not deleted it.
+    if grant.app.is_none() && !is_token_live(api, grant).await? {
+        hooks.store.remove(hook.id).await.map_err(broken)?;
+        return Err(ApiError::Unauthorized(
+            messages::NOT_AUTHORIZED,
+            Some("invalid_token"),
+        ));
+    }
+    lock_scheduler(&hooks.scheduler).put(vec![hook.clone()]);
+    drop(setting);
+    // If this is the first webhook, commits since it was stored may have been left out. If they cannot be read now, the
+    // next commit causes another scan.
+    if let Err(why) = api.scan_commits().await {
+        tracing::error!(why, "the journal could not be read for a new webhook");
+    }
+    let mut answered = answer(api, call, &hook, asked, 201).await?;
+    let location = format!("{}/webhooks/{}", call.settings.base_url, hook.id);
+    answered.reply.headers.push(("Location", location));
+    Ok(answered)
+}
+
+/// Returns true if the token of a request was not revoked since the request began.
+async fn is_token_live(api: &Api, grant: &Grant) -> Result<bool, ApiError> {
+    let own = api.tokens.find_by_id(grant.user, grant.token).await;
+    let own = own.map_err(broken)?;
+    Ok(own.is_some_and(|token| token.revoked_at.is_none()))
+}
+
+/// The most handshakes of one user that may be under way.
+const HANDSHAKES: u32 = 3;
+
+/// A handshake under way, counted until it is dropped.
+struct HandshakeGuard<'a>(&'a WebhookService, u64);
+
+impl<'a> HandshakeGuard<'a> {
+    fn begin(hooks: &'a WebhookService, user: u64) -> Result<Self, DomainError> {
+        let mut all = hooks.handshakes();
+        let own = all.entry(user).or_default();
+        if *own >= HANDSHAKES {
+            let why = format!(
+                "{own} of your webhooks wait for their targets; try again when one is made"
+            );
+            return Err(DomainError::busy(
+                TIMEOUT.as_secs().try_into().unwrap_or(u32::MAX),
+                why,
+            ));
+        }
+        *own += 1;
+        Ok(Self(hooks, user))
+    }
+}
+
+impl Drop for HandshakeGuard<'_> {
+    fn drop(&mut self) {
+        let mut all = self.0.handshakes();
+        if let Some(own) = all.get_mut(&self.1) {
+            *own -= 1;
+            if *own == 0 {
+                all.remove(&self.1);
+            }
+        }
+    }
+}
+
+impl WebhookService {
+    fn handshakes(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
+        // Changed by single calls, so a poisoned one is complete.
+        self.handshakes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends the handshake to the target.
+async fn perform_handshake(
+    hooks: &WebhookService,
+    target: Target,
+    secret: &str,
+) -> Result<(), DomainError> {
+    let attempt = DeliveryRequest {
+        target,
+        headers: vec![(SECRET_HEADER, secret.to_owned())],
+        body: Bytes::from_static(b"{}"),
+        timeout: TIMEOUT,
+    };
+    let why = match hooks.client.post(attempt).await {
+        Ok(reply) if is_handshake_confirmed(secret, reply.status, reply.secret.as_deref()) => {
+            return Ok(());
+        }
+        Err(DeliveryError::NotAllowed) => {
+            return Err(DomainError::field("target", TargetError::Address));
+        }
+        Ok(reply) => format!("it answered {}", reply.status),
+        Err(DeliveryError::Broken(why)) => why,
+    };
+    Err(DomainError::invalid(format!(
+        "The remote server did not respond with the handshake secret: {why}"
+    )))
+}
+
+/// Lists the caller's webhooks that were made with the same app.
+async fn list(
+    api: &Api,
+    hooks: &WebhookService,
+    call: &RequestContext<'_>,
+    grant: &Grant,
+    path: &str,
+    asked: &ResponsePlan,
+) -> Result<CostedResponse, ApiError> {
+    let workspace = call.query_gid("workspace")?;
+    let workspace = workspace.ok_or_else(|| DomainError::missing("workspace"))?;
+    let resource = call.query_gid("resource")?;
+    let mut want = call.read_query().node(workspace);
+    want.node_refs.extend(resource.map(NodeRef::Gid));
+    let view = execute::load(api, &want).await?;
+    call.resolve_ref(
+        &view,
+        "workspace",
+        &NodeRef::Gid(workspace),
+        &[Type::Workspace],
+        Level::Viewer,
+    )?;
+    if let Some(resource) = resource
+        && view.node(resource).is_some()
+    {
+        call.resolve_ref(
+            &view,
+            "resource",
+            &NodeRef::Gid(resource),
+            webhook::WATCHED,
+            Level::Viewer,
+        )?;
+    }
+    let bounds = PageBinding::of(call, grant, path)?;
+    let position = bounds.decode_offset(api, call)?;
+    let (after, limit) = position.keyset(call.settings);
+    let page = workgraph_webhooks::WebhookListQuery {
+        owner: (grant.user, grant.app),
+        workspace: workspace.get(),
+        resource: resource.map(Gid::get),
+        after,
+        limit: limit.saturating_add(1),
+    };
+    let mut found = hooks.store.list(page).await.map_err(broken)?;
+    let more = found.len() > limit;
+    found.truncate(limit);
+    // Lists of webhooks have full records.
+    let plan = match &call.options.fields {
+        Some(_) => Arc::clone(&asked.plan),
+        None => workgraph_core::projection::plan::full(Type::Webhook),
+    };
+    let asked = ResponsePlan {
+        plan,
+        named_fields: asked.named_fields,
+        with_download_urls: false,
+    };
+    let view = scene(api, call.read_query(), &found, &asked).await?;
+    let gids: Vec<Gid> = found.iter().filter_map(|h| Gid::new(h.id)).collect();
+    let (json, tally) = answer::write_records(api, call, &view, &gids, &asked.plan, 1024).await?;
+    let rows = PageRows {
+        next: gids.last().filter(|_| more).map(|g| vec![g.as_i64()]),
+        rows_seen: 0,
+        max_seq: view.seq,
+        gids,
+        is_truncated: false,
+        entries_read: 0,
+    };
+    let body = pagination::finish_page(api, call, &bounds, &position, &rows, json, false, false)?;
+    Ok(CostedResponse::new(
+        200,
+        body,
+        answer::response_cost(tally, asked.named_fields),
+    ))
+}

@@ -1,0 +1,384 @@
+//! The job runner: claims a job and runs its steps, one after the other, until the job ends.
+//!
+//! The steps themselves are in core; this module loads, runs and commits them in order. The caller decides about the
+//! time and the number of jobs that run at once. A runner can stop or die between any two lines: the job then waits for
+//! the end of its lease.
+use crate::execute::allowance_retry;
+use crate::features::exports::download_urls::ExportWriteError;
+use crate::pipeline::Api;
+use workgraph_core::domain_error::{DomainError, DomainErrorKind};
+use workgraph_core::jobs::tree_export::FileEnd;
+use workgraph_core::jobs::{FileOutput, JobStepResult, LEASE_MS, LeasedJob, cleanup};
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::{GraphStoreError, ReadQuery, ViewerKey};
+use workgraph_core::{Gid, InterruptReason, MaybeInterrupt, byte_budgets, jobs};
+
+/// Attempts to decide a step that conflicts, before its job fails.
+const ATTEMPTS: usize = 8;
+/// Attempts to cancel a job that goes on meanwhile.
+const CANCEL_ATTEMPTS: usize = 64;
+/// Jobs at the head of the queue that are examined for one to claim.
+const QUEUE_HEAD_SCAN: usize = 64;
+/// Limit that reads all of the queue.
+const ALL: usize = usize::MAX >> 1;
+
+/// The outcome of asking the queue for a job.
+#[derive(Debug)]
+pub enum NextJob {
+    /// A job, leased to the caller.
+    Job(Box<LeasedJob>),
+    /// There is no job to run before this time, or before another job is started.
+    Later(Option<Time>),
+}
+
+/// The outcome of a job step.
+#[derive(Debug)]
+pub enum JobProgress {
+    /// The job goes on.
+    Continues(Box<LeasedJob>),
+    /// The job has ended; true if it has succeeded.
+    Ended(bool),
+    /// Another runner holds the job.
+    LeaseLost,
+}
+
+/// A job that has not ended.
+#[derive(Debug)]
+pub struct PendingJob {
+    /// The job with its present record.
+    pub job: LeasedJob,
+    /// Time from which the job may be claimed.
+    pub available_from: Time,
+}
+
+impl Api {
+    /// Sets the function that is called when a job was started.
+    pub fn set_job_notifier(&self, ring: impl Fn() + Send + Sync + 'static) {
+        // The first caller has set the function; there is one set of workers.
+        let _second = self.job_notifier.set(Box::new(ring));
+    }
+
+    /// Returns the jobs that have not ended.
+    ///
+    /// # Errors
+    /// Fails when the store fails.
+    pub async fn jobs(&self) -> Result<Vec<PendingJob>, String> {
+        let mut jobs = Vec::new();
+        for (job, queue, _) in self.waiting(ALL).await? {
+            jobs.extend(self.job(job, queue).await?);
+        }
+        Ok(jobs)
+    }
+
+    /// Leases the job that has waited longest.
+    ///
+    /// # Errors
+    /// Fails when the store fails.
+    pub async fn lease_next_job(&self) -> Result<NextJob, String> {
+        let now = self.time();
+        for (job, queue, from) in self.waiting(QUEUE_HEAD_SCAN).await? {
+            if from > now {
+                return Ok(NextJob::Later(Some(from)));
+            }
+            // Another runner may have claimed it since the queue was read.
+            let job = self.job(job, queue).await?;
+            let Some(PendingJob { job: held, .. }) = job.filter(|job| job.available_from <= now)
+            else {
+                continue;
+            };
+            let stepped = held.claim(now).map_err(|e| e.to_string())?;
+            let why = stepped.job.record.error.clone();
+            match self.settle(stepped).await? {
+                JobProgress::Continues(held) => return Ok(NextJob::Job(held)),
+                JobProgress::Ended(_) => {
+                    self.failed(&held, why.as_deref().unwrap_or_default()).await
+                }
+                JobProgress::LeaseLost => {}
+            }
+        }
+        Ok(NextJob::Later(None))
+    }
+
+    /// Runs the next step of a job.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the job can go on when its lease has ended.
+    pub async fn run_job_step(&self, held: &LeasedJob) -> Result<JobProgress, String> {
+        self.run_job_step_interruptible(held, None).await
+    }
+
+    /// Runs the next step of a job, as [`run_job_step`](Self::run_job_step) does, with an interrupt. After a step that
+    /// takes too long the job goes on with fewer rows in the next one; it fails if there was only one row left.
+    ///
+    /// # Errors
+    /// Fails as `run_job_step` does, and when the step was abandoned by its caller. An abandoned step does not change
+    /// the job.
+    pub async fn run_job_step_interruptible(
+        &self,
+        held: &LeasedJob,
+        interrupt: MaybeInterrupt,
+    ) -> Result<JobProgress, String> {
+        for _ in 0..ATTEMPTS {
+            let stepped = match self.next(held, &interrupt).await {
+                Ok(stepped) => stepped,
+                Err(StepError::Store(why)) => return Err(why),
+                Err(StepError::Lost) => return Ok(JobProgress::LeaseLost),
+                Err(StepError::Fault(fault)) => match (fault.kind, held.with_smaller_step()) {
+                    (DomainErrorKind::TooLarge, Some(narrower)) => {
+                        return Ok(JobProgress::Continues(Box::new(narrower)));
+                    }
+                    (DomainErrorKind::Interrupted(InterruptReason::Deadline), Some(narrower)) => {
+                        let renewed = narrower.renew(self.time()).map_err(|e| e.to_string())?;
+                        return self.settle(renewed).await;
+                    }
+                    (DomainErrorKind::Interrupted(InterruptReason::Deadline), None) => {
+                        return self.fail(held, "A step of it took too long.").await;
+                    }
+                    (DomainErrorKind::Interrupted(interrupted), _) => {
+                        return Err(format!("A step was stopped: {interrupted}."));
+                    }
+                    _ => return self.fail(held, &fault.message).await,
+                },
+            };
+            match self.settle(stepped).await? {
+                JobProgress::LeaseLost => {}
+                gone => return Ok(gone),
+            }
+            // Another runner holds the job, or a condition of the step is no longer true.
+            let now = self.job(held.gid(), held.queue).await?;
+            if now.is_none_or(|now| now.job.node.version != held.node.version) {
+                return Ok(JobProgress::LeaseLost);
+            }
+        }
+        self.fail(held, "What was worked on kept changing.").await
+    }
+
+    /// Releases a job without a failed step. It can be claimed again at once, or when its lease ends.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the job then counts as tried.
+    pub async fn release_job(&self, held: &LeasedJob, at_once: bool) -> Result<(), String> {
+        let now = self.time();
+        let lease = if at_once { 0 } else { LEASE_MS };
+        let until = Time::from_millis(held.since.millis() + lease);
+        let given = held.yield_until(now, until).map_err(|e| e.to_string())?;
+        self.settle(given).await.map(drop)
+    }
+
+    /// Ends a job without success, no matter which runner holds it.
+    ///
+    /// # Errors
+    /// Fails when there is no such job that has not ended, or the store fails.
+    pub async fn cancel_job(&self, job: Gid) -> Result<LeasedJob, String> {
+        for _ in 0..CANCEL_ATTEMPTS {
+            let waiting = self.waiting(ALL).await?;
+            let queue = waiting.iter().find(|(gid, ..)| *gid == job);
+            let held = match queue {
+                Some((_, queue, _)) => self.job(job, *queue).await?,
+                None => None,
+            };
+            let PendingJob { job: held, .. } = held.ok_or_else(|| {
+                format!("{job}: there is no job with this gid that is not at its end")
+            })?;
+            let why = "Whoever runs the server has cancelled the job.";
+            if let JobProgress::Ended(_) = self.fail(&held, why).await? {
+                return Ok(held);
+            }
+        }
+        Err(format!("{job}: the job kept going on; try again"))
+    }
+
+    /// Releases the jobs that a dead runner held, so that they go on. A job that made progress under that runner goes
+    /// on at once, another one after a pause.
+    ///
+    /// # Errors
+    /// Fails when the store fails.
+    pub async fn release_dead_leases(&self) -> Result<(), String> {
+        let now = self.time();
+        for (job, queue, _) in self.waiting(ALL).await? {
+            if let Some(PendingJob {
+                job: held,
+                available_from: from,
+            }) = self.job(job, queue).await?
+                && (from > now || held.record.claims > 0)
+            {
+                let released = held.release(now).map_err(|e| e.to_string())?;
+                self.settle(released).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the traces that ended jobs left in the graph, and the jobs past their retention, in at most `most`
+    /// steps. Returns the number of steps that were taken.
+    ///
+    /// # Errors
+    /// Fails when the store fails.
+    pub async fn cleanup_jobs(&self, most: usize) -> Result<usize, String> {
+        let failed = |e: GraphStoreError| e.to_string();
+        for steps in 0..most {
+            let now = self.time();
+            let view = self.graph.load(&cleanup::cleanup_due(nobody())).await;
+            let view = view.map_err(failed)?;
+            let queue = view.resolve(&jobs::queue());
+            let first = queue.and_then(|q| view.sources(q, rel::ENDED).first());
+            let Some(edge) = first.filter(|e| e.rank <= now.millis()) else {
+                return Ok(steps);
+            };
+            let left = self
+                .graph
+                .load(&cleanup::leftovers(nobody(), edge.src))
+                .await;
+            let changes = cleanup::cleanup_step(&left.map_err(failed)?, edge, now);
+            match self.graph.commit(changes).await {
+                Ok(_) | Err(GraphStoreError::Conflict) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(most)
+    }
+
+    /// Returns at most `most` jobs that have not ended, from the head of the queue, each with its queue and the time
+    /// from which it may be claimed.
+    async fn waiting(&self, most: usize) -> Result<Vec<(Gid, Gid, Time)>, String> {
+        let want = nobody().into(jobs::queue(), rel::QUEUE, most);
+        let view = self.graph.load(&want).await.map_err(|e| e.to_string())?;
+        let Some(queue) = view.resolve(&jobs::queue()) else {
+            return Ok(Vec::new());
+        };
+        let edges = view.sources(queue, rel::QUEUE).iter();
+        Ok(edges
+            .map(|e| (e.src, queue, Time::from_millis(e.rank)))
+            .collect())
+    }
+
+    /// Returns the current state of a job that has not ended. A job with an unreadable record is logged and left out.
+    async fn job(&self, gid: Gid, queue: Gid) -> Result<Option<PendingJob>, String> {
+        let view = self.graph.load(&nobody().edges(gid, rel::QUEUE)).await;
+        let view = view.map_err(|e| e.to_string())?;
+        let edge = view.links(gid, rel::QUEUE).first();
+        let (Some(node), Some(edge)) = (view.node(gid), edge) else {
+            return Ok(None);
+        };
+        let from = Time::from_millis(edge.rank);
+        let held = LeasedJob::read(node, queue, self.time());
+        if let Err(fault) = &held {
+            tracing::error!(job = gid.get(), why = fault.message, "a job is unreadable");
+        }
+        Ok(held.ok().map(|held| PendingJob {
+            job: held,
+            available_from: from,
+        }))
+    }
+
+    async fn next(
+        &self,
+        held: &LeasedJob,
+        interrupt: &MaybeInterrupt,
+    ) -> Result<JobStepResult, StepError> {
+        let under = |want| ReadQuery {
+            interrupt: interrupt.clone(),
+            ..want
+        };
+        let view = allowance_retry::load(&*self.graph, &under(held.needs()?)).await?;
+        let more = match held.more(&view)? {
+            Some(want) => Some(allowance_retry::load(&*self.graph, &under(want)).await?),
+            None => None,
+        };
+        let mint = || self.next_gid();
+        let step = || held.step(&view, more.as_ref(), self.time(), &mint);
+        let step = allowance_retry::compute(interrupt, step).await?;
+        let mark = match step.output() {
+            Some(output) => Some(self.put(output).await?),
+            None => None,
+        };
+        Ok(step.complete(mark)?)
+    }
+
+    /// Appends the output of a step to its file.
+    async fn put(&self, output: FileOutput<'_>) -> Result<FileEnd, StepError> {
+        let Some(files) = self.export_files.get() else {
+            return Err(DomainError::invalid("There is no place for files.").into());
+        };
+        files.append(output).await.map_err(|error| match error {
+            ExportWriteError::StaleFencingToken => StepError::Lost,
+            ExportWriteError::Failed(why) => DomainError::invalid(why).into(),
+        })
+    }
+
+    async fn fail(&self, held: &LeasedJob, why: &str) -> Result<JobProgress, String> {
+        let failed = held.fail(self.time(), why).map_err(|e| e.to_string())?;
+        let gone = self.settle(failed).await?;
+        if let JobProgress::Ended(_) = gone {
+            self.failed(held, why).await;
+        }
+        Ok(gone)
+    }
+
+    /// Ends a job as failed, and removes its file.
+    async fn failed(&self, held: &LeasedJob, why: &str) {
+        tracing::warn!(job = held.gid().get(), why, "a job failed");
+        if let (Some(file), Some(files)) = (held.file(), self.export_files.get()) {
+            files.remove(file).await;
+        }
+    }
+
+    /// Commits the result of a step.
+    async fn settle(&self, stepped: JobStepResult) -> Result<JobProgress, String> {
+        if let Some(changes) = stepped.changes {
+            match self.graph.commit(changes).await {
+                Ok(_) => {}
+                Err(GraphStoreError::Conflict) => return Ok(JobProgress::LeaseLost),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(if stepped.is_last {
+            JobProgress::Ended(stepped.job.record.error.is_none())
+        } else {
+            JobProgress::Continues(Box::new(stepped.job))
+        })
+    }
+
+    fn time(&self) -> Time {
+        Time::from_system(self.clock.now())
+    }
+}
+
+/// Returns a read query of the runner itself, with a gid that belongs to no user. It reads nothing but jobs.
+fn nobody() -> ReadQuery {
+    const NOBODY: Gid = match Gid::new(1) {
+        Some(gid) => gid,
+        None => unreachable!(),
+    };
+    ReadQuery::of(ViewerKey {
+        user: NOBODY,
+        service: None,
+    })
+}
+
+/// The reason why a step was not taken.
+enum StepError {
+    Fault(DomainError),
+    Store(String),
+    Lost,
+}
+
+impl From<DomainError> for StepError {
+    fn from(fault: DomainError) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<GraphStoreError> for StepError {
+    fn from(error: GraphStoreError) -> Self {
+        match error {
+            GraphStoreError::Interrupted(interrupted) => Self::Fault(interrupted.into()),
+            GraphStoreError::OverBudget => Self::Fault(DomainError::too_large(format!(
+                "More than {} bytes would have to be read for a record; name fewer fields or shorter paths.",
+                byte_budgets::LOAD_BYTES
+            ))),
+            error => Self::Store(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Ports to the outside world: time and randomness.
+use std::time::SystemTime;
+
+/// Source of the time. Tests set it by hand.
+pub trait Clock: Send + Sync {
+    /// Returns the current time.
+    fn now(&self) -> SystemTime;
+}
+
+/// Source of random bytes.
+pub trait Entropy: Send + Sync {
+    /// Fills the buffer with unpredictable bytes.
+    ///
+    /// # Errors
+    /// Fails when the system has no random bytes; nothing may be issued then.
+    fn fill(&self, buffer: &mut [u8]) -> Result<(), EntropyUnavailable>;
+}
+
+/// Error of a system that gave no random bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EntropyUnavailable;
+
+impl std::fmt::Display for EntropyUnavailable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the system gave no random bytes")
+    }
+}
+impl std::error::Error for EntropyUnavailable {}

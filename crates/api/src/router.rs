@@ -1,0 +1,172 @@
+//! The router: a trie over the operation table.
+use crate::operation::Operation;
+use crate::request::Method;
+use rustc_hash::FxHashMap;
+
+/// Index of operations by method and path.
+#[derive(Debug, Default)]
+pub struct Router {
+    root: RouteNode,
+}
+
+#[derive(Debug, Default)]
+struct RouteNode {
+    literals: FxHashMap<&'static str, RouteNode>,
+    variable: Option<(&'static str, Box<RouteNode>)>,
+    rows: Vec<(Method, &'static Operation, u16)>,
+}
+
+/// A matched operation with its path parameters, decoded.
+#[derive(Debug)]
+pub struct RouteMatch {
+    /// The operation that was matched.
+    pub operation: &'static Operation,
+    /// Its number in the table, from 1.
+    pub number: u16,
+    /// Names and values of the parameters, in path order.
+    pub parameters: Vec<(&'static str, String)>,
+}
+
+impl Router {
+    /// Builds a router from all tables.
+    #[must_use]
+    pub fn new(tables: &[&'static [Operation]]) -> Self {
+        let mut router = Self::default();
+        for (operation, number) in tables.iter().copied().flatten().zip(1..) {
+            for path in std::iter::once(&operation.path).chain(operation.alias_paths) {
+                router.add(path, operation, number);
+            }
+        }
+        router
+    }
+
+    fn add(&mut self, path: &'static str, operation: &'static Operation, number: u16) {
+        let mut at = &mut self.root;
+        for segment in path.split('/').skip(1) {
+            at = match segment.strip_prefix('{').and_then(|s| s.strip_suffix('}')) {
+                Some(name) => &mut at.variable.get_or_insert_with(|| (name, Box::default())).1,
+                None => at.literals.entry(segment).or_default(),
+            };
+        }
+        at.rows.push((operation.method, operation, number));
+    }
+
+    /// Finds the operation of a request. One slash at the end of the path is ignored; otherwise paths are taken as they
+    /// are. A parameter that is empty, badly encoded or contains a slash matches nothing.
+    #[must_use]
+    pub fn find(&self, method: Method, path: &str) -> Option<RouteMatch> {
+        let mut at = &self.root;
+        let mut parameters = Vec::new();
+        let path = path.strip_prefix('/')?;
+        for segment in path.strip_suffix('/').unwrap_or(path).split('/') {
+            if let Some(next) = at.literals.get(segment) {
+                at = next;
+            } else {
+                let (name, next) = at.variable.as_ref()?;
+                parameters.push((*name, decode(segment)?));
+                at = next;
+            }
+        }
+        let (_, operation, number) = at.rows.iter().find(|(m, ..)| *m == method)?;
+        Some(RouteMatch {
+            operation,
+            number: *number,
+            parameters,
+        })
+    }
+}
+
+/// Decodes a percent-encoded path segment.
+fn decode(segment: &str) -> Option<String> {
+    if segment.is_empty() {
+        return None;
+    }
+    let mut out = Vec::with_capacity(segment.len());
+    let mut bytes = segment.bytes();
+    while let Some(b) = bytes.next() {
+        let byte = if b == b'%' {
+            let hex = [bytes.next()?, bytes.next()?];
+            u8::from_str_radix(
+                std::str::from_utf8(&hex)
+                    .ok()
+                    .filter(|h| h.bytes().all(|b| b.is_ascii_hexdigit()))?,
+                16,
+            )
+            .ok()?
+        } else {
+            b
+        };
+        if byte == b'/' || byte == 0 {
+            return None;
+        }
+        out.push(byte);
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_path_with_another_method_has_no_route() {
+        let router = Router::new(crate::operations::TABLES);
+        let find = |method, path| router.find(Method::parse(method)?, path);
+        assert_eq!(find("GET", "/tasks/12").unwrap().operation.id, "getTask");
+        assert_eq!(
+            find("GET", "/users/ann%40x.org").unwrap().parameters,
+            [("user_gid", "ann@x.org".to_owned())]
+        );
+        for path in ["/tasks/", "/tasks/12/", "/tasks/12/addTag/"] {
+            let method = if path.ends_with("Tag/") {
+                "POST"
+            } else {
+                "GET"
+            };
+            assert!(find(method, path).is_some(), "{path}");
+        }
+        for (method, path) in [
+            ("PATCH", "/tasks/12"),
+            ("POST", "/tasks/12"),
+            ("HEAD", "/tasks/12"),
+            ("TRACE", "/"),
+            ("GET", ""),
+            ("GET", "/"),
+            ("GET", "//"),
+            ("GET", "/tasks//"),
+            ("GET", "/tasks//1"),
+            ("GET", "/tasks/1%2f2"),
+            ("GET", "/tasks/..;/x"),
+            ("GET", "/tasks/%zz"),
+            ("GET", "/tasks/%00"),
+            ("GET", "tasks/12"),
+            ("GET", "/TASKS/12"),
+            ("GET", "/tasks/12//"),
+        ] {
+            assert!(find(method, path).is_none(), "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn every_row_is_found_by_its_own_path() {
+        let router = Router::new(crate::operations::TABLES);
+        for operation in crate::operations::all() {
+            let path: String = operation
+                .path
+                .split('/')
+                .skip(1)
+                .map(|s| {
+                    if s.starts_with('{') {
+                        "/7".to_owned()
+                    } else {
+                        format!("/{s}")
+                    }
+                })
+                .collect();
+            let found = router.find(operation.method, &path).unwrap();
+            assert_eq!(found.operation.id, operation.id);
+            let numbered = crate::operations::all().nth(usize::from(found.number) - 1);
+            assert_eq!(numbered.unwrap().id, operation.id);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Last-used times of tokens, approximate: requests buffer them, and batches write them from time to time.
+use crate::pipeline::Api;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::time::{Duration, SystemTime};
+use workgraph_auth::TokenRecord;
+
+/// Interval in which a use is not noted again: the record has a younger one.
+const MIN_USE_INTERVAL: Duration = Duration::from_secs(600);
+/// The most tokens that wait to be written; uses of further tokens are left out until the next write.
+const BUFFERED_TOKENS_MAX: usize = 10_000;
+
+/// Number of tokens that are known to be noted without a lock.
+const SEEN_SLOTS: usize = 256;
+
+/// Uses that are not written yet: for each token the first use since the last write.
+#[derive(Debug)]
+pub(crate) struct TokenUsage {
+    pending: Mutex<FxHashMap<u64, SystemTime>>,
+    /// Tokens that are noted, each in the slot of its number; changed under the lock.
+    seen: [AtomicU64; SEEN_SLOTS],
+}
+
+impl Default for TokenUsage {
+    fn default() -> Self {
+        Self {
+            pending: Mutex::default(),
+            seen: [const { AtomicU64::new(0) }; SEEN_SLOTS],
+        }
+    }
+}
+
+impl TokenUsage {
+    /// Notes a use. A request never waits for another one here: its use is left out instead.
+    pub(crate) fn note(&self, record: &TokenRecord, now: SystemTime) {
+        let old = |at: SystemTime| {
+            now.duration_since(at)
+                .is_ok_and(|age| age >= MIN_USE_INTERVAL)
+        };
+        let is_seen = |seen: &AtomicU64| seen.load(Relaxed) == record.id;
+        let seen = self.seen.get(record.id as usize % SEEN_SLOTS);
+        let free = || match self.pending.try_lock() {
+            Ok(uses) => Some(uses),
+            Err(TryLockError::Poisoned(uses)) => Some(uses.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        if record.last_used_at.is_none_or(old)
+            && !seen.is_some_and(is_seen)
+            && let Some(mut uses) = free()
+            && (uses.len() < BUFFERED_TOKENS_MAX || uses.contains_key(&record.id))
+        {
+            uses.entry(record.id).or_insert(now);
+            if let Some(seen) = seen {
+                seen.store(record.id, Relaxed);
+            }
+        }
+    }
+
+    fn drain(&self) -> Vec<(u64, SystemTime)> {
+        let mut uses = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        for seen in &self.seen {
+            seen.store(0, Relaxed);
+        }
+        uses.drain().collect()
+    }
+}
+
+impl Api {
+    /// Writes the uses since the last call to the store. Call it about every half a minute, and once at the end.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the text is for the log. The uses of that batch are lost.
+    pub async fn flush_token_usage(&self) -> Result<(), String> {
+        let uses = self.token_usage.drain();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        self.tokens
+            .record_token_uses(&uses)
+            .await
+            .map_err(|e| e.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use workgraph_auth::SecretDigest;
+
+    #[test]
+    fn a_panic_beside_a_use_does_not_end_the_noting_of_uses() {
+        let (uses, now) = (TokenUsage::default(), SystemTime::UNIX_EPOCH);
+        let panics = AssertUnwindSafe(|| {
+            let _held = uses.pending.lock();
+            std::panic::resume_unwind(Box::new(()));
+        });
+        assert!(catch_unwind(panics).is_err() && uses.pending.is_poisoned());
+        uses.note(
+            &TokenRecord::personal(7, SecretDigest([0; 32]), 1, now),
+            now,
+        );
+        assert_eq!(uses.drain(), [(7, now)]);
+    }
+
+    #[test]
+    fn the_first_use_since_each_write_is_noted_of_every_token() {
+        let (uses, start) = (TokenUsage::default(), SystemTime::UNIX_EPOCH);
+        // Two of them have the same slot.
+        let tokens = [7, 8, 7 + SEEN_SLOTS as u64];
+        for round in 1..4 {
+            let now = start + MIN_USE_INTERVAL * round;
+            for (id, at) in tokens
+                .map(|id| (id, now))
+                .into_iter()
+                .chain(tokens.map(|id| (id, now + MIN_USE_INTERVAL)))
+            {
+                uses.note(
+                    &TokenRecord::personal(id, SecretDigest([0; 32]), 1, start),
+                    at,
+                );
+            }
+            let mut taken = uses.drain();
+            taken.sort_unstable();
+            assert_eq!(taken, tokens.map(|id| (id, now)));
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Authorization codes: made when a user allows an app, redeemed once, within a minute.
+use std::time::{Duration, SystemTime};
+
+use crate::authorization::authorization_request::AuthorizationRequest;
+use crate::authorization::pkce::CodeChallenge;
+use crate::tokens::scope::ScopeSet;
+use crate::tokens::token_record::TokenRecord;
+use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_secret_text};
+
+/// Time within which a code may be redeemed.
+pub const CODE_LIFETIME: Duration = Duration::from_secs(60);
+
+/// Time after the redemption of a code within which another request with its verifier is taken for
+/// the first request, sent again because its answer was lost. Later it is a replay like any other.
+pub const REPEAT_GRACE: Duration = Duration::from_secs(10);
+
+/// First characters of a code.
+const CODE_PREFIX: &str = "wgc_";
+
+/// Stored code, with everything that its redemption is checked against (RFC 6749 section 4.1.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorizationCode {
+    /// The digest of its text.
+    pub digest: SecretDigest,
+    /// The app to which it was issued.
+    pub app: u64,
+    /// The user who allowed it.
+    pub user: u64,
+    /// The id of its authorization. The store fills this in when it stores the code.
+    pub grant: u64,
+    /// The redirect URL of the request; the redemption must repeat it.
+    pub redirect: String,
+    /// The challenge of the request, if it had one; the redemption must show its verifier.
+    pub challenge: Option<CodeChallenge>,
+    /// The scopes that the user agreed to.
+    pub scopes: ScopeSet,
+    /// The nonce for the id_token.
+    pub nonce: Option<String>,
+    /// The time at which the user signed in.
+    pub auth_time: SystemTime,
+    /// The time at which it was made.
+    pub created_at: SystemTime,
+    /// The first instant at which it is expired.
+    pub expires_at: SystemTime,
+    /// The time at which it was spent, with or without tokens.
+    pub used_at: Option<SystemTime>,
+    /// The refresh token for which it was redeemed: all tokens that came from the code depend on it.
+    pub refresh: Option<u64>,
+}
+
+/// Result of checking an attempt to redeem a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeCheck {
+    /// The code is to be spent, and tokens are issued.
+    Issue,
+    /// The code is the app's own, but the request differs in something that the code is bound to: the
+    /// code is to be spent, and nothing is issued.
+    SpendOnly,
+    /// The code was spent before: all tokens that came from it must be revoked (RFC 6749 section
+    /// 4.1.2).
+    Replay,
+    /// The code is another app's or expired, or it is a repeat, as
+    /// [`may_be_repeated`](AuthorizationCode::may_be_repeated) says: nothing is changed.
+    Refuse,
+}
+
+impl AuthorizationCode {
+    /// Makes a code for a request that `user`, who signed in at `auth_time`, has allowed.
+    #[must_use]
+    pub fn mint(
+        request: &AuthorizationRequest,
+        user: u64,
+        auth_time: SystemTime,
+        random: &[u8; 32],
+        now: SystemTime,
+    ) -> (Secret, Self) {
+        let (secret, digest) = mint_secret_text(CODE_PREFIX, random);
+        let code = Self {
+            digest,
+            app: request.app_id(),
+            user,
+            grant: 0,
+            redirect: request.redirect().as_str().to_owned(),
+            challenge: request.challenge(),
+            scopes: request.scopes(),
+            nonce: request.nonce().map(str::to_owned),
+            auth_time,
+            created_at: now,
+            expires_at: now.checked_add(CODE_LIFETIME).unwrap_or(now),
+            used_at: None,
+            refresh: None,
+        };
+        (secret, code)
+    }
+
+    /// Checks an attempt at redemption by an app that has authenticated.
+    ///
+    /// A verifier without a challenge is as wrong as a missing one: it shows that the request was
+    /// tampered with on its way (RFC 9700 section 4.8.2).
+    #[must_use]
+    pub fn check_redemption(
+        &self,
+        app: u64,
+        redirect: &str,
+        verifier: Option<&str>,
+        now: SystemTime,
+    ) -> CodeCheck {
+        if self.app != app {
+            return CodeCheck::Refuse;
+        }
+        let proved = match (self.challenge, verifier) {
+            (None, None) => true,
+            (Some(challenge), Some(verifier)) => challenge.is_met_by(verifier),
+            _ => false,
+        };
+        if self.used_at.is_some() {
+            return if proved && self.may_be_repeated(now) {
+                CodeCheck::Refuse
+            } else {
+                CodeCheck::Replay
+            };
+        }
+        if now >= self.expires_at {
+            return CodeCheck::Refuse;
+        }
+        if proved && self.redirect == redirect {
+            CodeCheck::Issue
+        } else {
+            CodeCheck::SpendOnly
+        }
+    }
+
+    /// Returns true if an attempt at `now` that shows the verifier counts as the earlier redemption,
+    /// sent again: it comes soon after it, and the code has a challenge. Without a challenge, a
+    /// repeat looks like the use of a stolen code.
+    #[must_use]
+    pub fn may_be_repeated(&self, now: SystemTime) -> bool {
+        let since = |used| now.duration_since(used).unwrap_or_default();
+        self.challenge.is_some() && self.used_at.is_some_and(|used| since(used) < REPEAT_GRACE)
+    }
+
+    /// Returns the record of a token, of one of the OAuth kinds, for which this code is redeemed.
+    #[must_use]
+    pub fn token(
+        &self,
+        kind: TokenKind,
+        id: u64,
+        digest: SecretDigest,
+        expires_at: Option<SystemTime>,
+        now: SystemTime,
+    ) -> TokenRecord {
+        TokenRecord {
+            kind,
+            app: Some(self.app),
+            grant: Some(self.grant),
+            scopes: self.scopes,
+            expires_at,
+            ..TokenRecord::personal(id, digest, self.user, now)
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! The authorization request, read in two steps: first the client and its redirect URL, then the
+//! rest of the parameters. No response is sent to an app before the first step succeeded.
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::authorization::authorization_policy::AuthorizationPolicy;
+use crate::authorization::authorization_response::{
+    AuthorizationResponse, AuthorizeError, ResponseMode, ResponseTarget, ResponseType,
+};
+use crate::authorization::browser_session::BrowserSession;
+use crate::authorization::pkce::CodeChallenge;
+use crate::authorization::redirect_uri::RedirectUri;
+use crate::authorization::registered_app::{App, RegisteredScopes};
+use crate::authorization::user_authorization::Authorization;
+use crate::oidc::id_token::{IdToken, UserInfo};
+use crate::params::{Param, Params, RepeatedParam, number};
+use crate::tokens::scope::{Scope, ScopeSet};
+use crate::tokens::token_text::Secret;
+
+/// Longest `state` and `nonce`, in bytes.
+pub const MAX_ECHO_BYTES: usize = 2048;
+
+/// Reason for which a request is answered with a page of plain text, status 400 and no redirect: no
+/// verified client is known to which the browser could be sent. The text repeats nothing of the
+/// request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnverifiedClientError {
+    /// `client_id` is missing, given twice, or not the id of an app.
+    Client,
+    /// `redirect_uri` is missing, given twice, or not byte for byte one of the app's.
+    Redirect,
+}
+
+impl fmt::Display for UnverifiedClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Client => {
+                "invalid_request: The `client_id` parameter does not match a valid application."
+            }
+            Self::Redirect => {
+                "invalid_request: The `redirect_uri` parameter does not match a valid url for the application."
+            }
+        })
+    }
+}
+
+impl std::error::Error for UnverifiedClientError {}
+
+/// Returns the id of the app that a request names, for the caller to look up.
+///
+/// # Errors
+/// The parameter is missing, given twice, or not a number in the form that this service writes.
+pub fn client(params: &[Param]) -> Result<u64, UnverifiedClientError> {
+    let id = Params(params).one("client_id");
+    id.ok()
+        .flatten()
+        .and_then(number)
+        .ok_or(UnverifiedClientError::Client)
+}
+
+/// App, and one of its redirect URLs that a request repeated byte for byte. It can be made in no
+/// other way, and every response to an app starts from one.
+///
+/// ```compile_fail
+/// use workgraph_auth::{App, RedirectUri, VerifiedClient};
+/// fn forge(app: App, redirect: RedirectUri) -> VerifiedClient {
+///     VerifiedClient { app, redirect }
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedClient {
+    app: Arc<App>,
+    redirect: RedirectUri,
+}
+
+impl VerifiedClient {
+    /// Verifies a request against the app that was found under its [`client`] id. A disabled app
+    /// counts as no app.
+    ///
+    /// # Errors
+    /// Client or redirect URL do not match.
+    pub fn check(
+        params: &[Param],
+        found: Option<impl Into<Arc<App>>>,
+    ) -> Result<Self, UnverifiedClientError> {
+        let id = client(params)?;
+        let app = found
+            .map(Into::into)
+            .filter(|app| app.id == id && app.disabled_at.is_none())
+            .ok_or(UnverifiedClientError::Client)?;
+        let sent = Params(params).one("redirect_uri");
+        let sent = sent.ok().flatten().ok_or(UnverifiedClientError::Redirect)?;
+        let same = |uri: &&RedirectUri| uri.as_str() == sent;
+        let redirect = app.redirects.iter().find(same).cloned();
+        Ok(Self {
+            redirect: redirect.ok_or(UnverifiedClientError::Redirect)?,
+            app,
+        })
+    }
+
+    /// Returns the app.
+    #[must_use]
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// Returns the redirect URL.
+    #[must_use]
+    pub const fn redirect(&self) -> &RedirectUri {
+        &self.redirect
+    }
+}
+
+/// Authorization request that was refused, with the redirect URL and mode of the response to the
+/// app.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorizationRefusal {
+    way: ResponseTarget,
+    error: AuthorizeError,
+}
+
+impl AuthorizationRefusal {
+    /// Returns the error.
+    #[must_use]
+    pub const fn error(&self) -> &AuthorizeError {
+        &self.error
+    }
+
+    /// Returns the URL to which the response goes.
+    #[must_use]
+    pub const fn redirect(&self) -> &RedirectUri {
+        &self.way.redirect
+    }
+
+    /// Returns the response: error, description, the request's state, and the issuer if the policy
+    /// names it for this request.
+    #[must_use]
+    pub fn response(&self) -> AuthorizationResponse {
+        self.way.failure(&self.error)
+    }
+}
+
+/// Pages that `prompt` asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// True for `none`: no page is shown; the response is sent at once or fails.
+    pub none: bool,
+    /// True for `login`: the user signs in, even if already signed in.
+    pub login: bool,
+}
+
+/// Next step of a valid request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthorizationStep {
+    /// The user signs in.
+    SignIn,
+    /// The user is asked for consent.
+    Consent,
+    /// `prompt=none`, and the user agreed to all of this before: the response is sent at once.
+    Silent,
+}
+
+/// Valid authorization request. It is not yet decided whether this user may make it, and agrees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorizationRequest {
+    app: Arc<App>,
+    way: ResponseTarget,
+    challenge: Option<CodeChallenge>,
+    scopes: ScopeSet,
+    nonce: Option<String>,
+    prompt: Prompt,
+    max_age: Option<Duration>,
+    login_hint: Option<String>,
+}
+
+fn invalid(why: &str) -> AuthorizeError {
+    AuthorizeError::InvalidRequest(why.to_owned())
+}
+
+impl From<RepeatedParam> for AuthorizeError {
+    fn from(RepeatedParam(name): RepeatedParam) -> Self {
+        Self::InvalidRequest(format!("The `{name}` parameter is given twice."))
+    }
+}
+
+impl AuthorizationRequest {
+    /// Reads the rest of a request. Unknown parameters are ignored, empty ones count as omitted.
+    ///
+    /// # Errors
+    /// The first rule that the request breaks, as a refusal that can be sent to the app.
+    pub fn read(
+        verified: VerifiedClient,
+        params: &[Param],
+        policy: &AuthorizationPolicy<'_>,
+    ) -> Result<Self, Box<AuthorizationRefusal>> {
+        let params = Params(params);
+        let VerifiedClient { app, redirect } = verified;
+        // All that can be known of the response's target is read before anything is refused.
+        let state = params.one("state").ok().flatten();
+        let kind = params
+            .one("response_type")
+            .ok()
+            .flatten()
+            .and_then(ResponseType::parse);
+        let mode = params
+            .one("response_mode")
+            .ok()
+            .flatten()
+            .and_then(ResponseMode::parse);
+        let kind = kind.unwrap_or(ResponseType::CODE);
+        let way = ResponseTarget {
+            redirect,
+            kind,
+            mode: mode.filter(|mode| !(kind.id_token && *mode == ResponseMode::Query)),
+            state: state
+                .filter(|state| state.len() <= MAX_ECHO_BYTES)
+                .map(str::to_owned),
+            issuer: policy.named_issuer(params.one("scope").ok().flatten()),
+        };
+        match Self::rest(&app, &way, params, policy) {
+            Ok(draft) => Ok(Self { app, way, ..draft }),
+            Err(error) => Err(Box::new(AuthorizationRefusal { way, error })),
+        }
+    }
+
+    fn rest(
+        app: &Arc<App>,
+        way: &ResponseTarget,
+        params: Params<'_>,
+        policy: &AuthorizationPolicy<'_>,
+    ) -> Result<Self, AuthorizeError> {
+        let state = params.one("state")?;
+        let state = state.ok_or_else(|| invalid("The `state` parameter is missing."))?;
+        if state.len() > MAX_ECHO_BYTES {
+            return Err(invalid("The `state` parameter is too long."));
+        }
+        let kind = response_type(way, params)?;
+        if params.one("request")?.is_some() {
+            return Err(AuthorizeError::RequestNotSupported);
+        }
+        if params.one("request_uri")?.is_some() {
+            return Err(AuthorizeError::RequestUriNotSupported);
+        }
+        let method = params.one("code_challenge_method")?;
+        let challenge = CodeChallenge::read(method, params.one("code_challenge")?)
+            .map_err(|why| invalid(&why.to_string()))?;
+        // A code that a person copies by hand is exposed in more ways than one that is sent to a
+        // server.
+        let excused = policy.oob_without_pkce && !app.is_native();
+        if challenge.is_none() && way.redirect.is_out_of_band() && !excused {
+            return Err(invalid(
+                "The `code_challenge` parameter is missing; a request for a code on a page must have one.",
+            ));
+        }
+        let scopes = scopes(app.scopes, params.one("scope")?)?;
+        let nonce = params.one("nonce")?;
+        if nonce.is_some_and(|nonce| nonce.len() > MAX_ECHO_BYTES) {
+            return Err(invalid("The `nonce` parameter is too long."));
+        }
+        if kind.id_token && !scopes.allows("openid") {
+            return Err(AuthorizeError::InvalidScope);
+        }
+        if kind.id_token && nonce.is_none() {
+            return Err(invalid("An id_token needs the `nonce` parameter."));
+        }
+        let max_age = match params.one("max_age")? {
+            None => None,
+            Some(text) => {
+                let seconds = number(text).filter(|n| u32::try_from(*n).is_ok());
+                let seconds = seconds
+                    .ok_or_else(|| invalid("The `max_age` parameter is no number of seconds."))?;
+                Some(Duration::from_secs(seconds))
+            }
+        };
+        Ok(Self {
+            app: Arc::clone(app),
+            way: way.clone(),
+            challenge,
+            scopes,
+            nonce: nonce.map(str::to_owned),
+            prompt: prompt(params.one("prompt")?)?,
+            max_age,
+            login_hint: params.one("login_hint")?.map(str::to_owned),
+        })
+    }
+
+    /// Returns the app's id.
+    #[must_use]
+    pub fn app_id(&self) -> u64 {
+        self.app.id
+    }
+
+    /// Returns the app's record.
+    #[must_use]
+    pub fn client(&self) -> &App {
+        &self.app
+    }
+
+    /// Returns the redirect URL of the response.
+    #[must_use]
+    pub const fn redirect(&self) -> &RedirectUri {
+        &self.way.redirect
+    }
+
+    /// Returns the response type that the request asks for.
+    #[must_use]
+    pub const fn response_type(&self) -> ResponseType {
+        self.way.kind
+    }
+
+    /// Returns the challenge whose verifier must come with the code.
+    #[must_use]
+    pub const fn challenge(&self) -> Option<CodeChallenge> {
+        self.challenge
+    }
+
+    /// Returns the scopes that the user is asked for.
+    #[must_use]
+    pub const fn scopes(&self) -> ScopeSet {
+        self.scopes
+    }
+
+    /// Returns the nonce.
+    #[must_use]
+    pub fn nonce(&self) -> Option<&str> {
+        self.nonce.as_deref()
+    }
+
+    /// Returns the login that the app expects the user to sign in with.
+    #[must_use]
+    pub fn login_hint(&self) -> Option<&str> {
+        self.login_hint.as_deref()
+    }
+
+    /// Returns the requested scopes that an earlier authorization does not have, for the consent
+    /// page.
+    #[must_use]
+    pub fn new_scopes(&self, standing: Option<&Authorization>) -> Vec<&'static Scope> {
+        let had = |scope: &&Scope| standing.is_some_and(|before| before.scopes.allows(scope.name));
+        self.scopes.iter().filter(|scope| !had(scope)).collect()
+    }
+
+    /// Checks that a user of these workspaces may authorize the app.
+    ///
+    /// # Errors
+    /// The app is distributed to none of these workspaces, or is disabled in them.
+    pub fn admit(&self, workspaces: &[u64]) -> Result<(), Box<AuthorizationRefusal>> {
+        if self.app.is_distributed_to(workspaces) {
+            Ok(())
+        } else {
+            Err(self.refuse(AuthorizeError::NotDistributed))
+        }
+    }
+
+    /// Returns the next step. It depends on the browser's session, on whether its user signed in
+    /// for this very request, and on the earlier authorization by that user.
+    ///
+    /// # Errors
+    /// `prompt=none`, and a page would have to be shown.
+    pub fn next(
+        &self,
+        session: Option<&BrowserSession>,
+        fresh: bool,
+        standing: Option<&Authorization>,
+        now: SystemTime,
+    ) -> Result<AuthorizationStep, Box<AuthorizationRefusal>> {
+        let old = |session: &BrowserSession| {
+            let age = now.duration_since(session.created_at).unwrap_or_default();
+            self.max_age.is_some_and(|most| age > most)
+        };
+        let session = session.filter(|session| session.is_live(now));
+        let known = session.is_some_and(|session| fresh || !(self.prompt.login || old(session)));
+        let agreed = standing.is_some_and(|before| {
+            before.revoked_at.is_none()
+                && before.app == self.app.id
+                && session.is_some_and(|session| session.user == before.user)
+                && before.scopes.covers(self.scopes)
+        });
+        match (self.prompt.none, known, agreed) {
+            (false, false, _) => Ok(AuthorizationStep::SignIn),
+            (false, true, _) => Ok(AuthorizationStep::Consent),
+            (true, false, _) => Err(self.refuse(AuthorizeError::LoginRequired)),
+            (true, true, false) => Err(self.refuse(AuthorizeError::ConsentRequired)),
+            (true, true, true) => Ok(AuthorizationStep::Silent),
+        }
+    }
+
+    /// Makes a refusal of the request with an error.
+    #[must_use]
+    pub fn refuse(&self, error: AuthorizeError) -> Box<AuthorizationRefusal> {
+        Box::new(AuthorizationRefusal {
+            way: self.way.clone(),
+            error,
+        })
+    }
+
+    /// Returns the id_token to sign for the response, if the request asks for one in it.
+    #[must_use]
+    pub fn id_token<'a>(
+        &'a self,
+        issuer: &'a str,
+        person: &'a UserInfo,
+        auth_time: SystemTime,
+        code: Option<&'a Secret>,
+    ) -> Option<IdToken<'a>> {
+        let kind = self.way.kind;
+        kind.id_token.then(|| IdToken {
+            issuer,
+            user: person,
+            app: self.app.id,
+            scopes: self.scopes,
+            nonce: self.nonce(),
+            auth_time,
+            access: None,
+            code: code.filter(|_| kind.code),
+        })
+    }
+
+    /// Returns the response to a request that was allowed, with the code and id_token that it asked
+    /// for.
+    #[must_use]
+    pub fn success_response(
+        &self,
+        code: Option<&Secret>,
+        id_token: Option<&str>,
+    ) -> AuthorizationResponse {
+        let kind = self.way.kind;
+        let code = code.filter(|_| kind.code);
+        let id_token = id_token.filter(|_| kind.id_token);
+        self.way.success(code, id_token)
+    }
+}
+
+/// Returns true if this is an OpenID Connect request, which gets an id_token with its tokens: it
+/// lists `openid`, or it has a nonce and comes from an app with full permissions, which cannot list
+/// scopes.
+#[must_use]
+pub fn is_openid(scopes: ScopeSet, nonce: Option<&str>) -> bool {
+    scopes.allows("openid") && (!scopes.is_full() || nonce.is_some())
+}
+
+fn response_type(way: &ResponseTarget, params: Params<'_>) -> Result<ResponseType, AuthorizeError> {
+    let text = params.one("response_type")?;
+    let text = text.ok_or_else(|| invalid("The `response_type` parameter is missing."))?;
+    let kind = ResponseType::parse(text).ok_or(AuthorizeError::UnsupportedResponseType)?;
+    if kind.id_token && way.redirect.is_out_of_band() {
+        return Err(AuthorizeError::UnsupportedResponseType);
+    }
+    if let Some(text) = params.one("response_mode")? {
+        let mode = ResponseMode::parse(text).ok_or_else(|| {
+            invalid("The `response_mode` parameter must be query, fragment or form_post.")
+        })?;
+        if kind.id_token && mode == ResponseMode::Query {
+            return Err(invalid("An id_token must not travel in a query."));
+        }
+    }
+    Ok(kind)
+}
+
+/// Reads the scopes of a request by an app of this registration.
+fn scopes(registered: RegisteredScopes, text: Option<&str>) -> Result<ScopeSet, AuthorizeError> {
+    let asked = text.unwrap_or(crate::tokens::scope::DEFAULT);
+    let forbidden = || AuthorizeError::ForbiddenScopes(asked.to_owned());
+    let set = ScopeSet::parse(asked).map_err(|_| forbidden())?;
+    let fits = match registered {
+        RegisteredScopes::Full => set.is_full(),
+        RegisteredScopes::Only(only) => !set.is_full() && !set.is_empty() && only.covers(set),
+    };
+    fits.then_some(set).ok_or_else(forbidden)
+}
+
+/// Reads `prompt`. Unknown words ask for nothing, and the user is always asked for consent.
+fn prompt(text: Option<&str>) -> Result<Prompt, AuthorizeError> {
+    let words: Vec<&str> = text.unwrap_or_default().split(' ').collect();
+    let none = words.contains(&"none");
+    if none && words.iter().any(|word| !["", "none"].contains(word)) {
+        return Err(invalid(
+            "The `prompt` parameter has none beside other values.",
+        ));
+    }
+    Ok(Prompt {
+        none,
+        login: words.contains(&"login") || words.contains(&"select_account"),
+    })
+}

@@ -1,0 +1,255 @@
+//! Responses of the authorization endpoint: their targets and their encodings.
+use std::fmt;
+
+use crate::authorization::redirect_uri::RedirectUri;
+use crate::params::join;
+use crate::tokens::token_text::Secret;
+
+/// Response type of a request: a code, an id_token or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseType {
+    /// True if an authorization code is asked for.
+    pub code: bool,
+    /// True if an id_token is asked for in the response itself.
+    pub id_token: bool,
+}
+
+impl ResponseType {
+    /// Type of a request that names none, for the encoding of errors.
+    pub(crate) const CODE: Self = Self {
+        code: true,
+        id_token: false,
+    };
+
+    /// Reads a set of response types, in any order (OAuth 2.0 Multiple Response Types section 2).
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut set = Self {
+            code: false,
+            id_token: false,
+        };
+        for name in text.split(' ') {
+            let member = match name {
+                "code" => &mut set.code,
+                "id_token" => &mut set.id_token,
+                _ => return None,
+            };
+            if *member {
+                return None;
+            }
+            *member = true;
+        }
+        Some(set)
+    }
+}
+
+/// Way in which the parameters of a response are sent, if a request names one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseMode {
+    /// In the query. Never with an id_token.
+    Query,
+    /// In the fragment: the default of OpenID Connect for an id_token.
+    Fragment,
+    /// As a form that the browser posts.
+    FormPost,
+}
+
+impl ResponseMode {
+    /// Reads a `response_mode`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "query" => Some(Self::Query),
+            "fragment" => Some(Self::Fragment),
+            "form_post" => Some(Self::FormPost),
+            _ => None,
+        }
+    }
+}
+
+/// Error of the authorization endpoint that is sent to the app (RFC 6749 section 4.1.2.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AuthorizeError {
+    /// A parameter is missing, malformed or given twice.
+    InvalidRequest(String),
+    /// A response type that does not exist, or is not allowed for this app.
+    UnsupportedResponseType,
+    /// Scopes that the app may not ask for; the text is the request's.
+    ForbiddenScopes(String),
+    /// An id_token without the scope `openid`.
+    InvalidScope,
+    /// The user denied the request.
+    Denied,
+    /// The app is in none of the user's workspaces.
+    NotDistributed,
+    /// `prompt=none`, and no user is signed in.
+    LoginRequired,
+    /// `prompt=none`, and the user has not agreed to this yet.
+    ConsentRequired,
+    /// A request object was passed.
+    RequestNotSupported,
+    /// A reference to a request object was passed.
+    RequestUriNotSupported,
+    /// An error of this service.
+    ServerError,
+    /// This service is overloaded.
+    TemporarilyUnavailable,
+}
+
+impl AuthorizeError {
+    /// Returns the `error` code.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidRequest(_) => "invalid_request",
+            Self::UnsupportedResponseType => "unsupported_response_type",
+            Self::ForbiddenScopes(_) => "forbidden_scopes",
+            Self::InvalidScope => "invalid_scope",
+            Self::Denied | Self::NotDistributed => "access_denied",
+            Self::LoginRequired => "login_required",
+            Self::ConsentRequired => "consent_required",
+            Self::RequestNotSupported => "request_not_supported",
+            Self::RequestUriNotSupported => "request_uri_not_supported",
+            Self::ServerError => "server_error",
+            Self::TemporarilyUnavailable => "temporarily_unavailable",
+        }
+    }
+}
+
+/// Writes the `error_description`.
+impl fmt::Display for AuthorizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidRequest(why) => why,
+            Self::ForbiddenScopes(scopes) => {
+                return write!(
+                    f,
+                    "Your app is not allowed to request user authorization for `{}` scopes.",
+                    printable(scopes)
+                );
+            }
+            Self::UnsupportedResponseType => {
+                "The `response_type` parameter must be code, id_token or both; a native app gets a code."
+            }
+            Self::InvalidScope => "An id_token needs the scope openid.",
+            Self::Denied => "The user denied the request.",
+            Self::NotDistributed => "The app is not available in any of the user's workspaces.",
+            Self::LoginRequired => "The user is not signed in.",
+            Self::ConsentRequired => "The user has not agreed to this request yet.",
+            Self::RequestNotSupported => "Request objects are not supported.",
+            Self::RequestUriNotSupported => "References to request objects are not supported.",
+            Self::ServerError => "The server could not answer the request.",
+            Self::TemporarilyUnavailable => "The server is too busy to answer the request.",
+        })
+    }
+}
+
+impl std::error::Error for AuthorizeError {}
+
+/// Returns at most 200 characters of a text, without those that a description may not have (RFC
+/// 6749 section 4.1.2.1).
+pub(crate) fn printable(text: &str) -> String {
+    let plain = |c: &char| matches!(c, ' ' | '!' | '#'..='[' | ']'..='~');
+    text.chars().filter(plain).take(200).collect()
+}
+
+/// Response that is sent by a user's browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AuthorizationResponse {
+    /// A redirect to this URL, by a 303.
+    Redirect(String),
+    /// A form with these hidden fields that posts itself to this URL.
+    Form {
+        /// The form's action.
+        action: String,
+        /// Names and values. They are text: the page escapes them.
+        fields: Vec<(&'static str, String)>,
+    },
+    /// No redirect: the response to a native app is shown on a page of this service.
+    Page(Vec<(&'static str, String)>),
+}
+
+/// Target of a response to an app, made only from a redirect URL that was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ResponseTarget {
+    pub(crate) redirect: RedirectUri,
+    pub(crate) kind: ResponseType,
+    pub(crate) mode: Option<ResponseMode>,
+    pub(crate) state: Option<String>,
+    /// The issuer, if the response names it (RFC 9207).
+    pub(crate) issuer: Option<String>,
+}
+
+impl ResponseTarget {
+    /// Encodes the fields of a response. Without a mode, `state` and everything but an id_token go
+    /// in the query as the spec says. For requests with an id_token the fragment also has the
+    /// fields that OpenID Connect puts there, so that both kinds of client find theirs.
+    fn encode(
+        &self,
+        open: Vec<(&'static str, String)>,
+        id_token: Option<String>,
+    ) -> AuthorizationResponse {
+        let mut tail: Vec<(&'static str, String)> = Vec::new();
+        if let Some(state) = &self.state {
+            tail.push(("state", state.clone()));
+        }
+        if let Some(issuer) = &self.issuer {
+            tail.push(("iss", issuer.clone()));
+        }
+        let failed = open.iter().any(|(name, _)| *name == "error");
+        let all = || {
+            let id_token = id_token.clone().map(|token| ("id_token", token));
+            let fields = open.iter().cloned().chain(id_token);
+            fields.chain(tail.iter().cloned()).collect::<Vec<_>>()
+        };
+        if self.redirect.is_out_of_band() {
+            return AuthorizationResponse::Page(all());
+        }
+        let base = self.redirect.as_str();
+        match self.mode {
+            Some(ResponseMode::FormPost) => AuthorizationResponse::Form {
+                action: base.to_owned(),
+                fields: all(),
+            },
+            Some(ResponseMode::Fragment) => {
+                AuthorizationResponse::Redirect(format!("{base}#{}", join(&all())))
+            }
+            Some(ResponseMode::Query) | None => {
+                let query: Vec<_> = open.iter().chain(&tail).cloned().collect();
+                let mark = match base.split_once('?') {
+                    None => "?",
+                    Some((_, rest)) if rest.is_empty() || rest.ends_with('&') => "",
+                    Some(_) => "&",
+                };
+                let mut url = format!("{base}{mark}{}", join(&query));
+                if self.mode.is_none() && self.kind.id_token {
+                    let fragment: Vec<_> = match id_token {
+                        _ if failed => query,
+                        Some(token) => [("id_token", token)].into_iter().chain(tail).collect(),
+                        None => tail,
+                    };
+                    url.push('#');
+                    url.push_str(&join(&fragment));
+                }
+                AuthorizationResponse::Redirect(url)
+            }
+        }
+    }
+
+    pub(crate) fn success(
+        &self,
+        code: Option<&Secret>,
+        id_token: Option<&str>,
+    ) -> AuthorizationResponse {
+        let code = code.map(|code| ("code", code.expose().to_owned()));
+        self.encode(code.into_iter().collect(), id_token.map(str::to_owned))
+    }
+
+    pub(crate) fn failure(&self, error: &AuthorizeError) -> AuthorizationResponse {
+        let fields = vec![
+            ("error", error.code().to_owned()),
+            ("error_description", error.to_string()),
+        ];
+        self.encode(fields, None)
+    }
+}

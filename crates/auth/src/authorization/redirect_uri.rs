@@ -1,0 +1,170 @@
+//! Redirect URLs and the rules of their registration. A request must then repeat one byte for byte.
+use std::fmt;
+
+/// Redirect URL of native apps: the code is shown on a page instead.
+pub const OUT_OF_BAND: &str = "urn:ietf:wg:oauth:2.0:oob";
+/// Longest redirect URL, in bytes.
+pub const MAX_REDIRECT_BYTES: usize = 2000;
+
+/// Permission to register `http` on this machine: for demonstrations and development only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoopbackPolicy {
+    /// `http` is refused everywhere.
+    #[default]
+    Refused,
+    /// `http://127.0.0.1`, `http://[::1]` and `http://localhost` are allowed, on any port.
+    Allowed,
+}
+
+/// Redirect URL that follows the rules of registration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RedirectUri(String);
+
+/// Reason for which a redirect URL cannot be registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectError {
+    /// Neither `https` nor the out-of-band URN.
+    Scheme,
+    /// Longer than [`MAX_REDIRECT_BYTES`].
+    Long,
+    /// Spaces, control characters, backslashes, or anything outside ASCII.
+    Characters,
+    /// A fragment.
+    Fragment,
+    /// A user name or password.
+    UserInfo,
+    /// A wildcard.
+    Wildcard,
+    /// No host, or one of impossible form; or an impossible port.
+    Host,
+    /// A dot segment or a broken percent escape.
+    Path,
+}
+
+impl fmt::Display for RedirectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scheme => "A redirect URL must start with https://, or be urn:ietf:wg:oauth:2.0:oob for native apps.",
+            Self::Long => "A redirect URL must not be longer than 2,000 characters.",
+            Self::Characters => "A redirect URL must be plain ASCII without spaces and backslashes.",
+            Self::Fragment => "A redirect URL must not have a fragment.",
+            Self::UserInfo => "A redirect URL must not have a user name or password.",
+            Self::Wildcard => "A redirect URL must not have a wildcard.",
+            Self::Host => "A redirect URL must have a valid host and port.",
+            Self::Path => "A redirect URL must not have dot segments or broken escapes.",
+        })
+    }
+}
+
+impl std::error::Error for RedirectError {}
+
+impl RedirectUri {
+    /// Checks a redirect URL for registration. Stores read stored URLs with
+    /// [`LoopbackPolicy::Allowed`], so that the setting applies to new ones only.
+    ///
+    /// # Errors
+    /// The first rule that the URL breaks.
+    pub fn register(text: &str, loopback: LoopbackPolicy) -> Result<Self, RedirectError> {
+        if text == OUT_OF_BAND {
+            return Ok(Self(text.to_owned()));
+        }
+        let secure = text.strip_prefix("https://");
+        let Some(rest) = secure.or_else(|| text.strip_prefix("http://")) else {
+            return Err(RedirectError::Scheme);
+        };
+        if text.len() > MAX_REDIRECT_BYTES {
+            return Err(RedirectError::Long);
+        }
+        let plain = |b: u8| b.is_ascii_graphic() && !b"\\\"<>^`{|}".contains(&b);
+        if !text.bytes().all(plain) {
+            return Err(RedirectError::Characters);
+        }
+        if text.contains('#') {
+            return Err(RedirectError::Fragment);
+        }
+        if text.contains('*') {
+            return Err(RedirectError::Wildcard);
+        }
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at_checked(end).ok_or(RedirectError::Host)?;
+        if authority.contains('@') {
+            return Err(RedirectError::UserInfo);
+        }
+        let host = host(authority).ok_or(RedirectError::Host)?;
+        let here = ["127.0.0.1", "[::1]", "localhost"].contains(&host);
+        if secure.is_none() && !(here && loopback == LoopbackPolicy::Allowed) {
+            return Err(RedirectError::Scheme);
+        }
+        if !is_path(path) {
+            return Err(RedirectError::Path);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Returns the URL, as registered.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns true if this is the URN of native apps.
+    #[must_use]
+    pub fn is_out_of_band(&self) -> bool {
+        self.0 == OUT_OF_BAND
+    }
+
+    /// Returns the host, for the consent page; `None` for native apps.
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        let (_, rest) = self.0.split_once("://")?;
+        host(rest.split(['/', '?']).next()?)
+    }
+}
+
+/// Returns the host of `host` or `host:port`, if both have a possible form.
+fn host(authority: &str) -> Option<&str> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let end = rest.find(']')? + 2;
+            let (host, port) = authority.split_at_checked(end)?;
+            let inner = host.strip_prefix('[')?.strip_suffix(']')?;
+            inner.parse::<std::net::Ipv6Addr>().ok()?;
+            match port.strip_prefix(':') {
+                None if port.is_empty() => (host, None),
+                port => (host, Some(port?)),
+            }
+        }
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    if let Some(port) = port {
+        let n = port.parse::<u16>().ok()?;
+        if n == 0 || n.to_string() != port {
+            return None;
+        }
+    }
+    let label = |label: &str| {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
+        !label.is_empty() && label.bytes().all(plain)
+    };
+    (host.starts_with('[') || host.split('.').all(label)).then_some(host)
+}
+
+/// Returns true if escapes are complete and no segment, plain or escaped, is a dot segment that
+/// servers resolve.
+fn is_path(path_and_query: &str) -> bool {
+    let escapes = path_and_query.split('%').skip(1).all(|after| {
+        after
+            .get(..2)
+            .is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
+    });
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    let dots = |segment: &str| {
+        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+        let name = plain.split(';').next().unwrap_or_default();
+        name == "." || name == ".."
+    };
+    escapes && !path.split('/').any(dots)
+}

@@ -1,0 +1,178 @@
+//! Apps: the OAuth clients, their registration and their authentication.
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::authorization::redirect_uri::RedirectUri;
+use crate::tokens::scope::ScopeSet;
+use crate::tokens::token_text::{Secret, SecretDigest, mint_secret_text};
+
+/// Longest name of an app, in characters.
+pub const MAX_NAME_CHARS: usize = 100;
+
+/// First characters of a client secret.
+const SECRET_PREFIX: &str = "wgk_";
+
+/// Scopes that an app may ask its users for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisteredScopes {
+    /// Full permissions: everything, and no specific scopes.
+    Full,
+    /// These scopes and no others.
+    Only(ScopeSet),
+}
+
+impl RegisteredScopes {
+    /// Returns the registration as a scope set: the scopes of tokens are cut to it.
+    #[must_use]
+    pub const fn set(self) -> ScopeSet {
+        match self {
+            Self::Full => ScopeSet::full(),
+            Self::Only(set) => set,
+        }
+    }
+
+    /// Returns the registration that this set describes.
+    #[must_use]
+    pub const fn from_set(set: ScopeSet) -> Self {
+        if set.is_full() {
+            Self::Full
+        } else {
+            Self::Only(set)
+        }
+    }
+}
+
+/// Registered app.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct App {
+    /// Its id; in decimal, its client ID.
+    pub id: u64,
+    /// Its name, shown to users (see [`check_name`]).
+    pub name: String,
+    /// The digest of its secret; `None` for an app without a secret, which cannot get tokens.
+    pub secret: Option<SecretDigest>,
+    /// The URLs to which a user's browser may be redirected.
+    pub redirects: Vec<RedirectUri>,
+    /// The scopes that it may ask for. Removing scopes removes them from its tokens at once.
+    pub scopes: RegisteredScopes,
+    /// The workspaces whose users may authorize it.
+    pub distribution: Vec<u64>,
+    /// The workspaces whose administrators disabled it.
+    pub disabled_in: Vec<u64>,
+    /// The user who registered it.
+    pub owner: u64,
+    /// The time of its registration.
+    pub created_at: SystemTime,
+    /// The time since which it is disabled in all workspaces; its tokens do not work while it is
+    /// disabled.
+    pub disabled_at: Option<SystemTime>,
+}
+
+impl App {
+    /// Returns the client ID.
+    #[must_use]
+    pub fn client_id(&self) -> String {
+        self.id.to_string()
+    }
+
+    /// Returns true if the app runs on its users' devices, where its secret is not secret: it has no
+    /// redirect URL but the one of native apps.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        self.redirects.iter().all(RedirectUri::is_out_of_band)
+    }
+
+    /// Returns true if the app may reach a workspace. Check this on every request of an app's token.
+    #[must_use]
+    pub fn works_in(&self, workspace: u64) -> bool {
+        self.disabled_at.is_none()
+            && self.distribution.contains(&workspace)
+            && !self.disabled_in.contains(&workspace)
+    }
+
+    /// Returns the workspaces that the app may reach.
+    #[must_use]
+    pub fn allowed_workspaces(&self) -> Arc<[u64]> {
+        let all = self.distribution.iter().copied();
+        all.filter(|workspace| self.works_in(*workspace)).collect()
+    }
+
+    /// Returns true if a user of these workspaces may authorize the app.
+    #[must_use]
+    pub fn is_distributed_to(&self, workspaces: &[u64]) -> bool {
+        workspaces.iter().any(|workspace| self.works_in(*workspace))
+    }
+}
+
+/// Makes a client secret of 256 random bits: the text for the app's owner, to be shown once, and the
+/// digest to be stored. Storing a new digest is a reset: the old secret does not work any more.
+#[must_use]
+pub fn mint_secret(random: &[u8; 32]) -> (Secret, SecretDigest) {
+    mint_secret_text(SECRET_PREFIX, random)
+}
+
+/// Returns the app if it exists, is enabled, and this is its secret. All three failures take the
+/// same path, and the comparison takes the same time for all differing digests.
+#[must_use]
+pub fn authenticate<'a>(found: Option<&'a App>, secret: &str) -> Option<&'a App> {
+    let presented = SecretDigest::of(secret);
+    // No known text hashes to zero.
+    let stored = found
+        .and_then(|app| app.secret)
+        .unwrap_or(SecretDigest([0; 32]));
+    let same = stored.matches(&presented);
+    found.filter(|app| same & app.secret.is_some() & app.disabled_at.is_none())
+}
+
+/// Reason for which a name is not allowed for an app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameError {
+    /// Nothing but white space.
+    Empty,
+    /// More than [`MAX_NAME_CHARS`].
+    Long,
+    /// Characters that are invisible, or that turn the direction of the text around them.
+    Characters,
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "An app must have a name.",
+            Self::Long => "The name of an app must not be longer than 100 characters.",
+            Self::Characters => "The name of an app must not have invisible characters.",
+        })
+    }
+}
+
+impl std::error::Error for NameError {}
+
+/// Checks an app's name, and returns it without white space around it. It is no HTML: pages escape
+/// it.
+///
+/// # Errors
+/// The first rule that the name breaks.
+pub fn check_name(name: &str) -> Result<&str, NameError> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if name.chars().count() > MAX_NAME_CHARS {
+        return Err(NameError::Long);
+    }
+    if name.chars().any(is_hidden) {
+        return Err(NameError::Characters);
+    }
+    Ok(name)
+}
+
+/// Returns true for control characters, marks of direction, and characters of no width that are not
+/// part of a script or an emoji.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}

@@ -1,0 +1,90 @@
+//! Authorizations: a user's standing permission for an app, and its effect on the app's tokens.
+use std::time::SystemTime;
+
+use crate::authorization::registered_app::App;
+use crate::tokens::scope::ScopeSet;
+use crate::tokens::token_record::TokenRecord;
+use crate::tokens::token_text::TokenKind;
+
+/// A user's standing permission for an app. At most one is live for each user and app; a later consent replaces
+/// its scopes. A revoked authorization stays revoked: authorizing the app again makes another one, and tokens
+/// of the old one never work again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authorization {
+    /// Its id: the `grant` of tokens and codes.
+    pub id: u64,
+    /// The user.
+    pub user: u64,
+    /// The app.
+    pub app: u64,
+    /// The scopes of the user's last consent.
+    pub scopes: ScopeSet,
+    /// The time of the user's first consent.
+    pub created_at: SystemTime,
+    /// The time at which the user withdrew it.
+    pub revoked_at: Option<SystemTime>,
+}
+
+/// Records on which a token depends, as they are at this moment. `None` for those that do not exist.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenContext<'a> {
+    /// The authorization that the token's `grant` names.
+    pub authorization: Option<&'a Authorization>,
+    /// The app that the token was issued to.
+    pub app: Option<&'a App>,
+    /// The refresh token with which, or for which, an access token was issued.
+    pub refresh: Option<&'a TokenRecord>,
+}
+
+/// Returns a token as its context leaves it, which is what
+/// [`TokenStore::find_token`](crate::TokenStore::find_token) returns.
+///
+/// Scopes are cut to those that the authorization *and* the app's registration have now. The token counts as
+/// revoked from the first moment at which it, its refresh token or its authorization was revoked or its app was
+/// disabled. A token whose context is incomplete or not its own counts as revoked from its creation. Its
+/// allowed workspaces are those where the app works now. Tokens of the other kinds have no context and stay as
+/// they are.
+///
+/// The effective state is not stored with the token, so one write to one row changes every token that depends
+/// on it, and each change counts from the next request.
+#[must_use]
+pub fn effective_record(record: &TokenRecord, lineage: TokenContext<'_>) -> TokenRecord {
+    let mut left = record.clone();
+    if matches!(record.kind, TokenKind::Personal | TokenKind::Service) {
+        return left;
+    }
+    let authorization = lineage.authorization.filter(|authorization| {
+        record.grant == Some(authorization.id)
+            && record.app == Some(authorization.app)
+            && record.user == authorization.user
+    });
+    let app = lineage.app.filter(|app| record.app == Some(app.id));
+    let refresh = match record.kind {
+        TokenKind::Access => lineage.refresh.filter(|refresh| {
+            refresh.kind == TokenKind::Refresh
+                && refresh.grant == record.grant
+                && refresh.user == record.user
+        }),
+        _ => Some(record),
+    };
+    let (Some(authorization), Some(app), Some(refresh)) = (authorization, app, refresh) else {
+        left.scopes = ScopeSet::empty();
+        left.revoked_at = Some(record.created_at);
+        return left;
+    };
+    left.scopes = record
+        .scopes
+        .intersect(authorization.scopes)
+        .intersect(app.scopes.set());
+    left.allowed_workspaces = Some(app.allowed_workspaces());
+    left.revoked_at = [
+        record.revoked_at,
+        refresh.revoked_at,
+        authorization.revoked_at,
+        app.disabled_at,
+    ]
+    .into_iter()
+    .flatten()
+    .min();
+    left
+}

@@ -1,0 +1,4 @@
+//! The endpoints that apps' servers call: token, revocation and introspection (RFC 6749, RFC 7009,
+//! RFC 7662).
+pub mod introspection;
+pub mod token_endpoints;

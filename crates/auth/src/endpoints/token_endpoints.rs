@@ -1,0 +1,397 @@
+//! The three endpoints that apps' servers call with forms: token, revocation and introspection.
+//!
+//! Each is a function of a decoded form over the store, the current time and fresh random bytes. The
+//! caller handles HTTP around it: POST only, `application/x-www-form-urlencoded` only, nothing in
+//! the query.
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+
+use crate::authorization::registered_app::{App, authenticate};
+use crate::endpoints::introspection::{Introspection, introspect};
+use crate::json_object::JsonObject;
+use crate::oidc::id_token::UserInfo;
+use crate::oidc::signing_keys::Signer;
+use crate::params::{Param, Params, RepeatedParam, decode, number};
+use crate::ports::oauth_store::OAuthStore;
+use crate::ports::token_store::AuthStoreError;
+use crate::tokens::token_text::{TokenKind, token_digest};
+
+mod token_exchange;
+
+/// Headers of every reply: no reply may be cached.
+pub const HEADERS: [(&str, &str); 3] = [
+    ("Content-Type", "application/json;charset=UTF-8"),
+    ("Cache-Control", "no-store"),
+    ("Pragma", "no-cache"),
+];
+
+/// Header of a 401 to a client that authenticated by the `Authorization` header, and to no other
+/// (RFC 6749 section 5.2): some libraries take it for the whole answer and never read the body.
+pub const BASIC_CHALLENGE: (&str, &str) = ("WWW-Authenticate", "Basic realm=\"oauth\"");
+
+/// Reply of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointReply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body: JSON.
+    pub body: String,
+    /// True if [`BASIC_CHALLENGE`] is sent with it.
+    pub challenge: bool,
+}
+
+impl EndpointReply {
+    const fn ok(body: String) -> Self {
+        Self::new(200, body)
+    }
+
+    /// Returns a reply without a challenge.
+    #[must_use]
+    pub const fn new(status: u16, body: String) -> Self {
+        Self {
+            status,
+            body,
+            challenge: false,
+        }
+    }
+
+    /// Returns the headers.
+    pub fn headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let challenge = self.challenge.then_some(BASIC_CHALLENGE);
+        HEADERS.into_iter().chain(challenge)
+    }
+}
+
+/// Reason for which a request was refused (RFC 6749 section 5.2, RFC 7009 section 2.2.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenError {
+    /// A parameter is missing, given twice or malformed, or the client authenticates in two ways.
+    InvalidRequest(String),
+    /// Unknown app, wrong secret or disabled app. The reply does not reveal the reason.
+    InvalidClient,
+    /// The code or refresh token is not good for this request; with the name of the parameter.
+    InvalidGrant(&'static str),
+    /// Wider scopes than the refresh token has, or unknown ones.
+    InvalidScope,
+    /// The grant type is not supported.
+    UnsupportedGrantType,
+    /// A token that cannot be revoked here.
+    UnsupportedTokenType,
+}
+
+impl TokenError {
+    /// Returns the reply. Callers also use it for errors that they find themselves: a query, another
+    /// content type.
+    #[must_use]
+    pub fn reply(&self) -> EndpointReply {
+        let (status, code, why) = match self {
+            Self::InvalidRequest(why) => (400, "invalid_request", why.clone()),
+            Self::InvalidClient => (
+                401,
+                "invalid_client",
+                "The client credentials provided were invalid.".to_owned(),
+            ),
+            Self::InvalidGrant(what) => (
+                400,
+                "invalid_grant",
+                format!("The `{what}` provided was invalid."),
+            ),
+            Self::InvalidScope => (
+                400,
+                "invalid_scope",
+                "The `scope` provided is wider than what was granted, or unknown.".to_owned(),
+            ),
+            Self::UnsupportedGrantType => (
+                400,
+                "unsupported_grant_type",
+                "The `grant_type` must be authorization_code or refresh_token.".to_owned(),
+            ),
+            Self::UnsupportedTokenType => (
+                400,
+                "unsupported_token_type",
+                "Only refresh tokens can be revoked here.".to_owned(),
+            ),
+        };
+        let body = JsonObject::default()
+            .text("error", code)
+            .text("error_description", &why)
+            .end();
+        EndpointReply::new(status, body)
+    }
+}
+
+impl From<RepeatedParam> for TokenError {
+    fn from(RepeatedParam(name): RepeatedParam) -> Self {
+        Self::InvalidRequest(format!("The `{name}` parameter is given twice."))
+    }
+}
+
+/// Early end of an endpoint's work: an error for the client, or a failure that is answered with a
+/// 500.
+enum EndpointStop {
+    ClientError(TokenError),
+    ServerError(AuthStoreError),
+}
+
+impl<E: Into<TokenError>> From<E> for EndpointStop {
+    fn from(error: E) -> Self {
+        Self::ClientError(error.into())
+    }
+}
+
+fn finish(
+    form: &EndpointRequest<'_>,
+    outcome: Result<EndpointReply, EndpointStop>,
+) -> Result<EndpointReply, AuthStoreError> {
+    match outcome {
+        Ok(reply) => Ok(reply),
+        Err(EndpointStop::ClientError(error)) => {
+            let reply = error.reply();
+            let challenge = reply.status == 401 && !form.authorization.is_empty();
+            Ok(EndpointReply { challenge, ..reply })
+        }
+        Err(EndpointStop::ServerError(error)) => Err(error),
+    }
+}
+
+fn missing(name: &str) -> TokenError {
+    TokenError::InvalidRequest(format!("The `{name}` parameter is missing."))
+}
+
+/// Port from which the endpoints learn names and addresses of users.
+#[async_trait]
+pub trait UserDirectory: Send + Sync {
+    /// Returns a user, or `None` if there is no such user.
+    async fn user_info(&self, user: u64) -> Result<Option<UserInfo>, AuthStoreError>;
+}
+
+/// Decoded request to an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub struct EndpointRequest<'a> {
+    /// The parameters of the body.
+    pub pairs: &'a [Param],
+    /// The values of the `Authorization` headers. Schemes other than Basic are ignored.
+    pub authorization: &'a [&'a str],
+}
+
+/// Numbers and random bytes for the tokens that a request may create.
+#[derive(Clone, Copy)]
+pub struct NewTokenMaterial {
+    /// The id of an access token.
+    pub access_id: u64,
+    /// The random bits of an access token.
+    pub access: [u8; 32],
+    /// The id of a refresh token.
+    pub refresh_id: u64,
+    /// The random bits of a refresh token.
+    pub refresh: [u8; 32],
+}
+
+/// The token, revocation and introspection endpoints with all that they need.
+#[derive(Clone, Copy)]
+pub struct Endpoints<'a> {
+    /// The store of tokens, accounts, apps and codes.
+    pub store: &'a dyn OAuthStore,
+    /// The names and addresses of users.
+    pub users: &'a dyn UserDirectory,
+    /// The issuer: the configured base URL.
+    pub issuer: &'a str,
+    /// The key that signs now. Without it there are no id_tokens.
+    pub signer: Option<&'a dyn Signer>,
+}
+
+/// Credentials of a client, not yet checked.
+struct ClientCredentials {
+    id: Option<u64>,
+    secret: String,
+}
+
+impl Endpoints<'_> {
+    /// Issues an access token for a code or a refresh token: `POST /-/oauth_token`.
+    ///
+    /// # Errors
+    /// The store failed; the client should get a 500 and no details.
+    pub async fn token(
+        &self,
+        form: &EndpointRequest<'_>,
+        fresh: &NewTokenMaterial,
+        now: SystemTime,
+    ) -> Result<EndpointReply, AuthStoreError> {
+        finish(form, self.exchange(form, fresh, now).await)
+    }
+
+    /// Revokes a refresh token and all access tokens that depend on it: `POST /-/oauth_revoke`
+    /// (RFC 7009).
+    ///
+    /// # Errors
+    /// The store failed. That must never look like a success.
+    pub async fn revoke(
+        &self,
+        form: &EndpointRequest<'_>,
+        now: SystemTime,
+    ) -> Result<EndpointReply, AuthStoreError> {
+        finish(form, self.revocation(form, now).await)
+    }
+
+    /// Describes the state of a token to a client that has its text: `POST /-/token_info` (RFC 7662).
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn token_info(
+        &self,
+        form: &EndpointRequest<'_>,
+        now: SystemTime,
+    ) -> Result<EndpointReply, AuthStoreError> {
+        finish(form, self.introspection(form, now).await)
+    }
+
+    async fn revocation(
+        &self,
+        form: &EndpointRequest<'_>,
+        now: SystemTime,
+    ) -> Result<EndpointReply, EndpointStop> {
+        let params = params(form)?;
+        let text = params.one("token")?.ok_or_else(|| missing("token"))?;
+        let claim = claim(form, params)?.ok_or_else(|| missing("client_id"))?;
+        let claim = claim.complete()?;
+        let app = self.client(claim).await?;
+        let done = || EndpointReply::ok("{}".to_owned());
+        // A text that no token can have is an unknown token: the purpose of the request is reached
+        // (section 2.2).
+        let Some(digest) = token_digest(text) else {
+            return Ok(done());
+        };
+        let found = self
+            .store
+            .find_token(&digest)
+            .await
+            .map_err(EndpointStop::ServerError)?;
+        let Some((record, _)) = found else {
+            return Ok(done());
+        };
+        if record.kind != TokenKind::Refresh {
+            return Err(TokenError::UnsupportedTokenType.into());
+        }
+        if record.app != Some(app.id) {
+            return Err(TokenError::InvalidGrant("token").into());
+        }
+        let revoked = self.store.revoke(record.id, now).await;
+        revoked.map_err(EndpointStop::ServerError)?;
+        Ok(done())
+    }
+
+    async fn introspection(
+        &self,
+        form: &EndpointRequest<'_>,
+        now: SystemTime,
+    ) -> Result<EndpointReply, EndpointStop> {
+        let params = params(form)?;
+        let text = params.one("token")?.ok_or_else(|| missing("token"))?;
+        let reply = match token_digest(text) {
+            None => Introspection::Inactive,
+            Some(token_digest) => {
+                let found = self
+                    .store
+                    .find_token(&token_digest)
+                    .await
+                    .map_err(EndpointStop::ServerError)?;
+                introspect(
+                    found.as_ref().map(|(record, account)| (record, account)),
+                    now,
+                )
+            }
+        };
+        Ok(EndpointReply::ok(reply.to_json()))
+    }
+
+    /// Returns the app of credentials that are right. It takes one look-up by id, then one
+    /// comparison.
+    async fn client(&self, claim: ClientCredentials) -> Result<Arc<App>, EndpointStop> {
+        let found = match claim.id {
+            Some(id) => self
+                .store
+                .app(id)
+                .await
+                .map_err(EndpointStop::ServerError)?,
+            None => None,
+        };
+        let proved = authenticate(found.as_deref(), &claim.secret).is_some();
+        Ok(found.filter(|_| proved).ok_or(TokenError::InvalidClient)?)
+    }
+}
+
+impl ClientCredentials {
+    /// Checks that the secret is present. Revocation needs this, since its spec calls every missing
+    /// field a bad request.
+    fn complete(self) -> Result<Self, TokenError> {
+        if self.secret.is_empty() {
+            return Err(missing("client_secret"));
+        }
+        Ok(self)
+    }
+}
+
+fn params<'a>(form: &EndpointRequest<'a>) -> Result<Params<'a>, TokenError> {
+    let nul = |text: &String| text.contains('\0');
+    if form
+        .pairs
+        .iter()
+        .any(|(name, value)| nul(name) || nul(value))
+    {
+        let why = "The form has a parameter with a NUL character.";
+        return Err(TokenError::InvalidRequest(why.to_owned()));
+    }
+    Ok(Params(form.pairs))
+}
+
+/// Returns the client's credentials: from the form or from Basic, not from both (RFC 6749 section
+/// 2.3). `None` if there are none.
+fn claim(
+    form: &EndpointRequest<'_>,
+    params: Params<'_>,
+) -> Result<Option<ClientCredentials>, TokenError> {
+    let id = params.one("client_id")?;
+    let secret = params.one("client_secret")?;
+    let basic = match form.authorization {
+        [] => None,
+        [value] => basic(value),
+        _ => {
+            let why = "The `Authorization` header is given twice.";
+            return Err(TokenError::InvalidRequest(why.to_owned()));
+        }
+    };
+    let Some(header) = basic else {
+        return Ok(id.map(|id| ClientCredentials {
+            id: number(id),
+            secret: secret.unwrap_or_default().to_owned(),
+        }));
+    };
+    let (user, password) = header.ok_or(TokenError::InvalidClient)?;
+    if secret.is_some() || id.is_some_and(|id| id != user) {
+        let why = "The client authenticates in more than one way.";
+        return Err(TokenError::InvalidRequest(why.to_owned()));
+    }
+    Ok(Some(ClientCredentials {
+        id: number(&user),
+        secret: password,
+    }))
+}
+
+/// Returns the two parts of Basic credentials, form-decoded (RFC 6749 section 2.3.1). The outer
+/// `None` means another scheme, the inner one credentials that cannot be read.
+fn basic(header: &str) -> Option<Option<(String, String)>> {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    let (scheme, rest) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
+    if !scheme.eq_ignore_ascii_case("Basic") {
+        return None;
+    }
+    let read = || {
+        let text = String::from_utf8(STANDARD.decode(rest.trim()).ok()?).ok()?;
+        let (user, password) = text.split_once(':')?;
+        Some((decode(user)?, decode(password)?))
+    };
+    Some(read())
+}

@@ -1,0 +1,237 @@
+//! The token endpoint's two exchanges.
+use std::time::SystemTime;
+
+use super::{
+    EndpointReply, EndpointRequest, EndpointStop, Endpoints, NewTokenMaterial, TokenError, claim,
+    missing, params,
+};
+use crate::authorization::authorization_code::{AuthorizationCode, CodeCheck};
+use crate::authorization::authorization_request::is_openid;
+use crate::authorization::registered_app::App;
+use crate::endpoints::introspection::ACCESS_LIFETIME;
+use crate::json_object::JsonObject;
+use crate::oidc::id_token::{IdToken, UserInfo};
+use crate::params::Params;
+use crate::ports::oauth_store::{IssuedTokens, RedemptionOutcome};
+use crate::ports::token_store::AuthStoreError;
+use crate::tokens::grant::is_alive;
+use crate::tokens::scope::ScopeSet;
+use crate::tokens::token_record::TokenRecord;
+use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_token, token_digest};
+
+const CODE: TokenError = TokenError::InvalidGrant("code");
+const REFRESH: TokenError = TokenError::InvalidGrant("refresh_token");
+
+impl Endpoints<'_> {
+    pub(super) async fn exchange(
+        &self,
+        form: &EndpointRequest<'_>,
+        fresh: &NewTokenMaterial,
+        now: SystemTime,
+    ) -> Result<EndpointReply, EndpointStop> {
+        let params = params(form)?;
+        let grant_type = params
+            .one("grant_type")?
+            .ok_or_else(|| missing("grant_type"))?;
+        let by_code = match grant_type {
+            "authorization_code" => true,
+            "refresh_token" => false,
+            _ => return Err(TokenError::UnsupportedGrantType.into()),
+        };
+        // The client authenticates before any code or token of the request is looked up.
+        let claim = claim(form, params)?.ok_or(TokenError::InvalidClient)?;
+        let app = self.client(claim).await?;
+        if by_code {
+            self.redeem(params, &app, fresh, now).await
+        } else {
+            self.refresh(params, &app, fresh, now).await
+        }
+    }
+
+    async fn redeem(
+        &self,
+        params: Params<'_>,
+        app: &App,
+        fresh: &NewTokenMaterial,
+        now: SystemTime,
+    ) -> Result<EndpointReply, EndpointStop> {
+        let text = params.one("code")?.ok_or_else(|| missing("code"))?;
+        let redirect = params
+            .one("redirect_uri")?
+            .ok_or_else(|| missing("redirect_uri"))?;
+        let verifier = params.one("code_verifier")?;
+        let digest = SecretDigest::of(text);
+        let code = self
+            .store
+            .code(&digest)
+            .await
+            .map_err(EndpointStop::ServerError)?;
+        let Some(code) = code else {
+            return Err(CODE.into());
+        };
+        match code.check_redemption(app.id, redirect, verifier, now) {
+            CodeCheck::Refuse => return Err(CODE.into()),
+            CodeCheck::SpendOnly | CodeCheck::Replay => {
+                let spent = self.store.redeem(&digest, None, now).await;
+                spent.map_err(EndpointStop::ServerError)?;
+                return Err(CODE.into());
+            }
+            CodeCheck::Issue => {}
+        }
+        // Every step that can fail comes before the one write, so that a failure does not lose the
+        // code.
+        let person = self.person(code.user).await?;
+        let (access_text, access) = mint_token(TokenKind::Access, &fresh.access);
+        let (refresh_text, refresh) = mint_token(TokenKind::Refresh, &fresh.refresh);
+        let id_token = self.id_token(&code, &person, &access_text, now)?;
+        let end = now.checked_add(ACCESS_LIFETIME).unwrap_or(now);
+        let tokens = IssuedTokens {
+            access: code.token(TokenKind::Access, fresh.access_id, access, Some(end), now),
+            refresh: code.token(TokenKind::Refresh, fresh.refresh_id, refresh, None, now),
+        };
+        let outcome = self.store.redeem(&digest, Some(tokens), now).await;
+        match outcome.map_err(EndpointStop::ServerError)? {
+            RedemptionOutcome::Issued(left) => Ok(TokenResponse {
+                access: &access_text,
+                refresh: Some(&refresh_text),
+                person: &person,
+                scope: (left.scopes != code.scopes).then_some(left.scopes),
+                id_token: id_token.as_deref(),
+            }
+            .reply()),
+            RedemptionOutcome::Spent | RedemptionOutcome::Replayed | RedemptionOutcome::Unknown => {
+                Err(CODE.into())
+            }
+        }
+    }
+
+    async fn refresh(
+        &self,
+        params: Params<'_>,
+        app: &App,
+        fresh: &NewTokenMaterial,
+        now: SystemTime,
+    ) -> Result<EndpointReply, EndpointStop> {
+        let text = params
+            .one("refresh_token")?
+            .ok_or_else(|| missing("refresh_token"))?;
+        let scope = params.one("scope")?;
+        let found = match token_digest(text) {
+            Some(token_digest) => self
+                .store
+                .find_token(&token_digest)
+                .await
+                .map_err(EndpointStop::ServerError)?,
+            None => None,
+        };
+        let own = |(record, account): &(TokenRecord, _)| {
+            record.kind == TokenKind::Refresh
+                && record.app == Some(app.id)
+                && is_alive(record, account, now).is_ok()
+        };
+        let Some((refresh, _)) = found.filter(own) else {
+            return Err(REFRESH.into());
+        };
+        let asked = match scope {
+            None => refresh.scopes,
+            Some(text) => ScopeSet::parse(text)
+                .ok()
+                .filter(|asked| refresh.scopes.covers(*asked) && !asked.is_empty())
+                .ok_or(TokenError::InvalidScope)?,
+        };
+        let person = self.person(refresh.user).await?;
+        let (access_text, access) = mint_token(TokenKind::Access, &fresh.access);
+        let record = TokenRecord {
+            id: fresh.access_id,
+            digest: access,
+            kind: TokenKind::Access,
+            scopes: asked,
+            description: String::new(),
+            created_at: now,
+            expires_at: Some(now.checked_add(ACCESS_LIFETIME).unwrap_or(now)),
+            last_used_at: None,
+            ..refresh
+        };
+        let kept = self.store.refresh(refresh.id, record, now).await;
+        let Some(left) = kept.map_err(EndpointStop::ServerError)? else {
+            return Err(REFRESH.into());
+        };
+        Ok(TokenResponse {
+            access: &access_text,
+            refresh: None,
+            person: &person,
+            scope: (left.scopes != asked).then_some(left.scopes),
+            id_token: None,
+        }
+        .reply())
+    }
+
+    async fn person(&self, user: u64) -> Result<UserInfo, EndpointStop> {
+        let found = self
+            .users
+            .user_info(user)
+            .await
+            .map_err(EndpointStop::ServerError)?;
+        let gone = || AuthStoreError::Unavailable(format!("user {user} of a grant is not there"));
+        found.ok_or_else(|| EndpointStop::ServerError(gone()))
+    }
+
+    fn id_token(
+        &self,
+        code: &AuthorizationCode,
+        person: &UserInfo,
+        access: &Secret,
+        now: SystemTime,
+    ) -> Result<Option<String>, EndpointStop> {
+        let nonce = code.nonce.as_deref();
+        let Some(signer) = self.signer.filter(|_| is_openid(code.scopes, nonce)) else {
+            return Ok(None);
+        };
+        let token = IdToken {
+            issuer: self.issuer,
+            user: person,
+            app: code.app,
+            scopes: code.scopes,
+            nonce,
+            auth_time: code.auth_time,
+            access: Some(access),
+            code: None,
+        };
+        let signed = token.sign(signer, now);
+        signed
+            .map(Some)
+            .map_err(|why| EndpointStop::ServerError(AuthStoreError::Unavailable(why.to_string())))
+    }
+}
+
+/// Successful reply of the token endpoint.
+struct TokenResponse<'a> {
+    access: &'a Secret,
+    refresh: Option<&'a Secret>,
+    person: &'a UserInfo,
+    /// The scopes, if they are not the requested ones (RFC 6749 section 5.1).
+    scope: Option<ScopeSet>,
+    id_token: Option<&'a str>,
+}
+
+impl TokenResponse<'_> {
+    fn reply(&self) -> EndpointReply {
+        let gid = self.person.id.to_string();
+        let data = JsonObject::default()
+            .number("id", self.person.id)
+            .text("gid", &gid)
+            .text("name", &self.person.name)
+            .text("email", &self.person.email)
+            .end();
+        let scope = self.scope.map(|scope| scope.to_string());
+        let json = JsonObject::default()
+            .text("access_token", self.access.expose())
+            .number("expires_in", ACCESS_LIFETIME.as_secs())
+            .text("token_type", "bearer")
+            .maybe("refresh_token", self.refresh.map(Secret::expose))
+            .raw("data", &data)
+            .maybe("scope", scope.as_deref())
+            .maybe("id_token", self.id_token);
+        EndpointReply::ok(json.end())
+    }
+}

@@ -1,0 +1,113 @@
+//! Port of the store of tokens and accounts.
+use std::fmt;
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+
+use crate::tokens::token_record::{Account, Login, Tier, TokenRecord};
+use crate::tokens::token_text::{Secret, SecretDigest};
+
+/// Error of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AuthStoreError {
+    /// The store could not be reached or failed; the text is for the log.
+    Unavailable(String),
+    /// An id, digest or e-mail address is taken. Nothing was changed.
+    Conflict,
+    /// The named account does not exist, or is disabled but must not be. Nothing was changed.
+    NoAccount,
+}
+
+impl fmt::Display for AuthStoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(why) => write!(f, "the token store is unavailable: {why}"),
+            Self::Conflict => f.write_str("an id, digest or e-mail address is taken"),
+            Self::NoAccount => f.write_str("no such account, or it is switched off"),
+        }
+    }
+}
+
+impl std::error::Error for AuthStoreError {}
+
+/// Store of tokens and accounts. Every method is one trip, and its effect is seen by every later call on
+/// every node: no result may come from a cache that a revocation does not reach.
+///
+/// [`conformance::CASES`](crate::conformance::CASES) has the requirements of each method as code.
+#[async_trait]
+pub trait TokenStore: Send + Sync {
+    /// Returns the token with exactly this digest, and the account as which it acts. Dead tokens are found
+    /// too: [`check_token`](crate::tokens::grant::check_token) decides. A store that is an
+    /// [`OAuthStore`](crate::OAuthStore) returns tokens that it issued [as their context leaves
+    /// them](crate::authorization::user_authorization::effective_record).
+    async fn find_token(
+        &self,
+        digest: &SecretDigest,
+    ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError>;
+
+    /// Returns a number that is different after any call that changed the results of
+    /// [`find_token`](Self::find_token): while it is the same as before a look-up, the result of that
+    /// look-up is still valid. The call takes no trip. `None` gives no guarantee.
+    fn version(&self) -> Option<u64> {
+        None
+    }
+
+    /// Stores a new token, which stands alone, whatever grant it names: only its own revocation or expiry
+    /// ends it. (Tokens of apps come from [`OAuthStore`](crate::OAuthStore) and have a context.) `Conflict`
+    /// if its id or digest is taken, `NoAccount` if its user is unknown or disabled.
+    async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError>;
+
+    /// Revokes a token; `true` if this call did it. Of many calls for one token, one returns `true`, and
+    /// its `now` is stored. Access tokens that were issued with a refresh token are revoked with it.
+    async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, AuthStoreError>;
+
+    /// Revokes all tokens of a user; in an [`OAuthStore`](crate::OAuthStore) their authorizations are
+    /// withdrawn, too, and codes not yet redeemed become useless. Returns the number of tokens and
+    /// authorizations that this call ended.
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, AuthStoreError>;
+
+    /// Returns all tokens of a user, live or not, in order of id, each as [`find_token`](Self::find_token)
+    /// returns it.
+    async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, AuthStoreError>;
+
+    /// Returns one token of a user by its number, as [`find_token`](Self::find_token) returns it. Without a method of its
+    /// own a store looks through all tokens of the user.
+    async fn find_by_id(&self, user: u64, id: u64) -> Result<Option<TokenRecord>, AuthStoreError> {
+        let mut all = self.list(user).await?.into_iter();
+        Ok(all.find(|record| record.id == id))
+    }
+
+    /// Updates the times of the last use of tokens, many at once. Times never move back; unknown ids are
+    /// ignored.
+    async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Result<(), AuthStoreError>;
+
+    /// Creates an account, or sets the tier of an existing one; only [`set_disabled`](Self::set_disabled)
+    /// switches an existing one off or on. A login replaces the earlier one, and if it differs, the
+    /// sessions of the user end; `None` leaves it. `Conflict` if the login's address is another account's.
+    async fn put_account(
+        &self,
+        account: Account,
+        login: Option<Login>,
+    ) -> Result<(), AuthStoreError>;
+
+    /// Changes the tier of an account and nothing else about it; a user without an account gets one, which
+    /// is on.
+    async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError>;
+
+    /// Switches an account off or on; a user without an account gets one of the free tier. Switching off
+    /// does what [`revoke_all`](Self::revoke_all) does, and ends the sessions of the user: none of them
+    /// works again after the account is switched on again. Tier and login stay.
+    async fn set_disabled(
+        &self,
+        user: u64,
+        disabled: bool,
+        now: SystemTime,
+    ) -> Result<(), AuthStoreError>;
+
+    /// Returns the account of a user.
+    async fn account(&self, user: u64) -> Result<Option<Account>, AuthStoreError>;
+
+    /// Returns the account with this e-mail address, without regard to case, and its password's hash. A
+    /// disabled account is found too.
+    async fn login(&self, email: &str) -> Result<Option<(Account, Secret)>, AuthStoreError>;
+}

@@ -1,0 +1,120 @@
+//! Grants: the rights of one request, decided from a stored token at one instant.
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::tokens::scope::ScopeSet;
+use crate::tokens::token_record::{Account, Tier, TokenRecord};
+use crate::tokens::token_text::TokenKind;
+
+/// Rights of one request, and the user as whom it acts. It is valid for this request only: the next
+/// one checks the token again, so that a revocation counts at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The token's id, for `last_used_at`.
+    pub token: u64,
+    /// The user as whom the request acts.
+    pub user: u64,
+    /// The app of the request, if the token is an app's.
+    pub app: Option<u64>,
+    /// The only workspace that the request reaches, for a service account.
+    pub workspace: Option<u64>,
+    /// The scopes of the request.
+    pub scopes: ScopeSet,
+    /// The token's kind, from its record.
+    pub kind: TokenKind,
+    /// The key under which the token's limits are counted: one per token.
+    pub limit_key: [u8; 16],
+    /// The quota.
+    pub tier: Tier,
+    /// The only workspaces that the request reaches, if the token is an app's: those where the app
+    /// works.
+    pub allowed_workspaces: Option<Arc<[u64]>>,
+}
+
+/// Reason for which a token is refused. Each is a 401.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenRefusal {
+    /// No such token, or its record is not consistent.
+    Unknown,
+    /// The token has expired; the client may get another with a refresh token.
+    Expired,
+    /// The token was revoked.
+    Revoked,
+    /// The token's account is disabled.
+    Disabled,
+    /// The token is a refresh token, which is not a bearer token.
+    NotBearer,
+}
+
+impl TokenRefusal {
+    /// Returns the error code for `WWW-Authenticate` (RFC 6750 section 3.1).
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        "invalid_token"
+    }
+}
+
+impl fmt::Display for TokenRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "the bearer token is unknown",
+            Self::Expired => {
+                "the bearer token has expired; a refresh token may be used to get another"
+            }
+            Self::Revoked => "the bearer token was revoked",
+            Self::Disabled => "the account of the bearer token is disabled",
+            Self::NotBearer => "a refresh token is not a bearer token",
+        })
+    }
+}
+
+impl std::error::Error for TokenRefusal {}
+
+/// Checks that a stored token is good for a request at `now`, and returns its grant.
+///
+/// # Errors
+/// The first reason that applies, in the order: not a bearer token, unknown, revoked, disabled,
+/// expired.
+pub fn check_token(
+    record: &TokenRecord,
+    account: &Account,
+    now: SystemTime,
+) -> Result<Grant, TokenRefusal> {
+    if record.kind == TokenKind::Refresh {
+        return Err(TokenRefusal::NotBearer);
+    }
+    is_alive(record, account, now)?;
+    Ok(Grant {
+        token: record.id,
+        user: record.user,
+        app: record.app,
+        workspace: record.workspace,
+        scopes: record.scopes,
+        kind: record.kind,
+        limit_key: record.digest.key(),
+        tier: account.tier,
+        allowed_workspaces: record.allowed_workspaces.clone(),
+    })
+}
+
+/// Returns true if a token of any kind is alive at `now`. It is dead *at* its expiry, not after it.
+pub(crate) fn is_alive(
+    record: &TokenRecord,
+    account: &Account,
+    now: SystemTime,
+) -> Result<(), TokenRefusal> {
+    if record.user != account.user || !record.is_consistent() {
+        return Err(TokenRefusal::Unknown);
+    }
+    if record.revoked_at.is_some() {
+        return Err(TokenRefusal::Revoked);
+    }
+    if account.disabled {
+        return Err(TokenRefusal::Disabled);
+    }
+    match record.expires_at {
+        Some(end) if now >= end => Err(TokenRefusal::Expired),
+        _ => Ok(()),
+    }
+}

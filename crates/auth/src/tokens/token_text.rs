@@ -1,0 +1,195 @@
+//! Token texts: the making and recognition of a secret, and the digest that is stored.
+//!
+//! A token is `prefix + base64url(256 random bits) + checksum`, 53 characters. The prefix shows
+//! people and secret scanners what they found; the checksum lets a garbled text be refused without
+//! a look-up. Neither is trusted: a token counts only if the digest of its *whole* text is stored,
+//! and its kind is read from the stored record.
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::SHA256;
+
+/// Number of characters before the random part.
+const PREFIX_CHARS: usize = 4;
+/// 256 bits in base64url without padding.
+const RANDOM_CHARS: usize = 43;
+/// 32 bits in base64url without padding.
+const CHECKSUM_CHARS: usize = 6;
+/// Length of every token text.
+pub const TOKEN_CHARS: usize = PREFIX_CHARS + RANDOM_CHARS + CHECKSUM_CHARS;
+
+/// Kind of a token. It is stored with the token's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenKind {
+    /// A personal access token: acts as its user, with full permissions.
+    Personal,
+    /// A service account's token: reaches everything in one workspace.
+    Service,
+    /// An OAuth access token: acts as its user within the scopes the user granted to an app.
+    Access,
+    /// An OAuth refresh token: access tokens are issued for it, and it is not itself a bearer
+    /// token.
+    Refresh,
+}
+
+impl TokenKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Personal, Self::Service, Self::Access, Self::Refresh];
+
+    /// Returns the first characters of a token of this kind.
+    #[must_use]
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Personal => "wgp_",
+            Self::Service => "wgs_",
+            Self::Access => "wga_",
+            Self::Refresh => "wgr_",
+        }
+    }
+
+    /// Returns the kind's name, as stores keep it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Personal => "personal",
+            Self::Service => "service",
+            Self::Access => "access",
+            Self::Refresh => "refresh",
+        }
+    }
+
+    /// Returns the kind of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// Text that must not be shown: it has no `Display`, and `Debug` hides it.
+///
+/// ```compile_fail
+/// let secret = workgraph_auth::Secret::new("x".to_owned());
+/// println!("{secret}");
+/// ```
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a secret text.
+    #[must_use]
+    pub const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Returns the text itself. Show it to its owner once; never log it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// SHA-256 of a whole token text; stores keep and look up this digest.
+///
+/// A plain hash is enough because a token carries 256 random bits; nothing can be guessed from it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SecretDigest(pub [u8; 32]);
+
+impl SecretDigest {
+    /// Returns the digest of any text, without a check of its form.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(ring::digest::digest(&SHA256, text.as_bytes()).as_ref());
+        Self(bytes)
+    }
+
+    /// Returns true if two digests are the same, in a time that does not depend on the position of
+    /// a difference.
+    #[must_use]
+    pub fn matches(&self, other: &Self) -> bool {
+        let differ = self
+            .0
+            .iter()
+            .zip(other.0)
+            .fold(0, |acc, (a, b)| acc | (a ^ b));
+        std::hint::black_box(differ) == 0
+    }
+
+    /// Returns the key under which limits are counted for this token: the digest's first half.
+    #[must_use]
+    pub fn key(&self) -> [u8; 16] {
+        let mut key = [0; 16];
+        for (to, from) in key.iter_mut().zip(self.0) {
+            *to = from;
+        }
+        key
+    }
+}
+
+impl fmt::Debug for SecretDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Digest(")?;
+        for byte in self.0.iter().take(4) {
+            write!(f, "{byte:02x}")?;
+        }
+        f.write_str("..)")
+    }
+}
+
+/// Makes a token of 256 random bits: the secret for its owner and the digest for the store.
+///
+/// `random` must come from the operating system's generator, fresh for each token.
+#[must_use]
+pub fn mint_token(kind: TokenKind, random: &[u8; 32]) -> (Secret, SecretDigest) {
+    mint_secret_text(kind.prefix(), random)
+}
+
+/// Makes a secret of 256 random bits that is no token: an authorization code, a client secret, a
+/// session.
+pub(crate) fn mint_secret_text(prefix: &str, random: &[u8; 32]) -> (Secret, SecretDigest) {
+    let mut text = String::with_capacity(TOKEN_CHARS);
+    text.push_str(prefix);
+    URL_SAFE_NO_PAD.encode_string(random, &mut text);
+    let sum = checksum(&text);
+    URL_SAFE_NO_PAD.encode_string(sum, &mut text);
+    let digest = SecretDigest::of(&text);
+    (Secret(text), digest)
+}
+
+/// Returns the digest of a presented token, or `None` for a text that no `mint_token` can have
+/// made.
+///
+/// `None` reveals only facts that a client can compute from the text alone, so it is no oracle.
+#[must_use]
+pub fn token_digest(text: &str) -> Option<SecretDigest> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() | (b == b'-') | (b == b'_');
+    let known = |kind: &TokenKind| text.starts_with(kind.prefix());
+    // Checks all bytes without a branch, so that the machine can compare many at a time.
+    let is_plain = || text.bytes().fold(true, |all, b| all & plain(b));
+    let looks_whole = text.len() == TOKEN_CHARS && is_plain();
+    (looks_whole && TokenKind::ALL.iter().any(known) && is_whole(text))
+        .then(|| SecretDigest::of(text))
+}
+
+/// Returns true if the checksum at the end of a token's text is that of the rest.
+fn is_whole(text: &str) -> bool {
+    let Some((body, sum)) = text.split_at_checked(PREFIX_CHARS + RANDOM_CHARS) else {
+        return false;
+    };
+    let mut expected = [0; CHECKSUM_CHARS];
+    let encoded = URL_SAFE_NO_PAD.encode_slice(checksum(body), &mut expected);
+    encoded.is_ok() && expected == *sum.as_bytes()
+}
+
+/// Returns 32 bits that depend on every character before the checksum: the start of their SHA-256.
+fn checksum(body: &str) -> [u8; 4] {
+    let SecretDigest([a, b, c, d, ..]) = SecretDigest::of(body);
+    [a, b, c, d]
+}

@@ -1,0 +1,131 @@
+//! Errors of requests, in terms of the domain. The api crate maps them to statuses.
+use crate::interrupt::InterruptReason;
+use std::fmt;
+
+/// Kind of a domain error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DomainErrorKind {
+    /// A parameter is missing or malformed.
+    Invalid,
+    /// The object of the request does not exist.
+    NotFound,
+    /// The viewer lacks access.
+    Forbidden,
+    /// The operation is for paid workspaces only.
+    PaidOnly,
+    /// The request is well formed, but it cannot be carried out as it stands.
+    Unprocessable,
+    /// Too much work at once: the client may try again after this many seconds.
+    Busy(u32),
+    /// The interrupt of the request stopped the work.
+    Interrupted(InterruptReason),
+    /// The request needs more bytes than a budget allows.
+    TooLarge,
+}
+
+/// A refusal that the client can act on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DomainError {
+    /// Kind of the error, from which the status follows.
+    pub kind: DomainErrorKind,
+    /// Message for the client: the parameter, the fault, and a value that would be right.
+    pub message: String,
+}
+
+impl DomainError {
+    /// Returns the error of a missing parameter: the spec's `<parameter>: Missing input`.
+    #[must_use]
+    pub fn missing(parameter: &str) -> Self {
+        Self::invalid(format!("{parameter}: Missing input"))
+    }
+    /// Returns the error of malformed or impossible input.
+    #[must_use]
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self {
+            kind: DomainErrorKind::Invalid,
+            message: message.into(),
+        }
+    }
+    /// Returns the error of malformed input in this parameter.
+    #[must_use]
+    pub fn field(parameter: &str, message: impl fmt::Display) -> Self {
+        Self::invalid(format!("{parameter}: {message}"))
+    }
+    /// Returns the error of a property that other operations write.
+    #[must_use]
+    pub fn unwritable(parameter: &str) -> Self {
+        Self::field(parameter, "Cannot write this property")
+    }
+    /// Returns the error of an object that does not have this custom field.
+    #[must_use]
+    pub fn field_not_on_object(field: impl fmt::Display) -> Self {
+        Self::invalid(format!(
+            "Custom field with ID {field} is not on given object"
+        ))
+    }
+    /// Returns the error of a path that names no existing object.
+    #[must_use]
+    pub fn not_found(noun: &str, gid: impl fmt::Display) -> Self {
+        Self {
+            kind: DomainErrorKind::NotFound,
+            message: format!("{noun}: Unknown object: {gid}"),
+        }
+    }
+    /// Returns the error of a query or body that names no existing object.
+    #[must_use]
+    pub fn reference_not_found(parameter: &str, value: impl fmt::Display) -> Self {
+        Self::field(parameter, format_args!("Unknown object: {value}"))
+    }
+    /// Returns the error of an object that the viewer may not see.
+    #[must_use]
+    pub fn no_access(noun: &str) -> Self {
+        Self::forbidden(format!("You do not have access to this {noun}."))
+    }
+    /// Returns the error of an action that the viewer may not do.
+    #[must_use]
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self {
+            kind: DomainErrorKind::Forbidden,
+            message: message.into(),
+        }
+    }
+    /// Returns the error of a request that is well formed, but cannot be carried out as it stands.
+    #[must_use]
+    pub fn unprocessable(message: impl Into<String>) -> Self {
+        Self {
+            kind: DomainErrorKind::Unprocessable,
+            message: message.into(),
+        }
+    }
+    /// Returns the error of too much work at once, to be tried again after this many seconds.
+    #[must_use]
+    pub fn busy(seconds: u32, message: impl Into<String>) -> Self {
+        Self {
+            kind: DomainErrorKind::Busy(seconds),
+            message: message.into(),
+        }
+    }
+    /// Returns the error of an exceeded byte budget; the message says which part of the request must become smaller.
+    #[must_use]
+    pub fn too_large(message: impl Into<String>) -> Self {
+        Self {
+            kind: DomainErrorKind::TooLarge,
+            message: message.into(),
+        }
+    }
+    /// Returns the error of an operation that is for paid workspaces only.
+    #[must_use]
+    pub fn paid_only(message: impl Into<String>) -> Self {
+        Self {
+            kind: DomainErrorKind::PaidOnly,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for DomainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+impl std::error::Error for DomainError {}

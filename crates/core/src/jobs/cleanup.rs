@@ -1,0 +1,147 @@
+//! Cleanup of ended jobs: what they left in the graph is removed soon, and the jobs themselves later.
+//!
+//! Such a job has an edge to the queue, whose rank is the time of its next cleanup step. So has
+//! each section of a deleted template, until the tasks in it are removed.
+use super::tree_export::cached;
+use super::{DEADLINE_MS, JobKind, JobRecord, STEP_OBJECTS, queue, queue_node};
+use crate::model::gid::Gid;
+use crate::model::registry::{Type, rel};
+use crate::model::resources::job;
+use crate::model::time::Time;
+use crate::storage::change_builder::ChangeBuilder;
+use crate::storage::{Changes, Edge, EdgeWrite, Guard, ListPosition, NodeRef, ReadQuery, ReadView};
+
+/// Time for which a job can be polled after its deadline, in milliseconds.
+pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
+
+/// Adds what deleting a template must read: all its sections.
+#[must_use]
+pub fn template_deletion_needs(want: ReadQuery, template: impl Into<NodeRef>) -> ReadQuery {
+    const ALL: usize = usize::MAX >> 1;
+    want.into(template, rel::SECTION_OF, ALL).node(queue())
+}
+
+/// Deletes a template and puts its sections into the queue, so that the tasks in them are removed soon.
+pub fn delete_template(work: &mut ChangeBuilder<'_>, view: &ReadView, template: Gid) {
+    let sections = view.sources(template, rel::SECTION_OF);
+    let queue = queue_node(work, view);
+    let now = ListPosition::Rank(work.now.millis());
+    for edge in sections {
+        work.link(edge.src, rel::ENDED, queue, now, None);
+    }
+    // Fails the commit if a job that still fills the template has added a section meanwhile.
+    let all = sections.len() as u64;
+    let seen = Guard::AtMost(template, rel::SECTION_OF, all);
+    work.changes.guards.push(seen);
+    work.trash(template, Type::ProjectTemplate);
+}
+
+/// Adds the job or section whose cleanup step is due first.
+#[must_use]
+pub fn cleanup_due(want: ReadQuery) -> ReadQuery {
+    want.into(queue(), rel::ENDED, 1)
+}
+
+/// Adds the leftovers of a job, or the tasks in a section.
+#[must_use]
+pub fn leftovers(want: ReadQuery, job: Gid) -> ReadQuery {
+    want.node(job)
+        .into(job, rel::COPIED, STEP_OBJECTS)
+        .into(job, rel::TO_NUMBER, STEP_OBJECTS)
+        .into(job, rel::SECTION, STEP_OBJECTS)
+}
+
+/// Returns the changes of the next cleanup step of a job, from its edge to the queue and its
+/// leftovers. A step removes as many leftovers as fit a step. When none are left, the job waits for
+/// its time and is then removed. A section does not wait.
+#[must_use]
+pub fn cleanup_step(view: &ReadView, edge: &Edge, now: Time) -> Changes {
+    let job = edge.src;
+    let mut changes = Changes {
+        time: now,
+        ..Changes::default()
+    };
+    for rel in [rel::COPIED, rel::TO_NUMBER] {
+        let edges = view.sources(job, rel).iter();
+        changes
+            .edge_removals
+            .extend(edges.map(|e| (e.src, rel, job)));
+    }
+    if !changes.is_empty() {
+        return changes;
+    }
+    let within = view.sources(job, rel::SECTION);
+    if !within.is_empty() {
+        changes.trashed.extend(within.iter().map(|e| e.src));
+        return changes;
+    }
+    let node = view.node(job);
+    let record = node
+        .and_then(|n| n.raw("job"))
+        .map(serde_json::from_str::<JobRecord>);
+    let deadline = record.as_ref().map(|record| match record {
+        Ok(record) => record.deadline,
+        // A job without a readable record was started when its gid was made.
+        Err(_) => job.created_ms().cast_signed() + DEADLINE_MS,
+    });
+    let end = deadline.map(|deadline| deadline.saturating_add(KEPT_MS));
+    if let Some(end) = end.filter(|end| now.millis() < *end) {
+        changes.edge_writes.push(EdgeWrite {
+            src: job,
+            rel: rel::ENDED,
+            dst: edge.dst,
+            position: ListPosition::Rank(end),
+            aux: None,
+        });
+        return changes;
+    }
+    changes.edge_removals.push((job, rel::ENDED, edge.dst));
+    let Some(node) = node else { return changes };
+    changes.trashed.push(job);
+    let plot = record.and_then(Result::ok).map(|r| r.kind);
+    match (plot, node.get(job::CREATED_BY)) {
+        (Some(JobKind::Export(export)), Some(who)) if export.file_node != job => {
+            changes.trashed.push(export.file_node);
+            let name = cached(who, export.root);
+            changes.remove_aliases.push((name, export.file_node));
+        }
+        (Some(JobKind::ExportResources(bulk)), _) => changes.trashed.push(bulk.file_node),
+        _ => {}
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Viewer;
+    use crate::model::draft::Draft;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_job_whose_record_is_unreadable_is_kept_as_long_as_any() {
+        const START: u64 = 1_768_469_400_000;
+        let gid = Gid::first_of(START);
+        let queue = Gid::new(3).unwrap();
+        let mut draft = Draft::new(Type::Job, gid, None);
+        draft.set(job::RECORD, "{\"plot\":\"of another version\"}".to_owned());
+        let mut view = ReadView::new(Arc::new(Viewer::without_memberships(gid)), 1);
+        view.nodes.insert(gid, Arc::new(draft.finish()));
+        let edge = Edge {
+            src: gid,
+            rel: rel::ENDED,
+            dst: queue,
+            rank: START.cast_signed(),
+            seq: 1,
+            aux: None,
+        };
+        let end = START.cast_signed() + DEADLINE_MS + KEPT_MS;
+        let before = cleanup_step(&view, &edge, Time::from_millis(end - 1));
+        assert!(before.trashed.is_empty());
+        assert_eq!(before.edge_writes[0].position, ListPosition::Rank(end));
+        assert_eq!(
+            cleanup_step(&view, &edge, Time::from_millis(end)).trashed,
+            [gid]
+        );
+    }
+}

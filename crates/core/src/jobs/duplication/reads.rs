@@ -1,0 +1,240 @@
+//! Reads of a duplication: the rows of a step, and the nodes that these lead to.
+use super::{CopyKind, CopyPhase, Duplication, TIES_MAX};
+use crate::jobs::STEP_OBJECTS;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Direction, FieldDef, Type, TypedField, rel};
+use crate::model::resources::task;
+use crate::projection::plan;
+use crate::projection::plan::{FieldPaths, Plan};
+use crate::storage::{
+    EdgeEnd, LinkSelector, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+};
+use crate::tasks_of_container;
+use std::sync::{Arc, OnceLock};
+
+impl Duplication {
+    /// Adds what a step must read.
+    pub(in crate::jobs) fn needs(&self, job: Gid, mut want: ReadQuery) -> ReadQuery {
+        let from = want.add_ref(self.source);
+        want.add_ref(self.copy);
+        let at_job = want.add_ref(job);
+        let copies = ListSource::Edges {
+            anchor: at_job,
+            rel: rel::COPIED,
+            dir: Direction::In,
+            give: EdgeEnd::OtherEnd,
+        };
+        let (listing, after, limit, plan) = match &self.phase {
+            CopyPhase::Survey { after, .. } => (
+                tasks_of_container(from, false),
+                after,
+                5 * STEP_OBJECTS,
+                &BARE,
+            ),
+            CopyPhase::Sections { after } => {
+                let sections = ListSource::Edges {
+                    anchor: from,
+                    rel: rel::SECTION_OF,
+                    dir: Direction::In,
+                    give: EdgeEnd::OtherEnd,
+                };
+                (sections, after, STEP_OBJECTS, &HEAD)
+            }
+            CopyPhase::Tasks { after } => {
+                (tasks_of_container(from, false), after, STEP_OBJECTS, &WHOLE)
+            }
+            CopyPhase::Subtasks {
+                inside: Some((parent, after)),
+                ..
+            } => {
+                let anchor = want.add_ref(*parent);
+                let subtasks = ListSource::Edges {
+                    anchor,
+                    rel: rel::PARENT,
+                    dir: Direction::In,
+                    give: EdgeEnd::OtherEnd,
+                };
+                want = want.edge(*parent, rel::COPIED, job);
+                (subtasks, after, STEP_OBJECTS, &WHOLE)
+            }
+            CopyPhase::Subtasks { after, wide, .. } => (copies, after, *wide, &BELOW),
+            CopyPhase::Dependencies { after } => (copies, after, STEP_OBJECTS, &WAITS),
+        };
+        let tasks_alone = matches!(
+            self.phase,
+            CopyPhase::Subtasks { .. } | CopyPhase::Dependencies { .. }
+        );
+        want.page = Some(PageQuery {
+            filters: if tasks_alone {
+                vec![RowFilter::Is(self.kind.from())]
+            } else {
+                Vec::new()
+            },
+            after: after.clone(),
+            ..PageQuery::of(listing, true, limit)
+        });
+        want.page_plan = Some(plan.get(self.kind.from()));
+        want
+    }
+
+    /// Adds what a step must also read, found from the rows of the first read; `None` if that is
+    /// nothing.
+    pub(in crate::jobs) fn more(
+        &self,
+        job: Gid,
+        view: &ReadView,
+        mut want: ReadQuery,
+    ) -> Option<ReadQuery> {
+        let first = want.node_refs.len();
+        let rows = view.rows.gids.iter().copied();
+        match &self.phase {
+            CopyPhase::Survey { .. } | CopyPhase::Sections { .. } => return None,
+            CopyPhase::Tasks { .. } => {
+                for row in rows {
+                    for edge in view.links(row, rel::SECTION) {
+                        if edge.aux == Some(self.source) {
+                            want = want.edge(edge.dst, rel::COPIED, job);
+                        }
+                    }
+                    want = self.people(view, row, want);
+                }
+            }
+            CopyPhase::Subtasks {
+                inside: Some(_), ..
+            } => {
+                for row in rows {
+                    want = self.people(view, row, want);
+                }
+            }
+            CopyPhase::Subtasks { .. } => {
+                let mut room = STEP_OBJECTS;
+                for parent in rows {
+                    let below = view.sources(parent, rel::PARENT);
+                    want = want.edge(parent, rel::COPIED, job);
+                    for edge in below.iter().take(room) {
+                        want = self.people(view, edge.src, want);
+                    }
+                    room = room.saturating_sub(below.len());
+                    if room == 0 {
+                        break;
+                    }
+                }
+            }
+            CopyPhase::Dependencies { .. } => {
+                for row in rows {
+                    for edge in view.links(row, rel::DEPENDS) {
+                        want = want.edge(row, rel::COPIED, job);
+                        want = want.edge(edge.dst, rel::COPIED, job);
+                        if self.kind == CopyKind::Task {
+                            want = want.edges(edge.dst, rel::DEPENDS).into(
+                                edge.dst,
+                                rel::DEPENDS,
+                                TIES_MAX,
+                            );
+                        }
+                    }
+                }
+            }
+        }
+        (want.node_refs.len() > first).then_some(want)
+    }
+
+    /// Adds the assignee's memberships and the first section of their task list.
+    fn people(&self, view: &ReadView, row: Gid, want: ReadQuery) -> ReadQuery {
+        if !self.parts.has("assignee") {
+            return want;
+        }
+        let Some(who) = view.node(row).and_then(|n| self.assignee(n)) else {
+            return want;
+        };
+        want.edges(who, rel::WORKSPACES)
+            .into(list_of(who, self.copy), rel::SECTION_OF, 1)
+    }
+
+    /// Returns the assignee of the copy.
+    pub(super) fn assignee(&self, old: &Node) -> Option<Gid> {
+        let who = old.get(task::ASSIGNEE)?;
+        let role = self.roles.iter().find(|(from, _)| *from == who);
+        Some(role.map_or(who, |(_, to)| *to))
+    }
+}
+
+/// Returns a reference to the task list of a user in the workspace of a node.
+fn list_of(who: Gid, near: Gid) -> NodeRef {
+    NodeRef::TaskList {
+        user: Box::new(NodeRef::Gid(who)),
+        within_workspace_of: Box::new(NodeRef::Gid(near)),
+    }
+}
+
+/// Adds what must be read of the root task, which is copied before the job starts.
+#[must_use]
+pub fn root(mut want: ReadQuery, old: &NodeRef) -> ReadQuery {
+    want.plans
+        .push((want.node_refs.len(), WHOLE.get(Type::Task)));
+    want.node_refs.push(old.clone());
+    let assignee = old.clone().of(LinkSelector::Key("assignee"));
+    let list = NodeRef::TaskList {
+        user: Box::new(assignee.clone()),
+        within_workspace_of: Box::new(old.clone()),
+    };
+    want.edges(assignee, rel::WORKSPACES)
+        .into(list, rel::SECTION_OF, 1)
+        .edges(old.clone(), rel::PARENT)
+        .node(old.clone().of(LinkSelector::FirstEdge(rel::PARENT)))
+}
+
+/// Plan of what is read of each row, by the type of the rows; made when it is first used.
+struct CopyPlans(OnceLock<[Arc<Plan>; 2]>, fn(Type) -> Plan);
+
+static HEAD: CopyPlans = CopyPlans(OnceLock::new(), |_| of(Type::Section, "name"));
+static BARE: CopyPlans = CopyPlans(OnceLock::new(), |ty| of(ty, "due_on"));
+static WHOLE: CopyPlans = CopyPlans(OnceLock::new(), whole);
+static WAITS: CopyPlans = CopyPlans(OnceLock::new(), |ty| of(ty, "dependencies"));
+static BELOW: CopyPlans = CopyPlans(OnceLock::new(), |ty| {
+    static SUBTASKS: FieldDef = TypedField::edges(
+        "subtasks",
+        &[Type::Task, Type::TemplateTask],
+        rel::PARENT,
+        Direction::In,
+    )
+    .def;
+    Plan {
+        ty,
+        steps: vec![plan::PlanStep {
+            def: &SUBTASKS,
+            link_plan: plan::LinkPlan::Plans(vec![whole(ty)]),
+            explicit: false,
+        }],
+        band: None,
+        is_head: false,
+        reads_body: false,
+        mentions: false,
+        variants: Vec::new(),
+    }
+});
+
+impl CopyPlans {
+    fn get(&self, ty: Type) -> Arc<Plan> {
+        let plans = || [Type::Task, Type::TemplateTask].map(|ty| Arc::new((self.1)(ty)));
+        let [task, recipe] = self.0.get_or_init(plans);
+        Arc::clone(if ty == Type::TemplateTask {
+            recipe
+        } else {
+            task
+        })
+    }
+}
+
+fn whole(ty: Type) -> Plan {
+    of(
+        ty,
+        "notes,assignee,followers,tags,memberships.project,memberships.section,custom_fields.gid",
+    )
+}
+
+fn of(ty: Type, names: &str) -> Plan {
+    let names = FieldPaths::parse(names).unwrap_or_default();
+    Arc::unwrap_or_clone(plan::resolve_fields(ty, &names).plan)
+}

@@ -1,0 +1,133 @@
+//! Lists that are exported with an object, by its type.
+use crate::model::registry::{Direction, Relation, Type, rel};
+use crate::storage::EdgeEnd;
+
+/// List of an object that is exported with it.
+pub(super) struct ExportedList {
+    /// Source of the list's rows.
+    pub(super) of: ExportedListSource,
+    /// Type of the rows.
+    pub(super) ty: Type,
+    /// True if the rows have lists of their own.
+    pub(super) deep: bool,
+}
+
+/// Source of the rows of an exported list.
+pub(super) enum ExportedListSource {
+    /// Nodes at the other end of edges, or their auxiliary nodes.
+    Edges(Relation, Direction, EdgeEnd),
+    /// Tasks of a project.
+    Tasks,
+    /// All nodes of a type in a workspace.
+    Home,
+}
+
+const fn edges(ty: Type, rel: Relation, dir: Direction, give: EdgeEnd) -> ExportedList {
+    ExportedList {
+        of: ExportedListSource::Edges(rel, dir, give),
+        ty,
+        deep: false,
+    }
+}
+
+const fn home(ty: Type) -> ExportedList {
+    ExportedList {
+        of: ExportedListSource::Home,
+        ty,
+        deep: false,
+    }
+}
+
+const fn deep(of: ExportedListSource, ty: Type) -> ExportedList {
+    ExportedList { of, ty, deep: true }
+}
+
+/// Lists of a workspace: all that it contains, type by type.
+const WORKSPACE: &[ExportedList] = &[
+    edges(
+        Type::User,
+        rel::WORKSPACES,
+        Direction::In,
+        EdgeEnd::OtherEnd,
+    ),
+    home(Type::WorkspaceMembership),
+    home(Type::Team),
+    home(Type::TeamMembership),
+    home(Type::CustomField),
+    home(Type::CustomFieldMembership),
+    home(Type::Tag),
+    home(Type::Project),
+    home(Type::ProjectMembership),
+    home(Type::CustomFieldSetting),
+    home(Type::Section),
+    home(Type::UserTaskList),
+    deep(ExportedListSource::Home, Type::Task),
+    home(Type::ProjectTemplate),
+    home(Type::TemplateTask),
+    home(Type::TaskTemplate),
+];
+const TEAM: &[ExportedList] = &[
+    edges(
+        Type::TeamMembership,
+        rel::TEAM_MEMBERS,
+        Direction::Out,
+        EdgeEnd::Aux,
+    ),
+    edges(
+        Type::ProjectTemplate,
+        rel::TEMPLATE_TEAM,
+        Direction::In,
+        EdgeEnd::OtherEnd,
+    ),
+    deep(
+        ExportedListSource::Edges(rel::TEAM, Direction::In, EdgeEnd::OtherEnd),
+        Type::Project,
+    ),
+];
+const PROJECT: &[ExportedList] = &[
+    edges(
+        Type::ProjectMembership,
+        rel::MEMBERS,
+        Direction::Out,
+        EdgeEnd::Aux,
+    ),
+    edges(
+        Type::CustomFieldSetting,
+        rel::FIELD_ON,
+        Direction::In,
+        EdgeEnd::Aux,
+    ),
+    edges(
+        Type::TaskTemplate,
+        rel::TEMPLATE_OF,
+        Direction::In,
+        EdgeEnd::OtherEnd,
+    ),
+    edges(
+        Type::Section,
+        rel::SECTION_OF,
+        Direction::In,
+        EdgeEnd::OtherEnd,
+    ),
+    deep(ExportedListSource::Tasks, Type::Task),
+];
+const STORIES: ExportedList = edges(Type::Story, rel::STORY_OF, Direction::In, EdgeEnd::OtherEnd);
+const SUBTASKS: ExportedList = deep(
+    ExportedListSource::Edges(rel::PARENT, Direction::In, EdgeEnd::OtherEnd),
+    Type::Task,
+);
+const TASK: &[ExportedList] = &[STORIES, SUBTASKS];
+/// Lists of a task where all tasks of a workspace are exported: these already contain the subtasks.
+const TASK_OF_ALL: &[ExportedList] = &[STORIES];
+
+/// Returns the lists that an object of a type is exported with, by the type of the export's root.
+pub(super) const fn lists(root: Type, ty: Type) -> &'static [ExportedList] {
+    match (root, ty) {
+        (_, Type::Workspace) => WORKSPACE,
+        (_, Type::Team) => TEAM,
+        (_, Type::Project) => PROJECT,
+        (Type::Workspace, Type::Task) => TASK_OF_ALL,
+        (_, Type::Task) => TASK,
+        _ => &[],
+    }
+}

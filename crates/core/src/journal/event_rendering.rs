@@ -1,0 +1,289 @@
+//! Rendering of events: the nodes at which a change is an event, and the event in the contract's words.
+//!
+//! Everything here is a pure function of a journal row. A story's event belongs to its task, a
+//! task's to its parents and their projects, and every event of a workspace to the workspace. A
+//! removal is an event of the node from which something was removed.
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{FieldSource, Type, ValueType};
+use crate::model::resources::resource;
+use crate::storage::{ChangeAction, ChangeRecord, JournalEntry, NodeContext};
+
+/// Event in the words of the contract.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RenderedEvent {
+    /// `added`, `removed`, `changed` or `deleted`.
+    pub action: &'static str,
+    /// Other node, for `added` and `removed`.
+    pub parent: Option<Gid>,
+    /// Changed field, for `changed`.
+    pub change: Option<FieldChange>,
+}
+
+/// Change of one field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FieldChange {
+    /// Name of the field.
+    pub field: &'static str,
+    /// `changed`, or `added` and `removed` for lists.
+    pub action: &'static str,
+    /// Node that is the new value, or that was added or removed.
+    pub value: Option<Gid>,
+}
+
+/// Returns the event of a change record, or `None` if it has none.
+#[must_use]
+pub fn render_event(fact: &ChangeRecord) -> Option<RenderedEvent> {
+    let plain = |action, parent| RenderedEvent {
+        action,
+        parent,
+        change: None,
+    };
+    Some(match fact.action {
+        // Jobs are visible to their creator only, who reads them by gid.
+        _ if fact.ty == Type::Job => return None,
+        ChangeAction::Added { parent } => plain("added", parent),
+        ChangeAction::Removed { parent } => plain("removed", Some(parent)),
+        // The deletion of a comment is an event as its removal from the task.
+        ChangeAction::Deleted if fact.ty == Type::Story => return None,
+        ChangeAction::Deleted => plain("deleted", None),
+        ChangeAction::Changed {
+            field,
+            added,
+            removed,
+        } => {
+            let one = resource(fact.ty)
+                .field(field)
+                // A changed custom field is named by its definition, whose value is another one.
+                .is_some_and(|d| {
+                    matches!(d.value_type, ValueType::One(_))
+                        || matches!(d.source, FieldSource::Values(_))
+                });
+            let (action, value) = match (added, removed) {
+                (value, None) if one => ("changed", value),
+                (Some(value), _) => ("added", Some(value)),
+                (None, Some(value)) => ("removed", Some(value)),
+                (None, None) => ("changed", None),
+            };
+            RenderedEvent {
+                action: "changed",
+                parent: None,
+                change: Some(FieldChange {
+                    field,
+                    action,
+                    value,
+                }),
+            }
+        }
+    })
+}
+
+impl JournalEntry {
+    /// Returns the context of a node, if the commit has it.
+    #[must_use]
+    pub fn context_of(&self, gid: Gid) -> Option<&NodeContext> {
+        self.node_contexts.iter().find(|n| n.gid == gid)
+    }
+
+    /// Returns true if a change record of this commit is an event of the node `at`.
+    #[must_use]
+    pub fn is_heard_at(&self, fact: &ChangeRecord, at: Gid) -> bool {
+        if fact.gid == at {
+            return true;
+        }
+        let parent = match fact.action {
+            ChangeAction::Added { parent } => parent,
+            ChangeAction::Removed { parent } => Some(parent),
+            _ => None,
+        };
+        self.leads(fact.gid, at, 0) || parent.is_some_and(|gid| gid == at || self.leads(gid, at, 0))
+    }
+
+    /// Returns true if a node is in another, directly or not.
+    fn leads(&self, from: Gid, to: Gid, depth: u8) -> bool {
+        // Chains of parents are short; the depth limit ends a loop.
+        let Some(about) = self.context_of(from).filter(|_| depth < 16) else {
+            return false;
+        };
+        about
+            .containers
+            .iter()
+            .any(|at| *at == to || self.leads(*at, to, depth + 1))
+    }
+
+    /// Returns a change record as a node of type [`Type::Event`] with this gid, with the fields of
+    /// [`crate::model::resources::event`].
+    #[must_use]
+    pub fn event_node(&self, gid: Gid, fact: &ChangeRecord, said: &RenderedEvent) -> Node {
+        use std::fmt::Write;
+        let link = |gid: Option<Gid>| gid.map_or_else(|| "null".to_owned(), |g| format!("\"{g}\""));
+        let mut body = format!(
+            "{{\"user\":{},\"resource\":\"{}\",\"type\":\"{}\",\"action\":\"{}\",\"parent\":{},\"created_at\":\"{}\"",
+            link(self.actor),
+            fact.gid,
+            resource(fact.ty).name,
+            said.action,
+            link(said.parent),
+            self.time
+        );
+        if let Some(change) = &said.change {
+            let field = crate::model::node::json_string(change.field);
+            // Writing to a String cannot fail.
+            let _ = write!(
+                body,
+                ",\"change\":{{\"field\":{field},\"action\":\"{}\"",
+                change.action
+            );
+            if let Some(value) = change.value {
+                let name = match change.action {
+                    "added" => "added_value",
+                    "removed" => "removed_value",
+                    _ => "new_value",
+                };
+                let _ = write!(body, ",\"{name}\":\"{value}\"");
+            }
+            body.push('}');
+        }
+        body.push('}');
+        Node {
+            gid,
+            ty: Type::Event,
+            workspace: None,
+            version: 1,
+            head: Box::default(),
+            body: body.into(),
+        }
+    }
+}
+
+impl NodeContext {
+    /// Returns a record of a deleted node that has only gid and types.
+    #[must_use]
+    pub fn tombstone(&self) -> Node {
+        let mut head = format!(
+            "{{\"gid\":\"{}\",\"resource_type\":\"{}\"",
+            self.gid,
+            resource(self.ty).name
+        );
+        if let Some(subtype) = &self.subtype {
+            head.push_str(",\"resource_subtype\":");
+            head.push_str(&crate::model::node::json_string(subtype));
+        }
+        head.push('}');
+        Node {
+            gid: self.gid,
+            ty: self.ty,
+            workspace: None,
+            version: 1,
+            head: head.into(),
+            body: "{}".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::time::Time;
+
+    fn gid(n: u64) -> Gid {
+        Gid::new(n).unwrap()
+    }
+
+    fn about(n: u64, ty: Type, within: &[u64]) -> NodeContext {
+        NodeContext {
+            gid: gid(n),
+            ty,
+            subtype: None,
+            containers: within.iter().map(|n| gid(*n)).collect(),
+        }
+    }
+
+    fn event(fact: ChangeRecord, nodes: Vec<NodeContext>) -> JournalEntry {
+        JournalEntry {
+            seq: 1,
+            time: Time::from_millis(1_768_469_400_000),
+            actor: Some(gid(2)),
+            change_records: vec![fact],
+            node_contexts: nodes,
+        }
+    }
+
+    #[test]
+    fn a_comment_is_heard_in_its_task_the_parents_and_their_projects() {
+        let fact = ChangeRecord {
+            gid: gid(50),
+            ty: Type::Story,
+            action: ChangeAction::Added {
+                parent: Some(gid(40)),
+            },
+        };
+        let nodes = vec![
+            about(50, Type::Story, &[40]),
+            about(40, Type::Task, &[1, 30]),
+            about(30, Type::Task, &[1, 20]),
+            about(20, Type::Project, &[]),
+        ];
+        let event = event(fact.clone(), nodes);
+        for at in [50, 40, 30, 20, 1] {
+            assert!(event.is_heard_at(&fact, gid(at)), "{at}");
+        }
+        assert!(!event.is_heard_at(&fact, gid(21)));
+    }
+
+    #[test]
+    fn a_removal_is_heard_where_the_node_was() {
+        let fact = ChangeRecord {
+            gid: gid(40),
+            ty: Type::Task,
+            action: ChangeAction::Removed { parent: gid(20) },
+        };
+        let event = event(fact.clone(), vec![about(40, Type::Task, &[1])]);
+        assert!(event.is_heard_at(&fact, gid(20)));
+    }
+
+    #[test]
+    fn a_link_field_is_changed_and_a_list_gains_and_loses() {
+        let say = |field, added, removed| {
+            let action = ChangeAction::Changed {
+                field,
+                added,
+                removed,
+            };
+            let fact = ChangeRecord {
+                gid: gid(40),
+                ty: Type::Task,
+                action,
+            };
+            render_event(&fact).unwrap().change.unwrap()
+        };
+        let (to, none) = (Some(gid(2)), None);
+        let change = |field, action, value| FieldChange {
+            field,
+            action,
+            value,
+        };
+        assert_eq!(say("assignee", to, none), change("assignee", "changed", to));
+        assert_eq!(
+            say("assignee", none, none),
+            change("assignee", "changed", none)
+        );
+        assert_eq!(say("followers", to, none), change("followers", "added", to));
+        assert_eq!(
+            say("followers", none, to),
+            change("followers", "removed", to)
+        );
+        assert_eq!(say("name", none, none), change("name", "changed", none));
+    }
+
+    #[test]
+    fn a_row_with_a_loop_ends() {
+        let fact = ChangeRecord {
+            gid: gid(40),
+            ty: Type::Task,
+            action: ChangeAction::Deleted,
+        };
+        let event = event(fact.clone(), vec![about(40, Type::Task, &[40, 40])]);
+        assert!(!event.is_heard_at(&fact, gid(9)));
+    }
+}

@@ -1,0 +1,288 @@
+//! Context of the nodes in a commit, which the journal row keeps so that events need no graph.
+//!
+//! The nodes of which a change is an event depend on what contained the changed node at that time:
+//! a comment is an event of its task, the task's parents and their projects. The graph changes
+//! later, so the containers are recorded in the transaction of the commit. Edges of a new node are
+//! in the change set itself; only those of older nodes are read.
+use crate::model::gid::Gid;
+use crate::model::node::{Node, decode_json_string, members};
+use crate::model::registry::{Relation, Type, rel};
+use crate::model::resources::{custom_field_setting, membership, section};
+use crate::storage::snapshot::{Depth, Transaction};
+use crate::storage::{
+    ChangeAction, ChangeRecord, Changes, EdgeWrite, GraphStoreError, NodeContext,
+};
+use rustc_hash::FxHashMap;
+
+/// Greatest depth of parents that is followed.
+const DEEPEST: u8 = 8;
+
+/// Collects the contexts of the nodes of a commit.
+pub(crate) struct ContextCollector<'c> {
+    /// Nodes that are written, by gid.
+    puts: FxHashMap<Gid, &'c Node>,
+    /// New edges in the order of their sources.
+    links: Vec<&'c EdgeWrite>,
+    nodes: Vec<NodeContext>,
+    /// Index of a node in `nodes`, and true if the node itself changed, false if it only contains a
+    /// changed one.
+    known: FxHashMap<Gid, (usize, bool)>,
+}
+
+impl<'c> ContextCollector<'c> {
+    pub(crate) fn new(changes: &'c Changes) -> Self {
+        let mut links: Vec<&EdgeWrite> = changes.edge_writes.iter().collect();
+        links.sort_by_key(|l| l.src);
+        Self {
+            puts: changes
+                .node_writes
+                .iter()
+                .map(|p| (p.node.gid, &p.node))
+                .collect(),
+            links,
+            nodes: Vec::new(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Returns the contexts that these change records need.
+    pub(crate) fn finish(
+        mut self,
+        txn: &mut dyn Transaction,
+        facts: &[ChangeRecord],
+    ) -> Result<Vec<NodeContext>, GraphStoreError> {
+        for fact in facts {
+            self.record_subject(txn, fact.gid, fact.ty)?;
+            let mentioned = match fact.action {
+                ChangeAction::Added { parent } => [parent, None],
+                ChangeAction::Removed { parent } => [Some(parent), None],
+                ChangeAction::Changed { added, removed, .. } => [added, removed],
+                ChangeAction::Deleted => [None, None],
+            };
+            for gid in mentioned.into_iter().flatten() {
+                self.mention(txn, gid)?;
+            }
+        }
+        Ok(self.nodes)
+    }
+
+    fn note(&mut self, about: NodeContext, subject: bool) {
+        match self.known.get_mut(&about.gid) {
+            Some((at, deep)) => {
+                *deep |= subject;
+                if let Some(held) = self.nodes.get_mut(*at) {
+                    *held = about;
+                }
+            }
+            None => {
+                self.known.insert(about.gid, (self.nodes.len(), subject));
+                self.nodes.push(about);
+            }
+        }
+    }
+
+    /// Records a node that changed, and all that contains it. Must run before the node is trashed.
+    pub(crate) fn record_subject(
+        &mut self,
+        txn: &mut dyn Transaction,
+        gid: Gid,
+        ty: Type,
+    ) -> Result<(), GraphStoreError> {
+        if self.known.get(&gid).is_some_and(|(_, subject)| *subject) {
+            return Ok(());
+        }
+        let put = self.puts.get(&gid).copied();
+        let deep = matches!(
+            ty,
+            Type::Section
+                | Type::TeamMembership
+                | Type::ProjectMembership
+                | Type::CustomFieldMembership
+                | Type::CustomFieldSetting
+        );
+        let read = match put {
+            Some(_) => None,
+            None if deep => txn.node(gid, Depth::Full)?,
+            None => txn.node(gid, Depth::Head)?,
+        };
+        let node = put.or(read.as_deref());
+        let mut within: Vec<Gid> = node.and_then(|n| n.workspace).into_iter().collect();
+        if ty == Type::Story {
+            // The workspace is in the containers of the story's task.
+            within.clear();
+        }
+        let fresh = put.is_some_and(|n| n.version == 1);
+        let places = self.places(txn, gid, ty, node, fresh)?;
+        within.extend(places.iter().map(|(gid, _)| *gid));
+        let about = NodeContext {
+            gid,
+            ty,
+            subtype: node.and_then(subtype),
+            containers: within,
+        };
+        self.note(about, true);
+        for (gid, ty) in places {
+            self.container(txn, gid, ty, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Records a container of a node that changed.
+    fn container(
+        &mut self,
+        txn: &mut dyn Transaction,
+        gid: Gid,
+        ty: Type,
+        depth: u8,
+    ) -> Result<(), GraphStoreError> {
+        if self.known.contains_key(&gid) || depth > DEEPEST {
+            return Ok(());
+        }
+        let mut within = Vec::new();
+        let mut places = Vec::new();
+        if ty == Type::Task {
+            // Edges of a new task are in the change set.
+            let put = self.puts.get(&gid).copied();
+            let fresh = put.is_some_and(|n| n.version == 1);
+            let read = match put {
+                Some(_) => None,
+                None => txn.node(gid, Depth::Head)?,
+            };
+            within.extend(put.or(read.as_deref()).and_then(|n| n.workspace));
+            places = self.places(txn, gid, ty, None, fresh)?;
+            within.extend(places.iter().map(|(gid, _)| *gid));
+        }
+        let about = NodeContext {
+            gid,
+            ty,
+            subtype: None,
+            containers: within,
+        };
+        self.note(about, false);
+        for (gid, ty) in places {
+            self.container(txn, gid, ty, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Records a node that a change record names beside its own.
+    fn mention(&mut self, txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStoreError> {
+        if self.known.contains_key(&gid) {
+            return Ok(());
+        }
+        match self.type_of(txn, gid)? {
+            // The task from which a subtask was removed is in projects itself.
+            Some(Type::Task) => self.container(txn, gid, Type::Task, 0),
+            Some(ty) => {
+                let about = NodeContext {
+                    gid,
+                    ty,
+                    subtype: None,
+                    containers: Vec::new(),
+                };
+                self.note(about, false);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the type of a node, after the change.
+    fn type_of(
+        &self,
+        txn: &mut dyn Transaction,
+        gid: Gid,
+    ) -> Result<Option<Type>, GraphStoreError> {
+        Ok(match self.puts.get(&gid) {
+            Some(put) => Some(put.ty),
+            None => txn.node(gid, Depth::Head)?.map(|n| n.ty),
+        })
+    }
+
+    /// Returns the containers of a node beside its workspace, with their types.
+    fn places(
+        &self,
+        txn: &mut dyn Transaction,
+        gid: Gid,
+        ty: Type,
+        node: Option<&Node>,
+        fresh: bool,
+    ) -> Result<Vec<(Gid, Type)>, GraphStoreError> {
+        let mut places = Vec::new();
+        // A node that has just one container names it in its body.
+        let held = match ty {
+            Type::Section => Some((section::PROJECT, Type::Project)),
+            Type::ProjectMembership => Some((membership::PARENT, Type::Project)),
+            Type::CustomFieldMembership => Some((membership::PARENT, Type::CustomField)),
+            Type::CustomFieldSetting => Some((custom_field_setting::PARENT, Type::Project)),
+            Type::TeamMembership => Some((membership::TEAM, Type::Team)),
+            _ => None,
+        };
+        if let Some((gid, usual)) = held.and_then(|(key, ty)| Some((node?.get(key)?, ty))) {
+            let ty = match usual {
+                // Sections, for example, also belong to a task list.
+                Type::Project => self.type_of(txn, gid)?.unwrap_or(usual),
+                _ => usual,
+            };
+            places.push((gid, ty));
+        }
+        match ty {
+            Type::Story => self.edges(
+                txn,
+                gid,
+                (rel::STORY_OF, rel::STORY_OF),
+                fresh,
+                &mut |_, dst, _| {
+                    places.push((dst, Type::Task));
+                },
+            )?,
+            Type::Task => self.edges(
+                txn,
+                gid,
+                (rel::SECTION, rel::PARENT),
+                fresh,
+                &mut |rel, dst, aux| match (rel, aux) {
+                    (rel::SECTION, Some(project)) => places.push((project, Type::Project)),
+                    (rel::PARENT, _) => places.push((dst, Type::Task)),
+                    _ => {}
+                },
+            )?,
+            Type::Project => {
+                self.edges(txn, gid, (rel::TEAM, rel::TEAM), fresh, &mut |_, dst, _| {
+                    places.push((dst, Type::Team));
+                })?
+            }
+            _ => {}
+        }
+        Ok(places)
+    }
+
+    /// Calls `each` with the edges of a run of relations from a node, after the change.
+    fn edges(
+        &self,
+        txn: &mut dyn Transaction,
+        gid: Gid,
+        (lo, hi): (Relation, Relation),
+        fresh: bool,
+        each: &mut dyn FnMut(Relation, Gid, Option<Gid>),
+    ) -> Result<(), GraphStoreError> {
+        if fresh {
+            let from = self.links.partition_point(|l| l.src < gid);
+            let own = self.links.iter().skip(from).take_while(|l| l.src == gid);
+            for link in own.filter(|l| l.rel >= lo && l.rel <= hi) {
+                each(link.rel, link.dst, link.aux);
+            }
+            return Ok(());
+        }
+        txn.edges_out(gid, lo, hi, Depth::Edge, &mut |edge, _| {
+            each(edge.rel, edge.dst, edge.aux)
+        })
+    }
+}
+
+/// Returns the subtype in a node's head.
+fn subtype(node: &Node) -> Option<Box<str>> {
+    let mut parts = members(&node.head);
+    let raw = parts.find(|(k, _)| *k == "resource_subtype")?.1;
+    Some(decode_json_string(raw).into())
+}

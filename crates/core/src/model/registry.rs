@@ -1,0 +1,223 @@
+//! Declarations of resource types: fields, value types, sources and relations.
+//!
+//! A resource type is one `static` [`Resource`]; projection, validation, scopes, storage and the documents all read it.
+//! The module is data alone, which `const fn`s put together.
+mod field_source;
+mod node_types;
+pub mod rel;
+mod typed_field;
+
+pub use field_source::{CustomFieldType, FieldSource, ValuePart};
+pub(crate) use node_types::ByType;
+pub use node_types::Type;
+pub use typed_field::{LinkMany, LinkOne, NAME_MAX, Opaque, TEXT_MAX, TypedField};
+
+use crate::model::node::Node;
+
+/// Kind of an edge. Numbers are stored; those that are read together have neighbouring numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Relation(pub u8);
+
+impl Relation {
+    /// Returns true if lists into a node by this relation are short, seldom change, and are read with most records: a
+    /// store should cache them whole. A node has lists of one such relation only.
+    #[must_use]
+    pub const fn is_short(self) -> bool {
+        matches!(self, rel::FIELD_ON | rel::OPTION_OF)
+    }
+}
+
+/// Direction of edges: from a node to others, or from others to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// Edges that start here, in the order of their target's gid.
+    Out,
+    /// Edges that end here, in the order of rank, then of their source's gid.
+    In,
+}
+
+/// Rule that says when a field is sent without being asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Inclusion {
+    /// Sent in lists and in the full record.
+    Compact,
+    /// Sent in the full record.
+    Full,
+    /// Sent in the full record if it has a value.
+    FullIfSet,
+    /// Sent in the full record of a custom field that comes with its value; elsewhere only when named.
+    WithValue,
+    /// Sent only when named.
+    OptIn,
+}
+
+/// Rule that says when a client may write a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Writability {
+    /// Never; the server sets it. A client's value is ignored, as in a record sent back whole.
+    Never,
+    /// At creation and later.
+    Always,
+    /// At creation; later it is an error ("Cannot write this property").
+    OnCreate,
+    /// Never, and trying to is an error.
+    Refused,
+    /// Never: the field has one value at all times. That value is accepted, as in a record sent back; any other is an
+    /// error, since it would be lost.
+    Constant,
+    /// As `Constant`, for a map from custom fields to values; the error names a custom field that the object does not
+    /// have.
+    NoCustomFields,
+}
+
+/// Type of the values of a field.
+#[derive(Clone, Copy, Debug)]
+pub enum ValueType {
+    /// Text of at most this many characters.
+    Text(u32),
+    /// Rich text, of the profile that the resource declares.
+    Html,
+    /// A flag: true or false.
+    Flag,
+    /// An integer.
+    Int,
+    /// An instant, RFC 3339 in UTC.
+    Time,
+    /// A calendar day, `YYYY-MM-DD`.
+    Date,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// One of these words, or null.
+    WordOrNull(&'static [&'static str]),
+    /// One node of one of these types, or null.
+    One(&'static [Type]),
+    /// Several nodes of these types.
+    Many(&'static [Type]),
+    /// An inline object with these fields.
+    Group(&'static [FieldDef]),
+    /// Inline objects with these fields, one for each edge.
+    Items(&'static [FieldDef]),
+    /// JSON in its stored form.
+    Json,
+}
+
+/// The declaration of one field.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldDef {
+    /// Name of the field in records and requests.
+    pub name: &'static str,
+    /// Type of its values.
+    pub value_type: ValueType,
+    /// Source of the value.
+    pub source: FieldSource,
+    /// Rule that says when it is sent without being asked for.
+    pub inclusion: Inclusion,
+    /// Rule that says when a client may write it.
+    pub write: Writability,
+    /// The JSON of an absent value.
+    pub default: &'static str,
+    /// Scopes that naming the field needs beyond the operation's own.
+    pub required_scopes: &'static [&'static str],
+    /// True for links that are sent as `{gid, resource_type}` instead of the compact form.
+    pub reference_only: bool,
+    /// For links: form in which the linked record is sent, compact or full; no scope but the operation's own is needed
+    /// for its parts.
+    pub record: Option<Inclusion>,
+    /// True if the field is part of the node's head, and so is sent wherever the node is nested.
+    pub head: bool,
+    /// Returns true for the nodes of the type that have the field; `None` if all have it.
+    pub applies_to: Option<fn(&Node) -> bool>,
+    /// Change of the contract that is announced to clients that write the field.
+    pub deprecated: Option<Deprecation>,
+    /// Its weight in the cost of a request, when named beyond the default record.
+    pub cost: u8,
+    /// Objects that the text names; a reader gets the names of those that the reader may see.
+    pub mentions: MentionRule,
+    /// Stored key of a link: the value is sent only to viewers who see the linked node.
+    pub visible_through: Option<&'static str>,
+    /// Meaning of the field, for the documents.
+    pub doc: &'static str,
+}
+
+/// Objects that a text names, on which its written form depends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MentionRule {
+    /// The text names no objects: it is sent in its stored form.
+    Nothing,
+    /// Objects that the rich text under this key links to. The text is that one, or its plain form.
+    Links(&'static str),
+    /// In a comment, the objects of the rich text under this key; in any other story, the objects it is about.
+    Story(&'static str),
+    /// Objects that the rich texts link to in the recipe under this key.
+    Recipe(&'static str),
+}
+
+/// Change of the contract: an input that will be removed, or some of its values.
+#[derive(Clone, Copy, Debug)]
+pub struct Deprecation {
+    /// Name of the change of the contract.
+    pub name: &'static str,
+    /// Path of the operations that replace the input, below the base.
+    pub instead: &'static str,
+    /// Values that will be removed; all of them if the list is empty.
+    pub values: &'static [&'static str],
+}
+
+impl Deprecation {
+    /// Returns true if an input with this text, or without text, is affected.
+    #[must_use]
+    pub fn affects(&self, text: Option<&str>) -> bool {
+        self.values.is_empty() || text.is_some_and(|text| self.values.contains(&text))
+    }
+}
+
+/// The declaration of one resource type.
+#[derive(Debug)]
+pub struct Resource {
+    /// Type of the nodes.
+    pub ty: Type,
+    /// The `resource_type` that clients see.
+    pub name: &'static str,
+    /// The first path segment of its operations.
+    pub path: &'static str,
+    /// Noun for it in errors, as in "You do not have access to this project."
+    pub noun: &'static str,
+    /// The scope that reading it through a link needs.
+    pub read_scope: &'static str,
+    /// Tags that its rich text may use.
+    pub flavor: crate::rich_text::RichTextProfile,
+    /// Key of the stored display name, if it has one.
+    pub title: Option<&'static str>,
+    /// True if `resource_subtype` is part of its compact form.
+    pub subtype: bool,
+    /// Types with records in the same replies; each has its own fields for the same names.
+    pub variants: &'static [Type],
+    /// All fields, in the order in which they are sent.
+    pub fields: &'static [FieldDef],
+}
+
+impl Resource {
+    /// Returns a declaration with the usual values: errors call the type by its name, it has a `name`, and its rich
+    /// text is a description. Path, scope and fields must be given.
+    #[must_use]
+    pub const fn of(ty: Type, name: &'static str) -> Self {
+        Self {
+            ty,
+            name,
+            path: "",
+            noun: name,
+            read_scope: "",
+            flavor: crate::rich_text::RichTextProfile::Description,
+            title: Some("name"),
+            subtype: false,
+            variants: &[],
+            fields: &[],
+        }
+    }
+
+    /// Returns the field of this name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&'static FieldDef> {
+        self.fields.iter().find(|d| d.name == name)
+    }
+}

@@ -1,0 +1,128 @@
+//! Types of nodes.
+use serde::{Deserialize, Serialize};
+
+/// Type of a node. The numbers are stored; never reuse one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(into = "u8", try_from = "u8")]
+#[repr(u8)]
+pub enum Type {
+    /// A workspace or organization: the tenant.
+    Workspace = 1,
+    /// A person.
+    User = 2,
+    /// A group of people in an organization.
+    Team = 3,
+    /// Membership of a user in a workspace.
+    WorkspaceMembership = 4,
+    /// Membership of a user in a team.
+    TeamMembership = 5,
+    /// A project.
+    Project = 6,
+    /// Membership of a user or team in a project.
+    ProjectMembership = 7,
+    /// A section of a project or of a user task list.
+    Section = 8,
+    /// A task or subtask.
+    Task = 9,
+    /// A tag.
+    Tag = 10,
+    /// The tasks assigned to a user in a workspace.
+    UserTaskList = 11,
+    /// A comment or a record of a change.
+    Story = 12,
+    /// The definition of a custom field.
+    CustomField = 13,
+    /// An option of an enum or multi_enum custom field.
+    EnumOption = 14,
+    /// Setting that gives the tasks of a project a custom field.
+    CustomFieldSetting = 15,
+    /// A subscription to events. Made from a row of its own table when it is shown, never stored as a node.
+    Webhook = 17,
+    /// A change of an object. Made from the journal when it is shown, never stored as a node.
+    Event = 18,
+    /// Long work that goes on after the request that started it.
+    Job = 20,
+    /// A project kept as a pattern for new ones.
+    ProjectTemplate = 21,
+    /// A task kept as a pattern for new ones.
+    TaskTemplate = 22,
+    /// A task of a project template.
+    #[serde(rename = "Recipe")]
+    TemplateTask = 23,
+    /// Result of a graph export.
+    GraphExport = 24,
+    /// Export of a whole workspace. It is a job with a record type of its own.
+    OrganizationExport = 25,
+    /// Access level of a user or team to a custom field.
+    CustomFieldMembership = 26,
+    /// Result of an export of resources.
+    ResourceExport = 27,
+}
+
+impl Type {
+    /// Every type, in the order of its number.
+    pub const ALL: &'static [Self] = &[
+        Self::Workspace,
+        Self::User,
+        Self::Team,
+        Self::WorkspaceMembership,
+        Self::TeamMembership,
+        Self::Project,
+        Self::ProjectMembership,
+        Self::Section,
+        Self::Task,
+        Self::Tag,
+        Self::UserTaskList,
+        Self::Story,
+        Self::CustomField,
+        Self::EnumOption,
+        Self::CustomFieldSetting,
+        Self::Webhook,
+        Self::Event,
+        Self::Job,
+        Self::ProjectTemplate,
+        Self::TaskTemplate,
+        Self::TemplateTask,
+        Self::GraphExport,
+        Self::OrganizationExport,
+        Self::CustomFieldMembership,
+        Self::ResourceExport,
+    ];
+
+    /// Returns the type with this stored number.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.iter().copied().find(|t| *t as u8 == code)
+    }
+}
+
+impl From<Type> for u8 {
+    fn from(ty: Type) -> Self {
+        ty as Self
+    }
+}
+impl TryFrom<u8> for Type {
+    type Error = &'static str;
+    fn try_from(code: u8) -> Result<Self, &'static str> {
+        Self::from_code(code).ok_or("no type has this number")
+    }
+}
+
+/// Values for all types, found by the type's number.
+#[derive(Debug)]
+pub(crate) struct ByType<T>(Vec<Option<T>>);
+
+impl<T> ByType<T> {
+    /// Makes a value for each type.
+    pub(crate) fn new(make: impl Fn(Type) -> T) -> Self {
+        Self(
+            (0..=u8::MAX)
+                .map(|code| Type::from_code(code).map(&make))
+                .collect(),
+        )
+    }
+    /// Returns the value for a type.
+    pub(crate) fn get(&self, ty: Type) -> Option<&T> {
+        self.0.get(ty as usize).and_then(Option::as_ref)
+    }
+}

@@ -1,0 +1,73 @@
+//! Relations of the graph: `source → target`, with the meaning of the auxiliary gid ([`crate::storage::Edge::aux`]).
+//! "Placed" relations are ordered lists: the rank is a list position.
+use super::Relation;
+
+/// Task → section of a project it is in; aux is the project. Placed.
+pub const SECTION: Relation = Relation(1);
+/// Task → user who follows it.
+pub const FOLLOWERS: Relation = Relation(2);
+/// Task → tag.
+pub const TAGS: Relation = Relation(3);
+/// Subtask → parent task. Placed.
+pub const PARENT: Relation = Relation(4);
+/// Task → section of its assignee's task list; aux is the list. Placed.
+pub const MY_TASKS: Relation = Relation(5);
+/// Task → user who likes it; aux is the gid of the like.
+pub const LIKES: Relation = Relation(6);
+/// Task → task it waits for.
+pub const DEPENDS: Relation = Relation(7);
+/// Story → the task it is on.
+pub const STORY_OF: Relation = Relation(8);
+/// Story → user who likes it; aux is the gid of the like.
+pub const STORY_LIKES: Relation = Relation(9);
+/// Section → project or user task list. Placed.
+pub const SECTION_OF: Relation = Relation(10);
+/// Project → team that it is shared with.
+pub const TEAM: Relation = Relation(11);
+/// Project → user who follows it.
+pub const PROJECT_FOLLOWERS: Relation = Relation(12);
+/// User → workspace; aux is the workspace membership.
+pub const WORKSPACES: Relation = Relation(13);
+/// Team → user; aux is the team membership; rank 1 marks a team admin.
+pub const TEAM_MEMBERS: Relation = Relation(14);
+/// Project or custom field → user or team; aux is the membership; rank is the access level.
+pub const MEMBERS: Relation = Relation(15);
+/// Tag → user who follows it.
+pub const TAG_FOLLOWERS: Relation = Relation(16);
+/// User → a node they marked as a favourite. Shown, but no public operation writes it.
+pub const FAVORITES: Relation = Relation(17);
+/// Enum option → its custom field. Placed.
+pub const OPTION_OF: Relation = Relation(20);
+/// Custom field → project whose tasks have it; aux is the setting. Placed.
+pub const FIELD_ON: Relation = Relation(21);
+/// Task → custom field that numbers it; rank is the number.
+pub const NUMBERED: Relation = Relation(33);
+/// Task that is to be numbered → the job that does it; rank is the task's gid.
+pub const TO_NUMBER: Relation = Relation(34);
+/// Job at its end, or section of a deleted template → the queue of jobs; rank is the time at which it is checked next.
+pub const ENDED: Relation = Relation(35);
+/// Export of resources that is not at its end → the workspace; there is one at a time.
+pub const EXPORTS: Relation = Relation(36);
+/// User → workspace they do not belong to any more; aux is the ended membership, rank the role it had
+/// ([`crate::rules::membership_roles::MembershipRole`]).
+pub const FORMER: Relation = Relation(56);
+/// Invited user, a placeholder in one workspace → the person behind the invitation; aux and rank are the workspace.
+pub const INVITED: Relation = Relation(57);
+/// Invited user → the person, who accepted; aux is the workspace. The edge stays until all that the invited user had is
+/// given to the person.
+pub const ACCEPTED: Relation = Relation(58);
+/// Invited user → the person, who declined; aux is the workspace. The edge stays until the invited user has nothing any
+/// more.
+pub const DECLINED: Relation = Relation(59);
+/// Job that is not at its end → user who started it; rank is its deadline.
+pub const ACTIVE: Relation = Relation(50);
+/// Job that is not at its end → the queue of jobs; rank is the time from which it may be claimed.
+pub const QUEUE: Relation = Relation(51);
+/// Original → job that copies it; aux is the copy; rank counts the copies.
+pub const COPIED: Relation = Relation(52);
+/// Project template → team it is shared with.
+pub const TEMPLATE_TEAM: Relation = Relation(53);
+/// Recipe → tag that its copies get.
+pub const RECIPE_TAGS: Relation = Relation(54);
+/// Task template → project it is used in.
+pub const TEMPLATE_OF: Relation = Relation(55);

@@ -1,0 +1,92 @@
+//! Events: changes of objects, in the form of the events API and of webhooks.
+use crate::model::registry::{
+    FieldDef, FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType,
+};
+use crate::model::time::Time;
+
+/// Types of objects that an event may be about.
+const ANYTHING: &[Type] = &[
+    Type::Workspace,
+    Type::User,
+    Type::Team,
+    Type::WorkspaceMembership,
+    Type::TeamMembership,
+    Type::Project,
+    Type::ProjectMembership,
+    Type::Section,
+    Type::Task,
+    Type::Tag,
+    Type::UserTaskList,
+    Type::Story,
+    Type::CustomField,
+    Type::EnumOption,
+    Type::CustomFieldSetting,
+    Type::CustomFieldMembership,
+];
+
+/// User who made the change.
+pub const USER: TypedField<LinkOne> =
+    TypedField::inline("user", &[Type::User]).doc("Who did it; null for the system.");
+/// Object that was changed.
+pub const RESOURCE: TypedField<LinkOne> =
+    TypedField::inline("resource", ANYTHING).doc("The object it happened to.");
+/// Old name of the type of the resource.
+pub const TYPE: TypedField<str> =
+    TypedField::text("type", 64).doc("Old name of the resource_type of the resource.");
+/// Action of the change, one of [`ACTIONS`].
+pub const ACTION: TypedField<str> = TypedField::word("action", ACTIONS, "\"changed\"")
+    .doc("What happened: changed, added, removed, deleted or undeleted.");
+/// Object that the resource was added to or removed from.
+pub const PARENT: TypedField<LinkOne> = TypedField::inline("parent", ANYTHING)
+    .doc("For added and removed: what the object was put into or taken out of.");
+/// Time of the change.
+pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at").doc("When it happened.");
+/// Field that changed, with the values added or removed.
+pub const CHANGE: TypedField<Opaque> = TypedField::other(
+    "change",
+    ValueType::Group(CHANGE_PARTS),
+    FieldSource::Stored("change"),
+)
+.if_set()
+.doc("For changed: the field and, if it is an object, its new, added or removed value.");
+
+/// Values of `action`.
+pub const ACTIONS: &[&str] = &["changed", "added", "removed", "deleted", "undeleted"];
+
+const CHANGE_PARTS: &[FieldDef] = &[
+    TypedField::text("field", 256)
+        .doc("The name of the field.")
+        .def,
+    TypedField::word("action", &["changed", "added", "removed"], "\"changed\"")
+        .doc("Whether the value changed, or something was added to the list or removed from it.")
+        .def,
+    TypedField::inline("new_value", ANYTHING)
+        .if_set()
+        .doc("The new value.")
+        .def,
+    TypedField::inline("added_value", ANYTHING)
+        .if_set()
+        .doc("What was added to the list.")
+        .def,
+    TypedField::inline("removed_value", ANYTHING)
+        .if_set()
+        .doc("What was removed from the list.")
+        .def,
+];
+
+/// Declaration of events.
+pub static EVENT: Resource = Resource {
+    path: "events",
+    read_scope: "default",
+    title: None,
+    fields: &[
+        USER.def,
+        RESOURCE.def,
+        TYPE.def,
+        ACTION.def,
+        PARENT.def,
+        CREATED_AT.def,
+        CHANGE.def,
+    ],
+    ..Resource::of(Type::Event, "event")
+};

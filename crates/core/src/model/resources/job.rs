@@ -1,0 +1,89 @@
+//! Jobs: long work that goes on after the request that started it.
+use super::{GID, RESOURCE_TYPE};
+use crate::model::registry::{
+    FieldSource, Inclusion, LinkOne, Opaque, Resource, Type, TypedField, ValueType,
+};
+
+/// Kinds of work. A job that an earlier version started keeps the word it had, `graph_export` or `resource_export`,
+/// until it is deleted.
+pub const SUBTYPES: &[&str] = &[
+    "duplicate_task",
+    "duplicate_project",
+    "save_as_template",
+    "instantiate_project",
+    "instantiate_task",
+    "graph_export_request",
+    "number_tasks",
+    "export_request",
+];
+/// Statuses of a job.
+pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "failed"];
+
+/// Kind of its work.
+pub const SUBTYPE: TypedField<str> =
+    TypedField::word("resource_subtype", SUBTYPES, "\"duplicate_task\"")
+        .compact()
+        .doc("What the job does.");
+/// Status of the job.
+pub const STATUS: TypedField<str> = TypedField::word("status", STATUSES, "\"not_started\"")
+    .compact()
+    .doc("Where the job stands.");
+/// Task that the job makes.
+pub const NEW_TASK: TypedField<LinkOne> = TypedField::inline("new_task", &[Type::Task])
+    .compact()
+    .doc("The task it makes; whole when the job has succeeded.");
+/// Project that the job makes.
+pub const NEW_PROJECT: TypedField<LinkOne> = TypedField::inline("new_project", &[Type::Project])
+    .compact()
+    .doc("The project it makes; whole when the job has succeeded.");
+/// Project template that the job makes.
+pub const NEW_PROJECT_TEMPLATE: TypedField<LinkOne> =
+    TypedField::inline("new_project_template", &[Type::ProjectTemplate])
+        .compact()
+        .doc("The project template it makes; whole when the job has succeeded.");
+/// Portfolio that the job makes: none, since portfolios are not kept.
+pub const NEW_PORTFOLIO: TypedField<Opaque> = TypedField::other(
+    "new_portfolio",
+    ValueType::Json,
+    FieldSource::Always("null"),
+)
+.compact()
+.doc("The portfolio it makes, or null.");
+/// Graph export that the job makes.
+pub const NEW_GRAPH_EXPORT: TypedField<LinkOne> =
+    TypedField::inline("new_graph_export", &[Type::GraphExport])
+        .compact()
+        .record(Inclusion::Compact)
+        .doc("The export it makes, with a fresh address of its file once the job has succeeded.");
+/// Export of resources that the job makes.
+pub const NEW_RESOURCE_EXPORT: TypedField<LinkOne> =
+    TypedField::inline("new_resource_export", &[Type::ResourceExport])
+        .compact()
+        .record(Inclusion::Compact)
+        .doc("The export it makes, with a fresh address of its file once the job has succeeded.");
+/// User who started it; not part of the public record.
+pub const CREATED_BY: TypedField<LinkOne> =
+    TypedField::inline("created_by", &[Type::User]).opt_in();
+/// Work to be done, progress and deadline: a [`JobRecord`](crate::jobs::JobRecord). Not part of the public record.
+pub const RECORD: TypedField<Opaque> = TypedField::json("job").opt_in();
+
+/// Declaration of jobs.
+pub static JOB: Resource = Resource {
+    path: "jobs",
+    read_scope: "jobs:read",
+    title: None,
+    subtype: true,
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        SUBTYPE.def,
+        STATUS.def,
+        NEW_TASK.def,
+        NEW_PROJECT.def,
+        NEW_PORTFOLIO.def,
+        NEW_PROJECT_TEMPLATE.def,
+        NEW_GRAPH_EXPORT.def,
+        NEW_RESOURCE_EXPORT.def,
+    ],
+    ..Resource::of(Type::Job, "job")
+};

@@ -1,0 +1,174 @@
+//! Every resource type of the graph, one file each; [`ALL`] lists them.
+pub mod custom_field;
+pub mod custom_field_setting;
+pub mod enum_option;
+pub mod event;
+pub mod export;
+pub mod job;
+pub mod membership;
+pub mod project;
+pub mod project_template;
+pub mod section;
+pub mod story;
+pub mod tag;
+pub mod task;
+pub mod task_template;
+pub mod team;
+pub mod user;
+pub mod user_task_list;
+pub mod webhook;
+pub mod workspace;
+
+use crate::model::node::{Node, write_json_string};
+use crate::model::registry::{
+    FieldDef, FieldSource, Opaque, Resource, Type, TypedField, ValueType,
+};
+use crate::projection::projector::ProjectionContext;
+
+/// Declarations of every resource type.
+pub static ALL: &[&Resource] = &[
+    &workspace::WORKSPACE,
+    &user::USER,
+    &team::TEAM,
+    &membership::WORKSPACE_MEMBERSHIP,
+    &membership::TEAM_MEMBERSHIP,
+    &project::PROJECT,
+    &membership::PROJECT_MEMBERSHIP,
+    &section::SECTION,
+    &task::TASK,
+    &tag::TAG,
+    &user_task_list::USER_TASK_LIST,
+    &story::STORY,
+    &custom_field::CUSTOM_FIELD,
+    &enum_option::ENUM_OPTION,
+    &custom_field_setting::CUSTOM_FIELD_SETTING,
+    &webhook::WEBHOOK,
+    &event::EVENT,
+    &job::JOB,
+    &project_template::PROJECT_TEMPLATE,
+    &task_template::TASK_TEMPLATE,
+    &project_template::TEMPLATE_TASK,
+    &export::GRAPH_EXPORT,
+    &export::ORGANIZATION_EXPORT,
+    &membership::CUSTOM_FIELD_MEMBERSHIP,
+    &export::RESOURCE_EXPORT,
+];
+
+/// Returns the declaration of a type.
+#[must_use]
+pub fn resource(ty: Type) -> &'static Resource {
+    match ty {
+        Type::Workspace => &workspace::WORKSPACE,
+        Type::User => &user::USER,
+        Type::Team => &team::TEAM,
+        Type::WorkspaceMembership => &membership::WORKSPACE_MEMBERSHIP,
+        Type::TeamMembership => &membership::TEAM_MEMBERSHIP,
+        Type::Project => &project::PROJECT,
+        Type::ProjectMembership => &membership::PROJECT_MEMBERSHIP,
+        Type::Section => &section::SECTION,
+        Type::Task => &task::TASK,
+        Type::Tag => &tag::TAG,
+        Type::UserTaskList => &user_task_list::USER_TASK_LIST,
+        Type::Story => &story::STORY,
+        Type::CustomField => &custom_field::CUSTOM_FIELD,
+        Type::EnumOption => &enum_option::ENUM_OPTION,
+        Type::CustomFieldSetting => &custom_field_setting::CUSTOM_FIELD_SETTING,
+        Type::Webhook => &webhook::WEBHOOK,
+        Type::Event => &event::EVENT,
+        Type::Job => &job::JOB,
+        Type::ProjectTemplate => &project_template::PROJECT_TEMPLATE,
+        Type::TaskTemplate => &task_template::TASK_TEMPLATE,
+        Type::TemplateTask => &project_template::TEMPLATE_TASK,
+        Type::GraphExport => &export::GRAPH_EXPORT,
+        Type::OrganizationExport => &export::ORGANIZATION_EXPORT,
+        Type::CustomFieldMembership => &membership::CUSTOM_FIELD_MEMBERSHIP,
+        Type::ResourceExport => &export::RESOURCE_EXPORT,
+    }
+}
+
+/// `gid`: identifier of the record, on every type.
+pub const GID: TypedField<Opaque> = TypedField::other("gid", ValueType::Text(16), FieldSource::Gid)
+    .compact()
+    .doc("Globally unique identifier.");
+/// `resource_type`: name of the type of the record, on every type.
+pub const RESOURCE_TYPE: TypedField<Opaque> =
+    TypedField::other("resource_type", ValueType::Text(64), FieldSource::TypeName)
+        .compact()
+        .doc("The type of the resource.");
+/// `permalink_url`: address of the record.
+pub const PERMALINK: TypedField<Opaque> = TypedField::other(
+    "permalink_url",
+    ValueType::Text(1024),
+    FieldSource::Computed(permalink),
+)
+.doc("A link to the object.");
+
+/// The gid of a like, which is an edge rather than a node.
+const LIKE_GID: TypedField<Opaque> =
+    TypedField::other("gid", ValueType::Text(16), FieldSource::ItemAuxGid)
+        .compact()
+        .doc("The like.");
+/// The type of a like, which the registry does not have.
+const LIKE_TYPE: TypedField<Opaque> = TypedField::other(
+    "resource_type",
+    ValueType::Text(64),
+    FieldSource::Always("\"like\""),
+)
+.compact()
+.doc("The type of the resource.");
+/// User who likes the object.
+const LIKE_USER: TypedField<Opaque> = TypedField::other(
+    "user",
+    ValueType::One(&[Type::User]),
+    FieldSource::ItemTarget,
+)
+.compact()
+.doc("The user who likes the object.");
+/// Fields of the items of `likes` and `hearts`.
+pub const LIKE_PARTS: &[FieldDef] = &[LIKE_GID.def, LIKE_TYPE.def, LIKE_USER.def];
+
+/// The display colours of projects.
+pub const PROJECT_COLORS: &[&str] = &[
+    "dark-pink",
+    "dark-green",
+    "dark-blue",
+    "dark-red",
+    "dark-teal",
+    "dark-brown",
+    "dark-orange",
+    "dark-purple",
+    "dark-warm-gray",
+    "light-pink",
+    "light-green",
+    "light-blue",
+    "light-red",
+    "light-teal",
+    "light-brown",
+    "light-orange",
+    "light-purple",
+    "light-warm-gray",
+    "none",
+];
+/// The display colours of tags: those of projects but `none`.
+pub const TAG_COLORS: &[&str] = PROJECT_COLORS.split_at(18).0;
+
+fn permalink(node: &Node, scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+    write_json_string(
+        out,
+        &format!("{}/{}/{}", scene.base_url, resource(node.ty).path, node.gid),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_says_where_it_is_and_what_reading_it_needs() {
+        for of in Type::ALL.iter().map(|ty| resource(*ty)) {
+            let parts = [of.path, of.read_scope];
+            assert!(parts.iter().all(|p| !p.is_empty()), "{}", of.name);
+            assert!(!of.fields.is_empty(), "{}", of.name);
+        }
+    }
+}

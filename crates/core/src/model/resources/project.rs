@@ -1,0 +1,279 @@
+//! Projects: lists or boards of tasks, in sections.
+use super::membership::LEVELS;
+use super::{GID, PERMALINK, PROJECT_COLORS, RESOURCE_TYPE};
+use crate::model::node::Node;
+use crate::model::registry::{
+    Deprecation, Direction, FieldSource, Inclusion, LinkMany, LinkOne, MentionRule, NAME_MAX,
+    Opaque, Resource, TEXT_MAX, Type, TypedField, ValueType, rel,
+};
+use crate::model::time::{Date, Time};
+use crate::projection::projector::ProjectionContext;
+use crate::rich_text::RichTextProfile;
+
+const ICONS: &[&str] = &[
+    "list",
+    "board",
+    "timeline",
+    "calendar",
+    "rocket",
+    "people",
+    "graph",
+    "star",
+    "bug",
+    "light_bulb",
+    "globe",
+    "gear",
+    "notebook",
+    "computer",
+    "check",
+    "target",
+    "html",
+    "megaphone",
+    "chat_bubbles",
+    "briefcase",
+    "page_layout",
+    "mountain_flag",
+    "puzzle",
+    "presentation",
+    "line_and_symbols",
+    "speed_dial",
+    "ribbon",
+    "shoe",
+    "shopping_basket",
+    "map",
+    "ticket",
+    "coins",
+];
+
+/// Announced change of the contract: projects are shared with teams by memberships, as with users.
+const TEAM_CHANGE: Deprecation = Deprecation {
+    name: "project_team",
+    instead: "/memberships",
+    values: &[],
+};
+
+/// Its display name.
+pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
+    .compact()
+    .writable()
+    .doc("The name of the project.");
+/// True if it is hidden from normal views.
+pub const ARCHIVED: TypedField<bool> = TypedField::flag("archived")
+    .writable()
+    .doc("Whether the project is archived.");
+/// Display colour.
+pub const COLOR: TypedField<str> = TypedField::word_or_null("color", PROJECT_COLORS)
+    .writable()
+    .doc("The display colour.");
+/// Name of the icon.
+pub const ICON: TypedField<str> = TypedField::word_or_null("icon", ICONS)
+    .writable()
+    .doc("The icon.");
+/// Time of its creation.
+pub const CREATED_AT: TypedField<Time> =
+    TypedField::time("created_at").doc("When the project was created.");
+/// The newest status of the old form; always null.
+pub const CURRENT_STATUS: TypedField<Opaque> = TypedField::other(
+    "current_status",
+    ValueType::Json,
+    FieldSource::Always("null"),
+)
+.constant()
+.doc("The newest old-style status, or null.");
+/// The newest status update; always null.
+pub const CURRENT_STATUS_UPDATE: TypedField<Opaque> = TypedField::other(
+    "current_status_update",
+    ValueType::Json,
+    FieldSource::Always("null"),
+)
+.constant()
+.doc("The newest status update, or null.");
+/// Settings of the custom fields that its tasks have.
+pub const CUSTOM_FIELD_SETTINGS: TypedField<Opaque> = TypedField::other(
+    "custom_field_settings",
+    ValueType::Many(&[Type::CustomFieldSetting]),
+    FieldSource::Aux(rel::FIELD_ON, Direction::In),
+)
+.record(Inclusion::Compact)
+.doc("Custom fields its tasks have.");
+/// View that is opened first.
+pub const DEFAULT_VIEW: TypedField<str> = TypedField::word(
+    "default_view",
+    &["list", "board", "calendar", "timeline"],
+    "\"list\"",
+)
+.writable()
+.doc("The view opened first.");
+/// Old name of `due_on`.
+pub const DUE_DATE: TypedField<Date> = TypedField::date("due_date")
+    .stored_as("due_on")
+    .writable()
+    .doc("Old name of due_on.");
+/// The day it is due.
+pub const DUE_ON: TypedField<Date> = TypedField::date("due_on")
+    .writable()
+    .doc("The day the project is due.");
+/// Description as rich text.
+pub const HTML_NOTES: TypedField<str> = TypedField::html("html_notes")
+    .opt_in()
+    .writable()
+    .doc("The description as rich text.");
+/// Users with a membership.
+pub const MEMBERS: TypedField<LinkMany> =
+    TypedField::edges("members", &[Type::User], rel::MEMBERS, Direction::Out)
+        .doc("Users with a membership of their own.");
+/// Time of the last change of the project itself.
+pub const MODIFIED_AT: TypedField<Time> = TypedField::time("modified_at")
+    .doc("When the project itself last changed; tasks and comments don't move it.");
+/// Description as plain text.
+pub const NOTES: TypedField<str> = TypedField::text("notes", TEXT_MAX)
+    .mentions(MentionRule::Links("html_notes"))
+    .writable()
+    .doc("The description as plain text.");
+/// Old flag for the visibility.
+pub const PUBLIC: TypedField<bool> = {
+    let mut f = TypedField::flag("public")
+        .writable()
+        .doc("Old form of privacy_setting.");
+    f.def.source = FieldSource::Computed(public);
+    f
+};
+/// The custom fields that number its tasks; not part of the public record.
+pub const NUMBERED_BY: TypedField<Opaque> =
+    TypedField::gids("numbered_by", &[Type::CustomField]).opt_in();
+/// Visibility of the project.
+pub const PRIVACY: TypedField<str> = TypedField::word(
+    "privacy_setting",
+    &["public_to_workspace", "private_to_team", "private"],
+    "\"public_to_workspace\"",
+)
+.writable()
+.deprecated(Deprecation {
+    values: &["private_to_team"],
+    ..TEAM_CHANGE
+})
+.doc("Who can see the project.");
+/// The day it starts.
+pub const START_ON: TypedField<Date> = TypedField::date("start_on")
+    .writable()
+    .doc("The day the project starts.");
+/// The level of newly added members.
+pub const DEFAULT_ACCESS: TypedField<str> =
+    TypedField::word("default_access_level", LEVELS, "\"editor\"")
+        .writable()
+        .doc("The access level of newly added members.");
+/// Lowest access level that may customise it.
+pub const CUSTOMIZE_ACCESS: TypedField<str> = TypedField::word(
+    "minimum_access_level_for_customization",
+    &["admin", "editor"],
+    "\"editor\"",
+)
+.writable()
+.doc("The lowest level that may change workflow and appearance.");
+/// Lowest access level that may share it.
+pub const SHARE_ACCESS: TypedField<str> = TypedField::word(
+    "minimum_access_level_for_sharing",
+    &["admin", "editor"],
+    "\"editor\"",
+)
+.writable()
+.doc("The lowest level that may share it and manage members.");
+/// Custom field values of the project itself.
+pub const CUSTOM_FIELDS: TypedField<Opaque> =
+    TypedField::other("custom_fields", ValueType::Json, FieldSource::Always("[]"))
+        .no_custom_fields()
+        .doc("Custom field values of the project.");
+/// True if the project is completed.
+pub const COMPLETED: TypedField<bool> =
+    TypedField::flag("completed").doc("Whether the project is done.");
+/// Time of its completion.
+pub const COMPLETED_AT: TypedField<Time> =
+    TypedField::time("completed_at").doc("When the project was done, or null.");
+/// User who completed it.
+pub const COMPLETED_BY: TypedField<LinkOne> =
+    TypedField::inline("completed_by", &[Type::User]).doc("Who completed it.");
+/// Members who are notified of new tasks.
+pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
+    "followers",
+    &[Type::User],
+    rel::PROJECT_FOLLOWERS,
+    Direction::Out,
+)
+.on_create()
+.doc("Members who are told of new tasks.");
+/// User who is responsible.
+pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User])
+    .writable()
+    .doc("The user responsible for it.");
+/// The team it is shared with.
+pub const TEAM: TypedField<LinkOne> = TypedField::edge("team", &[Type::Team], rel::TEAM)
+    .writable()
+    .deprecated(TEAM_CHANGE)
+    .doc("The team it is shared with.");
+/// Its brief; always null.
+pub const PROJECT_BRIEF: TypedField<Opaque> = TypedField::other(
+    "project_brief",
+    ValueType::Json,
+    FieldSource::Always("null"),
+)
+.doc("The brief, or null.");
+/// Project template that it was made from.
+pub const CREATED_FROM_TEMPLATE: TypedField<LinkOne> =
+    TypedField::inline("created_from_template", &[Type::ProjectTemplate])
+        .doc("The template it came from, or null.");
+/// The workspace it belongs to.
+pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
+    .on_create()
+    .doc("The workspace it belongs to.");
+/// User who created it; not part of the public record.
+pub const CREATED_BY: TypedField<LinkOne> =
+    TypedField::inline("created_by", &[Type::User]).opt_in();
+
+/// Declaration of projects.
+pub static PROJECT: Resource = Resource {
+    path: "projects",
+    read_scope: "projects:read",
+    flavor: RichTextProfile::Task,
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        NAME.def,
+        ARCHIVED.def,
+        COLOR.def,
+        ICON.def,
+        CREATED_AT.def,
+        CURRENT_STATUS.def,
+        CURRENT_STATUS_UPDATE.def,
+        CUSTOM_FIELD_SETTINGS.def,
+        DEFAULT_VIEW.def,
+        DUE_DATE.def,
+        DUE_ON.def,
+        HTML_NOTES.def,
+        MEMBERS.def,
+        MODIFIED_AT.def,
+        NOTES.def,
+        PUBLIC.def,
+        PRIVACY.def,
+        START_ON.def,
+        DEFAULT_ACCESS.def,
+        CUSTOMIZE_ACCESS.def,
+        SHARE_ACCESS.def,
+        CUSTOM_FIELDS.def,
+        COMPLETED.def,
+        COMPLETED_AT.def,
+        COMPLETED_BY.def,
+        FOLLOWERS.def,
+        OWNER.def,
+        TEAM.def,
+        PERMALINK.def,
+        PROJECT_BRIEF.def,
+        CREATED_FROM_TEMPLATE.def,
+        WORKSPACE.def,
+    ],
+    ..Resource::of(Type::Project, "project")
+};
+
+fn public(node: &Node, _scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+    let public = node.get(PRIVACY).as_deref() == Some("public_to_workspace");
+    out.extend_from_slice(if public { b"true" } else { b"false" });
+}

@@ -1,0 +1,362 @@
+//! Stories: comments, and records of changes.
+use super::{GID, LIKE_PARTS, RESOURCE_TYPE};
+use crate::model::node::Node;
+use crate::model::registry::{
+    Direction, FieldSource, LinkMany, LinkOne, MentionRule, NAME_MAX, Opaque, Resource, TEXT_MAX,
+    Type, TypedField, ValueType, rel,
+};
+use crate::model::time::Time;
+use crate::projection::projector::ProjectionContext;
+use crate::rich_text::RichTextProfile;
+
+const STICKERS: &[&str] = &[
+    "green_checkmark",
+    "people_dancing",
+    "dancing_unicorn",
+    "heart",
+    "party_popper",
+    "people_waving_flags",
+    "splashing_narwhal",
+    "trophy",
+    "yeti_riding_unicorn",
+    "celebrating_people",
+    "determined_climbers",
+    "phoenix_spreading_love",
+];
+
+/// Time at which it was written.
+pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at")
+    .compact()
+    .doc("When the story was written.");
+/// Kind of story.
+pub const SUBTYPE: TypedField<str> = TypedField::text("resource_subtype", 64)
+    .compact()
+    .doc("The kind of story.");
+/// Text of the comment, or a sentence for system stories, which is made when it is read.
+pub const TEXT: TypedField<str> = TypedField::text("text", TEXT_MAX)
+    .mentions(MentionRule::Story("html_text"))
+    .compact()
+    .writable()
+    .doc("The comment as plain text, or what happened.");
+/// Text of the comment as rich text.
+pub const HTML_TEXT: TypedField<str> = TypedField::html("html_text")
+    .opt_in()
+    .writable()
+    .doc("The comment as rich text.");
+/// True if it is pinned to the top.
+pub const IS_PINNED: TypedField<bool> = TypedField::flag("is_pinned")
+    .writable()
+    .doc("Whether the story is pinned.");
+/// Name of the sticker of a comment.
+pub const STICKER: TypedField<str> = TypedField::word_or_null("sticker_name", STICKERS)
+    .writable()
+    .doc("The sticker of the comment, or null.");
+/// User who wrote it.
+pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User])
+    .compact()
+    .doc("Who wrote it.");
+/// `comment` or `system`.
+pub const KIND: TypedField<Opaque> =
+    TypedField::other("type", ValueType::Json, FieldSource::Computed(kind))
+        .doc("comment or system.");
+/// True if the viewer may edit it.
+pub const IS_EDITABLE: TypedField<Opaque> = TypedField::other(
+    "is_editable",
+    ValueType::Flag,
+    FieldSource::Computed(is_editable),
+)
+.doc("Whether the viewer may edit the text.");
+/// True if it was edited.
+pub const IS_EDITED: TypedField<bool> =
+    TypedField::flag("is_edited").doc("Whether the text was edited.");
+/// True if the viewer likes it.
+pub const LIKED: TypedField<Opaque> = TypedField::other(
+    "liked",
+    ValueType::Flag,
+    FieldSource::HasViewer(rel::STORY_LIKES),
+)
+.doc("Whether the viewer likes it.");
+/// Users who like it.
+pub const LIKES: TypedField<LinkMany> =
+    TypedField::items("likes", LIKE_PARTS, rel::STORY_LIKES).doc("Who likes it.");
+/// Number of users who like it.
+pub const NUM_LIKES: TypedField<Opaque> = TypedField::other(
+    "num_likes",
+    ValueType::Int,
+    FieldSource::Count(rel::STORY_LIKES, Direction::Out),
+)
+.doc("How many users like it.");
+const HEARTED: TypedField<Opaque> = TypedField::other(
+    "hearted",
+    ValueType::Flag,
+    FieldSource::HasViewer(rel::STORY_LIKES),
+)
+.doc("Old name of liked.");
+const HEARTS: TypedField<LinkMany> =
+    TypedField::items("hearts", LIKE_PARTS, rel::STORY_LIKES).doc("Old name of likes.");
+const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
+    "num_hearts",
+    ValueType::Int,
+    FieldSource::Count(rel::STORY_LIKES, Direction::Out),
+)
+.doc("Old name of num_likes.");
+/// Emoji reactions; always none.
+pub const REACTIONS: TypedField<Opaque> = TypedField::other(
+    "reaction_summary",
+    ValueType::Json,
+    FieldSource::Always("[]"),
+)
+.doc("Emoji reactions.");
+/// Previews of links; always none.
+pub const PREVIEWS: TypedField<Opaque> =
+    TypedField::other("previews", ValueType::Json, FieldSource::Always("[]"))
+        .opt_in()
+        .needs(&["attachments:read"])
+        .doc("Link previews.");
+/// The task it is on.
+pub const TARGET: TypedField<LinkOne> =
+    TypedField::edge("target", &[Type::Task], rel::STORY_OF).doc("The task it is on.");
+/// Kind of the client that wrote it.
+pub const SOURCE: TypedField<str> = TypedField::word(
+    "source",
+    &["web", "email", "mobile", "api", "unknown"],
+    "\"api\"",
+)
+.doc("The client that wrote it.");
+/// Name before a rename.
+pub const OLD_NAME: TypedField<str> = TypedField::text_or_null("old_name", NAME_MAX)
+    .if_set()
+    .doc("The name before.");
+/// Name after a rename.
+pub const NEW_NAME: TypedField<str> = TypedField::text_or_null("new_name", NAME_MAX)
+    .if_set()
+    .doc("The name after.");
+/// Dates before the change.
+pub const OLD_DATES: TypedField<Opaque> = TypedField::json("old_dates")
+    .if_set()
+    .doc("The dates before: start_on, due_at, due_on.");
+/// Dates after the change.
+pub const NEW_DATES: TypedField<Opaque> = TypedField::json("new_dates")
+    .if_set()
+    .doc("The dates after: start_on, due_at, due_on.");
+/// Subtype before the change.
+pub const OLD_SUBTYPE: TypedField<str> = TypedField::text_or_null("old_resource_subtype", 64)
+    .if_set()
+    .doc("The task's subtype before.");
+/// Subtype after the change.
+pub const NEW_SUBTYPE: TypedField<str> = TypedField::text_or_null("new_resource_subtype", 64)
+    .if_set()
+    .doc("The task's subtype after.");
+/// The story it is about.
+pub const STORY_LINK: TypedField<LinkOne> = TypedField::inline("story", &[Type::Story])
+    .if_set()
+    .doc("The story acted upon.");
+/// User to whom the task was assigned.
+pub const ASSIGNEE: TypedField<LinkOne> = TypedField::inline("assignee", &[Type::User])
+    .if_set()
+    .doc("The user assigned.");
+/// The follower added or removed.
+pub const FOLLOWER: TypedField<LinkOne> = TypedField::inline("follower", &[Type::User])
+    .if_set()
+    .doc("The follower added or removed.");
+/// Section before the move.
+pub const OLD_SECTION: TypedField<LinkOne> = TypedField::inline("old_section", &[Type::Section])
+    .if_set()
+    .doc("The section before.");
+/// Section after the move.
+pub const NEW_SECTION: TypedField<LinkOne> = TypedField::inline("new_section", &[Type::Section])
+    .if_set()
+    .doc("The section after.");
+/// The other task of the change, such as a subtask.
+pub const TASK: TypedField<LinkOne> = TypedField::inline("task", &[Type::Task])
+    .if_set()
+    .doc("The other task involved.");
+/// Project of the change.
+pub const PROJECT: TypedField<LinkOne> = TypedField::inline("project", &[Type::Project])
+    .if_set()
+    .doc("The project involved.");
+/// Tag that was added or removed.
+pub const TAG: TypedField<LinkOne> = TypedField::inline("tag", &[Type::Tag])
+    .if_set()
+    .doc("The tag involved.");
+/// Approval status before the change.
+pub const OLD_APPROVAL: TypedField<str> = TypedField::text_or_null("old_approval_status", 64)
+    .if_set()
+    .doc("The approval status before.");
+/// Approval status after the change.
+pub const NEW_APPROVAL: TypedField<str> = TypedField::text_or_null("new_approval_status", 64)
+    .if_set()
+    .doc("The approval status after.");
+/// The task this one repeats.
+pub const DUPLICATE_OF: TypedField<LinkOne> = TypedField::inline("duplicate_of", &[Type::Task])
+    .if_set()
+    .doc("The task it was marked a duplicate of.");
+/// The task this one was copied from.
+pub const DUPLICATED_FROM: TypedField<LinkOne> =
+    TypedField::inline("duplicated_from", &[Type::Task])
+        .if_set()
+        .doc("The task it was copied from.");
+/// Task that the task waits for.
+pub const DEPENDENCY: TypedField<LinkOne> = TypedField::inline("dependency", &[Type::Task])
+    .if_set()
+    .doc("The task of a dependency change.");
+
+/// Custom field with the changed value.
+pub const CUSTOM_FIELD: TypedField<LinkOne> =
+    TypedField::inline("custom_field", &[Type::CustomField])
+        .if_set()
+        .doc("The custom field changed.");
+/// Value of a text field before the change.
+pub const OLD_TEXT: TypedField<str> = TypedField::text_or_null("old_text_value", 1024)
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The text before.");
+/// Value of a text field after the change.
+pub const NEW_TEXT: TypedField<str> = TypedField::text_or_null("new_text_value", 1024)
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The text after.");
+/// Value of a number field before the change.
+pub const OLD_NUMBER: TypedField<Opaque> = TypedField::json("old_number_value")
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The number before.");
+/// Value of a number field after the change.
+pub const NEW_NUMBER: TypedField<Opaque> = TypedField::json("new_number_value")
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The number after.");
+/// Option of an enum field before the change.
+pub const OLD_ENUM: TypedField<LinkOne> = TypedField::inline("old_enum_value", &[Type::EnumOption])
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The option before.");
+/// Option of an enum field after the change.
+pub const NEW_ENUM: TypedField<LinkOne> = TypedField::inline("new_enum_value", &[Type::EnumOption])
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The option after.");
+/// Value of a date field before the change.
+pub const OLD_DATE: TypedField<Opaque> = TypedField::json("old_date_value")
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The date before: start_on, due_at, due_on.");
+/// Value of a date field after the change.
+pub const NEW_DATE: TypedField<Opaque> = TypedField::json("new_date_value")
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The date after: start_on, due_at, due_on.");
+/// Users of a people field before the change.
+pub const OLD_PEOPLE: TypedField<Opaque> = TypedField::gids("old_people_value", &[Type::User])
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The users before.");
+/// Users of a people field after the change.
+pub const NEW_PEOPLE: TypedField<Opaque> = TypedField::gids("new_people_value", &[Type::User])
+    .if_set()
+    .visible_through("custom_field")
+    .doc("The users after.");
+/// Options of a multi_enum field before the change.
+pub const OLD_MULTI_ENUM: TypedField<Opaque> =
+    TypedField::gids("old_multi_enum_values", &[Type::EnumOption])
+        .if_set()
+        .visible_through("custom_field")
+        .doc("The options before.");
+/// Options of a multi_enum field after the change.
+pub const NEW_MULTI_ENUM: TypedField<Opaque> =
+    TypedField::gids("new_multi_enum_values", &[Type::EnumOption])
+        .if_set()
+        .visible_through("custom_field")
+        .doc("The options after.");
+
+/// Objects of a reference field after the change. The contract has no field for them; the sentence names those that its
+/// reader sees.
+pub const NEW_REFERENCE: TypedField<Opaque> = TypedField::gids("new_reference_value", &[]);
+
+/// Declaration of stories.
+pub static STORY: Resource = Resource {
+    path: "stories",
+    read_scope: "stories:read",
+    flavor: RichTextProfile::Comment,
+    title: None,
+    subtype: true,
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        CREATED_AT.def,
+        SUBTYPE.def,
+        TEXT.def,
+        HTML_TEXT.def,
+        IS_PINNED.def,
+        STICKER.def,
+        CREATED_BY.def,
+        KIND.def,
+        IS_EDITABLE.def,
+        IS_EDITED.def,
+        HEARTED.def,
+        HEARTS.def,
+        NUM_HEARTS.def,
+        LIKED.def,
+        LIKES.def,
+        NUM_LIKES.def,
+        REACTIONS.def,
+        PREVIEWS.def,
+        OLD_NAME.def,
+        NEW_NAME.def,
+        OLD_DATES.def,
+        NEW_DATES.def,
+        OLD_SUBTYPE.def,
+        NEW_SUBTYPE.def,
+        STORY_LINK.def,
+        ASSIGNEE.def,
+        FOLLOWER.def,
+        OLD_SECTION.def,
+        NEW_SECTION.def,
+        TASK.def,
+        PROJECT.def,
+        TAG.def,
+        OLD_APPROVAL.def,
+        NEW_APPROVAL.def,
+        CUSTOM_FIELD.def,
+        OLD_TEXT.def,
+        NEW_TEXT.def,
+        OLD_NUMBER.def,
+        NEW_NUMBER.def,
+        OLD_ENUM.def,
+        NEW_ENUM.def,
+        OLD_DATE.def,
+        NEW_DATE.def,
+        OLD_PEOPLE.def,
+        NEW_PEOPLE.def,
+        OLD_MULTI_ENUM.def,
+        NEW_MULTI_ENUM.def,
+        DUPLICATE_OF.def,
+        DUPLICATED_FROM.def,
+        DEPENDENCY.def,
+        SOURCE.def,
+        TARGET.def,
+    ],
+    ..Resource::of(Type::Story, "story")
+};
+
+/// The subtype of comments.
+pub const COMMENT: &str = "comment_added";
+
+/// Returns true if a story is a comment.
+#[must_use]
+pub fn is_comment(node: &Node) -> bool {
+    node.get(SUBTYPE).as_deref() == Some(COMMENT)
+}
+
+fn kind(node: &Node, _scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(if is_comment(node) {
+        b"\"comment\""
+    } else {
+        b"\"system\""
+    });
+}
+
+fn is_editable(node: &Node, scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+    let own = is_comment(node) && node.get(CREATED_BY) == Some(scene.view.viewer.user);
+    out.extend_from_slice(if own { b"true" } else { b"false" });
+}

@@ -1,0 +1,54 @@
+//! Tags: labels on tasks across projects.
+use super::{GID, PERMALINK, RESOURCE_TYPE, TAG_COLORS};
+use crate::model::registry::{
+    Direction, LinkMany, LinkOne, NAME_MAX, Resource, TEXT_MAX, Type, TypedField, rel,
+};
+use crate::model::time::Time;
+
+/// Its display name.
+pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
+    .compact()
+    .writable()
+    .doc("The name of the tag.");
+/// Display colour.
+pub const COLOR: TypedField<str> = TypedField::word_or_null("color", TAG_COLORS)
+    .writable()
+    .doc("The display colour.");
+/// Description as plain text.
+pub const NOTES: TypedField<str> = TypedField::text("notes", TEXT_MAX)
+    .writable()
+    .doc("The description as plain text.");
+/// Time of its creation.
+pub const CREATED_AT: TypedField<Time> =
+    TypedField::time("created_at").doc("When the tag was created.");
+/// Users who follow it.
+pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
+    "followers",
+    &[Type::User],
+    rel::TAG_FOLLOWERS,
+    Direction::Out,
+)
+.on_create()
+.doc("Users following the tag.");
+/// The workspace it belongs to.
+pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
+    .on_create()
+    .doc("The workspace it belongs to.");
+
+/// Declaration of tags.
+pub static TAG: Resource = Resource {
+    path: "tags",
+    read_scope: "tags:read",
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        NAME.def,
+        COLOR.def,
+        NOTES.def,
+        CREATED_AT.def,
+        FOLLOWERS.def,
+        WORKSPACE.def,
+        PERMALINK.def,
+    ],
+    ..Resource::of(Type::Tag, "tag")
+};

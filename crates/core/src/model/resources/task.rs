@@ -1,0 +1,301 @@
+//! Tasks: the unit of work.
+use super::{GID, LIKE_PARTS, PERMALINK, RESOURCE_TYPE};
+use crate::model::registry::{
+    Direction, FieldDef, FieldSource, Inclusion, LinkMany, LinkOne, MentionRule, NAME_MAX, Opaque,
+    Resource, TEXT_MAX, Type, TypedField, ValueType, rel,
+};
+use crate::model::time::{Date, Time};
+use crate::rich_text::RichTextProfile;
+
+/// The kinds of task.
+pub const SUBTYPES: &[&str] = &["default_task", "milestone", "approval"];
+/// The states of an approval; all but `pending` mean completed.
+pub const APPROVALS: &[&str] = &["pending", "approved", "rejected", "changes_requested"];
+
+/// The most projects a task may be in.
+pub const PROJECTS_MAX: usize = 20;
+
+/// Its display name.
+pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
+    .compact()
+    .writable()
+    .doc("The name of the task.");
+/// The kind of task.
+pub const SUBTYPE: TypedField<str> =
+    TypedField::word("resource_subtype", SUBTYPES, "\"default_task\"")
+        .compact()
+        .writable()
+        .doc("The kind of task.");
+/// User who created it.
+pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User])
+    .opt_in()
+    .reference_only()
+    .doc("Who created it.");
+/// The state of an approval.
+pub const APPROVAL_STATUS: TypedField<str> = TypedField::word_or_null("approval_status", APPROVALS)
+    .if_set()
+    .writable()
+    .doc("The state of an approval task.");
+/// Old name for the part of the assignee's list that holds it, one of a set of words.
+pub const ASSIGNEE_STATUS: TypedField<str> = TypedField::word(
+    "assignee_status",
+    &["today", "upcoming", "later", "new", "inbox"],
+    "\"upcoming\"",
+)
+.writable()
+.doc("Deprecated bucket of the assignee's list.");
+/// User who assigned it.
+pub const ASSIGNED_BY: TypedField<LinkOne> = TypedField::inline("assigned_by", &[Type::User])
+    .opt_in()
+    .doc("Who assigned it.");
+/// True if the task is completed.
+pub const COMPLETED: TypedField<bool> = TypedField::flag("completed")
+    .writable()
+    .doc("Whether the task is done.");
+/// Time of its completion.
+pub const COMPLETED_AT: TypedField<Time> =
+    TypedField::time("completed_at").doc("When the task was done, or null.");
+/// User who completed it.
+pub const COMPLETED_BY: TypedField<LinkOne> = TypedField::inline("completed_by", &[Type::User])
+    .opt_in()
+    .doc("Who completed it.");
+/// Time of its creation.
+pub const CREATED_AT: TypedField<Time> =
+    TypedField::time("created_at").doc("When the task was created.");
+/// Tasks that it waits for.
+pub const DEPENDENCIES: TypedField<LinkMany> =
+    TypedField::edges("dependencies", &[Type::Task], rel::DEPENDS, Direction::Out)
+        .opt_in()
+        .reference_only()
+        .doc("Tasks this one waits for.");
+/// Tasks that wait for it.
+pub const DEPENDENTS: TypedField<LinkMany> =
+    TypedField::edges("dependents", &[Type::Task], rel::DEPENDS, Direction::In)
+        .opt_in()
+        .reference_only()
+        .doc("Tasks waiting for this one.");
+/// The instant it is due.
+pub const DUE_AT: TypedField<Time> = TypedField::time("due_at")
+    .writable()
+    .doc("The instant the task is due; exclusive with due_on.");
+/// The day it is due.
+pub const DUE_ON: TypedField<Date> = TypedField::date("due_on")
+    .writable()
+    .doc("The day the task is due.");
+/// Data that the requesting app keeps with the task.
+pub const EXTERNAL: TypedField<Opaque> = TypedField::per_app("external")
+    .if_set()
+    .writable()
+    .doc("What the app that asks keeps with the task: the id it calls it by, and data. Null where it is named and there is nothing, and for tokens of no app.");
+/// Description as rich text.
+pub const HTML_NOTES: TypedField<str> = TypedField::html("html_notes")
+    .opt_in()
+    .writable()
+    .doc("The description as rich text.");
+/// True if it is shown as a divider.
+pub const IS_SEPARATOR: TypedField<bool> = TypedField::flag("is_rendered_as_separator")
+    .opt_in()
+    .doc("Whether it is shown as a divider among subtasks.");
+/// True if the viewer likes it.
+pub const LIKED: TypedField<bool> = {
+    let mut f = TypedField::flag("liked")
+        .writable()
+        .doc("Whether the viewer likes the task.");
+    f.def.source = FieldSource::HasViewer(rel::LIKES);
+    f
+};
+/// Old name of `liked`.
+pub const HEARTED: TypedField<Opaque> = TypedField::other(
+    "hearted",
+    ValueType::Flag,
+    FieldSource::HasViewer(rel::LIKES),
+)
+.doc("Old name of liked.");
+/// Users who like it.
+pub const LIKES: TypedField<LinkMany> =
+    TypedField::items("likes", LIKE_PARTS, rel::LIKES).doc("Who likes the task.");
+/// Old name of `likes`.
+pub const HEARTS: TypedField<LinkMany> =
+    TypedField::items("hearts", LIKE_PARTS, rel::LIKES).doc("Old name of likes.");
+/// Number of users who like it.
+pub const NUM_LIKES: TypedField<Opaque> = TypedField::other(
+    "num_likes",
+    ValueType::Int,
+    FieldSource::Count(rel::LIKES, Direction::Out),
+)
+.doc("How many users like the task.");
+/// Old name of `num_likes`.
+pub const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
+    "num_hearts",
+    ValueType::Int,
+    FieldSource::Count(rel::LIKES, Direction::Out),
+)
+.doc("Old name of num_likes.");
+/// Number of direct subtasks.
+pub const NUM_SUBTASKS: TypedField<Opaque> = TypedField::other(
+    "num_subtasks",
+    ValueType::Int,
+    FieldSource::Count(rel::PARENT, Direction::In),
+)
+.opt_in()
+.cost(2)
+.doc("The number of direct subtasks.");
+/// Time of its last change.
+pub const MODIFIED_AT: TypedField<Time> = TypedField::time("modified_at")
+    .doc("When the task last changed; moving it between containers does not count.");
+/// Description as plain text.
+pub const NOTES: TypedField<str> = TypedField::text("notes", TEXT_MAX)
+    .mentions(MentionRule::Links("html_notes"))
+    .writable()
+    .doc("The description as plain text.");
+/// Instant at which work starts.
+pub const START_AT: TypedField<Time> = TypedField::time("start_at")
+    .writable()
+    .doc("The instant work starts; needs due_at.");
+/// Day on which work starts.
+pub const START_ON: TypedField<Date> = TypedField::date("start_on")
+    .writable()
+    .doc("The day work starts; needs due_on or due_at.");
+/// Tracked time in minutes; always null.
+pub const ACTUAL_TIME: TypedField<Opaque> = TypedField::other(
+    "actual_time_minutes",
+    ValueType::Int,
+    FieldSource::Always("null"),
+)
+.needs(&["time_tracking_entries:read"])
+.doc("Minutes tracked, summed over the task's time entries.");
+/// User who is responsible.
+pub const ASSIGNEE: TypedField<LinkOne> = TypedField::inline("assignee", &[Type::User])
+    .writable()
+    .doc("The user responsible.");
+/// Section of the assignee's task list that holds it.
+pub const ASSIGNEE_SECTION: TypedField<LinkOne> =
+    TypedField::edge("assignee_section", &[Type::Section], rel::MY_TASKS)
+        .opt_in()
+        .writable()
+        .doc("The section of the assignee's task list; only the assignee sees it.");
+/// Custom fields of the task, with its values.
+pub const CUSTOM_FIELDS: TypedField<Opaque> = TypedField::other(
+    "custom_fields",
+    ValueType::Many(&[Type::CustomField]),
+    FieldSource::Values("custom_fields"),
+)
+.record(Inclusion::Full)
+.writable()
+.doc("Its custom fields with their values; written as a map from gids to values.");
+/// Custom type; always null.
+pub const CUSTOM_TYPE: TypedField<Opaque> =
+    TypedField::other("custom_type", ValueType::Json, FieldSource::Always("null"))
+        .opt_in()
+        .constant()
+        .doc("The custom type, or null.");
+/// Status of the custom type; always null.
+pub const CUSTOM_TYPE_STATUS: TypedField<Opaque> = TypedField::other(
+    "custom_type_status_option",
+    ValueType::Json,
+    FieldSource::Always("null"),
+)
+.opt_in()
+.constant()
+.doc("The status of the custom type, or null.");
+/// Users who follow it.
+pub const FOLLOWERS: TypedField<LinkMany> =
+    TypedField::edges("followers", &[Type::User], rel::FOLLOWERS, Direction::Out)
+        .on_create()
+        .doc("Users following the task.");
+/// The parent task.
+pub const PARENT: TypedField<LinkOne> = TypedField::edge("parent", &[Type::Task], rel::PARENT)
+    .on_create()
+    .doc("The parent task, or null.");
+/// Projects that hold it.
+pub const PROJECTS: TypedField<LinkMany> = {
+    let mut f = TypedField::edges("projects", &[Type::Project], rel::SECTION, Direction::Out)
+        .on_create()
+        .doc("Projects holding the task.");
+    f.def.source = FieldSource::Aux(rel::SECTION, Direction::Out);
+    f
+};
+/// Its tags.
+pub const TAGS: TypedField<LinkMany> =
+    TypedField::edges("tags", &[Type::Tag], rel::TAGS, Direction::Out)
+        .on_create()
+        .doc("Its tags.");
+/// The workspace it belongs to.
+pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
+    .on_create()
+    .doc("The workspace it belongs to.");
+
+const MEMBERSHIP_PROJECT: TypedField<Opaque> = TypedField::other(
+    "project",
+    ValueType::One(&[Type::Project]),
+    FieldSource::ItemAux,
+)
+.compact()
+.doc("The project.");
+const MEMBERSHIP_SECTION: TypedField<Opaque> = TypedField::other(
+    "section",
+    ValueType::One(&[Type::Section]),
+    FieldSource::ItemTarget,
+)
+.compact()
+.doc("The section of that project.");
+const MEMBERSHIP_PARTS: &[FieldDef] = &[MEMBERSHIP_PROJECT.def, MEMBERSHIP_SECTION.def];
+/// Projects that hold it, each with the section.
+pub const MEMBERSHIPS: TypedField<LinkMany> =
+    TypedField::items("memberships", MEMBERSHIP_PARTS, rel::SECTION)
+        .on_create()
+        .doc("Projects holding the task, each with its section.");
+
+/// Declaration of tasks.
+pub static TASK: Resource = Resource {
+    path: "tasks",
+    read_scope: "tasks:read",
+    flavor: RichTextProfile::Task,
+    subtype: true,
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        NAME.def,
+        SUBTYPE.def,
+        CREATED_BY.def,
+        APPROVAL_STATUS.def,
+        ASSIGNEE_STATUS.def,
+        ASSIGNED_BY.def,
+        COMPLETED.def,
+        COMPLETED_AT.def,
+        COMPLETED_BY.def,
+        CREATED_AT.def,
+        DEPENDENCIES.def,
+        DEPENDENTS.def,
+        DUE_AT.def,
+        DUE_ON.def,
+        EXTERNAL.def,
+        HTML_NOTES.def,
+        HEARTED.def,
+        HEARTS.def,
+        IS_SEPARATOR.def,
+        LIKED.def,
+        LIKES.def,
+        MEMBERSHIPS.def,
+        MODIFIED_AT.def,
+        NOTES.def,
+        NUM_HEARTS.def,
+        NUM_LIKES.def,
+        NUM_SUBTASKS.def,
+        START_AT.def,
+        START_ON.def,
+        ACTUAL_TIME.def,
+        ASSIGNEE.def,
+        ASSIGNEE_SECTION.def,
+        CUSTOM_FIELDS.def,
+        CUSTOM_TYPE.def,
+        CUSTOM_TYPE_STATUS.def,
+        FOLLOWERS.def,
+        PARENT.def,
+        PROJECTS.def,
+        TAGS.def,
+        WORKSPACE.def,
+        PERMALINK.def,
+    ],
+    ..Resource::of(Type::Task, "task")
+};

@@ -1,0 +1,39 @@
+//! Task templates: patterns for new tasks in a project.
+use super::{GID, RESOURCE_TYPE};
+use crate::model::registry::{LinkOne, MentionRule, NAME_MAX, Opaque, Resource, Type, TypedField};
+use crate::model::time::Time;
+
+/// Its display name.
+pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
+    .compact()
+    .doc("The name of the template.");
+/// The project it is used in.
+pub const PROJECT: TypedField<LinkOne> =
+    TypedField::inline("project", &[Type::Project]).doc("The project it is used in.");
+/// Recipe of the task that it makes.
+pub const TEMPLATE: TypedField<Opaque> = TypedField::json("template")
+    .mentions(MentionRule::Recipe("template"))
+    .doc("The task it makes, with its subtasks.");
+/// User who created it.
+pub const CREATED_BY: TypedField<LinkOne> =
+    TypedField::inline("created_by", &[Type::User]).doc("Who created it.");
+/// Time of its creation.
+pub const CREATED_AT: TypedField<Time> =
+    TypedField::time("created_at").doc("When the template was created.");
+
+/// Declaration of task templates.
+pub static TASK_TEMPLATE: Resource = Resource {
+    path: "task_templates",
+    noun: "task template",
+    read_scope: "task_templates:read",
+    fields: &[
+        GID.def,
+        RESOURCE_TYPE.def,
+        NAME.def,
+        PROJECT.def,
+        TEMPLATE.def,
+        CREATED_BY.def,
+        CREATED_AT.def,
+    ],
+    ..Resource::of(Type::TaskTemplate, "task_template")
+};

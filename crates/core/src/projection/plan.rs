@@ -1,0 +1,225 @@
+//! Plans: the fields of a record that are sent, and the reads that they need.
+//!
+//! A plan is made from the `opt_fields` of a request, or is the default record of a type. It is a
+//! tree: links that a request names by path carry the plan of the linked node.
+mod field_mask;
+mod field_paths;
+#[cfg(test)]
+mod tests;
+
+pub use field_mask::{FieldMask, extended_plan, resolve_fields, resolve_fields_of_lookup};
+pub use field_paths::{DEPTH_MAX, FieldPaths, PATHS_MAX};
+
+use crate::model::registry::{
+    ByType, Direction, FieldDef, FieldSource, Inclusion, MentionRule, Relation, Type, ValueType,
+    rel,
+};
+use crate::model::resources::resource;
+use std::sync::{Arc, OnceLock};
+
+/// Plan of a record: the fields of one type that are sent, in their order.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Type of the record.
+    pub ty: Type,
+    /// Fields in the order in which they are sent; gid is always the first.
+    pub steps: Vec<PlanStep>,
+    /// Smallest run of relations that holds all outgoing edges to read.
+    pub band: Option<(Relation, Relation)>,
+    /// True if the stored head is exactly this record.
+    pub is_head: bool,
+    /// True if anything beyond the head is read.
+    pub reads_body: bool,
+    /// True if a text of the record may name other objects.
+    pub mentions: bool,
+    /// Plans of other types that may stand in the same place of a reply.
+    pub variants: Vec<Plan>,
+}
+
+/// One field of a plan.
+#[derive(Clone, Debug)]
+pub struct PlanStep {
+    /// Declaration of the field.
+    pub def: &'static FieldDef,
+    /// Plan for the nodes that it links to.
+    pub link_plan: LinkPlan,
+    /// True if the field was asked for by name: external data of an app is then null if there is none.
+    pub explicit: bool,
+}
+
+/// Form in which a linked node is sent.
+#[derive(Clone, Debug)]
+pub enum LinkPlan {
+    /// The field is a value, not a link.
+    Value,
+    /// The compact form of the node.
+    Compact,
+    /// `{gid, resource_type}`.
+    ReferenceOnly,
+    /// The fields of a plan, one for each type the link may lead to.
+    Plans(Vec<Plan>),
+    /// Inline objects with these fields.
+    Items(Vec<PlanStep>),
+    /// One inline object with these fields.
+    Group(Vec<PlanStep>),
+}
+
+/// Returns the default plan of lists.
+#[must_use]
+pub fn compact(ty: Type) -> Arc<Plan> {
+    cached(ty, true)
+}
+
+/// Returns the default plan of single records.
+#[must_use]
+pub fn full(ty: Type) -> Arc<Plan> {
+    cached(ty, false)
+}
+
+fn cached(ty: Type, compact: bool) -> Arc<Plan> {
+    static PLANS: OnceLock<ByType<[Arc<Plan>; 2]>> = OnceLock::new();
+    let plans = PLANS
+        .get_or_init(|| ByType::new(|ty| [FULL, COMPACT].map(|sent| Arc::new(with_kin(ty, sent)))));
+    let sent = if compact { COMPACT } else { FULL };
+    match plans.get(ty) {
+        Some([_, small]) if compact => Arc::clone(small),
+        Some([large, _]) => Arc::clone(large),
+        None => Arc::new(with_kin(ty, sent)),
+    }
+}
+
+/// Inclusion rules of the fields in a default record.
+type Inclusions = &'static [Inclusion];
+const COMPACT: Inclusions = &[Inclusion::Compact];
+const FULL: Inclusions = &[Inclusion::Compact, Inclusion::Full, Inclusion::FullIfSet];
+/// Inclusion rules for a custom field that comes with its value.
+const VALUED: Inclusions = &[
+    Inclusion::Compact,
+    Inclusion::Full,
+    Inclusion::FullIfSet,
+    Inclusion::WithValue,
+];
+
+fn with_kin(ty: Type, sent: Inclusions) -> Plan {
+    let kin = resource(ty).variants.iter();
+    Plan {
+        variants: kin.map(|ty| default_plan(*ty, sent)).collect(),
+        ..default_plan(ty, sent)
+    }
+}
+
+fn default_plan(ty: Type, sent: Inclusions) -> Plan {
+    let steps = resource(ty)
+        .fields
+        .iter()
+        .filter(|d| sent.contains(&d.inclusion))
+        .map(|def| PlanStep {
+            def,
+            link_plan: default_then(def),
+            explicit: false,
+        })
+        .collect();
+    Plan::new(ty, steps)
+}
+
+fn default_then(def: &'static FieldDef) -> LinkPlan {
+    match def.value_type {
+        ValueType::One(types) | ValueType::Many(types) if def.record.is_some() => {
+            let sent = match (def.source, def.record) {
+                (_, Some(Inclusion::Compact)) => COMPACT,
+                (FieldSource::Values(_), _) => VALUED,
+                _ => FULL,
+            };
+            LinkPlan::Plans(types.iter().map(|ty| default_plan(*ty, sent)).collect())
+        }
+        ValueType::One(_) | ValueType::Many(_) if def.reference_only => LinkPlan::ReferenceOnly,
+        ValueType::One(_) | ValueType::Many(_) => LinkPlan::Compact,
+        ValueType::Items(parts) => LinkPlan::Items(default_parts(parts)),
+        ValueType::Group(parts) => LinkPlan::Group(default_parts(parts)),
+        _ => LinkPlan::Value,
+    }
+}
+
+fn default_parts(parts: &'static [FieldDef]) -> Vec<PlanStep> {
+    let step = |def| PlanStep {
+        def,
+        link_plan: default_then(def),
+        explicit: false,
+    };
+    parts.iter().map(step).collect()
+}
+
+impl Plan {
+    /// Returns the plan for a node of a type: this one, or that of the variant with this type.
+    #[must_use]
+    pub fn of(&self, ty: Type) -> &Self {
+        self.variants
+            .iter()
+            .find(|plan| plan.ty == ty)
+            .unwrap_or(self)
+    }
+
+    /// Returns the same fields, with linked nodes cut down to `{gid, resource_type}`.
+    #[must_use]
+    pub fn reference_only(&self) -> Self {
+        fn bare(steps: &[PlanStep]) -> Vec<PlanStep> {
+            let then = |step: &PlanStep| match &step.link_plan {
+                LinkPlan::Compact | LinkPlan::Plans(_) => LinkPlan::ReferenceOnly,
+                LinkPlan::Items(parts) => LinkPlan::Items(bare(parts)),
+                LinkPlan::Group(parts) => LinkPlan::Group(bare(parts)),
+                other => other.clone(),
+            };
+            let step = |step: &PlanStep| PlanStep {
+                def: step.def,
+                link_plan: then(step),
+                explicit: step.explicit,
+            };
+            steps.iter().map(step).collect()
+        }
+        Self {
+            steps: bare(&self.steps),
+            ..self.clone()
+        }
+    }
+
+    fn new(ty: Type, steps: Vec<PlanStep>) -> Self {
+        let mut band: Option<(Relation, Relation)> = None;
+        for step in &steps {
+            let rel = match step.def.source {
+                FieldSource::Edges(rel, Direction::Out)
+                | FieldSource::Aux(rel, Direction::Out)
+                | FieldSource::Count(rel, Direction::Out)
+                | FieldSource::HasViewer(rel) => rel,
+                // A task's projects give it its custom fields.
+                FieldSource::Values(_) => rel::SECTION,
+                _ => continue,
+            };
+            let (lo, hi) = band.unwrap_or((rel, rel));
+            band = Some((lo.min(rel), hi.max(rel)));
+        }
+        let r = resource(ty);
+        let in_head = |d: &FieldDef| match d.source {
+            FieldSource::Gid | FieldSource::TypeName => true,
+            FieldSource::Stored(key) => {
+                d.head || r.title == Some(key) || (r.subtype && d.name == "resource_subtype")
+            }
+            _ => false,
+        };
+        let head_fields = 2
+            + usize::from(r.title.is_some())
+            + usize::from(r.subtype)
+            + r.fields.iter().filter(|d| d.head).count();
+        let is_head = steps.len() == head_fields && steps.iter().all(|s| in_head(s.def));
+        let steps_mention = steps.iter().any(|s| s.def.mentions != MentionRule::Nothing);
+        let reads_body = !steps.iter().all(|s| in_head(s.def));
+        Self {
+            ty,
+            steps,
+            band,
+            is_head,
+            reads_body,
+            mentions: steps_mention,
+            variants: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Automatic ids: custom fields that number the tasks of their projects.
+//!
+//! A number is the rank of an edge from the task to the field. It is given in the commit that adds
+//! the task to a project of the field: the next number, without gaps, also when many tasks are
+//! added at once. The edge stays, so a number is never given again. The project itself lists the
+//! fields that number its tasks, so a project without such fields needs no read for it.
+use crate::domain_error::DomainError;
+use crate::model::custom_field_values;
+use crate::model::gid::Gid;
+use crate::model::node::{Node, decode_json_string};
+use crate::model::registry::rel;
+use crate::storage::change_builder::ChangeBuilder;
+use crate::storage::custom_field_index::IndexKey;
+use crate::storage::{ListPosition, NodeRef, alias};
+
+/// Greatest length of a prefix, in characters.
+pub const PREFIX_MAX: usize = 10;
+
+/// Returns the fields that number the tasks of a project.
+pub fn numbering(project: &Node) -> impl Iterator<Item = Gid> {
+    project
+        .raw("numbered_by")
+        .into_iter()
+        .flat_map(custom_field_values::gids)
+}
+
+/// Returns the prefix of a field that numbers tasks.
+#[must_use]
+pub fn prefix(field: &Node) -> Option<String> {
+    let raw = field.raw("id_prefix").filter(|raw| *raw != "null")?;
+    Some(decode_json_string(raw).into_owned())
+}
+
+/// Returns the key by which search finds a number: the key of the id as it is shown.
+#[must_use]
+pub fn key(prefix: &str, number: i64) -> IndexKey {
+    IndexKey::text(&format!("{prefix}-{number}"))
+}
+
+/// Returns the number that has this key.
+#[must_use]
+pub fn number_of(prefix: &str, of: &IndexKey) -> Option<i64> {
+    let IndexKey::Text(text) = of else {
+        return None;
+    };
+    let (_, digits) = text.rsplit_once('-')?;
+    let number = digits.parse().ok()?;
+    (key(prefix, number) == *of).then_some(number)
+}
+
+/// Gives a task the numbers of a project to which it is added, unless it has them.
+pub fn number(work: &mut ChangeBuilder<'_>, project: Option<&Node>, task: Gid) {
+    for field in project.into_iter().flat_map(numbering) {
+        work.link(task, rel::NUMBERED, field, ListPosition::NextRank, None);
+    }
+}
+
+/// Returns the project's list of numbering fields with `field` added or removed.
+#[must_use]
+pub fn changed(project: &Node, field: Gid, there: bool) -> String {
+    let rest = numbering(project).filter(|f| *f != field);
+    let all: Vec<String> = rest
+        .chain(there.then_some(field))
+        .map(|f| format!("\"{f}\""))
+        .collect();
+    format!("[{}]", all.join(","))
+}
+
+/// Checks that a prefix has only letters and digits, and a letter first.
+///
+/// # Errors
+/// Fails if it does not; the error says what it must be.
+pub fn checked(prefix: &str) -> Result<(), DomainError> {
+    let letters = prefix.bytes().all(|b| b.is_ascii_alphanumeric());
+    let first = prefix.starts_with(|c: char| c.is_ascii_alphabetic());
+    if letters && first && prefix.len() <= PREFIX_MAX {
+        return Ok(());
+    }
+    Err(DomainError::field(
+        "id_prefix",
+        format_args!(
+            "Must be 1 to {PREFIX_MAX} letters and digits that begin with a letter, not: {}",
+            crate::model::validate::clip(prefix)
+        ),
+    ))
+}
+
+/// Returns a reference to the task with an id such as `ENG-7` in a workspace, if the text is an id
+/// at all.
+#[must_use]
+pub fn task(workspace: Gid, id: &str) -> Option<NodeRef> {
+    let (prefix, number) = id.rsplit_once('-')?;
+    let plain = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
+    let number = number.parse().ok().filter(|_| plain)?;
+    checked(prefix).ok()?;
+    let field = NodeRef::Alias(alias::id_prefix(workspace, prefix));
+    Some(field.of(crate::storage::LinkSelector::Rank(rel::NUMBERED, number)))
+}

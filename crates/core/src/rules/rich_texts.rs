@@ -1,0 +1,69 @@
+//! Texts that a record has in two forms: plain and rich.
+use crate::domain_error::DomainError;
+use crate::model::draft::Draft;
+use crate::model::gid::Gid;
+use crate::model::registry::{Resource, TypedField};
+use crate::model::validate::{CheckedInputs, InputValue};
+use crate::projection::mentions;
+use crate::rich_text;
+use crate::storage::ReadView;
+
+/// Returns the gids that the rich text of a body refers to, which must be loaded before [`write()`].
+#[must_use]
+pub fn referenced(inputs: &CheckedInputs, html: TypedField<str>) -> Vec<Gid> {
+    match inputs.get(html.def.name) {
+        Some(InputValue::Html(text)) => rich_text::links(text)
+            .into_iter()
+            .filter_map(Gid::new)
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Writes a text given as plain or rich into both fields.
+///
+/// # Errors
+/// Fails if both are given, or if the contract does not allow the rich text.
+pub fn write(
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+    plain: TypedField<str>,
+    html: TypedField<str>,
+    of: &Resource,
+    view: &ReadView,
+    base_url: &str,
+) -> Result<(), DomainError> {
+    match (inputs.get(plain.def.name), inputs.get(html.def.name)) {
+        (Some(_), Some(_)) => Err(DomainError::invalid(format!(
+            "You may only provide one of {} or {}!",
+            plain.def.name, html.def.name
+        ))),
+        (_, Some(InputValue::Html(text))) => {
+            let target = |gid: u64| mentions::target(view, base_url, gid);
+            let rich = rich_text::normalize(text, of.flavor, &target)
+                .map_err(|e| DomainError::field(html.def.name, e))?;
+            // Each reader gets the names of the objects that they may see.
+            let unnamed = rich_text::without_names(&rich.html);
+            let rich = unnamed
+                .map_err(|e| DomainError::field(html.def.name, e))?
+                .unwrap_or(rich);
+            draft.set(plain, rich.text.as_str());
+            draft.set(html, rich.html.as_str());
+            Ok(())
+        }
+        (_, Some(_)) => {
+            draft.set(plain, "");
+            draft.set(html, "<body></body>");
+            Ok(())
+        }
+        (Some(_), None) => {
+            let text = draft
+                .get(plain)
+                .map(std::borrow::Cow::into_owned)
+                .unwrap_or_default();
+            draft.set(html, rich_text::from_text(&text).as_str());
+            Ok(())
+        }
+        (None, None) => Ok(()),
+    }
+}

@@ -1,0 +1,78 @@
+//! Column sets: the columns in which an index entry has a value.
+use super::index_entry::{IndexColumn, IndexEntry};
+
+/// Set of the columns in which an index entry has a value, and of its flags. Entries are stored by
+/// their column sets, and those with the same set in the order of their last modification. So
+/// entries that lack a value are listed, too, and in the usual order of searches.
+///
+/// There are hundreds of possible sets; a workspace has a dozen or two.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct ColumnSet(u16);
+
+impl ColumnSet {
+    /// Columns that have a bit in the set. A store keeps the number of a set, so the position of a
+    /// column must never be given to another.
+    const COLUMNS: [IndexColumn; 8] = [
+        IndexColumn::Completed,
+        IndexColumn::Due,
+        IndexColumn::Start,
+        IndexColumn::Responsible,
+        IndexColumn::Creator,
+        IndexColumn::Assigner,
+        IndexColumn::Subtask,
+        IndexColumn::Subtype,
+    ];
+    /// Position of the bit for [`IndexEntry::is_completed`].
+    const DONE: usize = 8;
+    /// Position of the bit for [`IndexEntry::due_at_instant`].
+    const TIMED: usize = 9;
+
+    /// Returns the set with a number that a store kept.
+    #[must_use]
+    pub const fn from_number(number: u16) -> Self {
+        Self(number)
+    }
+
+    /// Returns the number by which a store keeps the set.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+
+    const fn bit(self, at: usize) -> bool {
+        self.0 >> at & 1 == 1
+    }
+
+    /// Returns true if the set's entries have a value in the column, or `None` if the set has no
+    /// bit for it.
+    #[must_use]
+    pub fn has(self, column: IndexColumn) -> Option<bool> {
+        let at = Self::COLUMNS.iter().position(|c| *c == column)?;
+        Some(self.bit(at))
+    }
+
+    /// Returns true if the set's entries are completed.
+    #[must_use]
+    pub const fn done(self) -> bool {
+        self.bit(Self::DONE)
+    }
+
+    /// Returns true if the set's entries are due at an instant.
+    #[must_use]
+    pub const fn timed(self) -> bool {
+        self.bit(Self::TIMED)
+    }
+}
+
+impl IndexEntry {
+    /// Returns the entry's column set.
+    #[must_use]
+    pub fn shape(&self) -> ColumnSet {
+        let bit = |at: usize, on: bool| u16::from(on) << at;
+        let columns = ColumnSet::COLUMNS.iter().enumerate();
+        let has = columns.map(|(at, column)| bit(at, self.value(*column).is_some()));
+        let flags =
+            bit(ColumnSet::DONE, self.is_completed) | bit(ColumnSet::TIMED, self.due_at_instant);
+        ColumnSet(has.fold(flags, |shape, bit| shape | bit))
+    }
+}

@@ -1,0 +1,332 @@
+//! Index entries: data that a store keeps beside a node so that search need not read the node.
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Type, rel};
+use crate::model::resources::{project, task};
+use crate::model::time::{Date, Time};
+use crate::search::column_set::ColumnSet;
+use crate::search::word_query::NodeWords;
+use crate::storage::snapshot::{Depth, Snapshot, Transaction};
+use crate::storage::{Edge, GraphStoreError};
+
+/// Returns true if nodes of a type are found by search or typeahead.
+#[must_use]
+pub const fn is_searchable(ty: Type) -> bool {
+    matches!(
+        ty,
+        Type::Task
+            | Type::Project
+            | Type::ProjectTemplate
+            | Type::Tag
+            | Type::Team
+            | Type::User
+            | Type::CustomField
+    )
+}
+
+/// Values of a node that searches compare and sort by. Times are milliseconds since 1970; a day is
+/// stored as its midnight UTC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexEntry {
+    /// Gid of the node.
+    pub gid: Gid,
+    /// Type of the node.
+    pub ty: Type,
+    /// Workspace of the node; users have none.
+    pub workspace: Option<Gid>,
+    /// Time of creation; 0 for types that keep no time.
+    pub created: i64,
+    /// Time of the last modification; 0 for types that keep no time.
+    pub modified: i64,
+    /// Time of completion; every completed node has one.
+    pub completed: Option<i64>,
+    /// Due time: the instant, or the day.
+    pub due: Option<i64>,
+    /// Day on which it starts.
+    pub start: Option<i64>,
+    /// Assignee of a task, or owner of a project.
+    pub responsible: Option<Gid>,
+    /// User who created it.
+    pub creator: Option<Gid>,
+    /// User who assigned it.
+    pub assigner: Option<Gid>,
+    /// Position of its subtype among those of its type.
+    pub subtype: u8,
+    /// True if it is completed.
+    pub is_completed: bool,
+    /// True if it is due at an instant, not on a day.
+    pub due_at_instant: bool,
+    /// True if it has a parent.
+    pub is_subtask: bool,
+    /// True if it has an edge to a task that it depends on.
+    pub is_blocked: bool,
+    /// True if a task that was live when the entry was written depends on it.
+    pub is_blocking: bool,
+    /// Number of users who like it.
+    pub likes: u32,
+    /// Hash of its words: [`NodeWords::hash`].
+    pub words_hash: i64,
+}
+
+/// Column that index entries are found and sorted by. An entry is in the list of a column if it has
+/// a [`value`](IndexEntry::value) there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum IndexColumn {
+    /// The gid, which every entry has.
+    Gid,
+    /// [`IndexEntry::created`].
+    Created,
+    /// [`IndexEntry::modified`].
+    Modified,
+    /// [`IndexEntry::completed`].
+    Completed,
+    /// [`IndexEntry::due`].
+    Due,
+    /// [`IndexEntry::likes`], if there are any.
+    Likes,
+    /// [`IndexEntry::start`].
+    Start,
+    /// [`IndexEntry::responsible`].
+    Responsible,
+    /// [`IndexEntry::creator`].
+    Creator,
+    /// [`IndexEntry::assigner`].
+    Assigner,
+    /// [`IndexEntry::subtype`], unless it is the usual one.
+    Subtype,
+    /// [`IndexEntry::is_subtask`].
+    Subtask,
+    /// [`IndexEntry::is_blocked`].
+    Blocked,
+    /// [`IndexEntry::is_blocking`].
+    Blocking,
+}
+
+impl IndexColumn {
+    /// Columns by which entries are stored in order.
+    pub const SORTED: [Self; 7] = [
+        Self::Gid,
+        Self::Created,
+        Self::Modified,
+        Self::Completed,
+        Self::Due,
+        Self::Likes,
+        Self::Assigner,
+    ];
+    /// All columns.
+    pub const ALL: [Self; 14] = [
+        Self::Gid,
+        Self::Created,
+        Self::Modified,
+        Self::Completed,
+        Self::Due,
+        Self::Likes,
+        Self::Start,
+        Self::Responsible,
+        Self::Creator,
+        Self::Assigner,
+        Self::Subtype,
+        Self::Subtask,
+        Self::Blocked,
+        Self::Blocking,
+    ];
+}
+
+/// List of index entries. Lists are in no order, but where a list has a column, a store begins with
+/// its greatest values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EntryList {
+    /// Entries with a value within these bounds in a column, any but [`IndexColumn::Modified`].
+    Within(IndexColumn, i64, i64),
+    /// Entries with a column set that were modified within these bounds.
+    Shaped(ColumnSet, i64, i64),
+    /// Entries with this assignee or owner ([`IndexEntry::responsible`]).
+    Of {
+        /// Assignee or owner of the entries.
+        who: Gid,
+        /// True for only completed entries, false for only those that are not.
+        done: Option<bool>,
+        /// Bounds of the due time, if only entries due within them are wanted.
+        due: Option<(i64, i64)>,
+    },
+}
+
+impl EntryList {
+    /// Returns true if a store lists these entries with their values of a column.
+    #[must_use]
+    pub fn gives(&self, column: IndexColumn) -> bool {
+        match self {
+            _ if column == IndexColumn::Gid => true,
+            Self::Within(of, ..) => *of == column,
+            Self::Shaped(..) => column == IndexColumn::Modified,
+            Self::Of { .. } => matches!(column, IndexColumn::Due | IndexColumn::Modified),
+        }
+    }
+
+    /// Returns true if the list has an entry.
+    #[must_use]
+    pub fn has(&self, card: &IndexEntry) -> bool {
+        match self {
+            Self::Within(column, from, to) => card
+                .value(*column)
+                .is_some_and(|v| (from..=to).contains(&&v)),
+            Self::Shaped(shape, from, to) => {
+                *shape == card.shape() && (*from..=*to).contains(&card.modified)
+            }
+            Self::Of { who, done, due } => {
+                card.responsible == Some(*who)
+                    && done.is_none_or(|done| done == card.is_completed)
+                    && due.is_none_or(|(from, to)| {
+                        card.due.is_some_and(|due| (from..=to).contains(&due))
+                    })
+            }
+        }
+    }
+}
+
+impl IndexEntry {
+    /// Returns the entry of a node that was read in full, with these words; its edges are not
+    /// considered.
+    #[must_use]
+    pub fn of(node: &Node, text: &NodeWords) -> Self {
+        let millis = |t: Option<Time>| t.map(Time::millis);
+        let midnight = |d: Option<Date>| d.map(|d| d.start().millis());
+        let mut card = Self {
+            gid: node.gid,
+            ty: node.ty,
+            workspace: node.workspace,
+            created: 0,
+            modified: 0,
+            completed: None,
+            due: None,
+            start: None,
+            responsible: None,
+            creator: None,
+            assigner: None,
+            subtype: 0,
+            is_completed: false,
+            due_at_instant: false,
+            is_subtask: false,
+            is_blocked: false,
+            is_blocking: false,
+            likes: 0,
+            words_hash: text.hash(),
+        };
+        match node.ty {
+            Type::Task => {
+                let at = millis(node.get(task::DUE_AT));
+                let subtype = node.get(task::SUBTYPE);
+                let place = |word: &str| task::SUBTYPES.iter().position(|s| *s == word);
+                card.created = millis(node.get(task::CREATED_AT)).unwrap_or(0);
+                card.modified = millis(node.get(task::MODIFIED_AT)).unwrap_or(0);
+                card.completed = millis(node.get(task::COMPLETED_AT));
+                card.due = at.or_else(|| midnight(node.get(task::DUE_ON)));
+                card.due_at_instant = at.is_some();
+                card.start = midnight(node.get(task::START_ON));
+                card.responsible = node.get(task::ASSIGNEE);
+                card.creator = node.get(task::CREATED_BY);
+                card.assigner = node.get(task::ASSIGNED_BY);
+                card.is_completed = node.get(task::COMPLETED);
+                card.subtype = subtype.as_deref().and_then(place).unwrap_or(0) as u8;
+            }
+            Type::Project => {
+                card.created = millis(node.get(project::CREATED_AT)).unwrap_or(0);
+                card.modified = millis(node.get(project::MODIFIED_AT)).unwrap_or(0);
+                card.completed = millis(node.get(project::COMPLETED_AT));
+                card.due = midnight(node.get(project::DUE_ON));
+                card.start = midnight(node.get(project::START_ON));
+                card.responsible = node.get(project::OWNER);
+                card.creator = node.get(project::CREATED_BY);
+                card.is_completed = node.get(project::COMPLETED);
+            }
+            _ => {}
+        }
+        card
+    }
+
+    /// Returns the value by which the entry is found and sorted in a column.
+    #[must_use]
+    pub fn value(&self, column: IndexColumn) -> Option<i64> {
+        let flag = |on: bool| on.then_some(1);
+        match column {
+            IndexColumn::Gid => Some(self.gid.as_i64()),
+            IndexColumn::Created => Some(self.created),
+            IndexColumn::Modified => Some(self.modified),
+            IndexColumn::Completed => self.completed,
+            IndexColumn::Due => self.due,
+            IndexColumn::Likes => Some(i64::from(self.likes)).filter(|n| *n > 0),
+            IndexColumn::Start => self.start,
+            IndexColumn::Responsible => self.responsible.map(Gid::as_i64),
+            IndexColumn::Creator => self.creator.map(Gid::as_i64),
+            IndexColumn::Assigner => self.assigner.map(Gid::as_i64),
+            IndexColumn::Subtype => Some(i64::from(self.subtype)).filter(|n| *n > 0),
+            IndexColumn::Subtask => flag(self.is_subtask),
+            IndexColumn::Blocked => flag(self.is_blocked),
+            IndexColumn::Blocking => flag(self.is_blocking),
+        }
+    }
+}
+
+/// Scan of entries of one type in one workspace, in the order of a column's values, then of gids.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryScan {
+    /// Workspace of the entries, or `None` for nodes that belong to none.
+    pub home: Option<Gid>,
+    /// Type of the nodes.
+    pub ty: Type,
+    /// Column of the order, one of [`IndexColumn::SORTED`].
+    pub column: IndexColumn,
+    /// Column set of the entries; set if and only if the column is [`IndexColumn::Modified`].
+    pub shape: Option<ColumnSet>,
+    /// Least value.
+    pub from: i64,
+    /// Greatest value.
+    pub to: i64,
+    /// True if the order is from the greatest to the least.
+    pub descending: bool,
+    /// Value and gid after which the scan starts in that order.
+    pub after: Option<(i64, Gid)>,
+    /// Greatest number of entries.
+    pub limit: usize,
+}
+
+/// Returns true if edges of this relation change the index entries of their ends.
+pub(crate) fn is_indexed_relation(of: crate::model::registry::Relation) -> bool {
+    matches!(of, rel::PARENT | rel::LIKES | rel::DEPENDS)
+}
+
+/// Builds the index entry of a live node that was read in full, with its words.
+///
+/// # Errors
+/// Fails if the store fails.
+pub fn build_entry(
+    snap: &mut dyn Snapshot,
+    node: &Node,
+) -> Result<(IndexEntry, NodeWords), GraphStoreError> {
+    let text = NodeWords::of(node);
+    let mut card = IndexEntry::of(node, &text);
+    if node.ty == Type::Task {
+        let each = &mut |edge: Edge, _| match edge.rel {
+            rel::PARENT => card.is_subtask = true,
+            rel::LIKES => card.likes += 1,
+            rel::DEPENDS => card.is_blocked = true,
+            _ => {}
+        };
+        snap.edges_out(node.gid, rel::PARENT, rel::DEPENDS, Depth::Edge, each)?;
+        card.is_blocking = snap.count_in(node.gid, rel::DEPENDS)? > 0;
+    }
+    Ok((card, text))
+}
+
+/// Writes the index entry of a node anew, if it is live and searchable.
+///
+/// # Errors
+/// Fails if the store fails.
+pub fn update_entry(txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStoreError> {
+    let node = txn.node(gid, Depth::Full)?;
+    let Some(node) = node.filter(|n| is_searchable(n.ty)) else {
+        return Ok(());
+    };
+    let (card, text) = build_entry(txn, &node)?;
+    txn.put_card(&card, &text)
+}

@@ -1,0 +1,260 @@
+//! Evaluation of conditions: the meaning of each.
+use super::{
+    Clause, ColumnSet, EvalContext, IndexColumn, IndexEntry, NodeWords, SearchLink, ValuePredicate,
+};
+use crate::model::gid::Gid;
+use crate::model::registry::{Relation, Type, rel};
+use crate::model::resources::{story, task};
+use crate::storage::GraphStoreError;
+use crate::storage::custom_field_index::IndexKey;
+
+impl Clause {
+    /// Returns true if the condition may hold for entries with this column set.
+    pub(super) fn may_have(&self, shape: ColumnSet) -> bool {
+        let valued = |column| shape.has(column) != Some(false);
+        let linked = |(by, _): &(SearchLink, Gid)| by.column().is_none_or(valued);
+        match self {
+            Self::Any(of) => of.iter().any(linked),
+            Self::All(of) => of.iter().all(linked),
+            Self::Within(column, _) => valued(*column),
+            Self::Lacks(column) => shape.has(*column) != Some(true),
+            Self::DueAtInstant(on) => shape.timed() == *on,
+            Self::Linked(by, on) => by
+                .column()
+                .is_none_or(|column| shape.has(column) != Some(!on)),
+            Self::Either(of) => of.iter().any(|clause| clause.may_have(shape)),
+            Self::Completed(on) => shape.done() == *on,
+            Self::Blocking(true) => !shape.done(),
+            Self::Never => false,
+            _ => true,
+        }
+    }
+
+    /// Returns true or false if the index entry alone decides the condition, else `None`.
+    pub(super) fn on_card(&self, card: &IndexEntry) -> Option<bool> {
+        let linked =
+            |(by, to): &(SearchLink, Gid)| by.column().map(|c| card.value(c) == Some(to.as_i64()));
+        let any = |of: &[(SearchLink, Gid)]| {
+            let told: Option<Vec<bool>> = of.iter().map(linked).collect();
+            told.map(|told| told.contains(&true))
+        };
+        match self {
+            Self::Any(of) => any(of),
+            Self::None(of) => any(of).map(|found| !found),
+            Self::All(of) => {
+                let told: Option<Vec<bool>> = of.iter().map(linked).collect();
+                told.map(|told| !told.contains(&false))
+            }
+            Self::Within(column, range) => {
+                Some(card.value(*column).is_some_and(|v| range.contains(&v)))
+            }
+            Self::Lacks(column) => Some(card.value(*column).is_none()),
+            Self::DueAtInstant(on) => Some(card.due_at_instant == *on),
+            Self::Linked(by, on) => by.column().map(|c| card.value(c).is_some() == *on),
+            Self::Either(of) => {
+                let told = of.iter().map(|clause| clause.on_card(card));
+                told.reduce(|one, other| match (one, other) {
+                    (Some(true), _) | (_, Some(true)) => Some(true),
+                    (Some(false), Some(false)) => Some(false),
+                    _ => None,
+                })
+                .unwrap_or(Some(false))
+            }
+            Self::Completed(on) => Some(card.is_completed == *on),
+            Self::Never => Some(false),
+            Self::Words(_) | Self::Blocked(_) | Self::Blocking(_) | Self::Value(..) => None,
+        }
+    }
+
+    /// Returns true if the condition holds, with look-ups beyond the index entry.
+    pub(super) fn looked_up(
+        &self,
+        card: &IndexEntry,
+        around: &mut dyn EvalContext,
+    ) -> Result<bool, GraphStoreError> {
+        match self {
+            Self::Words(words) => {
+                let node = around.node(card.gid)?;
+                Ok(node.is_some_and(|n| words.matches(&NodeWords::of(&n))))
+            }
+            Self::Any(of) => any(card, around, of),
+            Self::None(of) => any(card, around, of).map(|found| !found),
+            Self::All(of) => {
+                for (by, to) in of {
+                    if !by.links(card, around, *to)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Self::Blocked(on) => Ok(blocked(card, around)? == *on),
+            Self::Blocking(on) => Ok((!card.is_completed
+                && around.count_incoming(card.gid, rel::DEPENDS)? > 0)
+                == *on),
+            Self::Value(field, test) => Ok(test.holds(&around.keys(card.gid, *field)?)),
+            Self::Linked(by, on) => Ok(by.is_linked(card, around)? == *on),
+            Self::Either(of) => {
+                for clause in of {
+                    if clause.looked_up(card, around)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            told => Ok(told.on_card(card) == Some(true)),
+        }
+    }
+}
+
+fn any(
+    card: &IndexEntry,
+    around: &mut dyn EvalContext,
+    of: &[(SearchLink, Gid)],
+) -> Result<bool, GraphStoreError> {
+    for (by, to) in of {
+        if by.links(card, around, *to)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn blocked(card: &IndexEntry, around: &mut dyn EvalContext) -> Result<bool, GraphStoreError> {
+    for edge in around.edges(card.gid, rel::DEPENDS)? {
+        if around
+            .node(edge.dst)?
+            .is_some_and(|n| !n.get(task::COMPLETED))
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+impl SearchLink {
+    /// Returns the column of the index entry that names the other node, if one does.
+    pub(super) const fn column(self) -> Option<IndexColumn> {
+        match self {
+            Self::Responsible => Some(IndexColumn::Responsible),
+            Self::Creator => Some(IndexColumn::Creator),
+            Self::Assigner => Some(IndexColumn::Assigner),
+            _ => None,
+        }
+    }
+
+    /// Returns the relation of the node's edge to the other node, for a node of a type.
+    pub(super) const fn relation(self, ty: Type) -> Option<Relation> {
+        Some(match self {
+            Self::Section => rel::SECTION,
+            Self::Tag => rel::TAGS,
+            Self::Follower => rel::FOLLOWERS,
+            Self::Team if matches!(ty, Type::Project) => rel::TEAM,
+            Self::Member => rel::MEMBERS,
+            Self::Workspace => rel::WORKSPACES,
+            Self::Liker => rel::LIKES,
+            _ => return None,
+        })
+    }
+
+    /// Returns true if the node has any link of this kind.
+    fn is_linked(
+        self,
+        card: &IndexEntry,
+        around: &mut dyn EvalContext,
+    ) -> Result<bool, GraphStoreError> {
+        if let Some(column) = self.column() {
+            return Ok(card.value(column).is_some());
+        }
+        if self == Self::Commenter {
+            let mut stories = around.stories(card.gid)?.into_iter();
+            return Ok(stories.any(|s| s.get(story::SUBTYPE).as_deref() == Some(story::COMMENT)));
+        }
+        // The project of a task is the auxiliary node of its edge to a section.
+        let of_project = matches!(self, Self::Project | Self::Team) && card.ty == Type::Task;
+        let rel = match self.relation(card.ty) {
+            _ if of_project => rel::SECTION,
+            Some(rel) => rel,
+            None => return Ok(false),
+        };
+        for edge in around.edges(card.gid, rel)? {
+            let Some(far) = (if of_project { edge.aux } else { Some(edge.dst) }) else {
+                continue;
+            };
+            if around.node(far)?.is_none() {
+                continue;
+            }
+            if self != Self::Team || !of_project {
+                return Ok(true);
+            }
+            for team in around.edges(far, rel::TEAM)? {
+                if around.node(team.dst)?.is_some() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn links(
+        self,
+        card: &IndexEntry,
+        around: &mut dyn EvalContext,
+        to: Gid,
+    ) -> Result<bool, GraphStoreError> {
+        if let Some(column) = self.column() {
+            return Ok(card.value(column) == Some(to.as_i64()));
+        }
+        if let Some(rel) = self.relation(card.ty)
+            && around.linked(card.gid, rel, to)?
+        {
+            return Ok(true);
+        }
+        Ok(match self {
+            Self::Section => around.linked(card.gid, rel::MY_TASKS, to)?,
+            Self::Project => {
+                let places = around.edges(card.gid, rel::SECTION)?;
+                places.iter().any(|e| e.aux == Some(to))
+            }
+            Self::Team if card.ty == Type::Task => {
+                let mut found = false;
+                for project in around
+                    .edges(card.gid, rel::SECTION)?
+                    .iter()
+                    .filter_map(|e| e.aux)
+                {
+                    found = found
+                        || (around.linked(project, rel::TEAM, to)?
+                            && around.node(project)?.is_some());
+                }
+                found
+            }
+            Self::Commenter => around.stories(card.gid)?.iter().any(|s| {
+                s.get(story::SUBTYPE).as_deref() == Some(story::COMMENT)
+                    && s.get(story::CREATED_BY) == Some(to)
+            }),
+            _ => false,
+        })
+    }
+}
+
+impl ValuePredicate {
+    /// Returns true if the keys are those of a value that meets the predicate.
+    #[must_use]
+    pub fn holds(&self, keys: &[IndexKey]) -> bool {
+        if let Self::Set(on) = self {
+            return keys.is_empty() != *on;
+        }
+        keys.iter().any(|key| self.fits(key))
+    }
+
+    /// Returns true if one key is that of a value that meets the predicate.
+    pub(super) fn fits(&self, key: &IndexKey) -> bool {
+        match self {
+            Self::Set(on) => *on,
+            Self::Within(ranges) => ranges.iter().any(|(from, to)| from <= key && key <= to),
+            Self::Between(from, to) => from < key && key < to,
+            Self::EndsWith(end) => matches!(key, IndexKey::Text(text) if text.ends_with(end)),
+            Self::Contains(part) => matches!(key, IndexKey::Text(text) if text.contains(part)),
+        }
+    }
+}

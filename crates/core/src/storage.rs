@@ -1,0 +1,155 @@
+//! The storage port: queries for reads, views with their results, and changes to commit.
+pub mod apply;
+pub mod change_builder;
+pub mod changes;
+pub mod custom_field_index;
+pub mod load;
+mod page_query;
+pub(crate) mod pagination;
+mod read_query;
+mod read_view;
+pub mod snapshot;
+
+pub use crate::storage::changes::{
+    ChangeAction, ChangeRecord, Changes, CommitReceipt, EdgeWrite, Guard, JournalEntry,
+    ListPosition, NodeContext, NodeWrite, fingerprint,
+};
+pub use page_query::{ALPHABETICAL_CAP, EdgeEnd, ListSource, PageQuery, PageRows, RowFilter};
+pub use read_query::{LinkSelector, NodeRef, ReadQuery, ViewerKey, alias};
+pub(crate) use read_view::EdgeBand;
+pub use read_view::ReadView;
+
+use crate::audit;
+use crate::interrupt::{InterruptReason, MaybeInterrupt};
+use crate::model::gid::Gid;
+use crate::model::registry::Relation;
+use crate::model::time::Time;
+use async_trait::async_trait;
+use std::fmt;
+
+/// A commit sequence number: 1 for the first commit, without gaps, in commit order.
+pub type Seq = u64;
+
+/// Directed association of two nodes, perhaps with an auxiliary node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Edge {
+    /// Node at which it starts.
+    pub src: Gid,
+    /// Kind of the edge.
+    pub rel: Relation,
+    /// Node to which it leads.
+    pub dst: Gid,
+    /// Position in the target's list, or a small number that the relation defines.
+    pub rank: i64,
+    /// Number of the commit that made it.
+    pub seq: Seq,
+    /// Gid of the auxiliary node.
+    pub aux: Option<Gid>,
+}
+
+/// Reason for which a store could not answer a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GraphStoreError {
+    /// A guard failed: the caller must load and decide again.
+    Conflict,
+    /// Another node has this alias.
+    AliasTaken(String),
+    /// The nodes and edges of the query exceed the byte budget of the [`ReadQuery`].
+    OverBudget,
+    /// The storage failed; nothing of the call was applied.
+    Failed(String),
+    /// The interrupt of the call stopped it; nothing is wrong with the storage.
+    Interrupted(InterruptReason),
+}
+
+impl fmt::Display for GraphStoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict => f.write_str("a node changed meanwhile"),
+            Self::AliasTaken(name) => write!(f, "the name {name} is taken"),
+            Self::OverBudget => f.write_str("more was asked for than may be read at once"),
+            Self::Failed(why) => write!(f, "storage failed: {why}"),
+            Self::Interrupted(why) => write!(f, "stopped: {why}"),
+        }
+    }
+}
+impl std::error::Error for GraphStoreError {}
+
+/// The domain graph's storage port. Every method is one trip.
+#[async_trait]
+pub trait GraphStore: Send + Sync {
+    /// Reads everything that `want` names, from one consistent snapshot. A node reference without a live node is absent
+    /// from the view, not an error. The interrupt of the query may stop the load.
+    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError>;
+
+    /// Applies all of `changes`, or none. When it returns, the commit is durable.
+    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError>;
+
+    /// Returns a number that changes with every commit, before the commit is answered, if the store knows it without a
+    /// trip: equal numbers before two loads mean that both loads see the same state.
+    fn version(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns once [`version`](Self::version) returns a number other than this one; never returns in a store without
+    /// versions.
+    async fn changed(&self, _since: u64) {
+        std::future::pending().await
+    }
+
+    /// Returns at most `limit` commits after `seq`, in commit order.
+    async fn journal_entries(
+        &self,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, GraphStoreError>;
+
+    /// Returns the commits of the journal with changes of a node or of the nodes in it.
+    async fn events_about(
+        &self,
+        ask: EventQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<EventPage, GraphStoreError>;
+
+    /// Returns the rows of the audit log that match the query, oldest first.
+    async fn audit_rows(
+        &self,
+        ask: audit::AuditQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<Vec<audit::AuditRow>, GraphStoreError>;
+
+    /// Drops the oldest commits from the journal: those before the instant and not after `upto`, at most `limit` of
+    /// them and never the last one. Later commits have the numbers they had. Returns the number of dropped commits.
+    async fn prune_journal(
+        &self,
+        before: Time,
+        upto: Seq,
+        limit: usize,
+    ) -> Result<usize, GraphStoreError>;
+}
+
+/// Query for commits about a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EventQuery {
+    /// Gid of the node.
+    pub about: Gid,
+    /// Sequence number after which the commits begin.
+    pub after: Seq,
+    /// Most commits to return.
+    pub limit: usize,
+    /// Most commits to look at.
+    pub scan: usize,
+}
+
+/// Answer to an event query.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EventPage {
+    /// Commits in commit order. Some may turn out to have no change of the node.
+    pub events: Vec<JournalEntry>,
+    /// Sequence number up to which all commits were looked at.
+    pub upto: Seq,
+    /// Sequence number of the last commit.
+    pub last: Seq,
+    /// Sequence number of the commit before the first one in the journal.
+    pub pruned: Seq,
+}

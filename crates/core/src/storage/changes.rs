@@ -1,0 +1,207 @@
+//! Changes: the writes of one request, and the journal entry of its commit.
+use crate::audit::{ActorContext, AuditEntry};
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Relation, Type};
+use crate::model::time::Time;
+use crate::storage::Seq;
+use crate::storage::custom_field_index::ValueIndexEntry;
+
+/// A node to be written: a new one, or the next version of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeWrite {
+    /// The node; its version is the new one, 1 for a new node.
+    pub node: Node,
+}
+
+/// Position of a new edge in its target's list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListPosition {
+    /// The relation is not placed: the rank is given.
+    Rank(i64),
+    /// Before all others.
+    First,
+    /// After all others.
+    Last,
+    /// The rank is one more than the highest one in the list, 1 for the first. An edge that exists stays as it is, and
+    /// no edge leads to a node that is gone.
+    NextRank,
+    /// Right before the edge from this node.
+    Before(Gid),
+    /// Right after the edge from this node.
+    After(Gid),
+}
+
+/// A new edge, or a new position for one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EdgeWrite {
+    /// Node at which it starts.
+    pub src: Gid,
+    /// Kind of the edge.
+    pub rel: Relation,
+    /// Node to which it leads.
+    pub dst: Gid,
+    /// Position in the target's list.
+    pub position: ListPosition,
+    /// Gid of the auxiliary node.
+    pub aux: Option<Gid>,
+}
+
+/// A condition that must hold when the changes are applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guard {
+    /// The node is live and still has this version.
+    Version(Gid, u64),
+    /// The node is live.
+    Live(Gid),
+    /// No live node has such an edge into this one.
+    Empty(Gid, Relation),
+    /// At least this many live nodes have such an edge into this one.
+    AtLeast(Gid, Relation, u64),
+    /// Fewer than this many live nodes have such an edge into this one.
+    Below(Gid, Relation, u64),
+    /// At most this many live nodes have such an edge into this one.
+    AtMost(Gid, Relation, u64),
+    /// The edges of this relation from the node lead to the same nodes: [`fingerprint`] of their targets.
+    Links(Gid, Relation, u64),
+    /// There is no edge of this relation from the first node to the second.
+    Unlinked(Gid, Relation, Gid),
+}
+
+/// Returns a number that differs, in all likelihood, between different lists of targets.
+pub fn fingerprint(targets: impl Iterator<Item = Gid>) -> u64 {
+    // FNV-1a over the numbers; clients cannot choose gids.
+    targets.fold(0xcbf2_9ce4_8422_2325, |sum, gid| {
+        (sum ^ gid.get())
+            .wrapping_mul(0x0100_0000_01b3)
+            .rotate_left(29)
+    })
+}
+
+/// Change of one node, for webhooks, the events API and the audit log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChangeRecord {
+    /// Gid of the node.
+    pub gid: Gid,
+    /// Type of the node.
+    pub ty: Type,
+    /// Action of the change.
+    pub action: ChangeAction,
+}
+
+/// Action of a change, with the names of the contract.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ChangeAction {
+    /// Created, or put into the parent.
+    Added {
+        /// Node into which it was put.
+        parent: Option<Gid>,
+    },
+    /// Taken out of the parent.
+    Removed {
+        /// Node out of which it was taken.
+        parent: Gid,
+    },
+    /// A field changed; links name the other node.
+    Changed {
+        /// Name of the field.
+        field: &'static str,
+        /// A node that was added to a list.
+        added: Option<Gid>,
+        /// A node that was removed from a list.
+        removed: Option<Gid>,
+    },
+    /// Trashed.
+    Deleted,
+}
+
+/// A commit in the form in which the journal keeps it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JournalEntry {
+    /// Sequence number of the commit.
+    pub seq: Seq,
+    /// Time of the commit.
+    pub time: Time,
+    /// User who made the changes; `None` for the system.
+    pub actor: Option<Gid>,
+    /// Changes of the commit, one for each changed node or field.
+    pub change_records: Vec<ChangeRecord>,
+    /// Contexts of the nodes that the change records name, and of their containers, at the time of the commit.
+    pub node_contexts: Vec<NodeContext>,
+}
+
+/// Context of a node in the journal: enough to make events about the node after it is gone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeContext {
+    /// Gid of the node.
+    pub gid: Gid,
+    /// Type of the node.
+    pub ty: Type,
+    /// Its `resource_subtype`, if it was read and the type has one.
+    pub subtype: Option<Box<str>>,
+    /// Direct containers of the node: the task of a story; the projects, the parent and the workspace of a task; the
+    /// workspace and the teams of a project.
+    pub containers: Vec<Gid>,
+}
+
+/// Everything that one request changes. All of it is applied, or none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Changes {
+    /// User who makes the changes; `None` for the system.
+    pub actor: Option<Gid>,
+    /// Time of the changes.
+    pub time: Time,
+    /// Conditions; if one fails the commit is a conflict and nothing is applied.
+    pub guards: Vec<Guard>,
+    /// Nodes to write.
+    pub node_writes: Vec<NodeWrite>,
+    /// Nodes to trash, with their subtasks.
+    pub trashed: Vec<Gid>,
+    /// Edges to remove.
+    pub edge_removals: Vec<(Gid, Relation, Gid)>,
+    /// Edges to make or move. Applied in order, after the removals.
+    pub edge_writes: Vec<EdgeWrite>,
+    /// Aliases to remove, each with its node; one that another node has stays. They are removed before aliases are
+    /// added.
+    pub remove_aliases: Vec<(String, Gid)>,
+    /// Aliases to add; one that another node has is
+    /// [`GraphStoreError::AliasTaken`](crate::storage::GraphStoreError::AliasTaken).
+    pub add_aliases: Vec<(String, Gid)>,
+    /// Entries of the value index to replace.
+    pub index_updates: Vec<ValueIndexEntry>,
+    /// Changes of nodes, for the journal.
+    pub change_records: Vec<ChangeRecord>,
+    /// Entries of the audit log beside those that follow from the change records.
+    pub audit_entries: Vec<AuditEntry>,
+    /// Actor, for the audit log; `None` for the service itself on behalf of [`Changes::actor`].
+    pub actor_context: Option<Box<ActorContext>>,
+}
+
+impl Changes {
+    /// Returns true if nothing changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.node_writes.is_empty()
+            && self.trashed.is_empty()
+            && self.edge_removals.is_empty()
+            && self.edge_writes.is_empty()
+            && self.remove_aliases.is_empty()
+            && self.add_aliases.is_empty()
+            && self.index_updates.is_empty()
+            && self.audit_entries.is_empty()
+    }
+}
+
+/// Receipt of a commit that is durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CommitReceipt {
+    /// Sequence number of the commit.
+    pub seq: Seq,
+}
+
+/// The epoch, for changes with a time that the store fills in.
+impl Default for Time {
+    fn default() -> Self {
+        Self::from_millis(0)
+    }
+}

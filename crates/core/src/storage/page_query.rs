@@ -1,0 +1,162 @@
+//! Pages of lists: the source of a page, its filters, and the rows that were found.
+use super::Seq;
+use crate::model::gid::Gid;
+use crate::model::registry::{Direction, Relation, Type};
+use crate::model::time::Time;
+
+/// Node of an edge that a list returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgeEnd {
+    /// The node at the other end.
+    OtherEnd,
+    /// The auxiliary node.
+    Aux,
+}
+
+/// Source of the rows of a page. The anchor is an index into [`ReadQuery::node_refs`](super::ReadQuery::node_refs).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ListSource {
+    /// Edges of one relation at the anchor.
+    Edges {
+        /// Index of the anchor.
+        anchor: usize,
+        /// Relation of the edges.
+        rel: Relation,
+        /// Direction of the edges: away from the anchor or towards it.
+        dir: Direction,
+        /// Node of each edge that is returned.
+        give: EdgeEnd,
+    },
+    /// Sources of `inner` edges into the sources of `outer` edges into the anchor: the tasks of a project, section by
+    /// section.
+    TwoStep {
+        /// Index of the anchor.
+        anchor: usize,
+        /// Section → anchor.
+        outer: Relation,
+        /// Task → section.
+        inner: Relation,
+    },
+    /// All nodes of a type that belong to the workspace, in the order of their gids.
+    InWorkspace {
+        /// Index of the workspace.
+        anchor: usize,
+        /// Type of the nodes.
+        ty: Type,
+    },
+    /// All nodes of a type that belong to the workspaces of the viewer, each once, in the order of their gids: users
+    /// with a membership there, or nodes of one of the workspaces.
+    InViewerWorkspaces {
+        /// Type of the nodes.
+        ty: Type,
+    },
+    /// The anchor alone.
+    SingleNode {
+        /// Index of the anchor.
+        anchor: usize,
+    },
+    /// As `Edges`, but by title (case folded), then gid. Reads the whole list, at most
+    /// [`ALPHABETICAL_CAP`] rows of it.
+    Alphabetical {
+        /// Index of the anchor.
+        anchor: usize,
+        /// Relation of the edges.
+        rel: Relation,
+        /// Direction of the edges: away from the anchor or towards it.
+        dir: Direction,
+    },
+}
+
+impl ListSource {
+    /// Returns the index of the anchor, if there is one.
+    #[must_use]
+    pub const fn anchor(&self) -> Option<usize> {
+        match self {
+            Self::Edges { anchor, .. }
+            | Self::TwoStep { anchor, .. }
+            | Self::InWorkspace { anchor, .. }
+            | Self::SingleNode { anchor }
+            | Self::Alphabetical { anchor, .. } => Some(*anchor),
+            Self::InViewerWorkspaces { .. } => None,
+        }
+    }
+}
+
+/// Most rows that an alphabetical list considers.
+pub const ALPHABETICAL_CAP: usize = 2_000;
+
+/// A condition on the rows of a page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RowFilter {
+    /// The node is of this type.
+    Is(Type),
+    /// The node belongs to this workspace.
+    InWorkspace(Gid),
+    /// The task is open, or was completed at or after the instant.
+    CompletedSince(Time),
+    /// The node was modified at or after the instant.
+    ModifiedSince(Time),
+    /// A stored flag has this value (absent means false).
+    Flag(&'static str, bool),
+    /// The body has nothing under this key: the field has its default.
+    Unset(&'static str),
+    /// The other end of the edge is this node.
+    OtherEnd(Gid),
+    /// The node has an edge of this relation to that node.
+    Linked(Relation, Gid),
+}
+
+/// A page of a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageQuery {
+    /// Source of the rows.
+    pub source: ListSource,
+    /// Conditions on the rows.
+    pub filters: Vec<RowFilter>,
+    /// Keyset of the last row of the page before.
+    pub after: Option<Vec<i64>>,
+    /// Most rows to return.
+    pub limit: usize,
+    /// Bound of the walk: rows committed later are left out; `None` means the last commit.
+    pub max_seq: Option<Seq>,
+    /// True if a viewer who sees the anchor may see every row.
+    pub anchor_grants_access: bool,
+    /// Number of rows that earlier pages of this walk read.
+    pub rows_seen: u32,
+    /// Number of rows after which a walk is cut: the very-large-set limit.
+    pub row_cap: u32,
+}
+
+impl PageQuery {
+    /// Returns a query for the first `limit` rows of a list, without filters, in a walk that is not cut.
+    #[must_use]
+    pub const fn of(from: ListSource, open: bool, limit: usize) -> Self {
+        Self {
+            source: from,
+            filters: Vec::new(),
+            after: None,
+            limit,
+            max_seq: None,
+            anchor_grants_access: open,
+            rows_seen: 0,
+            row_cap: u32::MAX,
+        }
+    }
+}
+
+/// Rows of a page.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PageRows {
+    /// Gids of the nodes, in order.
+    pub gids: Vec<Gid>,
+    /// Keyset at which the next page starts, if there is one.
+    pub next: Option<Vec<i64>>,
+    /// Bound of the walk, a commit sequence number.
+    pub max_seq: Seq,
+    /// Number of rows that the walk has read so far, unreadable ones included.
+    pub rows_seen: u32,
+    /// True if the walk reached the cap and there are more rows.
+    pub is_truncated: bool,
+    /// Number of index entries, whole or in lists, that a search read.
+    pub entries_read: u64,
+}

@@ -1,0 +1,238 @@
+//! Read queries: everything that a request needs from the store.
+use super::PageQuery;
+use crate::byte_budgets;
+use crate::interrupt::MaybeInterrupt;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::Relation;
+use crate::projection::plan::Plan;
+use crate::search::{Search, SearchQuery};
+use std::sync::Arc;
+
+/// Reference to a node: by gid, by alias, or by a link from another node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum NodeRef {
+    /// By gid.
+    Gid(Gid),
+    /// By alias, even if the viewer may not see the node.
+    Alias(String),
+    /// A user by e-mail address, as far as the viewer knows them: a user who shares no workspace with the viewer is not
+    /// found; for a person who is invited to one of the viewer's workspaces it is the invited user.
+    Address(String),
+    /// The task list of a user in the workspace that a node belongs to.
+    TaskList {
+        /// The user.
+        user: Box<NodeRef>,
+        /// The workspace, or any node of it.
+        within_workspace_of: Box<NodeRef>,
+    },
+    /// The task with this external id of an app, if the app gave the id to only one task in the viewer's workspaces.
+    External {
+        /// Number of the app.
+        app: u64,
+        /// External id.
+        id: String,
+    },
+    /// The node to which another one links.
+    Linked {
+        /// Reference to the other node.
+        node: Box<NodeRef>,
+        /// Link to follow.
+        by: LinkSelector,
+    },
+}
+
+/// Link from one node to another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LinkSelector {
+    /// The first edge of a relation.
+    FirstEdge(Relation),
+    /// The gid stored under a key.
+    Key(&'static str),
+    /// The auxiliary node of its edge to that node.
+    Aux(Relation, Gid),
+    /// The edge with this rank into it.
+    Rank(Relation, i64),
+}
+
+impl NodeRef {
+    /// Returns a reference to the node that this one links to.
+    #[must_use]
+    pub fn of(self, by: LinkSelector) -> Self {
+        Self::Linked {
+            node: Box::new(self),
+            by,
+        }
+    }
+}
+
+impl From<Gid> for NodeRef {
+    fn from(gid: Gid) -> Self {
+        Self::Gid(gid)
+    }
+}
+
+/// Aliases: unique names of nodes.
+pub mod alias {
+    use crate::model::email_address;
+    use crate::model::gid::Gid;
+
+    /// Returns the alias of a user with an e-mail address.
+    #[must_use]
+    pub fn email(address: &str) -> String {
+        format!("email:{}", email_address::normalize_address(address))
+    }
+    /// Returns the alias of a custom field with this prefix of automatic ids, in any case; the error for a taken one is
+    /// `id_prefix: Already taken: ...`.
+    #[must_use]
+    pub fn id_prefix(workspace: Gid, prefix: &str) -> String {
+        let prefix = prefix.to_ascii_uppercase();
+        format!("id_prefix:{prefix} (in workspace {workspace})")
+    }
+    /// Returns the alias of a task with this external id of an app; the error for a taken one is `external: Already
+    /// taken: ...`. Different ids have different aliases, since the part before the id has a fixed form.
+    #[must_use]
+    pub fn external(app: u64, workspace: Gid, id: &str) -> String {
+        format!("external:{id} (of app {app} in workspace {workspace})")
+    }
+    /// Returns the alias of the invited user of a person in a workspace.
+    #[must_use]
+    pub fn invitation(person: Gid, workspace: Gid) -> String {
+        format!("invitation:{person}:{workspace}")
+    }
+    /// Returns the alias of the person who replaced a user that is gone.
+    #[must_use]
+    pub fn heir(user: Gid) -> String {
+        format!("heir:{user}")
+    }
+    /// Returns the alias of the task list of a user in a workspace.
+    #[must_use]
+    pub fn task_list(user: Gid, workspace: Gid) -> String {
+        format!("list:{user}:{workspace}")
+    }
+}
+
+/// User or service account of a request, from which the store computes a [`Viewer`](crate::access::Viewer).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ViewerKey {
+    /// The user.
+    pub user: Gid,
+    /// Workspace of the service account; `None` for users.
+    pub service: Option<Gid>,
+}
+
+/// Everything that a request needs from the store, read from one snapshot in one trip.
+#[derive(Clone, Debug)]
+pub struct ReadQuery {
+    /// User or service account of the request.
+    pub viewer: ViewerKey,
+    /// App whose token the request has, if there is one.
+    pub app: Option<u64>,
+    /// The only workspaces that the request reaches; `None` for all of the viewer's.
+    pub allowed_workspaces: Option<Arc<[u64]>>,
+    /// Nodes, with the viewer's level on each.
+    pub node_refs: Vec<NodeRef>,
+    /// For rules: edges from the node references (by index).
+    pub out: Vec<(usize, Relation)>,
+    /// For rules: edges into the node references (by index), at most this many.
+    pub into: Vec<(usize, Relation, usize)>,
+    /// For rules: one edge between two node references (by index), if it exists.
+    pub linked: Vec<(usize, Relation, usize)>,
+    /// For rules: the chain of parents of these node references, with the viewer's levels.
+    pub ancestors: Vec<usize>,
+    /// For rules: the number of levels of subtasks below these node references.
+    pub heights: Vec<usize>,
+    /// For rules: the custom fields that the projects of these tasks give them.
+    pub custom_fields_of: Vec<usize>,
+    /// A page of a list.
+    pub page: Option<PageQuery>,
+    /// Conditions that rows of the page must match; the others are read and left out.
+    pub row_query: Option<SearchQuery>,
+    /// Search with the matches as rows of the page; instead of `page`.
+    pub search: Option<Search>,
+    /// Plan to follow from the rows of the page.
+    pub page_plan: Option<Arc<Plan>>,
+    /// Plans to follow from single nodes.
+    pub plans: Vec<(usize, Arc<Plan>)>,
+    /// Nodes that the store does not have, such as events, with the plans to follow from them. The viewer may see them.
+    pub external_nodes: Vec<(Arc<Node>, Arc<Plan>)>,
+    /// Interrupt of the load, and of the work on its result: see [`ReadView`](super::ReadView).
+    pub interrupt: MaybeInterrupt,
+    /// Most bytes that the loaded nodes and edges may take.
+    pub budget: usize,
+}
+
+impl ReadQuery {
+    /// Returns a query that reads nothing yet.
+    #[must_use]
+    pub fn of(viewer: ViewerKey) -> Self {
+        Self {
+            viewer,
+            app: None,
+            allowed_workspaces: None,
+            node_refs: Vec::new(),
+            out: Vec::new(),
+            into: Vec::new(),
+            linked: Vec::new(),
+            ancestors: Vec::new(),
+            heights: Vec::new(),
+            custom_fields_of: Vec::new(),
+            page: None,
+            row_query: None,
+            search: None,
+            page_plan: None,
+            plans: Vec::new(),
+            external_nodes: Vec::new(),
+            interrupt: None,
+            budget: byte_budgets::LOAD_BYTES,
+        }
+    }
+    /// Adds a node reference and returns its index.
+    pub fn add_ref(&mut self, node: impl Into<NodeRef>) -> usize {
+        let node = node.into();
+        if let Some(at) = self.node_refs.iter().position(|r| *r == node) {
+            return at;
+        }
+        self.node_refs.push(node);
+        self.node_refs.len() - 1
+    }
+    /// Adds a node.
+    #[must_use]
+    pub fn node(mut self, node: impl Into<NodeRef>) -> Self {
+        self.add_ref(node);
+        self
+    }
+    /// Adds the edges of a relation that start at a node.
+    #[must_use]
+    pub fn edges(mut self, node: impl Into<NodeRef>, rel: Relation) -> Self {
+        let at = self.add_ref(node);
+        self.out.push((at, rel));
+        self
+    }
+    /// Adds the first edges of a relation that end at a node.
+    #[must_use]
+    pub fn into(mut self, node: impl Into<NodeRef>, rel: Relation, limit: usize) -> Self {
+        let at = self.add_ref(node);
+        self.into.push((at, rel, limit));
+        self
+    }
+    /// Adds the edge between two nodes, if it exists.
+    #[must_use]
+    pub fn edge(
+        mut self,
+        source: impl Into<NodeRef>,
+        rel: Relation,
+        target: impl Into<NodeRef>,
+    ) -> Self {
+        let (a, b) = (self.add_ref(source), self.add_ref(target));
+        self.linked.push((a, rel, b));
+        self
+    }
+    /// Adds a plan to follow from a node.
+    #[must_use]
+    pub fn follow(mut self, node: impl Into<NodeRef>, plan: Arc<Plan>) -> Self {
+        let at = self.add_ref(node);
+        self.plans.push((at, plan));
+        self
+    }
+}

@@ -1,0 +1,231 @@
+//! Result of a [`ReadQuery`](super::ReadQuery): nodes, edges and levels from one snapshot.
+use super::{Edge, NodeRef, PageRows, Seq};
+use crate::access::{Level, Viewer};
+use crate::interrupt::MaybeInterrupt;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::Relation;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::sync::Arc;
+
+/// Result of a read query: nodes, edges and levels from one snapshot.
+#[derive(Clone, Debug)]
+pub struct ReadView {
+    /// User or service account of the request.
+    pub viewer: Arc<Viewer>,
+    /// App whose token the request has.
+    pub app: Option<u64>,
+    /// Last commit that the snapshot shows.
+    pub seq: Seq,
+    /// Each of [`ReadQuery::node_refs`](super::ReadQuery::node_refs) with the live node that it names.
+    pub resolved_refs: Vec<(NodeRef, Option<Gid>)>,
+    /// Rows of the page.
+    pub rows: PageRows,
+    /// Interrupt of the work on the view: that of the query.
+    pub interrupt: MaybeInterrupt,
+    pub(crate) nodes: FxHashMap<Gid, Arc<Node>>,
+    pub(crate) levels: FxHashMap<Gid, Level>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) out: FxHashMap<Gid, EdgeBand>,
+    pub(crate) ins: FxHashMap<(Gid, Relation), (u32, u32)>,
+    pub(crate) counts: FxHashMap<(Gid, Relation), u64>,
+    pub(crate) singles: Vec<Edge>,
+    pub(crate) heights: FxHashMap<Gid, usize>,
+    /// Persons who replaced users that are gone, by the gids of the users.
+    pub(crate) heirs: FxHashMap<Gid, Gid>,
+}
+
+/// A band of edges from one node, all with relations in `lo..=hi`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EdgeBand {
+    pub(crate) lo: Relation,
+    pub(crate) hi: Relation,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// True if the heads of the targets were read along.
+    pub(crate) heads: bool,
+}
+
+/// Returns a map with room for the nodes of one record, so that it does not grow step by step.
+fn roomy<V>() -> FxHashMap<Gid, V> {
+    FxHashMap::with_capacity_and_hasher(14, FxBuildHasher)
+}
+
+impl ReadView {
+    /// Returns an empty view.
+    #[must_use]
+    pub fn new(viewer: Arc<Viewer>, seq: Seq) -> Self {
+        Self {
+            viewer,
+            app: None,
+            seq,
+            resolved_refs: Vec::new(),
+            rows: PageRows::default(),
+            interrupt: None,
+            nodes: roomy(),
+            levels: roomy(),
+            edges: Vec::new(),
+            out: roomy(),
+            ins: FxHashMap::default(),
+            counts: FxHashMap::default(),
+            singles: Vec::new(),
+            heights: FxHashMap::default(),
+            heirs: FxHashMap::default(),
+        }
+    }
+    /// Returns the live node that a reference of the query names.
+    #[must_use]
+    pub fn resolve(&self, name: &NodeRef) -> Option<Gid> {
+        self.resolved_refs
+            .iter()
+            .find(|(r, _)| r == name)
+            .and_then(|(_, gid)| *gid)
+    }
+    /// Returns the person who replaced a user that is gone; for every other node, its own gid.
+    #[must_use]
+    pub fn heir(&self, gid: Gid) -> Gid {
+        if self.heirs.is_empty() {
+            return gid;
+        }
+        self.heirs.get(&gid).copied().unwrap_or(gid)
+    }
+    /// Returns a live node, or the person who replaced it.
+    #[must_use]
+    pub fn node(&self, gid: Gid) -> Option<&Node> {
+        self.nodes.get(&self.heir(gid)).map(Arc::as_ref)
+    }
+    /// Returns a live node that the viewer may see.
+    #[must_use]
+    #[inline]
+    pub fn visible(&self, gid: Gid) -> Option<&Node> {
+        self.node(gid).filter(|_| self.level(gid) > Level::None)
+    }
+    /// Returns the viewer's level of access to a node; `None` for a node that was not loaded.
+    #[must_use]
+    pub fn level(&self, gid: Gid) -> Level {
+        self.levels
+            .get(&self.heir(gid))
+            .copied()
+            .unwrap_or_default()
+    }
+    /// Returns the edges of a relation from a node, in the order of their targets' gids.
+    #[must_use]
+    pub fn links(&self, gid: Gid, rel: Relation) -> &[Edge] {
+        self.edges.get(self.span(gid, rel)).unwrap_or_default()
+    }
+    /// Returns the range of those edges; edges that are loaded later come after them.
+    pub(crate) fn span(&self, gid: Gid, rel: Relation) -> std::ops::Range<usize> {
+        let Some(band) = self.out.get(&gid) else {
+            return 0..0;
+        };
+        let start = band.start as usize;
+        let run = self.edges.get(start..band.end as usize).unwrap_or_default();
+        // Bands are short and sorted by relation.
+        let from = run.iter().take_while(|e| e.rel < rel).count();
+        let len = run.iter().skip(from).take_while(|e| e.rel == rel).count();
+        start + from..start + from + len
+    }
+    /// Returns the edges of a relation into a node, in list order.
+    #[must_use]
+    pub fn sources(&self, gid: Gid, rel: Relation) -> &[Edge] {
+        let Some((start, end)) = self.ins.get(&(gid, rel)) else {
+            return &[];
+        };
+        self.edges
+            .get(*start as usize..*end as usize)
+            .unwrap_or_default()
+    }
+    /// Returns the edge between two nodes, if it exists and was loaded.
+    #[must_use]
+    pub fn link(&self, source: Gid, rel: Relation, target: Gid) -> Option<&Edge> {
+        let held = self.links(source, rel).iter().chain(&self.singles);
+        held.into_iter()
+            .find(|e| e.src == source && e.rel == rel && e.dst == target)
+    }
+    /// Returns the number of live sources of a relation into a node, if that was loaded.
+    #[must_use]
+    pub fn count(&self, gid: Gid, rel: Relation) -> u64 {
+        self.counts.get(&(gid, rel)).copied().unwrap_or_default()
+    }
+    /// Returns the number of levels of subtasks below a node, if that was loaded.
+    #[must_use]
+    pub fn subtask_depth(&self, gid: Gid) -> usize {
+        self.heights.get(&gid).copied().unwrap_or_default()
+    }
+    /// Adds a node with its level, as tests of rules do by hand.
+    #[must_use]
+    pub fn with_node(mut self, node: Node, level: Level) -> Self {
+        self.resolved_refs
+            .push((NodeRef::Gid(node.gid), Some(node.gid)));
+        self.levels.insert(node.gid, level);
+        self.nodes.insert(node.gid, Arc::new(node));
+        self
+    }
+    /// Adds edges from a node, as tests of rules do by hand.
+    #[must_use]
+    pub fn with_links(mut self, gid: Gid, mut edges: Vec<Edge>) -> Self {
+        edges.extend(self.out.get(&gid).into_iter().flat_map(|b| {
+            self.edges
+                .get(b.start as usize..b.end as usize)
+                .unwrap_or_default()
+                .iter()
+                .copied()
+        }));
+        edges.sort_unstable_by_key(|e| (e.rel, e.dst));
+        let start = self.edges.len() as u32;
+        self.edges.append(&mut edges);
+        self.out.insert(
+            gid,
+            EdgeBand {
+                lo: Relation(0),
+                hi: Relation(u8::MAX),
+                start,
+                end: self.edges.len() as u32,
+                heads: true,
+            },
+        );
+        self
+    }
+    /// Adds edges into a node in list order, as tests of rules do by hand.
+    #[must_use]
+    pub fn with_sources(mut self, gid: Gid, rel: Relation, edges: &[Edge]) -> Self {
+        let start = self.edges.len() as u32;
+        self.edges.extend_from_slice(edges);
+        self.ins
+            .insert((gid, rel), (start, self.edges.len() as u32));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::draft::Draft;
+    use crate::model::registry::{Type, rel};
+
+    #[test]
+    fn a_view_made_by_hand_reads_like_one_that_was_loaded() {
+        let gid = |n| Gid::new(n).unwrap();
+        let (task, section, tag, user) = (gid(1), gid(2), gid(3), gid(4));
+        let edge = |src, rel, dst| Edge {
+            src,
+            rel,
+            dst,
+            rank: 0,
+            seq: 1,
+            aux: None,
+        };
+        let placed = edge(task, rel::SECTION, section);
+        let view = ReadView::new(Arc::new(Viewer::without_memberships(user)), 1)
+            .with_node(Draft::new(Type::Task, task, None).finish(), Level::Editor)
+            .with_links(task, vec![edge(task, rel::TAGS, tag)])
+            .with_links(task, vec![placed])
+            .with_sources(section, rel::SECTION, &[placed]);
+        assert_eq!(view.resolve(&NodeRef::Gid(task)), Some(task));
+        assert_eq!(view.level(task), Level::Editor);
+        assert_eq!(view.links(task, rel::SECTION), [placed]);
+        assert_eq!(view.links(task, rel::TAGS).len(), 1);
+        assert_eq!(view.sources(section, rel::SECTION), [placed]);
+        assert!(view.link(task, rel::TAGS, section).is_none());
+    }
+}

@@ -1,0 +1,116 @@
+//! Laws of a quota per minute over longer times: recovery (L6), hammering (L7), pacing (L8) and more attempts (L9).
+
+use super::harness::{LimiterHarness, plain};
+use super::rate::{QuotaScenario, steps};
+use super::{MakeLimiter, ScenarioRandom};
+use crate::window::WINDOW_MS;
+
+type RoundResult = Result<u64, String>;
+
+pub(super) fn recovery(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let settings = random.quotas();
+    let mut used = LimiterHarness::new(make, settings, random.start());
+    for _ in 0..steps(random) {
+        used.pass(random.gap(settings.standard.free));
+        let _ = used.once(&random.request(&settings));
+    }
+    used.pass(WINDOW_MS);
+    let mut fresh = LimiterHarness::new(make, settings, used.now);
+    for _ in 0..steps(random) {
+        let request = random.request(&settings);
+        if used.once(&request) != fresh.once(&request) {
+            return Err(used
+                .story("after a minute of silence, an answer differs from that of a new limiter"));
+        }
+        let gap = random.gap(settings.standard.free);
+        used.pass(gap);
+        fresh.pass(gap);
+    }
+    Ok(used.operations() + fresh.operations())
+}
+
+pub(super) fn floor(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    const SETTLE: u64 = 25;
+    const COUNTED: u64 = 4;
+    let mut settings = random.quotas();
+    let quota = random.figure(5, 20);
+    settings.standard.free = quota;
+    let floor = quota - settings.standard.terms(quota).remembered;
+    let rate = u64::from(random.figure(quota + 1, 6 * quota));
+    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let start = desk.now;
+    let mut admitted = 0;
+    for n in 0..(SETTLE + COUNTED) * rate {
+        desk.now = start + n * WINDOW_MS / rate;
+        if desk.once(&plain(quota)).is_ok() && n >= SETTLE * rate {
+            admitted += 1;
+        }
+    }
+    if admitted != COUNTED * u64::from(floor) {
+        let wrong = format!(
+            "{rate} a minute get {admitted} in {COUNTED} minutes, the floor being {floor} each"
+        );
+        return Err(desk.story(wrong));
+    }
+    Ok(desk.operations())
+}
+
+pub(super) fn pacing(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let mut settings = random.quotas();
+    let quota = if random.chance(50) {
+        random.figure(1, 1_500)
+    } else {
+        random.quota()
+    };
+    settings.standard.free = quota;
+    let fair = WINDOW_MS.div_ceil(quota.into());
+    let mut desk = LimiterHarness::new(make, settings, random.start());
+    for _ in 0..u64::from(quota) * 2 + 2 {
+        if desk.once(&plain(quota)).is_err() {
+            return Err(desk.story(format!(
+                "refused at {fair} ms or more between requests, {quota} a minute"
+            )));
+        }
+        desk.pass(
+            fair + if random.chance(20) {
+                random.within(0, fair)
+            } else {
+                0
+            },
+        );
+    }
+    Ok(desk.operations())
+}
+
+pub(super) fn monotone(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let mut settings = random.quotas();
+    settings.standard.floor_percent = 0;
+    let scene = QuotaScenario {
+        settings,
+        request: plain(settings.standard.free),
+        quota: settings.standard.free,
+        remembered: 0,
+    };
+    let mut base = scene.desk(make, random);
+    let mut more = LimiterHarness::new(make, settings, base.now);
+    let steps = steps(random);
+    let extra = random.within(0, steps / 2);
+    for step in 0..steps {
+        let gap = random.gap(scene.quota);
+        base.pass(gap);
+        if step == extra {
+            let until = base.now;
+            more.now = random.within(more.now, until);
+            let _ = more.once(&scene.some(random));
+            more.now = until;
+        } else {
+            more.pass(gap);
+        }
+        let request = scene.some(random);
+        let (without, with) = (base.once(&request), more.once(&request));
+        if without.is_err() && with.is_ok() {
+            return Err(more.story("admitted only because there was one attempt more"));
+        }
+    }
+    Ok(base.operations() + more.operations())
+}

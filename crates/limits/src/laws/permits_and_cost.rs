@@ -1,0 +1,238 @@
+//! Laws of all limits together (L0, L19), of permits (L15, L16) and of cost (L17).
+
+use std::collections::BTreeMap;
+
+use super::differential::{LimiterPair, cost as some_cost, pick};
+use super::harness::{LimiterHarness, key, plain};
+use super::invariance::extremes;
+use super::{AdmissionTicket, MakeLimiter, ReferenceLimiter, ScenarioRandom, deadline_ms, slots};
+use crate::admission_request::RequestClass;
+use crate::limit_exceeded::Limit;
+use crate::{AdmissionRequest, LimiterSettings};
+
+type RoundResult = Result<u64, String>;
+
+pub(super) fn model(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    if random.chance(20) {
+        return extremes(make, random);
+    }
+    let mut settings = random.tight();
+    let start = random.start();
+    let reference = |settings| Box::new(ReferenceLimiter::new(settings)) as _;
+    let mut pair = LimiterPair::new(
+        LimiterHarness::new(make, settings, start),
+        LimiterHarness::new(&reference, settings, start),
+    );
+    for _ in 0..random.within(10, 300) {
+        pair.pass(random.gap(settings.standard.free));
+        pair.stir(random);
+        if random.chance(2) {
+            settings = random.tight();
+            if random.chance(30) {
+                settings.shadow = random.shadow();
+            }
+            pair.set(settings);
+        }
+        if random.chance(3) {
+            pair.left.sweep();
+        }
+        pair.ask(
+            &random.request(&settings),
+            "not the answer of the naive log",
+        )?;
+    }
+    Ok(pair.operations())
+}
+
+/// Returns settings with nothing but concurrency limits.
+fn only_slots(random: &mut ScenarioRandom) -> LimiterSettings {
+    LimiterSettings {
+        concurrent_reads: random.figure(0, 8),
+        concurrent_writes: random.figure(0, 8),
+        ..random.quotas()
+    }
+}
+
+pub(super) fn permits(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let settings = only_slots(random);
+    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut open: Vec<(AdmissionTicket, AdmissionRequest)> = Vec::new();
+    let mut running: BTreeMap<(u8, bool), u32> = BTreeMap::new();
+    let slot = |request: &AdmissionRequest| (request.key[0], request.class == RequestClass::Read);
+    for _ in 0..random.within(10, 200) {
+        desk.pass(random.within(0, 2_000));
+        if random.chance(45)
+            && let Some((ticket, request)) = pick(&mut open, random)
+        {
+            desk.finish(ticket);
+            running
+                .entry(slot(&request))
+                .and_modify(|count| *count -= 1);
+        }
+        let class = if random.chance(50) {
+            RequestClass::Read
+        } else {
+            RequestClass::Write
+        };
+        let key = key(u8::from(random.chance(50)));
+        let request = AdmissionRequest {
+            key,
+            class,
+            ..plain(u32::MAX)
+        };
+        let count = running.entry(slot(&request)).or_default();
+        match desk.ask(&request) {
+            Ok(_) if *count >= slots(&settings, class) => {
+                return Err(desk.story("more in flight than the cap"));
+            }
+            Err(_) if *count < slots(&settings, class) => {
+                return Err(desk.story("refused although a slot is free"));
+            }
+            Ok(ticket) => {
+                *count += 1;
+                open.push((ticket, request));
+            }
+            Err(_) => {}
+        }
+    }
+    for (ticket, _) in open {
+        desk.finish(ticket);
+    }
+    full(&mut desk, RequestClass::Read, settings.concurrent_reads)?;
+    full(&mut desk, RequestClass::Write, settings.concurrent_writes)?;
+    Ok(desk.operations())
+}
+
+/// Checks that exactly `cap` requests of a class fit.
+fn full(desk: &mut LimiterHarness, class: RequestClass, cap: u32) -> Result<(), String> {
+    let request = AdmissionRequest {
+        class,
+        ..plain(u32::MAX)
+    };
+    for _ in 0..cap {
+        if desk.ask(&request).is_err() {
+            return Err(desk.story("refused although a slot is free"));
+        }
+    }
+    match (desk.ask(&request), class) {
+        (Err(refusal), RequestClass::Read) if refusal.limit == Limit::ConcurrentReads => Ok(()),
+        (Err(refusal), RequestClass::Write) if refusal.limit == Limit::ConcurrentWrites => Ok(()),
+        _ => Err(desk.story(format!("not refused by its own limit beyond {cap}"))),
+    }
+}
+
+pub(super) fn classes(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let settings = only_slots(random);
+    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut order = [
+        (RequestClass::Read, settings.concurrent_reads),
+        (RequestClass::Write, settings.concurrent_writes),
+    ];
+    if random.chance(50) {
+        order.reverse();
+    }
+    for (class, cap) in order {
+        full(&mut desk, class, cap)?;
+    }
+    Ok(desk.operations())
+}
+
+pub(super) fn cost(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let per_minute = random.figure(1, 500);
+    let settings = LimiterSettings {
+        cost_per_minute: Some(per_minute),
+        cost_ceiling: 1_000,
+        ..random.quotas()
+    };
+    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut open = Vec::new();
+    let full = i128::from(per_minute) * 60_000;
+    let mut balance = full;
+    for _ in 0..random.within(10, 200) {
+        let mut gap = random.gap(40);
+        if random.chance(60)
+            && let Some(ticket) = pick(&mut open, random)
+        {
+            let cost = some_cost(random);
+            desk.settle(ticket, cost);
+            balance -= i128::from(cost.min(1_000)) * 60_000;
+            desk.finish(ticket);
+        }
+        match desk.ask(&plain(u32::MAX)) {
+            Ok(_) if balance <= 0 => {
+                return Err(desk.story(format!("admitted with {balance} units left")));
+            }
+            Err(_) if balance > 0 => {
+                return Err(desk.story(format!("refused with {balance} units left")));
+            }
+            Ok(ticket) => open.push(ticket),
+            Err(refusal) => {
+                let wait = i128::from(refusal.wait_ms);
+                let rate = i128::from(per_minute);
+                if balance + rate * wait <= 0 || balance + rate * (wait - 1) > 0 {
+                    return Err(desk.story(format!(
+                        "the wait for {balance} units at {rate}/ms is not {wait} ms"
+                    )));
+                }
+                if random.chance(50) {
+                    gap = refusal.wait_ms;
+                }
+            }
+        }
+        desk.pass(gap);
+        balance = full.min(balance + i128::from(per_minute) * i128::from(gap));
+    }
+    Ok(desk.operations())
+}
+
+pub(super) fn combined(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
+    let settings = random.tight();
+    let deadline = deadline_ms(&settings);
+    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut open: Vec<(AdmissionTicket, u64)> = Vec::new();
+    for _ in 0..random.within(10, 200) {
+        desk.pass(random.gap(settings.standard.free));
+        if random.chance(40)
+            && let Some((ticket, _)) = pick(&mut open, random)
+        {
+            desk.settle(ticket, some_cost(random));
+            desk.finish(ticket);
+        }
+        end_at_deadline(&mut desk, &mut open);
+        let mut request = random.request(&settings);
+        let quota = settings.standard.free.min(settings.search_per_minute);
+        request.weight = request.weight.min(quota);
+        if let crate::RateQuota::Mixed { searches, .. } = &mut request.rate {
+            *searches = (*searches).min(quota);
+        }
+        let quotas_fit = request.weight <= settings.standard.paid;
+        match desk.ask(&request) {
+            Ok(ticket) => open.push((ticket, desk.now + deadline)),
+            Err(refusal) if quotas_fit => {
+                desk.pass(if random.chance(50) {
+                    refusal.wait_ms
+                } else {
+                    refusal.retry_after * 1_000
+                });
+                end_at_deadline(&mut desk, &mut open);
+                match desk.ask(&request) {
+                    Ok(ticket) => open.push((ticket, desk.now + deadline)),
+                    Err(_) => return Err(desk.story("refused after exactly the stated wait")),
+                }
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(desk.operations())
+}
+
+/// Ends the requests that have reached their deadline, as a server does.
+fn end_at_deadline(desk: &mut LimiterHarness, open: &mut Vec<(AdmissionTicket, u64)>) {
+    open.retain(|&(ticket, deadline)| {
+        let running = deadline > desk.now;
+        if !running {
+            desk.finish(ticket);
+        }
+        running
+    });
+}

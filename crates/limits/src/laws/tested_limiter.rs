@@ -1,0 +1,92 @@
+//! Interface that a law needs of a limiter, and this crate's limiter behind it.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::{AdmissionRequest, LimitExceeded, Limiter, LimiterSettings, Permit};
+
+/// Number of an admitted request that has not been finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AdmissionTicket(pub u64);
+
+/// Limiter under test. Times are milliseconds since 1970.
+pub trait TestedLimiter {
+    /// Counts a request and decides about it. Tickets are numbered in the order of admission, from 0.
+    ///
+    /// # Errors
+    /// Fails with the refusal.
+    fn admit(
+        &mut self,
+        request: &AdmissionRequest,
+        now: u64,
+    ) -> Result<AdmissionTicket, LimitExceeded>;
+    /// Takes the cost of a request in flight.
+    fn settle(&mut self, ticket: AdmissionTicket, cost: u32, now: u64);
+    /// Ends a request in flight.
+    fn finish(&mut self, ticket: AdmissionTicket);
+    /// Replaces the settings.
+    fn set(&mut self, settings: LimiterSettings);
+    /// Evicts idle keys.
+    fn sweep(&mut self, now: u64);
+}
+
+/// Function that makes the limiters a law tests.
+pub type MakeLimiter<'a> = &'a dyn Fn(LimiterSettings) -> Box<dyn TestedLimiter>;
+
+/// This crate's limiter, as the laws see it.
+#[derive(Debug)]
+pub struct RealLimiter {
+    limiter: Limiter,
+    permits: HashMap<AdmissionTicket, Permit>,
+    admitted: u64,
+}
+
+impl RealLimiter {
+    /// Makes a new limiter.
+    #[must_use]
+    pub fn boxed(settings: LimiterSettings) -> Box<dyn TestedLimiter> {
+        Box::new(Self {
+            limiter: Limiter::new(settings),
+            permits: HashMap::new(),
+            admitted: 0,
+        })
+    }
+}
+
+impl TestedLimiter for RealLimiter {
+    fn admit(
+        &mut self,
+        request: &AdmissionRequest,
+        now: u64,
+    ) -> Result<AdmissionTicket, LimitExceeded> {
+        let permit = self.limiter.admit(request, time(now))?;
+        let ticket = AdmissionTicket(self.admitted);
+        self.admitted += 1;
+        self.permits.insert(ticket, permit);
+        Ok(ticket)
+    }
+
+    fn settle(&mut self, ticket: AdmissionTicket, cost: u32, now: u64) {
+        if let Some(permit) = self.permits.get_mut(&ticket) {
+            permit.settle(cost, time(now));
+        }
+    }
+
+    fn finish(&mut self, ticket: AdmissionTicket) {
+        self.permits.remove(&ticket);
+    }
+
+    fn set(&mut self, settings: LimiterSettings) {
+        self.limiter.set_settings(settings);
+    }
+
+    fn sweep(&mut self, now: u64) {
+        self.limiter.evict_idle(time(now));
+    }
+}
+
+fn time(now: u64) -> SystemTime {
+    UNIX_EPOCH
+        .checked_add(Duration::from_millis(now))
+        .unwrap_or(UNIX_EPOCH)
+}

@@ -1,0 +1,83 @@
+//! Reading the fields of a form.
+use workgraph_auth::authorization::registered_app::check_name;
+use workgraph_auth::{Param, ScopeSet};
+
+use crate::pages::FormProblem;
+
+/// Fields of a form. A field that is not there counts as empty; the first of two counts.
+#[derive(Clone, Copy)]
+pub(super) struct FormFields<'a>(pub(super) &'a [Param]);
+
+impl<'a> FormFields<'a> {
+    pub(super) fn one(self, name: &str) -> &'a str {
+        let mut found = self.0.iter().filter(|(n, _)| n == name);
+        found.next().map_or("", |(_, value)| value.as_str())
+    }
+
+    pub(super) fn all(self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let found = self.0.iter().filter(move |(n, _)| n == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Reads the choice between full permissions and scopes.
+    pub(super) fn permissions(self, problems: &mut Vec<FormProblem>) -> ScopeSet {
+        match self.one("permissions") {
+            "full" => return ScopeSet::full(),
+            "scopes" => {}
+            _ => problems.push(FormProblem::new(
+                "scopes",
+                "Choose full permissions or scopes.",
+            )),
+        }
+        let names: Vec<&str> = self.all("scope").collect();
+        match ScopeSet::parse(&names.join(" ")) {
+            Ok(set) if set.is_full() => {
+                problems.push(FormProblem::new("scopes", "Choose scopes from the list."));
+                ScopeSet::empty()
+            }
+            Ok(set) => {
+                if set.iter().next().is_none() && problems.is_empty() {
+                    problems.push(FormProblem::new(
+                        "scopes",
+                        "Choose at least one scope, or full permissions.",
+                    ));
+                }
+                set
+            }
+            Err(why) => {
+                problems.push(FormProblem::new(
+                    "scopes",
+                    format!("Choose scopes from the list: {why}."),
+                ));
+                ScopeSet::empty()
+            }
+        }
+    }
+
+    /// Reads a short line of text that is shown on pages.
+    pub(super) fn line(
+        self,
+        name: &'static str,
+        what: &str,
+        problems: &mut Vec<FormProblem>,
+    ) -> String {
+        let text = self.one(name);
+        match check_name(text) {
+            Ok(text) => text.to_owned(),
+            Err(why) => {
+                use workgraph_auth::authorization::registered_app::NameError;
+                problems.push(FormProblem::new(
+                    name,
+                    match why {
+                        NameError::Empty => format!("Enter {what}."),
+                        NameError::Long => format!("Enter {what} of at most 100 characters."),
+                        NameError::Characters => {
+                            format!("Enter {what} without invisible characters.")
+                        }
+                    },
+                ));
+                text.chars().take(200).collect()
+            }
+        }
+    }
+}

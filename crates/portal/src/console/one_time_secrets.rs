@@ -1,0 +1,120 @@
+//! New secrets, from the write that made them to the one page that shows them.
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use workgraph_auth::{Secret, SecretDigest};
+
+use crate::pages::SecretKind;
+
+/// Time that a secret waits to be shown.
+const WAIT: Duration = Duration::from_secs(300);
+/// Most secrets that wait; beyond it the oldest goes.
+const MOST: usize = 1000;
+
+type OneTimeSecret = (SystemTime, SecretKind, String, Secret);
+
+/// New secrets in memory, one for each session: removed when shown, forgotten after five minutes.
+#[derive(Debug, Default)]
+pub struct OneTimeSecrets(Mutex<HashMap<SecretDigest, OneTimeSecret>>);
+
+impl OneTimeSecrets {
+    fn entries(&self) -> MutexGuard<'_, HashMap<SecretDigest, OneTimeSecret>> {
+        // Each change is one call of the map's.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn put(
+        &self,
+        session: SecretDigest,
+        purpose: SecretKind,
+        name: &str,
+        secret: Secret,
+        now: SystemTime,
+    ) {
+        let mut entries = self.entries();
+        entries.retain(|_, entry| fresh(entry, now));
+        if entries.len() >= MOST {
+            let oldest = entries
+                .iter()
+                .min_by_key(|(_, entry)| entry.0)
+                .map(|(at, _)| *at);
+            oldest.map(|at| entries.remove(&at));
+        }
+        entries.insert(session, (now, purpose, name.to_owned(), secret));
+    }
+
+    pub(super) fn take(
+        &self,
+        session: &SecretDigest,
+        now: SystemTime,
+    ) -> Option<(SecretKind, String, Secret)> {
+        let entry = self
+            .entries()
+            .remove(session)
+            .filter(|entry| fresh(entry, now));
+        entry.map(|(_, purpose, name, secret)| (purpose, name, secret))
+    }
+}
+
+fn fresh(entry: &OneTimeSecret, now: SystemTime) -> bool {
+    now.duration_since(entry.0).is_ok_and(|age| age < WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::UNIX_EPOCH;
+
+    fn put(drawer: &OneTimeSecrets, session: &str, now: SystemTime) {
+        drawer.put(
+            SecretDigest::of(session),
+            SecretKind::Personal,
+            "x",
+            Secret::new(session.to_owned()),
+            now,
+        );
+    }
+
+    #[test]
+    fn a_secret_is_taken_once_by_its_session_and_in_time() {
+        let (drawer, now) = (
+            OneTimeSecrets::default(),
+            UNIX_EPOCH + Duration::from_secs(9),
+        );
+        let take = |session: &str, now| {
+            drawer
+                .take(&SecretDigest::of(session), now)
+                .map(|e| e.2.expose().to_owned())
+        };
+        put(&drawer, "a", now);
+        assert_eq!(take("b", now), None);
+        assert_eq!(take("a", now).as_deref(), Some("a"));
+        assert_eq!(take("a", now), None);
+        put(&drawer, "a", now);
+        assert_eq!(take("a", now + WAIT), None);
+    }
+
+    #[test]
+    fn the_drawer_does_not_grow_without_end() {
+        let (drawer, now) = (OneTimeSecrets::default(), UNIX_EPOCH);
+        for n in 0..u32::try_from(MOST).unwrap() + 5 {
+            put(
+                &drawer,
+                &n.to_string(),
+                now + Duration::from_millis(n.into()),
+            );
+        }
+        assert_eq!(drawer.entries().len(), MOST);
+        assert!(
+            drawer
+                .take(&SecretDigest::of("4"), now + Duration::from_secs(5))
+                .is_none()
+        );
+        assert!(
+            drawer
+                .take(&SecretDigest::of("5"), now + Duration::from_secs(5))
+                .is_some()
+        );
+    }
+}

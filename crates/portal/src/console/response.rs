@@ -1,0 +1,120 @@
+//! The responses of the console: pages and redirects.
+use workgraph_auth::Param;
+
+use crate::pages::{ErrorPage, HtmlPage, paths};
+
+/// Response to a request of the console.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConsoleResponse {
+    /// A page, with its status.
+    Page(u16, HtmlPage),
+    /// 303 to a path of this server.
+    SeeOther(String),
+}
+
+impl ConsoleResponse {
+    pub(super) fn ok(page: HtmlPage) -> Self {
+        Self::Page(200, page)
+    }
+
+    /// Returns the page of a form that came back with problems, with status 400.
+    pub(super) fn again(page: HtmlPage) -> Self {
+        Self::Page(400, page)
+    }
+
+    /// Returns a redirect to the page at a path, with a notice of the write.
+    pub(crate) fn done(path: &str, what: ConsoleNotice) -> Self {
+        Self::SeeOther(format!("{path}?done={}", what.word()))
+    }
+
+    /// Returns 404, for an object that does not exist or belongs to another user.
+    #[must_use]
+    pub fn not_found() -> Self {
+        let failure = ErrorPage {
+            heading: "Not found",
+            text: "There is nothing here, or it is not yours.",
+            onward: Some((paths::APPS, "Go to my apps")),
+        };
+        Self::Page(404, failure.page())
+    }
+
+    /// Returns the page for a form without a valid anti-forgery text, or whose session is over.
+    #[must_use]
+    pub fn invalid_csrf() -> Self {
+        let failure = ErrorPage {
+            heading: "This form is no longer valid",
+            text: "Nothing was changed. Open the page again and repeat what you did.",
+            onward: Some((paths::APPS, "Go to my apps")),
+        };
+        Self::Page(403, failure.page())
+    }
+}
+
+/// Result of a write, which the page after it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConsoleNotice {
+    Saved,
+    On,
+    Off,
+    Revoked,
+    Disconnected,
+    Password,
+    SignedOut,
+    AllRevoked,
+    Accepted,
+    Declined,
+}
+
+impl ConsoleNotice {
+    const ALL: [Self; 10] = [
+        Self::Saved,
+        Self::On,
+        Self::Off,
+        Self::Revoked,
+        Self::Disconnected,
+        Self::Password,
+        Self::SignedOut,
+        Self::AllRevoked,
+        Self::Accepted,
+        Self::Declined,
+    ];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Saved => "saved",
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Revoked => "revoked",
+            Self::Disconnected => "disconnected",
+            Self::Password => "password",
+            Self::SignedOut => "signed_out",
+            Self::AllRevoked => "all_revoked",
+            Self::Accepted => "accepted",
+            Self::Declined => "declined",
+        }
+    }
+
+    const fn says(self) -> &'static str {
+        match self {
+            Self::Saved => "Your changes are saved.",
+            Self::On => "The app is switched on.",
+            Self::Off => "The app is switched off.",
+            Self::Revoked => "The token is revoked. It stopped working.",
+            Self::Disconnected => "The app is disconnected. It has no access any more.",
+            Self::Password => "Your password is changed. You are signed out everywhere else.",
+            Self::SignedOut => "Signed out there.",
+            Self::AllRevoked => "All access is revoked: no token and no app works any more.",
+            Self::Accepted => "You belong to the workspace now.",
+            Self::Declined => "The invitation is declined. Nothing of it is left.",
+        }
+    }
+
+    /// Reads the notice in a query. Any other word shows nothing: the text is never the query's.
+    pub(super) fn read(query: &[Param]) -> Option<&'static str> {
+        let (_, word) = query.iter().find(|(name, _)| name == "done")?;
+        Self::ALL
+            .into_iter()
+            .find(|done| done.word() == word)
+            .map(Self::says)
+    }
+}

@@ -1,0 +1,97 @@
+//! The router of console requests: only requests with a live session get there.
+use std::time::SystemTime;
+
+use workgraph_api::ApiResponse;
+use workgraph_auth::{OAuthStore, percent_encode};
+use workgraph_core::audit::ActorContext;
+
+use crate::console::{Console, ConsoleResponse, ConsoleUser, WriteContext};
+use crate::form;
+use crate::pages::paths;
+use crate::portal::{Portal, PortalError};
+use crate::request::{PortalRequest, page, see_other};
+use crate::session::{AuthenticatedSession, invalid_form};
+
+impl Portal {
+    pub(crate) fn console<'c>(
+        &'c self,
+        store: &'c dyn OAuthStore,
+        acting: &'c ActorContext,
+    ) -> Console<'c> {
+        Console {
+            store,
+            actor: acting,
+            workspaces: &*self.workspaces,
+            one_time_secrets: &self.one_time_secrets,
+            loopback: self.settings.loopback,
+        }
+    }
+
+    pub(crate) async fn console_page(
+        &self,
+        request: &PortalRequest,
+        now: SystemTime,
+    ) -> Result<ApiResponse, PortalError> {
+        let Some(visit) = self.authenticated_session(request, now).await? else {
+            return Ok(sign_in_first(request));
+        };
+        let query = form::decode(&request.query).unwrap_or_default();
+        let acting = request.actor_context(Some(visit.session.user));
+        let answer = self
+            .console(&*self.store, &acting)
+            .get(&visitor(&visit), &request.path, &query, now)
+            .await?;
+        Ok(send(answer))
+    }
+
+    pub(crate) async fn console_form(
+        &self,
+        request: &PortalRequest,
+        now: SystemTime,
+    ) -> Result<ApiResponse, PortalError> {
+        if !self.is_own(request) {
+            return Ok(invalid_form());
+        }
+        let (Ok(body), Some(visit)) = (
+            form::read(request),
+            self.authenticated_session(request, now).await?,
+        ) else {
+            return Ok(invalid_form());
+        };
+        if request.path == paths::PASSWORD {
+            return self.change_password(request, &visit, &body, now).await;
+        }
+        let fresh = WriteContext {
+            now,
+            id: self.next_id(),
+            random: self.random()?,
+        };
+        let acting = request.actor_context(Some(visit.session.user));
+        let store = self.audited_store.as_actor(acting.clone(), now);
+        let answer = self
+            .console(&*store, &acting)
+            .post(&visitor(&visit), &request.path, &body, &fresh)
+            .await?;
+        Ok(send(answer))
+    }
+}
+
+pub(crate) fn visitor(visit: &AuthenticatedSession) -> ConsoleUser<'_> {
+    ConsoleUser {
+        session: &visit.session,
+        secret: &visit.secret,
+        name: &visit.user.name,
+    }
+}
+
+fn sign_in_first(request: &PortalRequest) -> ApiResponse {
+    let next = percent_encode(&request.path);
+    see_other(format!("{}?next={next}", paths::SIGN_IN))
+}
+
+fn send(answer: Option<ConsoleResponse>) -> ApiResponse {
+    match answer.unwrap_or_else(ConsoleResponse::not_found) {
+        ConsoleResponse::Page(status, shown) => page(status, shown),
+        ConsoleResponse::SeeOther(path) => see_other(path),
+    }
+}

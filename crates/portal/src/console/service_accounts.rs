@@ -1,0 +1,211 @@
+//! Service accounts, for those who administer a workspace.
+use std::time::SystemTime;
+
+use workgraph_auth::{AuthStoreError, TokenKind, TokenRecord, mint_token};
+
+use super::form_fields::FormFields;
+use super::tokens::row;
+use super::{
+    Console, ConsoleContext, ConsoleNotice, ConsoleResponse, ConsoleUser, MANY, WorkspaceSeat,
+    WriteContext, number,
+};
+use crate::pages::{
+    FormProblem, HtmlPage, SecretKind, ServiceAccountForm, ServiceAccountRow, ServiceAccountsPage,
+    WorkspaceServiceAccounts, paths,
+};
+
+impl ConsoleContext<'_> {
+    /// Returns the workspace of this number, if the signed-in user administers it.
+    pub(super) fn administers(&self, workspace: &str) -> Option<&WorkspaceSeat> {
+        let id = number(workspace)?;
+        self.seats
+            .iter()
+            .find(|seat| seat.workspace == id && seat.admin)
+    }
+}
+
+impl Console<'_> {
+    async fn service_page(
+        &self,
+        scene: &ConsoleContext<'_>,
+        form: &ServiceAccountForm,
+        problems: &[FormProblem],
+        now: SystemTime,
+    ) -> Result<HtmlPage, AuthStoreError> {
+        let mut places = Vec::new();
+        for seat in scene.seats.iter().filter(|seat| seat.admin) {
+            let mut accounts = Vec::new();
+            for (id, name) in self.workspaces.services(seat.workspace).await? {
+                let records = self.live(id, TokenKind::Service, now).await?;
+                let here = records
+                    .into_iter()
+                    .filter(|record| record.workspace == Some(seat.workspace));
+                accounts.push(ServiceAccountRow {
+                    id,
+                    name,
+                    tokens: here.map(row).collect(),
+                });
+            }
+            places.push(WorkspaceServiceAccounts {
+                id: seat.workspace,
+                name: seat.name.clone(),
+                accounts,
+            });
+        }
+        Ok(ServiceAccountsPage {
+            frame: scene.frame(),
+            places: &places,
+            form,
+            problems,
+        }
+        .page())
+    }
+
+    pub(super) async fn services(
+        &self,
+        scene: &ConsoleContext<'_>,
+        now: SystemTime,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
+        if !scene.seats.iter().any(|seat| seat.admin) {
+            return Ok(ConsoleResponse::not_found());
+        }
+        Ok(ConsoleResponse::ok(
+            self.service_page(scene, &ServiceAccountForm::default(), &[], now)
+                .await?,
+        ))
+    }
+
+    async fn issue(
+        &self,
+        seat: &WorkspaceSeat,
+        account: u64,
+        name: &str,
+        fresh: &WriteContext,
+        visitor: &ConsoleUser<'_>,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
+        let (secret, digest) = mint_token(TokenKind::Service, &fresh.random);
+        let mut record = TokenRecord::service(fresh.id, digest, account, seat.workspace, fresh.now);
+        name.clone_into(&mut record.description);
+        self.store.insert_token(record).await?;
+        Ok(self.show(visitor, SecretKind::Service, name, secret, fresh.now))
+    }
+
+    pub(super) async fn create_service(
+        &self,
+        scene: &ConsoleContext<'_>,
+        form: FormFields<'_>,
+        fresh: &WriteContext,
+        visitor: &ConsoleUser<'_>,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
+        if !scene.seats.iter().any(|seat| seat.admin) {
+            return Ok(ConsoleResponse::not_found());
+        }
+        let mut problems = Vec::new();
+        let name = form.line("name", "a name", &mut problems);
+        let seat = scene.administers(form.one("workspace"));
+        if seat.is_none() {
+            problems.push(FormProblem::new(
+                "workspace",
+                "Choose a workspace that you administer.",
+            ));
+        }
+        if let Some(seat) = seat
+            && self.workspaces.services(seat.workspace).await?.len() >= MANY
+        {
+            problems.push(FormProblem::new(
+                "name",
+                format!("The workspace has {MANY} service accounts already."),
+            ));
+        }
+        match seat.filter(|_| problems.is_empty()) {
+            Some(seat) => {
+                let made = self
+                    .workspaces
+                    .create_service(seat.workspace, &name, self.actor);
+                let account = made.await?;
+                self.issue(seat, account, &name, fresh, visitor).await
+            }
+            None => {
+                let form = ServiceAccountForm {
+                    name,
+                    workspace: seat.map_or(0, |seat| seat.workspace),
+                };
+                Ok(ConsoleResponse::again(
+                    self.service_page(scene, &form, &problems, fresh.now)
+                        .await?,
+                ))
+            }
+        }
+    }
+
+    /// Returns a service account of a workspace that the signed-in user administers.
+    async fn service<'s>(
+        &self,
+        scene: &'s ConsoleContext<'_>,
+        place: &str,
+        account: &str,
+    ) -> Result<Option<(&'s WorkspaceSeat, u64, String)>, AuthStoreError> {
+        let (Some(seat), Some(id)) = (scene.administers(place), number(account)) else {
+            return Ok(None);
+        };
+        let all = self.workspaces.services(seat.workspace).await?;
+        let found = all.into_iter().find(|(account, _)| *account == id);
+        Ok(found.map(|(account, name)| (seat, account, name)))
+    }
+
+    pub(super) async fn create_service_token(
+        &self,
+        scene: &ConsoleContext<'_>,
+        place: &str,
+        account: &str,
+        fresh: &WriteContext,
+        visitor: &ConsoleUser<'_>,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
+        let Some((seat, account, name)) = self.service(scene, place, account).await? else {
+            return Ok(ConsoleResponse::not_found());
+        };
+        if self
+            .live(account, TokenKind::Service, fresh.now)
+            .await?
+            .len()
+            >= MANY
+        {
+            let many = FormProblem::new(
+                "name",
+                format!("{name} has {MANY} tokens already; revoke one first."),
+            );
+            return Ok(ConsoleResponse::again(
+                self.service_page(scene, &ServiceAccountForm::default(), &[many], fresh.now)
+                    .await?,
+            ));
+        }
+        self.issue(seat, account, &name, fresh, visitor).await
+    }
+
+    pub(super) async fn revoke_service_token(
+        &self,
+        scene: &ConsoleContext<'_>,
+        place: &str,
+        account: &str,
+        id: &str,
+        now: SystemTime,
+    ) -> Result<ConsoleResponse, AuthStoreError> {
+        let Some((seat, account, _)) = self.service(scene, place, account).await? else {
+            return Ok(ConsoleResponse::not_found());
+        };
+        let all = self.store.list(account).await?;
+        let own = all.iter().find(|record| {
+            Some(record.id) == number(id)
+                && record.kind == TokenKind::Service
+                && record.workspace == Some(seat.workspace)
+        });
+        let Some(own) = own else {
+            return Ok(ConsoleResponse::not_found());
+        };
+        self.store.revoke(own.id, now).await?;
+        Ok(ConsoleResponse::done(
+            paths::SERVICES,
+            ConsoleNotice::Revoked,
+        ))
+    }
+}

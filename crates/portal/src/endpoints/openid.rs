@@ -1,0 +1,53 @@
+//! Discovery, the key set and user info (OpenID Connect Core section 5.3).
+use std::time::SystemTime;
+
+use workgraph_api::ApiResponse;
+use workgraph_auth::oidc::id_token::user_info;
+use workgraph_auth::oidc::signing_keys::KEY_SET_LIFETIME;
+use workgraph_wire::error_envelope::error;
+
+use crate::portal::Portal;
+use crate::request::{PortalRequest, json};
+
+impl Portal {
+    /// Returns the document of OpenID Connect Discovery and of RFC 8414: one for both.
+    pub(crate) fn discovery(&self) -> ApiResponse {
+        json(200, self.discovery_document.clone()).with("Cache-Control", "public, max-age=3600")
+    }
+
+    pub(crate) async fn key_set(&self, now: SystemTime) -> ApiResponse {
+        match self.signing_keys().await {
+            Ok(ring) => {
+                // A key is published for this long before it signs, so every copy has it by then.
+                let age = format!("public, max-age={}", KEY_SET_LIFETIME.as_secs() / 2);
+                json(200, ring.key_set(now)).with("Cache-Control", age)
+            }
+            Err(broken) => self.fault(broken),
+        }
+    }
+
+    pub(crate) async fn user_info(&self, request: &PortalRequest) -> ApiResponse {
+        let (grant, permit) = match self.api.admit_bearer(&request.authorization).await {
+            Ok(admitted) => admitted,
+            Err(reply) => return reply,
+        };
+        let mut reply = match self.user_directory.user_info(grant.user).await {
+            Err(e) => self.fault(e.into()),
+            Ok(None) => json(404, text(error("user: Unknown object"))),
+            Ok(Some(person)) => match user_info(&person, grant.scopes) {
+                Some(claims) => json(200, claims),
+                None => json(403, text(error("The token lacks the scope openid"))).with(
+                    "WWW-Authenticate",
+                    "Bearer error=\"insufficient_scope\", scope=\"openid\"",
+                ),
+            },
+        };
+        reply.permit = Some(permit);
+        reply
+    }
+}
+
+/// Returns JSON of this server as text.
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,138 @@
+//! The endpoints that apps' servers post forms to: token, revocation, introspection.
+use std::time::SystemTime;
+
+use workgraph_api::ApiResponse;
+use workgraph_auth::{EndpointRequest, Endpoints, NewTokenMaterial, TokenError};
+
+use crate::csrf::network;
+use crate::form;
+use crate::portal::{Portal, PortalError};
+use crate::request::{PortalRequest, failure};
+use crate::route::{Endpoint, Route};
+
+const CLIENTS: &str = "client";
+const TOKEN_INFO: &str = "token_info";
+
+impl Portal {
+    pub(crate) async fn endpoint(
+        &self,
+        to: Endpoint,
+        request: &PortalRequest,
+        now: SystemTime,
+    ) -> ApiResponse {
+        let quota = self.settings.token_info_per_minute;
+        if to == Endpoint::TokenInfo
+            && let Err(wait) =
+                self.throttle
+                    .admit(TOKEN_INFO, &network(request.address), quota, now)
+        {
+            return too_many(wait);
+        }
+        let reply = match self.exchange(to, request, now).await {
+            Ok(reply) => reply,
+            Err(broken) => {
+                let phrase = self.log(&broken);
+                return into_api_response(&error(
+                    500,
+                    "server_error",
+                    &format!("Something broke here: {phrase}"),
+                ));
+            }
+        };
+        // Clients that guess secrets are slowed down; one with the right secret never waits here.
+        let quota = self.settings.failures_per_minute;
+        if reply.status == 401
+            && let Err(wait) = self
+                .throttle
+                .admit(CLIENTS, &network(request.address), quota, now)
+        {
+            return too_many(wait);
+        }
+        into_api_response(&reply)
+    }
+
+    async fn exchange(
+        &self,
+        to: Endpoint,
+        request: &PortalRequest,
+        now: SystemTime,
+    ) -> Result<workgraph_auth::EndpointReply, PortalError> {
+        let invalid = |why: String| Ok(TokenError::InvalidRequest(why).reply());
+        if !request.query.is_empty() {
+            return invalid("Parameters belong into the body, not into the query.".to_owned());
+        }
+        let pairs = match form::read(request) {
+            Ok(pairs) => pairs,
+            Err(why) => return invalid(why),
+        };
+        let headers: Vec<&str> = request.authorization.iter().map(String::as_str).collect();
+        let form = EndpointRequest {
+            pairs: &pairs,
+            authorization: &headers,
+        };
+        let mut endpoints = Endpoints {
+            store: &*self.store,
+            users: &*self.user_directory,
+            issuer: &self.settings.base_url,
+            signer: None,
+        };
+        Ok(match to {
+            Endpoint::Revoke => endpoints.revoke(&form, now).await?,
+            Endpoint::TokenInfo => endpoints.token_info(&form, now).await?,
+            _ => {
+                let fresh = NewTokenMaterial {
+                    access_id: self.next_id(),
+                    access: self.random()?,
+                    refresh_id: self.next_id(),
+                    refresh: self.random()?,
+                };
+                // Only the exchange of a code brings an id_token, so a refresh waits for no key.
+                let by_code = !form::one(&pairs, "code").is_empty();
+                let ring = if by_code {
+                    Some(self.signing_keys().await?)
+                } else {
+                    None
+                };
+                endpoints.signer = ring.as_ref().and_then(|ring| ring.signer(now));
+                endpoints.token(&form, &fresh, now).await?
+            }
+        })
+    }
+}
+
+fn into_api_response(reply: &workgraph_auth::EndpointReply) -> ApiResponse {
+    let mut out = ApiResponse::json(reply.status, reply.body.clone().into_bytes());
+    for (name, value) in reply.headers() {
+        out = out.with(name, value);
+    }
+    out
+}
+
+/// Returns an error in the form of RFC 6749, which the errors of `TokenError` have, too.
+fn error(status: u16, code: &str, why: &str) -> workgraph_auth::EndpointReply {
+    // Nothing in these texts needs escaping.
+    let body = format!(r#"{{"error":"{code}","error_description":"{why}"}}"#);
+    workgraph_auth::EndpointReply::new(status, body)
+}
+
+fn too_many(wait: u64) -> ApiResponse {
+    let why = format!("Too many requests from this address. Retry after {wait} seconds.");
+    into_api_response(&error(429, "temporarily_unavailable", &why))
+        .with("Retry-After", wait.to_string())
+}
+
+impl Portal {
+    /// Returns the response to a form that the transport did not take: too large, or incomplete. `why` is a text of
+    /// this server.
+    #[must_use]
+    pub fn refused(&self, route: Route, status: u16, why: &str) -> ApiResponse {
+        let mut reply = match route.endpoint {
+            Endpoint::Token | Endpoint::Revoke | Endpoint::TokenInfo => {
+                into_api_response(&error(status, "invalid_request", why))
+            }
+            _ => failure(status, "This form was not taken", why),
+        };
+        reply.operation = route.name;
+        reply
+    }
+}

@@ -1,0 +1,157 @@
+//! The check of a password, and the counts that come before it.
+//!
+//! Each attempt begins by counting, the cheapest first: against the address, against the account over all addresses,
+//! against the queue of passwords, and only then in the store. A right password takes its counts back; any other
+//! attempt that got past the first two keeps them. A browser in which the account's user has signed in before has a
+//! count of its own: a flood of attempts from elsewhere does not lock the owner out.
+use std::time::{Duration, SystemTime};
+
+use workgraph_api::ApiResponse;
+use workgraph_auth::authorization::browser_session::LoginAttempts;
+use workgraph_auth::tokens::token_record::normalize_email;
+use workgraph_auth::{Account, Secret, SecretDigest};
+
+use crate::csrf::network;
+use crate::portal::{Portal, PortalError};
+use crate::request::PortalRequest;
+use crate::session::CookieKind;
+
+const BY_ADDRESS: &str = "sign in";
+const BY_ACCOUNT: &str = "account";
+/// Time for which a browser stays known after a sign-in.
+pub(crate) const KNOWN_LIFETIME: Duration = Duration::from_secs(180 * 86_400);
+
+/// Credentials of one attempt to sign in.
+pub(crate) struct LoginCredentials<'a> {
+    /// E-mail address of the account.
+    pub(crate) email: &'a str,
+    /// Password that was typed.
+    pub(crate) password: &'a str,
+    /// Identifier of the browser, if it is known for this account.
+    pub(crate) browser: Option<&'a str>,
+}
+
+/// Outcome of an attempt.
+pub(crate) enum PasswordCheck {
+    /// The password is right, of an account that is switched on; with the hash.
+    Right(Account, Secret),
+    /// The password is wrong, or there is no such account.
+    Wrong(Option<Account>),
+    /// There were too many attempts: the wait in seconds. The password was not checked.
+    Throttled(u64),
+    /// The queue of passwords is full. The password was not checked.
+    Busy,
+}
+
+impl PasswordCheck {
+    /// Returns the response to an attempt that was not checked: the status, the message, and the wait in seconds.
+    pub(crate) fn refusal(&self) -> Option<(u16, String, u64)> {
+        match self {
+            Self::Throttled(wait) => {
+                let words = format!("There were too many attempts. Try again in {wait} seconds.");
+                Some((429, words, *wait))
+            }
+            Self::Busy => Some((
+                503,
+                "The server is busy. Try again in a moment.".to_owned(),
+                5,
+            )),
+            Self::Right(..) | Self::Wrong(_) => None,
+        }
+    }
+}
+
+/// Sets the `Retry-After` of a response, in seconds.
+pub(crate) fn retry_after(reply: ApiResponse, wait: u64) -> ApiResponse {
+    reply.with("Retry-After", wait.to_string())
+}
+
+impl Portal {
+    /// Checks a password.
+    pub(crate) async fn try_password(
+        &self,
+        request: &PortalRequest,
+        claim: &LoginCredentials<'_>,
+        now: SystemTime,
+    ) -> Result<PasswordCheck, PortalError> {
+        let settings = &self.settings;
+        let from = network(request.address);
+        let quota = settings.failures_per_minute;
+        let by_address = match self.throttle.begin(BY_ADDRESS, &from, quota, now) {
+            Ok(attempt) => attempt,
+            Err(wait) => return Ok(PasswordCheck::Throttled(wait)),
+        };
+        let quota = settings
+            .account_failures_per_minute
+            .filter(|_| claim.browser.is_none());
+        let email = normalize_email(claim.email);
+        let by_account = match self.throttle.begin(BY_ACCOUNT, &email, quota, now) {
+            Ok(attempt) => attempt,
+            Err(wait) => {
+                // Failures of others with this account do not count for this address.
+                by_address.give_back();
+                return Ok(PasswordCheck::Throttled(wait));
+            }
+        };
+        let Ok(slot) = self.passwords.reserve(claim.browser.is_some()) else {
+            return Ok(PasswordCheck::Busy);
+        };
+        let key = LoginAttempts::key(&email, claim.browser.unwrap_or(&from));
+        if let Some(wait) = self.store.attempt_login(&key, now).await? {
+            // Attempts that were not checked keep no user out of an account.
+            by_account.give_back();
+            return Ok(PasswordCheck::Throttled(wait.as_secs().max(1)));
+        }
+        let found = self.store.login(&email).await?;
+        let (account, hash) = found.unzip();
+        let password = Secret::new(claim.password.to_owned());
+        let right = self.passwords.check(slot, password, hash.clone()).await;
+        let (Some(account), Some(hash), true) = (account, hash, right) else {
+            return Ok(PasswordCheck::Wrong(account));
+        };
+        if account.disabled {
+            return Ok(PasswordCheck::Wrong(Some(account)));
+        }
+        self.store.clear_login_attempts(&key).await?;
+        by_address.give_back();
+        by_account.give_back();
+        Ok(PasswordCheck::Right(account, hash))
+    }
+
+    /// Returns the identifier of this browser, if the account's user has signed in with it before.
+    pub(crate) fn known_browser(
+        &self,
+        request: &PortalRequest,
+        email: &str,
+        now: SystemTime,
+    ) -> Option<Secret> {
+        let ticket = self.cookie(request, CookieKind::Known)?;
+        let good = self
+            .api
+            .check_ticket(&browser_ticket_purpose(email), ticket.expose(), now);
+        good.is_ok().then_some(ticket)
+    }
+
+    /// Sets the cookie with which a browser is known for an account from now on.
+    pub(crate) fn remember_browser(
+        &self,
+        reply: ApiResponse,
+        request: &PortalRequest,
+        email: &str,
+        now: SystemTime,
+    ) -> ApiResponse {
+        if self.known_browser(request, email, now).is_some() {
+            return reply;
+        }
+        let end = now.checked_add(KNOWN_LIFETIME).unwrap_or(now);
+        let ticket = self.api.issue_ticket(&browser_ticket_purpose(email), end);
+        self.set_cookie(reply, CookieKind::Known, Some(&ticket))
+    }
+}
+
+/// Returns the purpose of a browser's ticket. It does not show the e-mail address.
+fn browser_ticket_purpose(email: &str) -> String {
+    let digest = SecretDigest::of(&normalize_email(email));
+    let hex: String = digest.0.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("known browser {hex}")
+}

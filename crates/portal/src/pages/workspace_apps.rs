@@ -1,0 +1,84 @@
+//! The page of apps that can be used in a workspace, for users who administer it.
+use maud::{Markup, html};
+use workgraph_auth::RegisteredScopes;
+
+use super::components::{card, client, list, switched};
+use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf};
+use super::paths;
+
+/// App that is distributed to a workspace.
+#[derive(Clone, Debug)]
+pub struct InstalledApp {
+    /// Number of the app, its client ID.
+    pub id: u64,
+    /// Name of the app.
+    pub name: String,
+    /// Scopes that the app may request.
+    pub scopes: RegisteredScopes,
+    /// True if the app is switched off in this workspace.
+    pub off: bool,
+}
+
+/// Workspace that the user administers.
+#[derive(Clone, Debug)]
+pub struct WorkspaceApps {
+    /// Gid of the workspace.
+    pub id: u64,
+    /// Name of the workspace.
+    pub name: String,
+    /// Apps distributed to the workspace.
+    pub apps: Vec<InstalledApp>,
+}
+
+/// Content of the page of apps by workspace.
+#[derive(Clone, Copy, Debug)]
+pub struct InstalledAppsPage<'a> {
+    /// Navigation and notice around the page.
+    pub frame: PageChrome<'a>,
+    /// Workspaces that the user administers.
+    pub places: &'a [WorkspaceApps],
+}
+
+impl InstalledAppsPage<'_> {
+    /// Returns the page.
+    #[must_use]
+    pub fn page(&self) -> HtmlPage {
+        console(
+            "Workspace apps",
+            &self.frame,
+            Some(NavigationSection::Installed),
+            &html! {
+                h1 { "Workspace apps" }
+                p.lead { "Members of your workspaces can authorize these apps. One that you switch off reaches nothing in the workspace from then on, whoever authorized it." }
+                @for place in self.places {
+                    (card(&format!("w-{}", place.id), &place.name,
+                        &list(&place.apps, "No app is available here.", |app| self.row(place, app))))
+                }
+            },
+        )
+    }
+
+    fn row(&self, place: &WorkspaceApps, app: &InstalledApp) -> Markup {
+        let (state, word, class) = if app.off {
+            ("on", "Switch on", "quiet")
+        } else {
+            ("off", "Switch off", "bad")
+        };
+        html! {
+            li.head {
+                div {
+                    h3 {
+                        bdi { (app.name) }
+                        (switched(app.off))
+                    }
+                    p.soft { (client(app.id, app.scopes)) }
+                }
+                form method="post" action={ (paths::INSTALLED) "/" (place.id) "/" (app.id) } {
+                    (csrf(self.frame.user.csrf))
+                    input type="hidden" name="state" value=(state);
+                    button.(class) type="submit" aria-label={ (word) " " (app.name) " in " (place.name) } { (word) }
+                }
+            }
+        }
+    }
+}

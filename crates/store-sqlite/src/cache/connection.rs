@@ -1,0 +1,127 @@
+//! Hot cache of one connection: its own copies of the parts of its open snapshot that it reads often.
+//!
+//! Nearly every load meets the same few nodes: the workspace, the project, its sections, the caller. If all threads
+//! took them from the [`NodeCache`](crate::cache::node_cache::NodeCache), they would change the same reference counts,
+//! and wait for each other's cache lines longer than the reading takes. The copies end with the snapshot, so nothing
+//! outdates them.
+use crate::cache::node_cache::{CachedPart, OutEdges};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::Node;
+use workgraph_core::storage::Edge;
+
+/// Most nodes in the hot cache; when there are more, all are dropped.
+const MOST: usize = 256;
+/// Most bytes of a part that is copied; larger parts stay in the shared cache only.
+const PART_MAX: usize = 4 << 10;
+/// Number of slots for parts that were met once.
+const MET: usize = 512;
+
+/// Copies of the parts of one gid.
+#[derive(Debug, Default)]
+pub(crate) struct HotEntry {
+    pub(crate) node: Option<Arc<Node>>,
+    pub(crate) out: Option<OutEdges>,
+    pub(crate) list: Option<Arc<[Edge]>>,
+}
+
+/// Copies of the parts that one connection reads often.
+#[derive(Debug)]
+pub(crate) struct HotCache {
+    entries: FxHashMap<Gid, HotEntry>,
+    /// Last part that was met, by slot. Only a part that is met again is copied.
+    met: Box<[u64]>,
+}
+
+impl Default for HotCache {
+    fn default() -> Self {
+        Self {
+            entries: FxHashMap::default(),
+            met: vec![0; MET].into(),
+        }
+    }
+}
+
+impl HotCache {
+    /// Forgets everything, because the snapshot has ended.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Returns the copy of a part of a gid, if there is one.
+    pub(crate) fn get<P: CachedPart + Clone>(&mut self, gid: Gid) -> Option<P> {
+        P::near(self.entries.get_mut(&gid)?).clone()
+    }
+
+    /// Notes that a part was met in this snapshot. If it was met before, a copy of it is kept.
+    pub(crate) fn record_access<P: CachedPart>(&mut self, gid: Gid, part: &P) {
+        if part.bytes() > PART_MAX {
+            return;
+        }
+        let key = (gid.get() << 2) | P::NUMBER;
+        let at = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let Some(met) = self.met.get_mut(at as usize % MET) else {
+            return;
+        };
+        if std::mem::replace(met, key) != key {
+            return;
+        }
+        if self.entries.len() >= MOST {
+            self.entries.clear();
+        }
+        *P::near(self.entries.entry(gid).or_default()) = Some(part.apart());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workgraph_core::model::registry::Type;
+
+    fn node(number: u64, text: usize) -> Arc<Node> {
+        Arc::new(Node {
+            gid: Gid::new(number).unwrap(),
+            ty: Type::Task,
+            workspace: None,
+            version: 1,
+            head: "{}".into(),
+            body: "x".repeat(text).into(),
+        })
+    }
+
+    #[test]
+    fn what_is_met_again_is_copied_until_the_snapshot_ends() {
+        let mut near = HotCache::default();
+        let (gid, shared) = (Gid::new(7).unwrap(), node(7, 9));
+        near.record_access(shared.gid, &shared);
+        assert!(near.get::<Arc<Node>>(gid).is_none(), "met once");
+        near.record_access(gid, &OutEdges::Many);
+        assert!(near.get::<OutEdges>(gid).is_none(), "another part of it");
+        near.record_access(shared.gid, &shared);
+        let own = near.get::<Arc<Node>>(gid).unwrap();
+        assert_eq!(own, shared);
+        assert!(!Arc::ptr_eq(&own, &shared), "threads share no count");
+        assert!(near.get::<OutEdges>(gid).is_none() && near.get::<Arc<[Edge]>>(gid).is_none());
+        near.record_access(gid, &OutEdges::Many);
+        assert!(matches!(near.get::<OutEdges>(gid), Some(OutEdges::Many)));
+        near.clear();
+        assert!(near.get::<Arc<Node>>(gid).is_none() && near.get::<OutEdges>(gid).is_none());
+    }
+
+    #[test]
+    fn there_are_few_of_them_and_they_are_small() {
+        let mut near = HotCache::default();
+        let large = node(1, PART_MAX);
+        for number in 1..=MOST as u64 + 9 {
+            let small = node(number, 9);
+            near.record_access(small.gid, &small);
+            near.record_access(small.gid, &small);
+            assert!(near.entries.len() <= MOST);
+        }
+        near.clear();
+        near.record_access(large.gid, &large);
+        near.record_access(large.gid, &large);
+        assert!(near.entries.is_empty());
+    }
+}

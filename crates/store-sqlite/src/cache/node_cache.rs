@@ -1,0 +1,162 @@
+//! Cache of nodes, of their outgoing edges and of short lists into them, kept as they were last read until a write
+//! touches them.
+//!
+//! States of the graph are numbered. Before the writer commits, it takes what it touched out of the cache
+//! ([`NodeCache::begin`]). A snapshot shows the state at the time it was taken, or a newer one. It uses entries that
+//! were read in that state or before: if a commit had touched them since, they would be gone. A snapshot's reads are
+//! kept only while no commit has begun since, so nothing is kept that a commit has outdated.
+mod cached_part;
+mod generation;
+
+pub(crate) use self::cached_part::CachedPart;
+use self::generation::Generation;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use workgraph_core::model::gid::Gid;
+use workgraph_core::storage::Edge;
+
+/// Number of locks: enough that threads seldom wait for one, and that few entries go at a time.
+const SHARDS: usize = 256;
+/// Most outgoing edges of a node that is kept with all its edges.
+pub(crate) const EDGES_MAX: usize = 64;
+
+/// Number of slots for pages that were read once.
+const PAGES: usize = 256;
+
+/// Number of a state of the graph.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct StateNumber(u64);
+
+/// All outgoing edges of a node, live or not, in the order of (rel, dst).
+#[derive(Clone, Debug)]
+pub(crate) enum OutEdges {
+    Few(Arc<[Edge]>),
+    /// More than [`EDGES_MAX`].
+    Many,
+}
+
+/// Two generations of entries. When the young one fills half of the room, it becomes the old one, and the entries of
+/// the old one are dropped. An entry that is used from the old one becomes young again.
+#[derive(Debug, Default)]
+struct CacheShard {
+    young: Generation,
+    old: Generation,
+}
+
+impl CacheShard {
+    fn remove(&mut self, gid: Gid) {
+        self.old.remove(gid);
+        self.young.remove(gid);
+    }
+
+    /// Makes room if there is none.
+    fn age(&mut self, most: usize) {
+        if self.young.bytes() > most / 2 {
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
+        }
+    }
+}
+
+/// Cache of nodes, edges and short lists, in shards.
+#[derive(Debug)]
+pub(crate) struct NodeCache {
+    /// Twice the number of the state, and one more while a commit is underway.
+    state: AtomicU64,
+    shards: Box<[Mutex<CacheShard>]>,
+    /// Most bytes of a shard.
+    most: usize,
+    /// First node of the last page in each slot, for pages that were read without their nodes' bodies.
+    pages: [AtomicU64; PAGES],
+}
+
+impl NodeCache {
+    /// Makes a cache of about this many bytes; 0 keeps nothing.
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self {
+            state: AtomicU64::new(0),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            most: bytes / SHARDS,
+            pages: [const { AtomicU64::new(0) }; PAGES],
+        }
+    }
+
+    /// Notes that the page that begins with this node was read. Returns true if it was read lately.
+    pub(crate) fn again(&self, first: Gid) -> bool {
+        let at = usize::try_from(mix(first) >> 56).unwrap_or_default();
+        let slot = self.pages.get(at).filter(|_| self.most > 0);
+        slot.is_some_and(|slot| slot.swap(first.get(), Ordering::Relaxed) == first.get())
+    }
+
+    /// Returns the state of a snapshot that is taken after this call.
+    pub(crate) fn state(&self) -> StateNumber {
+        StateNumber(self.state.load(Ordering::Acquire) / 2)
+    }
+
+    /// Marks the begin of a commit, with the gids that it touches: nodes, sources of edges, and targets of short
+    /// relations.
+    pub(crate) fn begin<'g>(&self, touched: impl IntoIterator<Item = &'g Gid>) {
+        self.state.fetch_add(1, Ordering::AcqRel);
+        for gid in touched {
+            if let Some(mut shard) = self.shard(*gid) {
+                shard.remove(*gid);
+            }
+        }
+    }
+
+    /// Marks the end of a commit. If it failed, it is unknown what it touched.
+    pub(crate) fn end(&self, failed: bool) {
+        if failed {
+            for shard in &*self.shards {
+                *lock(shard) = CacheShard::default();
+            }
+        }
+        self.state.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Returns a part of a gid for a snapshot of this state. An old entry becomes young again.
+    pub(crate) fn get<P: CachedPart>(&self, gid: Gid, at: StateNumber) -> Option<P> {
+        let mut shard = self.shard(gid)?;
+        if let Some((_, found)) = P::find(&shard.young, gid, at) {
+            return Some(found);
+        }
+        let (read, found) = P::find(&shard.old, gid, at)?;
+        found.put(&mut shard.young, gid, read);
+        shard.age(self.most);
+        Some(found)
+    }
+
+    /// Keeps a part, complete, as a snapshot of this state showed it.
+    pub(crate) fn keep<P: CachedPart>(&self, gid: Gid, part: &P, at: StateNumber) {
+        // A part that takes much of the room would drive many others out.
+        if part.bytes() > self.most / 4 {
+            return;
+        }
+        let Some(mut shard) = self.shard(gid) else {
+            return;
+        };
+        // Read under the lock that a commit needs after it has marked its begin.
+        if self.most > 0 && self.state.load(Ordering::Acquire) == at.0 * 2 {
+            part.put(&mut shard.young, gid, at);
+            shard.age(self.most);
+        }
+    }
+
+    fn shard(&self, gid: Gid) -> Option<MutexGuard<'_, CacheShard>> {
+        let at = (mix(gid) >> 56) as usize % SHARDS;
+        self.shards.get(at).map(lock)
+    }
+}
+
+/// Spreads gids, which count up in their low bits and in those of the time.
+fn mix(gid: Gid) -> u64 {
+    gid.get().wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn lock(shard: &Mutex<CacheShard>) -> MutexGuard<'_, CacheShard> {
+    // A shard that a panic left behind may be missing entries, or count their bytes wrong.
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Parts of a gid that are cached, and the way each is kept in a generation and in a hot cache.
+use super::generation::Generation;
+use super::{OutEdges, StateNumber};
+use crate::cache::connection::HotEntry;
+use std::sync::Arc;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::Node;
+use workgraph_core::storage::Edge;
+
+/// Part of a gid that is cached. Each cache is written once, for any part.
+pub(crate) trait CachedPart: Sized {
+    /// Number that tells the parts of a gid apart; below 4.
+    const NUMBER: u64;
+    /// Returns about how many bytes the part takes.
+    fn bytes(&self) -> usize;
+    /// Returns a copy that shares nothing with the part.
+    fn apart(&self) -> Self;
+    /// Finds the part in a generation, if it was read in this state or before. Returns it with the state it was read
+    /// in.
+    fn find(shelf: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)>;
+    /// Puts the part into a generation.
+    fn put(&self, shelf: &mut Generation, gid: Gid, at: StateNumber);
+    /// Returns the part's field in an entry of a hot cache.
+    fn near(entry: &mut HotEntry) -> &mut Option<Self>;
+}
+
+/// Node with its body.
+impl CachedPart for Arc<Node> {
+    const NUMBER: u64 = 1;
+    fn bytes(&self) -> usize {
+        self.head.len() + self.body.len()
+    }
+    fn apart(&self) -> Self {
+        Self::new(Node::clone(self))
+    }
+    fn find(shelf: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
+        shelf.node(gid, at)
+    }
+    fn put(&self, shelf: &mut Generation, _: Gid, at: StateNumber) {
+        shelf.put_node(self, at);
+    }
+    fn near(entry: &mut HotEntry) -> &mut Option<Self> {
+        &mut entry.node
+    }
+}
+
+/// All outgoing edges of a node.
+impl CachedPart for OutEdges {
+    const NUMBER: u64 = 2;
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Few(edges) => edges.bytes(),
+            Self::Many => 0,
+        }
+    }
+    fn apart(&self) -> Self {
+        match self {
+            Self::Few(edges) => Self::Few(edges.apart()),
+            Self::Many => Self::Many,
+        }
+    }
+    fn find(shelf: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
+        shelf.out(gid, at)
+    }
+    fn put(&self, shelf: &mut Generation, gid: Gid, at: StateNumber) {
+        shelf.put_out(gid, self, at);
+    }
+    fn near(entry: &mut HotEntry) -> &mut Option<Self> {
+        &mut entry.out
+    }
+}
+
+/// Short list into a node ([`Relation::is_short`](workgraph_core::model::registry::Relation::is_short)), in order.
+impl CachedPart for Arc<[Edge]> {
+    const NUMBER: u64 = 3;
+    fn bytes(&self) -> usize {
+        size_of_val(&**self)
+    }
+    fn apart(&self) -> Self {
+        Self::from(&**self)
+    }
+    fn find(shelf: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
+        shelf.list(gid, at)
+    }
+    fn put(&self, shelf: &mut Generation, gid: Gid, at: StateNumber) {
+        shelf.put_list(gid, self, at);
+    }
+    fn near(entry: &mut HotEntry) -> &mut Option<Self> {
+        &mut entry.list
+    }
+}

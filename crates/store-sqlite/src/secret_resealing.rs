@@ -1,0 +1,172 @@
+//! Conversion of webhook secrets to the form in which they are kept from now on.
+use crate::open_error::StoreOpenError;
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Function that gets the id and the stored secret of a webhook, and returns the form in which it is kept from now on;
+/// `None` if it stays as it is.
+pub type Reseal<'r> = dyn FnMut(u64, &str) -> Result<Option<String>, String> + 'r;
+
+/// Key in `meta` while the file may still hold secrets in the old form.
+const WIPE_KEY: &str = "wipe_secrets";
+
+/// Converts every secret, in one transaction, and rewrites the file and its log, so that the old secrets are gone.
+///
+/// A crash after any step leaves a file that the next start finishes with. Copies that were made of the file (backups,
+/// snapshots of the disk, blocks that the file system gave back) keep the old secrets.
+pub(crate) fn reseal(conn: &mut Connection, reseal: &mut Reseal<'_>) -> Result<(), StoreOpenError> {
+    seal(conn, reseal)?;
+    wipe(conn)
+}
+
+/// Converts every secret, and notes in the same commit that the file is to be rewritten.
+fn seal(conn: &mut Connection, reseal: &mut Reseal<'_>) -> Result<(), StoreOpenError> {
+    let mut changed = Vec::new();
+    {
+        let mut all = conn.prepare("SELECT id, secret FROM hook")?;
+        let mut rows = all.query([])?;
+        while let Some(row) = rows.next()? {
+            let (id, secret): (i64, String) = (row.get(0)?, row.get(1)?);
+            let sealed = reseal(u64::try_from(id).unwrap_or_default(), &secret);
+            changed.extend(
+                sealed
+                    .map_err(StoreOpenError::Secrets)?
+                    .map(|new| (id, new)),
+            );
+        }
+    }
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let change = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for (id, secret) in changed {
+        change.execute("UPDATE hook SET secret = ?2 WHERE id = ?1", (id, secret))?;
+    }
+    change.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, 1)",
+        [WIPE_KEY],
+    )?;
+    change.commit()?;
+    Ok(())
+}
+
+/// Rewrites the file without its free pages, and truncates its log, if the note is there.
+fn wipe(conn: &mut Connection) -> Result<(), StoreOpenError> {
+    let noted = "SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?1)";
+    if !conn.query_row(noted, [WIPE_KEY], |row| row.get(0))? {
+        return Ok(());
+    }
+    conn.execute_batch("VACUUM")?;
+    let busy: bool = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    // Another process reads the file, for example for a backup: the note stays for the next start.
+    if !busy {
+        conn.execute("DELETE FROM meta WHERE key = ?1", [WIPE_KEY])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection_setup;
+    use crate::connection_setup::{StoreOptions, StorePaths};
+    use workgraph_testkit::ScratchFolder;
+
+    const PLAIN: &str = "0123456789abcdef0123456789abcdef";
+
+    /// Returns true if any file of a folder has these bytes.
+    fn shows(folder: &std::path::Path, text: &str) -> bool {
+        let files = std::fs::read_dir(folder).unwrap();
+        files
+            .map(|file| std::fs::read(file.unwrap().path()).unwrap())
+            .any(|bytes| bytes.windows(text.len()).any(|w| w == text.as_bytes()))
+    }
+
+    /// Returns a writer on a new file with fifty secrets in plain text, some of them on free pages.
+    fn with_plain_secrets(folder: &std::path::Path) -> Connection {
+        let conn = connection_setup::open_writer(&StorePaths::at(folder), &StoreOptions::default())
+            .unwrap();
+        for id in 1..=100 {
+            let secret = format!("{PLAIN}{id:04}");
+            let row = "INSERT INTO hook (id, user, workspace, resource, kind, target, secret, filters, created_at, seq, facts)
+                       VALUES (?1, 1, 1, 1, 1, 'https://a.example/', ?2, '[]', 0, 0, 0)";
+            conn.execute(row, (id, secret)).unwrap();
+        }
+        conn.execute("DELETE FROM hook WHERE id > 50", []).unwrap();
+        let copied = "PRAGMA wal_checkpoint(PASSIVE)";
+        conn.query_row(copied, [], |_| Ok(())).unwrap();
+        assert!(shows(folder, PLAIN));
+        conn
+    }
+
+    fn sealed(id: u64, secret: &str) -> Result<Option<String>, String> {
+        Ok(secret.starts_with(PLAIN).then(|| format!("sealed {id}")))
+    }
+
+    /// S104.
+    #[test]
+    fn secrets_of_older_files_are_sealed_and_what_was_there_is_wiped() {
+        let folder = ScratchFolder::new("sealing");
+        let mut conn = with_plain_secrets(folder.path());
+        reseal(&mut conn, &mut sealed).unwrap();
+        assert!(!shows(folder.path(), PLAIN), "nowhere in file or log");
+        assert!(shows(folder.path(), "sealed 50"));
+        let mut none = |_: u64, secret: &str| {
+            assert!(secret.starts_with("sealed"));
+            Ok(None)
+        };
+        reseal(&mut conn, &mut none).unwrap();
+        let mut fails = |_: u64, _: &str| Err("no key".to_owned());
+        assert!(reseal(&mut conn, &mut fails).is_err());
+    }
+
+    #[test]
+    fn a_start_that_dies_before_the_file_is_wiped_is_finished_by_the_next_one() {
+        for steps in 0..3 {
+            let folder = ScratchFolder::new("sealing-dies");
+            let mut conn = with_plain_secrets(folder.path());
+            seal(&mut conn, &mut sealed).unwrap();
+            if steps > 0 {
+                conn.execute_batch("VACUUM").unwrap();
+            }
+            if steps > 1 {
+                conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+                    .unwrap();
+            }
+            drop(conn);
+            let mut conn = connection_setup::open_writer(
+                &StorePaths::at(folder.path()),
+                &StoreOptions::default(),
+            )
+            .unwrap();
+            reseal(&mut conn, &mut sealed).unwrap();
+            assert!(!shows(folder.path(), PLAIN), "after {steps} steps");
+            let left: i64 = conn
+                .query_row(
+                    "SELECT count(*) FROM meta WHERE key = ?1",
+                    [WIPE_KEY],
+                    |row| row.get(0),
+                )
+                .unwrap();
+            assert_eq!(left, 0, "the note is gone");
+        }
+    }
+
+    #[test]
+    fn a_reader_in_the_way_puts_the_wiping_off_until_the_next_start() {
+        let folder = ScratchFolder::new("sealing-reader");
+        let mut conn = with_plain_secrets(folder.path());
+        let reader = Connection::open(folder.path().join("workgraph.db")).unwrap();
+        reader
+            .execute_batch("BEGIN; SELECT count(*) FROM hook")
+            .unwrap();
+        let mut rows = reader.prepare("SELECT secret FROM hook").unwrap();
+        let mut rows = rows.query([]).unwrap();
+        rows.next().unwrap();
+        reseal(&mut conn, &mut sealed).unwrap();
+        assert!(shows(folder.path(), PLAIN), "the reader still sees it");
+        drop(rows);
+        reader.execute_batch("ROLLBACK").unwrap();
+        reseal(&mut conn, &mut sealed).unwrap();
+        assert!(!shows(folder.path(), PLAIN));
+    }
+}

@@ -1,0 +1,318 @@
+//! The store: opening, loading, committing, reading the journal.
+use crate::connection_setup::{StoreOptions, StorePaths};
+use crate::open_error::{StoreOpenError, failed};
+use crate::reader_pool::ReaderPool;
+use crate::secret_resealing::Reseal;
+use crate::statements::Sql;
+use crate::tables::audit_log_table::HandleActor;
+use crate::tables::{journal_codec, search_index};
+use crate::transaction::graph_writes::FLOOR;
+use crate::transaction::{SqliteTransaction, maybe_gid, maybe_seq, seq};
+use crate::wal_checkpoint::{WalCheckpointer, WalMonitor};
+use crate::writer::{InvalidatedCaches, Writer};
+use crate::{connection_setup, secret_resealing};
+use async_trait::async_trait;
+use rusqlite::Row;
+use std::fs::File;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+use workgraph_core::MaybeInterrupt;
+use workgraph_core::access::Viewer;
+use workgraph_core::audit::{AuditQuery, AuditRow};
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::snapshot::Snapshot;
+use workgraph_core::storage::{
+    Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
+    ReadQuery, ReadView, Seq, ViewerKey, load,
+};
+
+/// Most viewers, and most tokens, in their caches.
+const REMEMBERED: usize = 10_000;
+
+/// Graph, journal and tokens in one SQLite file that only this process writes. A clone is another handle on the same
+/// store, which is closed with the last one.
+#[derive(Clone, Debug)]
+pub struct SqliteStore {
+    inner: Arc<SharedStore>,
+    /// Actor of this handle, for the audit log.
+    pub(crate) actor: HandleActor,
+}
+
+impl Deref for SqliteStore {
+    type Target = SharedStore;
+    fn deref(&self) -> &SharedStore {
+        &self.inner
+    }
+}
+
+/// State that the handles on a store share.
+#[derive(Debug)]
+pub struct SharedStore {
+    // Dropped in this order: waiting work is written first, the lock goes last.
+    pub(crate) writer: Writer,
+    _checkpoints: Option<WalCheckpointer>,
+    pub(crate) readers: Arc<ReaderPool>,
+    pub(crate) caches: Arc<InvalidatedCaches>,
+    pub(crate) files: StorePaths,
+    pub(crate) options: StoreOptions,
+    _lock: File,
+}
+
+/// Figures of a store for its operators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoreStats {
+    /// Sequence number of the last commit.
+    pub seq: Seq,
+    /// Bytes of the write-ahead log on disk.
+    pub wal_bytes: u64,
+}
+
+impl SqliteStore {
+    /// Opens the store in a folder (or a file that ends in `.db` or `.sqlite`), and makes it if there is none. No other
+    /// process may have it open.
+    ///
+    /// # Errors
+    /// Fails if another process has it open, if the file belongs to another program or a newer version, or if it cannot
+    /// be read or written.
+    pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, StoreOpenError> {
+        Self::open_resealed(path, options, &mut |_, _| Ok(None))
+    }
+
+    /// Opens the store, and converts the secrets of webhooks with `reseal`, each by its id. The old secrets are removed
+    /// from the file.
+    ///
+    /// # Errors
+    /// Fails as [`open`](Self::open) does, and if `reseal` fails.
+    pub fn open_resealed(
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+        reseal: &mut Reseal<'_>,
+    ) -> Result<Self, StoreOpenError> {
+        connection_setup::check_version()?;
+        let files = StorePaths::at(path.as_ref());
+        let lock = files.lock()?;
+        // First the connection that makes the tables, if they are new; the writer opens its own.
+        let mut first = connection_setup::open_writer(&files, &options)?;
+        search_index::rebuild(&first).map_err(StoreOpenError::SearchIndex)?;
+        secret_resealing::reseal(&mut first, reseal)?;
+        drop(first);
+        let caches = Arc::new(InvalidatedCaches::new(REMEMBERED));
+        let checkpoints = options
+            .checkpoints
+            .then(|| WalCheckpointer::start(&files, &options))
+            .transpose()?;
+        let watch = WalMonitor::new(checkpoints.as_ref(), &options);
+        let readers = Arc::new(ReaderPool::new(files.clone(), options));
+        let writer = Writer::start(
+            &files,
+            &options,
+            Arc::clone(&caches),
+            Arc::clone(&readers),
+            watch,
+        )?;
+        let inner = Arc::new(SharedStore {
+            writer,
+            _checkpoints: checkpoints,
+            readers,
+            caches,
+            files,
+            options,
+            _lock: lock,
+        });
+        let by = HandleActor::default();
+        Ok(Self { inner, actor: by })
+    }
+
+    /// Returns the highest gid that is in use anywhere: new ones must be above it.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn max_gid(&self) -> Result<Option<Gid>, GraphStoreError> {
+        self.readers.read(|session| {
+            let mut most = session
+                .one(Sql::GetMeta, [FLOOR], |row| maybe_gid(row, 0))
+                .map_err(failed)?
+                .flatten();
+            for sql in [
+                Sql::MaxNode,
+                Sql::MaxToken,
+                Sql::MaxApp,
+                Sql::MaxGrant,
+                Sql::MaxHook,
+            ] {
+                let used = session.one(sql, [], |row| maybe_gid(row, 0));
+                most = most.max(used.map_err(failed)?.flatten());
+            }
+            Ok(most)
+        })
+    }
+
+    /// Returns the figures of the store.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn stats(&self) -> Result<StoreStats, GraphStoreError> {
+        let seq = self.readers.read(|session| session.seq())?;
+        Ok(StoreStats {
+            seq,
+            wal_bytes: self.files.wal_bytes(),
+        })
+    }
+
+    /// Returns the viewer from the cache, or computes it from the snapshot and caches it.
+    fn viewer(
+        &self,
+        session: &mut SqliteTransaction<'_>,
+        key: ViewerKey,
+        epoch: u64,
+    ) -> Result<Arc<Viewer>, GraphStoreError> {
+        if let Some(viewer) = self.caches.viewers.get(&key, epoch) {
+            return Ok(viewer);
+        }
+        let viewer = Arc::new(load::viewer(session, key)?);
+        self.caches.viewers.put(key, Arc::clone(&viewer), epoch);
+        Ok(viewer)
+    }
+}
+
+fn event(row: &Row<'_>) -> rusqlite::Result<Option<JournalEntry>> {
+    let facts = journal_codec::read(row.get_ref(3)?.as_str()?);
+    let nodes = journal_codec::read_nodes(row.get_ref(4)?.as_str()?);
+    let (seq, actor) = (seq(row, 0)?, maybe_gid(row, 2)?);
+    let at = Time::from_millis(row.get(1)?);
+    Ok(facts.zip(nodes).map(|(facts, nodes)| JournalEntry {
+        seq,
+        time: at,
+        actor,
+        change_records: facts,
+        node_contexts: nodes,
+    }))
+}
+
+/// Returns the commits that a statement selects.
+fn commits(
+    session: &mut SqliteTransaction<'_>,
+    sql: Sql,
+    params: impl rusqlite::Params,
+) -> Result<Vec<JournalEntry>, GraphStoreError> {
+    let mut events = Vec::new();
+    let each = |row: &Row<'_>| event(row).map(|e| events.push(e));
+    session.each(sql, params, each).map_err(failed)?;
+    let whole: Option<Vec<JournalEntry>> = events.into_iter().collect();
+    whole.ok_or_else(|| {
+        GraphStoreError::Failed("the journal has an entry that cannot be read".into())
+    })
+}
+
+/// Converts a number to SQLite's integer; larger numbers become the largest one.
+fn bound(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[async_trait]
+impl GraphStore for SqliteStore {
+    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        // The epoch comes before the snapshot; see [`EpochCache`].
+        let epoch = self.caches.viewers.epoch();
+        self.readers.read_under(want.interrupt.clone(), |session| {
+            let viewer = self.viewer(session, want.viewer, epoch)?;
+            load::load(session, want, viewer)
+        })
+    }
+
+    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+        self.writer.commit(changes).await
+    }
+
+    fn version(&self) -> Option<u64> {
+        Some(self.readers.version())
+    }
+
+    async fn changed(&self, since: u64) {
+        self.readers.changed(since).await;
+    }
+
+    async fn journal_entries(
+        &self,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, GraphStoreError> {
+        let params = (bound(after), bound(limit as u64));
+        self.readers
+            .read(|session| commits(session, Sql::Events, params))
+    }
+
+    async fn events_about(
+        &self,
+        ask: EventQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<EventPage, GraphStoreError> {
+        self.readers.read_under(interrupt, |session| {
+            let last = session.seq()?;
+            let first = session
+                .one(Sql::FirstSeq, [], |row| maybe_seq(row, 0))
+                .map_err(failed)?
+                .flatten();
+            let end = ask.after.saturating_add(ask.scan as u64).min(last);
+            let params = (
+                bound(ask.after),
+                bound(end),
+                ask.about.to_string(),
+                bound(ask.limit as u64),
+            );
+            let events = commits(session, Sql::Feed, params)?;
+            let full = events.last().filter(|_| events.len() >= ask.limit);
+            Ok(EventPage {
+                upto: full.map_or(end, |e| e.seq).max(ask.after),
+                last,
+                pruned: first.map_or(last, |n| n.saturating_sub(1)),
+                events,
+            })
+        })
+    }
+
+    async fn audit_rows(
+        &self,
+        ask: AuditQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<Vec<AuditRow>, GraphStoreError> {
+        self.readers
+            .read_under(interrupt, |session| session.audited(&ask))
+    }
+
+    async fn prune_journal(
+        &self,
+        before: Time,
+        upto: Seq,
+        limit: usize,
+    ) -> Result<usize, GraphStoreError> {
+        let done = self.writer.work(move |session| {
+            let read =
+                |e: rusqlite::Error| workgraph_auth::AuthStoreError::Unavailable(e.to_string());
+            let last = session
+                .seq()
+                .map_err(|e| workgraph_auth::AuthStoreError::Unavailable(e.to_string()))?;
+            let upto = upto.min(last.saturating_sub(1));
+            // Rows are dropped only from the front, so that the numbers have no gaps.
+            let mut gone = None;
+            let oldest = (bound(upto), bound(limit as u64));
+            let old = |row: &Row<'_>| {
+                let (seq, at): (i64, i64) = (row.get(0)?, row.get(1)?);
+                let old = at < before.millis();
+                gone = if old { Some(seq) } else { gone };
+                Ok(old)
+            };
+            session
+                .each_while(Sql::OldestCommits, oldest, old)
+                .map_err(read)?;
+            match gone {
+                Some(seq) => session.run(Sql::Prune, [seq]).map_err(read),
+                None => Ok(0),
+            }
+        });
+        done.await
+            .map_err(|e| GraphStoreError::Failed(e.to_string()))
+    }
+}

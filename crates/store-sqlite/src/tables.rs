@@ -1,0 +1,10 @@
+//! Rows of the tables by subject: tokens, accounts, apps, webhooks, the audit log, the search index and the journal's
+//! codec.
+pub(crate) mod audit_log_table;
+pub(crate) mod auth_accounts;
+pub(crate) mod auth_rows;
+pub(crate) mod journal_codec;
+pub(crate) mod oauth_tables;
+pub(crate) mod search_index;
+pub(crate) mod token_table;
+pub(crate) mod webhook_table;

@@ -1,0 +1,166 @@
+//! Audit rows of acts outside the graph: those on tokens, apps and sessions.
+//!
+//! Each row is written where its act is, in the transaction of the act. The caller of the store names the actor
+//! ([`SqliteStore::as_actor`]), but cannot act without a row.
+use crate::sqlite_store::SqliteStore;
+use crate::statements::Sql;
+use crate::tables::auth_rows;
+use crate::tables::auth_rows::{number, refused, unavailable};
+use crate::transaction::SqliteTransaction;
+use std::sync::Arc;
+use std::time::SystemTime;
+use workgraph_auth::{App, AuthStoreError};
+use workgraph_core::audit::{
+    ActorContext, AuditActor, AuditEntry, AuditEventKind, build_row, event_kinds,
+};
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::snapshot::{Depth, Snapshot, Transaction};
+
+type AuthStoreResult<T> = Result<T, AuthStoreError>;
+
+/// Actor of a handle, and the time of the act; the service itself, at the time of the last commit, if no actor is set.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HandleActor(Option<Arc<(ActorContext, Time)>>);
+
+impl HandleActor {
+    fn record(
+        &self,
+        session: &mut SqliteTransaction<'_>,
+        told: &AuditEntry,
+    ) -> AuthStoreResult<()> {
+        let service;
+        let (acting, at) = match self.0.as_deref() {
+            Some(named) => named,
+            None => {
+                let last: Option<i64> = session
+                    .one(Sql::LastCommitAt, [], |row| row.get(0))
+                    .map_err(refused)?;
+                let at = Time::from_millis(last.unwrap_or(0));
+                service = (ActorContext::internal(AuditActor::Service), at);
+                &service
+            }
+        };
+        build_row(session, &[], acting, *at, told)
+            .and_then(|row| session.append_audit_row(row))
+            .map_err(unavailable)
+    }
+
+    /// Records an event of a user in each workspace they belong to.
+    pub(crate) fn of_user(
+        &self,
+        session: &mut SqliteTransaction<'_>,
+        kind: AuditEventKind,
+        user: u64,
+        (old, new): (Option<String>, Option<String>),
+    ) -> AuthStoreResult<()> {
+        let Some(user) = Gid::new(user) else {
+            return Ok(());
+        };
+        for home in homes(session, user)? {
+            let told = AuditEntry::new(kind, home, user).details(old.clone(), new.clone());
+            self.record(session, &told)?;
+        }
+        Ok(())
+    }
+
+    /// Records that a token was made or revoked, for tokens of users and of service accounts.
+    pub(crate) fn of_token(
+        &self,
+        session: &mut SqliteTransaction<'_>,
+        kind: AuditEventKind,
+        record: &workgraph_auth::TokenRecord,
+    ) -> AuthStoreResult<()> {
+        use workgraph_auth::TokenKind::{Personal, Service};
+        if !matches!(record.kind, Personal | Service) {
+            // For an app's token only its user's authorization is recorded.
+            return Ok(());
+        }
+        let name = Some(record.description.clone()).filter(|name| !name.is_empty());
+        let details = if kind == event_kinds::TOKEN_AUTHORIZED {
+            (None, name)
+        } else {
+            (name, None)
+        };
+        self.of_user(session, kind, record.user, details)
+    }
+
+    /// Records the workspaces in which an app may now be used, and those in which it no longer may.
+    pub(crate) fn of_app(
+        &self,
+        session: &mut SqliteTransaction<'_>,
+        app: &App,
+        was: Option<&App>,
+    ) -> AuthStoreResult<()> {
+        let word = |app: &App, place: u64| {
+            if !app.distribution.contains(&place) {
+                "removed"
+            } else if app.disabled_at.is_some() || app.disabled_in.contains(&place) {
+                "disabled"
+            } else {
+                "enabled"
+            }
+        };
+        let before = was.map_or(&[][..], |was| &was.distribution);
+        let mut places: Vec<u64> = app.distribution.iter().chain(before).copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        for place in places {
+            let old = was.map_or("removed", |was| word(was, place));
+            let new = word(app, place);
+            if let Some(home) = Gid::new(place).filter(|_| old != new) {
+                let say = |word| Some(format!("{}: {word}", app.name));
+                let told = AuditEntry::new(event_kinds::APP_APPROVAL_CHANGED, home, home);
+                self.record(session, &told.details(say(old), say(new)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the workspaces that a user belongs to, or that a service account has tokens for.
+fn homes(session: &mut SqliteTransaction<'_>, user: Gid) -> AuthStoreResult<Vec<Gid>> {
+    let mut homes = Vec::new();
+    let at = rel::WORKSPACES;
+    session
+        .edges_out(user, at, at, Depth::Edge, &mut |edge, _| {
+            homes.push(edge.dst)
+        })
+        .map_err(unavailable)?;
+    if homes.is_empty() {
+        let read = |row: &rusqlite::Row<'_>| {
+            let home = auth_rows::effective_token(row)?
+                .workspace
+                .and_then(Gid::new);
+            homes.extend(home.filter(|home| !homes.contains(home)));
+            Ok(())
+        };
+        session
+            .each(Sql::TokensOfUser, [number(user.get())?], read)
+            .map_err(refused)?;
+    }
+    Ok(homes)
+}
+
+impl SqliteStore {
+    /// Returns a handle on the same store that records what is done through it as acts of this actor, at this time.
+    #[must_use]
+    pub fn as_actor(&self, acting: ActorContext, at: SystemTime) -> Self {
+        let mut hand = self.clone();
+        hand.actor = HandleActor(Some(Arc::new((acting, Time::from_system(at)))));
+        hand
+    }
+
+    /// Records a failed sign-in as a user.
+    ///
+    /// # Errors
+    /// Fails if the store fails.
+    pub async fn record_failed_sign_in(&self, user: u64) -> Result<(), AuthStoreError> {
+        let by = self.actor.clone();
+        let work = move |session: &mut SqliteTransaction<'_>| {
+            by.of_user(session, event_kinds::LOGIN_FAILED, user, (None, None))
+        };
+        self.writer.work(work).await
+    }
+}

@@ -1,0 +1,280 @@
+//! Conversion between rows and the values of tokens, accounts, apps, authorizations and codes.
+use crate::transaction::gid;
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{ErrorCode, Row};
+use std::time::SystemTime;
+use workgraph_auth::authorization::pkce::CodeChallenge;
+use workgraph_auth::authorization::user_authorization::{TokenContext, effective_record};
+use workgraph_auth::{
+    Account, App, AuthStoreError, Authorization, AuthorizationCode, BrowserSession, LoopbackPolicy,
+    RedirectUri, RegisteredScopes, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord,
+};
+use workgraph_core::model::time::Time;
+use workgraph_core::storage;
+
+/// First columns of a token's context, and of its account.
+const REFRESH_ID: usize = 13;
+const AUTHORIZATION: usize = 14;
+const APP: usize = 20;
+const REFRESH: usize = 30;
+const ACCOUNT: usize = 43;
+
+/// Converts the error of a write: a broken constraint means that something is taken.
+pub(crate) fn refused(error: rusqlite::Error) -> AuthStoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation) => AuthStoreError::Conflict,
+        _ => AuthStoreError::Unavailable(error.to_string()),
+    }
+}
+
+/// Converts the error of a read.
+pub(crate) fn unavailable(error: storage::GraphStoreError) -> AuthStoreError {
+    AuthStoreError::Unavailable(error.to_string())
+}
+
+/// Converts a number to its stored form.
+pub(crate) fn number(n: u64) -> Result<i64, AuthStoreError> {
+    i64::try_from(n)
+        .map_err(|_| AuthStoreError::Unavailable(format!("{n} is too large to be kept")))
+}
+
+/// Converts a time to its stored form, in milliseconds.
+pub(crate) fn millis(at: SystemTime) -> i64 {
+    Time::from_system(at).millis()
+}
+
+/// Returns the time in a column.
+pub(crate) fn time(row: &Row<'_>, at: usize) -> rusqlite::Result<SystemTime> {
+    row.get(at).map(|ms| Time::from_millis(ms).to_system())
+}
+
+/// Returns the time in a column that may be null.
+pub(crate) fn maybe_time(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<SystemTime>> {
+    let ms: Option<i64> = row.get(at)?;
+    Ok(ms.map(|ms| Time::from_millis(ms).to_system()))
+}
+
+/// Returns the number in a column.
+pub(crate) fn whole(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    let n: i64 = row.get(at)?;
+    u64::try_from(n).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, n))
+}
+
+/// Returns the number in a column that may be null.
+pub(crate) fn maybe_number(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<u64>> {
+    match row.get_ref(at)? {
+        ValueRef::Null => Ok(None),
+        _ => whole(row, at).map(Some),
+    }
+}
+
+fn unreadable(at: usize, what: &str) -> rusqlite::Error {
+    let why = format!("not a {what} this program knows");
+    rusqlite::Error::FromSqlConversionFailure(at, Type::Text, why.into())
+}
+
+fn scopes(row: &Row<'_>, at: usize) -> rusqlite::Result<ScopeSet> {
+    ScopeSet::parse(row.get_ref(at)?.as_str()?).map_err(|_| unreadable(at, "set of scopes"))
+}
+
+/// Returns the stored text of a list of numbers.
+pub(crate) fn numbers_text(list: &[u64]) -> String {
+    let texts: Vec<String> = list.iter().map(u64::to_string).collect();
+    texts.join(" ")
+}
+
+fn numbers(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<u64>> {
+    let texts = row.get_ref(at)?.as_str()?.split_ascii_whitespace();
+    let all: Result<_, _> = texts.map(str::parse).collect();
+    all.map_err(|_| unreadable(at, "list of numbers"))
+}
+
+/// Returns the stored text of redirect URLs: none has a line end in it.
+pub(crate) fn redirects_text(list: &[RedirectUri]) -> String {
+    let texts: Vec<&str> = list.iter().map(RedirectUri::as_str).collect();
+    texts.join("\n")
+}
+
+fn redirects(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<RedirectUri>> {
+    let texts = row.get_ref(at)?.as_str()?.lines();
+    let all: Result<_, _> = texts
+        .map(|text| RedirectUri::register(text, LoopbackPolicy::Allowed))
+        .collect();
+    all.map_err(|_| unreadable(at, "list of redirect URLs"))
+}
+
+/// Returns the joined value that begins at a column, or `None` if that is null: then there is no such row.
+fn joined<T>(
+    row: &Row<'_>,
+    from: usize,
+    read: impl FnOnce(&Row<'_>, usize) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Option<T>> {
+    match row.get_ref(from)? {
+        ValueRef::Null => Ok(None),
+        _ => read(row, from).map(Some),
+    }
+}
+
+/// Returns the token as it is stored, without its token context.
+fn record(row: &Row<'_>, from: usize) -> rusqlite::Result<TokenRecord> {
+    let kind = TokenKind::from_name(row.get_ref(from + 2)?.as_str()?)
+        .ok_or_else(|| unreadable(from + 2, "kind of token"))?;
+    Ok(TokenRecord {
+        id: gid(row, from)?.get(),
+        digest: SecretDigest(row.get(from + 1)?),
+        kind,
+        user: gid(row, from + 3)?.get(),
+        app: maybe_number(row, from + 4)?,
+        grant: maybe_number(row, from + 5)?,
+        workspace: maybe_number(row, from + 6)?,
+        scopes: scopes(row, from + 7)?,
+        description: row.get(from + 8)?,
+        created_at: time(row, from + 9)?,
+        expires_at: maybe_time(row, from + 10)?,
+        revoked_at: maybe_time(row, from + 11)?,
+        last_used_at: maybe_time(row, from + 12)?,
+        allowed_workspaces: None,
+    })
+}
+
+/// Records on which a token depends.
+#[derive(Debug)]
+struct TokenAncestors {
+    authorization: Option<Authorization>,
+    app: Option<App>,
+    refresh: Option<TokenRecord>,
+}
+
+impl TokenAncestors {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            authorization: joined(row, AUTHORIZATION, authorization)?,
+            app: joined(row, APP, app)?,
+            refresh: joined(row, REFRESH, record)?,
+        })
+    }
+
+    fn effective(&self, record: &TokenRecord) -> TokenRecord {
+        let lineage = TokenContext {
+            authorization: self.authorization.as_ref(),
+            app: self.app.as_ref(),
+            refresh: self.refresh.as_ref(),
+        };
+        effective_record(record, lineage)
+    }
+}
+
+/// Refresh token with its effective record, its account, and its token context.
+#[derive(Debug)]
+pub(crate) struct RefreshTokenContext {
+    pub(crate) left: TokenRecord,
+    pub(crate) account: Account,
+    above: TokenAncestors,
+}
+
+impl RefreshTokenContext {
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let above = TokenAncestors::read(row)?;
+        let left = above.effective(&record(row, 0)?);
+        Ok(Self {
+            account: account(row, left.user, ACCOUNT)?,
+            left,
+            above,
+        })
+    }
+
+    /// Returns the effective record of an access token that is issued for it.
+    pub(crate) fn effective(&self, access: &TokenRecord) -> TokenRecord {
+        self.above.effective(access)
+    }
+}
+
+/// Returns the effective record of a token, with the context in the same row.
+pub(crate) fn effective_token(row: &Row<'_>) -> rusqlite::Result<TokenRecord> {
+    let kept = record(row, 0)?;
+    if row.get_ref(REFRESH_ID)? == ValueRef::Null {
+        return Ok(kept);
+    }
+    Ok(TokenAncestors::read(row)?.effective(&kept))
+}
+
+/// Returns the effective record of a token, and its account.
+pub(crate) fn found(row: &Row<'_>) -> rusqlite::Result<(TokenRecord, Account)> {
+    let left = effective_token(row)?;
+    let account = account(row, left.user, ACCOUNT)?;
+    Ok((left, account))
+}
+
+/// Returns the account whose tier and switch are in these two columns.
+pub(crate) fn account(row: &Row<'_>, user: u64, at: usize) -> rusqlite::Result<Account> {
+    let tier = if row.get(at)? { Tier::Paid } else { Tier::Free };
+    Ok(Account {
+        user,
+        tier,
+        disabled: row.get(at + 1)?,
+    })
+}
+
+/// Returns the authorization that begins at a column.
+pub(crate) fn authorization(row: &Row<'_>, from: usize) -> rusqlite::Result<Authorization> {
+    Ok(Authorization {
+        id: whole(row, from)?,
+        user: whole(row, from + 1)?,
+        app: whole(row, from + 2)?,
+        scopes: scopes(row, from + 3)?,
+        created_at: time(row, from + 4)?,
+        revoked_at: maybe_time(row, from + 5)?,
+    })
+}
+
+/// Returns the app that begins at a column.
+pub(crate) fn app(row: &Row<'_>, from: usize) -> rusqlite::Result<App> {
+    let secret: Option<[u8; 32]> = row.get(from + 2)?;
+    Ok(App {
+        id: whole(row, from)?,
+        name: row.get(from + 1)?,
+        secret: secret.map(SecretDigest),
+        redirects: redirects(row, from + 3)?,
+        scopes: RegisteredScopes::from_set(scopes(row, from + 4)?),
+        distribution: numbers(row, from + 5)?,
+        disabled_in: numbers(row, from + 6)?,
+        owner: whole(row, from + 7)?,
+        created_at: time(row, from + 8)?,
+        disabled_at: maybe_time(row, from + 9)?,
+    })
+}
+
+/// Returns the browser session in a row of the columns [`session_cols`](crate::statements).
+pub(crate) fn session(row: &Row<'_>) -> rusqlite::Result<BrowserSession> {
+    let created_at = time(row, 2)?;
+    let address: Option<String> = row.get(5)?;
+    Ok(BrowserSession {
+        digest: SecretDigest(row.get(0)?),
+        user: whole(row, 1)?,
+        created_at,
+        expires_at: time(row, 3)?,
+        last_used_at: maybe_time(row, 4)?.unwrap_or(created_at),
+        address: address.and_then(|text| text.parse().ok()),
+    })
+}
+
+pub(crate) fn code(row: &Row<'_>) -> rusqlite::Result<AuthorizationCode> {
+    let challenge = joined(row, 5, |row, at| {
+        CodeChallenge::parse(row.get_ref(at)?.as_str()?).ok_or_else(|| unreadable(at, "challenge"))
+    })?;
+    Ok(AuthorizationCode {
+        digest: SecretDigest(row.get(0)?),
+        app: whole(row, 1)?,
+        user: whole(row, 2)?,
+        grant: whole(row, 3)?,
+        redirect: row.get(4)?,
+        challenge,
+        scopes: scopes(row, 6)?,
+        nonce: row.get(7)?,
+        auth_time: time(row, 8)?,
+        created_at: time(row, 9)?,
+        expires_at: time(row, 10)?,
+        used_at: maybe_time(row, 11)?,
+        refresh: maybe_number(row, 12)?,
+    })
+}

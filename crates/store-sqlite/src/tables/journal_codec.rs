@@ -1,0 +1,213 @@
+//! Stored form of the change records of a commit: one JSON array per commit.
+//!
+//! `[[gid, type, "a", parent], [gid, type, "r", parent], [gid, type, "c", field, added, removed], [gid, type, "d"]]`;
+//! missing values are null. Beside it the contexts of the nodes: `[[gid, type, subtype, within...]]`.
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::json_string;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::resource;
+use workgraph_core::storage::{ChangeAction, ChangeRecord, NodeContext};
+
+/// Returns the stored form of change records.
+pub(crate) fn write(facts: &[ChangeRecord]) -> String {
+    let all: Vec<Value> = facts.iter().map(one).collect();
+    Value::from(all).to_string()
+}
+
+fn one(fact: &ChangeRecord) -> Value {
+    let (gid, ty) = (fact.gid.get(), fact.ty as u8);
+    let number = |g: &Option<Gid>| g.map(Gid::get);
+    match &fact.action {
+        ChangeAction::Added { parent } => json!([gid, ty, "a", number(parent)]),
+        ChangeAction::Removed { parent } => json!([gid, ty, "r", parent.get()]),
+        ChangeAction::Changed {
+            field,
+            added,
+            removed,
+        } => json!([gid, ty, "c", field, number(added), number(removed)]),
+        ChangeAction::Deleted => json!([gid, ty, "d"]),
+    }
+}
+
+/// Returns the stored form of node contexts.
+pub(crate) fn write_nodes(nodes: &[NodeContext]) -> String {
+    use std::fmt::Write;
+    let mut out = String::with_capacity(2 + nodes.len() * 64);
+    out.push('[');
+    for about in nodes {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        let subtype = about.subtype.as_deref().map(json_string);
+        let subtype = subtype.as_deref().unwrap_or("null");
+        // Writing to a String cannot fail.
+        let _ = write!(out, "[{},{},{subtype}", about.gid, about.ty as u8);
+        for gid in &about.containers {
+            let _ = write!(out, ",{gid}");
+        }
+        out.push(']');
+    }
+    out.push(']');
+    out
+}
+
+/// Reads the stored form of node contexts; `None` if the text is not one.
+pub(crate) fn read_nodes(text: &str) -> Option<Vec<NodeContext>> {
+    let all: Vec<Vec<Value>> = serde_json::from_str(text).ok()?;
+    let about = |row: &Vec<Value>| {
+        let [gid, ty, subtype, within @ ..] = row.as_slice() else {
+            return None;
+        };
+        let subtype = match subtype {
+            Value::Null => None,
+            text => Some(text.as_str()?.into()),
+        };
+        let within = within.iter().map(|v| Gid::new(v.as_u64()?));
+        Some(NodeContext {
+            gid: Gid::new(gid.as_u64()?)?,
+            ty: Type::from_code(u8::try_from(ty.as_u64()?).ok()?)?,
+            subtype,
+            containers: within.collect::<Option<_>>()?,
+        })
+    };
+    all.iter().map(about).collect()
+}
+
+/// Reads the stored form of change records; `None` if the text is not one.
+pub(crate) fn read(text: &str) -> Option<Vec<ChangeRecord>> {
+    let all: Vec<Vec<Value>> = serde_json::from_str(text).ok()?;
+    all.iter().map(|row| fact(row)).collect()
+}
+
+fn fact(row: &[Value]) -> Option<ChangeRecord> {
+    let maybe = |v: &Value| match v {
+        Value::Null => Some(None),
+        v => Gid::new(v.as_u64()?).map(Some),
+    };
+    let [gid, ty, kind, rest @ ..] = row else {
+        return None;
+    };
+    let (gid, ty) = (
+        maybe(gid)??,
+        Type::from_code(u8::try_from(ty.as_u64()?).ok()?)?,
+    );
+    let action = match (kind.as_str()?, rest) {
+        ("a", [parent]) => ChangeAction::Added {
+            parent: maybe(parent)?,
+        },
+        ("r", [parent]) => ChangeAction::Removed {
+            parent: maybe(parent)??,
+        },
+        ("c", [field, added, removed]) => ChangeAction::Changed {
+            field: field_name(ty, field.as_str()?),
+            added: maybe(added)?,
+            removed: maybe(removed)?,
+        },
+        ("d", []) => ChangeAction::Deleted,
+        _ => return None,
+    };
+    Some(ChangeRecord { gid, ty, action })
+}
+
+/// Returns the name as the registry has it. Names that are not in it are kept for ever, once each: they come from
+/// literals in the rules, so there are few.
+fn field_name(ty: Type, name: &str) -> &'static str {
+    if let Some(def) = resource(ty).field(name) {
+        return def.name;
+    }
+    static OTHERS: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+    let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let others = others.get_or_insert_default();
+    if let Some(known) = others.get(name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    others.insert(kept);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_come_back_as_they_were() {
+        let gid = |n| Gid::new(n).unwrap();
+        let largest = gid((1 << 53) - 1);
+        let changed = |field, added, removed| ChangeAction::Changed {
+            field,
+            added,
+            removed,
+        };
+        let facts: Vec<ChangeRecord> = [
+            ChangeAction::Added { parent: None },
+            ChangeAction::Added {
+                parent: Some(largest),
+            },
+            ChangeAction::Removed { parent: gid(3) },
+            changed("name", None, None),
+            changed("a field \"rules\" made up", Some(gid(1)), Some(largest)),
+            ChangeAction::Deleted,
+        ]
+        .into_iter()
+        .map(|action| ChangeRecord {
+            gid: largest,
+            ty: Type::Task,
+            action,
+        })
+        .collect();
+        assert_eq!(read(&write(&facts)), Some(facts));
+        assert_eq!(read(&write(&[])), Some(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_known_of_nodes_comes_back_as_it_was() {
+        let gid = |n| Gid::new(n).unwrap();
+        let nodes = [
+            NodeContext {
+                gid: gid((1 << 53) - 1),
+                ty: Type::Story,
+                subtype: Some("a \"subtype\"".into()),
+                containers: vec![gid(1), gid(2)],
+            },
+            NodeContext {
+                gid: gid(1),
+                ty: Type::Task,
+                subtype: None,
+                containers: Vec::new(),
+            },
+        ];
+        assert_eq!(read_nodes(&write_nodes(&nodes)).unwrap(), nodes);
+        assert_eq!(read_nodes("[]").unwrap(), []);
+        for bad in [
+            "",
+            "{}",
+            "[[]]",
+            "[[1,9]]",
+            "[[0,9,null]]",
+            "[[1,99,null]]",
+            "[[1,9,2]]",
+        ] {
+            assert_eq!(read_nodes(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_list_of_facts_is_not_read() {
+        for bad in [
+            "",
+            "{}",
+            "[[]]",
+            "[[1,9]]",
+            "[[0,9,\"d\"]]",
+            "[[1,99,\"d\"]]",
+            "[[1,9,\"x\"]]",
+            "[[1,9,\"r\",null]]",
+        ] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Index entries and words: the rows that search reads, written beside the nodes.
+//!
+//! A word is stored with its workspace and type before it, so a search for it reads only rows that it returns. Words
+//! are put into their table at the end of a batch of change sets: otherwise it makes a segment for each savepoint.
+mod rebuild;
+
+pub(crate) use self::rebuild::{agrees, is_current, rebuild};
+use crate::open_error::failed;
+use crate::statements::Sql;
+use crate::transaction::{SqliteTransaction, gid, limit, maybe_gid};
+use rusqlite::Row;
+use std::cell::Cell;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::registry::Type;
+use workgraph_core::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry, NodeWords};
+use workgraph_core::storage::GraphStoreError;
+use workgraph_core::storage::snapshot::{PrefixList, WordScan};
+
+/// Words of a node that are to be written.
+#[derive(Debug)]
+pub(crate) struct PendingWords {
+    gid: i64,
+    /// True if the node has words in the table already.
+    replaces: bool,
+    /// New words: those of its name, and those of its description.
+    text: Option<(String, String)>,
+}
+
+/// Returns the number of the workspace in the tables.
+fn place(home: Option<Gid>) -> i64 {
+    home.map_or(0, Gid::as_i64)
+}
+
+/// Returns the 13 digits that stand before each word of nodes of a type in a workspace.
+fn prefix(home: Option<Gid>, ty: Type) -> String {
+    let mut out = vec![b'0'; 13];
+    let digits = |mut number: u64, out: &mut [u8]| {
+        for digit in out.iter_mut().rev() {
+            let value = (number % 36) as u8;
+            *digit = if value < 10 {
+                b'0' + value
+            } else {
+                b'a' + value - 10
+            };
+            number /= 36;
+        }
+    };
+    let (workspace, kind) = out.split_at_mut(11);
+    digits(home.map_or(0, Gid::get), workspace);
+    digits(ty as u64, kind);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// Returns words as a column of the table.
+fn column(prefix: &str, words: &[String]) -> String {
+    let mut out = String::with_capacity(words.iter().map(|w| w.len() + prefix.len() + 1).sum());
+    for word in words {
+        out.push_str(prefix);
+        out.push_str(word);
+        out.push(' ');
+    }
+    out
+}
+
+/// Returns the search for words, in the language of the table. Words are letters and digits alone, so nothing in them
+/// must be quoted.
+fn matching(scan: &WordScan<'_>) -> String {
+    let prefix = prefix(scan.home, scan.ty);
+    let star = if scan.words.match_prefixes { " *" } else { "" };
+    let terms: Vec<String> = scan
+        .words
+        .words
+        .iter()
+        .map(|word| format!("\"{prefix}{word}\"{star}"))
+        .collect();
+    let of = if scan.names { "name : " } else { "" };
+    format!("{of}({})", terms.join(" AND "))
+}
+
+fn card(row: &Row<'_>, home: Option<Gid>, ty: Type) -> rusqlite::Result<IndexEntry> {
+    let flags: u8 = row.get(10)?;
+    let is_set = |at: usize| row.get::<_, Option<i64>>(at).map(|v| v.is_some());
+    Ok(IndexEntry {
+        gid: gid(row, 0)?,
+        ty,
+        workspace: home,
+        created: row.get(1)?,
+        modified: row.get(2)?,
+        completed: row.get(3)?,
+        due: row.get(4)?,
+        start: row.get(5)?,
+        responsible: maybe_gid(row, 6)?,
+        creator: maybe_gid(row, 7)?,
+        assigner: maybe_gid(row, 8)?,
+        subtype: row.get(9)?,
+        is_completed: row.get(16)?,
+        due_at_instant: flags & TIMED != 0,
+        likes: row.get(11)?,
+        is_subtask: is_set(12)?,
+        is_blocked: is_set(13)?,
+        is_blocking: is_set(14)?,
+        words_hash: row.get(15)?,
+    })
+}
+
+/// Flag of an entry that is due at an instant. The flag 1 is not used.
+const TIMED: u8 = 2;
+
+/// Returns the statement that reads entries in the order of a column, if there is one.
+pub(crate) const fn by_column(column: IndexColumn, descending: bool) -> Option<Sql> {
+    let (up, down) = match column {
+        IndexColumn::Gid => (Sql::UpGid, Sql::DownGid),
+        IndexColumn::Created => (Sql::UpCreated, Sql::DownCreated),
+        IndexColumn::Modified => (Sql::UpModified, Sql::DownModified),
+        IndexColumn::Completed => (Sql::UpCompleted, Sql::DownCompleted),
+        IndexColumn::Due => (Sql::UpDue, Sql::DownDue),
+        IndexColumn::Likes => (Sql::UpLikes, Sql::DownLikes),
+        IndexColumn::Assigner => (Sql::UpAssigner, Sql::DownAssigner),
+        _ => return None,
+    };
+    Some(if descending { down } else { up })
+}
+
+/// Returns the statement that lists entries by a column, if there is one.
+pub(crate) const fn listed(column: IndexColumn) -> Option<Sql> {
+    Some(match column {
+        IndexColumn::Gid => Sql::ListGid,
+        IndexColumn::Created => Sql::ListCreated,
+        IndexColumn::Modified => return None,
+        IndexColumn::Completed => Sql::ListCompleted,
+        IndexColumn::Due => Sql::ListDue,
+        IndexColumn::Likes => Sql::ListLikes,
+        IndexColumn::Start => Sql::ListStart,
+        IndexColumn::Responsible => Sql::ListWho,
+        IndexColumn::Creator => Sql::ListCreator,
+        IndexColumn::Assigner => Sql::ListAssigner,
+        IndexColumn::Subtype => Sql::ListSubtype,
+        IndexColumn::Subtask => Sql::ListSub,
+        IndexColumn::Blocked => Sql::ListWaits,
+        IndexColumn::Blocking => Sql::ListBlocks,
+    })
+}
+
+/// Returns the position of an entry's value of a column in the rows of a list, if they have it.
+fn given_at(list: &EntryList, column: IndexColumn) -> Option<usize> {
+    let at = match (list, column) {
+        (_, IndexColumn::Gid) => 0,
+        (EntryList::Of { .. }, IndexColumn::Modified) => 2,
+        _ => 1,
+    };
+    list.gives(column).then_some(at)
+}
+
+/// Returns the error for a column that has no such index.
+fn unkept(column: IndexColumn) -> GraphStoreError {
+    GraphStoreError::Failed(format!("cards are not kept so by {column:?}"))
+}
+
+impl SqliteTransaction<'_> {
+    pub(crate) fn card_of(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        gid: Gid,
+    ) -> Result<Option<IndexEntry>, GraphStoreError> {
+        let params = (place(home), ty as u8, gid.as_i64());
+        self.one(Sql::Card, params, |row| card(row, home, ty))
+            .map_err(failed)
+    }
+
+    pub(crate) fn cards(
+        &mut self,
+        scan: &EntryScan,
+        each: &mut dyn FnMut(IndexEntry),
+    ) -> Result<(), GraphStoreError> {
+        let (first, last) = if scan.descending {
+            (scan.to, scan.from)
+        } else {
+            (scan.from, scan.to)
+        };
+        // Before every gid with the first value, or after the last row that was returned.
+        let outermost = if scan.descending { i64::MAX } else { -1 };
+        let (value, at) = scan
+            .after
+            .map_or((first, outermost), |(value, gid)| (value, gid.as_i64()));
+        // The gid as a column is compared alone: the position before the first value is excluded.
+        let (value, at) = match (scan.column, scan.after) {
+            (IndexColumn::Gid, None) if scan.descending => (first.saturating_add(1), i64::MAX),
+            (IndexColumn::Gid, None) => (first.saturating_sub(1), i64::MIN),
+            _ => (value, at),
+        };
+        let (home, kind, most) = (place(scan.home), scan.ty as u8, limit(scan.limit));
+        let read = |row: &Row<'_>| {
+            each(card(row, scan.home, scan.ty)?);
+            Ok(())
+        };
+        let sql = by_column(scan.column, scan.descending);
+        let sql = sql.filter(|_| scan.shape.is_some() == (scan.column == IndexColumn::Modified));
+        let sql = sql.ok_or_else(|| unkept(scan.column))?;
+        let done = match scan.shape {
+            None => self.each(sql, (home, kind, value, at, last, most), read),
+            Some(shape) => {
+                let params = (home, kind, value, at, last, most, shape.number());
+                self.each(sql, params, read)
+            }
+        };
+        done.map_err(failed)
+    }
+
+    /// Reads the column sets of entries: each time the next one, so that only the first entry of each is read.
+    pub(crate) fn shapes_of(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+    ) -> rusqlite::Result<Vec<ColumnSet>> {
+        let (mut shapes, mut last) = (Vec::new(), -1);
+        while let Some(next) = self.one(Sql::Shapes, (place(home), ty as u8, last), |row| {
+            row.get::<_, u16>(0)
+        })? {
+            shapes.push(ColumnSet::from_number(next));
+            last = i32::from(next);
+        }
+        Ok(shapes)
+    }
+
+    pub(crate) fn list(
+        &mut self,
+        (home, ty): (Option<Gid>, Type),
+        list: EntryList,
+        column: IndexColumn,
+        most: usize,
+        each: &mut dyn FnMut(Gid, Option<i64>),
+    ) -> Result<(), GraphStoreError> {
+        let (home, kind) = (place(home), ty as u8);
+        let given = given_at(&list, column);
+        let left = Cell::new(limit(most));
+        let mut read = |row: &Row<'_>| {
+            let value = given.map(|at| row.get::<_, Option<i64>>(at)).transpose()?;
+            each(gid(row, 0)?, value.flatten());
+            left.set(left.get() - 1);
+            Ok(())
+        };
+        let (who, done, due) = match list {
+            EntryList::Within(column, from, to) => {
+                let params = (home, kind, from, to, left.get());
+                let sql = listed(column).ok_or_else(|| unkept(column))?;
+                return self.each(sql, params, read).map_err(failed);
+            }
+            EntryList::Shaped(shape, from, to) => {
+                let params = (home, kind, shape.number(), from, to, left.get());
+                return self.each(Sql::ListShape, params, read).map_err(failed);
+            }
+            EntryList::Of { who, done, due } => (who.as_i64(), done, due),
+        };
+        // Each value of `done` by itself: in the index, dates come after it.
+        let both = [false, true].into_iter();
+        for done in both.filter(|on| done.is_none_or(|done| done == *on)) {
+            let some = match due {
+                None => self.each(Sql::ListOf, (home, kind, who, done, left.get()), &mut read),
+                Some((from, to)) => {
+                    let params = (home, kind, who, done, from, to, left.get());
+                    self.each(Sql::ListOfDue, params, &mut read)
+                }
+            };
+            some.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn starts(
+        &mut self,
+        list: &PrefixList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        let first = prefix(list.home, list.ty) + list.prefix;
+        let last = format!("{first}{}", char::MAX);
+        let sql = if list.names {
+            Sql::ListNamed
+        } else {
+            Sql::ListStarts
+        };
+        let read = |row: &Row<'_>| {
+            each(gid(row, 0)?);
+            Ok(())
+        };
+        self.each(sql, (first, last, limit(list.limit)), read)
+            .map_err(failed)
+    }
+
+    pub(crate) fn words(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        if scan.words.words.is_empty() {
+            return Ok(());
+        }
+        let (sql, outermost) = if scan.descending {
+            (Sql::DownWords, i64::MAX)
+        } else {
+            (Sql::UpWords, 0)
+        };
+        let after = scan.after.map_or(outermost, Gid::as_i64);
+        let params = (matching(scan), after, limit(scan.limit));
+        let read = |row: &Row<'_>| {
+            each(gid(row, 0)?);
+            Ok(())
+        };
+        self.each(sql, params, read).map_err(failed)
+    }
+
+    pub(crate) fn put_entry(
+        &mut self,
+        card: &IndexEntry,
+        text: &NodeWords,
+    ) -> rusqlite::Result<()> {
+        let (home, kind, gid) = (place(card.workspace), card.ty as u8, card.gid.as_i64());
+        let known: Option<i64> = self.one(Sql::CardSum, (home, kind, gid), |row| row.get(0))?;
+        if known != Some(card.words_hash) {
+            let prefix = prefix(card.workspace, card.ty);
+            self.pending.push(PendingWords {
+                gid,
+                replaces: known.is_some(),
+                text: Some((column(&prefix, &text.name), column(&prefix, &text.notes))),
+            });
+        }
+        let flags = u8::from(card.due_at_instant) * TIMED;
+        let on = |flag: bool| flag.then_some(1i64);
+        let params = rusqlite::params![
+            home,
+            kind,
+            gid,
+            card.created,
+            card.modified,
+            card.completed,
+            card.due,
+            card.start,
+            card.responsible.map(Gid::as_i64),
+            card.creator.map(Gid::as_i64),
+            card.assigner.map(Gid::as_i64),
+            card.subtype,
+            flags,
+            card.likes,
+            on(card.is_subtask),
+            on(card.is_blocked),
+            on(card.is_blocking),
+            card.words_hash,
+            card.is_completed,
+            card.shape().number(),
+        ];
+        let put = if known.is_some() {
+            Sql::PutCard
+        } else {
+            Sql::NewCard
+        };
+        self.run(put, params).map(drop)
+    }
+
+    /// Deletes the index entry and the words of a node.
+    pub(crate) fn delete_entry(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        gid: Gid,
+    ) -> rusqlite::Result<()> {
+        let gid = gid.as_i64();
+        if self.run(Sql::DropCard, (place(home), ty as u8, gid))? > 0 {
+            self.pending.push(PendingWords {
+                gid,
+                replaces: true,
+                text: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes the words that were changed since the last call.
+    pub(crate) fn write_words(&mut self) -> rusqlite::Result<()> {
+        let mut pending = std::mem::take(&mut self.pending);
+        // The table is fastest with rows in order. Of several changes to a node, the first knows the words that are in
+        // the table, and the last the new ones.
+        pending.sort_by_key(|p| p.gid);
+        pending.dedup_by(|later, kept| {
+            let same = later.gid == kept.gid;
+            if same {
+                kept.text = later.text.take();
+            }
+            same
+        });
+        for change in pending {
+            if change.replaces {
+                self.run(Sql::DropWords, [change.gid])?;
+            }
+            if let Some((name, notes)) = change.text {
+                self.run(Sql::PutWords, (change.gid, name, notes))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! Rebuild of index entries and words, for files that have none or another form of them, and for checks of those
+//! stored.
+use super::place;
+use crate::migrations::roll_back;
+use crate::open_error::failed;
+use crate::statements::Sql;
+use crate::transaction::{SqliteTransaction, gid, unreadable};
+use rusqlite::Connection;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::Type;
+use workgraph_core::search::{IndexEntry, build_entry, is_searchable, update_entry};
+use workgraph_core::storage::GraphStoreError;
+
+/// Checks that the index entry of a live node agrees with the node. The flag that another task waits for it may stay
+/// longer than it is true.
+pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
+    let mut session = SqliteTransaction::new(conn);
+    let unread = |_| rusqlite::Error::InvalidQuery;
+    let (fresh, _) = build_entry(&mut session, node).map_err(unread)?;
+    let kept = session
+        .card_of(node.workspace, node.ty, node.gid)
+        .map_err(unread)?;
+    let params = (place(node.workspace), node.ty as u8, node.gid.as_i64());
+    let shape: Option<u16> = session.one(Sql::CardShape, params, |row| row.get(0))?;
+    Ok(kept.is_some_and(|kept| {
+        let blocks = kept.is_blocking || fresh.is_blocking;
+        shape == Some(fresh.shape().number())
+            && (kept.is_blocking || !fresh.is_blocking)
+            && IndexEntry {
+                is_blocking: blocks,
+                ..kept
+            } == IndexEntry {
+                is_blocking: blocks,
+                ..fresh
+            }
+    }))
+}
+
+/// Number of the form of index entries and words that this program writes. If a file has another number, they are made
+/// anew.
+const FORM: i64 = 3;
+/// Key in `meta` for the form that a file has.
+pub(super) const FORM_KEY: &str = "cards";
+/// Nodes whose index entries are made in one transaction.
+const AT_ONCE: i64 = 10_000;
+
+/// Returns true if index entries and words have the form that this program writes.
+pub(crate) fn is_current(conn: &Connection) -> rusqlite::Result<bool> {
+    let form = SqliteTransaction::new(conn).one(Sql::GetMeta, [FORM_KEY], |row| row.get(0))?;
+    Ok(form == Some(FORM))
+}
+
+/// Makes index entries and words of all nodes, if the file has none or has them in another form.
+pub(crate) fn rebuild(conn: &Connection) -> Result<(), GraphStoreError> {
+    if is_current(conn).map_err(failed)? {
+        return Ok(());
+    }
+    let mut session = SqliteTransaction::new(conn);
+    conn.execute_batch(
+        "BEGIN IMMEDIATE; DELETE FROM card; INSERT INTO words (words) VALUES ('delete-all'); COMMIT;",
+    )
+    .map_err(failed)?;
+    let mut after = 0;
+    loop {
+        conn.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
+        let done = some(conn, &mut session, after).and_then(|last| {
+            if last.is_none() {
+                session
+                    .run(Sql::PutMeta, (FORM_KEY, FORM))
+                    .map_err(failed)?;
+            }
+            session.write_words().map_err(failed)?;
+            conn.execute_batch("COMMIT").map_err(failed)?;
+            Ok(last)
+        });
+        match done {
+            Ok(Some(last)) => after = last,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                roll_back(conn).map_err(failed)?;
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Makes the index entries of the next nodes; returns the last of them.
+fn some(
+    conn: &Connection,
+    session: &mut SqliteTransaction<'_>,
+    after: i64,
+) -> Result<Option<i64>, GraphStoreError> {
+    let mut nodes = conn
+        .prepare_cached(
+            "SELECT gid, kind FROM node WHERE gid > ?1 AND gone IS NULL ORDER BY gid LIMIT ?2",
+        )
+        .map_err(failed)?;
+    let rows = nodes.query_map((after, AT_ONCE), |row| {
+        let kind: u8 = row.get(1)?;
+        let ty = Type::from_code(kind).ok_or_else(|| unreadable(1, i64::from(kind)))?;
+        Ok((gid(row, 0)?, ty))
+    });
+    let rows: Vec<(Gid, Type)> = rows.and_then(Iterator::collect).map_err(failed)?;
+    for (gid, _) in rows.iter().filter(|(_, ty)| is_searchable(*ty)) {
+        update_entry(session, *gid)?;
+    }
+    Ok(rows.last().map(|(gid, _)| gid.as_i64()))
+}

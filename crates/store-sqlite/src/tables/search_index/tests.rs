@@ -1,0 +1,108 @@
+//! Words are found as they were written last, also in older files that had no words.
+use super::rebuild::FORM_KEY;
+use super::*;
+use crate::migrations::migrate;
+use rusqlite::Connection;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::resources::task;
+use workgraph_core::search::{WordQuery, update_entry};
+use workgraph_core::storage::snapshot::Transaction;
+
+fn found(conn: &Connection, text: &str) -> Vec<u64> {
+    let words = WordQuery::new(text, false, false);
+    let scan = WordScan {
+        home: Gid::new(1),
+        ty: Type::Task,
+        words: &words,
+        names: false,
+        descending: true,
+        after: None,
+        limit: 10,
+    };
+    let mut gids = Vec::new();
+    let mut session = SqliteTransaction::new(conn);
+    session
+        .words(&scan, &mut |gid| gids.push(gid.get()))
+        .unwrap();
+    gids
+}
+
+/// Returns a file whose nodes were written before there were index entries.
+fn older() -> Connection {
+    let conn = Connection::open_in_memory().unwrap();
+    migrate(&conn).unwrap();
+    let mut session = SqliteTransaction::new(&conn);
+    for gid in [7, 8, 9] {
+        let mut draft = Draft::new(Type::Task, Gid::new(gid).unwrap(), Gid::new(1));
+        draft.set(task::NAME, "an old task");
+        session.put_node(&draft.finish(), 1).unwrap();
+    }
+    session.trash_node(Gid::new(9).unwrap(), 2).unwrap();
+    drop(session);
+    conn
+}
+
+#[test]
+fn a_file_from_before_gets_its_cards_and_words_once() {
+    let conn = older();
+    assert!(found(&conn, "old").is_empty());
+    for _ in 0..2 {
+        rebuild(&conn).unwrap();
+        assert_eq!(found(&conn, "old task"), [8, 7]);
+    }
+    conn.execute("UPDATE meta SET value = 0 WHERE key = ?1", [FORM_KEY])
+        .unwrap();
+    conn.execute("DELETE FROM words WHERE rowid = 8", [])
+        .unwrap();
+    rebuild(&conn).unwrap();
+    assert_eq!(
+        found(&conn, "old task"),
+        [8, 7],
+        "another form is made anew"
+    );
+}
+
+#[test]
+fn prefixes_have_one_length_so_that_no_word_is_found_under_another() {
+    let largest = Gid::new((1 << 53) - 1);
+    let all = [
+        prefix(None, Type::User),
+        prefix(Gid::new(1), Type::Task),
+        prefix(largest, Type::Task),
+    ];
+    assert_eq!(all, ["0000000000002", "0000000000109", "2gosa7pa2gv09"]);
+}
+
+#[test]
+fn of_several_changes_the_last_counts() {
+    let conn = older();
+    rebuild(&conn).unwrap();
+    let mut session = SqliteTransaction::new(&conn);
+    session.run(Sql::BeginImmediate, []).unwrap();
+    for (gid, name) in [
+        (7, "new"),
+        (10, "first"),
+        (7, "newer"),
+        (10, "second"),
+        (8, "gone"),
+    ] {
+        let mut draft = Draft::new(Type::Task, Gid::new(gid).unwrap(), Gid::new(1));
+        draft.set(task::NAME, name);
+        let node = draft.finish();
+        session.put_node(&node, 3).unwrap();
+        update_entry(&mut session, node.gid).unwrap();
+    }
+    session.trash_node(Gid::new(8).unwrap(), 3).unwrap();
+    session.write_words().unwrap();
+    session.run(Sql::Commit, []).unwrap();
+    for (text, expected) in [
+        ("newer", vec![7]),
+        ("second", vec![10]),
+        ("old", vec![]),
+        ("new", vec![]),
+        ("first", vec![]),
+        ("gone", vec![]),
+    ] {
+        assert_eq!(found(&conn, text), expected, "{text}");
+    }
+}

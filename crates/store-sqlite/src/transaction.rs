@@ -1,0 +1,168 @@
+//! Transaction on one connection: the snapshot that loading reads.
+mod columns;
+mod graph_reads;
+pub(crate) mod graph_writes;
+mod read_through;
+mod row_scans;
+
+pub(crate) use self::columns::{column, gid, key, limit, maybe_gid, maybe_seq, seq, unreadable};
+
+use self::read_through::CacheView;
+use crate::cache::connection::HotCache;
+use crate::cache::node_cache::{NodeCache, StateNumber};
+use crate::statements::Sql;
+use crate::tables::audit_log_table;
+use crate::tables::search_index::PendingWords;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
+use rustc_hash::FxHashSet;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::storage::Seq;
+
+/// Connection inside a transaction, with the statements that the transaction has used so far. They go back to the
+/// connection, prepared, when the transaction ends.
+pub(crate) struct SqliteTransaction<'c> {
+    pub(crate) conn: &'c Connection,
+    /// Prepared statements used so far, in the order of their first use; `names` tells which they are. Most
+    /// transactions that read use none to a few.
+    held: Vec<CachedStatement<'c>>,
+    names: Vec<Sql>,
+    /// True if memberships were changed.
+    pub(crate) viewers: bool,
+    /// True if tokens or accounts were changed.
+    pub(crate) tokens: bool,
+    /// True if the transaction only reads, so that the rows it reads do not change while it lasts.
+    pub(crate) reading: bool,
+    /// Last commit that a reading transaction shows, once it was read.
+    pub(crate) last: Option<Seq>,
+    /// Node cache at the state that a reading transaction shows.
+    cache_view: Option<CacheView<'c>>,
+    /// Hot cache of the reading connection, for the same state.
+    hot_cache: Option<&'c mut HotCache>,
+    /// Node cache at the state before a writing transaction: valid for nodes that it has not touched.
+    cache_before: Option<CacheView<'c>>,
+    /// Nodes that were changed, and nodes whose edges were.
+    pub(crate) touched: FxHashSet<Gid>,
+    /// Highest gid of an auxiliary node that is on record, once it was read.
+    pub(crate) floor: Option<i64>,
+    /// Last row of the audit log, once it was read or written.
+    pub(crate) audited: Option<audit_log_table::AuditLogEnd>,
+    /// Words to be written at the end.
+    pub(crate) pending: Vec<PendingWords>,
+}
+
+impl<'c> SqliteTransaction<'c> {
+    pub(crate) fn new(conn: &'c Connection) -> Self {
+        Self {
+            conn,
+            held: Vec::new(),
+            names: Vec::new(),
+            viewers: false,
+            tokens: false,
+            reading: false,
+            last: None,
+            cache_view: None,
+            hot_cache: None,
+            cache_before: None,
+            touched: FxHashSet::default(),
+            floor: None,
+            audited: None,
+            pending: Vec::new(),
+        }
+    }
+
+    /// Makes a transaction that reads a state, and caches what it reads.
+    pub(crate) fn reading(
+        conn: &'c Connection,
+        near: &'c mut HotCache,
+        records: &'c NodeCache,
+        state: StateNumber,
+    ) -> Self {
+        Self {
+            reading: true,
+            hot_cache: Some(near),
+            cache_view: Some(CacheView { records, state }),
+            ..Self::new(conn)
+        }
+    }
+
+    /// Makes a transaction that writes, and takes nodes that it does not change from the cache.
+    pub(crate) fn writing(conn: &'c Connection, records: &'c NodeCache) -> Self {
+        let state = records.state();
+        Self {
+            cache_before: Some(CacheView { records, state }),
+            ..Self::new(conn)
+        }
+    }
+
+    fn stmt(&mut self, sql: Sql) -> rusqlite::Result<&mut CachedStatement<'c>> {
+        let at = match self.names.iter().position(|name| *name == sql) {
+            Some(at) => at,
+            None => {
+                self.held.push(self.conn.prepare_cached(sql.text())?);
+                self.names.push(sql);
+                self.held.len() - 1
+            }
+        };
+        self.held.get_mut(at).ok_or(rusqlite::Error::InvalidQuery)
+    }
+
+    /// Runs a statement that returns no rows; returns how many rows it changed.
+    pub(crate) fn run(&mut self, sql: Sql, params: impl Params) -> rusqlite::Result<usize> {
+        self.stmt(sql)?.execute(params)
+    }
+
+    /// Reads at most one row.
+    pub(crate) fn one<T>(
+        &mut self,
+        sql: Sql,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        self.stmt(sql)?.query_row(params, read).optional()
+    }
+
+    /// Reads every row.
+    pub(crate) fn each(
+        &mut self,
+        sql: Sql,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
+        self.each_while(sql, params, |row| read(row).map(|()| true))
+    }
+
+    /// Reads rows until one is not wanted any more.
+    pub(crate) fn each_while(
+        &mut self,
+        sql: Sql,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<bool>,
+    ) -> rusqlite::Result<()> {
+        let mut rows = self.stmt(sql)?.query(params)?;
+        while let Some(row) = rows.next()? {
+            if !read(row)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_as_the_port_says() {
+        let conn = Connection::open_in_memory().unwrap();
+        crate::migrations::migrate(&conn).unwrap();
+        workgraph_testkit::conformance::index(&mut SqliteTransaction::new(&conn)).unwrap();
+    }
+
+    #[test]
+    fn lists_of_cards_have_and_give_what_the_port_says() {
+        let conn = Connection::open_in_memory().unwrap();
+        crate::migrations::migrate(&conn).unwrap();
+        workgraph_testkit::conformance::lists(&mut SqliteTransaction::new(&conn)).unwrap();
+    }
+}

@@ -1,0 +1,335 @@
+//! Reads of the graph: the snapshot of the port, on SQLite.
+use super::SqliteTransaction;
+use super::columns::{column, edge, gid, key, limit, maybe_gid, maybe_seq, node, seq};
+use crate::open_error::failed;
+use crate::statements::Sql;
+use rusqlite::Row;
+use std::sync::Arc;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
+use workgraph_core::storage::custom_field_index::IndexKey;
+use workgraph_core::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
+use workgraph_core::storage::{Edge, GraphStoreError, Seq};
+
+impl Snapshot for SqliteTransaction<'_> {
+    fn seq(&mut self) -> Result<Seq, GraphStoreError> {
+        if let Some(known) = self.last {
+            return Ok(known);
+        }
+        let last = self
+            .one(Sql::LastSeq, [], |row| maybe_seq(row, 0))
+            .map_err(failed)?;
+        let last = last.flatten().unwrap_or(0);
+        if self.reading {
+            self.last = Some(last);
+        }
+        Ok(last)
+    }
+
+    fn alias(&mut self, key: &str) -> Result<Option<Gid>, GraphStoreError> {
+        self.one(Sql::Alias, [key], |row| gid(row, 0))
+            .map_err(failed)
+    }
+
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
+        let before = self.cache_before.filter(|_| !self.touched.contains(&gid));
+        match self.cache_view.or(before) {
+            Some(known) => self.cached_node(known, gid),
+            None => self.read_node(gid, depth.max(Depth::Head)),
+        }
+    }
+
+    fn edges_out(
+        &mut self,
+        src: Gid,
+        lo: Relation,
+        hi: Relation,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        if let Some(known) = self.cache_view
+            && let Some(edges) = self.cached_out_edges(known, src)?
+        {
+            for edge in edges.iter().filter(|e| e.rel >= lo && e.rel <= hi) {
+                if depth == Depth::Edge {
+                    each(*edge, None);
+                } else if let Some(node) = self.cached_node(known, edge.dst)? {
+                    each(*edge, Some(node));
+                }
+            }
+            return Ok(());
+        }
+        if depth == Depth::Edge {
+            let read = |row: &Row<'_>| {
+                let edge = Edge {
+                    src,
+                    rel: Relation(row.get(0)?),
+                    dst: gid(row, 1)?,
+                    rank: row.get(2)?,
+                    seq: 0,
+                    aux: maybe_gid(row, 3)?,
+                };
+                each(edge, None);
+                Ok(())
+            };
+            let params = (src.as_i64(), lo.0, hi.0);
+            return self.each(Sql::OutEdge, params, read).map_err(failed);
+        }
+        let sql = by_depth(depth, Sql::OutHead, Sql::OutHead, Sql::OutFull);
+        self.edges(sql, (src.as_i64(), lo.0, hi.0), depth, |e| e.dst, each)
+    }
+
+    fn edge_between(
+        &mut self,
+        src: Gid,
+        rel: Relation,
+        dst: Gid,
+    ) -> Result<Option<Edge>, GraphStoreError> {
+        self.one(Sql::Linked, (src.as_i64(), rel.0, dst.as_i64()), edge)
+            .map_err(failed)
+    }
+
+    fn scan_out(
+        &mut self,
+        src: Gid,
+        rel: Relation,
+        after: i64,
+        most: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let sql = by_depth(depth, Sql::ScanOutEdge, Sql::ScanOutHead, Sql::ScanOutFull);
+        let params = (src.as_i64(), rel.0, after, limit(most));
+        self.scan(sql, params, depth, |far| (src, rel, far), each)
+    }
+
+    fn scan_in(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        after: (i64, i64),
+        most: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let known = self.cache_view.filter(|_| depth > Depth::Edge);
+        let mut depth = depth;
+        if let Some(known) = known {
+            let list = (dst, rel);
+            let unknown = self.scan_cached(known, list, after, most, &mut |_, edge, node| {
+                each(edge, Some(node));
+                Ok(())
+            })?;
+            match unknown {
+                None => return Ok(()),
+                // A page that is read again is worth caching whole.
+                Some(first) if known.records.again(first) => depth = Depth::Full,
+                Some(_) => {}
+            }
+        }
+        let sql = by_depth(depth, Sql::ScanInEdge, Sql::ScanInHead, Sql::ScanInFull);
+        let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
+        let known = known.filter(|_| depth == Depth::Full);
+        self.scan(
+            sql,
+            params,
+            depth,
+            |far| (far, rel, dst),
+            &mut |edge, node| {
+                if let (Some(known), Some(node)) = (known, &node) {
+                    known.keep(node);
+                }
+                each(edge, node);
+            },
+        )
+    }
+
+    fn list_in(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        most: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        let read = |row: &Row<'_>| {
+            each(gid(row, 0)?);
+            Ok(())
+        };
+        let params = (dst.as_i64(), rel.0, limit(most));
+        self.each(Sql::ListIn, params, read).map_err(failed)
+    }
+
+    fn scan_in_out(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        after: (i64, i64),
+        most: usize,
+        band: (Relation, Relation),
+        each: &mut dyn FnMut(InOutItem),
+    ) -> Result<(), GraphStoreError> {
+        let known = self.cache_view;
+        if let Some(known) = known
+            && self
+                .scan_cached(
+                    known,
+                    (dst, rel),
+                    after,
+                    most,
+                    &mut |session, edge, node| {
+                        each(InOutItem::Row(edge, node));
+                        session.band(known, edge.src, band, &mut |edge| {
+                            each(InOutItem::Out(edge))
+                        })
+                    },
+                )?
+                .is_none()
+        {
+            return Ok(());
+        }
+        self.read_in_out((dst, rel), after, most, band, each)
+    }
+
+    fn last_edge_before(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        before: (i64, i64),
+    ) -> Result<Option<Edge>, GraphStoreError> {
+        self.one(
+            Sql::BeforeIn,
+            (dst.as_i64(), rel.0, before.0, before.1),
+            edge,
+        )
+        .map_err(failed)
+    }
+
+    fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
+        let count = self
+            .one(Sql::CountIn, (dst.as_i64(), rel.0), |row| seq(row, 0))
+            .map_err(failed)?;
+        Ok(count.unwrap_or(0))
+    }
+
+    fn scan_home(
+        &mut self,
+        workspace: Gid,
+        ty: Type,
+        after: i64,
+        most: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let [edge, head, full] = if ty == Type::Task {
+            [
+                Sql::ScanHomeTasksEdge,
+                Sql::ScanHomeTasksHead,
+                Sql::ScanHomeTasksFull,
+            ]
+        } else {
+            [Sql::ScanHomeEdge, Sql::ScanHomeHead, Sql::ScanHomeFull]
+        };
+        let sql = by_depth(depth, edge, head, full);
+        let read = |row: &Row<'_>| {
+            let at = gid(row, 0)?;
+            each(at, seq(row, 1)?, node(row, 2, at, depth)?);
+            Ok(())
+        };
+        self.each(
+            sql,
+            (workspace.as_i64(), ty as u8, after, limit(most)),
+            read,
+        )
+        .map_err(failed)
+    }
+
+    fn scan_values(
+        &mut self,
+        field: Gid,
+        (from, to): (&IndexKey, &IndexKey),
+        after: Option<(&IndexKey, Gid)>,
+        most: usize,
+        each: &mut dyn FnMut(IndexKey, Gid),
+    ) -> Result<(), GraphStoreError> {
+        // Before every node with the first key, or after the last row that was returned.
+        let (from, node) = match after {
+            Some((key, node)) if key >= from => (key, node.as_i64()),
+            _ => (from, -1),
+        };
+        let read = |row: &Row<'_>| {
+            each(key(row, 0)?, gid(row, 1)?);
+            Ok(())
+        };
+        let params = (field.as_i64(), column(from), node, column(to), limit(most));
+        self.each(Sql::ScanValues, params, read).map_err(failed)
+    }
+
+    fn keys_of(&mut self, node: Gid, field: Gid) -> Result<Vec<IndexKey>, GraphStoreError> {
+        let mut keys = Vec::new();
+        let read = |row: &Row<'_>| {
+            keys.push(key(row, 0)?);
+            Ok(())
+        };
+        self.each(Sql::KeysOf, (node.as_i64(), field.as_i64()), read)
+            .map_err(failed)?;
+        Ok(keys)
+    }
+
+    fn card(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        gid: Gid,
+    ) -> Result<Option<IndexEntry>, GraphStoreError> {
+        self.card_of(home, ty, gid)
+    }
+
+    fn list_cards(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        list: EntryList,
+        column: IndexColumn,
+        most: usize,
+        each: &mut dyn FnMut(Gid, Option<i64>),
+    ) -> Result<(), GraphStoreError> {
+        self.list((home, ty), list, column, most, each)
+    }
+
+    fn shapes(&mut self, home: Option<Gid>, ty: Type) -> Result<Vec<ColumnSet>, GraphStoreError> {
+        self.shapes_of(home, ty).map_err(failed)
+    }
+    fn list_prefix_matches(
+        &mut self,
+        list: &PrefixList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        self.starts(list, each)
+    }
+    fn scan_cards(
+        &mut self,
+        scan: &EntryScan,
+        each: &mut dyn FnMut(IndexEntry),
+    ) -> Result<(), GraphStoreError> {
+        self.cards(scan, each)
+    }
+
+    fn scan_words(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        self.words(scan, each)
+    }
+}
+
+/// Returns the statement for a depth.
+pub(super) fn by_depth(depth: Depth, edge: Sql, head: Sql, full: Sql) -> Sql {
+    match depth {
+        Depth::Edge => edge,
+        Depth::Head => head,
+        Depth::Full => full,
+    }
+}

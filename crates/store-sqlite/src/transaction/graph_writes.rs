@@ -1,0 +1,164 @@
+//! Writes of the graph: the primitives that committing uses.
+use crate::open_error::failed;
+use crate::statements::Sql;
+use crate::tables::{auth_rows, journal_codec};
+use crate::transaction::{SqliteTransaction, column, maybe_gid};
+use workgraph_core::audit::AuditRow;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::search::{IndexEntry, NodeWords};
+use workgraph_core::storage::custom_field_index::IndexKey;
+use workgraph_core::storage::snapshot::{Snapshot, Transaction};
+use workgraph_core::storage::{Edge, GraphStoreError, JournalEntry, Seq};
+
+/// Key in `meta` of the highest gid of an auxiliary node: some of them (likes) have no node.
+pub(crate) const FLOOR: &str = "floor";
+
+fn whole(number: u64) -> Result<i64, GraphStoreError> {
+    i64::try_from(number)
+        .map_err(|_| GraphStoreError::Failed(format!("{number} is too large to be kept")))
+}
+
+impl SqliteTransaction<'_> {
+    /// Notes the nodes whose cached edges or lists an edge is part of.
+    fn touch(&mut self, src: Gid, rel: Relation, dst: Gid) {
+        self.touched.insert(src);
+        if rel.is_short() {
+            self.touched.insert(dst);
+        }
+    }
+
+    /// Raises the record of the highest gid of an auxiliary node.
+    pub(crate) fn raise_floor(&mut self, aux: Gid) -> rusqlite::Result<()> {
+        let floor = match self.floor {
+            Some(floor) => floor,
+            None => self
+                .one(Sql::GetMeta, [FLOOR], |row| row.get(0))?
+                .unwrap_or(0),
+        };
+        let next = floor.max(aux.as_i64());
+        if next > floor {
+            self.run(Sql::PutMeta, (FLOOR, next))?;
+        }
+        self.floor = Some(next);
+        Ok(())
+    }
+}
+
+impl Transaction for SqliteTransaction<'_> {
+    fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), GraphStoreError> {
+        let home = node.workspace.map(Gid::as_i64);
+        let (version, seq) = (whole(node.version)?, whole(seq)?);
+        let params = (
+            node.gid.as_i64(),
+            node.ty as u8,
+            home,
+            version,
+            seq,
+            &*node.head,
+            &*node.body,
+        );
+        self.touched.insert(node.gid);
+        self.run(Sql::PutNode, params).map(drop).map_err(failed)
+    }
+
+    fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), GraphStoreError> {
+        self.touched.insert(gid);
+        let params = (gid.as_i64(), whole(seq)?);
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
+        let trashed = self.one(Sql::TrashNode, params, read).map_err(failed)?;
+        match trashed.map(|(kind, home)| (Type::from_code(kind), home)) {
+            Some((Some(ty), home)) => self.delete_entry(home, ty, gid).map_err(failed),
+            _ => Ok(()),
+        }
+    }
+
+    fn put_card(&mut self, card: &IndexEntry, text: &NodeWords) -> Result<(), GraphStoreError> {
+        self.put_entry(card, text).map_err(failed)
+    }
+
+    fn put_edge(&mut self, edge: &Edge) -> Result<(), GraphStoreError> {
+        let seq = whole(edge.seq)?;
+        let params = (
+            edge.src.as_i64(),
+            edge.rel.0,
+            edge.dst.as_i64(),
+            edge.rank,
+            seq,
+            edge.aux.map(Gid::as_i64),
+        );
+        self.touch(edge.src, edge.rel, edge.dst);
+        self.run(Sql::PutEdge, params).map_err(failed)?;
+        edge.aux
+            .map_or(Ok(()), |aux| self.raise_floor(aux))
+            .map_err(failed)
+    }
+
+    fn drop_edge(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
+        self.touch(src, rel, dst);
+        let gone = self
+            .run(Sql::DropEdge, (src.as_i64(), rel.0, dst.as_i64()))
+            .map_err(failed)?;
+        Ok(gone > 0)
+    }
+
+    fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        // A trashed node does not keep its aliases any more.
+        match self.alias(key)? {
+            Some(holder) if holder != gid => Err(GraphStoreError::AliasTaken(key.to_owned())),
+            Some(_) => Ok(()),
+            None => self
+                .run(Sql::PutAlias, (key, gid.as_i64()))
+                .map(drop)
+                .map_err(failed),
+        }
+    }
+
+    fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        self.run(Sql::DropAlias, (key, gid.as_i64()))
+            .map(drop)
+            .map_err(failed)
+    }
+
+    fn put_values(
+        &mut self,
+        node: Gid,
+        field: Gid,
+        keys: &[IndexKey],
+    ) -> Result<(), GraphStoreError> {
+        let (node, field) = (node.as_i64(), field.as_i64());
+        self.run(Sql::DropValues, (node, field)).map_err(failed)?;
+        for key in keys {
+            self.run(Sql::PutValue, (field, column(key), node))
+                .map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn append_journal(&mut self, event: &JournalEntry) -> Result<(), GraphStoreError> {
+        let facts = journal_codec::write(&event.change_records);
+        let params = (
+            whole(event.seq)?,
+            event.time.millis(),
+            event.actor.map(Gid::as_i64),
+            facts,
+            journal_codec::write_nodes(&event.node_contexts),
+        );
+        self.run(Sql::Append, params).map(drop).map_err(failed)
+    }
+
+    fn append_audit_row(&mut self, row: AuditRow) -> Result<(), GraphStoreError> {
+        self.append_audit(row).map_err(failed)
+    }
+
+    fn app_name(&mut self, app: u64) -> Result<Option<String>, GraphStoreError> {
+        let found = self.one(Sql::App, [whole(app)?], |row| auth_rows::app(row, 0));
+        Ok(found.map_err(failed)?.map(|app| app.name))
+    }
+
+    fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
+        self.viewers = true;
+        Ok(())
+    }
+}

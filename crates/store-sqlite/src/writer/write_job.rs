@@ -1,0 +1,126 @@
+//! Jobs of the writer: the work, its outcome, and the caller that waits for it.
+use crate::tables::token_table::TokenChange;
+use crate::transaction::SqliteTransaction;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio::sync::oneshot;
+use workgraph_auth::ports::token_store::AuthStoreError as TokenError;
+use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
+
+/// One job for the writer.
+pub(super) enum WriteJob {
+    Graph(PendingWrite<Changes, CommitReceipt, GraphStoreError>),
+    Token(PendingWrite<TokenChange, bool, TokenError>),
+    Other(Box<dyn DynWrite>),
+}
+
+/// Work of any kind and outcome, behind one interface.
+pub(super) trait DynWrite: Send {
+    /// Does the work; returns true if its writes are to be kept.
+    fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool;
+    /// Returns the reason of its failure, if it failed.
+    fn failure(&self) -> Option<String>;
+    /// Gives the waiting caller the outcome, or the failure of the whole batch.
+    fn answer(self: Box<Self>, failure: Option<&str>);
+}
+
+impl<W, T> DynWrite for PendingWrite<W, T, TokenError>
+where
+    W: Fn(&mut SqliteTransaction<'_>) -> Result<T, TokenError> + Send,
+    T: Send,
+{
+    fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool {
+        let done = attempt(|| (self.work)(session));
+        self.settle(done.unwrap_or_else(|| Err(TokenError::Unavailable(PANICKED.into()))))
+    }
+    fn failure(&self) -> Option<String> {
+        PendingWrite::failure(self)
+    }
+    fn answer(self: Box<Self>, failure: Option<&str>) {
+        let otherwise = failure.map_or(Ok(()), |why| Err(TokenError::Unavailable(why.into())));
+        PendingWrite::answer(*self, otherwise);
+    }
+}
+
+/// Work to do, its outcome, and the channel to the caller that waits for it.
+pub(super) struct PendingWrite<W, T, E> {
+    work: W,
+    outcome: Option<Result<T, E>>,
+    reply: oneshot::Sender<Result<T, E>>,
+}
+
+impl<W, T, E> PendingWrite<W, T, E> {
+    pub(super) fn new(work: W) -> (Self, oneshot::Receiver<Result<T, E>>) {
+        let (reply, answer) = oneshot::channel();
+        (
+            Self {
+                work,
+                outcome: None,
+                reply,
+            },
+            answer,
+        )
+    }
+    fn settle(&mut self, outcome: Result<T, E>) -> bool {
+        self.outcome.insert(outcome).is_ok()
+    }
+    fn failure(&self) -> Option<String>
+    where
+        E: std::fmt::Display,
+    {
+        self.outcome.as_ref()?.as_ref().err().map(E::to_string)
+    }
+    fn answer(self, otherwise: Result<(), E>) {
+        let outcome = match (otherwise, self.outcome) {
+            (Ok(()), Some(outcome)) => outcome,
+            (Err(error), _) => Err(error),
+            (Ok(()), None) => return,
+        };
+        // The caller may be gone; the writes stay.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+impl WriteJob {
+    /// Does the work; returns true if its writes are to be kept. A panic is a failure of this job alone.
+    pub(super) fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool {
+        match self {
+            Self::Graph(task) => {
+                let done = attempt(|| workgraph_core::storage::apply::apply(session, &task.work));
+                task.settle(done.unwrap_or_else(|| Err(GraphStoreError::Failed(PANICKED.into()))))
+            }
+            Self::Token(task) => {
+                let done = attempt(|| task.work.apply(session));
+                task.settle(done.unwrap_or_else(|| Err(TokenError::Unavailable(PANICKED.into()))))
+            }
+            Self::Other(work) => work.run(session),
+        }
+    }
+    /// Returns the reason of its failure.
+    pub(super) fn failure(&self) -> String {
+        let why = match self {
+            Self::Graph(task) => task.failure(),
+            Self::Token(task) => task.failure(),
+            Self::Other(work) => work.failure(),
+        };
+        why.unwrap_or_default()
+    }
+    /// Gives the waiting caller the outcome, or the failure of the whole batch.
+    pub(super) fn answer(self, failure: Option<&str>) {
+        match self {
+            Self::Graph(task) => {
+                task.answer(failure.map_or(Ok(()), |why| Err(GraphStoreError::Failed(why.into()))))
+            }
+            Self::Token(task) => {
+                task.answer(failure.map_or(Ok(()), |why| Err(TokenError::Unavailable(why.into()))))
+            }
+            Self::Other(work) => work.answer(failure),
+        }
+    }
+}
+
+const PANICKED: &str = "a change set panicked";
+
+pub(super) fn attempt<T>(work: impl FnOnce() -> T) -> Option<T> {
+    // Work that was left half done is undone: with its savepoint, or with the batch, which is begun anew.
+    catch_unwind(AssertUnwindSafe(work)).ok()
+}

@@ -1,0 +1,201 @@
+//! Cases about the identity and access of the viewer.
+use super::{GraphStoreFailure, StoreScene, same};
+use workgraph_core::access::{Level, Role};
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::{custom_field, membership};
+use workgraph_core::storage::{GraphStore, ListPosition, ReadQuery, ViewerKey};
+
+impl StoreScene<'_> {
+    async fn level(&self, user: Gid, gid: Gid) -> Result<Level, GraphStoreFailure> {
+        Ok(self.load(self.want_of(user).node(gid)).await?.level(gid))
+    }
+}
+
+pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+    let mut scene = StoreScene::new(store).await?;
+    let bob = scene.fixture.user("Bob", "bob@example.com");
+    let team = scene.fixture.team(scene.acme, "Team", scene.ann);
+    let project = scene
+        .fixture
+        .private_project(scene.acme, "Secret", scene.ann);
+    let section = scene.fixture.section_in(project);
+    let task = scene.fixture.task_in(section, "task", scene.ann);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, scene.acme).await?,
+        &Level::None,
+        "who has no seat sees nothing",
+    )?;
+
+    let seat = scene.fixture.seat(bob, scene.acme, Role::Member);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, scene.acme).await?,
+        &Level::Editor,
+        "a seat counts from the next load on",
+    )?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::None,
+        "a private project stays private",
+    )?;
+
+    let view = scene.load(scene.want().node(seat)).await?;
+    if let Some(node) = view.node(seat) {
+        scene.fixture.edit(node, membership::IS_ADMIN, true);
+    }
+    scene.commit().await?;
+    same(
+        &scene.level(bob, scene.acme).await?,
+        &Level::Admin,
+        "a new version of a seat counts",
+    )?;
+
+    scene
+        .fixture
+        .share(project, scene.acme, bob, Level::Commenter);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::Commenter,
+        "a shared project counts",
+    )?;
+    scene.fixture.link(
+        project,
+        rel::MEMBERS,
+        bob,
+        ListPosition::Rank(Level::Editor as i64),
+        None,
+    );
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::Editor,
+        "another level counts",
+    )?;
+    scene
+        .fixture
+        .with(|work| work.unlink(project, rel::MEMBERS, bob));
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::None,
+        "a project that is not shared any more counts",
+    )?;
+
+    scene
+        .fixture
+        .share(project, scene.acme, team, Level::Viewer);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::None,
+        "a team's project is not for those outside",
+    )?;
+    scene.fixture.join_team(bob, team, scene.acme);
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::Viewer,
+        "a joined team counts",
+    )?;
+    scene
+        .fixture
+        .with(|work| work.unlink(team, rel::TEAM_MEMBERS, bob));
+    scene.commit().await?;
+    same(
+        &scene.level(bob, task).await?,
+        &Level::None,
+        "a team that was left counts",
+    )?;
+
+    let acme = scene.acme;
+    let cat = scene.fixture.member(acme, "Cat", Role::Member);
+    let private = |draft: &mut Draft, _| draft.set(custom_field::PRIVACY, "private");
+    let field = scene.fixture.node(Type::CustomField, Some(acme), private);
+    scene.fixture.share_field(field, acme, cat, Level::Editor);
+    scene.commit().await?;
+    same(
+        &scene.level(cat, field).await?,
+        &Level::Editor,
+        "a shared custom field counts",
+    )?;
+    scene
+        .fixture
+        .with(|work| work.unlink(field, rel::MEMBERS, cat));
+    scene.commit().await?;
+    same(
+        &scene.level(cat, field).await?,
+        &Level::None,
+        "a custom field that is not shared any more counts",
+    )?;
+
+    scene.fixture.with(|work| {
+        work.unlink(bob, rel::WORKSPACES, scene.acme);
+        work.trash(seat, Type::WorkspaceMembership);
+    });
+    scene.commit().await?;
+    same(
+        &scene.level(bob, scene.acme).await?,
+        &Level::None,
+        "a seat that was taken away counts",
+    )?;
+    same(
+        &scene.level(scene.ann, scene.acme).await?,
+        &Level::Admin,
+        "others keep theirs",
+    )
+}
+
+/// A case found by a random history: viewers are not computed anew when such a node comes or goes.
+pub(super) async fn no_team(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+    let mut scene = StoreScene::new(store).await?;
+    let bob = scene.fixture.member(scene.acme, "Bob", Role::Member);
+    let tag = scene.fixture.tag(scene.acme, "no team");
+    for rel in [rel::TEAM_MEMBERS, rel::MEMBERS] {
+        scene
+            .fixture
+            .link(tag, rel, bob, ListPosition::Rank(1), None);
+    }
+    scene.commit().await?;
+    let before = scene.load(scene.want_of(bob)).await?.viewer;
+    same(
+        &(before.teams.len(), before.shared_levels.len()),
+        &(0, 0),
+        "a tag is no team and no project",
+    )?;
+    scene.fixture.with(|work| work.trash(tag, Type::Tag));
+    scene.commit().await?;
+    let after = scene.load(scene.want_of(bob)).await?.viewer;
+    same(&after, &before, "so nothing changes when it goes")
+}
+
+pub(super) async fn service(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+    let mut scene = StoreScene::new(store).await?;
+    let task = scene.fixture.task(scene.acme, "task", scene.ann);
+    let other = scene.fixture.workspace("Other");
+    let bot = scene.fixture.user("Bot", "bot@example.com");
+    scene.commit().await?;
+    for (service, on_task, on_other) in [
+        (Some(scene.acme), Level::Admin, Level::None),
+        (Some(other), Level::None, Level::Admin),
+        (None, Level::None, Level::None),
+    ] {
+        let view = scene
+            .load(
+                ReadQuery::of(ViewerKey { user: bot, service })
+                    .node(task)
+                    .node(other),
+            )
+            .await?;
+        same(
+            &view.level(task),
+            &on_task,
+            "a service account does everything in its workspace",
+        )?;
+        same(&view.level(other), &on_other, "and nothing elsewhere")?;
+    }
+    Ok(())
+}

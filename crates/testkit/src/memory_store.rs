@@ -1,0 +1,210 @@
+//! Store in memory: the model that other stores are compared with, and quick in tests.
+mod memory_graph;
+mod memory_oauth;
+mod memory_webhooks;
+mod naive_search;
+
+use self::memory_graph::MemoryGraph;
+use self::memory_webhooks::MemoryWebhooks;
+use async_trait::async_trait;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+use workgraph_auth::{
+    Account, Login, MemoryTokenStore, Secret, SecretDigest, Tier, TokenRecord, TokenStore,
+};
+use workgraph_core::MaybeInterrupt;
+use workgraph_core::audit::{AuditQuery, AuditRow};
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::time::Time;
+use workgraph_core::search::Search;
+use workgraph_core::storage::snapshot::Snapshot;
+use workgraph_core::storage::{
+    Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
+    ReadQuery, ReadView, Seq, ViewerKey, apply, load,
+};
+
+/// Graph, journal and tokens in memory, gone with the value.
+///
+/// Nothing is cached and there is one lock around everything, so that it is easy to see that it is correct.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    state: Mutex<MemoryGraph>,
+    tokens: MemoryTokenStore,
+    hooks: Mutex<MemoryWebhooks>,
+}
+
+impl MemoryStore {
+    /// Makes an empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, MemoryGraph> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only a panic leaves changes to undo.
+        state.roll_back();
+        state
+    }
+
+    /// Returns the results that a search should have, from a look at every node. `refs` are the nodes that its queries
+    /// name.
+    ///
+    /// # Errors
+    /// Never fails here; the same rules may fail on other stores.
+    pub fn search_naively(
+        &self,
+        viewer: ViewerKey,
+        refs: &[Gid],
+        search: &Search,
+    ) -> Result<Vec<Gid>, GraphStoreError> {
+        naive_search::search(&mut self.state(), viewer, refs, search)
+    }
+
+    /// Makes a store with a fault: index entries are never updated, so nodes are found by their old values. It is for
+    /// tests that must notice this.
+    #[must_use]
+    pub fn with_stale_index() -> Self {
+        let store = Self::default();
+        store.state().old_cards = true;
+        store
+    }
+
+    /// Returns the highest gid of a node.
+    #[must_use]
+    pub fn max_gid(&self) -> Option<Gid> {
+        self.state().nodes.keys().next_back().copied()
+    }
+}
+
+#[async_trait]
+impl GraphStore for MemoryStore {
+    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        let state = &mut *self.state();
+        let viewer = load::viewer(state, want.viewer)?;
+        load::load(state, want, Arc::new(viewer))
+    }
+
+    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+        let state = &mut *self.state();
+        let done = apply::apply(state, &changes);
+        match &done {
+            Ok(_) => state.undo.clear(),
+            Err(_) => state.roll_back(),
+        }
+        done
+    }
+
+    async fn journal_entries(
+        &self,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, GraphStoreError> {
+        let state = self.state();
+        let rest = state.journal.iter().filter(|e| e.seq > after);
+        Ok(rest.take(limit).cloned().collect())
+    }
+
+    async fn events_about(
+        &self,
+        ask: EventQuery,
+        _interrupt: MaybeInterrupt,
+    ) -> Result<EventPage, GraphStoreError> {
+        let mut state = self.state();
+        let last = state.seq()?;
+        let end = ask.after.saturating_add(ask.scan as u64).min(last);
+        let looked = state.journal.iter();
+        let looked = looked.filter(|e| e.seq > ask.after && e.seq <= end);
+        let about = looked.filter(|e| {
+            let mut known = e.node_contexts.iter();
+            known.any(|n| n.gid == ask.about || n.containers.contains(&ask.about))
+        });
+        let events: Vec<JournalEntry> = about.take(ask.limit).cloned().collect();
+        let full = events.last().filter(|_| events.len() >= ask.limit);
+        Ok(EventPage {
+            upto: full.map_or(end, |e| e.seq).max(ask.after),
+            last,
+            pruned: state.journal.first().map_or(last, |e| e.seq - 1),
+            events,
+        })
+    }
+
+    async fn audit_rows(
+        &self,
+        ask: AuditQuery,
+        _interrupt: MaybeInterrupt,
+    ) -> Result<Vec<AuditRow>, GraphStoreError> {
+        let state = self.state();
+        let rows = state.audit.iter().filter(|row| ask.matches(row));
+        Ok(rows.take(ask.limit).cloned().collect())
+    }
+
+    async fn prune_journal(
+        &self,
+        before: Time,
+        upto: Seq,
+        limit: usize,
+    ) -> Result<usize, GraphStoreError> {
+        let mut state = self.state();
+        let end = upto.min(state.seq()?.saturating_sub(1));
+        let old = state.journal.iter().take(limit);
+        let gone = old.take_while(|e| e.time < before && e.seq <= end).count();
+        state.journal.drain(..gone);
+        Ok(gone)
+    }
+}
+
+type TokenStoreResult<T> = Result<T, workgraph_auth::AuthStoreError>;
+
+#[async_trait]
+impl TokenStore for MemoryStore {
+    async fn find_token(
+        &self,
+        digest: &SecretDigest,
+    ) -> TokenStoreResult<Option<(TokenRecord, Account)>> {
+        self.tokens.find_token(digest).await
+    }
+    async fn insert_token(&self, record: TokenRecord) -> TokenStoreResult<()> {
+        self.tokens.insert_token(record).await
+    }
+    async fn revoke(&self, id: u64, now: SystemTime) -> TokenStoreResult<bool> {
+        let done = self.tokens.revoke(id, now).await;
+        self.let_go();
+        done
+    }
+    async fn revoke_all(&self, user: u64, now: SystemTime) -> TokenStoreResult<u64> {
+        let done = self.tokens.revoke_all(user, now).await;
+        self.drop_hooks(user);
+        done
+    }
+    async fn list(&self, user: u64) -> TokenStoreResult<Vec<TokenRecord>> {
+        self.tokens.list(user).await
+    }
+    async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> TokenStoreResult<()> {
+        self.tokens.record_token_uses(used).await
+    }
+    async fn put_account(&self, account: Account, login: Option<Login>) -> TokenStoreResult<()> {
+        self.tokens.put_account(account, login).await
+    }
+    async fn set_tier(&self, user: u64, tier: Tier) -> TokenStoreResult<()> {
+        self.tokens.set_tier(user, tier).await
+    }
+    async fn set_disabled(
+        &self,
+        user: u64,
+        disabled: bool,
+        now: SystemTime,
+    ) -> TokenStoreResult<()> {
+        let done = self.tokens.set_disabled(user, disabled, now).await;
+        if disabled {
+            self.drop_hooks(user);
+        }
+        done
+    }
+    async fn account(&self, user: u64) -> TokenStoreResult<Option<Account>> {
+        self.tokens.account(user).await
+    }
+    async fn login(&self, email: &str) -> TokenStoreResult<Option<(Account, Secret)>> {
+        self.tokens.login(email).await
+    }
+}

@@ -1,0 +1,469 @@
+//! Graph in memory, with a way to undo each change.
+mod memory_writes;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Included};
+use std::sync::Arc;
+use workgraph_core::audit::AuditRow;
+use workgraph_core::model::gid::{GID_END, Gid};
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::search::{
+    ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry, NodeWords, WordQuery,
+};
+use workgraph_core::storage::custom_field_index::IndexKey;
+use workgraph_core::storage::snapshot::{Depth, PrefixList, Snapshot, WordScan};
+use workgraph_core::storage::{Edge, GraphStoreError, JournalEntry, Seq};
+
+#[derive(Debug)]
+pub(super) struct StoredNode {
+    node: Node,
+    created: Seq,
+    trashed: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct MemoryGraph {
+    pub(super) nodes: BTreeMap<Gid, StoredNode>,
+    edges: BTreeMap<(Gid, Relation, Gid), Edge>,
+    /// Key (target, relation, rank, source) of every edge.
+    ins: BTreeSet<(Gid, Relation, i64, i64)>,
+    aliases: BTreeMap<String, Gid>,
+    /// Keys of custom field values, by node and field.
+    values: BTreeMap<(Gid, Gid), BTreeSet<IndexKey>>,
+    /// Index entries of live nodes, with their words.
+    cards: BTreeMap<Gid, (IndexEntry, NodeWords)>,
+    /// True for the fault that the first index entry of a node is never updated.
+    pub(super) old_cards: bool,
+    pub(super) journal: Vec<JournalEntry>,
+    pub(super) audit: Vec<AuditRow>,
+    /// Names of apps.
+    pub(super) apps: BTreeMap<u64, String>,
+    /// Steps that undo the changes of the transaction, the last change last.
+    pub(super) undo: Vec<Undo>,
+}
+
+#[derive(Debug)]
+pub(super) enum Undo {
+    Node(Gid, Option<StoredNode>),
+    Trash(Gid),
+    Edge((Gid, Relation, Gid), Option<Edge>),
+    Alias(String, Option<Gid>),
+    Values((Gid, Gid), Option<BTreeSet<IndexKey>>),
+    Card(Gid, Option<(IndexEntry, NodeWords)>),
+    Append,
+    Record,
+}
+
+impl MemoryGraph {
+    /// Undoes the changes of the transaction.
+    pub(super) fn roll_back(&mut self) {
+        while let Some(step) = self.undo.pop() {
+            match step {
+                Undo::Node(gid, Some(held)) => drop(self.nodes.insert(gid, held)),
+                Undo::Node(gid, None) => drop(self.nodes.remove(&gid)),
+                Undo::Trash(gid) => {
+                    if let Some(held) = self.nodes.get_mut(&gid) {
+                        held.trashed = false;
+                    }
+                }
+                Undo::Edge(key, edge) => drop(self.swap_edge(key, edge)),
+                Undo::Alias(key, Some(gid)) => drop(self.aliases.insert(key, gid)),
+                Undo::Alias(key, None) => drop(self.aliases.remove(&key)),
+                Undo::Values(at, Some(keys)) => drop(self.values.insert(at, keys)),
+                Undo::Values(at, None) => drop(self.values.remove(&at)),
+                Undo::Card(gid, Some(card)) => drop(self.cards.insert(gid, card)),
+                Undo::Card(gid, None) => drop(self.cards.remove(&gid)),
+                Undo::Append => drop(self.journal.pop()),
+                Undo::Record => drop(self.audit.pop()),
+            }
+        }
+    }
+
+    /// Puts an edge where another may be, or takes it away; returns the one before.
+    fn swap_edge(&mut self, key: (Gid, Relation, Gid), edge: Option<Edge>) -> Option<Edge> {
+        let old = match edge {
+            Some(edge) => self.edges.insert(key, edge),
+            None => self.edges.remove(&key),
+        };
+        if let Some(old) = &old {
+            self.ins.remove(&in_key(old));
+        }
+        if let Some(edge) = &edge {
+            self.ins.insert(in_key(edge));
+        }
+        old
+    }
+
+    /// Returns every live node.
+    pub(super) fn live_nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes
+            .values()
+            .filter(|held| !held.trashed)
+            .map(|held| &held.node)
+    }
+
+    fn live(&self, gid: Gid) -> Option<&StoredNode> {
+        self.nodes.get(&gid).filter(|held| !held.trashed)
+    }
+
+    fn give(
+        &self,
+        edge: &Edge,
+        far: Gid,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> bool {
+        let Some(held) = self.live(far) else {
+            return false;
+        };
+        each(*edge, cut(&held.node, depth));
+        true
+    }
+
+    fn entering(&self, dst: Gid, rel: Relation) -> impl DoubleEndedIterator<Item = &Edge> {
+        let all = (dst, rel, i64::MIN, i64::MIN)..=(dst, rel, i64::MAX, i64::MAX);
+        self.ins.range(all).filter_map(|key| self.at(key))
+    }
+
+    fn at(&self, &(dst, rel, _, src): &(Gid, Relation, i64, i64)) -> Option<&Edge> {
+        self.edges.get(&(Gid::from_i64(src)?, rel, dst))
+    }
+
+    fn leaving(&self, src: Gid, lo: Relation, hi: Relation) -> impl Iterator<Item = &Edge> {
+        let (first, last) = (
+            Gid::new(1).unwrap_or(src),
+            Gid::new(GID_END - 1).unwrap_or(src),
+        );
+        let band = (lo <= hi).then(|| self.edges.range((src, lo, first)..=(src, hi, last)));
+        band.into_iter().flatten().map(|(_, edge)| edge)
+    }
+}
+
+fn in_key(edge: &Edge) -> (Gid, Relation, i64, i64) {
+    (edge.dst, edge.rel, edge.rank, edge.src.as_i64())
+}
+
+/// Returns as much of a node as `depth` asks for.
+fn cut(node: &Node, depth: Depth) -> Option<Arc<Node>> {
+    match depth {
+        Depth::Edge => None,
+        Depth::Head => Some(Arc::new(Node {
+            version: 0,
+            body: Box::default(),
+            ..node.clone()
+        })),
+        Depth::Full => Some(Arc::new(node.clone())),
+    }
+}
+
+impl Snapshot for MemoryGraph {
+    fn seq(&mut self) -> Result<Seq, GraphStoreError> {
+        Ok(self.journal.last().map_or(0, |event| event.seq))
+    }
+
+    fn alias(&mut self, key: &str) -> Result<Option<Gid>, GraphStoreError> {
+        Ok(self
+            .aliases
+            .get(key)
+            .copied()
+            .filter(|gid| self.live(*gid).is_some()))
+    }
+
+    fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
+        Ok(self
+            .live(gid)
+            .and_then(|held| cut(&held.node, depth.max(Depth::Head))))
+    }
+
+    fn edges_out(
+        &mut self,
+        src: Gid,
+        lo: Relation,
+        hi: Relation,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        for edge in self.leaving(src, lo, hi) {
+            if depth == Depth::Edge {
+                // The targets are not read.
+                each(*edge, None);
+            } else {
+                self.give(edge, edge.dst, depth, each);
+            }
+        }
+        Ok(())
+    }
+
+    fn edge_between(
+        &mut self,
+        src: Gid,
+        rel: Relation,
+        dst: Gid,
+    ) -> Result<Option<Edge>, GraphStoreError> {
+        Ok(self.edges.get(&(src, rel, dst)).copied())
+    }
+
+    fn scan_out(
+        &mut self,
+        src: Gid,
+        rel: Relation,
+        after: i64,
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let rest = self
+            .leaving(src, rel, rel)
+            .filter(|e| e.dst.as_i64() > after);
+        let live = rest.filter(|e| self.live(e.dst).is_some());
+        for edge in live.take(limit) {
+            self.give(edge, edge.dst, depth, each);
+        }
+        Ok(())
+    }
+
+    fn scan_in(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        after: (i64, i64),
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let rest = (
+            Excluded((dst, rel, after.0, after.1)),
+            Included((dst, rel, i64::MAX, i64::MAX)),
+        );
+        let edges = self.ins.range(rest).filter_map(|key| self.at(key));
+        for edge in edges.filter(|e| self.live(e.src).is_some()).take(limit) {
+            self.give(edge, edge.src, depth, each);
+        }
+        Ok(())
+    }
+
+    fn list_in(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        limit: usize,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        let edges = self.entering(dst, rel).take(limit);
+        edges.for_each(|edge| each(edge.src));
+        Ok(())
+    }
+
+    fn last_edge_before(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        before: (i64, i64),
+    ) -> Result<Option<Edge>, GraphStoreError> {
+        let rest = (
+            Included((dst, rel, i64::MIN, i64::MIN)),
+            Excluded((dst, rel, before.0, before.1)),
+        );
+        Ok(self
+            .ins
+            .range(rest)
+            .next_back()
+            .and_then(|key| self.at(key))
+            .copied())
+    }
+
+    fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
+        Ok(self
+            .entering(dst, rel)
+            .filter(|e| self.live(e.src).is_some())
+            .count() as u64)
+    }
+
+    fn scan_home(
+        &mut self,
+        workspace: Gid,
+        ty: Type,
+        after: i64,
+        limit: usize,
+        depth: Depth,
+        each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
+    ) -> Result<(), GraphStoreError> {
+        let listed = |held: &&StoredNode| {
+            let node = &held.node;
+            !held.trashed
+                && node.ty == ty
+                && node.workspace == Some(workspace)
+                && node.gid.as_i64() > after
+        };
+        if ty == Type::Story {
+            return Ok(());
+        }
+        for held in self.nodes.values().filter(listed).take(limit) {
+            each(held.node.gid, held.created, cut(&held.node, depth));
+        }
+        Ok(())
+    }
+
+    fn scan_values(
+        &mut self,
+        field: Gid,
+        (from, to): (&IndexKey, &IndexKey),
+        after: Option<(&IndexKey, Gid)>,
+        limit: usize,
+        each: &mut dyn FnMut(IndexKey, Gid),
+    ) -> Result<(), GraphStoreError> {
+        let of_field = self.values.iter().filter(|((_, of), _)| *of == field);
+        let live = of_field.filter(|((node, _), _)| self.live(*node).is_some());
+        let mut found: Vec<(&IndexKey, Gid)> = live
+            .flat_map(|((node, _), keys)| keys.iter().map(|key| (key, *node)))
+            .filter(|(key, _)| from <= *key && *key <= to)
+            .filter(|found| after.is_none_or(|after| *found > after))
+            .collect();
+        found.sort();
+        for (key, node) in found.into_iter().take(limit) {
+            each(key.clone(), node);
+        }
+        Ok(())
+    }
+
+    fn keys_of(&mut self, node: Gid, field: Gid) -> Result<Vec<IndexKey>, GraphStoreError> {
+        let keys = self.values.get(&(node, field));
+        Ok(keys.into_iter().flatten().cloned().collect())
+    }
+
+    fn card(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        gid: Gid,
+    ) -> Result<Option<IndexEntry>, GraphStoreError> {
+        let card = self.cards.get(&gid).map(|(card, _)| *card);
+        Ok(card.filter(|c| c.workspace == home && c.ty == ty))
+    }
+
+    fn list_cards(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+        list: EntryList,
+        column: IndexColumn,
+        limit: usize,
+        each: &mut dyn FnMut(Gid, Option<i64>),
+    ) -> Result<(), GraphStoreError> {
+        let given = list.gives(column);
+        let cards = self.cards.values().map(|(card, _)| card);
+        // The greatest gids first, the usual order of searches.
+        let found = cards
+            .rev()
+            .filter(|c| c.workspace == home && c.ty == ty && list.has(c));
+        found
+            .take(limit)
+            .for_each(|card| each(card.gid, card.value(column).filter(|_| given)));
+        Ok(())
+    }
+
+    fn shapes(&mut self, home: Option<Gid>, ty: Type) -> Result<Vec<ColumnSet>, GraphStoreError> {
+        let cards = self.cards.values().map(|(card, _)| card);
+        let found = cards.filter(|c| c.workspace == home && c.ty == ty);
+        let shapes: BTreeSet<ColumnSet> = found.map(IndexEntry::shape).collect();
+        Ok(shapes.into_iter().collect())
+    }
+
+    fn scan_cards(
+        &mut self,
+        scan: &EntryScan,
+        each: &mut dyn FnMut(IndexEntry),
+    ) -> Result<(), GraphStoreError> {
+        let cards = self.cards.values().map(|(card, _)| card);
+        let mut found: Vec<(i64, Gid, &IndexEntry)> = cards
+            .filter(|c| c.workspace == scan.home && c.ty == scan.ty)
+            .filter(|c| scan.shape.is_none_or(|shape| c.shape() == shape))
+            .filter_map(|c| Some((c.value(scan.column)?, c.gid, c)))
+            .filter(|(value, ..)| (scan.from..=scan.to).contains(value))
+            .collect();
+        found.sort_by_key(|(value, gid, _)| (*value, *gid));
+        if scan.descending {
+            found.reverse();
+        }
+        let passed = |at: (i64, Gid)| match scan.after {
+            None => false,
+            Some(after) if scan.descending => at >= after,
+            Some(after) => at <= after,
+        };
+        let rest = found
+            .into_iter()
+            .skip_while(|(value, gid, _)| passed((*value, *gid)));
+        rest.take(scan.limit).for_each(|(_, _, card)| each(*card));
+        Ok(())
+    }
+
+    fn list_prefix_matches(
+        &mut self,
+        list: &PrefixList<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        let words = WordQuery {
+            words: vec![list.prefix.to_owned()],
+            match_prefixes: true,
+            names_only: list.names,
+        };
+        let cards = self
+            .cards
+            .values()
+            .map(|(card, text)| (card, words.matches(text)));
+        let found = cards.filter(|(c, fits)| c.workspace == list.home && c.ty == list.ty && *fits);
+        found.take(list.limit).for_each(|(card, _)| each(card.gid));
+        Ok(())
+    }
+
+    fn scan_words(
+        &mut self,
+        scan: &WordScan<'_>,
+        each: &mut dyn FnMut(Gid),
+    ) -> Result<(), GraphStoreError> {
+        let words = WordQuery {
+            names_only: scan.names,
+            ..scan.words.clone()
+        };
+        let cards = self.cards.values();
+        let mut found: Vec<Gid> = cards
+            .filter(|(c, text)| c.workspace == scan.home && c.ty == scan.ty && words.matches(text))
+            .map(|(c, _)| c.gid)
+            .collect();
+        if scan.descending {
+            found.reverse();
+        }
+        let passed = |gid: Gid| match scan.after {
+            None => false,
+            Some(after) if scan.descending => gid >= after,
+            Some(after) => gid <= after,
+        };
+        let rest = found.into_iter().skip_while(|gid| passed(*gid));
+        rest.take(scan.limit).for_each(each);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_as_the_port_says_and_undone() {
+        let mut state = MemoryGraph::default();
+        crate::conformance::index(&mut state).unwrap();
+        state.roll_back();
+        assert!(state.values.is_empty() && state.aliases.is_empty());
+    }
+
+    #[test]
+    fn lists_of_cards_have_and_give_what_the_port_says() {
+        crate::conformance::lists(&mut MemoryGraph::default()).unwrap();
+        let mut twin = MemoryGraph {
+            old_cards: true,
+            ..MemoryGraph::default()
+        };
+        assert!(crate::conformance::lists(&mut twin).is_err());
+    }
+}

@@ -1,0 +1,118 @@
+//! Changes of the graph in memory, and the undo step of each.
+use super::{MemoryGraph, StoredNode, Undo};
+use workgraph_core::audit::AuditRow;
+use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::Relation;
+use workgraph_core::search::{IndexEntry, NodeWords};
+use workgraph_core::storage::custom_field_index::IndexKey;
+use workgraph_core::storage::snapshot::{Snapshot, Transaction};
+use workgraph_core::storage::{Edge, GraphStoreError, JournalEntry, Seq};
+
+impl Transaction for MemoryGraph {
+    fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), GraphStoreError> {
+        let old = self.nodes.remove(&node.gid);
+        // The next version of a trashed node is trashed too.
+        let (created, trashed) = old
+            .as_ref()
+            .map_or((seq, false), |held| (held.created, held.trashed));
+        self.nodes.insert(
+            node.gid,
+            StoredNode {
+                node: node.clone(),
+                created,
+                trashed,
+            },
+        );
+        self.undo.push(Undo::Node(node.gid, old));
+        Ok(())
+    }
+
+    fn trash_node(&mut self, gid: Gid, _seq: Seq) -> Result<(), GraphStoreError> {
+        if let Some(held) = self.nodes.get_mut(&gid).filter(|held| !held.trashed) {
+            held.trashed = true;
+            self.undo.push(Undo::Trash(gid));
+            let card = self.cards.remove(&gid);
+            self.undo.push(Undo::Card(gid, card));
+        }
+        Ok(())
+    }
+
+    fn put_card(&mut self, card: &IndexEntry, text: &NodeWords) -> Result<(), GraphStoreError> {
+        if self.old_cards && self.cards.contains_key(&card.gid) {
+            return Ok(());
+        }
+        let old = self.cards.insert(card.gid, (*card, text.clone()));
+        self.undo.push(Undo::Card(card.gid, old));
+        Ok(())
+    }
+
+    fn put_edge(&mut self, edge: &Edge) -> Result<(), GraphStoreError> {
+        let key = (edge.src, edge.rel, edge.dst);
+        let old = self.swap_edge(key, Some(*edge));
+        self.undo.push(Undo::Edge(key, old));
+        Ok(())
+    }
+
+    fn drop_edge(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
+        let old = self.swap_edge((src, rel, dst), None);
+        let was_there = old.is_some();
+        self.undo.push(Undo::Edge((src, rel, dst), old));
+        Ok(was_there)
+    }
+
+    fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        // A trashed node does not keep its aliases any more.
+        if self.alias(key)?.is_some_and(|holder| holder != gid) {
+            return Err(GraphStoreError::AliasTaken(key.to_owned()));
+        }
+        let old = self.aliases.insert(key.to_owned(), gid);
+        self.undo.push(Undo::Alias(key.to_owned(), old));
+        Ok(())
+    }
+
+    fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        if self.aliases.get(key) == Some(&gid) {
+            let old = self.aliases.remove(key);
+            self.undo.push(Undo::Alias(key.to_owned(), old));
+        }
+        Ok(())
+    }
+
+    fn put_values(
+        &mut self,
+        node: Gid,
+        field: Gid,
+        keys: &[IndexKey],
+    ) -> Result<(), GraphStoreError> {
+        let old = if keys.is_empty() {
+            self.values.remove(&(node, field))
+        } else {
+            self.values
+                .insert((node, field), keys.iter().cloned().collect())
+        };
+        self.undo.push(Undo::Values((node, field), old));
+        Ok(())
+    }
+
+    fn append_journal(&mut self, event: &JournalEntry) -> Result<(), GraphStoreError> {
+        self.journal.push(event.clone());
+        self.undo.push(Undo::Append);
+        Ok(())
+    }
+
+    fn append_audit_row(&mut self, row: AuditRow) -> Result<(), GraphStoreError> {
+        let last = self.audit.last().map(|last| (last.gid, last.time));
+        self.audit.push(row.appended_after(last));
+        self.undo.push(Undo::Record);
+        Ok(())
+    }
+
+    fn app_name(&mut self, app: u64) -> Result<Option<String>, GraphStoreError> {
+        Ok(self.apps.get(&app).cloned())
+    }
+
+    fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! Webhooks and the log of their deliveries, in memory.
+use super::MemoryStore;
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::SystemTime;
+use workgraph_auth::{OAuthStore, TokenStore};
+use workgraph_core::storage::snapshot::Snapshot;
+use workgraph_webhooks::{
+    DeliveryLogEntry, DeliveryPermission, DeliveryState, EventFilter, InsertOutcome,
+    JournalPosition, Webhook, WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
+};
+
+#[derive(Debug, Default)]
+pub(super) struct MemoryWebhooks {
+    hooks: BTreeMap<u64, Webhook>,
+    log: Vec<DeliveryLogEntry>,
+    last: u64,
+}
+
+impl MemoryStore {
+    fn hooks(&self) -> MutexGuard<'_, MemoryWebhooks> {
+        self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Deletes the webhooks of a user whose access was revoked.
+    pub(super) fn drop_hooks(&self, user: u64) {
+        self.hooks().hooks.retain(|_, hook| hook.user != user);
+    }
+
+    /// Deletes the webhooks of apps that have no access to their user any more.
+    pub(super) fn let_go(&self) {
+        let mut held = self.hooks();
+        let holds = |h: &Webhook| {
+            h.app
+                .is_none_or(|app| self.tokens.has_live_grant(h.user, app))
+        };
+        held.hooks.retain(|_, hook| holds(hook));
+    }
+}
+
+#[async_trait]
+impl WebhookStore for MemoryStore {
+    async fn insert(
+        &self,
+        mut hook: Webhook,
+        limits: WebhookLimits,
+    ) -> Result<InsertOutcome, WebhookStoreError> {
+        // The graph is locked while the webhook gets its journal position.
+        let mut graph = self.state();
+        let mut held = self.hooks();
+        if hook
+            .app
+            .is_some_and(|app| !self.tokens.has_live_grant(hook.user, app))
+        {
+            return Ok(InsertOutcome::NoGrant);
+        }
+        let count =
+            |is: &dyn Fn(&Webhook) -> bool| held.hooks.values().filter(|h| is(h)).count() as u64;
+        if count(&|h| h.resource == hook.resource) >= limits.per_resource {
+            return Ok(InsertOutcome::ResourceFull);
+        }
+        if count(&|h| (h.user, h.app) == (hook.user, hook.app)) >= limits.per_owner {
+            return Ok(InsertOutcome::OwnerFull);
+        }
+        let seq = graph.seq().map_err(|e| WebhookStoreError(e.to_string()))?;
+        hook.state.position = JournalPosition { seq, facts: 0 };
+        held.hooks.insert(hook.id, hook.clone());
+        Ok(InsertOutcome::Done(Box::new(hook)))
+    }
+
+    async fn all(&self) -> Result<Vec<Webhook>, WebhookStoreError> {
+        Ok(self.hooks().hooks.values().cloned().collect())
+    }
+
+    async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
+        let Some(hook) = self.hooks().hooks.get(&id).cloned() else {
+            return Ok(DeliveryPermission::Deleted);
+        };
+        let failed = |e: workgraph_auth::AuthStoreError| WebhookStoreError(e.to_string());
+        let account = self.tokens.account(hook.user).await.map_err(failed)?;
+        let works = match hook.app {
+            None => true,
+            Some(app) => {
+                let app = self.tokens.app(app).await.map_err(failed)?;
+                app.is_some_and(|app| app.works_in(hook.workspace))
+            }
+        };
+        Ok(DeliveryPermission::of(
+            account.is_some_and(|a| !a.disabled),
+            works,
+        ))
+    }
+
+    async fn get(&self, id: u64) -> Result<Option<Webhook>, WebhookStoreError> {
+        Ok(self.hooks().hooks.get(&id).cloned())
+    }
+
+    async fn list(&self, page: WebhookListQuery) -> Result<Vec<Webhook>, WebhookStoreError> {
+        let held = self.hooks();
+        let fits = |h: &&Webhook| {
+            (h.user, h.app) == page.owner
+                && h.workspace == page.workspace
+                && h.id > page.after
+                && page.resource.is_none_or(|r| h.resource == r)
+        };
+        Ok(held
+            .hooks
+            .values()
+            .filter(fits)
+            .take(page.limit)
+            .cloned()
+            .collect())
+    }
+
+    async fn set_filters(
+        &self,
+        id: u64,
+        filters: Vec<EventFilter>,
+    ) -> Result<bool, WebhookStoreError> {
+        let mut held = self.hooks();
+        let hook = held.hooks.get_mut(&id);
+        Ok(hook.map(|h| h.filters = filters).is_some())
+    }
+
+    async fn remove(&self, id: u64) -> Result<bool, WebhookStoreError> {
+        let mut held = self.hooks();
+        Ok(held.hooks.remove(&id).is_some())
+    }
+
+    async fn record_attempt(
+        &self,
+        id: u64,
+        state: DeliveryState,
+        delivery: Option<DeliveryLogEntry>,
+    ) -> Result<bool, WebhookStoreError> {
+        let held = &mut *self.hooks();
+        let Some(hook) = held.hooks.get_mut(&id) else {
+            return Ok(false);
+        };
+        hook.state = state;
+        if let Some(line) = delivery {
+            held.last += 1;
+            held.log.push(DeliveryLogEntry {
+                id: held.last,
+                webhook: id,
+                ..line
+            });
+        }
+        Ok(true)
+    }
+
+    async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError> {
+        let mut held = self.hooks();
+        for id in ids {
+            if let Some(hook) = held.hooks.get_mut(&id)
+                && hook.state.position.seq < seq
+            {
+                hook.state.position = JournalPosition { seq, facts: 0 };
+            }
+        }
+        Ok(())
+    }
+
+    async fn deliveries(
+        &self,
+        id: u64,
+        limit: usize,
+    ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError> {
+        let held = self.hooks();
+        let there = held.hooks.contains_key(&id);
+        let own = held.log.iter().rev().filter(|d| there && d.webhook == id);
+        Ok(own.take(limit).cloned().collect())
+    }
+
+    async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError> {
+        let mut held = self.hooks();
+        let count = held.log.len();
+        held.log.retain(|d| d.sent_at >= before);
+        Ok((count - held.log.len()) as u64)
+    }
+}

@@ -1,0 +1,211 @@
+//! Filters: conditions on the events that a webhook receives. A webhook without filters receives
+//! all.
+use serde_json::{Map, Value, json};
+
+/// Most filters of a webhook.
+pub const FILTERS_MAX: usize = 50;
+/// Most fields of a filter.
+pub const FIELDS_MAX: usize = 50;
+
+/// The allowed values of `action`.
+pub const ACTIONS: [&str; 5] = ["changed", "added", "removed", "deleted", "undeleted"];
+
+/// Condition on events; each part that is present must match.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EventFilter {
+    /// The type of the object that the event is about.
+    pub resource_type: String,
+    /// The object's subtype.
+    pub resource_subtype: Option<String>,
+    /// The action, one of [`ACTIONS`].
+    pub action: Option<String>,
+    /// For `changed`: the fields of which one must have changed.
+    pub fields: Vec<String>,
+}
+
+/// Facts of an event that a filter compares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EventSummary<'a> {
+    /// The type of the object that the event is about.
+    pub resource_type: &'a str,
+    /// The object's subtype, if it has one.
+    pub resource_subtype: Option<&'a str>,
+    /// The action, one of [`ACTIONS`].
+    pub action: &'a str,
+    /// For `changed`: the field that changed.
+    pub field: Option<&'a str>,
+}
+
+impl EventFilter {
+    /// Returns true if an event matches the filter.
+    #[must_use]
+    pub fn matches(&self, event: &EventSummary<'_>) -> bool {
+        let subtype = self.resource_subtype.as_deref();
+        let action = self.action.as_deref();
+        self.resource_type == event.resource_type
+            && subtype.is_none_or(|s| event.resource_subtype == Some(s))
+            && action.is_none_or(|a| a == event.action)
+            && (self.fields.is_empty()
+                || event
+                    .field
+                    .is_some_and(|field| self.fields.iter().any(|f| f == field)))
+    }
+
+    /// Reads a filter from a request.
+    ///
+    /// # Errors
+    /// A message that says which part is missing or wrong, and what would be right.
+    pub fn read(value: &Value) -> Result<Self, String> {
+        let map = value
+            .as_object()
+            .ok_or("Not an object; it must be one with resource_type")?;
+        let resource_type = word(map, "resource_type")?.ok_or("resource_type: Missing input")?;
+        let resource_subtype = word(map, "resource_subtype")?;
+        let action = word(map, "action")?;
+        if let Some(action) = &action
+            && !ACTIONS.contains(&action.as_str())
+        {
+            return Err(format!("action: must be one of {}", ACTIONS.join(", ")));
+        }
+        let fields = match map.get("fields") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(items)) if items.len() <= FIELDS_MAX => items
+                .iter()
+                .map(|v| v.as_str().filter(|s| is_word(s)).map(str::to_owned))
+                .collect::<Option<Vec<_>>>()
+                .ok_or("fields: must be names of fields")?,
+            Some(_) => {
+                return Err(format!(
+                    "fields: must be an array of at most {FIELDS_MAX} names of fields"
+                ));
+            }
+        };
+        if !fields.is_empty() && action.as_deref() != Some("changed") {
+            return Err("fields: only with the action changed".to_owned());
+        }
+        Ok(Self {
+            resource_type,
+            resource_subtype,
+            action,
+            fields,
+        })
+    }
+
+    /// Reads the filters of a request; null means no filters.
+    ///
+    /// # Errors
+    /// A message that says which filter is wrong, and why.
+    pub fn read_all(value: &Value) -> Result<Vec<Self>, String> {
+        match value {
+            Value::Null => Ok(Vec::new()),
+            Value::Array(items) if items.len() <= FILTERS_MAX => {
+                let read = |(i, item)| Self::read(item).map_err(|why| format!("[{i}]: {why}"));
+                items.iter().enumerate().map(read).collect()
+            }
+            Value::Array(_) => Err(format!("Too many; at most {FILTERS_MAX}")),
+            _ => Err("Not an array; it must be one of filters".to_owned()),
+        }
+    }
+
+    /// Returns the filter as it is shown and stored.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let mut map = Map::new();
+        map.insert("resource_type".to_owned(), json!(self.resource_type));
+        for (name, part) in [
+            ("resource_subtype", &self.resource_subtype),
+            ("action", &self.action),
+        ] {
+            if let Some(part) = part {
+                map.insert(name.to_owned(), json!(part));
+            }
+        }
+        if !self.fields.is_empty() {
+            map.insert("fields".to_owned(), json!(self.fields));
+        }
+        Value::Object(map)
+    }
+}
+
+fn word(map: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
+    match map.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if is_word(text) => Ok(Some(text.clone())),
+        Some(_) => Err(format!("{name}: must be a name")),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    (1..=64).contains(&text.len()) && text.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event<'a>(action: &'a str, field: Option<&'a str>) -> EventSummary<'a> {
+        EventSummary {
+            resource_type: "task",
+            resource_subtype: Some("milestone"),
+            action,
+            field,
+        }
+    }
+
+    #[test]
+    fn every_part_that_is_there_must_fit() {
+        let fits = |filter: Value, event: &EventSummary<'_>| {
+            let filter = EventFilter::read(&filter).unwrap();
+            assert_eq!(EventFilter::read(&filter.json()).unwrap(), filter);
+            filter.matches(event)
+        };
+        let due = event("changed", Some("due_on"));
+        assert!(fits(json!({"resource_type": "task"}), &due));
+        assert!(!fits(json!({"resource_type": "story"}), &due));
+        assert!(fits(
+            json!({"resource_type": "task", "resource_subtype": "milestone"}),
+            &due
+        ));
+        assert!(!fits(
+            json!({"resource_type": "task", "resource_subtype": "approval"}),
+            &due
+        ));
+        let named =
+            json!({"resource_type": "task", "action": "changed", "fields": ["due_on", "name"]});
+        assert!(fits(named.clone(), &due));
+        assert!(!fits(named.clone(), &event("changed", Some("notes"))));
+        assert!(!fits(named, &event("added", None)));
+        assert!(!fits(
+            json!({"resource_type": "task", "action": "deleted"}),
+            &due
+        ));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (bad, why) in [
+            (json!(1), "Not an array"),
+            (json!([1]), "[0]: Not an object"),
+            (json!([{}]), "[0]: resource_type: Missing input"),
+            (json!([{"resource_type": 7}]), "[0]: resource_type: must be"),
+            (
+                json!([{"resource_type": "task"}, {"resource_type": "task", "action": "x"}]),
+                "[1]: action: must be one of changed",
+            ),
+            (
+                json!([{"resource_type": "task", "action": "added", "fields": ["a"]}]),
+                "fields: only with",
+            ),
+            (
+                json!([{"resource_type": "task", "action": "changed", "fields": "a"}]),
+                "fields: must be",
+            ),
+            (json!(vec![json!({"resource_type": "t"}); 51]), "Too many"),
+        ] {
+            let said = EventFilter::read_all(&bad).unwrap_err();
+            assert!(said.contains(why), "{said}");
+        }
+        assert_eq!(EventFilter::read_all(&Value::Null), Ok(Vec::new()));
+    }
+}

@@ -1,0 +1,218 @@
+//! Ports: the store of webhooks, and the client that sends deliveries.
+use crate::delivery_target::Target;
+use crate::event_filter::EventFilter;
+use crate::webhook_record::{DeliveryState, JournalPosition, Webhook};
+use async_trait::async_trait;
+use bytes::Bytes;
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+/// One request to a target.
+#[derive(Clone, Debug)]
+pub struct DeliveryRequest {
+    /// The URL that is called.
+    pub target: Target,
+    /// Headers besides those that every request has.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body: JSON.
+    pub body: Bytes,
+    /// The time limit for the whole request.
+    pub timeout: Duration,
+}
+
+/// Reply of a target.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TargetReply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The value of `X-Hook-Secret`.
+    pub secret: Option<String>,
+    /// The value of `Retry-After` in seconds, if it is a number.
+    pub retry_after: Option<u64>,
+    /// The start of the body, as text.
+    pub content: String,
+}
+
+/// The reason for which there is no reply.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DeliveryError {
+    /// The name leads to an address that may not be called; no connection was made.
+    NotAllowed,
+    /// No connection, no TLS, or no complete reply in time; the text says which.
+    Broken(String),
+}
+
+impl fmt::Display for DeliveryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAllowed => f.write_str("the target leads to an address that is not allowed"),
+            Self::Broken(why) => f.write_str(why),
+        }
+    }
+}
+impl std::error::Error for DeliveryError {}
+
+/// Client that sends requests to targets. It follows no redirects, connects only to addresses that it has checked
+/// itself, and reads only the start of a reply.
+#[async_trait]
+pub trait WebhookClient: Send + Sync {
+    /// Sends a POST and waits for the reply, at most for the request's timeout.
+    ///
+    /// # Errors
+    /// Fails if there is no reply.
+    async fn post(&self, attempt: DeliveryRequest) -> Result<TargetReply, DeliveryError>;
+}
+
+/// Line of the delivery log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeliveryLogEntry {
+    /// The number of the line; a store assigns it.
+    pub id: u64,
+    /// The id of the webhook.
+    pub webhook: u64,
+    /// The time at which the request was sent.
+    pub sent_at: SystemTime,
+    /// The journal position where the events began.
+    pub from: JournalPosition,
+    /// The journal position where the events ended.
+    pub to: JournalPosition,
+    /// The number of events; 0 for a heartbeat.
+    pub events: u32,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// The status of the reply, if there was one.
+    pub status: Option<u16>,
+    /// The error message; empty for a success.
+    pub error: String,
+}
+
+/// Most webhooks that may exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WebhookLimits {
+    /// Most webhooks on one object, of all apps.
+    pub per_resource: u64,
+    /// Most webhooks of one user with one app.
+    pub per_owner: u64,
+}
+
+impl Default for WebhookLimits {
+    fn default() -> Self {
+        Self {
+            per_resource: 1_000,
+            per_owner: 10_000,
+        }
+    }
+}
+
+/// Selection of the webhooks that a list shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WebhookListQuery {
+    /// The user and app that own the webhooks.
+    pub owner: (u64, Option<u64>),
+    /// The workspace of the webhooks.
+    pub workspace: u64,
+    /// The watched object; `None` for every object.
+    pub resource: Option<u64>,
+    /// The keyset: only webhooks with a greater id are listed.
+    pub after: u64,
+    /// The most webhooks to return.
+    pub limit: usize,
+}
+
+/// Outcome of an insertion.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum InsertOutcome {
+    /// The webhook was inserted; it receives the events of later commits.
+    Done(Box<Webhook>),
+    /// The object already has the most webhooks that it may have.
+    ResourceFull,
+    /// The user and app already have the most webhooks that they may have.
+    OwnerFull,
+    /// The app has no authorization by the user any more.
+    NoGrant,
+}
+
+/// Permission to send to a webhook at this time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeliveryPermission {
+    /// Nothing may be sent: there is no such webhook.
+    Deleted,
+    /// No events may be sent: the owner's account is off, or the app is disabled in the watched workspace.
+    Suspended,
+    /// Events may be sent, as far as the owner may see them.
+    Active,
+}
+
+impl DeliveryPermission {
+    /// Returns the permission of a webhook that exists. `account_on`: the owner's account is on. `app_works`: the
+    /// webhook has no app, or its app is enabled in the watched workspace.
+    #[must_use]
+    pub const fn of(account_on: bool, app_works: bool) -> Self {
+        if account_on && app_works {
+            Self::Active
+        } else {
+            Self::Suspended
+        }
+    }
+}
+
+/// Error of a store, with its message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WebhookStoreError(pub String);
+
+impl fmt::Display for WebhookStoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "storage failed: {}", self.0)
+    }
+}
+impl std::error::Error for WebhookStoreError {}
+
+/// Store of webhooks and of the log of their deliveries. All that a method wrote is durable when it returns.
+///
+/// A webhook that was made with an app lasts as long as the app has a live grant of its user. That is a live refresh
+/// token under an authorization that still stands. An operation that ends the last live grant of a user and app
+/// deletes their webhooks in the same transaction, and none is inserted after it. An operation that revokes all
+/// tokens of a user at once deletes all webhooks of the user, also those without an app.
+#[async_trait]
+pub trait WebhookStore: Send + Sync {
+    /// Stores a new webhook if the limits leave room for it and its app has a live grant. Sets its position to the
+    /// last commit in the same step, so that the webhook receives the events of every later commit.
+    async fn insert(
+        &self,
+        hook: Webhook,
+        limits: WebhookLimits,
+    ) -> Result<InsertOutcome, WebhookStoreError>;
+    /// Returns every webhook, by id.
+    async fn all(&self) -> Result<Vec<Webhook>, WebhookStoreError>;
+    /// Returns the permission to send to a webhook at this time.
+    async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError>;
+    /// Returns a webhook, or `None` if there is no such webhook.
+    async fn get(&self, id: u64) -> Result<Option<Webhook>, WebhookStoreError>;
+    /// Returns webhooks of a user and app in a workspace, by id.
+    async fn list(&self, page: WebhookListQuery) -> Result<Vec<Webhook>, WebhookStoreError>;
+    /// Replaces the filters; false if there is no such webhook.
+    async fn set_filters(
+        &self,
+        id: u64,
+        filters: Vec<EventFilter>,
+    ) -> Result<bool, WebhookStoreError>;
+    /// Deletes a webhook; false if there is no such webhook.
+    async fn remove(&self, id: u64) -> Result<bool, WebhookStoreError>;
+    /// Stores the result of an attempt, in one step with its line of the log; false if the webhook is deleted.
+    async fn record_attempt(
+        &self,
+        id: u64,
+        state: DeliveryState,
+        delivery: Option<DeliveryLogEntry>,
+    ) -> Result<bool, WebhookStoreError>;
+    /// Moves webhooks that have no events to send to the last commit that was looked at.
+    async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError>;
+    /// Returns the last deliveries of a webhook, newest first; none if the webhook is deleted.
+    async fn deliveries(
+        &self,
+        id: u64,
+        limit: usize,
+    ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError>;
+    /// Deletes lines of the log from before an instant; returns their number.
+    async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError>;
+}

@@ -1,0 +1,233 @@
+//! Batches: the actions of `POST /batch`, and the results that answer them.
+
+use serde_json::{Map, Value};
+
+use crate::error_envelope::clip;
+use crate::json_body::JsonBody;
+use crate::messages::missing_input;
+use crate::percent;
+use crate::request_options::RequestOptions;
+
+/// Most actions of one batch.
+pub const ACTIONS_MAX: usize = 10;
+
+/// One action of a batch: a request without headers of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchAction {
+    /// The method as HTTP writes it.
+    pub method: &'static str,
+    /// The path below the API base; it starts with one `/`.
+    pub path: String,
+    /// The `data` of a GET, as a query.
+    pub query: String,
+    /// The body of any other method; `None` if the action has no `data`.
+    pub body: Option<JsonBody>,
+    /// The output options.
+    pub options: RequestOptions,
+}
+
+/// Returns the actions of a batch. Each of them may still be malformed.
+///
+/// # Errors
+/// A message for the client, if there is no list of 1 to [`ACTIONS_MAX`] actions.
+pub fn actions(data: &Map<String, Value>) -> Result<&[Value], String> {
+    match data.get("actions") {
+        Some(Value::Array(list)) if list.len() > ACTIONS_MAX => {
+            Err(format!("actions: at most {ACTIONS_MAX}"))
+        }
+        Some(Value::Array(list)) if !list.is_empty() => Ok(list),
+        _ => Err(missing_input("actions")),
+    }
+}
+
+impl BatchAction {
+    /// Reads one action.
+    ///
+    /// # Errors
+    /// A message for the client, if the value is not an action.
+    pub fn read(value: &Value) -> Result<Self, String> {
+        let Value::Object(action) = value else {
+            return Err("actions: each must be an object with relative_path and method".to_owned());
+        };
+        let part = |name: &str| action.get(name).filter(|v| !v.is_null());
+        let path = match part("relative_path") {
+            Some(Value::String(path)) => path,
+            Some(_) => return Err("relative_path: must be a string".to_owned()),
+            None => return Err(missing_input("relative_path")),
+        };
+        let method = match part("method") {
+            Some(Value::String(method)) => verb(method)?,
+            Some(_) => return Err("method: must be a string".to_owned()),
+            None => return Err(missing_input("method")),
+        };
+        let path = below(path)?;
+        let options = part("options").unwrap_or(&Value::Null);
+        let options = RequestOptions::from_json(options).map_err(|e| e.to_string())?;
+        // Only the batch as a whole is indented.
+        let options = RequestOptions {
+            pretty: false,
+            ..options
+        };
+        let data = match part("data") {
+            None => None,
+            Some(Value::Object(map)) => Some(map),
+            Some(_) => return Err("data: must be an object".to_owned()),
+        };
+        let (mut query, mut body) = (String::new(), None);
+        let mut options = options;
+        if method == "GET" {
+            query = ask(data, &options)?;
+        } else if let Some(data) = data {
+            let mut data = data.clone();
+            options = options.take_from(&mut data).map_err(|e| e.to_string())?;
+            options.pretty = false;
+            body = Some(JsonBody {
+                data,
+                options: options.clone(),
+            });
+        }
+        Ok(Self {
+            method,
+            path,
+            query,
+            body,
+            options,
+        })
+    }
+}
+
+/// Returns the HTTP method of a method name; the contract writes them in lower case.
+fn verb(name: &str) -> Result<&'static str, String> {
+    Ok(match name {
+        "get" => "GET",
+        "post" => "POST",
+        "put" => "PUT",
+        "delete" => "DELETE",
+        "patch" => "PATCH",
+        "head" => "HEAD",
+        _ => {
+            return Err(format!(
+                "method: must be one of get, post, put, delete, patch, head, not: {}",
+                clip(name)
+            ));
+        }
+    })
+}
+
+/// Returns the path below the API base; the input may come without its first slash.
+fn below(path: &str) -> Result<String, String> {
+    let wrong = if path.is_empty() || path.starts_with("//") || path.contains("://") {
+        "must be a path below the base of the API, with one / in front"
+    } else if path.contains('?') {
+        "must not have a query; send its parameters as data"
+    } else {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        if path != "-" && !path.starts_with("-/") {
+            return Ok(format!("/{path}"));
+        }
+        "not allowed in a batch"
+    };
+    Err(format!("relative_path: {wrong}: {}", clip(path)))
+}
+
+/// Returns the query of a GET: its data, then its options.
+fn ask(data: Option<&Map<String, Value>>, options: &RequestOptions) -> Result<String, String> {
+    let mut out = String::new();
+    let mut add = |name: &str, value: &str| {
+        if !out.is_empty() {
+            out.push('&');
+        }
+        percent::encode(&mut out, name);
+        out.push('=');
+        percent::encode(&mut out, value);
+    };
+    for (name, value) in data.into_iter().flatten() {
+        if let Some(text) = scalar(name, value, true)? {
+            add(name, &text);
+        }
+    }
+    if let Some(limit) = options.limit {
+        add("limit", &limit.to_string());
+    }
+    if let Some(offset) = &options.offset {
+        add("offset", offset);
+    }
+    for (name, paths) in [
+        ("opt_fields", &options.fields),
+        ("opt_expand", &options.expand),
+    ] {
+        if let Some(paths) = paths {
+            add(name, &paths.join(","));
+        }
+    }
+    Ok(out)
+}
+
+/// Returns a value as it is written in a query; null is absent, and a list is separated by commas.
+fn scalar(name: &str, value: &Value, list: bool) -> Result<Option<String>, String> {
+    Ok(Some(match value {
+        Value::Null => return Ok(None),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if list => {
+            let parts = items.iter().map(|item| scalar(name, item, false));
+            let parts: Result<Vec<_>, _> = parts.collect();
+            parts?.into_iter().flatten().collect::<Vec<_>>().join(",")
+        }
+        Value::Array(_) | Value::Object(_) => {
+            return Err(format!(
+                "data: {}: must be a string, a number, true, false or a list of these",
+                clip(name)
+            ));
+        }
+    }))
+}
+
+/// Result of one action. The body is JSON.
+#[derive(Debug, Clone, Copy)]
+pub struct ActionOutcome<'r> {
+    /// The status code.
+    pub status: u16,
+    /// Headers of this result; names in lower case.
+    pub headers: &'r [(String, String)],
+    /// The envelope with the result.
+    pub body: &'r [u8],
+}
+
+/// Writes the parts of an outcome for whose name `wanted` returns true.
+pub fn write_outcome(out: &mut Vec<u8>, outcome: ActionOutcome<'_>, wanted: impl Fn(&str) -> bool) {
+    use crate::envelope::string;
+    let start = out.len();
+    let part = |out: &mut Vec<u8>, name: &str| {
+        let asked = wanted(name);
+        if asked {
+            out.push(if out.len() == start { b'{' } else { b',' });
+            string(out, name);
+            out.push(b':');
+        }
+        asked
+    };
+    if part(out, "status_code") {
+        out.extend_from_slice(outcome.status.to_string().as_bytes());
+    }
+    if part(out, "headers") {
+        out.push(b'{');
+        for (i, (name, value)) in outcome.headers.iter().enumerate() {
+            if i > 0 {
+                out.push(b',');
+            }
+            string(out, name);
+            out.push(b':');
+            string(out, value);
+        }
+        out.push(b'}');
+    }
+    if part(out, "body") {
+        out.extend_from_slice(outcome.body);
+    }
+    out.extend_from_slice(if out.len() == start { b"{}" } else { b"}" });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Writes error bodies: the errors envelope of the API and the error object of the OAuth endpoints.
+
+use crate::envelope::string;
+use crate::messages;
+
+/// Constant `help` text of every error of the API.
+pub const HELP: &str = "For more information on API status codes and how to handle them, read the docs on errors: \
+     https://developers.asana.com/docs/errors";
+
+/// Most characters of a client's value that an error message repeats.
+pub const ECHO_CHARS: usize = 64;
+
+/// Entry of the `errors` array (the spec's section "Error object").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorObject {
+    /// Description of the error, for the developer who reads it.
+    pub message: String,
+    /// Phrase that identifies the occurrence in the log; only on 500 and other server faults.
+    pub phrase: Option<String>,
+}
+
+impl ErrorObject {
+    /// Makes an error with a message only.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            phrase: None,
+        }
+    }
+
+    /// Makes a server fault with the phrase that finds it in the log.
+    #[must_use]
+    pub fn with_phrase(message: impl Into<String>, phrase: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            phrase: Some(phrase.into()),
+        }
+    }
+}
+
+/// Returns `{"errors":[{"message":...,"help":...}]}`, with `phrase` after `message` if there is
+/// one. The contract wants at least one error; an empty slice is written as one plain server error.
+#[must_use]
+pub fn errors(list: &[ErrorObject]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + list.len() * 320);
+    out.extend_from_slice(br#"{"errors":["#);
+    if list.is_empty() {
+        object(&mut out, messages::SERVER_ERROR, None);
+    }
+    for (index, error) in list.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        object(&mut out, &error.message, error.phrase.as_deref());
+    }
+    out.extend_from_slice(b"]}");
+    out
+}
+
+/// Returns the errors envelope with a single message.
+#[must_use]
+pub fn error(message: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(320 + message.len());
+    out.extend_from_slice(br#"{"errors":["#);
+    object(&mut out, message, None);
+    out.extend_from_slice(b"]}");
+    out
+}
+
+/// Returns the errors envelope with a single message and a new sync token: the answer to a sync
+/// token that is missing, unknown or too old.
+#[must_use]
+pub fn error_with_sync(message: &str, sync: &str) -> Vec<u8> {
+    let mut out = error(message);
+    out.pop();
+    out.extend_from_slice(br#","sync":"#);
+    string(&mut out, sync);
+    out.push(b'}');
+    out
+}
+
+fn object(out: &mut Vec<u8>, message: &str, phrase: Option<&str>) {
+    out.extend_from_slice(br#"{"message":"#);
+    string(out, message);
+    if let Some(phrase) = phrase {
+        out.extend_from_slice(br#","phrase":"#);
+        string(out, phrase);
+    }
+    out.extend_from_slice(br#","help":"#);
+    string(out, HELP);
+    out.push(b'}');
+}
+
+/// Returns `{"error":...,"error_description":...}` (RFC 6749 section 5.2), for the token endpoints.
+/// Characters which that section forbids in a description are replaced: a double quote by a single
+/// one, anything else by `?`.
+#[must_use]
+pub fn oauth_error(error: &str, description: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(48 + error.len() + description.len());
+    out.extend_from_slice(br#"{"error":"#);
+    string(&mut out, &plain(error));
+    out.extend_from_slice(br#","error_description":"#);
+    string(&mut out, &plain(description));
+    out.push(b'}');
+    out
+}
+
+/// Maps text into the characters that RFC 6749 section 5.2 allows.
+fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '"' => '\'',
+            '\\' => '?',
+            ' '..='~' => c,
+            _ => '?',
+        })
+        .collect()
+}
+
+/// Prepares a client's value for an echo in a message: at most 64 characters of it, with control
+/// characters and invisible direction or width marks written as escapes, so that a log line or a
+/// terminal shows what was sent.
+#[must_use]
+pub fn clip(value: &str) -> String {
+    let mut out = String::with_capacity(value.len().min(ECHO_CHARS * 4));
+    for c in value.chars().take(ECHO_CHARS) {
+        if c.is_control() || invisible(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Returns true for marks that change how the text around them looks without being seen themselves.
+fn invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// S04.
+    #[test]
+    fn every_error_carries_message_and_help_and_phrase_only_where_given() {
+        let list = [
+            ErrorObject::new("workspace: Missing input"),
+            ErrorObject::with_phrase("Server Error", "6 sad squid"),
+        ];
+        let value: serde_json::Value = serde_json::from_slice(&errors(&list)).unwrap();
+        assert_eq!(
+            value["errors"][0],
+            serde_json::json!({"message": "workspace: Missing input", "help": HELP})
+        );
+        assert_eq!(
+            value["errors"][1],
+            serde_json::json!({"message": "Server Error", "phrase": "6 sad squid", "help": HELP})
+        );
+        assert_eq!(error("x"), errors(&[ErrorObject::new("x")]));
+    }
+
+    #[test]
+    fn a_sync_token_stands_beside_the_errors() {
+        let value: serde_json::Value =
+            serde_json::from_slice(&error_with_sync("too old", "t\"1")).unwrap();
+        assert_eq!(value["sync"], "t\"1");
+        assert_eq!(value["errors"][0]["message"], "too old");
+    }
+
+    /// S03.
+    #[test]
+    fn there_is_always_at_least_one_error() {
+        assert_eq!(errors(&[]), errors(&[ErrorObject::new("Server Error")]));
+    }
+
+    #[test]
+    fn oauth_errors_keep_to_the_characters_of_rfc_6749() {
+        assert_eq!(
+            text(oauth_error("invalid_request", "bad \"code\" \\ é\n")),
+            r#"{"error":"invalid_request","error_description":"bad 'code' ? ??"}"#
+        );
+    }
+
+    #[test]
+    fn echoes_are_short_and_visible() {
+        assert_eq!(clip(&"é".repeat(80)), "é".repeat(64));
+        assert_eq!(
+            clip("a\0b\nc\u{202e}d\u{7f}"),
+            "a\\u{0}b\\nc\\u{202e}d\\u{7f}"
+        );
+        assert_eq!(
+            clip("plain `ticks` / \"quotes\" é 🦑"),
+            "plain `ticks` / \"quotes\" é 🦑"
+        );
+    }
+}

@@ -1,0 +1,272 @@
+//! JSON request bodies: a parser stricter than JSON asks for, and the `data` / `options` top level.
+//!
+//! Refused beyond RFC 8259: duplicate keys, nesting past a limit, a byte order mark, and numbers that
+//! no double can hold. Whole numbers up to 64 bits are exact; larger ones become doubles.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::error_envelope::clip;
+use crate::messages;
+use crate::request_options::RequestOptions;
+
+/// Limits of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JsonLimits {
+    /// Most bytes of text.
+    pub bytes: usize,
+    /// Most levels of arrays and objects; the outermost counts as one. At most 127 take effect.
+    pub depth: usize,
+}
+
+impl Default for JsonLimits {
+    /// Returns 1 MiB and 32 levels.
+    fn default() -> Self {
+        Self {
+            bytes: 1024 * 1024,
+            depth: 32,
+        }
+    }
+}
+
+/// Error of a body that can't be read. `Display` is the message for the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JsonError {
+    /// Over the byte limit: status 413. All others are 400.
+    TooLarge,
+    /// Not JSON: broken syntax, a byte order mark, or something after the value.
+    Syntax,
+    /// Invalid UTF-8, or half a surrogate pair in an escape.
+    NotUtf8,
+    /// A number beyond the range of a double.
+    Number,
+    /// Nested deeper than this many levels.
+    Depth(usize),
+    /// This key (cut and escaped) stands twice in one object.
+    DuplicateKey(String),
+    /// The body is not an object.
+    NotAnObject,
+    /// This key (cut and escaped) stands beside `data` and `options`.
+    Unrecognized(String),
+    /// No `data`, or `data` is null.
+    MissingData,
+    /// `data` is not an object.
+    DataNotAnObject,
+    /// This option breaks this rule.
+    Option(&'static str, &'static str),
+}
+
+impl JsonError {
+    /// Returns the status code of the answer.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        if *self == Self::TooLarge { 413 } else { 400 }
+    }
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge => f.write_str(messages::BODY_TOO_LARGE),
+            Self::Syntax => f.write_str(messages::INVALID_JSON),
+            Self::NotUtf8 => f.write_str(messages::NOT_UTF8),
+            Self::Number => f.write_str(messages::NUMBER_RANGE),
+            Self::Depth(levels) => f.write_str(&messages::too_deep(*levels)),
+            Self::DuplicateKey(key) => write!(f, "{key}: given twice"),
+            Self::NotAnObject => f.write_str(messages::NOT_AN_OBJECT),
+            Self::Unrecognized(key) => f.write_str(&messages::unrecognized(key)),
+            Self::MissingData => f.write_str(&messages::missing_input("data")),
+            Self::DataNotAnObject => f.write_str("data: must be an object"),
+            Self::Option(name, rule) => write!(f, "{name}: {rule}"),
+        }
+    }
+}
+
+impl std::error::Error for JsonError {}
+
+/// Reads one JSON value.
+///
+/// # Errors
+/// Fails if `bytes` break the limits or the rules of this module.
+pub fn parse(bytes: &[u8], limits: JsonLimits) -> Result<Value, JsonError> {
+    if bytes.len() > limits.bytes {
+        return Err(JsonError::TooLarge);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| JsonError::NotUtf8)?;
+    let fault = RefCell::new(None);
+    let seed = StrictJson {
+        limit: limits.depth,
+        left: limits.depth,
+        fault: &fault,
+    };
+    let mut input = serde_json::Deserializer::from_str(text);
+    let value = seed
+        .deserialize(&mut input)
+        .and_then(|value| input.end().map(|()| value));
+    value.map_err(|error| {
+        fault
+            .take()
+            .unwrap_or_else(|| classify(&error, limits.depth))
+    })
+}
+
+/// Finds the kind of an error that serde_json gives only as text.
+fn classify(error: &serde_json::Error, depth: usize) -> JsonError {
+    let text = error.to_string();
+    if text.starts_with("number out of range") {
+        JsonError::Number
+    } else if text.starts_with("lone leading surrogate")
+        || text.starts_with("unexpected end of hex escape")
+    {
+        JsonError::NotUtf8
+    } else if text.starts_with("recursion limit exceeded") {
+        JsonError::Depth(depth)
+    } else {
+        JsonError::Syntax
+    }
+}
+
+/// Visitor that builds a value and refuses duplicate keys and deep nesting on the way. `Value`'s own
+/// visitor would keep the last duplicate, and re-reads text behind a private raw-value key.
+#[derive(Clone, Copy)]
+struct StrictJson<'f> {
+    limit: usize,
+    left: usize,
+    fault: &'f RefCell<Option<JsonError>>,
+}
+
+impl StrictJson<'_> {
+    fn refuse<E: serde::de::Error>(&self, fault: JsonError) -> E {
+        *self.fault.borrow_mut() = Some(fault);
+        E::custom("refused")
+    }
+
+    fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
+        match self.left.checked_sub(1) {
+            Some(left) => Ok(Self { left, ..self }),
+            None => Err(self.refuse(JsonError::Depth(self.limit))),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for StrictJson<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<Value, D::Error> {
+        input.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for StrictJson<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| self.refuse(JsonError::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut input: A) -> Result<Value, A::Error> {
+        let inner = self.inner::<A::Error>()?;
+        let mut list = Vec::new();
+        while let Some(value) = input.next_element_seed(inner)? {
+            list.push(value);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut input: A) -> Result<Value, A::Error> {
+        let inner = self.inner::<A::Error>()?;
+        let mut map = Map::new();
+        while let Some(key) = input.next_key::<String>()? {
+            if map.contains_key(&key) {
+                return Err(self.refuse(JsonError::DuplicateKey(clip(&key))));
+            }
+            let value = input.next_value_seed(inner)?;
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+/// Request body as the API takes it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JsonBody {
+    /// The fields. Absent, null and a value stay three different things.
+    pub data: Map<String, Value>,
+    /// The output options sent with the body.
+    pub options: RequestOptions,
+}
+
+/// Reads a JSON body with the default [`JsonLimits`].
+///
+/// # Errors
+/// See [`read_body_within`].
+pub fn read_body(bytes: &[u8]) -> Result<JsonBody, JsonError> {
+    read_body_within(bytes, JsonLimits::default())
+}
+
+/// Reads a JSON body: an object with `data` (an object), perhaps `options`, and nothing else.
+///
+/// # Errors
+/// Fails if [`parse`] refuses the text or the top level is another. A body of nothing but white space
+/// is [`JsonError::MissingData`]; bodies of GET and DELETE are ignored by not calling this.
+pub fn read_body_within(bytes: &[u8], limits: JsonLimits) -> Result<JsonBody, JsonError> {
+    if bytes.len() <= limits.bytes && bytes.trim_ascii().is_empty() {
+        return Err(JsonError::MissingData);
+    }
+    let Value::Object(top) = parse(bytes, limits)? else {
+        return Err(JsonError::NotAnObject);
+    };
+    let mut data = Value::Null;
+    let mut options = RequestOptions::default();
+    for (key, value) in top {
+        match key.as_str() {
+            "data" => data = value,
+            "options" => options = RequestOptions::from_json(&value)?,
+            _ => return Err(JsonError::Unrecognized(clip(&key))),
+        }
+    }
+    match data {
+        Value::Object(mut data) => {
+            let options = options.take_from(&mut data)?;
+            Ok(JsonBody { data, options })
+        }
+        Value::Null => Err(JsonError::MissingData),
+        _ => Err(JsonError::DataNotAnObject),
+    }
+}
+
+#[cfg(test)]
+mod tests;

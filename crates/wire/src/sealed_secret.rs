@@ -1,0 +1,167 @@
+//! Sealed secrets: secrets that the server must read again and stores only sealed.
+//!
+//! A sealed secret is `sealed:1:` and base64url of `key id 2 | nonce 12 | ciphertext | tag 16` (bytes,
+//! big-endian): ChaCha20-Poly1305 under a key that is derived from a key of the ring for this purpose alone.
+//! It is bound to the owner of the secret and opens for no other.
+use crate::cursor::cipher;
+use crate::keyring::{KeyLookup, KeyRing};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::aead::{Aad, NONCE_LEN, Nonce};
+use ring::hmac;
+use std::fmt;
+
+const PURPOSE: &[u8] = b"workgraph kept secret";
+/// First characters of every sealed secret, with the version of the form.
+const MARK: &str = "sealed:1:";
+
+/// Reason for which a sealed secret was not opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretError {
+    /// The text is not sealed.
+    NotSealed,
+    /// The text was changed, or belongs to another owner.
+    Tampered,
+    /// The ring does not have the key, or not any more.
+    NoKey,
+}
+
+impl fmt::Display for SecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotSealed => "the secret is not sealed",
+            Self::Tampered => "the sealed secret is garbled",
+            Self::NoKey => "the key of the sealed secret is not in the key ring",
+        })
+    }
+}
+
+impl std::error::Error for SecretError {}
+
+/// Seals a secret with the current key. `owner` names the owner of the secret, such as `webhook 12`; `nonce`
+/// must be fresh random bytes. Returns `None` if the secret is too long for any cipher.
+#[must_use]
+pub fn seal(keys: &KeyRing, nonce: [u8; NONCE_LEN], owner: &str, secret: &str) -> Option<String> {
+    let (kid, key) = keys.sealing();
+    let mut text = secret.as_bytes().to_vec();
+    let aad = Aad::from(bound(kid, owner));
+    cipher(&derived(key)?)?
+        .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut text)
+        .ok()?;
+    let bytes = [&kid.to_be_bytes(), &nonce[..], &text].concat();
+    Some(format!("{MARK}{}", URL_SAFE_NO_PAD.encode(bytes)))
+}
+
+/// Opens a sealed secret of an owner.
+///
+/// # Errors
+/// Fails if it is not sealed, not of this owner, or its key is retired or unknown.
+pub fn open(keys: &KeyRing, owner: &str, sealed: &str) -> Result<String, SecretError> {
+    let (kid, bytes) = read(sealed)?;
+    let key = match keys.find(kid) {
+        KeyLookup::Live(key) => key,
+        KeyLookup::Retired | KeyLookup::Unknown => return Err(SecretError::NoKey),
+    };
+    let garbled = SecretError::Tampered;
+    let (nonce, text) = bytes.split_first_chunk::<NONCE_LEN>().ok_or(garbled)?;
+    let mut text = text.to_vec();
+    let key = derived(key).ok_or(garbled)?;
+    let opened = cipher(&key).and_then(|cipher| {
+        let aad = Aad::from(bound(kid, owner));
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        cipher
+            .open_in_place(nonce, aad, &mut text)
+            .ok()
+            .map(|text| text.to_vec())
+    });
+    String::from_utf8(opened.ok_or(garbled)?).map_err(|_| garbled)
+}
+
+/// Returns true if a secret is sealed with the current key.
+#[must_use]
+pub fn is_current(keys: &KeyRing, sealed: &str) -> bool {
+    read(sealed).is_ok_and(|(kid, _)| kid == keys.current())
+}
+
+/// Returns the id of the key, and the bytes behind it.
+fn read(sealed: &str) -> Result<(u16, Vec<u8>), SecretError> {
+    let text = sealed.strip_prefix(MARK).ok_or(SecretError::NotSealed)?;
+    let bytes = URL_SAFE_NO_PAD.decode(text);
+    let bytes = bytes.map_err(|_| SecretError::Tampered)?;
+    let (kid, rest) = bytes
+        .split_first_chunk::<2>()
+        .ok_or(SecretError::Tampered)?;
+    Ok((u16::from_be_bytes(*kid), rest.to_vec()))
+}
+
+/// Derives the key for this purpose.
+fn derived(key: &[u8; 32]) -> Option<[u8; 32]> {
+    let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), PURPOSE);
+    tag.as_ref().first_chunk().copied()
+}
+
+/// Returns the bytes that are authenticated without being in the ciphertext.
+fn bound(kid: u16, owner: &str) -> Vec<u8> {
+    [MARK.as_bytes(), &kid.to_be_bytes(), owner.as_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3";
+
+    fn ring() -> KeyRing {
+        KeyRing::new(1, [7; 32])
+    }
+
+    fn sealed(keys: &KeyRing) -> String {
+        seal(keys, [9; 12], "webhook 12", SECRET).unwrap()
+    }
+
+    #[test]
+    fn a_sealed_secret_opens_for_its_owner_alone_and_shows_nothing() {
+        let (keys, text) = (ring(), sealed(&ring()));
+        assert!(!text.contains(SECRET));
+        assert_eq!(open(&keys, "webhook 12", &text), Ok(SECRET.to_owned()));
+        assert_eq!(open(&keys, "webhook 1", &text), Err(SecretError::Tampered));
+        assert_eq!(
+            open(&keys, "webhook 12", SECRET),
+            Err(SecretError::NotSealed)
+        );
+        assert!(is_current(&keys, &text) && !is_current(&keys, SECRET));
+    }
+
+    #[test]
+    fn no_changed_byte_opens() {
+        let (keys, text) = (ring(), sealed(&ring()));
+        for at in MARK.len()..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(bytes).unwrap();
+            assert!(open(&keys, "webhook 12", &changed).is_err(), "{at}");
+        }
+        for end in 0..text.len() {
+            assert!(open(&keys, "webhook 12", &text[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn keys_that_are_rotated_open_and_those_that_are_retired_do_not() {
+        let (mut keys, text) = (ring(), sealed(&ring()));
+        keys.rotate(2, [8; 32]).unwrap();
+        assert_eq!(open(&keys, "webhook 12", &text), Ok(SECRET.to_owned()));
+        assert!(!is_current(&keys, &text));
+        let again = sealed(&keys);
+        assert!(is_current(&keys, &again));
+        keys.retire(1).unwrap();
+        assert_eq!(open(&keys, "webhook 12", &text), Err(SecretError::NoKey));
+        assert_eq!(open(&keys, "webhook 12", &again), Ok(SECRET.to_owned()));
+    }
+
+    /// The key of page tokens differs from this one.
+    #[test]
+    fn the_key_is_of_this_purpose() {
+        assert_ne!(derived(&[7; 32]), Some([7; 32]));
+    }
+}
