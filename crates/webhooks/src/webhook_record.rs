@@ -84,7 +84,7 @@ pub struct DeliveryState {
 /// Omits the secret.
 impl fmt::Debug for Webhook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hook")
+        f.debug_struct("Webhook")
             .field("id", &self.id)
             .field("resource", &self.resource)
             .field("target", &self.target)

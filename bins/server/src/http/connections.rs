@@ -139,11 +139,11 @@ impl ClientConnection {
         self.number
     }
     /// Notes that the connection speaks HTTP/2.
-    pub(crate) fn is_http2(&self) {
+    pub(crate) fn mark_http2(&self) {
         self.is_http2.store(true, Relaxed);
     }
     /// Notes that a line of a head did not end in CR LF.
-    pub(crate) fn has_bare_line_feed(&self) {
+    pub(crate) fn mark_bare_line_feed(&self) {
         self.has_bare_line_feed.store(true, Relaxed);
     }
     /// Notes activity in this tick.

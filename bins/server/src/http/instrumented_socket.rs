@@ -74,10 +74,10 @@ impl AsyncRead for InstrumentedSocket {
         let new = buf.filled().get(before..).unwrap_or_default();
         if !new.is_empty() {
             if std::mem::take(&mut self.fresh) && new.starts_with(b"PRI ") {
-                self.line.is_http2();
+                self.line.mark_http2();
             }
             if self.line.reads_head() && has_bare_line_feed(new) {
-                self.line.has_bare_line_feed();
+                self.line.mark_bare_line_feed();
             }
         }
         outcome

@@ -243,7 +243,7 @@ enum TaskState<T> {
 
 impl<T> std::fmt::Debug for OffloadedTask<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Away").finish_non_exhaustive()
+        f.debug_struct("OffloadedTask").finish_non_exhaustive()
     }
 }
 

@@ -22,6 +22,7 @@ mod junk;
 mod limits;
 mod long_reads;
 mod oauth;
+mod old_folder;
 mod pages;
 mod sdk;
 mod tap;
