@@ -1,0 +1,135 @@
+//! A graph store of one's own: it wraps another store, counts what is committed, and must still keep every promise of
+//! the port, so all conformance cases run against it. A store over a database of yours starts the same way.
+//! Run it with `cargo run -p workgraph-testkit --example own_store`.
+use std::error::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use workgraph_auth::conformance::block_on;
+use workgraph_core::MaybeInterrupt;
+use workgraph_core::access::Role;
+use workgraph_core::audit::{AuditQuery, AuditRow};
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::{
+    Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
+    ReadQuery, ReadView, Seq, ViewerKey,
+};
+use workgraph_testkit::{Fixture, MemoryStore, conformance};
+
+/// Store that counts the commits that succeeded, and leaves everything else to the store inside.
+#[derive(Default)]
+struct CountingStore<S> {
+    inner: S,
+    commits: AtomicU64,
+}
+
+impl<S> CountingStore<S> {
+    fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl<S: GraphStore> GraphStore for CountingStore<S> {
+    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+        self.inner.load(want).await
+    }
+
+    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+        let receipt = self.inner.commit(changes).await?;
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(receipt)
+    }
+
+    // These two have defaults, for stores without versions. A wrapper passes them on, or the version inside is lost.
+    fn version(&self) -> Option<u64> {
+        self.inner.version()
+    }
+
+    async fn changed(&self, since: u64) {
+        self.inner.changed(since).await;
+    }
+
+    async fn journal_entries(
+        &self,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, GraphStoreError> {
+        self.inner.journal_entries(after, limit).await
+    }
+
+    async fn events_about(
+        &self,
+        ask: EventQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<EventPage, GraphStoreError> {
+        self.inner.events_about(ask, interrupt).await
+    }
+
+    async fn audit_rows(
+        &self,
+        ask: AuditQuery,
+        interrupt: MaybeInterrupt,
+    ) -> Result<Vec<AuditRow>, GraphStoreError> {
+        self.inner.audit_rows(ask, interrupt).await
+    }
+
+    async fn prune_journal(
+        &self,
+        before: Time,
+        upto: Seq,
+        limit: usize,
+    ) -> Result<usize, GraphStoreError> {
+        self.inner.prune_journal(before, upto, limit).await
+    }
+}
+
+/// Commits a small graph and reads a task of it.
+async fn use_it(store: &CountingStore<MemoryStore>) -> Result<(), Box<dyn Error>> {
+    let mut fixture = Fixture::default();
+    let acme = fixture.workspace("Acme");
+    let ann = fixture.member(acme, "Ann", Role::Admin);
+    store.commit(fixture.take()).await?;
+    let task = fixture.task(acme, "Write it down", ann);
+    let receipt = store.commit(fixture.take()).await?;
+
+    let viewer = ViewerKey {
+        user: ann,
+        service: None,
+    };
+    let view = store.load(&ReadQuery::of(viewer).node(task)).await?;
+    view.node(task).ok_or("the task is not there")?;
+    println!(
+        "task {task} was read; {} commits, the last has number {}",
+        store.commits(),
+        receipt.seq
+    );
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    block_on(use_it(&CountingStore::default()))?;
+
+    // Each case takes an empty store.
+    let mut commits = 0;
+    let mut broken = 0;
+    for (rule, case) in conformance::CASES {
+        let store = CountingStore::<MemoryStore>::default();
+        match block_on(case(&store)) {
+            Ok(()) => println!("kept: {rule}"),
+            Err(failure) => {
+                println!("BROKEN: {rule}: {failure}");
+                broken += 1;
+            }
+        }
+        commits += store.commits();
+    }
+    println!(
+        "{} rules, {broken} broken, {commits} commits",
+        conformance::CASES.len()
+    );
+    if broken > 0 {
+        return Err("the store does not keep the promises of the port".into());
+    }
+    Ok(())
+}
