@@ -1,6 +1,6 @@
 //! Rate limits as a tower layer: a request is admitted or answered with 429 and the true `Retry-After`, and an admitted
 //! one holds its permit until the response is dropped, body included. For hyper, wrap the service in hyper-util's
-//! `TowerToHyperService`. `cargo run -p workgraph-limits --example tower_layer`
+//! `TowerToHyperService`. `cargo run -p workgraph-server --example tower_layer`
 
 use std::convert::Infallible;
 use std::error::Error;
