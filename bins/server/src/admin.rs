@@ -2,6 +2,7 @@
 //! admin` that call it, and the first start.
 pub(crate) mod apps;
 pub(crate) mod bootstrap;
+pub(crate) mod command_text;
 pub(crate) mod commands;
 pub(crate) mod demo;
 pub(crate) mod service;

@@ -51,7 +51,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
             say(&if json {
                 answer.to_string()
             } else {
-                admin::commands::text(&answer)
+                admin::command_text::text(&answer)
             });
         }
         Command::Backup { file } => {

@@ -1,5 +1,6 @@
 //! Instantiation of project templates and task templates.
-use super::projects::{member_of, places_allowed};
+use super::named_users::member_of;
+use super::projects::places_allowed;
 use super::templates::{copying, own_team, team};
 use crate::call::RequestContext;
 use crate::operation::Decision;

@@ -12,6 +12,7 @@ mod instantiation;
 pub mod jobs;
 pub mod memberships;
 mod my_tasks;
+mod named_users;
 pub mod placing;
 mod project_people;
 pub mod projects;

@@ -1,5 +1,5 @@
 //! Members and followers of projects.
-use super::projects::{leaver, member_of};
+use super::named_users::{leaver, member_of};
 use crate::call::RequestContext;
 use crate::operation::Decision;
 use workgraph_core::Gid;

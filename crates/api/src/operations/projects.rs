@@ -1,4 +1,5 @@
 //! Projects: creating, changing, sharing and listing them.
+use super::named_users::member_of;
 use super::project_people::{
     add_followers, add_members, follow, people_needs, remove_followers, remove_members,
 };
@@ -13,7 +14,7 @@ use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
-use workgraph_core::model::registry::{Direction, Relation, Type, rel};
+use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::{project, team, workspace};
 use workgraph_core::model::schedule::{
     Patch, ProjectDates, ProjectDatesPatch, apply_project_dates,
@@ -349,40 +350,6 @@ pub(super) fn places_allowed(view: &ReadView, home: Gid, what: &str) -> Result<(
         )));
     }
     Ok(())
-}
-
-/// Returns a user who is to be removed from a list: a user in the list, or else one whom the caller may see.
-pub(crate) fn leaver(
-    call: &RequestContext<'_>,
-    view: &ReadView,
-    field: &str,
-    name: &NodeRef,
-    place: Gid,
-    rel: Relation,
-) -> Result<Gid, DomainError> {
-    match view.resolve(name) {
-        Some(who) if view.link(place, rel, who).is_some() => Ok(who),
-        _ => call
-            .resolve_ref(view, field, name, &[Type::User], Level::Viewer)
-            .map(|n| n.gid),
-    }
-}
-
-/// Returns a user who belongs to the workspace.
-pub(crate) fn member_of(
-    call: &RequestContext<'_>,
-    view: &ReadView,
-    field: &str,
-    name: &NodeRef,
-    home: Gid,
-) -> Result<Gid, DomainError> {
-    let me = view.resolve(name).filter(|who| *who == call.user_gid());
-    match me.filter(|who| view.node(*who).is_some()) {
-        Some(me) => Ok(me),
-        None => call
-            .resolve_member(view, field, name, (home, "Workspace"))
-            .map(|user| user.gid),
-    }
 }
 
 /// Writes the body's fields into a draft.

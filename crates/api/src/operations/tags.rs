@@ -1,5 +1,5 @@
 //! Tags, and the tasks that have them.
-use super::projects::member_of;
+use super::named_users::member_of;
 use crate::call::RequestContext;
 use crate::execute::page_query;
 use crate::operation::{

@@ -1,5 +1,5 @@
 //! Creation of tasks: the nodes in which a task is created, and the checks.
-use super::projects::member_of;
+use super::named_users::member_of;
 use super::task_fields::{assign, like, write};
 use super::tasks::shallow;
 use super::{task_external, task_values};

@@ -1,7 +1,7 @@
 //! Links of a task: projects, sections, tags, followers, dependencies, its parent.
 use super::my_tasks;
+use super::named_users::{leaver, member_of};
 use super::placing::InsertPosition;
-use super::projects::{leaver, member_of};
 use super::subtasks::{parent_needs, set_parent};
 use crate::call::{RequestContext, require_level};
 use crate::operation::{Decision, Operation, action};

@@ -244,7 +244,7 @@ impl ValueTarget<'_> {
         if let Some(who) = self.view.resolve(&name).filter(kept) {
             return Ok(who);
         }
-        super::projects::member_of(self.call, self.view, field, &name, self.home)
+        super::named_users::member_of(self.call, self.view, field, &name, self.home)
     }
 
     /// Returns an object of a type that the field accepts, if the caller sees it.
