@@ -11,7 +11,6 @@ pub mod form_body;
 pub mod json_body;
 pub mod keyring;
 pub mod messages;
-pub mod multipart;
 pub mod phrase;
 pub mod query_params;
 pub mod request_options;

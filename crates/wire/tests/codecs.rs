@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use workgraph_wire::form_body::FORM_BYTES;
 use workgraph_wire::json_body::JsonLimits;
 use workgraph_wire::{
-    ErrorObject, FormBody, NextPage, QueryParams, envelope, error_envelope, json_body, multipart,
+    ErrorObject, FormBody, NextPage, QueryParams, envelope, error_envelope, json_body,
     phrase,
 };
 
@@ -152,21 +152,14 @@ proptest! {
         let _ = json_body::read_body(&bytes);
         let _ = json_body::parse(raw.as_bytes(), JsonLimits::default());
         let _ = envelope::indent(&bytes);
-        let _ = multipart::boundary(&raw);
-        let _ = multipart::parse(&bytes, "b", multipart::Limits::default());
         prop_assert!(error_envelope::clip(&raw).chars().all(|c| !c.is_control()));
     }
 
     #[test]
-    fn no_near_miss_makes_a_reader_panic(
-        raw in r#"[%&=+0-9a-fA-F"\\{}\[\]:,ud8.eE-]{0,60}"#,
-        part in r#"(\r\n|--b|form-data|; |name=|filename\*?=|"|\\|UTF-8''|%[0-9a-f]{0,2}|Content-Disposition: |:|a){0,20}"#,
-    ) {
+    fn no_near_miss_makes_a_reader_panic(raw in r#"[%&=+0-9a-fA-F"\\{}\[\]:,ud8.eE-]{0,60}"#) {
         let _ = QueryParams::parse(&raw).map(|q| q.options());
         let _ = json_body::read_body(raw.as_bytes());
         let _ = envelope::indent(raw.as_bytes());
-        let _ = multipart::parse(format!("--b\r\n{part}").as_bytes(), "b", multipart::Limits::default());
-        let _ = multipart::boundary(&part);
     }
 
     #[test]
@@ -250,23 +243,6 @@ proptest! {
         prop_assert_eq!(written, json!({"errors": [{"message": t[0], "phrase": fault.phrase, "help": error_envelope::HELP}]}));
         let oauth = read(error_envelope::oauth_error("invalid_grant", &t[1]));
         prop_assert_eq!(oauth.as_object().map(Map::len), Some(2));
-    }
-
-    #[test]
-    fn multipart_reads_what_was_written(parts in prop::collection::vec(("[a-z]{1,8}", any::<Vec<u8>>()), 0..5)) {
-        let mut body = Vec::new();
-        for (name, bytes) in &parts {
-            body.extend_from_slice(format!("--=b0undary\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n").as_bytes());
-            body.extend_from_slice(bytes);
-            body.extend_from_slice(b"\r\n");
-        }
-        body.extend_from_slice(b"--=b0undary--\r\n");
-        let read = multipart::parse(&body, "=b0undary", multipart::Limits::default());
-        let read = read.map(|m| m.parts.into_iter().map(|p| (p.name, p.bytes.to_vec())).collect::<Vec<_>>());
-        prop_assert_eq!(read, Ok(parts));
-        for end in 0..body.len() - 2 {
-            prop_assert!(multipart::parse(&body[..end], "=b0undary", multipart::Limits::default()).is_err());
-        }
     }
 }
 
