@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::http_client::BenchClient;
@@ -100,12 +101,12 @@ pub(crate) fn fill(
         seen: Some(Arc::new({
             let gids = Arc::clone(&gids);
             move |body: &[u8]| {
-                let mut gids = gids.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut gids = gids.lock();
                 gids.extend(created(body));
             }
         })),
     })?;
-    let gids = std::mem::take(&mut *gids.lock().unwrap_or_else(PoisonError::into_inner));
+    let gids = std::mem::take(&mut *gids.lock());
     if gids.len() as u64 != tasks {
         return Err(format!(
             "creating {tasks} tasks: {} were made, errors {:?}, the first: {}",

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -28,10 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Instant of the first event of each resource, by gid.
 type FirstSeenTimes = HashMap<String, Instant>;
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Receiver of webhooks; it ends when this value is dropped.
 pub(crate) struct WebhookReceiver {
@@ -89,7 +86,7 @@ impl WebhookReceiver {
         let done: Arc<Mutex<FirstSeenTimes>> = Arc::default();
         let seen = Arc::clone(&done);
         let before = server.cpu()?;
-        *lock(&self.told) = Some(FirstSeenTimes::new());
+        *self.told.lock() = Some(FirstSeenTimes::new());
         let outcome = loadgen::run(LoadSpec {
             addr: client.addr,
             connections: WRITERS,
@@ -98,10 +95,10 @@ impl WebhookReceiver {
             make: Arc::clone(make),
             seen: Some(Arc::new(move |body: &[u8]| {
                 let now = clock::now();
-                lock(&seen).extend(created(body).map(|gid| (gid, now)));
+                seen.lock().extend(created(body).map(|gid| (gid, now)));
             })),
         })?;
-        let done = std::mem::take(&mut *lock(&done));
+        let done = std::mem::take(&mut *done.lock());
         let ended = clock::now();
         while !self.was_told(&done) && clock::now().duration_since(ended) < PATIENCE {
             clock::pause(Duration::from_millis(20));
@@ -110,7 +107,7 @@ impl WebhookReceiver {
         for hook in hooks {
             client.delete(&format!("/api/1.0/webhooks/{hook}"))?;
         }
-        let told = lock(&self.told).take().unwrap_or_default();
+        let told = self.told.lock().take().unwrap_or_default();
         let mut lags: Vec<f64> = done
             .iter()
             .filter_map(|(gid, done)| Some(told.get(gid)?.saturating_duration_since(*done)))
@@ -133,7 +130,7 @@ impl WebhookReceiver {
 
     /// Returns true if the receiver got an event of every resource that was written.
     fn was_told(&self, done: &FirstSeenTimes) -> bool {
-        let told = lock(&self.told);
+        let told = self.told.lock();
         let told = told.as_ref();
         done.keys()
             .all(|gid| told.is_some_and(|t| t.contains_key(gid)))
@@ -167,7 +164,7 @@ async fn receive(
     }
     let now = clock::now();
     let body = request.into_body().collect().await;
-    if let (Ok(body), Some(told)) = (body, &mut *lock(&told)) {
+    if let (Ok(body), Some(told)) = (body, &mut *told.lock()) {
         let body: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
         for event in graph_builder::list(&body, "events").unwrap_or_default() {
             if let Some(gid) = event.pointer("/resource/gid").and_then(Value::as_str) {
@@ -189,14 +186,14 @@ mod tests {
         let shake = "POST / HTTP/1.1\r\nHost: x\r\nX-Hook-Secret: s\r\nContent-Length: 2\r\n\r\n{}";
         let (head, _) = http_client::whole(receiver.addr, shake.as_bytes()).unwrap();
         assert!(head.to_lowercase().contains("x-hook-secret: s"), "{head}");
-        *lock(&receiver.told) = Some(FirstSeenTimes::new());
+        *receiver.told.lock() = Some(FirstSeenTimes::new());
         let body = r#"{"events":[{"resource":{"gid":"7"}},{"resource":{"gid":"8"}}]}"#;
         let mut request = Vec::new();
         http_client::write_post(&mut request, "/", "none", body);
         http_client::whole(receiver.addr, &request).unwrap();
-        let first = lock(&receiver.told).clone();
+        let first = receiver.told.lock().clone();
         assert_eq!(first.as_ref().map(FirstSeenTimes::len), Some(2));
         http_client::whole(receiver.addr, &request).unwrap();
-        assert_eq!(*lock(&receiver.told), first);
+        assert_eq!(*receiver.told.lock(), first);
     }
 }

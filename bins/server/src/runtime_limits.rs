@@ -4,11 +4,11 @@
 //! configuration leaves them.
 use crate::adapters::data_dir::write_private;
 use crate::config::{self, Config};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use workgraph_api::Api;
 use workgraph_api::limits::admission::{LimitOverride, LimitOverrides};
 
@@ -79,17 +79,12 @@ impl RuntimeLimits {
         })
     }
 
-    fn held(&self) -> MutexGuard<'_, RuntimeLimitsState> {
-        // It is replaced as a whole, so it is whole.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Puts the settings and the figures of apps and tokens in force.
     ///
     /// # Errors
     /// Fails if a value can't be put in force, which [`open`](Self::open) and [`change`](Self::change) prevent.
     pub(crate) fn apply(&self, api: &Api) -> Result<(), String> {
-        self.held().apply(api)
+        self.held.lock().apply(api)
     }
 
     /// Takes the limits of another configuration; changes by command stay.
@@ -97,7 +92,7 @@ impl RuntimeLimits {
     /// # Errors
     /// Fails if the two don't go together. Nothing is changed then.
     pub(crate) fn reload(&self, config: &Config, api: &Api) -> Result<(), String> {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         let mut next = RuntimeLimitsState {
             config: held.config.clone(),
             changed: held.changed.clone(),
@@ -122,7 +117,7 @@ impl RuntimeLimits {
         pairs: &[String],
         api: &Api,
     ) -> Result<Value, String> {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         let mut next = RuntimeLimitsState {
             config: held.config.clone(),
             changed: held.changed.clone(),

@@ -1,9 +1,9 @@
 //! A store in memory: the reference for the behaviour of the ports, and useful in tests.
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 
 use crate::authorization::authorization_code::AuthorizationCode;
 use crate::authorization::browser_session::{BrowserSession, LoginAttempts};
@@ -117,7 +117,7 @@ impl MemoryTokenStore {
     /// authorization that still stands.
     #[must_use]
     pub fn has_live_grant(&self, user: u64, app: u64) -> bool {
-        let state = self.state();
+        let state = self.0.lock();
         let standing = state.standing.get(&(user, app)).copied();
         standing.is_some_and(|grant| {
             let lives = |t: &TokenRecord| {
@@ -125,12 +125,6 @@ impl MemoryTokenStore {
             };
             state.tokens.values().any(lives)
         })
-    }
-
-    fn state(&self) -> MutexGuard<'_, MemoryTokens> {
-        // Every change below is checked first and then made, so a state behind a poisoned lock is
-        // still consistent.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -145,7 +139,7 @@ impl TokenStore for MemoryTokenStore {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError> {
-        let state = self.state();
+        let state = self.0.lock();
         let record = state
             .by_digest
             .get(digest)
@@ -157,7 +151,7 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if !state.is_on(record.user) {
             return Err(AuthStoreError::NoAccount);
         }
@@ -169,15 +163,15 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn revoke(&self, id: u64, now: SystemTime) -> Result<bool, AuthStoreError> {
-        Ok(self.state().revoke(id, now))
+        Ok(self.0.lock().revoke(id, now))
     }
 
     async fn revoke_all(&self, user: u64, now: SystemTime) -> Result<u64, AuthStoreError> {
-        Ok(self.state().revoke_all(user, now))
+        Ok(self.0.lock().revoke_all(user, now))
     }
 
     async fn list(&self, user: u64) -> Result<Vec<TokenRecord>, AuthStoreError> {
-        let state = self.state();
+        let state = self.0.lock();
         Ok(state
             .tokens
             .values()
@@ -187,7 +181,7 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Result<(), AuthStoreError> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         for (id, at) in used {
             if let Some(record) = state.tokens.get_mut(id) {
                 record.last_used_at = record.last_used_at.max(Some(*at));
@@ -201,7 +195,7 @@ impl TokenStore for MemoryTokenStore {
         account: Account,
         login: Option<Login>,
     ) -> Result<(), AuthStoreError> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if let Some(login) = login {
             if state
                 .by_email
@@ -229,7 +223,7 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError> {
-        self.state().account(user).tier = tier;
+        self.0.lock().account(user).tier = tier;
         Ok(())
     }
 
@@ -239,7 +233,7 @@ impl TokenStore for MemoryTokenStore {
         disabled: bool,
         now: SystemTime,
     ) -> Result<(), AuthStoreError> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.account(user).disabled = disabled;
         if disabled {
             state.revoke_all(user, now);
@@ -249,11 +243,11 @@ impl TokenStore for MemoryTokenStore {
     }
 
     async fn account(&self, user: u64) -> Result<Option<Account>, AuthStoreError> {
-        Ok(self.state().accounts.get(&user).copied())
+        Ok(self.0.lock().accounts.get(&user).copied())
     }
 
     async fn login(&self, email: &str) -> Result<Option<(Account, Secret)>, AuthStoreError> {
-        let state = self.state();
+        let state = self.0.lock();
         let user = state.by_email.get(&normalize_email(email));
         Ok(user.and_then(|user| {
             Some((

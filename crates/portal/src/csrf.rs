@@ -1,8 +1,9 @@
 //! Protection of forms and attempts: the origin of a form, and the number of attempts a minute.
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 use workgraph_auth::SecretDigest;
 use workgraph_limits::{LimitKey, Limiter, RateQuota, RequestClass};
@@ -91,13 +92,8 @@ impl Throttle {
         }
     }
 
-    fn pending(&self) -> MutexGuard<'_, HashMap<LimitKey, u32>> {
-        // Changed by single calls, so a poisoned one is whole.
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn close(&self, key: &LimitKey) {
-        let mut open = self.pending();
+        let mut open = self.pending.lock();
         if let Some(count) = open.get_mut(key) {
             *count -= 1;
             if *count == 0 {
@@ -144,7 +140,7 @@ impl Throttle {
     ) -> Result<ThrottleAttempt<'_>, u64> {
         let key = key(what, who);
         if let Some(quota) = quota {
-            let mut open = self.pending();
+            let mut open = self.pending.lock();
             let under_way = open.get(&key).copied().unwrap_or_default();
             let state = self.limiter.state(&key, quota, now).standard;
             if state.remaining <= under_way {
@@ -285,7 +281,7 @@ mod tests {
         open.push(begin().unwrap());
         drop(open);
         assert!(begin().is_err(), "three have counted");
-        assert!(throttle.pending().is_empty(), "none is under way");
+        assert!(throttle.pending.lock().is_empty(), "none is under way");
         let later = now + Duration::from_secs(60);
         assert!(throttle.begin("x", "a", Some(3), later).is_ok());
         assert!(throttle.begin("x", "a", None, now).is_ok());

@@ -1,7 +1,8 @@
 //! Watchdog of a read: SQLite calls it at intervals, and it stops the read after its timeout or when its interrupt says
 //! so.
+use parking_lot::Mutex;
 use rusqlite::Connection;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 use workgraph_core::{InterruptReason, MaybeInterrupt};
@@ -47,13 +48,9 @@ impl ReadWatchdog {
         Ok(watch)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<WatchedRead>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns true if the current statement is to stop.
     fn stops(&self) -> bool {
-        let mut running = self.lock();
+        let mut running = self.0.lock();
         let Some(running) = running.as_mut() else {
             return false;
         };
@@ -65,7 +62,7 @@ impl ReadWatchdog {
 
     /// Marks the begin of a read.
     pub(crate) fn begin(&self, interrupt: MaybeInterrupt, timeout: Duration) {
-        *self.lock() = Some(WatchedRead {
+        *self.0.lock() = Some(WatchedRead {
             interrupt,
             timeout,
             since: None,
@@ -75,6 +72,6 @@ impl ReadWatchdog {
 
     /// Marks the end of the read. Returns the reason for which it was stopped, if it was.
     pub(crate) fn end(&self) -> Option<InterruptReason> {
-        self.lock().take()?.stopped
+        self.0.lock().take()?.stopped
     }
 }

@@ -12,10 +12,10 @@ use crate::open_error::failed;
 use crate::read_watchdog::ReadWatchdog;
 use crate::statements::Sql;
 use crate::transaction::SqliteTransaction;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rusqlite::Connection;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use tokio::sync::Notify;
 use workgraph_core::MaybeInterrupt;
@@ -133,7 +133,7 @@ impl ReaderPool {
     }
 
     fn lock(&self) -> MutexGuard<'_, PoolState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn loan(&self) -> Result<(PooledConnection<'_>, ReadConnection), GraphStoreError> {
@@ -161,10 +161,7 @@ impl ReaderPool {
                 break;
             }
             state.waiting += 1;
-            state = self
-                .freed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.freed.wait(&mut state);
             state.waiting -= 1;
         }
         state.open += 1;

@@ -1,5 +1,5 @@
 //! Time and random bytes that a test controls.
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Clock that stands still until a test moves it.
@@ -13,24 +13,20 @@ impl ManualClock {
         Self(Mutex::new(now))
     }
 
-    fn time(&self) -> MutexGuard<'_, SystemTime> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the time that the clock shows.
     #[must_use]
     pub fn now(&self) -> SystemTime {
-        *self.time()
+        *self.0.lock()
     }
 
     /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
-        *self.time() += by;
+        *self.0.lock() += by;
     }
 
     /// Sets the clock, also back.
     pub fn set(&self, now: SystemTime) {
-        *self.time() = now;
+        *self.0.lock() = now;
     }
 }
 
@@ -54,7 +50,7 @@ impl SeededBytes {
 
     /// Fills the buffer with the next bytes.
     pub fn fill(&self, bytes: &mut [u8]) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         for chunk in bytes.chunks_mut(8) {
             // SplitMix64, which is in the public domain.
             *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

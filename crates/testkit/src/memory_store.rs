@@ -7,7 +7,8 @@ mod naive_search;
 use self::memory_graph::MemoryGraph;
 use self::memory_webhooks::MemoryWebhooks;
 use async_trait::async_trait;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::{
     Account, Login, MemoryTokenStore, Secret, SecretDigest, Tier, TokenRecord, TokenStore,
@@ -41,7 +42,7 @@ impl MemoryStore {
     }
 
     fn state(&self) -> MutexGuard<'_, MemoryGraph> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         // Only a panic leaves changes to undo.
         state.roll_back();
         state

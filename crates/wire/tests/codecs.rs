@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 use workgraph_wire::form_body::FORM_BYTES;
 use workgraph_wire::json_body::JsonLimits;
 use workgraph_wire::{
-    ErrorObject, FormBody, NextPage, QueryParams, envelope, error_envelope, json_body,
-    phrase,
+    ErrorObject, FormBody, NextPage, QueryParams, envelope, error_envelope, json_body, phrase,
 };
 
 /// Generates any text but one with a NUL, which queries and forms refuse.

@@ -2,12 +2,13 @@
 //! they are whole, and removed some time later.
 use crate::adapters::gzip;
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fs::{DirBuilder, DirEntry, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_api::features::exports::download_urls::{
     EXPORT_RETENTION, ExportFiles, ExportWriteError, RESOURCE_EXPORT_RETENTION, file_name,
@@ -101,7 +102,7 @@ impl ExportFolder {
         }
         std::fs::remove_file(entry.path())?;
         if let Some(gid) = Gid::parse(gid) {
-            self.fences().remove(&gid);
+            self.fences.lock().remove(&gid);
         }
         Ok(true)
     }
@@ -116,13 +117,8 @@ impl ExportFolder {
         self.path.join(format!("{file}.part"))
     }
 
-    fn fences(&self) -> std::sync::MutexGuard<'_, HashMap<Gid, Arc<Mutex<u64>>>> {
-        // Maps are changed by single calls, so a poisoned one is whole.
-        self.fences.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn fence(&self, file: Gid) -> Arc<Mutex<u64>> {
-        Arc::clone(self.fences().entry(file).or_default())
+        Arc::clone(self.fences.lock().entry(file).or_default())
     }
 }
 
@@ -139,7 +135,7 @@ impl ExportFiles for ExportFolder {
         let (seen, fence) = (self.fence(output.file), output.fence);
         let bytes = output.bytes.to_vec();
         let task = tokio::task::spawn_blocking(move || {
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = seen.lock();
             if *seen > fence {
                 return Err(ExportWriteError::StaleFencingToken);
             }
@@ -162,7 +158,7 @@ impl ExportFiles for ExportFolder {
             }
         }
         // No job writes to it any more.
-        self.fences().remove(&file);
+        self.fences.lock().remove(&file);
     }
 }
 
@@ -311,7 +307,7 @@ mod tests {
         let told = folder.append(output(one, 1, b"y", false)).await;
         assert!(matches!(told, Err(ExportWriteError::Failed(_))));
         folder.remove(FILE).await;
-        assert!(folder.fences().is_empty(), "nothing is kept of it");
+        assert!(folder.fences.lock().is_empty(), "nothing is kept of it");
     }
 
     #[tokio::test]

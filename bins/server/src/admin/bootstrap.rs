@@ -4,9 +4,9 @@ use crate::admin::apps::NewApp;
 use crate::admin::demo;
 use crate::admin::service::AdminService;
 use crate::config::Config;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use workgraph_auth::RegisteredScopes;
 use workgraph_core::access::Role;
 use workgraph_core::{Gid, Type};
@@ -177,7 +177,7 @@ impl FirstPasswords {
     }
 
     fn remove(&self, user: &str) -> Result<(), String> {
-        let _alone = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.file.lock();
         let Some(mut boot) = kept(&self.folder)? else {
             return Ok(());
         };

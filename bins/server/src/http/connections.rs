@@ -2,11 +2,12 @@
 use crate::config::HttpConfig;
 use crate::config::trusted_proxies::TrustedProxies;
 use crate::http::metrics::Metrics;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -74,7 +75,8 @@ pub(crate) struct ResponseGuard(Arc<ClientConnection>, u32);
 impl Drop for ResponseGuard {
     fn drop(&mut self) {
         self.0
-            .unsent()
+            .unsent
+            .lock()
             .replies
             .retain(|reply| reply.number != self.1);
     }
@@ -90,7 +92,7 @@ impl ClientConnection {
         time: Duration,
     ) -> ResponseGuard {
         let until = self.now.load(Relaxed).saturating_add(ticks(time));
-        let mut unsent = self.unsent();
+        let mut unsent = self.unsent.lock();
         unsent.next = unsent.next.wrapping_add(1);
         let number = unsent.next;
         unsent.replies.push(PendingResponse {
@@ -101,14 +103,11 @@ impl ClientConnection {
         drop(unsent);
         ResponseGuard(Arc::clone(self), number)
     }
-    fn unsent(&self) -> MutexGuard<'_, PendingResponses> {
-        // It is changed by single calls, so a poisoned one is whole.
-        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+
     /// Frees the permits whose time is up. Returns true if a reply has been unsent for longer than its time and
     /// `grace`: a client may keep a connection busy for ever by leaving a stream of HTTP/2 no room.
     fn release(&self, now: u32, grace: u32) -> bool {
-        let mut unsent = self.unsent();
+        let mut unsent = self.unsent.lock();
         let mut overdue = false;
         for reply in &mut unsent.replies {
             if reply.until <= now {
@@ -177,7 +176,7 @@ impl ClientConnection {
     }
     /// Wakes this task when the connection is to end after the requests it has begun; at once, if that is so already.
     pub(crate) fn on_close(&self, waker: &Waker) {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         if self.is_closing() {
             waker.wake_by_ref();
         } else {
@@ -185,15 +184,13 @@ impl ClientConnection {
         }
     }
     fn close(&self) {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         self.closing.store(true, Relaxed);
         if let Some(waker) = waiting.take() {
             waker.wake();
         }
     }
-    fn waiting(&self) -> MutexGuard<'_, Option<Waker>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+
     /// Sets the task that serves the connection, which is ended when the time of the connection is up.
     pub(crate) fn served_by(&self, task: AbortHandle) {
         // Set once, right after the task was started.
@@ -270,11 +267,6 @@ impl ConnectionTracker {
         })
     }
 
-    fn lines(&self) -> MutexGuard<'_, ConnectionTable> {
-        // Maps are changed by single calls, so a poisoned one is whole.
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Registers a connection, unless there are too many. It counts until the guard is dropped.
     pub(crate) fn register(
         self: &Arc<Self>,
@@ -282,7 +274,7 @@ impl ConnectionTracker {
     ) -> Option<(Arc<ClientConnection>, ConnectionGuard)> {
         let ip = ip.to_canonical();
         let proxied = self.proxies.has(ip);
-        let mut lines = self.lines();
+        let mut lines = self.lines.lock();
         let counted = (!proxied).then(|| network(ip));
         let here = counted.and_then(|network| lines.by_ip.get(&network).copied());
         let here = here.unwrap_or_default();
@@ -322,7 +314,7 @@ impl ConnectionTracker {
         client: IpAddr,
     ) -> Option<ProxiedRequestGuard> {
         let network = network(client.to_canonical());
-        let mut clients = self.clients();
+        let mut clients = self.clients.lock();
         let here = clients.get(&network).copied().unwrap_or_default();
         if here >= self.connections_per_ip_max {
             self.metrics.refused.fetch_add(1, Relaxed);
@@ -335,14 +327,10 @@ impl ConnectionTracker {
         })
     }
 
-    fn clients(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Moves time on by a tick, and ends the connections and frees the permits whose time is up.
     pub(crate) fn tick(&self) {
         let now = self.now.fetch_add(1, Relaxed) + 1;
-        let open: Vec<_> = self.lines().open.values().map(Arc::clone).collect();
+        let open: Vec<_> = self.lines.lock().open.values().map(Arc::clone).collect();
         for line in open {
             let overdue = line.release(now, self.idle);
             if overdue || line.is_timed_out(now, self.header, self.idle) {
@@ -354,7 +342,7 @@ impl ConnectionTracker {
     /// Tells all connections to end after the requests they have begun, and waits until they have. No connection may be
     /// registered any more.
     pub(crate) async fn drain(&self) {
-        let open: Vec<_> = self.lines().open.values().map(Arc::clone).collect();
+        let open: Vec<_> = self.lines.lock().open.values().map(Arc::clone).collect();
         for line in open {
             line.close();
         }
@@ -365,7 +353,7 @@ impl ConnectionTracker {
 
     /// Returns the number of requests that are being answered.
     pub(crate) fn active_requests(&self) -> u64 {
-        let lines = self.lines();
+        let lines = self.lines.lock();
         let each = lines.open.values();
         each.map(|line| u64::from(line.requests.load(Relaxed)))
             .sum()
@@ -373,7 +361,7 @@ impl ConnectionTracker {
 
     /// Returns the number of open connections.
     pub(crate) fn open_connections(&self) -> usize {
-        self.lines().open.len()
+        self.lines.lock().open.len()
     }
 }
 
@@ -404,7 +392,7 @@ pub(crate) struct ProxiedRequestGuard {
 
 impl Drop for ProxiedRequestGuard {
     fn drop(&mut self) {
-        decrement(&mut self.door.clients(), self.network);
+        decrement(&mut self.door.clients.lock(), self.network);
     }
 }
 
@@ -419,7 +407,7 @@ pub(crate) struct ConnectionGuard {
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let mut lines = self.door.lines();
+        let mut lines = self.door.lines.lock();
         lines.open.remove(&self.number);
         if let Some(network) = self.counted_network {
             decrement(&mut lines.by_ip, network);

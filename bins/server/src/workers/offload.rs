@@ -16,11 +16,12 @@ pub(crate) use self::work_interrupt::WorkInterrupt;
 use self::fair_queue::FairQueue;
 use self::step_allowance::StepAllowances;
 use crate::http::app_state::BoxFuture;
+use parking_lot::{Condvar, Mutex};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::ptr;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -72,27 +73,20 @@ trait QueuedTask: std::fmt::Debug + Send + Sync {
 }
 
 impl OffloadShared {
-    fn lock(&self) -> MutexGuard<'_, OffloadState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Runs queued tasks until the end of the server.
     fn work(&self) {
         let _entered = self.runtime.enter();
         lower_priority();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !state.closed {
             let Some(next) = state.queue.pop() else {
-                state = self
-                    .ready
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner);
+                self.ready.wait(&mut state);
                 continue;
             };
             drop(state);
             next.run(self);
             drop(next);
-            state = self.lock();
+            state = self.state.lock();
         }
     }
 }
@@ -113,7 +107,7 @@ fn lower_priority() {
 
 impl Drop for Offload {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
+        self.shared.state.lock().closed = true;
         self.shared.ready.notify_all();
     }
 }
@@ -161,10 +155,7 @@ impl Offload {
         work: impl FnOnce(Arc<WorkInterrupt>) -> BoxFuture<T>,
     ) -> Offloaded<T> {
         #[cfg(test)]
-        self.lanes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(lane);
+        self.lanes.lock().push(lane);
         let watch = Arc::new(WorkInterrupt::new(self.allowances.of(lane)));
         Offloaded {
             stage: OffloadStage::Inline(work(Arc::clone(&watch))),
@@ -178,15 +169,12 @@ impl Offload {
     /// Returns the lanes that work took until now.
     #[cfg(test)]
     pub(crate) fn lanes(&self) -> Vec<OffloadLane> {
-        self.lanes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.lanes.lock().clone()
     }
 
     /// Puts a task into the queue. Returns false if its lane is full, or the whole queue.
     fn push(&self, lane: OffloadLane, bounded: bool, next: Arc<dyn QueuedTask>) -> bool {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         let queue = &mut state.queue;
         if bounded && (queue.len_of(lane) >= LANE_MAX || queue.len() >= WAITING_MAX) {
             return false;
@@ -201,7 +189,7 @@ impl Offload {
     fn remove<T>(&self, lane: OffloadLane, away: &Arc<OffloadedTask<T>>) {
         let is_meant =
             |next: &Arc<dyn QueuedTask>| ptr::addr_eq(Arc::as_ptr(next), Arc::as_ptr(away));
-        let removed = self.shared.lock().queue.remove(lane, is_meant);
+        let removed = self.shared.state.lock().queue.remove(lane, is_meant);
         drop(removed);
     }
 }
@@ -248,19 +236,15 @@ impl<T> std::fmt::Debug for OffloadedTask<T> {
 }
 
 impl<T> OffloadedTask<T> {
-    fn lock(&self) -> MutexGuard<'_, TaskState<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn replace(&self, turn: TaskState<T>) -> TaskState<T> {
-        std::mem::replace(&mut *self.lock(), turn)
+        std::mem::replace(&mut *self.state.lock(), turn)
     }
 }
 
 impl<T: Send + 'static> QueuedTask for OffloadedTask<T> {
     fn run(&self, shared: &OffloadShared) {
         let (mut future, waker) = {
-            let mut turn = self.lock();
+            let mut turn = self.state.lock();
             match std::mem::replace(&mut *turn, TaskState::Abandoned) {
                 TaskState::Waits(future, waker) => {
                     *turn = TaskState::Runs(waker.clone());
@@ -279,7 +263,7 @@ impl<T: Send + 'static> QueuedTask for OffloadedTask<T> {
             Ok(Poll::Pending) => TaskState::Pending(future),
             Err(panic) => TaskState::Panicked(panic),
         };
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match std::mem::replace(&mut *state, TaskState::Abandoned) {
             TaskState::Runs(waker) => {
                 *state = turn;
@@ -348,7 +332,7 @@ impl<T: Send + 'static> Future for Offloaded<T> {
                     }
                 },
                 OffloadStage::Queued(away) => {
-                    let mut state = away.lock();
+                    let mut state = away.state.lock();
                     match std::mem::replace(&mut *state, TaskState::Abandoned) {
                         TaskState::Done(done) => return Poll::Ready(done),
                         TaskState::Panicked(panic) => {

@@ -2,11 +2,12 @@
 use argon2::password_hash::{Ident, Output, ParamsString, PasswordHash, SaltString};
 use argon2::{ARGON2ID_IDENT, Argon2, Block, Params, Version};
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 use workgraph_auth::{Secret, check_password};
 use workgraph_portal::{PasswordHasher, PasswordQueueFull, PasswordSlot};
@@ -135,7 +136,7 @@ impl PasswordPool {
 /// Runs one job after another until the pool is dropped.
 fn work(jobs: &Mutex<Receiver<PasswordJob>>) {
     loop {
-        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let next = jobs.lock().recv();
         let Ok(job) = next else { return };
         if catch_unwind(AssertUnwindSafe(job)).is_err() {
             tracing::error!("a thread for passwords panicked");

@@ -1,9 +1,9 @@
 //! The other programs that tests need, and their libraries.
 use crate::common::command;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// Returns the root of the project.
 pub(crate) fn root() -> PathBuf {
@@ -18,7 +18,7 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn ready(what: &str, programs: &[&str], script: &str) -> Option<PathBuf> {
     static INSTALLED: Mutex<BTreeMap<String, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
     // Of two tests that need the same, one installs it and the other waits.
-    let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut installed = INSTALLED.lock();
     if let Some(done) = installed.get(script) {
         return done.clone();
     }

@@ -1,7 +1,8 @@
 //! New secrets, from the write that made them to the one page that shows them.
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
 
 use workgraph_auth::{Secret, SecretDigest};
 
@@ -19,11 +20,6 @@ type OneTimeSecret = (SystemTime, SecretKind, String, Secret);
 pub struct OneTimeSecrets(Mutex<HashMap<SecretDigest, OneTimeSecret>>);
 
 impl OneTimeSecrets {
-    fn entries(&self) -> MutexGuard<'_, HashMap<SecretDigest, OneTimeSecret>> {
-        // Each change is one call of the map's.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn put(
         &self,
         session: SecretDigest,
@@ -32,7 +28,7 @@ impl OneTimeSecrets {
         secret: Secret,
         now: SystemTime,
     ) {
-        let mut entries = self.entries();
+        let mut entries = self.0.lock();
         entries.retain(|_, entry| fresh(entry, now));
         if entries.len() >= MOST {
             let oldest = entries
@@ -50,7 +46,8 @@ impl OneTimeSecrets {
         now: SystemTime,
     ) -> Option<(SecretKind, String, Secret)> {
         let entry = self
-            .entries()
+            .0
+            .lock()
             .remove(session)
             .filter(|entry| fresh(entry, now));
         entry.map(|(_, purpose, name, secret)| (purpose, name, secret))
@@ -105,7 +102,7 @@ mod tests {
                 now + Duration::from_millis(n.into()),
             );
         }
-        assert_eq!(drawer.entries().len(), MOST);
+        assert_eq!(drawer.0.lock().len(), MOST);
         assert!(
             drawer
                 .take(&SecretDigest::of("4"), now + Duration::from_secs(5))

@@ -1,8 +1,8 @@
 //! Cache of values that were derived from the store and stay true until a write outdates them.
+use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
 
 /// Cache whose entries are all outdated at once.
 ///
@@ -35,7 +35,7 @@ impl<K: Eq + Hash, V: Clone> EpochCache<K, V> {
     }
 
     pub(crate) fn get(&self, key: &K, epoch: u64) -> Option<V> {
-        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.read();
         entries
             .get(key)
             .filter(|(at, _)| *at == epoch)
@@ -47,7 +47,7 @@ impl<K: Eq + Hash, V: Clone> EpochCache<K, V> {
         if self.epoch() != epoch {
             return;
         }
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.write();
         if entries.len() >= self.most && !entries.contains_key(&key) {
             entries.clear();
         }
@@ -83,7 +83,7 @@ mod tests {
         let cache = EpochCache::new(3);
         for n in 0..100 {
             cache.put(n, n, 0);
-            assert!(cache.entries.read().unwrap().len() <= 3);
+            assert!(cache.entries.read().len() <= 3);
             assert_eq!(cache.get(&n, 0), Some(n));
         }
     }

@@ -10,8 +10,9 @@ mod generation;
 
 pub(crate) use self::cached_part::CachedPart;
 use self::generation::Generation;
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::Edge;
 
@@ -108,7 +109,7 @@ impl NodeCache {
     pub(crate) fn end(&self, failed: bool) {
         if failed {
             for shard in &*self.shards {
-                *lock(shard) = CacheShard::default();
+                *shard.lock() = CacheShard::default();
             }
         }
         self.state.fetch_add(1, Ordering::AcqRel);
@@ -144,18 +145,13 @@ impl NodeCache {
 
     fn shard(&self, gid: Gid) -> Option<MutexGuard<'_, CacheShard>> {
         let at = (mix(gid) >> 56) as usize % SHARDS;
-        self.shards.get(at).map(lock)
+        self.shards.get(at).map(Mutex::lock)
     }
 }
 
 /// Spreads gids, which count up in their low bits and in those of the time.
 fn mix(gid: Gid) -> u64 {
     gid.get().wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-fn lock(shard: &Mutex<CacheShard>) -> MutexGuard<'_, CacheShard> {
-    // A shard that a panic left behind may be missing entries, or count their bytes wrong.
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

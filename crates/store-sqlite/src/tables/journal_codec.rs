@@ -2,9 +2,9 @@
 //!
 //! `[[gid, type, "a", parent], [gid, type, "r", parent], [gid, type, "c", field, added, removed], [gid, type, "d"]]`;
 //! missing values are null. Beside it the contexts of the nodes: `[[gid, type, subtype, within...]]`.
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::json_string;
 use workgraph_core::model::registry::Type;
@@ -119,7 +119,7 @@ fn field_name(ty: Type, name: &str) -> &'static str {
         return def.name;
     }
     static OTHERS: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
-    let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut others = OTHERS.lock();
     let others = others.get_or_insert_default();
     if let Some(known) = others.get(name) {
         return known;

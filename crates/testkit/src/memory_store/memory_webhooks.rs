@@ -2,7 +2,6 @@
 use super::MemoryStore;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
-use std::sync::{MutexGuard, PoisonError};
 use std::time::SystemTime;
 use workgraph_auth::{OAuthStore, TokenStore};
 use workgraph_core::storage::snapshot::Snapshot;
@@ -19,18 +18,14 @@ pub(super) struct MemoryWebhooks {
 }
 
 impl MemoryStore {
-    fn hooks(&self) -> MutexGuard<'_, MemoryWebhooks> {
-        self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Deletes the webhooks of a user whose access was revoked.
     pub(super) fn drop_hooks(&self, user: u64) {
-        self.hooks().hooks.retain(|_, hook| hook.user != user);
+        self.hooks.lock().hooks.retain(|_, hook| hook.user != user);
     }
 
     /// Deletes the webhooks of apps that have no access to their user any more.
     pub(super) fn let_go(&self) {
-        let mut held = self.hooks();
+        let mut held = self.hooks.lock();
         let holds = |h: &Webhook| {
             h.app
                 .is_none_or(|app| self.tokens.has_live_grant(h.user, app))
@@ -48,7 +43,7 @@ impl WebhookStore for MemoryStore {
     ) -> Result<InsertOutcome, WebhookStoreError> {
         // The graph is locked while the webhook gets its journal position.
         let mut graph = self.state();
-        let mut held = self.hooks();
+        let mut held = self.hooks.lock();
         if hook
             .app
             .is_some_and(|app| !self.tokens.has_live_grant(hook.user, app))
@@ -70,11 +65,11 @@ impl WebhookStore for MemoryStore {
     }
 
     async fn all(&self) -> Result<Vec<Webhook>, WebhookStoreError> {
-        Ok(self.hooks().hooks.values().cloned().collect())
+        Ok(self.hooks.lock().hooks.values().cloned().collect())
     }
 
     async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
-        let Some(hook) = self.hooks().hooks.get(&id).cloned() else {
+        let Some(hook) = self.hooks.lock().hooks.get(&id).cloned() else {
             return Ok(DeliveryPermission::Deleted);
         };
         let failed = |e: workgraph_auth::AuthStoreError| WebhookStoreError(e.to_string());
@@ -93,11 +88,11 @@ impl WebhookStore for MemoryStore {
     }
 
     async fn get(&self, id: u64) -> Result<Option<Webhook>, WebhookStoreError> {
-        Ok(self.hooks().hooks.get(&id).cloned())
+        Ok(self.hooks.lock().hooks.get(&id).cloned())
     }
 
     async fn list(&self, page: WebhookListQuery) -> Result<Vec<Webhook>, WebhookStoreError> {
-        let held = self.hooks();
+        let held = self.hooks.lock();
         let fits = |h: &&Webhook| {
             (h.user, h.app) == page.owner
                 && h.workspace == page.workspace
@@ -118,13 +113,13 @@ impl WebhookStore for MemoryStore {
         id: u64,
         filters: Vec<EventFilter>,
     ) -> Result<bool, WebhookStoreError> {
-        let mut held = self.hooks();
+        let mut held = self.hooks.lock();
         let hook = held.hooks.get_mut(&id);
         Ok(hook.map(|h| h.filters = filters).is_some())
     }
 
     async fn remove(&self, id: u64) -> Result<bool, WebhookStoreError> {
-        let mut held = self.hooks();
+        let mut held = self.hooks.lock();
         Ok(held.hooks.remove(&id).is_some())
     }
 
@@ -134,7 +129,7 @@ impl WebhookStore for MemoryStore {
         state: DeliveryState,
         delivery: Option<DeliveryLogEntry>,
     ) -> Result<bool, WebhookStoreError> {
-        let held = &mut *self.hooks();
+        let held = &mut *self.hooks.lock();
         let Some(hook) = held.hooks.get_mut(&id) else {
             return Ok(false);
         };
@@ -151,7 +146,7 @@ impl WebhookStore for MemoryStore {
     }
 
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError> {
-        let mut held = self.hooks();
+        let mut held = self.hooks.lock();
         for id in ids {
             if let Some(hook) = held.hooks.get_mut(&id)
                 && hook.state.position.seq < seq
@@ -167,14 +162,14 @@ impl WebhookStore for MemoryStore {
         id: u64,
         limit: usize,
     ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError> {
-        let held = self.hooks();
+        let held = self.hooks.lock();
         let there = held.hooks.contains_key(&id);
         let own = held.log.iter().rev().filter(|d| there && d.webhook == id);
         Ok(own.take(limit).cloned().collect())
     }
 
     async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError> {
-        let mut held = self.hooks();
+        let mut held = self.hooks.lock();
         let count = held.log.len();
         held.log.retain(|d| d.sent_at >= before);
         Ok((count - held.log.len()) as u64)

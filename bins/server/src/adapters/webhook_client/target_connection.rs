@@ -7,8 +7,8 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
@@ -155,13 +155,9 @@ fn party(target: &Target) -> TargetKey {
 pub(super) struct IdleConnections(Mutex<HashMap<TargetKey, Vec<TargetConnection>>>);
 
 impl IdleConnections {
-    fn lock(&self) -> MutexGuard<'_, HashMap<TargetKey, Vec<TargetConnection>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes a connection to a target that is good for a request.
     pub(super) fn take(&self, target: &Target) -> Option<TargetConnection> {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let lines = all.get_mut(&party(target))?;
         while let Some(line) = lines.pop() {
             if line.is_fresh() {
@@ -174,14 +170,14 @@ impl IdleConnections {
     /// Makes all idle connections older.
     #[cfg(test)]
     pub(super) fn age(&self, by: Duration) {
-        for line in self.lock().values_mut().flatten() {
+        for line in self.0.lock().values_mut().flatten() {
             line.since -= by;
         }
     }
 
     /// Keeps a connection, if there is room for it.
     pub(super) fn put(&self, target: &Target, line: TargetConnection) {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let mut count = 0;
         all.retain(|_, lines| {
             lines.retain(TargetConnection::is_fresh);

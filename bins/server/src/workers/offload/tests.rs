@@ -220,7 +220,15 @@ async fn abandoned_work_does_not_count_as_waiting() {
         let mut abandoned = offload.offloaded(OffloadLane::Token(2), Some(|| "refused"), work);
         assert!(once(&mut abandoned).await.is_pending());
     }
-    assert_eq!(offload.shared.lock().queue.len_of(OffloadLane::Token(2)), 0);
+    assert_eq!(
+        offload
+            .shared
+            .state
+            .lock()
+            .queue
+            .len_of(OffloadLane::Token(2)),
+        0
+    );
 }
 
 /// Polls a future once.

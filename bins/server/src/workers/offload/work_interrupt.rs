@@ -1,7 +1,7 @@
 //! The interrupt of one piece of work: the steps that it may take where it began, and its deadline.
+use parking_lot::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -75,11 +75,11 @@ impl WorkInterrupt {
     }
 
     fn set(&self, until: Option<Instant>) {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *self.deadline.lock() = until;
     }
 
     fn deadline(&self) -> Option<Instant> {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.deadline.lock()
     }
 }
 

@@ -92,7 +92,7 @@ fn it_stays_within_its_bytes_and_keeps_what_is_used() {
             .shards
             .iter()
             .map(|s| {
-                let shard = lock(s);
+                let shard = s.lock();
                 shard.young.bytes() + shard.old.bytes()
             })
             .sum();
