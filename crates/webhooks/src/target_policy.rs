@@ -4,6 +4,8 @@
 //! only the server can reach must not become reachable in this way (server-side request forgery).
 //! Every address that is not plainly a public unicast one is refused: the special-purpose
 //! registries of IANA (RFC 6890), and every way to write an IPv4 address inside an IPv6 one.
+pub use ipnet::IpNet;
+use ipnet::{Ipv4Net, Ipv6Net};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Policy of the targets that may be called.
@@ -14,50 +16,19 @@ pub struct TargetPolicy {
     /// True if targets other than loopback may use plain http.
     pub plain_http: bool,
     /// Networks that may be called though they are not public.
-    pub networks: Vec<IpNetwork>,
+    pub networks: Vec<IpNet>,
     /// Addresses on which this server itself listens. They are never called, except on loopback if
     /// that is allowed.
     pub own_addresses: Vec<SocketAddr>,
 }
 
-/// IP network, as in `10.1.0.0/16`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IpNetwork {
-    address: IpAddr,
-    bits: u8,
-}
-
-impl IpNetwork {
-    /// Reads a network; `None` if the text is not one.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let (address, bits) = text.split_once('/')?;
-        let address: IpAddr = address.parse().ok()?;
-        let bits: u8 = bits.parse().ok()?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        (bits <= most).then_some(Self { address, bits })
-    }
-    /// Returns true if an address is in the network.
-    #[must_use]
-    pub fn holds(&self, ip: IpAddr) -> bool {
-        match (self.address, ip) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => {
-                let shift = 32 - u32::from(self.bits);
-                u32::from(a).checked_shr(shift) == u32::from(b).checked_shr(shift)
-            }
-            (IpAddr::V6(a), IpAddr::V6(b)) => {
-                let shift = 128 - u32::from(self.bits);
-                u128::from(a).checked_shr(shift) == u128::from(b).checked_shr(shift)
-            }
-            _ => false,
-        }
-    }
-}
-
-impl std::fmt::Display for IpNetwork {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.address, self.bits)
-    }
+/// Reads a network, as in `10.1.0.0/16`; `None` if the text is not one.
+#[must_use]
+pub fn parse_network(text: &str) -> Option<IpNet> {
+    // The standard library reads the address: unlike the parser of `ipnet` it refuses zeros in front, which some systems
+    // take for octal numbers.
+    let (address, bits) = text.split_once('/')?;
+    IpNet::new(address.parse().ok()?, bits.parse().ok()?).ok()
 }
 
 impl TargetPolicy {
@@ -76,7 +47,7 @@ impl TargetPolicy {
         if self.own_addresses.iter().any(own) {
             return false;
         }
-        is_public(ip) || self.networks.iter().any(|n| n.holds(ip))
+        is_public(ip) || self.networks.iter().any(|n| n.contains(&ip))
     }
 }
 
@@ -89,51 +60,53 @@ pub fn is_public(ip: IpAddr) -> bool {
     }
 }
 
-/// Networks of IPv4 that are not public: (address, bits).
-const CLOSED_V4: [([u8; 4], u32); 17] = [
-    ([0, 0, 0, 0], 8),       // this network
-    ([10, 0, 0, 0], 8),      // private
-    ([100, 64, 0, 0], 10),   // carrier-grade NAT
-    ([127, 0, 0, 0], 8),     // loopback
-    ([169, 254, 0, 0], 16),  // link-local, and the metadata of clouds
-    ([172, 16, 0, 0], 12),   // private
-    ([192, 0, 0, 0], 24),    // protocol assignments
-    ([192, 0, 2, 0], 24),    // documentation
-    ([192, 31, 196, 0], 24), // AS112
-    ([192, 52, 193, 0], 24), // AMT
-    ([192, 88, 99, 0], 24),  // 6to4 relays
-    ([192, 168, 0, 0], 16),  // private
-    ([192, 175, 48, 0], 24), // AS112
-    ([198, 18, 0, 0], 15),   // benchmarks
-    ([198, 51, 100, 0], 24), // documentation
-    ([203, 0, 113, 0], 24),  // documentation
-    ([224, 0, 0, 0], 3),     // multicast, class E, broadcast
+/// Networks of IPv4 that are not public.
+const CLOSED_V4: [Ipv4Net; 17] = [
+    v4([0, 0, 0, 0], 8),       // this network
+    v4([10, 0, 0, 0], 8),      // private
+    v4([100, 64, 0, 0], 10),   // carrier-grade NAT
+    v4([127, 0, 0, 0], 8),     // loopback
+    v4([169, 254, 0, 0], 16),  // link-local, and the metadata of clouds
+    v4([172, 16, 0, 0], 12),   // private
+    v4([192, 0, 0, 0], 24),    // protocol assignments
+    v4([192, 0, 2, 0], 24),    // documentation
+    v4([192, 31, 196, 0], 24), // AS112
+    v4([192, 52, 193, 0], 24), // AMT
+    v4([192, 88, 99, 0], 24),  // 6to4 relays
+    v4([192, 168, 0, 0], 16),  // private
+    v4([192, 175, 48, 0], 24), // AS112
+    v4([198, 18, 0, 0], 15),   // benchmarks
+    v4([198, 51, 100, 0], 24), // documentation
+    v4([203, 0, 113, 0], 24),  // documentation
+    v4([224, 0, 0, 0], 3),     // multicast, class E, broadcast
 ];
 
-fn is_public_v4(ip: Ipv4Addr) -> bool {
-    let bits = u32::from(ip);
-    !CLOSED_V4.iter().any(|(network, len)| {
-        let shift = 32 - len;
-        bits >> shift == u32::from_be_bytes(*network) >> shift
-    })
+/// Global unicast addresses of IPv6.
+const GLOBAL_V6: Ipv6Net = v6([0x2000, 0, 0], 3);
+
+/// Networks of global unicast addresses that are not public.
+const CLOSED_V6: [Ipv6Net; 5] = [
+    v6([0x2001, 0, 0], 23),      // Teredo, ORCHID, benchmarks and other protocols
+    v6([0x2001, 0x0db8, 0], 32), // documentation
+    v6([0x2002, 0, 0], 16),      // 6to4: an IPv4 address is inside
+    v6([0x3fff, 0, 0], 20),      // documentation
+    v6([0x2620, 0x004f, 0x8000], 48), // AS112
+];
+
+const fn v4([a, b, c, d]: [u8; 4], bits: u8) -> Ipv4Net {
+    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), bits)
 }
 
-/// Returns true if an IPv6 address is public: only 2000::/3 is global unicast, and not all of that.
+const fn v6([a, b, c]: [u16; 3], bits: u8) -> Ipv6Net {
+    Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0), bits)
+}
+
+fn is_public_v4(ip: Ipv4Addr) -> bool {
+    !CLOSED_V4.iter().any(|network| network.contains(&ip))
+}
+
 fn is_public_v6(ip: Ipv6Addr) -> bool {
-    let [a, b, c, ..] = ip.segments();
-    let global = a & 0xe000 == 0x2000;
-    let closed = match a {
-        // 2001::/23: Teredo, ORCHID, benchmarks and other protocols; 2001:db8::/32: documentation.
-        0x2001 => b < 0x0200 || b == 0x0db8,
-        // 6to4: an IPv4 address is inside.
-        0x2002 => true,
-        // Documentation.
-        0x3fff => b < 0x1000,
-        // AS112.
-        0x2620 => b == 0x004f && c == 0x8000,
-        _ => false,
-    };
-    global && !closed
+    GLOBAL_V6.contains(&ip) && !CLOSED_V6.iter().any(|network| network.contains(&ip))
 }
 
 #[cfg(test)]

@@ -60,12 +60,10 @@ impl WebhookConfig {
     ///
     /// # Errors
     /// Names what is no network.
-    pub(crate) fn networks(
-        &self,
-    ) -> Result<Vec<workgraph_webhooks::target_policy::IpNetwork>, String> {
+    pub(crate) fn networks(&self) -> Result<Vec<workgraph_webhooks::target_policy::IpNet>, String> {
         let texts = self.allow_networks.split(',').map(str::trim);
         let read = |text: &str| {
-            workgraph_webhooks::target_policy::IpNetwork::parse(text).ok_or_else(|| {
+            workgraph_webhooks::target_policy::parse_network(text).ok_or_else(|| {
                 format!(
                     "webhooks.allow_networks: must be networks such as 10.1.0.0/16, not `{text}`"
                 )

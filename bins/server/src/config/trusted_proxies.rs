@@ -1,58 +1,26 @@
 //! The addresses of clients behind proxies.
 use crate::config::schema::SettingValue;
 use hyper::header::HeaderMap;
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use workgraph_webhooks::target_policy::{IpNet, parse_network};
 
-/// Addresses that share their first bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ProxyNetwork {
-    base: IpAddr,
-    bits: u8,
-}
-
-impl ProxyNetwork {
-    /// Reads `10.0.0.0/8`, or an address alone.
-    fn parse(text: &str) -> Option<Self> {
-        let (base, bits) = text.split_once('/').unwrap_or((text, ""));
-        let base: IpAddr = base.parse().ok()?;
-        let most = if base.is_ipv4() { 32 } else { 128 };
-        let bits = if bits.is_empty() && !text.contains('/') {
-            most
-        } else {
-            bits.parse().ok().filter(|bits| *bits <= most)?
-        };
-        Some(Self { base, bits })
-    }
-
-    fn has(self, address: IpAddr) -> bool {
-        let same = |a: u128, b: u128, width: u32| {
-            let rest = width.saturating_sub(self.bits.into());
-            a.checked_shr(rest).unwrap_or(0) == b.checked_shr(rest).unwrap_or(0)
-        };
-        match (self.base, address.to_canonical()) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => same(a.to_bits().into(), b.to_bits().into(), 32),
-            (IpAddr::V6(a), IpAddr::V6(b)) => same(a.to_bits(), b.to_bits(), 128),
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Display for ProxyNetwork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.base, self.bits)
+/// Reads `10.0.0.0/8`, or an address alone.
+fn parse_proxy(text: &str) -> Option<IpNet> {
+    match text.parse::<IpAddr>() {
+        Ok(address) => Some(address.into()),
+        Err(_) => parse_network(text),
     }
 }
 
 /// The proxies whose `X-Forwarded-For` is believed: none, unless the operator names some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TrustedProxies(Vec<ProxyNetwork>);
+pub(crate) struct TrustedProxies(Vec<IpNet>);
 
 impl SettingValue for TrustedProxies {
     fn set(&mut self, text: &str) -> Result<(), String> {
         let words = text.split([' ', ',']).filter(|word| !word.is_empty());
         let network = |word: &str| {
-            ProxyNetwork::parse(word).ok_or_else(|| {
+            parse_proxy(word).ok_or_else(|| {
                 format!(
                     "must be networks such as 10.0.0.0/8 or ::1, with spaces between, not `{word}`"
                 )
@@ -62,7 +30,7 @@ impl SettingValue for TrustedProxies {
         Ok(())
     }
     fn show(&self) -> String {
-        let all: Vec<String> = self.0.iter().map(ProxyNetwork::to_string).collect();
+        let all: Vec<String> = self.0.iter().map(IpNet::to_string).collect();
         toml::Value::String(all.join(" ")).to_string()
     }
 }
@@ -70,7 +38,8 @@ impl SettingValue for TrustedProxies {
 impl TrustedProxies {
     /// Returns true if an address is that of one of the proxies.
     pub(crate) fn has(&self, address: IpAddr) -> bool {
-        self.0.iter().any(|network| network.has(address))
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(&address))
     }
 
     /// Returns true if there are no proxies.
@@ -202,11 +171,13 @@ mod tests {
             "10.0.0/8",
             "::/129",
             "10.0.0.0/-1",
+            "010.0.0.1",
+            "010.0.0.0/8",
         ] {
             assert!(proxies.set(wrong).is_err(), "{wrong}");
         }
-        proxies.set(" 10.0.0.0/8,::1 ").unwrap();
-        assert_eq!(proxies.show(), "\"10.0.0.0/8 ::1/128\"");
+        proxies.set(" 10.0.0.1/8,::1 ").unwrap();
+        assert_eq!(proxies.show(), "\"10.0.0.1/8 ::1/128\"");
         proxies.set("").unwrap();
         assert_eq!(proxies.show(), "\"\"");
     }
