@@ -39,6 +39,9 @@ pub struct StoreOptions {
     pub cache_kib: u32,
     /// Bytes, roughly, of nodes and edges that the node cache keeps until a write touches them; 0 keeps nothing.
     pub node_cache_bytes: usize,
+    /// True if what was read is cached, and snapshots are kept between reads. False sends every read to SQLite: answers
+    /// are the same, only later. It is meant for finding faults.
+    pub caches: bool,
     /// Time that a read may take before it is stopped; the interrupt of a request may stop it earlier.
     pub read_timeout: Duration,
 }
@@ -53,6 +56,7 @@ impl Default for StoreOptions {
             mmap_bytes: 1 << 40,
             cache_kib: 1024,
             node_cache_bytes: 64 << 20,
+            caches: true,
             read_timeout: Duration::from_secs(5),
         }
     }

@@ -100,16 +100,16 @@ const CONTRADICTIONS: &[(&str, &str)] = &[
                 AND json_extract(body, '$.custom_fields.\"' || v.field || '\"') IS NOT NULL)",
     ),
     (
-        "a card has no live node (node)",
+        "an index entry has no live node (node)",
         "SELECT gid FROM card c WHERE NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = c.gid AND n.gone IS NULL
             AND n.kind = c.kind AND coalesce(n.home, 0) = c.home)",
     ),
     (
-        "a card has no words (node)",
+        "an index entry has no words (node)",
         "SELECT gid FROM card c WHERE NOT EXISTS (SELECT 1 FROM words w WHERE w.rowid = c.gid)",
     ),
     (
-        "words have no card (node)",
+        "words have no index entry (node)",
         "SELECT rowid FROM words w WHERE NOT EXISTS (SELECT 1 FROM node n CROSS JOIN card c
             WHERE n.gid = w.rowid AND c.home = coalesce(n.home, 0) AND c.kind = n.kind AND c.gid = n.gid)",
     ),
@@ -185,7 +185,7 @@ fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
             let live: bool = row.get(6)?;
             if live && made && is_searchable(node.ty) && !agrees(conn, &node)? {
                 report.add(format!(
-                    "the card of node {} does not agree with it",
+                    "the index entry of node {} does not agree with it",
                     node.gid
                 ));
             }

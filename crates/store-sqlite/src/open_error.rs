@@ -56,7 +56,7 @@ impl fmt::Display for StoreOpenError {
                 "the file system does not support write-ahead logging (SQLite stays in mode {mode}); use a local disk"
             ),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::SearchIndex(error) => write!(f, "the cards that search reads: {error}"),
+            Self::SearchIndex(error) => write!(f, "the search index: {error}"),
             Self::Secrets(why) => f.write_str(why),
             Self::Sqlite(error) => write!(f, "SQLite: {error}"),
         }

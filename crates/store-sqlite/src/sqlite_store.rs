@@ -1,4 +1,5 @@
 //! The store: opening, loading, committing, reading the journal.
+use crate::cache::StoreCaches;
 use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::open_error::{StoreOpenError, failed};
 use crate::reader_pool::ReaderPool;
@@ -9,7 +10,7 @@ use crate::tables::{journal_codec, search_index};
 use crate::transaction::graph_writes::FLOOR;
 use crate::transaction::{SqliteTransaction, maybe_gid, maybe_seq, seq};
 use crate::wal_checkpoint::{WalCheckpointer, WalMonitor};
-use crate::writer::{InvalidatedCaches, Writer};
+use crate::writer::Writer;
 use crate::{connection_setup, secret_resealing};
 use async_trait::async_trait;
 use rusqlite::Row;
@@ -27,9 +28,6 @@ use workgraph_core::storage::{
     Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
     ReadQuery, ReadView, Seq, ViewerKey, load,
 };
-
-/// Most viewers, and most tokens, in their caches.
-const REMEMBERED: usize = 10_000;
 
 /// Graph, journal and tokens in one SQLite file that only this process writes. A clone is another handle on the same
 /// store, which is closed with the last one.
@@ -54,7 +52,6 @@ pub struct SharedStore {
     pub(crate) writer: Writer,
     _checkpoints: Option<WalCheckpointer>,
     pub(crate) readers: Arc<ReaderPool>,
-    pub(crate) caches: Arc<InvalidatedCaches>,
     pub(crate) files: StorePaths,
     pub(crate) options: StoreOptions,
     _lock: File,
@@ -90,33 +87,35 @@ impl SqliteStore {
         options: StoreOptions,
         reseal: &mut Reseal<'_>,
     ) -> Result<Self, StoreOpenError> {
+        Self::open_with(path.as_ref(), options, StoreCaches::new(&options), reseal)
+    }
+
+    /// Opens the store with its caches.
+    pub(crate) fn open_with(
+        path: &Path,
+        options: StoreOptions,
+        caches: StoreCaches,
+        reseal: &mut Reseal<'_>,
+    ) -> Result<Self, StoreOpenError> {
         connection_setup::check_version()?;
-        let files = StorePaths::at(path.as_ref());
+        let files = StorePaths::at(path);
         let lock = files.lock()?;
         // First the connection that makes the tables, if they are new; the writer opens its own.
         let mut first = connection_setup::open_writer(&files, &options)?;
         search_index::rebuild(&first).map_err(StoreOpenError::SearchIndex)?;
         secret_resealing::reseal(&mut first, reseal)?;
         drop(first);
-        let caches = Arc::new(InvalidatedCaches::new(REMEMBERED));
         let checkpoints = options
             .checkpoints
             .then(|| WalCheckpointer::start(&files, &options))
             .transpose()?;
         let watch = WalMonitor::new(checkpoints.as_ref(), &options);
-        let readers = Arc::new(ReaderPool::new(files.clone(), options));
-        let writer = Writer::start(
-            &files,
-            &options,
-            Arc::clone(&caches),
-            Arc::clone(&readers),
-            watch,
-        )?;
+        let readers = Arc::new(ReaderPool::new(files.clone(), options, caches));
+        let writer = Writer::start(&files, &options, Arc::clone(&readers), watch)?;
         let inner = Arc::new(SharedStore {
             writer,
             _checkpoints: checkpoints,
             readers,
-            caches,
             files,
             options,
             _lock: lock,
@@ -168,11 +167,12 @@ impl SqliteStore {
         key: ViewerKey,
         epoch: u64,
     ) -> Result<Arc<Viewer>, GraphStoreError> {
-        if let Some(viewer) = self.caches.viewers.get(&key, epoch) {
+        let cache = &self.readers.caches.viewers;
+        if let Some(viewer) = cache.get(&key, epoch) {
             return Ok(viewer);
         }
         let viewer = Arc::new(load::viewer(session, key)?);
-        self.caches.viewers.put(key, Arc::clone(&viewer), epoch);
+        cache.put(key, Arc::clone(&viewer), epoch);
         Ok(viewer)
     }
 }
@@ -214,8 +214,8 @@ fn bound(number: u64) -> i64 {
 #[async_trait]
 impl GraphStore for SqliteStore {
     async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
-        // The epoch comes before the snapshot; see [`EpochCache`].
-        let epoch = self.caches.viewers.epoch();
+        // The epoch comes before the snapshot; see [`EpochCache`](crate::cache::EpochCache).
+        let epoch = self.readers.caches.viewers.epoch();
         self.readers.read_under(want.interrupt.clone(), |session| {
             let viewer = self.viewer(session, want.viewer, epoch)?;
             load::load(session, want, viewer)

@@ -7,15 +7,11 @@ mod row_scans;
 
 pub(crate) use self::columns::{column, gid, key, limit, maybe_gid, maybe_seq, seq, unreadable};
 
-use self::read_through::CacheView;
-use crate::cache::connection::HotCache;
-use crate::cache::node_cache::{NodeCache, StateNumber};
+use crate::cache::{CacheView, HotCache, Invalidations, OpenSnapshot, StoreCaches};
 use crate::statements::Sql;
 use crate::tables::audit_log_table;
 use crate::tables::search_index::PendingWords;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
-use rustc_hash::FxHashSet;
-use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::Seq;
 
 /// Connection inside a transaction, with the statements that the transaction has used so far. They go back to the
@@ -26,22 +22,15 @@ pub(crate) struct SqliteTransaction<'c> {
     /// transactions that read use none to a few.
     held: Vec<CachedStatement<'c>>,
     names: Vec<Sql>,
-    /// True if memberships were changed.
-    pub(crate) viewers: bool,
-    /// True if tokens or accounts were changed.
-    pub(crate) tokens: bool,
     /// True if the transaction only reads, so that the rows it reads do not change while it lasts.
     pub(crate) reading: bool,
     /// Last commit that a reading transaction shows, once it was read.
     pub(crate) last: Option<Seq>,
-    /// Node cache at the state that a reading transaction shows.
-    cache_view: Option<CacheView<'c>>,
-    /// Hot cache of the reading connection, for the same state.
-    hot_cache: Option<&'c mut HotCache>,
-    /// Node cache at the state before a writing transaction: valid for nodes that it has not touched.
-    cache_before: Option<CacheView<'c>>,
-    /// Nodes that were changed, and nodes whose edges were.
-    pub(crate) touched: FxHashSet<Gid>,
+    /// Caches at the state that a reading transaction shows, or at the state before a writing one: then they are valid
+    /// for nodes that it has not written.
+    cache: CacheView<'c>,
+    /// Cached values that its writes outdate.
+    pub(crate) invalidations: Invalidations,
     /// Highest gid of an auxiliary node that is on record, once it was read.
     pub(crate) floor: Option<i64>,
     /// Last row of the audit log, once it was read or written.
@@ -56,40 +45,36 @@ impl<'c> SqliteTransaction<'c> {
             conn,
             held: Vec::new(),
             names: Vec::new(),
-            viewers: false,
-            tokens: false,
             reading: false,
             last: None,
-            cache_view: None,
-            hot_cache: None,
-            cache_before: None,
-            touched: FxHashSet::default(),
+            cache: CacheView::default(),
+            invalidations: Invalidations::default(),
             floor: None,
             audited: None,
             pending: Vec::new(),
         }
     }
 
-    /// Makes a transaction that reads a state, and caches what it reads.
+    /// Makes a transaction that reads the open snapshot of a connection, and caches what it reads.
     pub(crate) fn reading(
         conn: &'c Connection,
-        near: &'c mut HotCache,
-        records: &'c NodeCache,
-        state: StateNumber,
+        snapshot: &OpenSnapshot,
+        caches: &'c StoreCaches,
+        hot_cache: &'c mut HotCache,
     ) -> Self {
         Self {
             reading: true,
-            hot_cache: Some(near),
-            cache_view: Some(CacheView { records, state }),
+            last: Some(snapshot.seq),
+            cache: caches.reading(hot_cache, snapshot.state),
             ..Self::new(conn)
         }
     }
 
     /// Makes a transaction that writes, and takes nodes that it does not change from the cache.
-    pub(crate) fn writing(conn: &'c Connection, records: &'c NodeCache) -> Self {
-        let state = records.state();
+    pub(crate) fn writing(conn: &'c Connection, caches: &'c StoreCaches) -> Self {
         Self {
-            cache_before: Some(CacheView { records, state }),
+            cache: caches.writing(),
+            invalidations: caches.invalidations(),
             ..Self::new(conn)
         }
     }

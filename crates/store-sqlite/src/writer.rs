@@ -2,14 +2,12 @@
 mod write_job;
 
 use self::write_job::{PendingWrite, WriteJob};
-use crate::cache::epoch::EpochCache;
-use crate::cache::node_cache::NodeCache;
+use crate::cache::{Invalidations, StoreCaches};
 use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::open_error::StoreOpenError;
 use crate::reader_pool::ReaderPool;
 use crate::statements::Sql;
-use crate::tables::auth_rows::RefreshTokenContext;
-use crate::tables::token_table::{CachedToken, TokenChange};
+use crate::tables::token_table::TokenChange;
 use crate::transaction::SqliteTransaction;
 use crate::wal_checkpoint::WalMonitor;
 use crate::{connection_setup, wal_checkpoint};
@@ -18,10 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc;
-use workgraph_auth::ports::token_store::AuthStoreError as TokenError;
-use workgraph_auth::{App, SecretDigest};
-use workgraph_core::access::Viewer;
-use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError, ViewerKey};
+use workgraph_auth::AuthStoreError;
+use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
 
 /// Most change sets that share one commit.
 const BATCH: usize = 256;
@@ -29,34 +25,6 @@ const BATCH: usize = 256;
 const CLOSED: &str = "the store is closed";
 /// Most change sets in the queue; when it is full, callers wait until there is room.
 const QUEUE: usize = 1024;
-
-/// Caches that a write outdates.
-#[derive(Debug)]
-pub(crate) struct InvalidatedCaches {
-    pub(crate) viewers: EpochCache<ViewerKey, Arc<Viewer>>,
-    pub(crate) tokens: EpochCache<SecretDigest, CachedToken>,
-    /// Refresh tokens by id, for the writer itself.
-    pub(crate) roots: EpochCache<u64, Arc<RefreshTokenContext>>,
-    pub(crate) apps: EpochCache<u64, Arc<App>>,
-}
-
-impl InvalidatedCaches {
-    pub(crate) fn new(most: usize) -> Self {
-        Self {
-            viewers: EpochCache::new(most),
-            tokens: EpochCache::new(most),
-            roots: EpochCache::new(most),
-            apps: EpochCache::new(most),
-        }
-    }
-
-    /// Outdates the caches that depend on tokens, accounts, authorizations or apps.
-    fn invalidate_tokens(&self) {
-        self.tokens.invalidate();
-        self.roots.invalidate();
-        self.apps.invalidate();
-    }
-}
 
 /// Handle of the writer's thread, which ends when this is dropped.
 #[derive(Debug)]
@@ -69,7 +37,6 @@ impl Writer {
     pub(crate) fn start(
         files: &StorePaths,
         options: &StoreOptions,
-        caches: Arc<InvalidatedCaches>,
         readers: Arc<ReaderPool>,
         watch: WalMonitor,
     ) -> Result<Self, StoreOpenError> {
@@ -80,7 +47,6 @@ impl Writer {
             files: files.clone(),
             options: *options,
             conn: Some(conn),
-            caches,
             readers,
             watch,
             pages,
@@ -102,21 +68,21 @@ impl Writer {
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    pub(crate) async fn change_tokens(&self, change: TokenChange) -> Result<bool, TokenError> {
+    pub(crate) async fn change_tokens(&self, change: TokenChange) -> Result<bool, AuthStoreError> {
         let (task, answer) = PendingWrite::new(change);
-        let closed = || TokenError::Unavailable(CLOSED.into());
+        let closed = || AuthStoreError::Unavailable(CLOSED.into());
         self.send(WriteJob::Token(task)).await.ok_or_else(closed)?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 
     /// Runs work in a transaction; an error undoes it. Work that changes what tokens are worth sets
-    /// [`SqliteTransaction::tokens`].
+    /// [`Invalidations::tokens`].
     pub(crate) async fn work<T: Send + 'static>(
         &self,
-        work: impl Fn(&mut SqliteTransaction<'_>) -> Result<T, TokenError> + Send + 'static,
-    ) -> Result<T, TokenError> {
+        work: impl Fn(&mut SqliteTransaction<'_>) -> Result<T, AuthStoreError> + Send + 'static,
+    ) -> Result<T, AuthStoreError> {
         let (task, answer) = PendingWrite::new(work);
-        let closed = || TokenError::Unavailable(CLOSED.into());
+        let closed = || AuthStoreError::Unavailable(CLOSED.into());
         let job = WriteJob::Other(Box::new(task));
         self.send(job).await.ok_or_else(closed)?;
         answer.await.unwrap_or_else(|_| Err(closed()))
@@ -159,7 +125,6 @@ struct WriterThread {
     options: StoreOptions,
     /// The connection; `None` after a failure that left it in doubt.
     conn: Option<Connection>,
-    caches: Arc<InvalidatedCaches>,
     readers: Arc<ReaderPool>,
     watch: WalMonitor,
     pages: Arc<AtomicU64>,
@@ -197,7 +162,7 @@ impl WriterThread {
             Some(conn) => conn,
             None => open(&self.files, &self.options, &self.pages).map_err(|e| e.to_string())?,
         };
-        let done = write(&conn, &self.readers.records, jobs);
+        let done = write(&conn, &self.readers.caches, jobs);
         // A connection that cannot leave its transaction is closed, and opened anew for the next batch.
         if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
             self.conn = Some(conn);
@@ -205,20 +170,9 @@ impl WriterThread {
         // Snapshots first: everything that a cache holds from now on must come from a snapshot that shows the commit.
         self.readers.notify_committed();
         // The effect of a failed commit is unknown, so it outdates everything.
-        if done.as_ref().map_or(true, |changed| changed.viewers) {
-            self.caches.viewers.invalidate();
-        }
-        if done.as_ref().map_or(true, |changed| changed.tokens) {
-            self.caches.invalidate_tokens();
-        }
+        self.readers.caches.invalidate(done.as_ref().ok());
         done.map(drop)
     }
-}
-
-/// Changes of a batch besides those of the graph.
-struct BatchEffects {
-    viewers: bool,
-    tokens: bool,
 }
 
 /// Writes the jobs in one transaction.
@@ -228,29 +182,30 @@ struct BatchEffects {
 /// savepoint for each job.
 fn write(
     conn: &Connection,
-    records: &NodeCache,
+    caches: &StoreCaches,
     jobs: &mut [WriteJob],
-) -> Result<BatchEffects, String> {
+) -> Result<Invalidations, String> {
     let unfit = || "a job that failed was not undone".to_owned();
-    match transact(conn, records, jobs, false)? {
+    match transact(conn, caches, jobs, false)? {
         Some(changed) => Ok(changed),
-        None => transact(conn, records, jobs, true)?.ok_or_else(unfit),
+        None => transact(conn, caches, jobs, true)?.ok_or_else(unfit),
     }
 }
 
 /// Runs one transaction; returns `None` if a job failed after it had written something, and there are no savepoints.
 fn transact(
     conn: &Connection,
-    records: &NodeCache,
+    caches: &StoreCaches,
     jobs: &mut [WriteJob],
     savepoints: bool,
-) -> Result<Option<BatchEffects>, String> {
+) -> Result<Option<Invalidations>, String> {
     let run =
         |session: &mut SqliteTransaction<'_>, sql| session.run(sql, []).map_err(|e| e.to_string());
-    let mut session = SqliteTransaction::writing(conn, records);
+    let mut session = SqliteTransaction::writing(conn, caches);
     run(&mut session, Sql::BeginImmediate)?;
     for job in jobs {
-        let before = (session.viewers, session.tokens, session.pending.len());
+        let outdated = &session.invalidations;
+        let before = (outdated.viewers, outdated.tokens, session.pending.len());
         let written = conn.total_changes();
         if savepoints {
             run(&mut session, Sql::Savepoint)?;
@@ -266,7 +221,8 @@ fn transact(
                 run(&mut session, Sql::Rollback)?;
                 return Ok(None);
             }
-            (session.viewers, session.tokens) = (before.0, before.1);
+            let outdated = &mut session.invalidations;
+            (outdated.viewers, outdated.tokens) = (before.0, before.1);
             session.pending.truncate(before.2);
             (session.floor, session.audited) = (None, None);
         }
@@ -275,14 +231,11 @@ fn transact(
         }
     }
     session.write_words().map_err(|e| e.to_string())?;
-    records.begin(&session.touched);
+    caches.begin_commit(&session.invalidations);
     let committed = run(&mut session, Sql::Commit);
-    records.end(committed.is_err());
+    caches.end_commit(committed.is_err());
     committed?;
-    Ok(Some(BatchEffects {
-        viewers: session.viewers,
-        tokens: session.tokens,
-    }))
+    Ok(Some(std::mem::take(&mut session.invalidations)))
 }
 
 #[cfg(test)]

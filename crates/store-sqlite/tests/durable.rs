@@ -251,7 +251,13 @@ fn cards_of_another_form_are_no_contradiction() {
     other
         .execute_batch("UPDATE card SET sum = sum + 1")
         .unwrap();
-    assert!(store.check().unwrap().join("").contains("the card of node"));
+    assert!(
+        store
+            .check()
+            .unwrap()
+            .join("")
+            .contains("the index entry of node")
+    );
     let older = "UPDATE meta SET value = value - 1 WHERE key = 'cards'";
     assert_eq!(other.execute(older, []).unwrap(), 1);
     assert_eq!(store.check().unwrap(), Vec::<String>::new());

@@ -20,7 +20,7 @@ proptest! {
         let sqlite = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
         let done = search_histories::compare(&sqlite, &dice);
         prop_assert!(done.is_ok(), "{}", done.unwrap_err());
-        let of_cards = |p: &String| p.contains("card") || p.contains("words");
+        let of_cards = |p: &String| p.contains("index entry") || p.contains("words");
         let wrong: Vec<String> = sqlite.check().unwrap().into_iter().filter(of_cards).collect();
         prop_assert_eq!(wrong, Vec::<String>::new());
     }

@@ -70,6 +70,7 @@ cases! {
     "a trashed node is gone with its subtasks" => node_cases::trash,
     "edges are read from both ends, in order" => edge_cases::both_ends,
     "an edge is replaced, not doubled" => edge_cases::replaced,
+    "a short list that was read follows each of its edges" => edge_cases::short_list,
     "edges to trashed nodes are not listed" => edge_cases::liveness,
     "guards count edges" => edge_cases::guards,
     "a link goes first, last, before or after" => position_cases::four_places,

@@ -25,7 +25,7 @@ pub(crate) const EDGES_MAX: usize = 64;
 const PAGES: usize = 256;
 
 /// Number of a state of the graph.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct StateNumber(u64);
 
 /// All outgoing edges of a node, live or not, in the order of (rel, dst).
@@ -34,6 +34,17 @@ pub(crate) enum OutEdges {
     Few(Arc<[Edge]>),
     /// More than [`EDGES_MAX`].
     Many,
+}
+
+impl OutEdges {
+    /// Returns all outgoing edges of a node in their cached form.
+    pub(crate) fn of(edges: &[Edge]) -> Self {
+        if edges.len() > EDGES_MAX {
+            Self::Many
+        } else {
+            Self::Few(edges.into())
+        }
+    }
 }
 
 /// Two generations of entries. When the young one fills half of the room, it becomes the old one, and the entries of
@@ -61,7 +72,7 @@ impl CacheShard {
 
 /// Cache of nodes, edges and short lists, in shards.
 #[derive(Debug)]
-pub(crate) struct NodeCache {
+pub(super) struct NodeCache {
     /// Twice the number of the state, and one more while a commit is underway.
     state: AtomicU64,
     shards: Box<[Mutex<CacheShard>]>,
@@ -72,8 +83,8 @@ pub(crate) struct NodeCache {
 }
 
 impl NodeCache {
-    /// Makes a cache of about this many bytes; 0 keeps nothing.
-    pub(crate) fn new(bytes: usize) -> Self {
+    /// Makes a cache of about this many bytes.
+    pub(super) fn new(bytes: usize) -> Self {
         Self {
             state: AtomicU64::new(0),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -83,20 +94,20 @@ impl NodeCache {
     }
 
     /// Notes that the page that begins with this node was read. Returns true if it was read lately.
-    pub(crate) fn again(&self, first: Gid) -> bool {
+    pub(super) fn again(&self, first: Gid) -> bool {
         let at = usize::try_from(mix(first) >> 56).unwrap_or_default();
-        let slot = self.pages.get(at).filter(|_| self.most > 0);
+        let slot = self.pages.get(at);
         slot.is_some_and(|slot| slot.swap(first.get(), Ordering::Relaxed) == first.get())
     }
 
     /// Returns the state of a snapshot that is taken after this call.
-    pub(crate) fn state(&self) -> StateNumber {
+    pub(super) fn state(&self) -> StateNumber {
         StateNumber(self.state.load(Ordering::Acquire) / 2)
     }
 
     /// Marks the begin of a commit, with the gids that it touches: nodes, sources of edges, and targets of short
     /// relations.
-    pub(crate) fn begin<'g>(&self, touched: impl IntoIterator<Item = &'g Gid>) {
+    pub(super) fn begin<'g>(&self, touched: impl IntoIterator<Item = &'g Gid>) {
         self.state.fetch_add(1, Ordering::AcqRel);
         for gid in touched {
             if let Some(mut shard) = self.shard(*gid) {
@@ -106,7 +117,7 @@ impl NodeCache {
     }
 
     /// Marks the end of a commit. If it failed, it is unknown what it touched.
-    pub(crate) fn end(&self, failed: bool) {
+    pub(super) fn end(&self, failed: bool) {
         if failed {
             for shard in &*self.shards {
                 *shard.lock() = CacheShard::default();
@@ -116,7 +127,7 @@ impl NodeCache {
     }
 
     /// Returns a part of a gid for a snapshot of this state. An old entry becomes young again.
-    pub(crate) fn get<P: CachedPart>(&self, gid: Gid, at: StateNumber) -> Option<P> {
+    pub(super) fn get<P: CachedPart>(&self, gid: Gid, at: StateNumber) -> Option<P> {
         let mut shard = self.shard(gid)?;
         if let Some((_, found)) = P::find(&shard.young, gid, at) {
             return Some(found);
@@ -128,7 +139,7 @@ impl NodeCache {
     }
 
     /// Keeps a part, complete, as a snapshot of this state showed it.
-    pub(crate) fn keep<P: CachedPart>(&self, gid: Gid, part: &P, at: StateNumber) {
+    pub(super) fn keep<P: CachedPart>(&self, gid: Gid, part: &P, at: StateNumber) {
         // A part that takes much of the room would drive many others out.
         if part.bytes() > self.most / 4 {
             return;
@@ -137,7 +148,7 @@ impl NodeCache {
             return;
         };
         // Read under the lock that a commit needs after it has marked its begin.
-        if self.most > 0 && self.state.load(Ordering::Acquire) == at.0 * 2 {
+        if self.state.load(Ordering::Acquire) == at.0 * 2 {
             part.put(&mut shard.young, gid, at);
             shard.age(self.most);
         }

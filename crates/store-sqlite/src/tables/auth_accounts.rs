@@ -13,7 +13,11 @@ use workgraph_core::audit::event_kinds;
 
 type AuthStoreResult<T> = Result<T, AuthStoreError>;
 
-fn held(session: &mut SqliteTransaction<'_>, user: u64) -> AuthStoreResult<Option<Account>> {
+/// Returns the account of a user.
+fn find_account(
+    session: &mut SqliteTransaction<'_>,
+    user: u64,
+) -> AuthStoreResult<Option<Account>> {
     session
         .one(Sql::Account, [number(user)?], |row| account(row, user, 0))
         .map_err(refused)
@@ -21,7 +25,7 @@ fn held(session: &mut SqliteTransaction<'_>, user: u64) -> AuthStoreResult<Optio
 
 /// Returns true if a user has an account that is switched on.
 pub(crate) fn is_on(session: &mut SqliteTransaction<'_>, user: u64) -> AuthStoreResult<bool> {
-    Ok(held(session, user)?.is_some_and(|account| !account.disabled))
+    Ok(find_account(session, user)?.is_some_and(|account| !account.disabled))
 }
 
 fn put(session: &mut SqliteTransaction<'_>, account: &Account) -> AuthStoreResult<()> {
@@ -58,7 +62,8 @@ pub(crate) fn put_account(
     login: Option<&Login>,
     by: &HandleActor,
 ) -> AuthStoreResult<bool> {
-    let disabled = held(session, account.user)?.map_or(account.disabled, |held| held.disabled);
+    let disabled =
+        find_account(session, account.user)?.map_or(account.disabled, |account| account.disabled);
     let before = login_of(session, account.user)?;
     put(
         session,
@@ -98,7 +103,7 @@ pub(crate) fn set_tier(
     tier: Tier,
     by: &HandleActor,
 ) -> AuthStoreResult<bool> {
-    if held(session, user)?.is_some_and(|held| held.tier == tier) {
+    if find_account(session, user)?.is_some_and(|account| account.tier == tier) {
         return Ok(false);
     }
     put_account(session, &Account::new(user, tier), None, by)
@@ -112,7 +117,7 @@ pub(crate) fn set_disabled(
     now: SystemTime,
     by: &HandleActor,
 ) -> AuthStoreResult<()> {
-    let before = held(session, user)?;
+    let before = find_account(session, user)?;
     let account = before.unwrap_or_else(|| Account::new(user, Tier::Free));
     put(
         session,
@@ -130,7 +135,7 @@ pub(crate) fn set_disabled(
         }
         _ => {}
     }
-    session.tokens = true;
+    session.invalidations.tokens = true;
     if disabled {
         revoke_all(session, user, now, by)?;
         end_sessions(session, user, None, by)?;
@@ -167,7 +172,7 @@ pub(crate) fn revoke_all(
     let revoked = session
         .run(Sql::RevokeTokensOf, (key, millis(now)))
         .map_err(refused)?;
-    session.tokens |= revoked > 0;
+    session.invalidations.tokens |= revoked > 0;
     for record in &own {
         by.of_token(session, event_kinds::TOKEN_REVOKED, record)?;
     }

@@ -36,17 +36,11 @@ impl OAuthStore for SqliteStore {
         let Ok(key) = i64::try_from(id) else {
             return Ok(None);
         };
-        let cache = &self.caches.apps;
-        let epoch = cache.epoch();
-        if let Some(app) = cache.get(&id, epoch) {
-            return Ok(Some(app));
-        }
-        let found = self.one_row(Sql::App, [key], |row| auth_rows::app(row, 0))?;
-        let app = found.map(Arc::new);
-        if let Some(app) = &app {
-            cache.put(id, Arc::clone(app), epoch);
-        }
-        Ok(app)
+        let cache = &self.readers.caches.apps;
+        cache.get_or_read(id, cache.epoch(), || {
+            let found = self.one_row(Sql::App, [key], |row| auth_rows::app(row, 0))?;
+            Ok(found.map(Arc::new))
+        })
     }
 
     async fn apps(&self, owner: Option<u64>) -> Result<Vec<App>, AuthStoreError> {
@@ -130,9 +124,11 @@ impl OAuthStore for SqliteStore {
         access: TokenRecord,
         now: SystemTime,
     ) -> Result<Option<TokenRecord>, AuthStoreError> {
-        let caches = Arc::clone(&self.caches);
+        let readers = Arc::clone(&self.readers);
         self.writer
-            .work(move |session| oauth_writes::refresh(session, &caches, refresh, &access, now))
+            .work(move |session| {
+                oauth_writes::refresh(session, &readers.caches, refresh, &access, now)
+            })
             .await
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct PendingWords {
 }
 
 /// Returns the number of the workspace in the tables.
-fn place(home: Option<Gid>) -> i64 {
+fn workspace_column(home: Option<Gid>) -> i64 {
     home.map_or(0, Gid::as_i64)
 }
 
@@ -153,7 +153,9 @@ fn given_at(list: &EntryList, column: IndexColumn) -> Option<usize> {
 
 /// Returns the error for a column that has no such index.
 fn unkept(column: IndexColumn) -> GraphStoreError {
-    GraphStoreError::Failed(format!("cards are not kept so by {column:?}"))
+    GraphStoreError::Failed(format!(
+        "index entries are not stored in the order of {column:?}"
+    ))
 }
 
 impl SqliteTransaction<'_> {
@@ -163,7 +165,7 @@ impl SqliteTransaction<'_> {
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, GraphStoreError> {
-        let params = (place(home), ty as u8, gid.as_i64());
+        let params = (workspace_column(home), ty as u8, gid.as_i64());
         self.one(Sql::Card, params, |row| card(row, home, ty))
             .map_err(failed)
     }
@@ -189,7 +191,11 @@ impl SqliteTransaction<'_> {
             (IndexColumn::Gid, None) => (first.saturating_sub(1), i64::MIN),
             _ => (value, at),
         };
-        let (home, kind, most) = (place(scan.home), scan.ty as u8, limit(scan.limit));
+        let (home, kind, most) = (
+            workspace_column(scan.home),
+            scan.ty as u8,
+            limit(scan.limit),
+        );
         let read = |row: &Row<'_>| {
             each(card(row, scan.home, scan.ty)?);
             Ok(())
@@ -214,9 +220,11 @@ impl SqliteTransaction<'_> {
         ty: Type,
     ) -> rusqlite::Result<Vec<ColumnSet>> {
         let (mut shapes, mut last) = (Vec::new(), -1);
-        while let Some(next) = self.one(Sql::Shapes, (place(home), ty as u8, last), |row| {
-            row.get::<_, u16>(0)
-        })? {
+        while let Some(next) = self.one(
+            Sql::Shapes,
+            (workspace_column(home), ty as u8, last),
+            |row| row.get::<_, u16>(0),
+        )? {
             shapes.push(ColumnSet::from_number(next));
             last = i32::from(next);
         }
@@ -231,7 +239,7 @@ impl SqliteTransaction<'_> {
         most: usize,
         each: &mut dyn FnMut(Gid, Option<i64>),
     ) -> Result<(), GraphStoreError> {
-        let (home, kind) = (place(home), ty as u8);
+        let (home, kind) = (workspace_column(home), ty as u8);
         let given = given_at(&list, column);
         let left = Cell::new(limit(most));
         let mut read = |row: &Row<'_>| {
@@ -314,7 +322,11 @@ impl SqliteTransaction<'_> {
         card: &IndexEntry,
         text: &NodeWords,
     ) -> rusqlite::Result<()> {
-        let (home, kind, gid) = (place(card.workspace), card.ty as u8, card.gid.as_i64());
+        let (home, kind, gid) = (
+            workspace_column(card.workspace),
+            card.ty as u8,
+            card.gid.as_i64(),
+        );
         let known: Option<i64> = self.one(Sql::CardSum, (home, kind, gid), |row| row.get(0))?;
         if known != Some(card.words_hash) {
             let prefix = prefix(card.workspace, card.ty);
@@ -364,7 +376,7 @@ impl SqliteTransaction<'_> {
         gid: Gid,
     ) -> rusqlite::Result<()> {
         let gid = gid.as_i64();
-        if self.run(Sql::DropCard, (place(home), ty as u8, gid))? > 0 {
+        if self.run(Sql::DropCard, (workspace_column(home), ty as u8, gid))? > 0 {
             self.pending.push(PendingWords {
                 gid,
                 replaces: true,

@@ -53,7 +53,7 @@ impl TokenChange {
             }
             Self::SetTier(user, tier, by) => set_tier(session, *user, *tier, by),
         }?;
-        session.tokens |= changed;
+        session.invalidations.tokens |= changed;
         Ok(changed)
     }
 }
@@ -162,20 +162,16 @@ impl TokenStore for SqliteStore {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError> {
-        let cache = &self.caches.tokens;
-        let epoch = cache.epoch();
-        if let Some(found) = cache.get(digest, epoch) {
-            return Ok(Some((*found).clone()));
-        }
-        let found = self.one_row(Sql::TokenByDigest, [digest.0], auth_rows::found)?;
-        if let Some(found) = &found {
-            cache.put(*digest, Arc::new(found.clone()), epoch);
-        }
-        Ok(found)
+        let cache = &self.readers.caches.tokens;
+        let found = cache.get_or_read(*digest, cache.epoch(), || {
+            let found = self.one_row(Sql::TokenByDigest, [digest.0], auth_rows::found)?;
+            Ok(found.map(Arc::new))
+        })?;
+        Ok(found.map(|found| (*found).clone()))
     }
 
     fn version(&self) -> Option<u64> {
-        Some(self.caches.tokens.epoch())
+        Some(self.readers.caches.tokens.epoch())
     }
 
     async fn insert_token(&self, record: TokenRecord) -> Result<(), AuthStoreError> {

@@ -116,9 +116,13 @@ impl SqliteStore {
 }
 
 /// Returns true if an app still has access to a user: a refresh token that lives.
-fn holds(session: &mut SqliteTransaction<'_>, user: u64, app: u64) -> rusqlite::Result<bool> {
-    let held = session.one(Sql::Hold, (signed(user), signed(app)), |_| Ok(()))?;
-    Ok(held.is_some())
+fn has_authorization(
+    session: &mut SqliteTransaction<'_>,
+    user: u64,
+    app: u64,
+) -> rusqlite::Result<bool> {
+    let found = session.one(Sql::Hold, (signed(user), signed(app)), |_| Ok(()))?;
+    Ok(found.is_some())
 }
 
 /// Deletes the webhooks of a user and app, unless the app still has access; to be called where a refresh token or an
@@ -128,7 +132,7 @@ pub(crate) fn delete_orphaned_webhooks(
     user: u64,
     app: u64,
 ) -> Result<(), AuthStoreError> {
-    if !holds(session, user, app).map_err(refused)? {
+    if !has_authorization(session, user, app).map_err(refused)? {
         let owner = (signed(user), signed(app));
         session.run(Sql::DropHooksOf, owner).map_err(refused)?;
     }
@@ -156,7 +160,7 @@ impl WebhookStore for SqliteStore {
     ) -> Result<InsertOutcome, WebhookStoreError> {
         let work = move |session: &mut SqliteTransaction<'_>| {
             if let Some(app) = hook.app
-                && !holds(session, hook.user, app).map_err(refused)?
+                && !has_authorization(session, hook.user, app).map_err(refused)?
             {
                 return Ok(InsertOutcome::NoGrant);
             }

@@ -34,11 +34,11 @@ impl Snapshot for SqliteTransaction<'_> {
     }
 
     fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
-        let before = self.cache_before.filter(|_| !self.touched.contains(&gid));
-        match self.cache_view.or(before) {
-            Some(known) => self.cached_node(known, gid),
-            None => self.read_node(gid, depth.max(Depth::Head)),
+        let unchanged = self.reading || !self.invalidations.contains(gid);
+        if self.cache.shared.is_some() && unchanged {
+            return self.cached_node(gid);
         }
+        self.read_node(gid, depth.max(Depth::Head))
     }
 
     fn edges_out(
@@ -49,13 +49,13 @@ impl Snapshot for SqliteTransaction<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
-        if let Some(known) = self.cache_view
-            && let Some(edges) = self.cached_out_edges(known, src)?
+        if self.read_cache().is_some()
+            && let Some(edges) = self.cached_out_edges(src)?
         {
             for edge in edges.iter().filter(|e| e.rel >= lo && e.rel <= hi) {
                 if depth == Depth::Edge {
                     each(*edge, None);
-                } else if let Some(node) = self.cached_node(known, edge.dst)? {
+                } else if let Some(node) = self.cached_node(edge.dst)? {
                     each(*edge, Some(node));
                 }
             }
@@ -114,32 +114,32 @@ impl Snapshot for SqliteTransaction<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
-        let known = self.cache_view.filter(|_| depth > Depth::Edge);
+        let cache = self.read_cache().filter(|_| depth > Depth::Edge);
         let mut depth = depth;
-        if let Some(known) = known {
+        if let Some(cache) = cache {
             let list = (dst, rel);
-            let unknown = self.scan_cached(known, list, after, most, &mut |_, edge, node| {
+            let uncached = self.scan_cached(list, after, most, &mut |_, edge, node| {
                 each(edge, Some(node));
                 Ok(())
             })?;
-            match unknown {
+            match uncached {
                 None => return Ok(()),
                 // A page that is read again is worth caching whole.
-                Some(first) if known.records.again(first) => depth = Depth::Full,
+                Some(first) if cache.is_read_again(first) => depth = Depth::Full,
                 Some(_) => {}
             }
         }
         let sql = by_depth(depth, Sql::ScanInEdge, Sql::ScanInHead, Sql::ScanInFull);
         let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
-        let known = known.filter(|_| depth == Depth::Full);
+        let cache = cache.filter(|_| depth == Depth::Full);
         self.scan(
             sql,
             params,
             depth,
             |far| (far, rel, dst),
             &mut |edge, node| {
-                if let (Some(known), Some(node)) = (known, &node) {
-                    known.keep(node);
+                if let (Some(cache), Some(node)) = (cache, &node) {
+                    cache.keep(node.gid, node);
                 }
                 each(edge, node);
             },
@@ -170,24 +170,15 @@ impl Snapshot for SqliteTransaction<'_> {
         band: (Relation, Relation),
         each: &mut dyn FnMut(InOutItem),
     ) -> Result<(), GraphStoreError> {
-        let known = self.cache_view;
-        if let Some(known) = known
-            && self
-                .scan_cached(
-                    known,
-                    (dst, rel),
-                    after,
-                    most,
-                    &mut |session, edge, node| {
-                        each(InOutItem::Row(edge, node));
-                        session.band(known, edge.src, band, &mut |edge| {
-                            each(InOutItem::Out(edge))
-                        })
-                    },
-                )?
-                .is_none()
-        {
-            return Ok(());
+        if self.read_cache().is_some() {
+            let uncached =
+                self.scan_cached((dst, rel), after, most, &mut |session, edge, node| {
+                    each(InOutItem::Row(edge, node));
+                    session.band(edge.src, band, &mut |edge| each(InOutItem::Out(edge)))
+                })?;
+            if uncached.is_none() {
+                return Ok(());
+            }
         }
         self.read_in_out((dst, rel), after, most, band, each)
     }

@@ -21,14 +21,6 @@ fn whole(number: u64) -> Result<i64, GraphStoreError> {
 }
 
 impl SqliteTransaction<'_> {
-    /// Notes the nodes whose cached edges or lists an edge is part of.
-    fn touch(&mut self, src: Gid, rel: Relation, dst: Gid) {
-        self.touched.insert(src);
-        if rel.is_short() {
-            self.touched.insert(dst);
-        }
-    }
-
     /// Raises the record of the highest gid of an auxiliary node.
     pub(crate) fn raise_floor(&mut self, aux: Gid) -> rusqlite::Result<()> {
         let floor = match self.floor {
@@ -59,12 +51,12 @@ impl Transaction for SqliteTransaction<'_> {
             &*node.head,
             &*node.body,
         );
-        self.touched.insert(node.gid);
+        self.invalidations.node_put(node.gid);
         self.run(Sql::PutNode, params).map(drop).map_err(failed)
     }
 
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), GraphStoreError> {
-        self.touched.insert(gid);
+        self.invalidations.node_trashed(gid);
         let params = (gid.as_i64(), whole(seq)?);
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
         let trashed = self.one(Sql::TrashNode, params, read).map_err(failed)?;
@@ -88,7 +80,7 @@ impl Transaction for SqliteTransaction<'_> {
             seq,
             edge.aux.map(Gid::as_i64),
         );
-        self.touch(edge.src, edge.rel, edge.dst);
+        self.invalidations.edge_put(edge.src, edge.rel, edge.dst);
         self.run(Sql::PutEdge, params).map_err(failed)?;
         edge.aux
             .map_or(Ok(()), |aux| self.raise_floor(aux))
@@ -96,7 +88,7 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn drop_edge(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
-        self.touch(src, rel, dst);
+        self.invalidations.edge_dropped(src, rel, dst);
         let gone = self
             .run(Sql::DropEdge, (src.as_i64(), rel.0, dst.as_i64()))
             .map_err(failed)?;
@@ -158,7 +150,7 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
-        self.viewers = true;
+        self.invalidations.viewers = true;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
-//! Reads through the node cache.
+//! Reads through the caches: a part that they do not have is read whole, and cached.
 use super::{SqliteTransaction, gid, limit, maybe_gid, seq};
-use crate::cache::node_cache::{CachedPart, EDGES_MAX, NodeCache, OutEdges, StateNumber};
+use crate::cache::SharedCacheView;
+use crate::cache::node_cache::{CachedPart, EDGES_MAX, OutEdges};
 use crate::open_error::failed;
 use crate::statements::Sql;
 use rusqlite::Row;
@@ -11,100 +12,63 @@ use workgraph_core::model::registry::Relation;
 use workgraph_core::storage::snapshot::{Depth, Snapshot};
 use workgraph_core::storage::{Edge, GraphStoreError};
 
-/// Node cache with the state that a snapshot shows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CacheView<'c> {
-    pub(crate) records: &'c NodeCache,
-    pub(crate) state: StateNumber,
-}
-
-impl CacheView<'_> {
-    fn get<P: CachedPart>(&self, gid: Gid) -> Option<P> {
-        self.records.get(gid, self.state)
-    }
-
-    pub(super) fn keep(&self, node: &Arc<Node>) {
-        self.records.keep(node.gid, node, self.state);
-    }
-
-    pub(super) fn keep_out(&self, src: Gid, edges: &[Edge]) {
-        self.records.keep(src, &out(edges), self.state);
-    }
-}
-
-/// Returns all outgoing edges of a node in their cached form.
-fn out(edges: &[Edge]) -> OutEdges {
-    if edges.len() > EDGES_MAX {
-        OutEdges::Many
-    } else {
-        OutEdges::Few(edges.into())
-    }
-}
-
 /// Function that gets each row of a list, with the transaction that reads it.
 type RowVisitor<'a, S> = dyn FnMut(&mut S, Edge, Arc<Node>) -> Result<(), GraphStoreError> + 'a;
 
-impl SqliteTransaction<'_> {
-    /// Returns a part of a gid from the cache.
-    fn met<P: CachedPart + Clone>(&mut self, known: CacheView<'_>, gid: Gid) -> Option<P> {
-        let Some(near) = &mut self.hot_cache else {
-            return known.get(gid);
-        };
-        near.get(gid).or_else(|| {
-            let part = known.get(gid)?;
-            near.record_access(gid, &part);
-            Some(part)
-        })
+impl<'c> SqliteTransaction<'c> {
+    /// Returns the node cache, if this transaction reads through it.
+    pub(super) fn read_cache(&self) -> Option<SharedCacheView<'c>> {
+        self.cache.shared.filter(|_| self.reading)
     }
 
-    /// Returns a node in full, from the cache, or read and cached.
-    pub(super) fn cached_node(
+    /// Returns a part of a gid: from the caches, or from `read`, and then it is cached. `read` returns `None` if there
+    /// is no such part, or it is not one to be cached.
+    fn through<P: CachedPart + Clone>(
         &mut self,
-        known: CacheView<'_>,
         gid: Gid,
-    ) -> Result<Option<Arc<Node>>, GraphStoreError> {
-        if let Some(node) = self.met(known, gid) {
-            return Ok(Some(node));
+        read: impl FnOnce(&mut Self) -> Result<Option<P>, GraphStoreError>,
+    ) -> Result<Option<P>, GraphStoreError> {
+        if let Some(part) = self.cache.get(gid) {
+            return Ok(Some(part));
         }
-        let node = self.read_node(gid, Depth::Full)?;
-        if let Some(node) = &node {
-            known.keep(node);
+        let part = read(self)?;
+        if let (Some(shared), Some(part)) = (self.cache.shared, &part) {
+            shared.keep(gid, part);
         }
-        Ok(node)
+        Ok(part)
     }
 
-    /// Returns all outgoing edges of a node, from the cache, or read and cached; `None` if they are too many.
+    /// Returns a node in full.
+    pub(super) fn cached_node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError> {
+        self.through(gid, |session| session.read_node(gid, Depth::Full))
+    }
+
+    /// Returns all outgoing edges of a node; `None` if they are too many.
     pub(super) fn cached_out_edges(
         &mut self,
-        known: CacheView<'_>,
         src: Gid,
     ) -> Result<Option<Arc<[Edge]>>, GraphStoreError> {
-        let out = match self.met(known, src) {
-            Some(out) => out,
-            None => {
-                // A task has about this many.
-                let mut edges = Vec::with_capacity(16);
-                let read = |row: &Row<'_>| {
-                    edges.push(Edge {
-                        src,
-                        rel: Relation(row.get(0)?),
-                        dst: gid(row, 1)?,
-                        rank: row.get(2)?,
-                        seq: seq(row, 4)?,
-                        aux: maybe_gid(row, 3)?,
-                    });
-                    Ok(())
-                };
-                let params = (src.as_i64(), limit(EDGES_MAX + 1));
-                self.each(Sql::OutAll, params, read).map_err(failed)?;
-                let out = out(&edges);
-                known.records.keep(src, &out, known.state);
-                out
-            }
-        };
+        let out = self.through(src, |session| {
+            // A task has about this many.
+            let mut edges = Vec::with_capacity(16);
+            let read = |row: &Row<'_>| {
+                edges.push(Edge {
+                    src,
+                    rel: Relation(row.get(0)?),
+                    dst: gid(row, 1)?,
+                    rank: row.get(2)?,
+                    seq: seq(row, 4)?,
+                    aux: maybe_gid(row, 3)?,
+                });
+                Ok(())
+            };
+            let params = (src.as_i64(), limit(EDGES_MAX + 1));
+            session.each(Sql::OutAll, params, read).map_err(failed)?;
+            Ok(Some(OutEdges::of(&edges)))
+        })?;
         Ok(match out {
-            OutEdges::Few(edges) => Some(edges),
-            OutEdges::Many => None,
+            Some(OutEdges::Few(edges)) => Some(edges),
+            Some(OutEdges::Many) | None => None,
         })
     }
 
@@ -113,7 +77,6 @@ impl SqliteTransaction<'_> {
     /// is better.
     pub(super) fn scan_cached(
         &mut self,
-        known: CacheView<'_>,
         (dst, rel): (Gid, Relation),
         mut after: (i64, i64),
         most: usize,
@@ -121,9 +84,9 @@ impl SqliteTransaction<'_> {
     ) -> Result<Option<Gid>, GraphStoreError> {
         let mut given = 0;
         let mut first = true;
-        if let Some(list) = self.short_list(known, (dst, rel), after, most)? {
+        if let Some(list) = self.short_list((dst, rel), after, most)? {
             for edge in list.iter() {
-                if let Some(node) = self.cached_node(known, edge.src)? {
+                if let Some(node) = self.cached_node(edge.src)? {
                     each(self, *edge, node)?;
                 }
             }
@@ -134,14 +97,14 @@ impl SqliteTransaction<'_> {
             let ended = edges.len() < most - given;
             if std::mem::take(&mut first)
                 && let Some(edge) = edges.first()
-                && self.met::<Arc<Node>>(known, edge.src).is_none()
+                && self.cache.get::<Arc<Node>>(edge.src).is_none()
             {
                 return Ok(Some(edge.src));
             }
             for edge in edges {
                 after = (edge.rank, edge.src.as_i64());
                 // Rows that are not live are passed over.
-                if let Some(node) = self.cached_node(known, edge.src)? {
+                if let Some(node) = self.cached_node(edge.src)? {
                     given += 1;
                     each(self, edge, node)?;
                 }
@@ -153,11 +116,10 @@ impl SqliteTransaction<'_> {
         Ok(None)
     }
 
-    /// Returns a complete short list, from the cache, or read and cached; `None` if the list is not a short one, or
+    /// Returns a complete short list; `None` if the list is not a short one, or
     /// longer than the limit.
     fn short_list(
         &mut self,
-        known: CacheView<'_>,
         (dst, rel): (Gid, Relation),
         after: (i64, i64),
         most: usize,
@@ -165,18 +127,11 @@ impl SqliteTransaction<'_> {
         if !rel.is_short() || after != (i64::MIN, i64::MIN) {
             return Ok(None);
         }
-        let list = match self.met(known, dst) {
-            Some(list) => list,
-            None => {
-                let list: Arc<[Edge]> = self.all_in((dst, rel), after, EDGES_MAX + 1)?.into();
-                if list.len() > EDGES_MAX {
-                    return Ok(None);
-                }
-                known.records.keep(dst, &list, known.state);
-                list
-            }
-        };
-        Ok((list.len() <= most).then_some(list))
+        let list: Option<Arc<[Edge]>> = self.through(dst, |session| {
+            let list = session.all_in((dst, rel), after, EDGES_MAX + 1)?;
+            Ok((list.len() <= EDGES_MAX).then(|| list.into()))
+        })?;
+        Ok(list.filter(|list| list.len() <= most))
     }
 
     /// Returns the edges of a list, with sources that are live or not.
@@ -206,12 +161,11 @@ impl SqliteTransaction<'_> {
     /// Returns the outgoing edges of a node by some relations.
     pub(super) fn band(
         &mut self,
-        known: CacheView<'_>,
         src: Gid,
         (lo, hi): (Relation, Relation),
         each: &mut dyn FnMut(Edge),
     ) -> Result<(), GraphStoreError> {
-        match self.cached_out_edges(known, src)? {
+        match self.cached_out_edges(src)? {
             Some(edges) => {
                 let wanted = edges.iter().filter(|e| e.rel >= lo && e.rel <= hi);
                 wanted.for_each(|edge| each(*edge));

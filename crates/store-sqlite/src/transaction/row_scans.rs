@@ -2,6 +2,7 @@
 use super::SqliteTransaction;
 use super::columns::{edge, gid, maybe_gid, node, seq};
 use super::graph_reads::by_depth;
+use crate::cache::node_cache::OutEdges;
 use crate::open_error::failed;
 use crate::statements::Sql;
 use rusqlite::{Params, Row};
@@ -78,13 +79,13 @@ impl SqliteTransaction<'_> {
         band: (Relation, Relation),
         each: &mut dyn FnMut(InOutItem),
     ) -> Result<(), GraphStoreError> {
-        let known = self.cache_view;
+        let cache = self.read_cache();
         let mut rows = Vec::with_capacity(most.min(512));
         self.scan_in(dst, rel, after, most, Depth::Full, &mut |edge, node| {
             rows.extend(node.map(|node| (edge, node)));
         })?;
         // The cache keeps all edges of a node.
-        let (lo, hi) = if known.is_some() {
+        let (lo, hi) = if cache.is_some() {
             (0, u8::MAX)
         } else {
             (band.0.0, band.1.0)
@@ -95,8 +96,8 @@ impl SqliteTransaction<'_> {
             let mut current = None;
             let mut run = Vec::new();
             let keep = |src: Option<Gid>, run: &mut Vec<Edge>| {
-                if let (Some(known), Some(src)) = (known, src) {
-                    known.keep_out(src, run);
+                if let (Some(cache), Some(src)) = (cache, src) {
+                    cache.keep(src, &OutEdges::of(run));
                 }
                 run.clear();
             };
@@ -124,10 +125,10 @@ impl SqliteTransaction<'_> {
                         rel: Relation(rel),
                         dst,
                         rank: if has_rank == 0 { 0 } else { row.get(3)? },
-                        seq: if known.is_some() { seq(row, 5)? } else { 0 },
+                        seq: if cache.is_some() { seq(row, 5)? } else { 0 },
                         aux,
                     };
-                    if known.is_some() {
+                    if cache.is_some() {
                         run.push(edge);
                     }
                     if edge.rel >= band.0 && edge.rel <= band.1 {

@@ -5,7 +5,7 @@ use crate::migrations::migrate;
 use crate::tables::audit_log_table::HandleActor;
 use std::time::SystemTime;
 use tokio::sync::oneshot;
-use workgraph_auth::{Account, Tier, TokenRecord};
+use workgraph_auth::{Account, SecretDigest, Tier, TokenRecord};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
@@ -19,7 +19,7 @@ fn graph(changes: Changes) -> (WriteJob, Answer<CommitReceipt, GraphStoreError>)
     (WriteJob::Graph(task), answer)
 }
 
-fn token(change: TokenChange) -> (WriteJob, Answer<bool, TokenError>) {
+fn token(change: TokenChange) -> (WriteJob, Answer<bool, AuthStoreError>) {
     let (task, answer) = PendingWrite::new(change);
     (WriteJob::Token(task), answer)
 }
@@ -42,9 +42,9 @@ fn memory() -> Connection {
     conn
 }
 
-fn finish(conn: &Connection, jobs: Vec<WriteJob>) -> Result<BatchEffects, String> {
+fn finish(conn: &Connection, jobs: Vec<WriteJob>) -> Result<Invalidations, String> {
     let mut jobs = jobs;
-    let done = write(conn, &NodeCache::new(0), &mut jobs);
+    let done = write(conn, &StoreCaches::new(&StoreOptions::default()), &mut jobs);
     let failure = done.as_ref().err().cloned();
     if !conn.is_autocommit() {
         conn.execute_batch("ROLLBACK").unwrap();
@@ -159,7 +159,7 @@ fn a_batch_that_cannot_begin_fails_every_job_and_the_next_one_works() {
     ));
     assert!(matches!(
         b.try_recv().unwrap(),
-        Err(TokenError::Unavailable(_))
+        Err(AuthStoreError::Unavailable(_))
     ));
     let (again, mut c) = graph(large(1, 10));
     finish(&conn, vec![again]).unwrap();
@@ -172,7 +172,7 @@ fn only_what_was_kept_outdates_the_caches() {
     let record = TokenRecord::personal(1, SecretDigest([1; 32]), 7, SystemTime::UNIX_EPOCH);
     let (refused, mut a) = token(TokenChange::Insert(record.clone(), HandleActor::default()));
     let changed = finish(&conn, vec![refused]).unwrap();
-    assert_eq!(a.try_recv().unwrap(), Err(TokenError::NoAccount));
+    assert_eq!(a.try_recv().unwrap(), Err(AuthStoreError::NoAccount));
     assert!(!changed.tokens && !changed.viewers);
     let (account, _a) = token(TokenChange::PutAccount(
         Account::new(7, Tier::Free),

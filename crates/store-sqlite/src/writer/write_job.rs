@@ -3,13 +3,13 @@ use crate::tables::token_table::TokenChange;
 use crate::transaction::SqliteTransaction;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
-use workgraph_auth::ports::token_store::AuthStoreError as TokenError;
+use workgraph_auth::AuthStoreError;
 use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
 
 /// One job for the writer.
 pub(super) enum WriteJob {
     Graph(PendingWrite<Changes, CommitReceipt, GraphStoreError>),
-    Token(PendingWrite<TokenChange, bool, TokenError>),
+    Token(PendingWrite<TokenChange, bool, AuthStoreError>),
     Other(Box<dyn DynWrite>),
 }
 
@@ -23,20 +23,20 @@ pub(super) trait DynWrite: Send {
     fn answer(self: Box<Self>, failure: Option<&str>);
 }
 
-impl<W, T> DynWrite for PendingWrite<W, T, TokenError>
+impl<W, T> DynWrite for PendingWrite<W, T, AuthStoreError>
 where
-    W: Fn(&mut SqliteTransaction<'_>) -> Result<T, TokenError> + Send,
+    W: Fn(&mut SqliteTransaction<'_>) -> Result<T, AuthStoreError> + Send,
     T: Send,
 {
     fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool {
         let done = attempt(|| (self.work)(session));
-        self.settle(done.unwrap_or_else(|| Err(TokenError::Unavailable(PANICKED.into()))))
+        self.settle(done.unwrap_or_else(|| Err(AuthStoreError::Unavailable(PANICKED.into()))))
     }
     fn failure(&self) -> Option<String> {
         PendingWrite::failure(self)
     }
     fn answer(self: Box<Self>, failure: Option<&str>) {
-        let otherwise = failure.map_or(Ok(()), |why| Err(TokenError::Unavailable(why.into())));
+        let otherwise = failure.map_or(Ok(()), |why| Err(AuthStoreError::Unavailable(why.into())));
         PendingWrite::answer(*self, otherwise);
     }
 }
@@ -90,7 +90,9 @@ impl WriteJob {
             }
             Self::Token(task) => {
                 let done = attempt(|| task.work.apply(session));
-                task.settle(done.unwrap_or_else(|| Err(TokenError::Unavailable(PANICKED.into()))))
+                task.settle(
+                    done.unwrap_or_else(|| Err(AuthStoreError::Unavailable(PANICKED.into()))),
+                )
             }
             Self::Other(work) => work.run(session),
         }
@@ -110,9 +112,8 @@ impl WriteJob {
             Self::Graph(task) => {
                 task.answer(failure.map_or(Ok(()), |why| Err(GraphStoreError::Failed(why.into()))))
             }
-            Self::Token(task) => {
-                task.answer(failure.map_or(Ok(()), |why| Err(TokenError::Unavailable(why.into()))))
-            }
+            Self::Token(task) => task
+                .answer(failure.map_or(Ok(()), |why| Err(AuthStoreError::Unavailable(why.into())))),
             Self::Other(work) => work.answer(failure),
         }
     }

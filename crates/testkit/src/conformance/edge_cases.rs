@@ -1,7 +1,7 @@
 //! Cases about edges.
 use super::{GraphStoreFailure, StoreScene, ensure, same};
 use workgraph_core::model::gid::Gid;
-use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::storage::{Changes, GraphStore, GraphStoreError, Guard, ListPosition};
 
 pub(super) async fn both_ends(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
@@ -116,6 +116,50 @@ pub(super) async fn replaced(store: &dyn GraphStore) -> Result<(), GraphStoreFai
         &scene.targets(*a, rel::FOLLOWERS).await?,
         &vec![*b],
         "edges of other relations stay",
+    )
+}
+
+pub(super) async fn short_list(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+    let mut scene = StoreScene::new(store).await?;
+    let project = scene.fixture.project(scene.acme, "project", scene.ann);
+    let fields: Vec<Gid> = ["first", "second"]
+        .map(|name| {
+            let ty = CustomFieldType::Text;
+            scene.fixture.custom_field(scene.acme, name, ty, &[]).0
+        })
+        .to_vec();
+    scene.commit().await?;
+    let mut linked = Vec::new();
+    // The list is read before each change, so that what a store remembers of it must change, too.
+    for field in &fields {
+        same(
+            &scene.sources(project, rel::FIELD_ON).await?,
+            &linked,
+            "a short list has its edges",
+        )?;
+        let rank = ListPosition::Rank(linked.len() as i64);
+        scene
+            .fixture
+            .link(*field, rel::FIELD_ON, project, rank, None);
+        scene.commit().await?;
+        linked.push(*field);
+    }
+    for field in &fields {
+        same(
+            &scene.sources(project, rel::FIELD_ON).await?,
+            &linked,
+            "a new edge is in the list",
+        )?;
+        scene
+            .fixture
+            .with(|work| work.unlink(*field, rel::FIELD_ON, project));
+        scene.commit().await?;
+        linked.remove(0);
+    }
+    same(
+        &scene.sources(project, rel::FIELD_ON).await?,
+        &linked,
+        "a dropped edge is not in the list",
     )
 }
 

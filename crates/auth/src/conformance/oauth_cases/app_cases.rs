@@ -47,6 +47,11 @@ pub(in crate::conformance) async fn app_expected(store: &dyn OAuthStore) -> Case
         name: "Other".to_owned(),
         ..old.clone()
     };
+    // It is read before each change, so that what a store remembers of it must change, too.
+    ensure(
+        store.app(40).await? == Some(old.clone().into()),
+        "an app is as it was put",
+    )?;
     store.put_app(reset.clone(), Some(&old)).await?;
     for (what, was) in [
         ("an edit of what is there no more", Some(&old)),

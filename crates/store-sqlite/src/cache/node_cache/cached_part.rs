@@ -1,7 +1,7 @@
 //! Parts of a gid that are cached, and the way each is kept in a generation and in a hot cache.
 use super::generation::Generation;
 use super::{OutEdges, StateNumber};
-use crate::cache::connection::HotEntry;
+use crate::cache::hot_cache::HotEntry;
 use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
@@ -14,14 +14,14 @@ pub(crate) trait CachedPart: Sized {
     /// Returns about how many bytes the part takes.
     fn bytes(&self) -> usize;
     /// Returns a copy that shares nothing with the part.
-    fn apart(&self) -> Self;
+    fn deep_copy(&self) -> Self;
     /// Finds the part in a generation, if it was read in this state or before. Returns it with the state it was read
     /// in.
-    fn find(shelf: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)>;
+    fn find(generation: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)>;
     /// Puts the part into a generation.
-    fn put(&self, shelf: &mut Generation, gid: Gid, at: StateNumber);
+    fn put(&self, generation: &mut Generation, gid: Gid, at: StateNumber);
     /// Returns the part's field in an entry of a hot cache.
-    fn near(entry: &mut HotEntry) -> &mut Option<Self>;
+    fn hot_slot(entry: &mut HotEntry) -> &mut Option<Self>;
 }
 
 /// Node with its body.
@@ -30,16 +30,16 @@ impl CachedPart for Arc<Node> {
     fn bytes(&self) -> usize {
         self.head.len() + self.body.len()
     }
-    fn apart(&self) -> Self {
+    fn deep_copy(&self) -> Self {
         Self::new(Node::clone(self))
     }
-    fn find(shelf: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
-        shelf.node(gid, at)
+    fn find(generation: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
+        generation.node(gid, at)
     }
-    fn put(&self, shelf: &mut Generation, _: Gid, at: StateNumber) {
-        shelf.put_node(self, at);
+    fn put(&self, generation: &mut Generation, _: Gid, at: StateNumber) {
+        generation.put_node(self, at);
     }
-    fn near(entry: &mut HotEntry) -> &mut Option<Self> {
+    fn hot_slot(entry: &mut HotEntry) -> &mut Option<Self> {
         &mut entry.node
     }
 }
@@ -53,19 +53,19 @@ impl CachedPart for OutEdges {
             Self::Many => 0,
         }
     }
-    fn apart(&self) -> Self {
+    fn deep_copy(&self) -> Self {
         match self {
-            Self::Few(edges) => Self::Few(edges.apart()),
+            Self::Few(edges) => Self::Few(edges.deep_copy()),
             Self::Many => Self::Many,
         }
     }
-    fn find(shelf: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
-        shelf.out(gid, at)
+    fn find(generation: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
+        generation.out(gid, at)
     }
-    fn put(&self, shelf: &mut Generation, gid: Gid, at: StateNumber) {
-        shelf.put_out(gid, self, at);
+    fn put(&self, generation: &mut Generation, gid: Gid, at: StateNumber) {
+        generation.put_out(gid, self, at);
     }
-    fn near(entry: &mut HotEntry) -> &mut Option<Self> {
+    fn hot_slot(entry: &mut HotEntry) -> &mut Option<Self> {
         &mut entry.out
     }
 }
@@ -76,16 +76,16 @@ impl CachedPart for Arc<[Edge]> {
     fn bytes(&self) -> usize {
         size_of_val(&**self)
     }
-    fn apart(&self) -> Self {
+    fn deep_copy(&self) -> Self {
         Self::from(&**self)
     }
-    fn find(shelf: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
-        shelf.list(gid, at)
+    fn find(generation: &Generation, gid: Gid, at: StateNumber) -> Option<(StateNumber, Self)> {
+        generation.list(gid, at)
     }
-    fn put(&self, shelf: &mut Generation, gid: Gid, at: StateNumber) {
-        shelf.put_list(gid, self, at);
+    fn put(&self, generation: &mut Generation, gid: Gid, at: StateNumber) {
+        generation.put_list(gid, self, at);
     }
-    fn near(entry: &mut HotEntry) -> &mut Option<Self> {
+    fn hot_slot(entry: &mut HotEntry) -> &mut Option<Self> {
         &mut entry.list
     }
 }

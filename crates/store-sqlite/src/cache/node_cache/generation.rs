@@ -25,7 +25,7 @@ struct GenerationEntry {
 #[derive(Clone, Copy, Debug)]
 struct NodeSlice {
     ty: Type,
-    home: Option<Gid>,
+    workspace: Option<Gid>,
     version: u64,
     start: u32,
     head: u32,
@@ -75,7 +75,7 @@ impl Generation {
         let node = Node {
             gid,
             ty: text.ty,
-            workspace: text.home,
+            workspace: text.workspace,
             version: text.version,
             head: self.texts.get(start..middle)?.into(),
             body: self.texts.get(middle..middle + text.body as usize)?.into(),
@@ -119,7 +119,7 @@ impl Generation {
         };
         let text = NodeSlice {
             ty: node.ty,
-            home: node.workspace,
+            workspace: node.workspace,
             version: node.version,
             start,
             head,

@@ -98,9 +98,6 @@ fn it_stays_within_its_bytes_and_keeps_what_is_used() {
             .sum();
         assert!(kept <= (2 << 20) + SHARDS * 1_300, "{kept} bytes");
     }
-    let nothing = NodeCache::new(0);
-    keep(&nothing, &node(1, "a"), at);
-    assert_eq!(body(&nothing, 1, at), None);
 }
 
 /// Step of a reader or of the writer; together they are all that threads can do to each other.
@@ -254,8 +251,6 @@ fn a_page_is_worth_keeping_when_it_is_read_again() {
     let records = NodeCache::new(1 << 20);
     assert!(!records.again(gid(1)) && !records.again(gid(2)));
     assert!(records.again(gid(1)) && records.again(gid(2)));
-    let nothing = NodeCache::new(0);
-    assert!(!nothing.again(gid(1)) && !nothing.again(gid(1)));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Each function is one job of a batch, and an error undoes all that it wrote, and nothing else. Acts that happen only
 //! once are decided by the number of rows that a conditional write changed, or by a key that is taken.
+use crate::cache::StoreCaches;
 use crate::statements::Sql;
 use crate::tables::audit_log_table::HandleActor;
 use crate::tables::auth_accounts::{is_on, login_of};
@@ -12,7 +13,6 @@ use crate::tables::auth_rows::{
 use crate::tables::token_table::keep;
 use crate::tables::webhook_table::delete_orphaned_webhooks;
 use crate::transaction::{SqliteTransaction, maybe_gid};
-use crate::writer::InvalidatedCaches;
 use rusqlite::types::Value;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -73,7 +73,7 @@ pub(super) fn put_app(
     if session.run(sql, params).map_err(refused)? == 0 {
         return Err(AuthStoreError::Conflict);
     }
-    session.tokens = true;
+    session.invalidations.tokens = true;
     by.of_app(session, app, was)
 }
 
@@ -147,7 +147,7 @@ pub(super) fn allow(
         let name = app_of(session, stands.id)?.map(|(_, name)| name);
         by.of_user(session, event_kinds::APP_AUTHORIZED, new.user, (None, name))?;
     }
-    session.tokens = true;
+    session.invalidations.tokens = true;
     Ok(stands)
 }
 
@@ -210,7 +210,7 @@ pub(crate) fn deauthorize(
         }
         by.of_user(session, event_kinds::APP_REVOKED, user, (name, None))?;
     }
-    session.tokens |= done;
+    session.invalidations.tokens |= done;
     Ok(done)
 }
 
@@ -241,7 +241,7 @@ pub(super) fn redeem(
             if killed > 0 {
                 delete_orphaned_webhooks(session, code.user, code.app)?;
             }
-            session.tokens |= killed > 0;
+            session.invalidations.tokens |= killed > 0;
         }
         return Ok(RedemptionOutcome::Replayed);
     }
@@ -272,7 +272,7 @@ fn kept(session: &mut SqliteTransaction<'_>, id: u64) -> AuthStoreResult<TokenRe
 /// Stores an access token that is issued for a refresh token, if that is alive.
 pub(super) fn refresh(
     session: &mut SqliteTransaction<'_>,
-    caches: &InvalidatedCaches,
+    caches: &StoreCaches,
     refresh: u64,
     access: &TokenRecord,
     now: SystemTime,
@@ -296,21 +296,21 @@ pub(super) fn refresh(
 /// Returns a refresh token with its token context: from the cache, unless this commit changes what tokens are worth.
 fn root(
     session: &mut SqliteTransaction<'_>,
-    caches: &InvalidatedCaches,
+    caches: &StoreCaches,
     id: u64,
 ) -> AuthStoreResult<Option<Arc<RefreshTokenContext>>> {
-    let epoch = (!session.tokens).then(|| caches.roots.epoch());
-    if let Some(root) = epoch.and_then(|epoch| caches.roots.get(&id, epoch)) {
-        return Ok(Some(root));
+    let key = number(id)?;
+    let cached = !session.invalidations.tokens;
+    let mut read = || {
+        let found = session.one(Sql::TokenById, [key], RefreshTokenContext::read);
+        Ok(found.map_err(refused)?.map(Arc::new))
+    };
+    if cached {
+        let cache = &caches.refresh_tokens;
+        cache.get_or_read(id, cache.epoch(), read)
+    } else {
+        read()
     }
-    let found = session
-        .one(Sql::TokenById, [number(id)?], RefreshTokenContext::read)
-        .map_err(refused)?;
-    let root = found.map(Arc::new);
-    if let (Some(epoch), Some(root)) = (epoch, &root) {
-        caches.roots.put(id, Arc::clone(root), epoch);
-    }
-    Ok(root)
 }
 
 /// Stores a new browser session, if the login of its user has this hash.
@@ -399,7 +399,7 @@ pub(super) fn sweep(
         .map_err(refused)?;
     if let Some(highest) = highest.flatten().filter(|_| tokens > 0) {
         session.raise_floor(highest).map_err(refused)?;
-        session.tokens = true;
+        session.invalidations.tokens = true;
     }
     let lifetime = i64::try_from(LOGIN_ATTEMPTS_LIFETIME.as_millis()).unwrap_or(i64::MAX);
     let mut gone = tokens;

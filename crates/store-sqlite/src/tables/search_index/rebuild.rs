@@ -1,6 +1,6 @@
 //! Rebuild of index entries and words, for files that have none or another form of them, and for checks of those
 //! stored.
-use super::place;
+use super::workspace_column;
 use crate::migrations::roll_back;
 use crate::open_error::failed;
 use crate::statements::Sql;
@@ -21,7 +21,11 @@ pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
     let kept = session
         .card_of(node.workspace, node.ty, node.gid)
         .map_err(unread)?;
-    let params = (place(node.workspace), node.ty as u8, node.gid.as_i64());
+    let params = (
+        workspace_column(node.workspace),
+        node.ty as u8,
+        node.gid.as_i64(),
+    );
     let shape: Option<u16> = session.one(Sql::CardShape, params, |row| row.get(0))?;
     Ok(kept.is_some_and(|kept| {
         let blocks = kept.is_blocking || fresh.is_blocking;

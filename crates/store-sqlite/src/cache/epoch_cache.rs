@@ -10,10 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The writer calls [`EpochCache::invalidate`] after a commit is durable and before it answers. So an entry from before
 /// a commit is never used after the commit's answer: either its epoch is the old one, or its snapshot was opened after
 /// the commit.
+///
+/// It has cache lines of its own: readers write its lock at each use.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct EpochCache<K, V> {
     epoch: AtomicU64,
     entries: RwLock<FxHashMap<K, (u64, V)>>,
+    /// Most entries; 0 keeps none.
     most: usize,
 }
 
@@ -42,9 +46,27 @@ impl<K: Eq + Hash, V: Clone> EpochCache<K, V> {
             .map(|(_, value)| value.clone())
     }
 
+    /// Returns the value of a key: from the cache, or from `read`, and then it is kept under this epoch. A key without a
+    /// value is not kept.
+    pub(crate) fn get_or_read<E>(
+        &self,
+        key: K,
+        epoch: u64,
+        read: impl FnOnce() -> Result<Option<V>, E>,
+    ) -> Result<Option<V>, E> {
+        if let Some(value) = self.get(&key, epoch) {
+            return Ok(Some(value));
+        }
+        let value = read()?;
+        if let Some(value) = &value {
+            self.put(key, value.clone(), epoch);
+        }
+        Ok(value)
+    }
+
     /// Keeps an entry; when there is no room, all others are dropped first.
     pub(crate) fn put(&self, key: K, value: V, epoch: u64) {
-        if self.epoch() != epoch {
+        if self.most == 0 || self.epoch() != epoch {
             return;
         }
         let mut entries = self.entries.write();
@@ -76,6 +98,31 @@ mod tests {
         cache.invalidate();
         cache.put("a", 1, epoch);
         assert_eq!(cache.get(&"a", cache.epoch()), None);
+    }
+
+    #[test]
+    fn a_value_is_read_once_in_an_epoch_and_its_absence_each_time() {
+        let cache = EpochCache::new(8);
+        let read = |value: Option<i32>| {
+            let found = cache.get_or_read("a", cache.epoch(), || Ok::<_, ()>(value));
+            found.unwrap()
+        };
+        assert_eq!(
+            (read(None), read(Some(1)), read(Some(2))),
+            (None, Some(1), Some(1))
+        );
+        cache.invalidate();
+        assert_eq!(read(Some(2)), Some(2));
+        assert_eq!(cache.get_or_read("b", cache.epoch(), || Err(3)), Err(3));
+    }
+
+    #[test]
+    fn a_cache_without_room_keeps_nothing_and_counts_its_epochs() {
+        let cache = EpochCache::new(0);
+        cache.put("a", 1, 0);
+        assert_eq!(cache.get(&"a", 0), None);
+        cache.invalidate();
+        assert_eq!(cache.epoch(), 1);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Hot cache of one connection: its own copies of the parts of its open snapshot that it reads often.
 //!
 //! Nearly every load meets the same few nodes: the workspace, the project, its sections, the caller. If all threads
-//! took them from the [`NodeCache`](crate::cache::node_cache::NodeCache), they would change the same reference counts,
+//! took them from the [`NodeCache`](super::node_cache::NodeCache), they would change the same reference counts,
 //! and wait for each other's cache lines longer than the reading takes. The copies end with the snapshot, so nothing
 //! outdates them.
-use crate::cache::node_cache::{CachedPart, OutEdges};
+use super::node_cache::{CachedPart, OutEdges};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
@@ -51,7 +51,7 @@ impl HotCache {
 
     /// Returns the copy of a part of a gid, if there is one.
     pub(crate) fn get<P: CachedPart + Clone>(&mut self, gid: Gid) -> Option<P> {
-        P::near(self.entries.get_mut(&gid)?).clone()
+        P::hot_slot(self.entries.get_mut(&gid)?).clone()
     }
 
     /// Notes that a part was met in this snapshot. If it was met before, a copy of it is kept.
@@ -70,7 +70,7 @@ impl HotCache {
         if self.entries.len() >= MOST {
             self.entries.clear();
         }
-        *P::near(self.entries.entry(gid).or_default()) = Some(part.apart());
+        *P::hot_slot(self.entries.entry(gid).or_default()) = Some(part.deep_copy());
     }
 }
 

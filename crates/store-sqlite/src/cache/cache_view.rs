@@ -1,0 +1,56 @@
+//! Caches as one transaction uses them: the node cache at the state that the transaction shows, and before it the hot
+//! cache of its connection.
+use super::hot_cache::HotCache;
+use super::node_cache::{CachedPart, NodeCache, StateNumber};
+use workgraph_core::model::gid::Gid;
+
+/// Node cache at the state that a transaction shows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedCacheView<'c> {
+    nodes: &'c NodeCache,
+    state: StateNumber,
+}
+
+impl SharedCacheView<'_> {
+    /// Keeps a part, complete, as the transaction read it.
+    pub(crate) fn keep<P: CachedPart>(&self, gid: Gid, part: &P) {
+        self.nodes.keep(gid, part, self.state);
+    }
+
+    /// Notes that the page that begins with this node was read. Returns true if it was read lately.
+    pub(crate) fn is_read_again(&self, first: Gid) -> bool {
+        self.nodes.again(first)
+    }
+}
+
+/// Caches of one transaction; without any by default, so that all is read from SQLite.
+#[derive(Debug, Default)]
+pub(crate) struct CacheView<'c> {
+    /// Node cache; `None` if nothing is cached.
+    pub(crate) shared: Option<SharedCacheView<'c>>,
+    hot: Option<&'c mut HotCache>,
+}
+
+impl<'c> CacheView<'c> {
+    pub(super) fn new(
+        nodes: Option<&'c NodeCache>,
+        state: StateNumber,
+        hot: Option<&'c mut HotCache>,
+    ) -> Self {
+        let shared = nodes.map(|nodes| SharedCacheView { nodes, state });
+        Self { shared, hot }
+    }
+
+    /// Returns a part of a gid: from the hot cache, or else from the node cache.
+    pub(crate) fn get<P: CachedPart + Clone>(&mut self, gid: Gid) -> Option<P> {
+        let shared = self.shared?;
+        let Some(hot) = &mut self.hot else {
+            return shared.nodes.get(gid, shared.state);
+        };
+        hot.get(gid).or_else(|| {
+            let part = shared.nodes.get(gid, shared.state)?;
+            hot.record_access(gid, &part);
+            Some(part)
+        })
+    }
+}

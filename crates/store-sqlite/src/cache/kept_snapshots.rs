@@ -1,0 +1,80 @@
+//! Kept snapshots: a connection keeps its snapshot open between two reads, for as long as it is the newest.
+//!
+//! This process alone writes the file, so a count of its commits shows whether a snapshot is the newest. That saves the
+//! begin, the end and the file locks of most reads.
+use super::invalidations::{InvalidationKind, Omissions};
+use super::node_cache::StateNumber;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use workgraph_core::storage::Seq;
+
+/// Snapshot that is open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenSnapshot {
+    /// Number of commits that it is known to show.
+    pub(crate) commits: u64,
+    /// Sequence number of the last commit it shows.
+    pub(crate) seq: Seq,
+    /// State that it shows, or one before it.
+    pub(crate) state: StateNumber,
+}
+
+/// Conditions under which the snapshots of connections are kept open and used again.
+#[derive(Debug)]
+pub(crate) struct KeptSnapshots {
+    /// Number of commits made.
+    commits: AtomicU64,
+    /// True if snapshots may be kept at present.
+    keeping: AtomicBool,
+    /// True if snapshots may ever be kept.
+    enabled: bool,
+    omissions: Omissions,
+}
+
+impl KeptSnapshots {
+    pub(super) fn new(enabled: bool, omissions: Omissions) -> Self {
+        Self {
+            commits: AtomicU64::new(0),
+            keeping: AtomicBool::new(enabled),
+            enabled,
+            omissions,
+        }
+    }
+
+    /// Returns the number of commits that this process made.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Acquire)
+    }
+
+    /// Counts a commit. It must be called before anything else that follows from the commit: invalidation of caches,
+    /// answers to callers.
+    pub(crate) fn count_commit(&self) {
+        self.commits.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Returns true if a snapshot shows this number of commits, which was read before.
+    pub(crate) fn shows(&self, snapshot: &OpenSnapshot, commits: u64) -> bool {
+        snapshot.commits == commits || self.omissions.contains(InvalidationKind::Snapshots)
+    }
+
+    /// Returns true if a snapshot that shows this number of commits may be kept after the read.
+    pub(crate) fn may_keep(&self, commits: u64) -> bool {
+        let newest =
+            self.commits() == commits || self.omissions.contains(InvalidationKind::Snapshots);
+        newest && self.keeping.load(Ordering::Acquire)
+    }
+
+    /// Returns true if a commit ends the kept snapshots.
+    pub(crate) fn end_with_commit(&self) -> bool {
+        !self.omissions.contains(InvalidationKind::Snapshots)
+    }
+
+    /// Forbids to keep snapshots, until [`resume`](Self::resume).
+    pub(crate) fn suspend(&self) {
+        self.keeping.store(false, Ordering::Release);
+    }
+
+    /// Allows again to keep snapshots, if they are kept at all.
+    pub(crate) fn resume(&self) {
+        self.keeping.store(self.enabled, Ordering::Release);
+    }
+}

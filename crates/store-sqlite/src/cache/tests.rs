@@ -1,0 +1,70 @@
+//! Caches that leave out one kind of invalidation each: the suites of the ports find every one of them, and none once the
+//! caches are off.
+use super::*;
+use crate::sqlite_store::SqliteStore;
+use workgraph_auth::conformance::{CASES as TOKEN_CASES, OAUTH_CASES, block_on};
+use workgraph_testkit::ScratchFolder;
+use workgraph_testkit::conformance::CASES as GRAPH_CASES;
+
+/// Opens an empty store whose caches miss these kinds of invalidation.
+fn open(folder: &ScratchFolder, caches: bool, omitted: &'static [InvalidationKind]) -> SqliteStore {
+    let options = StoreOptions {
+        caches,
+        ..StoreOptions::default()
+    };
+    let caches = StoreCaches::omitting(&options, Omissions(omitted));
+    SqliteStore::open_with(folder.path(), options, caches, &mut |_, _| Ok(None)).unwrap()
+}
+
+/// Runs the cases of all ports, each on a store of its own, until one fails; returns its rule.
+fn first_failure(caches: bool, omitted: &'static [InvalidationKind]) -> Option<&'static str> {
+    let store = |label| {
+        let folder = ScratchFolder::in_memory(label);
+        (open(&folder, caches, omitted), folder)
+    };
+    let graph = GRAPH_CASES.iter().map(|(rule, case)| {
+        let (store, _folder) = store("omitting");
+        (*rule, block_on(case(&store)).is_ok())
+    });
+    let tokens = TOKEN_CASES.iter().map(|(rule, case)| {
+        let (store, _folder) = store("omitting");
+        (*rule, block_on(case(&store)).is_ok())
+    });
+    let oauth = OAUTH_CASES.iter().map(|(rule, case)| {
+        let (store, _folder) = store("omitting");
+        (*rule, block_on(case(&store)).is_ok())
+    });
+    let mut outcomes = graph.chain(tokens).chain(oauth);
+    outcomes.find(|(_, kept)| !kept).map(|(rule, _)| rule)
+}
+
+/// Kinds of invalidation; `Tokens` is not among them, since its number is the version of the port, too.
+const KINDS: &[InvalidationKind] = &[
+    InvalidationKind::NodePut,
+    InvalidationKind::NodeTrashed,
+    InvalidationKind::EdgePut,
+    InvalidationKind::EdgeDropped,
+    InvalidationKind::ListPut,
+    InvalidationKind::ListDropped,
+    InvalidationKind::Snapshots,
+    InvalidationKind::Viewers,
+    InvalidationKind::RefreshTokens,
+    InvalidationKind::Apps,
+];
+
+#[test]
+fn the_suites_notice_each_kind_of_invalidation_that_is_left_out() {
+    for omitted in KINDS.chunks(1).chain([&[InvalidationKind::Tokens][..]]) {
+        assert!(first_failure(true, omitted).is_some(), "{omitted:?}");
+    }
+}
+
+#[test]
+fn without_caches_there_is_nothing_to_invalidate() {
+    assert_eq!(first_failure(false, KINDS), None);
+}
+
+#[test]
+fn whole_caches_keep_what_the_ports_promise() {
+    assert_eq!(first_failure(true, &[]), None);
+}
