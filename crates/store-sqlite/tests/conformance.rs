@@ -1,47 +1,63 @@
-//! Conformance of the SQLite store to the ports.
+//! Conformance of the SQLite store to the ports, with its caches and without them.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 use workgraph_auth::conformance::block_on;
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::ScratchFolder;
+use workgraph_testkit::conformance::{webhooks, webhooks_of_apps};
+
+/// Runs a case on two empty stores: with caches, and without.
+fn on_both(case: impl Fn(&SqliteStore, &str)) {
+    for caches in [true, false] {
+        let folder = ScratchFolder::new("conformance");
+        let options = StoreOptions {
+            caches,
+            ..StoreOptions::default()
+        };
+        let store = SqliteStore::open(folder.path(), options).unwrap();
+        case(
+            &store,
+            if caches {
+                "with caches"
+            } else {
+                "without caches"
+            },
+        );
+    }
+}
 
 #[test]
 fn sqlite_keeps_tokens_as_the_port_says() {
     for (rule, case) in workgraph_auth::conformance::CASES {
-        let folder = ScratchFolder::new("tokens");
-        let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
-        block_on(case(&store)).unwrap_or_else(|why| panic!("{rule}: {why}"));
+        on_both(|store, caches| {
+            block_on(case(store)).unwrap_or_else(|why| panic!("{rule}, {caches}: {why}"));
+        });
     }
 }
 
 #[test]
 fn sqlite_keeps_the_graph_as_the_port_says() {
     for (rule, case) in workgraph_testkit::conformance::CASES {
-        let folder = ScratchFolder::new("graph");
-        let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
-        block_on(case(&store)).unwrap_or_else(|why| panic!("{rule}: {why}"));
-        let problems = store.check().unwrap();
-        // Some cases make edges that the rules never would; the file itself is always sound.
-        assert!(
-            !problems
-                .iter()
-                .any(|p| p.contains("damaged") || p.contains("journal")),
-            "{rule}: {problems:?}"
-        );
+        on_both(|store, caches| {
+            block_on(case(store)).unwrap_or_else(|why| panic!("{rule}, {caches}: {why}"));
+            let problems = store.check().unwrap();
+            // Some cases make edges that the rules never would; the file itself is always sound.
+            assert!(
+                !problems
+                    .iter()
+                    .any(|p| p.contains("damaged") || p.contains("journal")),
+                "{rule}, {caches}: {problems:?}"
+            );
+        });
     }
 }
 
 #[test]
 fn sqlite_keeps_webhooks_as_the_port_says() {
-    let folder = ScratchFolder::new("hooks");
-    let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
-    block_on(workgraph_testkit::conformance::webhooks(
-        &store, &store, &store,
-    ))
-    .unwrap();
-    let folder = ScratchFolder::new("hooks");
-    let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
-    block_on(workgraph_testkit::conformance::webhooks_of_apps(
-        &store, &store,
-    ))
-    .unwrap();
-    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    on_both(|store, caches| {
+        block_on(webhooks(store, store, store)).unwrap_or_else(|why| panic!("{caches}: {why}"));
+    });
+    on_both(|store, caches| {
+        block_on(webhooks_of_apps(store, store)).unwrap_or_else(|why| panic!("{caches}: {why}"));
+        assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    });
 }

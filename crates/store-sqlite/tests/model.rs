@@ -1,23 +1,30 @@
-//! SQLite and the memory store give equal answers on random histories.
+//! SQLite, with caches and without, and the memory store give equal answers on random histories.
 use proptest::prelude::*;
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::{MemoryStore, ScratchFolder, model, search_histories};
+
+fn options(caches: bool) -> StoreOptions {
+    StoreOptions {
+        caches,
+        ..StoreOptions::default()
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: model::cases(40), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn equal_histories_give_equal_answers(history in model::histories(30)) {
+    fn equal_histories_give_equal_answers(history in model::histories(30), caches: bool) {
         let folder = ScratchFolder::new("model");
-        let sqlite = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
+        let sqlite = SqliteStore::open(folder.path(), options(caches)).unwrap();
         let done = model::compare(&MemoryStore::new(), &sqlite, &history);
         prop_assert!(done.is_ok(), "{}", done.unwrap_err());
     }
 
     #[test]
-    fn searches_find_what_a_look_at_every_node_finds(dice in search_histories::dice()) {
+    fn searches_find_what_a_look_at_every_node_finds(dice in search_histories::dice(), caches: bool) {
         let folder = ScratchFolder::new("search");
-        let sqlite = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
+        let sqlite = SqliteStore::open(folder.path(), options(caches)).unwrap();
         let done = search_histories::compare(&sqlite, &dice);
         prop_assert!(done.is_ok(), "{}", done.unwrap_err());
         let of_cards = |p: &String| p.contains("index entry") || p.contains("words");

@@ -97,10 +97,17 @@ fn allowed(folder: &ScratchFolder) -> SqliteStore {
 #[test]
 fn sqlite_keeps_apps_as_the_port_says() {
     for (rule, case) in OAUTH_CASES {
-        let folder = ScratchFolder::new("oauth");
-        let store = open(&folder);
-        block_on(case(&store)).unwrap_or_else(|why| panic!("{rule}: {why}"));
-        assert_eq!(store.check().unwrap(), Vec::<String>::new(), "{rule}");
+        for caches in [true, false] {
+            let folder = ScratchFolder::new("oauth");
+            let options = StoreOptions {
+                caches,
+                ..StoreOptions::default()
+            };
+            let store = SqliteStore::open(folder.path(), options).unwrap();
+            let done = block_on(case(&store));
+            done.unwrap_or_else(|why| panic!("{rule}, caches {caches}: {why}"));
+            assert_eq!(store.check().unwrap(), Vec::<String>::new(), "{rule}");
+        }
     }
 }
 
