@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workgraph_api::Api;
-use workgraph_api::limits::admission::{LimitOverride, LimitOverrides};
+use workgraph_api::limits::limit_overrides::{LimitOverride, LimitOverrides};
 
 /// Value that takes a change back.
 pub(crate) const DEFAULT: &str = "default";

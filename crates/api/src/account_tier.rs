@@ -1,5 +1,5 @@
 //! The tier of an account: the quota of a token is that of the best plan among its user's workspaces.
-use crate::pipeline::Api;
+use crate::state::Api;
 use workgraph_auth::Tier;
 use workgraph_core::Gid;
 use workgraph_core::storage::{ReadQuery, ViewerKey};

@@ -1,6 +1,5 @@
 //! The request context: one matched, authenticated and parsed request, as operations see it.
-use crate::budget::ResponseBudget;
-use crate::features::audit_log::Caller;
+use crate::caller::Caller;
 use crate::operation::{Operation, parameter_type};
 use crate::settings::ApiSettings;
 use serde_json::{Map, Value};
@@ -22,12 +21,15 @@ use workgraph_core::storage::{NodeRef, ReadQuery, ReadView, ViewerKey};
 use workgraph_core::{Gid, MaybeInterrupt};
 use workgraph_wire::{QueryParams, RequestOptions};
 
+/// Names and values of path parameters, in path order.
+pub type PathParameters = [(&'static str, String)];
+
 /// The context of one request: its operation, inputs, caller and settings.
 pub struct RequestContext<'a> {
     /// The operation that the request matched.
     pub operation: &'static Operation,
     /// Names and values of the path parameters.
-    pub parameters: &'a [(&'static str, String)],
+    pub parameters: &'a PathParameters,
     /// The user who makes the request, or the service account with its workspace.
     pub viewer: ViewerKey,
     /// The rights that its token grants.
@@ -48,8 +50,6 @@ pub struct RequestContext<'a> {
     pub generate_gid: &'a (dyn Fn() -> Gid + Sync),
     /// Settings of the API.
     pub settings: &'a ApiSettings,
-    /// Bytes that its reply may still have.
-    pub(crate) budget: &'a ResponseBudget,
     /// The most unfinished jobs of one user. It replaces the number in the settings, since it can change while the
     /// server runs.
     pub jobs_per_user_max: u32,

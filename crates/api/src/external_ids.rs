@@ -2,10 +2,11 @@
 //! accepted.
 //!
 //! The tasks are looked up before an operation sees its inputs, and their gids replace the external ids.
+use crate::call::PathParameters;
 use crate::error::ApiError;
-use crate::execute::load;
+use crate::execute::load::load;
 use crate::operation::parameter_type;
-use crate::pipeline::Api;
+use crate::state::Api;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,12 +35,9 @@ const ONE: &[&str] = &[
 /// Body fields that can name several tasks.
 const SEVERAL: &[&str] = &["dependencies", "dependents"];
 
-/// Names and values of the path parameters.
-type Parameters = Vec<(&'static str, String)>;
-
 /// Inputs of a request that can name tasks.
 pub(crate) struct TaskReferenceInputs<'i, 'p> {
-    pub(crate) parameters: &'i mut Cow<'p, Parameters>,
+    pub(crate) parameters: &'i mut Cow<'p, PathParameters>,
     pub(crate) query: &'i mut QueryParams,
     pub(crate) data: &'i mut Map<String, Value>,
 }

@@ -1,11 +1,11 @@
-//! The fast path: replies from memory, for a client that sends the same request again while nothing has changed.
-use crate::cache::response_cache::{CachedResponse, ResponseCacheKey};
+//! The fast path: responses from memory, for a client that sends the same request again while nothing has changed.
+use crate::cache::response_cache::CachedResponse;
 use crate::cache::token_cache::ConnectionTokenCache;
+use crate::dispatch::response_cache_key;
 use crate::execute::record_response::CostedResponse;
-use crate::limits::admission::RequestWeight;
-use crate::pipeline::{Api, authorize, viewer_key};
+use crate::gate::AdmissionState;
 use crate::request::ApiResponse;
-use workgraph_auth::{bearer, check_token};
+use crate::state::Api;
 
 /// A `GET` without a body, as it was received, borrowed from its transport.
 #[derive(Clone, Copy, Debug)]
@@ -20,46 +20,26 @@ pub struct FastPathRequest<'r> {
 
 impl Api {
     /// Answers a read as [`handle_from`](Self::handle_from) would, if memory is enough for that: its token is the last
-    /// one that this client sent, and the reply to the same request is cached and still true. Token, scope and limits
-    /// are checked as always.
+    /// one that this client sent, and the response to the same request is cached and still true. Token, limits and
+    /// scope are checked by the same gate.
     ///
     /// `None` means that the request must be handled in the usual way. Then nothing was counted.
     #[must_use]
     pub fn try_fast_path(
         &self,
-        glance: &FastPathRequest<'_>,
-        last: &ConnectionTokenCache,
+        request: &FastPathRequest<'_>,
+        token_cache: &ConnectionTokenCache,
     ) -> Option<ApiResponse> {
-        let shown = [glance.authorization];
-        let token = bearer(&shown).ok()?;
-        // Both versions are read before the entries that are compared with them.
-        let found = last.get(token, self.tokens.version()?)?;
+        let authentication = self.authenticate_from_cache(request.authorization, token_cache)?;
+        // The version is read before the entry that is compared with it.
         let version = self.graph.version()?;
-        let (record, account) = &*found;
-        let now = self.clock.now();
-        let grant = check_token(record, account, now).ok()?;
-        let asked = ResponseCacheKey {
-            viewer: viewer_key(&grant).ok()?,
-            app: grant.app,
-            scopes: grant.scopes,
-            reach: grant.allowed_workspaces.as_deref(),
-            path: glance.path,
-            query: glance.query,
-        };
-        let again = self.response_cache.get(&asked, version)?;
-        let (operation, number) = again.row;
-        authorize(operation, &grant).ok()?;
-        self.token_usage.note(record, now);
-        let terms = self.effective_limits(&grant);
-        let admitted = self.admit(&terms, RequestWeight::of(operation), number, now);
-        let (outcome, permit) = match admitted {
-            Ok(permit) => (Ok(again.into()), Some(permit)),
-            Err(refused) => (Err(refused), None),
-        };
-        Some(
-            self.finish_request(operation.id, outcome, permit, Some(&terms))
-                .0,
-        )
+        let key = response_cache_key(&authentication.grant, request.path, request.query).ok()?;
+        let cached = self.response_cache.get(&key, version)?;
+        self.note_token_use(&authentication);
+        let (row, mut admission) = (cached.row, AdmissionState::default());
+        let passed = self.admit_and_authorize(&authentication, row, &mut admission);
+        let outcome = passed.map(|_| cached.into());
+        Some(self.finish_request(row.0.id, outcome, admission).0)
     }
 }
 

@@ -1,7 +1,6 @@
-//! Features with a flow or a state of their own: audit log, batches, events, exports, invitations, task counts and
+//! Features with a flow or a state of their own: audit log, events, exports, invitations, task counts and
 //! webhooks.
 pub(crate) mod audit_log;
-pub(crate) mod batch;
 pub(crate) mod events;
 pub mod exports;
 pub mod invitations;

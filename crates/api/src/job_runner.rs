@@ -4,8 +4,8 @@
 //! time and the number of jobs that run at once. A runner can stop or die between any two lines: the job then waits for
 //! the end of its lease.
 use crate::execute::allowance_retry;
-use crate::features::exports::download_urls::ExportWriteError;
-use crate::pipeline::Api;
+use crate::features::exports::export_files::ExportWriteError;
+use crate::state::Api;
 use workgraph_core::domain_error::{DomainError, DomainErrorKind};
 use workgraph_core::jobs::tree_export::FileEnd;
 use workgraph_core::jobs::{FileOutput, JobStepResult, LEASE_MS, LeasedJob, cleanup};

@@ -1,3 +1,5 @@
 //! The rate limits of requests: their weights and figures, and the replies that explain them.
-pub mod admission;
+pub(crate) mod admission;
 pub mod explain;
+pub mod limit_overrides;
+pub(crate) mod request_weight;

@@ -7,7 +7,7 @@ pub use rows::{
 };
 
 use crate::call::RequestContext;
-use crate::request::Method;
+use crate::method::Method;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Relation, Type};
 use workgraph_core::storage::{Changes, EdgeEnd, NodeRef, PageQuery, ReadQuery, ReadView};
@@ -49,6 +49,9 @@ pub struct Operation {
     /// The work of the operation, as data.
     pub handler: Handler,
 }
+
+/// An operation of the table, with its number, from 1.
+pub type NumberedOperation = (&'static Operation, u16);
 
 /// The shape of an operation's successful response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,43 +1,9 @@
 //! Request and response of the API, without their transport.
+use crate::cache::token_cache::ConnectionTokenCache;
+use crate::caller::Caller;
+pub use crate::method::Method;
 use bytes::Bytes;
 use workgraph_limits::Permit;
-
-/// The methods that operations use.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Method {
-    /// Reads a resource.
-    Get,
-    /// Creates a resource, or carries out an action that the path names.
-    Post,
-    /// Updates a resource.
-    Put,
-    /// Deletes a resource.
-    Delete,
-}
-
-impl Method {
-    /// Returns the method of this name; `HEAD` and all others have no operations.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "GET" => Some(Self::Get),
-            "POST" => Some(Self::Post),
-            "PUT" => Some(Self::Put),
-            "DELETE" => Some(Self::Delete),
-            _ => None,
-        }
-    }
-    /// Returns the name of the method.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Delete => "DELETE",
-        }
-    }
-}
 
 /// A request of the API.
 #[derive(Clone, Debug, Default)]
@@ -98,5 +64,23 @@ impl ApiResponse {
             .iter()
             .find(|(n, _)| n.eq_ignore_ascii_case(name))
             .map(|(_, v)| v.as_str())
+    }
+}
+
+/// Origin of a request: the client, and the memory of its connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestOrigin<'a> {
+    /// The client.
+    pub caller: Caller<'a>,
+    /// The token cache of the client's connection.
+    pub token_cache: Option<&'a ConnectionTokenCache>,
+}
+
+impl<'a> From<Caller<'a>> for RequestOrigin<'a> {
+    fn from(caller: Caller<'a>) -> Self {
+        Self {
+            caller,
+            token_cache: None,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The router: a trie over the operation table.
-use crate::operation::Operation;
-use crate::request::Method;
+use crate::error::ApiError;
+use crate::method::Method;
+use crate::operation::{NumberedOperation, Operation};
 use rustc_hash::FxHashMap;
 
 /// Index of operations by method and path.
@@ -27,6 +28,13 @@ pub struct RouteMatch {
     pub parameters: Vec<(&'static str, String)>,
 }
 
+impl RouteMatch {
+    /// Returns the operation with its number.
+    pub(crate) const fn row(&self) -> NumberedOperation {
+        (self.operation, self.number)
+    }
+}
+
 impl Router {
     /// Builds a router from all tables.
     #[must_use]
@@ -49,6 +57,19 @@ impl Router {
             };
         }
         at.rows.push((operation.method, operation, number));
+    }
+
+    /// Returns the operation of a request.
+    ///
+    /// # Errors
+    /// Fails when no operation has the method and the path.
+    pub(crate) fn match_route(
+        &self,
+        method: Option<Method>,
+        path: &str,
+    ) -> Result<RouteMatch, ApiError> {
+        let found = method.and_then(|method| self.find(method, path));
+        found.ok_or(ApiError::NoRoute)
     }
 
     /// Finds the operation of a request. One slash at the end of the path is ignored; otherwise paths are taken as they

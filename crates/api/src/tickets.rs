@@ -1,6 +1,6 @@
 //! Signed tickets: short texts, signed with the keys of the service, that allow their holder one action until they
 //! expire.
-use crate::pipeline::Api;
+use crate::state::Api;
 use std::sync::PoisonError;
 use std::time::SystemTime;
 use workgraph_wire::signed_ticket;

@@ -1,11 +1,10 @@
 //! Last-used times of tokens, approximate: requests buffer them, and batches write them from time to time.
-use crate::pipeline::Api;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
-use workgraph_auth::TokenRecord;
+use workgraph_auth::{TokenRecord, TokenStore};
 
 /// Interval in which a use is not noted again: the record has a younger one.
 const MIN_USE_INTERVAL: Duration = Duration::from_secs(600);
@@ -65,22 +64,18 @@ impl TokenUsage {
         }
         uses.drain().collect()
     }
-}
 
-impl Api {
-    /// Writes the uses since the last call to the store. Call it about every half a minute, and once at the end.
+    /// Writes the uses since the last call to the store.
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log. The uses of that batch are lost.
-    pub async fn flush_token_usage(&self) -> Result<(), String> {
-        let uses = self.token_usage.drain();
+    pub(crate) async fn flush(&self, tokens: &dyn TokenStore) -> Result<(), String> {
+        let uses = self.drain();
         if uses.is_empty() {
             return Ok(());
         }
-        self.tokens
-            .record_token_uses(&uses)
-            .await
-            .map_err(|e| e.to_string())
+        let written = tokens.record_token_uses(&uses).await;
+        written.map_err(|e| e.to_string())
     }
 }
 

@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use workgraph_api::features::exports::download_urls::{
+use workgraph_api::features::exports::export_files::{
     EXPORT_RETENTION, ExportFiles, ExportWriteError, RESOURCE_EXPORT_RETENTION, file_name,
 };
 use workgraph_core::Gid;

@@ -23,7 +23,8 @@ use tokio::time::Instant;
 use workgraph_api::error::ApiError;
 use workgraph_api::request::Method;
 use workgraph_api::{
-    Api, ApiRequest, ApiResponse, Caller, ConnectionTokenCache, Entropy, FastPathRequest, error,
+    Api, ApiRequest, ApiResponse, Caller, ConnectionTokenCache, Entropy, FastPathRequest,
+    RequestOrigin, error,
 };
 use workgraph_auth::SecretDigest;
 use workgraph_core::Interrupt;
@@ -143,12 +144,15 @@ impl ConnectionContext {
                 Box::pin(async move {
                     let interrupt: Arc<dyn Interrupt> = watch;
                     let caller = Caller {
-                        token_cache: Some(&peer.token_cache),
                         address: Some(address),
                         user_agent: agent.as_ref().and_then(|agent| agent.to_str().ok()),
                         interrupt: Some(&interrupt),
                     };
-                    peer.edge.api.handle_from(&request, caller).await
+                    let origin = RequestOrigin {
+                        caller,
+                        token_cache: Some(&peer.token_cache),
+                    };
+                    peer.edge.api.handle_from(&request, origin).await
                 })
             });
         let watch = read.then(|| call.watch());

@@ -5,7 +5,7 @@
 //! until that number changes. Token, limits and scopes are still checked each time.
 //!
 //! [`GraphStore::version`]: workgraph_core::storage::GraphStore::version
-use crate::operation::Operation;
+use crate::operation::NumberedOperation;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -49,9 +49,6 @@ pub(crate) struct CachedResponse {
     /// The operation that made it, and its number.
     pub(crate) row: NumberedOperation,
 }
-
-/// An operation of the table, with its number.
-pub(crate) type NumberedOperation = (&'static Operation, u16);
 
 struct ResponseCacheEntry {
     row: NumberedOperation,

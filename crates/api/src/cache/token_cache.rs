@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use workgraph_auth::{Account, Secret, TokenRecord};
 
 /// A token record, and the account for which it acts.
-type TokenLookup = Arc<(TokenRecord, Account)>;
+pub(crate) type TokenLookup = Arc<(TokenRecord, Account)>;
 
 /// The last token of one client, valid as long as nothing about tokens changes
 /// ([`TokenStore::version`](workgraph_auth::TokenStore::version)). Each connection has its own: most connections send

@@ -1,9 +1,8 @@
 //! Page tokens: the position of a walk, the request that it is bound to, and its end.
 use crate::call::RequestContext;
 use crate::error::ApiError;
-use crate::pipeline::Api;
 use crate::settings::ApiSettings;
-use workgraph_auth::Grant;
+use crate::state::Api;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::storage::{ALPHABETICAL_CAP, PageQuery, PageRows};
 use workgraph_wire::{Cursor, CursorError, NextPage, envelope, listing_digest, messages};
@@ -30,11 +29,8 @@ const UNBOUND_PARAMETERS: &[&str] = &["limit", "offset", "opt_fields", "opt_pret
 
 impl PageBinding {
     /// Binds a walk to user, app, operation, path and filters.
-    pub(crate) fn of(
-        call: &RequestContext<'_>,
-        grant: &Grant,
-        path: &str,
-    ) -> Result<Self, ApiError> {
+    pub(crate) fn of(call: &RequestContext<'_>, path: &str) -> Result<Self, ApiError> {
+        let grant = call.grant;
         let limit = call
             .query
             .limit()

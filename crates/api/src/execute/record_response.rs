@@ -1,17 +1,20 @@
 //! Responses with records: written within the budget of the request, with their cost.
 use crate::budget;
+use crate::budget::ResponseBudget;
 use crate::call::RequestContext;
 use crate::error::ApiError;
-use crate::execute::{ResponsePlan, allowance_retry, load};
-use crate::pipeline::Api;
+use crate::execute::allowance_retry;
+use crate::execute::load::load;
+use crate::execute::response_plan::ResponsePlan;
 use crate::request::{ApiResponse, Method};
+use crate::state::Api;
 use std::sync::Arc;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::projection::plan;
-use workgraph_core::projection::plan::{FieldPaths, Plan};
+use workgraph_core::projection::plan::FieldPaths;
 use workgraph_core::projection::projector::{ProjectionCounts, Projector};
 use workgraph_core::storage::{ReadQuery, ReadView};
 use workgraph_limits::{CostInputs, least_cost};
@@ -34,17 +37,21 @@ impl CostedResponse {
 
     /// Indents the response, if the client asked for that. If it would become too large, it is an error after a read,
     /// and stays as it is after a write.
-    pub(crate) fn pretty_printed(mut self, call: &RequestContext<'_>) -> Result<Self, ApiError> {
+    pub(crate) fn pretty_printed(
+        mut self,
+        call: &RequestContext<'_>,
+        budget: &ResponseBudget,
+    ) -> Result<Self, ApiError> {
         if !call.options.pretty {
             return Ok(self);
         }
-        match envelope::indent_within(&self.reply.body, call.budget.remaining()) {
+        match envelope::indent_within(&self.reply.body, budget.remaining()) {
             Some(body) => {
                 self.cost = self.cost.max(least_cost(body.len()));
                 self.reply.body = body;
             }
             None if call.operation.method == Method::Get => {
-                return Err(call.budget.exceeded_by_indentation().into());
+                return Err(budget.exceeded_by_indentation().into());
             }
             None => {}
         }
@@ -57,10 +64,10 @@ pub(crate) async fn load_and_respond(
     api: &Api,
     call: &RequestContext<'_>,
     gid: Gid,
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
 ) -> Result<Option<CostedResponse>, ApiError> {
     let want = call.read_query().follow(gid, Arc::clone(&asked.plan));
-    respond_from(api, call, (gid, want), asked, None).await
+    respond_from(api, (gid, want), asked, None).await
 }
 
 /// Shows gid and type of a node that was changed, even if the budget or the time of the request is spent; `None` if the
@@ -69,40 +76,40 @@ pub(crate) async fn respond_with_stub(
     api: &Api,
     call: &RequestContext<'_>,
     gid: Gid,
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
 ) -> Result<Option<CostedResponse>, ApiError> {
     let stub = stub_plan(call, asked)?;
     let want = uninterrupted_query(call).follow(gid, Arc::clone(&stub.plan));
-    respond_from(api, call, (gid, want), &stub, Some(budget::MIN_STUB_BYTES)).await
+    respond_from(api, (gid, want), &stub, Some(budget::MIN_STUB_BYTES)).await
 }
 
 async fn respond_from(
     api: &Api,
-    call: &RequestContext<'_>,
     (gid, want): (Gid, ReadQuery),
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
     room: Option<usize>,
 ) -> Result<Option<CostedResponse>, ApiError> {
     let view = load(api, &want).await?;
     if view.level(gid) == Level::None {
         return Ok(None);
     }
-    record_response(api, call, &view, gid, asked, room)
+    record_response(api, &view, gid, asked, room)
         .await
         .map(Some)
 }
 
 /// Returns the plan for a change whose response would be too large, or takes too long. The change was made, so its
 /// response is no error.
-pub(crate) fn stub_plan(
+pub(crate) fn stub_plan<'b>(
     call: &RequestContext<'_>,
-    asked: &ResponsePlan,
-) -> Result<ResponsePlan, DomainError> {
+    asked: &ResponsePlan<'b>,
+) -> Result<ResponsePlan<'b>, DomainError> {
     let ty = call.operation.record().unwrap_or(Type::Task);
     Ok(ResponsePlan {
         plan: plan::resolve_fields(ty, &FieldPaths::parse("resource_type")?).plan,
         named_fields: 0,
         with_download_urls: asked.with_download_urls,
+        budget: asked.budget,
     })
 }
 
@@ -120,16 +127,15 @@ pub(crate) fn uninterrupted_query(call: &RequestContext<'_>) -> ReadQuery {
 /// Fails when the record is larger, or the work is stopped.
 pub(crate) async fn record_response(
     api: &Api,
-    call: &RequestContext<'_>,
     view: &ReadView,
     gid: Gid,
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
     room: Option<usize>,
 ) -> Result<CostedResponse, ApiError> {
     let addresses = api.download_urls();
     let project = || {
         // Other actions of the batch may have used a part of the budget since.
-        let room = room.unwrap_or_else(|| call.budget.remaining());
+        let room = room.unwrap_or_else(|| asked.budget.remaining());
         let mut projector =
             Projector::appending(open_envelope(2048), view, &api.settings.base_url, room);
         if asked.with_download_urls {
@@ -139,7 +145,7 @@ pub(crate) async fn record_response(
         projector.finish()
     };
     let projected = allowance_retry::compute(&view.interrupt, project).await;
-    let (json, tally) = projected.map_err(|fault| call.budget.describe(fault))?;
+    let (json, tally) = projected.map_err(|fault| asked.budget.describe(fault))?;
     let body = envelope::close(json, NextPage::Absent);
     Ok(CostedResponse::new(
         200,
@@ -154,21 +160,20 @@ pub(crate) async fn record_response(
 /// Fails when the records exceed the rest of the budget, or the work is stopped.
 pub(crate) async fn write_records(
     api: &Api,
-    call: &RequestContext<'_>,
     view: &ReadView,
     gids: &[Gid],
-    plan: &Plan,
+    asked: &ResponsePlan<'_>,
     room: usize,
 ) -> Result<(Vec<u8>, ProjectionCounts), DomainError> {
     let project = || {
-        let budget = call.budget.remaining();
+        let budget = asked.budget.remaining();
         let start = open_envelope(room.min(budget));
         let mut projector = Projector::appending(start, view, &api.settings.base_url, budget);
-        projector.list(gids, plan);
+        projector.list(gids, &asked.plan);
         projector.finish()
     };
     let projected = allowance_retry::compute(&view.interrupt, project).await;
-    projected.map_err(|fault| call.budget.describe(fault))
+    projected.map_err(|fault| asked.budget.describe(fault))
 }
 
 /// Returns the start of a response, with capacity for the rest.

@@ -1,72 +1,34 @@
-//! The audit log as a list without an end, and the actors of its rows.
+//! The audit log as a list without an end.
 //!
 //! A walk goes from row to row of the log. A walk that had rows always has a next page: an empty page means that there
 //! are no new rows yet, and its token goes on from there.
-use crate::cache::token_cache::ConnectionTokenCache;
 use crate::call::RequestContext;
 use crate::error::ApiError;
-use crate::execute;
+use crate::execute::load::load;
 use crate::execute::pagination::PageBinding;
 use crate::execute::record_response::CostedResponse;
 use crate::execute::{allowance_retry, pagination, record_response};
-use crate::pipeline::Api;
-use std::net::IpAddr;
-use std::sync::Arc;
-use workgraph_auth::{Grant, TokenKind};
+use crate::state::Api;
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::audit::{
-    ActorContext, ActorType, AuditActor, AuditChannel, AuditEventKind, AuditQuery, AuthMethod,
-};
+use workgraph_core::audit::{ActorType, AuditEventKind, AuditQuery};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::validate::clip;
-use workgraph_core::{Gid, Interrupt};
 use workgraph_limits::CostInputs;
 use workgraph_wire::{Cursor, NextPage, envelope};
 
 /// Rows of a page without `limit`.
 const PAGE: usize = 1_000;
 
-/// The client of a request.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Caller<'a> {
-    /// The token cache of the client's connection.
-    pub token_cache: Option<&'a ConnectionTokenCache>,
-    /// The client's address.
-    pub address: Option<IpAddr>,
-    /// The client's name for itself (`User-Agent`).
-    pub user_agent: Option<&'a str>,
-    /// The interrupt that stops the work on the request.
-    pub interrupt: Option<&'a Arc<dyn Interrupt>>,
-}
-
-impl Caller<'_> {
-    /// Returns the actor context of a request by this client with a grant.
-    pub(crate) fn actor_context(&self, grant: &Grant) -> ActorContext {
-        ActorContext {
-            actor: Gid::new(grant.user).map_or(AuditActor::Anonymous, AuditActor::User),
-            channel: AuditChannel::Api,
-            method: Some(match grant.kind {
-                TokenKind::Personal => AuthMethod::PersonalAccessToken,
-                TokenKind::Service => AuthMethod::ServiceAccount,
-                TokenKind::Access | TokenKind::Refresh => AuthMethod::OAuth,
-            }),
-            address: self.address,
-            user_agent: self.user_agent.map(Into::into),
-            app: grant.app,
-        }
-    }
-}
-
 /// Responds with a page of the audit log.
 pub(crate) async fn list_audit_log(
     api: &Api,
     call: &RequestContext<'_>,
-    grant: &Grant,
     path: &str,
 ) -> Result<CostedResponse, ApiError> {
-    let bounds = PageBinding::of(call, grant, path)?;
+    let bounds = PageBinding::of(call, path)?;
     let place = call.path_ref("workspace_gid")?;
-    let view = execute::load(api, &call.read_query().node(place)).await?;
+    let view = load(api, &call.read_query().node(place)).await?;
     let home = call.path_node(&view, "workspace_gid", Level::Viewer)?.gid;
     if view.viewer.service_workspace != Some(home) {
         let why = "The audit log of a workspace is for its service accounts.";

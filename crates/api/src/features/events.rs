@@ -5,11 +5,12 @@
 //! once there are more.
 use crate::call::{RequestContext, require_level};
 use crate::error::ApiError;
-use crate::execute;
+use crate::execute::load::load;
 use crate::execute::record_response::CostedResponse;
-use crate::execute::{ResponsePlan, allowance_retry, record_response};
+use crate::execute::response_plan::ResponsePlan;
+use crate::execute::{allowance_retry, record_response};
 use crate::operation::EventScope;
-use crate::pipeline::Api;
+use crate::state::Api;
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
@@ -129,14 +130,13 @@ pub(crate) fn events_after<'e>(
 pub(crate) async fn list_events(
     api: &Api,
     call: &RequestContext<'_>,
-    grant: &Grant,
     span: EventScope,
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
     let name = watched_ref(call, span)?;
-    let view = execute::load(api, &call.read_query().node(name.clone())).await?;
+    let view = load(api, &call.read_query().node(name.clone())).await?;
     let at = open(call, &view, span, &name)?;
-    let listing = token_binding(grant, at);
+    let listing = token_binding(call.grant, at);
     let most = match span {
         EventScope::Resource => RESOURCE_EVENTS_MAX,
         EventScope::Workspace => WORKSPACE_EVENTS_MAX,
@@ -287,7 +287,7 @@ fn encode_sync_token(
 async fn events_response(
     api: &Api,
     call: &RequestContext<'_>,
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
     (at, fed): (Gid, &EventPage),
     some: &[PositionedEvent<'_>],
     (next, more): (&str, bool),
@@ -295,8 +295,7 @@ async fn events_response(
     let records = EventRecords::load(api, call.read_query(), at, some, &asked.plan).await?;
     let room = 64 + records.gids.len() * 512;
     let (json, tally) =
-        record_response::write_records(api, call, &records.view, &records.gids, &asked.plan, room)
-            .await?;
+        record_response::write_records(api, &records.view, &records.gids, asked, room).await?;
     // Reading the journal is work, too.
     let looked = u32::try_from(fed.events.len() / 10).unwrap_or(u32::MAX);
     let cost = record_response::response_cost(tally, asked.named_fields).saturating_add(looked);
@@ -334,7 +333,7 @@ impl EventRecords {
         subjects.extend(some.iter().flat_map(PositionedEvent::holders));
         want.node_refs
             .extend(subjects.into_iter().map(NodeRef::Gid));
-        let mut view = execute::load(api, &want).await?;
+        let mut view = load(api, &want).await?;
         let mut gone: Vec<Node> = Vec::new();
         let mut known = HashSet::new();
         for told in some {

@@ -1,5 +1,5 @@
 //! Invitations, from the side of the invited person.
-use crate::pipeline::Api;
+use crate::state::Api;
 use workgraph_core::Gid;
 use workgraph_core::audit::{ActorContext, AuditActor, has_audit_rows};
 use workgraph_core::model::registry::{Relation, rel};

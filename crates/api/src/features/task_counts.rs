@@ -1,12 +1,12 @@
 //! Task counts of a project.
 use crate::call::RequestContext;
 use crate::error::ApiError;
-use crate::execute;
+use crate::execute::load::load;
 use crate::execute::record_response::CostedResponse;
-use crate::pipeline::Api;
+use crate::state::Api;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::resources::task;
-use workgraph_core::storage::NodeRef;
+use workgraph_core::storage::{NodeRef, PageQuery};
 use workgraph_core::{Gid, tasks_of_container};
 use workgraph_wire::{envelope, messages};
 
@@ -45,7 +45,7 @@ pub(crate) async fn task_counts_response(
         loop {
             let mut want = call.read_query();
             let anchor = want.add_ref(NodeRef::Gid(project));
-            let mut page = execute::page_query(tasks_of_container(anchor, false), true);
+            let mut page = PageQuery::of(tasks_of_container(anchor, false), true, 0);
             page.limit = rows;
             page.after = after.take();
             (page.max_seq, page.rows_seen, page.row_cap) =
@@ -55,7 +55,7 @@ pub(crate) async fn task_counts_response(
                 workgraph_core::Type::Task,
             ));
             want.page = Some(page);
-            let view = match execute::load(api, &want).await {
+            let view = match load(api, &want).await {
                 Err(failure) if failure.is_too_large() && rows > 1 => {
                     rows /= 2;
                     after = want.page.and_then(|page| page.after);

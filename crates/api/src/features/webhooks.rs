@@ -5,4 +5,5 @@ pub(crate) mod delivery_batch;
 pub(crate) mod recent_commits;
 pub(crate) mod scheduler;
 pub mod service;
+pub(crate) mod service_state;
 pub(crate) mod webhook_records;

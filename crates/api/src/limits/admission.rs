@@ -1,131 +1,15 @@
-//! Admission of requests by the limits: their weights, and the figures of their token.
+//! Admission of requests by the limits of their token and their user.
 use crate::error::ApiError;
-use crate::operation::Operation;
-use crate::pipeline::Api;
-use crate::request::Method;
-use std::collections::HashMap;
-use std::iter::Sum;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::{PoisonError, RwLock};
+use crate::limits::limit_overrides::LimitOverrides;
+use crate::limits::request_weight::RequestWeight;
+use crate::state::Api;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 use workgraph_auth::{Grant, Tier};
 use workgraph_limits::owner_totals::TOTALS;
 use workgraph_limits::{
     AdmissionBatch, Limit, LimitKey, LimiterState, Permit, RateQuota, RequestOverrides, TotalShare,
 };
-
-/// The weight of requests that are admitted together.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct RequestWeight {
-    /// Requests that count against the standard quota.
-    standard: u32,
-    /// Requests that count against the search quota.
-    searches: u32,
-    /// Requests that take a slot of the reads.
-    reads: u32,
-    /// Requests that take a slot of the writes.
-    writes: u32,
-}
-
-impl RequestWeight {
-    /// The weight of a plain read.
-    pub(crate) const READ: Self = Self {
-        standard: 1,
-        searches: 0,
-        reads: 1,
-        writes: 0,
-    };
-    /// The weight of a request that ends before it does anything.
-    pub(crate) const FAILING: Self = Self::READ;
-
-    /// Returns the weight of one request of an operation.
-    pub(crate) fn of(operation: &Operation) -> Self {
-        let reads = u32::from(operation.method == Method::Get);
-        let searches = u32::from(operation.search);
-        Self {
-            standard: 1 - searches,
-            searches,
-            reads,
-            writes: 1 - reads,
-        }
-    }
-}
-
-impl Sum for RequestWeight {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), |sum, one| Self {
-            standard: sum.standard + one.standard,
-            searches: sum.searches + one.searches,
-            reads: sum.reads + one.reads,
-            writes: sum.writes + one.writes,
-        })
-    }
-}
-
-/// Figures of an app or a token that replace those of the settings. Those of an app hold for each of its tokens,
-/// because tokens share nothing.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct LimitOverride {
-    /// Requests per minute, instead of the quota of the plan.
-    pub standard: Option<u32>,
-    /// Searches per minute.
-    pub search: Option<u32>,
-    /// Reads at the same time.
-    pub concurrent_reads: Option<u32>,
-    /// Writes at the same time.
-    pub concurrent_writes: Option<u32>,
-    /// Credits per minute.
-    pub cost: Option<u32>,
-}
-
-impl LimitOverride {
-    /// Returns these figures, with those of `other` where these have none.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            standard: self.standard.or(other.standard),
-            search: self.search.or(other.search),
-            concurrent_reads: self.concurrent_reads.or(other.concurrent_reads),
-            concurrent_writes: self.concurrent_writes.or(other.concurrent_writes),
-            cost: self.cost.or(other.cost),
-        }
-    }
-}
-
-/// The apps and tokens with figures of their own. Those of a token replace those of its app.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct LimitOverrides {
-    /// Overrides by the number of the app.
-    pub apps: HashMap<u64, LimitOverride>,
-    /// Overrides by the number of the token's record.
-    pub tokens: HashMap<u64, LimitOverride>,
-}
-
-/// The overrides in force. Mostly there are none, which costs a request one atomic load.
-#[derive(Debug, Default)]
-pub(crate) struct ActiveLimitOverrides {
-    any: AtomicBool,
-    quotas: RwLock<LimitOverrides>,
-}
-
-impl ActiveLimitOverrides {
-    fn set(&self, quotas: LimitOverrides) {
-        let any = !quotas.apps.is_empty() || !quotas.tokens.is_empty();
-        *self.quotas.write().unwrap_or_else(PoisonError::into_inner) = quotas;
-        self.any.store(any, Release);
-    }
-
-    fn of(&self, app: Option<u64>, token: u64) -> LimitOverride {
-        if !self.any.load(Acquire) {
-            return LimitOverride::default();
-        }
-        let quotas = self.quotas.read().unwrap_or_else(PoisonError::into_inner);
-        let app = app.and_then(|app| quotas.apps.get(&app)).copied();
-        let token = quotas.tokens.get(&token).copied();
-        token.unwrap_or_default().or(app.unwrap_or_default())
-    }
-}
 
 /// The limits of a token: the key under which it is counted, and its figures.
 #[derive(Clone, Copy, Debug)]
@@ -261,30 +145,5 @@ impl Api {
     /// Replaces the most jobs of one user, for jobs that are started from now on.
     pub fn set_jobs_per_user_max(&self, most: u32) {
         self.jobs_per_user_max.store(most, Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_goes_before_its_app_figure_by_figure() {
-        let kept = ActiveLimitOverrides::default();
-        assert_eq!(kept.of(Some(1), 2), LimitOverride::default());
-        let own = |standard, search| LimitOverride {
-            standard,
-            search,
-            ..LimitOverride::default()
-        };
-        kept.set(LimitOverrides {
-            apps: [(1, own(Some(10), Some(20)))].into(),
-            tokens: [(2, own(Some(30), None))].into(),
-        });
-        assert_eq!(kept.of(Some(1), 2), own(Some(30), Some(20)));
-        assert_eq!(kept.of(Some(1), 3), own(Some(10), Some(20)));
-        assert_eq!(kept.of(None, 2), own(Some(30), None));
-        kept.set(LimitOverrides::default());
-        assert_eq!(kept.of(Some(1), 2), LimitOverride::default());
     }
 }

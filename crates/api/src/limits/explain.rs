@@ -2,10 +2,9 @@
 //!
 //! Neither is part of the contract, so only clients that ask for them get them. Both read the counts of the limiter, in
 //! memory, and change nothing.
-use crate::features::audit_log::Caller;
 use crate::limits::admission::EffectiveLimits;
-use crate::pipeline::Api;
 use crate::request::ApiResponse;
+use crate::state::Api;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use workgraph_auth::Grant;
@@ -153,9 +152,9 @@ impl Api {
     /// Responds with the limits of a token: for each its count, the operations that used it lately, and the time when
     /// it recovers. The request counts against none of them.
     pub async fn limits_response(&self, authorization: &[String]) -> ApiResponse {
-        match self.authenticate(authorization, Caller::default()).await {
-            Ok((grant, _)) => {
-                let shown = json!({ "data": self.limits_json(&grant) });
+        match self.authenticate(authorization, None).await {
+            Ok(authentication) => {
+                let shown = json!({ "data": self.limits_json(&authentication.grant) });
                 ApiResponse::json(200, shown.to_string().into_bytes())
             }
             Err(failure) => crate::error::error_response(&failure, &*self.entropy),

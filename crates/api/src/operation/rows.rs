@@ -4,7 +4,7 @@ use super::{
     ResponseKind, SearchRequest, WebhookAction,
 };
 use crate::call::RequestContext;
-use crate::request::Method;
+use crate::method::Method;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::storage::ReadView;

@@ -1,11 +1,10 @@
 //! Memberships of users and teams in projects and custom fields.
 use super::custom_fields::PREMIUM;
 use crate::call::RequestContext;
-use crate::execute::page_query;
+use crate::method::Method;
 use crate::operation::{
     Decision, ListRequest, Operation, action, computed_list, create, get, update,
 };
-use crate::request::Method;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
@@ -15,7 +14,8 @@ use workgraph_core::model::resources::{membership, project, resource};
 use workgraph_core::model::validate;
 use workgraph_core::rules::sharing::Sharing;
 use workgraph_core::storage::{
-    EdgeEnd, LinkSelector, ListPosition, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+    EdgeEnd, LinkSelector, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView,
+    RowFilter,
 };
 
 /// Operations on memberships.
@@ -143,7 +143,7 @@ fn at(
     };
     ListRequest {
         query: want,
-        page: page_query(from, false),
+        page: PageQuery::of(from, false, 0),
         computed: false,
         anchor,
         anchor_types,

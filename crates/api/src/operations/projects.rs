@@ -4,7 +4,6 @@ use super::project_people::{
     add_followers, add_members, follow, people_needs, remove_followers, remove_members,
 };
 use crate::call::RequestContext;
-use crate::execute::page_query;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, delete, get,
     list, read, update,
@@ -23,7 +22,7 @@ use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::rules::{membership_rules, rich_texts};
 use workgraph_core::storage::{
-    EdgeEnd, ListPosition, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+    EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
 /// Operations on projects.
@@ -151,7 +150,7 @@ fn projects(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
         (_, Some(team)) => {
             let anchor = want.add_ref(team);
             (
-                page_query(
+                PageQuery::of(
                     ListSource::Edges {
                         anchor,
                         rel: rel::TEAM,
@@ -159,6 +158,7 @@ fn projects(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
                         give: EdgeEnd::OtherEnd,
                     },
                     false,
+                    0,
                 ),
                 "team",
                 &[Type::Team][..],
@@ -167,12 +167,13 @@ fn projects(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
         (Some(workspace), None) => {
             let anchor = want.add_ref(workspace);
             (
-                page_query(
+                PageQuery::of(
                     ListSource::InWorkspace {
                         anchor,
                         ty: Type::Project,
                     },
                     false,
+                    0,
                 ),
                 "workspace",
                 &[Type::Workspace][..],
@@ -181,7 +182,7 @@ fn projects(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
         (None, None) => {
             let ty = Type::Project;
             (
-                page_query(ListSource::InViewerWorkspaces { ty }, false),
+                PageQuery::of(ListSource::InViewerWorkspaces { ty }, false, 0),
                 "workspace",
                 &[][..],
             )

@@ -1,8 +1,8 @@
 //! Sections, and the tasks in them.
 use super::placing::InsertPosition;
 use crate::call::RequestContext;
+use crate::method::Method;
 use crate::operation::{Decision, ListDefinition, Operation, action, create, get, list, update};
-use crate::request::Method;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;

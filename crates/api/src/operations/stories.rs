@@ -1,7 +1,7 @@
 //! Stories: comments and the history of tasks.
 use crate::call::RequestContext;
+use crate::method::Method;
 use crate::operation::{Decision, ListDefinition, Operation, action, create, get, list, update};
-use crate::request::Method;
 use std::borrow::Cow;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;

@@ -1,7 +1,6 @@
 //! Tags, and the tasks that have them.
 use super::named_users::member_of;
 use crate::call::RequestContext;
-use crate::execute::page_query;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, computed_list, create, delete, get, list,
     update,
@@ -11,7 +10,9 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::tag;
-use workgraph_core::storage::{EdgeEnd, ListPosition, ListSource, NodeRef, ReadQuery, ReadView};
+use workgraph_core::storage::{
+    EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView,
+};
 
 /// Operations on tags.
 pub static TAGS: &[Operation] = &[
@@ -63,7 +64,7 @@ fn tags(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     };
     Ok(ListRequest {
         query: want,
-        page: page_query(from, false),
+        page: PageQuery::of(from, false, 0),
         computed: false,
         anchor: "workspace",
         anchor_types: &[Type::Workspace],

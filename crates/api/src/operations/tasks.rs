@@ -3,7 +3,6 @@ use super::task_creation::{create_needs, create_task, refer};
 use super::task_fields::{assign, like, write};
 use super::{task_external, task_values};
 use crate::call::RequestContext;
-use crate::execute::page_query;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, computed_list, create, delete, get, list,
     update,
@@ -17,7 +16,7 @@ use workgraph_core::model::resources::task;
 use workgraph_core::model::validate::InputValue;
 use workgraph_core::rules::{custom_field_rules, story_rules};
 use workgraph_core::storage::{
-    EdgeEnd, ListPosition, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+    EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 use workgraph_core::{Gid, tasks_of_container};
 
@@ -157,7 +156,7 @@ fn tasks(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
             };
             Ok(ListRequest {
                 query: want,
-                page: page_query(from, open),
+                page: PageQuery::of(from, open, 0),
                 computed: false,
                 anchor: name,
                 anchor_types: std::slice::from_ref(*ty),
@@ -169,7 +168,7 @@ fn tasks(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
                 within_workspace_of: Box::new(NodeRef::Gid(workspace)),
             };
             let anchor = want.add_ref(list);
-            let page = page_query(tasks_of_container(anchor, true), false);
+            let page = PageQuery::of(tasks_of_container(anchor, true), false, 0);
             Ok(ListRequest {
                 query: want,
                 page,
@@ -188,7 +187,7 @@ fn tasks(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
 fn unassigned(call: &RequestContext<'_>, workspace: Gid) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
     let (anchor, ty) = (want.add_ref(workspace), Type::Task);
-    let mut page = page_query(ListSource::InWorkspace { anchor, ty }, false);
+    let mut page = PageQuery::of(ListSource::InWorkspace { anchor, ty }, false, 0);
     page.filters.push(RowFilter::Unset("assignee"));
     Ok(ListRequest {
         query: want,

@@ -1,6 +1,5 @@
 //! Teams and their members.
 use crate::call::{RequestContext, format_ref};
-use crate::execute::page_query;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, get, list,
     update,
@@ -14,7 +13,7 @@ use workgraph_core::model::resources::{team, workspace};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rules::{membership_rules, rich_texts};
 use workgraph_core::storage::{
-    ChangeAction, EdgeEnd, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+    ChangeAction, EdgeEnd, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
 /// Operations on teams.
@@ -271,7 +270,7 @@ fn joined(
 ) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
     let anchor = want.add_ref(call.path_ref("user_gid")?);
-    let mut page = page_query(
+    let mut page = PageQuery::of(
         ListSource::Edges {
             anchor,
             rel: rel::TEAM_MEMBERS,
@@ -279,6 +278,7 @@ fn joined(
             give,
         },
         false,
+        0,
     );
     page.filters
         .extend(call.query_gid(parameter)?.map(RowFilter::InWorkspace));
@@ -327,7 +327,7 @@ fn memberships(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
         }
         (None, None) => return Err(DomainError::missing("team")),
     };
-    let mut page = page_query(from, false);
+    let mut page = PageQuery::of(from, false, 0);
     if anchor == "user" {
         match (team, workspace) {
             (Some(team), _) => page.filters.push(RowFilter::OtherEnd(team)),

@@ -2,12 +2,11 @@
 use super::instantiation::{instantiate_project, instantiate_task, project_needs, task_needs};
 use super::projects::{places_allowed, team_of};
 use crate::call::RequestContext;
-use crate::execute::page_query;
+use crate::method::Method;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, delete, get,
     list,
 };
-use crate::request::Method;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
@@ -21,7 +20,8 @@ use workgraph_core::model::resources::{job, project, project_template};
 use workgraph_core::model::validate::{flag, text};
 use workgraph_core::rules::custom_field_rules;
 use workgraph_core::storage::{
-    EdgeEnd, LinkSelector, ListPosition, ListSource, NodeRef, ReadQuery, ReadView, RowFilter,
+    EdgeEnd, LinkSelector, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView,
+    RowFilter,
 };
 
 /// Operations on templates.
@@ -123,7 +123,7 @@ fn at(
     };
     ListRequest {
         query: want,
-        page: page_query(from, false),
+        page: PageQuery::of(from, false, 0),
         computed: false,
         anchor: name,
         anchor_types: types,
@@ -145,7 +145,7 @@ fn project_templates(call: &RequestContext<'_>) -> Result<ListRequest, DomainErr
     let ty = Type::ProjectTemplate;
     Ok(ListRequest {
         query: want,
-        page: page_query(ListSource::InWorkspace { anchor, ty }, false),
+        page: PageQuery::of(ListSource::InWorkspace { anchor, ty }, false, 0),
         computed: false,
         anchor: "workspace",
         anchor_types: &[Type::Workspace],

@@ -1,6 +1,5 @@
 //! Users, their task lists and favourites.
 use crate::call::{RequestContext, format_ref};
-use crate::execute::page_query;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, computed_list, get, list, read, update,
 };
@@ -10,7 +9,9 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::user;
-use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, ReadQuery, ReadView, RowFilter};
+use workgraph_core::storage::{
+    EdgeEnd, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+};
 
 /// Operations on users.
 pub static USERS: &[Operation] = &[
@@ -113,7 +114,7 @@ fn users(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     };
     Ok(ListRequest {
         query: want,
-        page: page_query(from, false),
+        page: PageQuery::of(from, false, 0),
         computed: true,
         anchor: anchor_name,
         anchor_types,
@@ -169,7 +170,7 @@ fn favorites(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     }
     let mut want = call.read_query();
     let anchor = want.add_ref(who);
-    let mut page = page_query(
+    let mut page = PageQuery::of(
         ListSource::Edges {
             anchor,
             rel: rel::FAVORITES,
@@ -177,6 +178,7 @@ fn favorites(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
             give: EdgeEnd::OtherEnd,
         },
         false,
+        0,
     );
     page.filters.extend(kind.map(RowFilter::Is));
     page.filters

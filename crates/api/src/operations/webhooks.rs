@@ -1,6 +1,6 @@
 //! Webhooks: subscriptions of a target to events of an object.
+use crate::method::Method::{Delete, Get, Post, Put};
 use crate::operation::{Operation, ResponseKind, WebhookAction, webhooks};
-use crate::request::Method::{Delete, Get, Post, Put};
 use workgraph_core::Type;
 
 const ONE: &str = "/webhooks/{webhook_gid}";

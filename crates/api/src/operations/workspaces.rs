@@ -1,6 +1,5 @@
 //! Workspaces and their members.
 use crate::call::{RequestContext, format_ref, require_level};
-use crate::execute::page_query;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, action, computed_list, get, list, update,
 };
@@ -16,7 +15,7 @@ use workgraph_core::rules::sharing::Sharing;
 use workgraph_core::rules::{invitation_rules, membership_roles, membership_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
-    EdgeEnd, LinkSelector, ListSource, NodeRef, ReadQuery, ReadView, alias,
+    EdgeEnd, LinkSelector, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, alias,
 };
 
 /// Operations on workspaces.
@@ -84,7 +83,7 @@ fn mine(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
         let anchor = want.add_ref(workspace);
         return Ok(ListRequest {
             query: want,
-            page: page_query(ListSource::SingleNode { anchor }, false),
+            page: PageQuery::of(ListSource::SingleNode { anchor }, false, 0),
             computed: false,
             anchor: "workspace",
             anchor_types: &[Type::Workspace],
@@ -99,7 +98,7 @@ fn mine(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     };
     Ok(ListRequest {
         query: want,
-        page: page_query(from, false),
+        page: PageQuery::of(from, false, 0),
         computed: false,
         anchor: "user",
         anchor_types: &[Type::User],
@@ -118,7 +117,7 @@ fn seats(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
             dir: Direction::Out,
             give: EdgeEnd::Aux,
         };
-        let mut page = page_query(from, false);
+        let mut page = PageQuery::of(from, false, 0);
         if let NodeRef::Gid(gid) = call.path_ref("workspace_gid")? {
             page.filters
                 .push(workgraph_core::storage::RowFilter::InWorkspace(gid));
@@ -139,7 +138,7 @@ fn seats(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     };
     Ok(ListRequest {
         query: want,
-        page: page_query(from, false),
+        page: PageQuery::of(from, false, 0),
         computed: false,
         anchor: "workspace_gid",
         anchor_types: &[Type::Workspace],

@@ -1,7 +1,7 @@
 //! The fast path: a read that is answered from memory alone is answered, counted and refused as any other.
 use crate::world::{KINDS, Kind, World};
 use serde_json::{Value, json};
-use workgraph_api::{ApiResponse, Caller, ConnectionTokenCache, FastPathRequest};
+use workgraph_api::{ApiResponse, ConnectionTokenCache, FastPathRequest, RequestOrigin};
 
 /// A client with one connection.
 struct Client {
@@ -30,12 +30,12 @@ impl Client {
 
     /// Returns the reply of the whole pipeline.
     fn handled(&self, token: &str, target: &str) -> ApiResponse {
-        let caller = Caller {
+        let origin = RequestOrigin {
             token_cache: Some(&self.last),
-            ..Caller::default()
+            ..RequestOrigin::default()
         };
         let request = self.world.request(token, "GET", target, String::new());
-        self.world.run(self.world.api.handle_from(&request, caller))
+        self.world.run(self.world.api.handle_from(&request, origin))
     }
 
     /// Sends the request often enough for its reply to be cached.

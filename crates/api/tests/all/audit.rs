@@ -86,7 +86,9 @@ fn a_row_says_which_way_its_act_came() {
     };
     let request = world.request("ada[tasks:delete]", "DELETE", &path, String::new());
     assert_eq!(
-        world.run(world.api.handle_from(&request, caller)).status,
+        world
+            .run(world.api.handle_from(&request, caller.into()))
+            .status,
         200
     );
     let page = world.get("robot", &target(&world, "event_type=task_deleted"));
@@ -106,7 +108,9 @@ fn a_row_says_which_way_its_act_came() {
     let body = json!({"data": {"actions": [action]}}).to_string();
     let request = world.request("ada", "POST", "/batch", body);
     assert_eq!(
-        world.run(world.api.handle_from(&request, caller)).status,
+        world
+            .run(world.api.handle_from(&request, caller.into()))
+            .status,
         200
     );
     let page = world.get("robot", &target(&world, "event_type=task_deleted"));

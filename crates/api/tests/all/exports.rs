@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use workgraph_api::features::exports::download_urls::{ExportFiles, ExportWriteError};
+use workgraph_api::features::exports::export_files::{ExportFiles, ExportWriteError};
 use workgraph_api::job_runner::{JobProgress, NextJob};
 use workgraph_core::Gid;
 use workgraph_core::jobs::FileOutput;

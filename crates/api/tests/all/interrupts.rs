@@ -62,7 +62,7 @@ fn send(world: &World, after: &Arc<After>, request: &ApiRequest) -> ApiResponse 
         interrupt: Some(&interrupt),
         ..Caller::default()
     };
-    world.run(world.api.handle_from(request, caller))
+    world.run(world.api.handle_from(request, caller.into()))
 }
 
 /// Returns a world with long lists, and reads of each kind in it.

@@ -1,7 +1,7 @@
 //! The token cache of a connection is correct for as long as it is used.
 use crate::world::{KINDS, World};
 use serde_json::Value;
-use workgraph_api::{Caller, ConnectionTokenCache};
+use workgraph_api::{ConnectionTokenCache, RequestOrigin};
 use workgraph_auth::token_digest;
 
 /// A token that a connection sent before is refused from the moment it is revoked, or its account switched off. The
@@ -12,12 +12,12 @@ fn a_connection_remembers_its_token_no_longer_than_it_is_good() {
         let world = World::new(kind);
         let last = ConnectionTokenCache::default();
         let ask = |world: &World, token: &str| {
-            let caller = Caller {
+            let origin = RequestOrigin {
                 token_cache: Some(&last),
-                ..Caller::default()
+                ..RequestOrigin::default()
             };
             let request = world.request(token, "GET", "/users/me", String::new());
-            let reply = world.run(world.api.handle_from(&request, caller));
+            let reply = world.run(world.api.handle_from(&request, origin));
             let json: Value = serde_json::from_slice(&reply.body).unwrap();
             (
                 reply.status,

@@ -5,7 +5,7 @@ mod together;
 use crate::jobs::forest;
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
-use workgraph_api::limits::admission::{LimitOverride, LimitOverrides};
+use workgraph_api::limits::limit_overrides::{LimitOverride, LimitOverrides};
 use workgraph_api::{ApiResponse, ApiSettings};
 
 /// Returns a world in which Bob's workspace is free, and Ada's is paid; the limits are those of the contract.

@@ -1,64 +1,18 @@
-//! Files of exports: the port through which jobs write them, and the addresses for downloading them.
-use crate::pipeline::Api;
-use async_trait::async_trait;
+//! Signed addresses from which files of exports are downloaded.
+use crate::features::exports::export_files::{
+    DOWNLOAD_OFFER_PERIOD, DOWNLOAD_URL_LIFETIME, ExportFiles, RESOURCE_DOWNLOAD_OFFER_PERIOD,
+    file_name,
+};
+use crate::state::Api;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use workgraph_core::Gid;
-use workgraph_core::jobs::FileOutput;
-use workgraph_core::jobs::tree_export::FileEnd;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::time::Time;
 use workgraph_core::projection::projector;
 use workgraph_wire::TicketError;
-
-/// Lifetime of a download URL.
-pub const DOWNLOAD_URL_LIFETIME: Duration = Duration::from_secs(3600);
-/// Time after the end of an export in which replies contain download URLs of its file.
-pub const DOWNLOAD_OFFER_PERIOD: Duration = Duration::from_secs(24 * 3600);
-/// The same time for exports of resources.
-pub const RESOURCE_DOWNLOAD_OFFER_PERIOD: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Time after its last write in which the file is kept.
-pub const EXPORT_RETENTION: Duration =
-    DOWNLOAD_OFFER_PERIOD.saturating_add(DOWNLOAD_URL_LIFETIME.saturating_mul(2));
-/// The same time for exports of resources.
-pub const RESOURCE_EXPORT_RETENTION: Duration =
-    RESOURCE_DOWNLOAD_OFFER_PERIOD.saturating_add(DOWNLOAD_URL_LIFETIME.saturating_mul(2));
-
-/// The reason why a file was not written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExportWriteError {
-    /// A job with a higher fencing token has written since.
-    StaleFencingToken,
-    /// The file cannot be written; the text is the reason.
-    Failed(String),
-}
-
-impl fmt::Display for ExportWriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StaleFencingToken => f.write_str("another runner writes the file"),
-            Self::Failed(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for ExportWriteError {}
-
-/// The files that exports are written to.
-#[async_trait]
-pub trait ExportFiles: Send + Sync {
-    /// Cuts the file off at the end that `output` gives, appends, and returns when the appended bytes are durable. With
-    /// `ends` the file is then complete and can be read. The same output may come again, also after the end.
-    ///
-    /// # Errors
-    /// Fails when a higher fencing token was seen, or the file cannot be written.
-    async fn append(&self, output: FileOutput<'_>) -> Result<FileEnd, ExportWriteError>;
-
-    /// Removes a file, if it exists.
-    async fn remove(&self, file: Gid);
-}
 
 /// Generator of signed download URLs.
 pub(crate) struct SignedDownloadUrls<'a> {
@@ -81,12 +35,6 @@ impl projector::DownloadUrls for SignedDownloadUrls<'_> {
         let age = now.duration_since(made.to_system()).unwrap_or_default();
         (age < offered).then(|| self.api.address(of.gid, now))
     }
-}
-
-/// Returns the name of a file in its address.
-#[must_use]
-pub fn file_name(of: Gid) -> String {
-    format!("{of}.json.gz")
 }
 
 impl Api {

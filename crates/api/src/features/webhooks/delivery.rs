@@ -5,8 +5,8 @@
 //! target gets an event twice, but never misses one.
 use super::delivery_batch::{DELIVERY_EVENTS_MAX, DeliveryBatch};
 use super::scheduler::DeliveryAttempt;
-use super::service::{WebhookService, lock_scheduler};
-use crate::pipeline::Api;
+use super::service_state::{WebhookService, lock_scheduler};
+use crate::state::Api;
 use bytes::Bytes;
 use std::time::{Duration, SystemTime};
 use workgraph_core::MaybeInterrupt;

@@ -1,10 +1,10 @@
 //! The content of a delivery: the events after a position, as the webhook's owner may see them.
 use super::scheduler::occurrence;
-use super::service::lock_scheduler;
+use super::service_state::lock_scheduler;
 use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::features::events::{EventPosition, EventRecords, PositionedEvent, events_after};
-use crate::pipeline::Api;
+use crate::state::Api;
 use std::sync::{Arc, OnceLock};
 use workgraph_core::access::Level;
 use workgraph_core::model::gid::GID_END;

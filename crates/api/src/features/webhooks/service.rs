@@ -1,23 +1,25 @@
 //! The webhook service: creates, lists, changes and deletes webhooks. `delivery` delivers.
 
-pub use crate::features::webhooks::scheduler::DeliveryAttempt;
+pub use super::scheduler::DeliveryAttempt;
+pub use super::service_state::WebhookSettings;
 
+use super::scheduler::DeliveryScheduler;
+use super::service_state::{WebhookService, lock_scheduler, server_error};
 use crate::call::{RequestContext, require_level};
 use crate::error::ApiError;
-use crate::execute;
+use crate::execute::load::load;
 use crate::execute::pagination::PageBinding;
 use crate::execute::record_response::CostedResponse;
-use crate::execute::{ResponsePlan, pagination, record_response as answer};
-use crate::features::webhooks::scheduler::DeliveryScheduler;
+use crate::execute::response_plan::ResponsePlan;
+use crate::execute::{pagination, record_response as answer};
 use crate::features::webhooks::webhook_records::{answer, scene};
 use crate::operation::WebhookAction;
-use crate::pipeline::Api;
+use crate::state::Api;
 use bytes::Bytes;
 use futures_util::lock;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use workgraph_auth::Grant;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -29,57 +31,10 @@ use workgraph_webhooks::delivery_target::TargetError;
 use workgraph_webhooks::signature::{SECRET_HEADER, is_handshake_confirmed, signing_secret};
 use workgraph_webhooks::webhook_record::TIMEOUT;
 use workgraph_webhooks::{
-    DeliveryError, DeliveryRequest, DeliveryState, EventFilter, InsertOutcome, Target,
-    TargetPolicy, Webhook, WebhookClient, WebhookLimits, WebhookStore,
+    DeliveryError, DeliveryRequest, DeliveryState, EventFilter, InsertOutcome, Target, Webhook,
+    WebhookClient, WebhookStore,
 };
 use workgraph_wire::{envelope, messages};
-
-/// Settings of webhooks that an operator can change.
-#[derive(Clone, Debug)]
-pub struct WebhookSettings {
-    /// The policy for addresses of targets.
-    pub policy: TargetPolicy,
-    /// The most webhooks.
-    pub limits: WebhookLimits,
-    /// True if the stable ids of events, and the number of the attempt, are sent as headers.
-    pub event_ids: bool,
-    /// Time for which the log of deliveries is kept.
-    pub log_retention: Duration,
-}
-
-impl Default for WebhookSettings {
-    fn default() -> Self {
-        Self {
-            policy: TargetPolicy::default(),
-            limits: WebhookLimits::default(),
-            event_ids: false,
-            log_retention: Duration::from_secs(30 * 24 * 3600),
-        }
-    }
-}
-
-/// The parts of the webhook service: store, client, settings and scheduler.
-pub(crate) struct WebhookService {
-    pub(crate) store: Arc<dyn WebhookStore>,
-    pub(crate) client: Arc<dyn WebhookClient>,
-    pub(crate) settings: WebhookSettings,
-    pub(crate) scheduler: Mutex<DeliveryScheduler>,
-    /// Number of handshakes under way, by user.
-    handshakes: Mutex<HashMap<u64, u32>>,
-    /// Held while a user's change is written to the store and to the scheduler, so that both have the changes in one
-    /// order.
-    store_order: lock::Mutex<()>,
-}
-
-pub(crate) fn lock_scheduler(
-    board: &Mutex<DeliveryScheduler>,
-) -> MutexGuard<'_, DeliveryScheduler> {
-    board.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(super) fn broken(error: impl std::fmt::Display) -> ApiError {
-    ApiError::Server(error.to_string())
-}
 
 impl Api {
     /// Sets up webhooks with their store, client and settings. Call it once, before requests.
@@ -152,27 +107,26 @@ impl Api {
 pub(crate) async fn execute_webhook_action(
     api: &Api,
     call: &RequestContext<'_>,
-    grant: &Grant,
     path: &str,
     act: WebhookAction,
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
     let hooks = api.webhooks.get();
-    let hooks = hooks.ok_or_else(|| broken("webhooks are not set up"))?;
+    let hooks = hooks.ok_or_else(|| server_error("webhooks are not set up"))?;
     match act {
-        WebhookAction::List => list(api, hooks, call, grant, path, asked).await,
-        WebhookAction::Create => create(api, hooks, call, grant, asked).await,
+        WebhookAction::List => list(api, hooks, call, path, asked).await,
+        WebhookAction::Create => create(api, hooks, call, asked).await,
         WebhookAction::Get => {
-            let hook = owned_webhook(api, hooks, call, grant).await?;
+            let hook = owned_webhook(api, hooks, call).await?;
             answer(api, call, &hook, asked, 200).await
         }
         WebhookAction::Update => {
-            let mut hook = owned_webhook(api, hooks, call, grant).await?;
+            let mut hook = owned_webhook(api, hooks, call).await?;
             if let Some(value) = call.data.get("filters") {
                 hook.filters = filters(value, hook.kind)?;
                 let _setting = hooks.store_order.lock().await;
                 let kept = hooks.store.set_filters(hook.id, hook.filters.clone());
-                if !kept.await.map_err(broken)? {
+                if !kept.await.map_err(server_error)? {
                     return Err(gone(call).into());
                 }
                 lock_scheduler(&hooks.scheduler).filter(&hook);
@@ -180,8 +134,8 @@ pub(crate) async fn execute_webhook_action(
             answer(api, call, &hook, asked, 200).await
         }
         WebhookAction::Delete => {
-            let hook = owned_webhook(api, hooks, call, grant).await?;
-            hooks.store.remove(hook.id).await.map_err(broken)?;
+            let hook = owned_webhook(api, hooks, call).await?;
+            hooks.store.remove(hook.id).await.map_err(server_error)?;
             lock_scheduler(&hooks.scheduler).remove(hook.id);
             Ok(CostedResponse::new(200, envelope::empty_envelope(), 1))
         }
@@ -198,16 +152,15 @@ async fn owned_webhook(
     api: &Api,
     hooks: &WebhookService,
     call: &RequestContext<'_>,
-    grant: &Grant,
 ) -> Result<Webhook, ApiError> {
     let NodeRef::Gid(gid) = call.path_ref("webhook_gid")? else {
         return Err(gone(call).into());
     };
     // A user who was removed from every workspace learns nothing.
-    execute::load(api, &call.read_query()).await?;
-    let found = hooks.store.get(gid.get()).await.map_err(broken)?;
+    load(api, &call.read_query()).await?;
+    let found = hooks.store.get(gid.get()).await.map_err(server_error)?;
     let hook = found.ok_or_else(|| gone(call))?;
-    if (hook.user, hook.app) == (grant.user, grant.app) {
+    if (hook.user, hook.app) == (call.grant.user, call.grant.app) {
         return Ok(hook);
     }
     Err(if call.settings.hide_forbidden {
@@ -245,15 +198,14 @@ async fn create(
     api: &Api,
     hooks: &WebhookService,
     call: &RequestContext<'_>,
-    grant: &Grant,
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
     let name = NodeRef::Gid(call.required_gid("resource")?);
     let text = call.required("target")?;
     let text = text
         .as_str()
         .ok_or_else(|| DomainError::field("target", "Not a string"))?;
-    let view = execute::load(api, &call.read_query().node(name.clone())).await?;
+    let view = load(api, &call.read_query().node(name.clone())).await?;
     let on = call.resolve_ref(&view, "resource", &name, webhook::WATCHED, Level::Viewer)?;
     require_level(&view, on, Level::Viewer)?;
     let kind = on.ty as u8;
@@ -263,6 +215,7 @@ async fn create(
         _ => DomainError::field("target", refused),
     })?;
     let secret = signing_secret(api.random_bytes::<32>()?);
+    let grant = call.grant;
     let handshake = HandshakeGuard::begin(hooks, grant.user)?;
     perform_handshake(hooks, target, &secret).await?;
     drop(handshake);
@@ -283,7 +236,7 @@ async fn create(
     };
     let setting = hooks.store_order.lock().await;
     let kept = hooks.store.insert(hook, hooks.settings.limits).await;
-    let hook = match kept.map_err(broken)? {
+    let hook = match kept.map_err(server_error)? {
         InsertOutcome::Done(hook) => *hook,
         // The user revoked the app's authorization during the handshake.
         InsertOutcome::NoGrant => {
@@ -308,7 +261,7 @@ async fn create(
     };
     // A revocation of all tokens that came before the webhook was stored has not deleted it.
     if grant.app.is_none() && !is_token_live(api, grant).await? {
-        hooks.store.remove(hook.id).await.map_err(broken)?;
+        hooks.store.remove(hook.id).await.map_err(server_error)?;
         return Err(ApiError::Unauthorized(
             messages::NOT_AUTHORIZED,
             Some("invalid_token"),
@@ -330,7 +283,7 @@ async fn create(
 /// Returns true if the token of a request was not revoked since the request began.
 async fn is_token_live(api: &Api, grant: &Grant) -> Result<bool, ApiError> {
     let own = api.tokens.find_by_id(grant.user, grant.token).await;
-    let own = own.map_err(broken)?;
+    let own = own.map_err(server_error)?;
     Ok(own.is_some_and(|token| token.revoked_at.is_none()))
 }
 
@@ -411,16 +364,15 @@ async fn list(
     api: &Api,
     hooks: &WebhookService,
     call: &RequestContext<'_>,
-    grant: &Grant,
     path: &str,
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
     let workspace = call.query_gid("workspace")?;
     let workspace = workspace.ok_or_else(|| DomainError::missing("workspace"))?;
     let resource = call.query_gid("resource")?;
     let mut want = call.read_query().node(workspace);
     want.node_refs.extend(resource.map(NodeRef::Gid));
-    let view = execute::load(api, &want).await?;
+    let view = load(api, &want).await?;
     call.resolve_ref(
         &view,
         "workspace",
@@ -439,17 +391,17 @@ async fn list(
             Level::Viewer,
         )?;
     }
-    let bounds = PageBinding::of(call, grant, path)?;
+    let bounds = PageBinding::of(call, path)?;
     let position = bounds.decode_offset(api, call)?;
     let (after, limit) = position.keyset(call.settings);
     let page = workgraph_webhooks::WebhookListQuery {
-        owner: (grant.user, grant.app),
+        owner: (call.grant.user, call.grant.app),
         workspace: workspace.get(),
         resource: resource.map(Gid::get),
         after,
         limit: limit.saturating_add(1),
     };
-    let mut found = hooks.store.list(page).await.map_err(broken)?;
+    let mut found = hooks.store.list(page).await.map_err(server_error)?;
     let more = found.len() > limit;
     found.truncate(limit);
     // Lists of webhooks have full records.
@@ -461,10 +413,11 @@ async fn list(
         plan,
         named_fields: asked.named_fields,
         with_download_urls: false,
+        budget: asked.budget,
     };
     let view = scene(api, call.read_query(), &found, &asked).await?;
     let gids: Vec<Gid> = found.iter().filter_map(|h| Gid::new(h.id)).collect();
-    let (json, tally) = answer::write_records(api, call, &view, &gids, &asked.plan, 1024).await?;
+    let (json, tally) = answer::write_records(api, &view, &gids, &asked, 1024).await?;
     let rows = PageRows {
         next: gids.last().filter(|_| more).map(|g| vec![g.as_i64()]),
         rows_seen: 0,

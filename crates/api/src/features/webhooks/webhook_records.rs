@@ -1,12 +1,14 @@
 //! Webhooks as records.
-use super::service::broken;
+use super::service_state::server_error;
+use crate::budget;
 use crate::call::RequestContext;
 use crate::error::ApiError;
+use crate::execute::load::load;
 use crate::execute::record_response::CostedResponse;
-use crate::execute::{ResponsePlan, allowance_retry, record_response as answer};
-use crate::pipeline::Api;
-use crate::request::Method;
-use crate::{budget, execute};
+use crate::execute::response_plan::ResponsePlan;
+use crate::execute::{allowance_retry, record_response as answer};
+use crate::method::Method;
+use crate::state::Api;
 use serde_json::Value;
 use std::iter;
 use std::sync::Arc;
@@ -62,14 +64,14 @@ pub(crate) async fn scene(
     api: &Api,
     mut want: ReadQuery,
     some: &[Webhook],
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
 ) -> Result<ReadView, ApiError> {
     for hook in some {
-        let node = node(hook).ok_or_else(|| broken("a webhook has no gid"))?;
+        let node = node(hook).ok_or_else(|| server_error("a webhook has no gid"))?;
         want.external_nodes
             .push((Arc::new(node), Arc::clone(&asked.plan)));
     }
-    let mut view = execute::load(api, &want).await?;
+    let mut view = load(api, &want).await?;
     for hook in some {
         let (gid, ty) = (Gid::new(hook.resource), Type::from_code(hook.kind));
         if let Some((gid, ty)) = gid.zip(ty).filter(|(gid, _)| view.node(*gid).is_none()) {
@@ -89,17 +91,17 @@ pub(crate) async fn answer(
     api: &Api,
     call: &RequestContext<'_>,
     hook: &Webhook,
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
     status: u16,
 ) -> Result<CostedResponse, ApiError> {
-    let shown = show(api, call, (hook, call.read_query()), asked, None).await;
+    let shown = show(api, (hook, call.read_query()), asked, None).await;
     let (mut body, tally) = match shown {
         Err(failure) if failure.is_render_failure() && call.operation.method != Method::Get => {
             let (stub, want) = (
                 answer::stub_plan(call, asked)?,
                 answer::uninterrupted_query(call),
             );
-            show(api, call, (hook, want), &stub, Some(budget::MIN_STUB_BYTES)).await?
+            show(api, (hook, want), &stub, Some(budget::MIN_STUB_BYTES)).await?
         }
         shown => shown?,
     };
@@ -119,20 +121,19 @@ pub(crate) async fn answer(
 /// Writes the start of a response with a webhook in it, in at most `room` bytes, or the rest of the budget.
 async fn show(
     api: &Api,
-    call: &RequestContext<'_>,
     (hook, want): (&Webhook, ReadQuery),
-    asked: &ResponsePlan,
+    asked: &ResponsePlan<'_>,
     room: Option<usize>,
 ) -> Result<(Vec<u8>, ProjectionCounts), ApiError> {
     let view = scene(api, want, std::slice::from_ref(hook), asked).await?;
-    let gid = Gid::new(hook.id).ok_or_else(|| broken("a webhook has no gid"))?;
+    let gid = Gid::new(hook.id).ok_or_else(|| server_error("a webhook has no gid"))?;
     let project = || {
-        let room = room.unwrap_or_else(|| call.budget.remaining());
+        let room = room.unwrap_or_else(|| asked.budget.remaining());
         let start = answer::open_envelope(1024);
         let mut projector = Projector::appending(start, &view, &api.settings.base_url, room);
         projector.record(gid, &asked.plan);
         projector.finish()
     };
     let shown = allowance_retry::compute(&view.interrupt, project).await;
-    Ok(shown.map_err(|fault| call.budget.describe(fault))?)
+    Ok(shown.map_err(|fault| asked.budget.describe(fault))?)
 }

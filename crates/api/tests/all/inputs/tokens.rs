@@ -1,7 +1,7 @@
 //! Tokens in the query: only one request accepts them, and nothing stores them.
 use super::world;
 use crate::world::{Kind, World};
-use workgraph_api::{Caller, ConnectionTokenCache, FastPathRequest};
+use workgraph_api::{ConnectionTokenCache, FastPathRequest, RequestOrigin};
 
 /// S133.
 #[test]
@@ -93,13 +93,13 @@ fn a_token_of_a_query_is_kept_by_nothing() {
     };
     for token in ["-", "ada"] {
         for _ in 0..3 {
-            let caller = Caller {
+            let origin = RequestOrigin {
                 token_cache: Some(&last),
-                ..Caller::default()
+                ..RequestOrigin::default()
             };
             let target = format!("/users/me?{with_token}");
             let request = world.request(token, "GET", &target, String::new());
-            let reply = world.run(world.api.handle_from(&request, caller));
+            let reply = world.run(world.api.handle_from(&request, origin));
             assert_eq!(reply.status, 200);
         }
     }

@@ -2,7 +2,7 @@
 use super::{header, limited, reply, wait};
 use crate::world::World;
 use serde_json::json;
-use workgraph_api::limits::admission::{LimitOverride, LimitOverrides};
+use workgraph_api::limits::limit_overrides::{LimitOverride, LimitOverrides};
 
 /// S120. A full total stops the requests that count against it, and no others.
 #[test]

@@ -3,24 +3,25 @@
 //! Actions run at the same time and their outcomes keep their order. The limits are charged once for all of them, so a
 //! batch that does not fit runs none.
 use crate::budget::ResponseBudget;
+use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
-use crate::features::audit_log::Caller;
+use crate::gate::{AdmissionState, Authentication, authorize};
 use crate::input::OperationInput;
-use crate::limits::admission::RequestWeight;
-use crate::pipeline::{AdmissionState, Api};
-use crate::request::{ApiRequest, Method};
+use crate::limits::request_weight::RequestWeight;
+use crate::method::Method;
+use crate::request::ApiRequest;
 use crate::router::RouteMatch;
+use crate::state::Api;
 use crate::{error, input};
 use futures_util::future::join_all;
-use workgraph_auth::Grant;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::validate::clip;
 use workgraph_wire::batch_actions::{ActionOutcome, BatchAction};
 use workgraph_wire::{batch_actions, envelope};
 
-/// The grant and the client of a batch.
-type BatchActor<'a> = (&'a Grant, Caller<'a>);
+/// The token and the client of a batch.
+type BatchActor<'a> = (&'a Authentication, Caller<'a>);
 
 /// Responds to `POST /batch`.
 pub(crate) async fn run_batch(
@@ -28,7 +29,7 @@ pub(crate) async fn run_batch(
     request: &ApiRequest,
     found: &RouteMatch,
     by: BatchActor<'_>,
-    held: &mut AdmissionState,
+    admission: &mut AdmissionState,
 ) -> Result<CostedResponse, ApiError> {
     // A body that is no batch counts as one request, like any other malformed request.
     let read = input::parse_inputs(
@@ -41,12 +42,11 @@ pub(crate) async fn run_batch(
         let actions: Vec<_> = actions.iter().map(BatchAction::read).collect();
         Ok((actions, options))
     });
-    let load = match &actions {
-        Ok((actions, _)) => actions.iter().map(|action| load(api, action)).sum(),
+    let weight = match &actions {
+        Ok((actions, _)) => actions.iter().map(|action| weight_of(api, action)).sum(),
         Err(_) => RequestWeight::of(found.operation),
     };
-    let terms = held.terms.insert(api.effective_limits(by.0));
-    held.permit = Some(api.admit(terms, load, found.number, api.clock.now())?);
+    api.admit_weight(by.0, weight, found.number, admission)?;
     let (actions, options) = actions?;
 
     let wanted = |part: &str| {
@@ -95,7 +95,7 @@ async fn run(
     budget: &ResponseBudget,
 ) -> CostedResponse {
     let outcome = match action {
-        Ok(action) => enter(api, action, by, budget).await,
+        Ok(action) => run_action(api, action, by, budget).await,
         Err(wrong) => Err(DomainError::invalid(wrong.clone()).into()),
     };
     outcome.unwrap_or_else(|failure| CostedResponse {
@@ -106,23 +106,27 @@ async fn run(
 
 /// Returns the weight of an action against the limits. An action that cannot be carried out counts like any failing
 /// request.
-fn load(api: &Api, action: &Result<BatchAction, String>) -> RequestWeight {
-    let found = action
-        .as_ref()
-        .ok()
-        .and_then(|a| api.match_route(Method::parse(a.method), &a.path).ok());
+fn weight_of(api: &Api, action: &Result<BatchAction, String>) -> RequestWeight {
+    let found = action.as_ref().ok().and_then(|a| {
+        api.router
+            .match_route(Method::parse(a.method), &a.path)
+            .ok()
+    });
     found.map_or(RequestWeight::FAILING, |found| {
         RequestWeight::of(found.operation)
     })
 }
 
-async fn enter(
+/// Authorizes and dispatches one action.
+async fn run_action(
     api: &Api,
     action: &BatchAction,
-    by: BatchActor<'_>,
+    (authentication, caller): BatchActor<'_>,
     budget: &ResponseBudget,
 ) -> Result<CostedResponse, ApiError> {
-    let found = api.match_route(Method::parse(action.method), &action.path)?;
+    let found = api
+        .router
+        .match_route(Method::parse(action.method), &action.path)?;
     if found.operation.not_in_batch {
         return Err(DomainError::field(
             "relative_path",
@@ -130,6 +134,8 @@ async fn enter(
         )
         .into());
     }
-    api.dispatch(OperationInput::Action(action), &found, by, budget)
+    let authorized = authorize(found.row(), &authentication.grant)?;
+    let sent = OperationInput::Action(action);
+    api.dispatch(sent, &found.parameters, authorized, caller, budget)
         .await
 }

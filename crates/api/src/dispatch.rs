@@ -1,0 +1,119 @@
+//! Dispatch of one authorized operation: from the cache, or parsed and executed. Requests and the actions of a batch
+//! share it.
+use crate::budget::ResponseBudget;
+use crate::cache::response_cache::ResponseCacheKey;
+use crate::call::{PathParameters, RequestContext};
+use crate::caller::Caller;
+use crate::error::ApiError;
+use crate::execute::record_response::CostedResponse;
+use crate::gate::AuthorizedOperation;
+use crate::input::OperationInput;
+use crate::operation::Handler;
+use crate::state::Api;
+use crate::{execute, external_ids, input};
+use std::borrow::Cow;
+use std::sync::atomic::Ordering::Relaxed;
+use workgraph_auth::Grant;
+use workgraph_core::Gid;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::ViewerKey;
+
+impl Api {
+    /// Answers an authorized operation from the response cache, or else parses and executes it.
+    ///
+    /// # Errors
+    /// Fails when the operation refuses the request, or a store fails.
+    pub(crate) async fn dispatch(
+        &self,
+        sent: OperationInput<'_>,
+        parameters: &PathParameters,
+        authorized: AuthorizedOperation<'_>,
+        caller: Caller<'_>,
+        budget: &ResponseBudget,
+    ) -> Result<CostedResponse, ApiError> {
+        let operation = authorized.operation();
+        // The version is read before the load: the loaded data has this version, or a newer one.
+        let kept = (matches!(operation.handler, Handler::Get) && !operation.time_dependent)
+            .then(|| self.graph.version());
+        let key = response_cache_key(authorized.grant(), sent.path(), sent.query())?;
+        if let Some(Some(version)) = kept
+            && let Some(again) = self.response_cache.get(&key, version)
+        {
+            budget.consume(again.body.len());
+            return Ok(again.into());
+        }
+        // The future is boxed, so that a cached response does not need the memory of an executed one.
+        let by = (authorized, caller, key.viewer);
+        let answered = Box::pin(self.execute_uncached(sent, parameters, by, budget)).await?;
+        budget.consume(answered.reply.body.len());
+        if let Some(Some(version)) = kept {
+            let (row, body) = (authorized.row(), &answered.reply.body);
+            self.response_cache
+                .put(&key, version, row, body, answered.cost);
+        }
+        Ok(answered)
+    }
+
+    /// Parses and executes (load, decide, commit, project) without the cache.
+    async fn execute_uncached(
+        &self,
+        sent: OperationInput<'_>,
+        parameters: &PathParameters,
+        (authorized, caller, viewer): (AuthorizedOperation<'_>, Caller<'_>, ViewerKey),
+        budget: &ResponseBudget,
+    ) -> Result<CostedResponse, ApiError> {
+        let (operation, grant) = (authorized.operation(), authorized.grant());
+        let (mut query, mut data, options) = input::parse_inputs(sent, operation, &self.settings)?;
+        let mut parameters = Cow::Borrowed(parameters);
+        let inputs = external_ids::TaskReferenceInputs {
+            parameters: &mut parameters,
+            query: &mut query,
+            data: &mut data,
+        };
+        if inputs.has_external_ids() {
+            Box::pin(inputs.resolve(self, grant, viewer)).await?;
+        }
+        let generate_gid = || self.next_gid();
+        let call = RequestContext {
+            operation,
+            parameters: &parameters,
+            viewer,
+            grant,
+            caller,
+            reach: grant.allowed_workspaces.clone(),
+            query,
+            data,
+            options,
+            now: Time::from_system(self.clock.now()),
+            generate_gid: &generate_gid,
+            settings: &self.settings,
+            jobs_per_user_max: self.jobs_per_user_max.load(Relaxed),
+        };
+        let answered = Box::pin(execute::execute(self, &call, sent.path(), budget)).await?;
+        answered.pretty_printed(&call, budget)
+    }
+}
+
+/// Returns the key of the response to a request in the response cache.
+///
+/// # Errors
+/// Fails when the grant names no user.
+pub(crate) fn response_cache_key<'r>(
+    grant: &'r Grant,
+    path: &'r str,
+    query: &'r str,
+) -> Result<ResponseCacheKey<'r>, ApiError> {
+    let user =
+        Gid::new(grant.user).ok_or_else(|| ApiError::Server("a token names no user".to_owned()))?;
+    Ok(ResponseCacheKey {
+        viewer: ViewerKey {
+            user,
+            service: grant.workspace.and_then(Gid::new),
+        },
+        app: grant.app,
+        scopes: grant.scopes,
+        reach: grant.allowed_workspaces.as_deref(),
+        path,
+        query,
+    })
+}

@@ -1,0 +1,39 @@
+//! The read of a request: one trip to the store, for a user who still belongs somewhere.
+use crate::error::ApiError;
+use crate::execute::allowance_retry;
+use crate::state::Api;
+use workgraph_core::model::registry::Type;
+use workgraph_core::storage::{ReadQuery, ReadView};
+use workgraph_wire::messages;
+
+/// Reads everything that a request needs.
+///
+/// # Errors
+/// Fails when the store fails, when the user belongs to no workspace any more, and when a workspace has disabled the
+/// app of the token.
+pub(crate) async fn load(api: &Api, want: &ReadQuery) -> Result<ReadView, ApiError> {
+    let view = allowance_retry::load(&*api.graph, want).await?;
+    if view.viewer.memberships.is_empty() && view.viewer.service_workspace.is_none() {
+        // A user who was removed from every workspace has no use for a token.
+        let why = if view.viewer.excluded_workspaces.is_empty() {
+            messages::NOT_AUTHORIZED
+        } else {
+            messages::APP_DISABLED
+        };
+        return Err(ApiError::Unauthorized(why, Some("invalid_token")));
+    }
+    if !view.viewer.excluded_workspaces.is_empty() {
+        let gids = view.resolved_refs.iter().filter_map(|(_, gid)| *gid);
+        let mut homes = gids.filter_map(|gid| match view.node(gid) {
+            Some(node) if node.ty == Type::Workspace => Some(gid),
+            node => node?.workspace,
+        });
+        if homes.any(|home| view.viewer.excluded_workspaces.contains(&home)) {
+            return Err(ApiError::Unauthorized(
+                messages::APP_DISABLED,
+                Some("invalid_token"),
+            ));
+        }
+    }
+    Ok(view)
+}

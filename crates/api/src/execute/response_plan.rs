@@ -1,0 +1,74 @@
+//! The plan of a response: the fields that it shows, checked against the scopes of the token.
+use crate::budget::ResponseBudget;
+use crate::call::RequestContext;
+use crate::error::ApiError;
+use crate::operation::ResponseKind;
+use std::sync::Arc;
+use workgraph_core::model::registry::Type;
+use workgraph_core::projection::plan;
+use workgraph_core::projection::plan::{FieldPaths, Plan};
+use workgraph_wire::messages;
+
+/// The fields that a response shows, the cost of naming them, and the budget of its bytes.
+pub(crate) struct ResponsePlan<'b> {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) named_fields: u32,
+    /// True if the response may contain download URLs. Only a token with full permissions gets them, as for making
+    /// exports.
+    pub(crate) with_download_urls: bool,
+    /// Bytes that the response may still have.
+    pub(crate) budget: &'b ResponseBudget,
+}
+
+/// Returns the plan of the response, if the token may have it.
+pub(crate) fn response_plan<'b>(
+    call: &RequestContext<'_>,
+    budget: &'b ResponseBudget,
+) -> Result<ResponsePlan<'b>, ApiError> {
+    response_plan_for(call, budget, call.operation.record().unwrap_or(Type::Task))
+}
+
+/// Returns the plan of a response with records of a type, if the token may have it.
+pub(crate) fn response_plan_for<'b>(
+    call: &RequestContext<'_>,
+    budget: &'b ResponseBudget,
+    ty: Type,
+) -> Result<ResponsePlan<'b>, ApiError> {
+    let grant = call.grant;
+    let by_name = call.operation.response == ResponseKind::Names;
+    let files = grant.scopes.is_full();
+    if let Some(fields) = &call.options.fields {
+        let names = FieldPaths::parse(&fields.join(","))?;
+        let asked = if by_name {
+            plan::resolve_fields_of_lookup(ty, &names)
+        } else {
+            plan::resolve_fields(ty, &names)
+        };
+        if let Some((scope, field)) = asked
+            .scopes
+            .iter()
+            .find(|(scope, _)| !grant.scopes.allows(scope))
+        {
+            return Err(ApiError::Scope(messages::missing_scope(field, scope)));
+        }
+        return Ok(ResponsePlan {
+            plan: asked.plan,
+            named_fields: asked.cost,
+            with_download_urls: files,
+            budget,
+        });
+    }
+    let plan = match call.operation.response {
+        ResponseKind::List(_) => plan::compact(ty),
+        ResponseKind::Names => {
+            plan::resolve_fields(ty, &FieldPaths::parse("name,resource_type")?).plan
+        }
+        _ => plan::full(ty),
+    };
+    Ok(ResponsePlan {
+        plan,
+        named_fields: 0,
+        with_download_urls: files,
+        budget,
+    })
+}

@@ -1,0 +1,122 @@
+//! Writes: decide, commit, decide again after a conflict, and respond with the changed record.
+use crate::call::RequestContext;
+use crate::error::ApiError;
+use crate::execute::load::load;
+use crate::execute::record_response::{CostedResponse, load_and_respond, respond_with_stub};
+use crate::execute::response_plan::ResponsePlan;
+use crate::operation::{Decision, ResponseKind};
+use crate::state::Api;
+use workgraph_core::Gid;
+use workgraph_core::audit::has_audit_rows;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::rel;
+use workgraph_core::model::resources::resource;
+use workgraph_core::storage::{GraphStoreError, ReadQuery, ReadView};
+use workgraph_wire::envelope;
+
+/// Attempts to decide a write again after conflicts, before it is an error of the server.
+const ATTEMPTS: usize = 64;
+
+type DynReadQueryFn<'f> =
+    &'f (dyn Fn(&RequestContext<'_>) -> Result<ReadQuery, DomainError> + Sync);
+type DynDecisionFn<'f> =
+    &'f (dyn Fn(&RequestContext<'_>, &ReadView) -> Result<Decision, DomainError> + Sync);
+
+/// Decides and commits, again after each conflict; returns the node to respond with.
+pub(crate) async fn commit(
+    api: &Api,
+    call: &RequestContext<'_>,
+    needs: DynReadQueryFn<'_>,
+    decide: DynDecisionFn<'_>,
+) -> Result<Option<Gid>, ApiError> {
+    for attempt in 0..ATTEMPTS {
+        let want = needs(call)?;
+        let view = load(api, &want).await?;
+        let decision = decide(call, &view)?;
+        if decision.changes.is_empty() {
+            return Ok(decision.subject);
+        }
+        let mut changes = decision.changes;
+        if has_audit_rows(&changes) {
+            changes.actor_context = Some(Box::new(call.actor_context()));
+        }
+        // The changes start a job if they put it into the queue.
+        let starts = changes.edge_writes.iter().any(|l| l.rel == rel::QUEUE);
+        match api.graph.commit(changes).await {
+            Ok(_) => {
+                for user in decision.accounts {
+                    api.refresh_account(user).await.map_err(ApiError::Server)?;
+                }
+                if let (true, Some(ring)) = (starts, api.job_notifier.get()) {
+                    ring();
+                }
+                return Ok(decision.subject);
+            }
+            Err(GraphStoreError::Conflict) => {}
+            // Another request may have taken the alias a moment ago: its node is found when deciding again.
+            Err(GraphStoreError::AliasTaken(_)) if attempt == 0 => {}
+            Err(GraphStoreError::AliasTaken(name)) => {
+                let (kind, value) = name.split_once(':').unwrap_or(("name", &name));
+                return Err(
+                    DomainError::field(kind, format_args!("Already taken: {value}")).into(),
+                );
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(ApiError::Server(format!(
+        "{} conflicted {ATTEMPTS} times",
+        call.operation.id
+    )))
+}
+
+/// Returns the response of a write: the record after the change.
+pub(crate) async fn write_response(
+    api: &Api,
+    call: &RequestContext<'_>,
+    subject: Option<Gid>,
+    asked: &ResponsePlan<'_>,
+) -> Result<CostedResponse, ApiError> {
+    let (ResponseKind::Record(_) | ResponseKind::Created(_), Some(gid)) =
+        (call.operation.response, subject)
+    else {
+        return Ok(CostedResponse::new(200, envelope::empty_envelope(), 1));
+    };
+    let shown = match load_and_respond(api, call, gid, asked).await {
+        Err(failure) if failure.is_render_failure() => {
+            respond_with_stub(api, call, gid, asked).await
+        }
+        shown => shown,
+    };
+    let Some(mut answered) = shown? else {
+        // The write removed the caller's own access; there is nothing left to show.
+        return Ok(CostedResponse::new(200, envelope::empty_envelope(), 1));
+    };
+    answered.reply.headers.extend(change_header(call));
+    if let ResponseKind::Created(ty) = call.operation.response {
+        answered.reply.status = 201;
+        let location = format!("{}/{}/{gid}", call.settings.base_url, resource(ty).path);
+        answered.reply.headers.push(("Location", location));
+    }
+    Ok(answered)
+}
+
+/// Returns the header that names the changes of the contract that affect the inputs of a write.
+fn change_header(call: &RequestContext<'_>) -> Option<(&'static str, String)> {
+    let mut told: Vec<String> = Vec::new();
+    for def in resource(call.operation.record()?).fields {
+        // Few fields are deprecated; only these are looked for in the body.
+        let Some(change) = def.deprecated else {
+            continue;
+        };
+        let Some(given) = call.field(def.name) else {
+            continue;
+        };
+        let (name, base, instead) = (change.name, &call.settings.base_url, change.instead);
+        let line = format!("name={name};info={base}{instead};affected=true");
+        if change.affects(given.as_str()) && !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    (!told.is_empty()).then(|| ("Asana-Change", told.join(",")))
+}

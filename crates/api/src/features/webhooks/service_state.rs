@@ -1,0 +1,56 @@
+//! The state of the webhook service: its ports, its settings, the scheduler and the handshakes under way.
+use super::scheduler::DeliveryScheduler;
+use crate::error::ApiError;
+use futures_util::lock;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use workgraph_webhooks::{TargetPolicy, WebhookClient, WebhookLimits, WebhookStore};
+
+/// Settings of webhooks that an operator can change.
+#[derive(Clone, Debug)]
+pub struct WebhookSettings {
+    /// The policy for addresses of targets.
+    pub policy: TargetPolicy,
+    /// The most webhooks.
+    pub limits: WebhookLimits,
+    /// True if the stable ids of events, and the number of the attempt, are sent as headers.
+    pub event_ids: bool,
+    /// Time for which the log of deliveries is kept.
+    pub log_retention: Duration,
+}
+
+impl Default for WebhookSettings {
+    fn default() -> Self {
+        Self {
+            policy: TargetPolicy::default(),
+            limits: WebhookLimits::default(),
+            event_ids: false,
+            log_retention: Duration::from_secs(30 * 24 * 3600),
+        }
+    }
+}
+
+/// The parts of the webhook service: store, client, settings and scheduler.
+pub(crate) struct WebhookService {
+    pub(crate) store: Arc<dyn WebhookStore>,
+    pub(crate) client: Arc<dyn WebhookClient>,
+    pub(crate) settings: WebhookSettings,
+    pub(crate) scheduler: Mutex<DeliveryScheduler>,
+    /// Number of handshakes under way, by user.
+    pub(super) handshakes: Mutex<HashMap<u64, u32>>,
+    /// Held while a user's change is written to the store and to the scheduler, so that both have the changes in one
+    /// order.
+    pub(super) store_order: lock::Mutex<()>,
+}
+
+pub(crate) fn lock_scheduler(
+    board: &Mutex<DeliveryScheduler>,
+) -> MutexGuard<'_, DeliveryScheduler> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the error of a request for which a part of the service failed.
+pub(super) fn server_error(error: impl std::fmt::Display) -> ApiError {
+    ApiError::Server(error.to_string())
+}

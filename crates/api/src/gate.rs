@@ -1,0 +1,241 @@
+//! The gate: authentication, limits and scope. Every request passes it, whether its response is computed or cached.
+use crate::cache::token_cache::{ConnectionTokenCache, TokenLookup};
+use crate::error;
+use crate::error::ApiError;
+use crate::execute::record_response::CostedResponse;
+use crate::limits::admission::EffectiveLimits;
+use crate::limits::request_weight::RequestWeight;
+use crate::operation::{NumberedOperation, Operation};
+use crate::request::ApiResponse;
+use crate::state::Api;
+use std::sync::Arc;
+use std::time::SystemTime;
+use workgraph_auth::{
+    BearerError, Grant, TokenKind, TokenRefusal, bearer, check_token, token_digest,
+};
+use workgraph_limits::Permit;
+use workgraph_wire::messages;
+
+/// A valid token: its grant, and the time at which it was checked.
+pub(crate) struct Authentication {
+    pub(crate) grant: Grant,
+    pub(crate) checked_at: SystemTime,
+    found: TokenLookup,
+}
+
+/// The limits that a request holds while it is answered.
+#[derive(Default)]
+pub(crate) struct AdmissionState {
+    /// The limits under which the request counts; set once its token is known.
+    pub(crate) terms: Option<EffectiveLimits>,
+    /// The permit; set once the request is admitted.
+    pub(crate) permit: Option<Permit>,
+}
+
+/// An operation for which a grant has the scope. Only [`authorize`] makes it, and only with it can an operation be
+/// dispatched.
+#[derive(Clone, Copy)]
+pub(crate) struct AuthorizedOperation<'g> {
+    row: NumberedOperation,
+    grant: &'g Grant,
+}
+
+impl<'g> AuthorizedOperation<'g> {
+    /// Returns the operation and its number in the table.
+    pub(crate) const fn row(self) -> NumberedOperation {
+        self.row
+    }
+
+    /// Returns the operation.
+    pub(crate) const fn operation(self) -> &'static Operation {
+        self.row.0
+    }
+
+    /// Returns the grant that has the scope.
+    pub(crate) const fn grant(self) -> &'g Grant {
+        self.grant
+    }
+}
+
+impl Api {
+    /// Checks the token of a request. A token that the client sent last is found in the cache of its connection, all
+    /// others in the store.
+    ///
+    /// # Errors
+    /// Fails when there is no valid token, or the store fails.
+    pub(crate) async fn authenticate(
+        &self,
+        headers: &[String],
+        token_cache: Option<&ConnectionTokenCache>,
+    ) -> Result<Authentication, ApiError> {
+        let token = bearer(headers).map_err(|e| match e {
+            BearerError::Missing => ApiError::Unauthorized(messages::NOT_AUTHORIZED, None),
+            BearerError::Repeated => {
+                ApiError::BadHeader("Authorization: given twice; send one header".to_owned())
+            }
+            BearerError::Scheme => {
+                ApiError::Unauthorized("Not Authorized: a bearer token is needed", None)
+            }
+            BearerError::Empty | BearerError::Spaced => invalid_token(),
+        })?;
+        // The version is read before the lookup: the record that is found has this version, or a newer one.
+        let cache = token_cache.zip(self.tokens.version());
+        let found = match cache.and_then(|(cache, version)| cache.get(token, version)) {
+            Some(found) => found,
+            None => {
+                let digest = token_digest(token).ok_or_else(invalid_token)?;
+                let found = self.tokens.find_token(&digest).await;
+                let found = found.map_err(|e| ApiError::Server(e.to_string()))?;
+                let found = Arc::new(found.ok_or_else(invalid_token)?);
+                if let Some((cache, version)) = cache {
+                    cache.put(token, version, &found);
+                }
+                found
+            }
+        };
+        let authentication = self.check_found_token(found)?;
+        self.note_token_use(&authentication);
+        Ok(authentication)
+    }
+
+    /// Checks the token of a request in memory alone; `None` if that is not enough, or the token is not valid. The use
+    /// of the token is not noted.
+    pub(crate) fn authenticate_from_cache(
+        &self,
+        header: &str,
+        token_cache: &ConnectionTokenCache,
+    ) -> Option<Authentication> {
+        let headers = [header];
+        let token = bearer(&headers).ok()?;
+        // The version is read before the entry that is compared with it.
+        let version = self.tokens.version()?;
+        let found = token_cache.get(token, version)?;
+        self.check_found_token(found).ok()
+    }
+
+    fn check_found_token(&self, found: TokenLookup) -> Result<Authentication, ApiError> {
+        let (record, account) = &*found;
+        let checked_at = self.clock.now();
+        let grant = check_token(record, account, checked_at).map_err(|refusal| match refusal {
+            TokenRefusal::Expired if record.kind == TokenKind::Access => {
+                ApiError::Unauthorized(messages::EXPIRED_BEARER, Some("invalid_token"))
+            }
+            _ => invalid_token(),
+        })?;
+        Ok(Authentication {
+            grant,
+            checked_at,
+            found,
+        })
+    }
+
+    /// Notes the use of a token, for its last-used time.
+    pub(crate) fn note_token_use(&self, authentication: &Authentication) {
+        let (record, _) = &*authentication.found;
+        self.token_usage.note(record, authentication.checked_at);
+    }
+
+    /// Admits a request of an operation within the limits of its token and its user, and checks the scope of the
+    /// operation.
+    ///
+    /// # Errors
+    /// Fails when a limit or the scope refuses the request. One that only the scope refuses has been counted.
+    pub(crate) fn admit_and_authorize<'g>(
+        &self,
+        authentication: &'g Authentication,
+        (operation, number): NumberedOperation,
+        admission: &mut AdmissionState,
+    ) -> Result<AuthorizedOperation<'g>, ApiError> {
+        let weight = RequestWeight::of(operation);
+        self.admit_weight(authentication, weight, number, admission)?;
+        authorize((operation, number), &authentication.grant)
+    }
+
+    /// Admits requests with a weight within the limits of their token and its user.
+    ///
+    /// # Errors
+    /// Fails when a limit refuses them.
+    pub(crate) fn admit_weight(
+        &self,
+        authentication: &Authentication,
+        weight: RequestWeight,
+        number: u16,
+        admission: &mut AdmissionState,
+    ) -> Result<(), ApiError> {
+        let terms = admission
+            .terms
+            .insert(self.effective_limits(&authentication.grant));
+        admission.permit = Some(self.admit(terms, weight, number, authentication.checked_at)?);
+        Ok(())
+    }
+
+    /// Admits a bearer token where no operation is asked for: the same tokens, the same limits. The operation number is
+    /// 0.
+    ///
+    /// # Errors
+    /// Fails with the response: 401 or 429, as for an operation.
+    pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), ApiResponse> {
+        let admitted = async {
+            let Authentication {
+                grant, checked_at, ..
+            } = self.authenticate(headers, None).await?;
+            let terms = self.effective_limits(&grant);
+            let permit = self.admit(&terms, RequestWeight::READ, 0, checked_at)?;
+            Ok((grant, permit))
+        };
+        let admitted: Result<_, ApiError> = admitted.await;
+        admitted.map_err(|failure| error::error_response(&failure, &*self.entropy))
+    }
+
+    /// Returns the response to a request of an operation with its cost, and charges the cost to the permit.
+    pub(crate) fn finish_request(
+        &self,
+        operation: &'static str,
+        outcome: Result<CostedResponse, ApiError>,
+        admission: AdmissionState,
+    ) -> (ApiResponse, u32) {
+        let AdmissionState { terms, mut permit } = admission;
+        let (mut reply, cost) = match outcome {
+            Ok(answered) => (answered.reply, answered.cost),
+            Err(failure) => {
+                let cost = failure.cost(self.settings.reply_max);
+                (error::error_response(&failure, &*self.entropy), cost)
+            }
+        };
+        if let Some(permit) = permit.as_mut().filter(|p| cost > 0 && p.is_charged()) {
+            permit.settle(cost, self.clock.now());
+            if let Some(terms) = terms {
+                self.charge_user_total(&terms, cost);
+            }
+        }
+        reply.operation = operation;
+        reply.permit = permit;
+        (reply, cost)
+    }
+}
+
+fn invalid_token() -> ApiError {
+    ApiError::Unauthorized(messages::NOT_AUTHORIZED, Some("invalid_token"))
+}
+
+/// Checks the scope of an operation. An operation without a scope needs full permissions.
+///
+/// # Errors
+/// Fails when the grant does not have the scope.
+pub(crate) fn authorize(
+    row: NumberedOperation,
+    grant: &Grant,
+) -> Result<AuthorizedOperation<'_>, ApiError> {
+    let (operation, _) = row;
+    let allowed = match operation.scope {
+        Some(scope) => grant.scopes.allows(scope),
+        None => grant.scopes.is_full(),
+    };
+    if allowed {
+        return Ok(AuthorizedOperation { row, grant });
+    }
+    Err(ApiError::Scope(match operation.scope {
+        Some(scope) => messages::missing_scope(operation.id, scope),
+        None => format!("{}: needs a token with full permissions", operation.id),
+    }))
+}

@@ -1,0 +1,128 @@
+//! The state of the API: stores, ports, settings, limiters and caches.
+use crate::cache::response_cache::ResponseCache;
+use crate::error::ApiError;
+use crate::features::exports::export_files::ExportFiles;
+use crate::features::webhooks::service_state::WebhookService;
+use crate::limits::limit_overrides::ActiveLimitOverrides;
+use crate::operations;
+use crate::ports::{Clock, Entropy};
+use crate::router::Router;
+use crate::settings::ApiSettings;
+use crate::token_usage::TokenUsage;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock, RwLock};
+use workgraph_auth::TokenStore;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::GraphStore;
+use workgraph_core::{Gid, GidGenerator};
+use workgraph_limits::{Limiter, OwnerTotals};
+use workgraph_wire::KeyRing;
+
+/// The API: everything between a transport and the stores.
+pub struct Api {
+    pub(crate) graph: Arc<dyn GraphStore>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) limiter: Limiter,
+    pub(crate) limit_overrides: ActiveLimitOverrides,
+    pub(crate) jobs_per_user_max: AtomicU32,
+    /// The usage of each user, over all tokens of the user.
+    pub(crate) user_totals: OwnerTotals,
+    /// The limit of a user as a multiple of the limit of one token; 0 for no limit.
+    pub(crate) user_multiple: AtomicU32,
+    pub(crate) settings: ApiSettings,
+    pub(crate) keys: RwLock<KeyRing>,
+    pub(crate) mint: GidGenerator,
+    pub(crate) token_usage: TokenUsage,
+    /// Function that is called when a job was started.
+    pub(crate) job_notifier: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    pub(crate) webhooks: OnceLock<WebhookService>,
+    pub(crate) export_files: OnceLock<Arc<dyn ExportFiles>>,
+    pub(crate) router: Router,
+    pub(crate) response_cache: ResponseCache,
+}
+
+/// The parts from which an [`Api`] is built.
+pub struct ApiDependencies {
+    /// Store of the domain graph.
+    pub graph: Arc<dyn GraphStore>,
+    /// Store of tokens and accounts.
+    pub tokens: Arc<dyn TokenStore>,
+    /// Source of the time.
+    pub clock: Arc<dyn Clock>,
+    /// Source of random bytes.
+    pub entropy: Arc<dyn Entropy>,
+    /// Settings of the API.
+    pub settings: ApiSettings,
+    /// Settings of the limiters.
+    pub limits: workgraph_limits::LimiterSettings,
+    /// The keys that seal page tokens.
+    pub keys: KeyRing,
+    /// Generator of gids.
+    pub mint: GidGenerator,
+}
+
+impl Api {
+    /// Builds the API from its parts.
+    #[must_use]
+    pub fn new(parts: ApiDependencies) -> Self {
+        Self {
+            graph: parts.graph,
+            tokens: parts.tokens,
+            clock: parts.clock,
+            entropy: parts.entropy,
+            limiter: Limiter::new(parts.limits),
+            limit_overrides: ActiveLimitOverrides::default(),
+            jobs_per_user_max: AtomicU32::new(parts.settings.jobs_per_user_max),
+            user_totals: OwnerTotals::new(),
+            user_multiple: AtomicU32::new(parts.settings.user_multiple.unwrap_or(0)),
+            settings: parts.settings,
+            keys: RwLock::new(parts.keys),
+            mint: parts.mint,
+            token_usage: TokenUsage::default(),
+            router: Router::new(operations::TABLES),
+            response_cache: ResponseCache::new(),
+            job_notifier: OnceLock::new(),
+            webhooks: OnceLock::new(),
+            export_files: OnceLock::new(),
+        }
+    }
+
+    /// Returns the settings.
+    #[must_use]
+    pub fn settings(&self) -> &ApiSettings {
+        &self.settings
+    }
+
+    /// Returns the limiters, for metrics and sweeps.
+    #[must_use]
+    pub fn limiter(&self) -> &Limiter {
+        &self.limiter
+    }
+
+    /// Returns a fresh gid.
+    #[must_use]
+    pub fn next_gid(&self) -> Gid {
+        self.mint
+            .next(Time::from_system(self.clock.now()).millis().unsigned_abs())
+    }
+
+    /// Writes the uses of tokens since the last call to the store. Call it about every half a minute, and once at the
+    /// end.
+    ///
+    /// # Errors
+    /// Fails when the store fails; the text is for the log. The uses of that batch are lost.
+    pub async fn flush_token_usage(&self) -> Result<(), String> {
+        self.token_usage.flush(&*self.tokens).await
+    }
+
+    /// Returns random bytes.
+    pub(crate) fn random_bytes<const N: usize>(&self) -> Result<[u8; N], ApiError> {
+        let mut bytes = [0u8; N];
+        self.entropy
+            .fill(&mut bytes)
+            .map_err(|e| ApiError::Server(e.to_string()))?;
+        Ok(bytes)
+    }
+}
