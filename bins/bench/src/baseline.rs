@@ -12,7 +12,8 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::{BaselineArgs, Result};
+use crate::Result;
+use crate::cli::BaselineArgs;
 
 /// Serves until standard input closes, so that the bare server ends with the run that started it.
 pub(crate) fn serve(args: &BaselineArgs) -> Result<()> {

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use rusqlite::{TransactionBehavior, params};
 
+use crate::baseline_schema::{INSERT_EDGE, INSERT_NODE, TASK_GIDS, WORKSPACE_GID};
 use crate::measure::Figure;
-use crate::sqlite_baseline::{GraphShape, INSERT_EDGE, INSERT_NODE, TASK_GIDS, WORKSPACE_GID};
+use crate::sqlite_baseline::GraphShape;
 use crate::{Result, sqlite_baseline};
 
 const INSERT_EVENT: &str = "INSERT INTO event VALUES (NULL, ?1, ?2, ?3)";

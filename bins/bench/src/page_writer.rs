@@ -3,7 +3,7 @@
 use rusqlite::Statement;
 
 use crate::Result;
-use crate::sqlite_baseline::{ASSIGNEE, FOLLOWER, PROJECT, PROJECT_GID};
+use crate::baseline_schema::{ASSIGNEE, FOLLOWER, PROJECT, PROJECT_GID};
 
 /// Tasks on a page.
 const LIMIT: usize = 100;

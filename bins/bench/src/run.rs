@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cli::RunArgs;
 use crate::group_commit::{CommitContent, GROUP};
 use crate::measure::{self, Figure};
 use crate::report::{self, ReportLine};
 use crate::server_process::ServerProcess;
 use crate::session::Bench;
 use crate::sqlite_baseline::{BaselineGraph, GraphShape};
-use crate::{Result, RunArgs, group_commit, long_reads, measurements, procfs, scaling};
+use crate::{Result, group_commit, long_reads, measurements, procfs, scaling};
 
 /// Measures the rows that were asked for, prints the table and writes the report.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {

@@ -4,10 +4,11 @@
 use std::fs;
 use std::path::Path;
 
+use crate::Result;
+use crate::cli::RunArgs;
 use crate::report::ReportLine;
 use crate::rows::{BenchResult, ROWS};
 use crate::session::Bench;
-use crate::{Result, RunArgs};
 
 /// Names of the rows that have to keep their ratios.
 const ROWS_KEPT: [&str; 2] = ["task-random", "page-nested"];

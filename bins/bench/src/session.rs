@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::cli::RunArgs;
 use crate::graph_builder::{Graph, NESTED};
 use crate::http_client::BenchClient;
 use crate::measure::median;
@@ -14,7 +15,7 @@ use crate::report::ReportLine;
 use crate::rows::{BenchResult, BenchRow, Bound, ROWS};
 use crate::server_process::ServerProcess;
 use crate::sqlite_baseline::{BaselineGraph, GraphShape};
-use crate::{Result, RunArgs, clock, graph_builder, procfs};
+use crate::{Result, clock, graph_builder, procfs};
 
 /// Limits far above any load, so that the limiter works on every request and refuses none; and permission for a
 /// receiver of webhooks on this machine.

@@ -6,30 +6,14 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
+use crate::baseline_schema::{
+    ASSIGNEE, FOLLOWER, INSERT_EDGE, INSERT_NODE, PRAGMAS, PROJECT, PROJECT_GID, SCHEMA,
+    SECTION_GIDS, TASK_GIDS, USER_GIDS, WORKSPACE_GID,
+};
 use crate::loadgen::Rng;
 use crate::measure::Figure;
 use crate::page_writer::{fields, write_page};
 use crate::{Result, clock, procfs};
-
-/// Settings with which the store opens its connections; checkpoints are not the writer's work there, so they are off
-/// here.
-const PRAGMAS: &str = "
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
-    PRAGMA wal_autocheckpoint = 0;
-    PRAGMA temp_store = MEMORY;
-    PRAGMA cache_size = -8192;";
-
-const SCHEMA: &str = "
-    CREATE TABLE node (gid INTEGER PRIMARY KEY, kind INTEGER NOT NULL, home INTEGER, version INTEGER NOT NULL,
-        deleted_at INTEGER, seq INTEGER NOT NULL, head TEXT NOT NULL, body BLOB NOT NULL);
-    CREATE TABLE edge (src INTEGER NOT NULL, rel INTEGER NOT NULL, dst INTEGER NOT NULL, rank INTEGER NOT NULL,
-        seq INTEGER NOT NULL, aux INTEGER, PRIMARY KEY (src, rel, dst)) WITHOUT ROWID;
-    CREATE INDEX edge_in ON edge (dst, rel, rank, src);
-    CREATE TABLE event (seq INTEGER PRIMARY KEY, node INTEGER NOT NULL, kind INTEGER NOT NULL, body TEXT NOT NULL);";
-
-pub(crate) const INSERT_NODE: &str = "INSERT INTO node VALUES (?1, ?2, ?3, 1, NULL, ?1, ?4, ?5)";
-pub(crate) const INSERT_EDGE: &str = "INSERT INTO edge VALUES (?1, ?2, ?3, ?4, ?1, ?5)";
 
 /// One page of a container's tasks, in order.
 const PAGE: &str = "
@@ -42,16 +26,6 @@ const RELATIVES: &str = "
     SELECT e.rel, n.gid, n.head, n.body FROM edge e
     CROSS JOIN node n ON n.gid = CASE e.rel WHEN 3 THEN e.aux ELSE e.dst END
     WHERE e.src = ?1 AND e.rel BETWEEN 1 AND 3";
-
-pub(crate) const ASSIGNEE: i64 = 1;
-pub(crate) const FOLLOWER: i64 = 2;
-pub(crate) const PROJECT: i64 = 3;
-
-pub(crate) const WORKSPACE_GID: i64 = 1000;
-pub(crate) const PROJECT_GID: i64 = 1001;
-const SECTION_GIDS: i64 = 2000;
-const USER_GIDS: i64 = 3000;
-pub(crate) const TASK_GIDS: i64 = 1_000_000;
 
 /// Size of the scratch graph.
 #[derive(Clone, Copy, Debug)]

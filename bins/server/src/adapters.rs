@@ -11,4 +11,3 @@ pub(crate) mod signing_keys;
 pub(crate) mod stores;
 pub(crate) mod user_directory;
 pub(crate) mod webhook_client;
-pub(crate) mod workspace_directory;

@@ -6,7 +6,7 @@ use crate::adapters::sealed_webhooks::WebhookSecretSealer;
 use crate::adapters::signing_keys::SigningKeyStore;
 use crate::adapters::stores::{Storage, StoreOptions};
 use crate::adapters::user_directory::GraphUserDirectory;
-use crate::admin::bootstrap::FirstPasswords;
+use crate::admin::bootstrap_file::FirstPasswords;
 use crate::admin::service::AdminService;
 use crate::admin::{bootstrap, commands as admin, demo, socket};
 use crate::cli::{AdminCommand, ServeArgs};
@@ -14,7 +14,7 @@ use crate::config::{Config, exposure};
 use crate::http::app_state::AppState;
 use crate::http::connections::ConnectionTracker;
 use crate::http::listener;
-use crate::http::metrics::Metrics;
+use crate::metrics::Metrics;
 use crate::runtime_limits::RuntimeLimits;
 use crate::workers::audit_signer::AuditSigner;
 use crate::workers::offload::Offload;
@@ -264,7 +264,7 @@ pub(crate) async fn serve(
     if let Some(path) = &options.port_file {
         write_port(path, address.port())?;
     }
-    crate::say(&banner);
+    crate::cli::say(&banner);
     let reload = {
         let api = Arc::clone(&edge.api);
         move || match again().and_then(|config| limits.reload(&config, &api)) {

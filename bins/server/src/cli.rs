@@ -415,6 +415,12 @@ pub(crate) enum RoleName {
     Guest,
 }
 
+/// Prints a line. The reader may have closed the pipe, which is no error.
+pub(crate) fn say(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

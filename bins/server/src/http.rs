@@ -5,7 +5,6 @@ pub(crate) mod connections;
 pub(crate) mod download;
 pub(crate) mod instrumented_socket;
 pub(crate) mod listener;
-pub(crate) mod metrics;
 pub(crate) mod request_body;
 pub(crate) mod response_body;
 pub(crate) mod routes;

@@ -1,7 +1,7 @@
 //! The lanes of requests, jobs and deliveries: each has that of its token, its job or its webhook.
 use crate::adapters::clock::{SystemEntropy, WallClock};
 use crate::http::app_state::lane_of;
-use crate::http::metrics::Metrics;
+use crate::metrics::Metrics;
 use crate::workers::job_workers;
 use crate::workers::offload::{Offload, OffloadLane};
 use crate::workers::webhook_worker::DeliveryWorker;

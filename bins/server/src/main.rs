@@ -8,11 +8,12 @@ mod http;
 #[cfg(test)]
 mod lanes;
 mod log;
+mod metrics;
 mod runtime_limits;
 mod workers;
 
 use clap::Parser;
-use cli::{AdminCommand, Cli, Command, ConfigCommand, ServeArgs, UserCommand};
+use cli::{AdminCommand, Cli, Command, ConfigCommand, ServeArgs, UserCommand, say};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -99,12 +100,6 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
         } => say(&config::print(&config)),
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints a line. The reader may have closed the pipe, which is no error.
-fn say(text: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n'));
 }
 
 fn runtime(many: bool) -> Result<tokio::runtime::Runtime, String> {

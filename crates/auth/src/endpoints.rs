@@ -1,4 +1,5 @@
 //! The endpoints that apps' servers call: token, revocation and introspection (RFC 6749, RFC 7009,
 //! RFC 7662).
+pub mod discovery;
 pub mod introspection;
 pub mod token_endpoints;

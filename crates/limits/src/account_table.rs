@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::admission_request::LimitKey;
 use crate::atomic_settings::LimitSet;
-use crate::limit_exceeded::Limit;
+use crate::limit::{Limit, PerLimit};
 use crate::limiter_account::LimiterAccount;
-use crate::limiter_settings::{LimitKey, PerLimit};
 use crate::sync::{Mutex, SHARDS, lock};
 
 /// Smallest number of accounts at which a shard sweeps itself. Else it does so when it would grow beyond twice the

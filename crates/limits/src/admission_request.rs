@@ -1,7 +1,7 @@
 //! Request, or several requests at once, as the limiter sees them.
 
-use crate::concurrency::select_by_class;
-use crate::limiter_settings::LimitKey;
+/// Key under which requests are counted: the first half of a token's digest, so that it is uniform and reveals nothing.
+pub type LimitKey = [u8; 16];
 
 /// Class of a request: it reads or writes. Each class has its own number of concurrent requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,14 @@ pub enum RequestClass {
     Read,
     /// Request with any other method.
     Write,
+}
+
+/// Returns the value for a class.
+pub(crate) fn select_by_class<T>(class: RequestClass, read: T, write: T) -> T {
+    match class {
+        RequestClass::Read => read,
+        RequestClass::Write => write,
+    }
 }
 
 /// Quota that a request is counted against.

@@ -4,10 +4,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use crate::admission_request::RequestClass;
-use crate::concurrency::select_by_class;
-use crate::limit_exceeded::Limit;
-use crate::limiter_settings::{LimiterSettings, PerLimit, Quota, RequestOverrides, terms};
+use crate::admission_request::{RequestClass, select_by_class};
+use crate::limit::{Limit, PerLimit};
+use crate::limiter_settings::{LimiterSettings, Quota, RequestOverrides, terms};
 use crate::window::WindowTerms;
 
 /// Settings as an account reads them.

@@ -6,6 +6,7 @@ pub mod concurrency;
 pub mod cost;
 #[cfg(any(test, feature = "laws"))]
 pub mod laws;
+pub mod limit;
 pub mod limit_exceeded;
 pub mod limiter;
 pub mod limiter_settings;
@@ -14,6 +15,7 @@ pub mod window;
 
 mod account_table;
 mod atomic_settings;
+mod in_flight;
 mod limiter_account;
 mod limiter_state;
 #[expect(
@@ -21,13 +23,15 @@ mod limiter_state;
     reason = "the model checker loom is asked for by `--cfg loom`"
 )]
 mod sync;
+mod time_units;
 mod timestamps;
 
-pub use admission_request::{AdmissionBatch, AdmissionRequest, RateQuota, RequestClass};
+pub use admission_request::{AdmissionBatch, AdmissionRequest, LimitKey, RateQuota, RequestClass};
 pub use concurrency::Permit;
 pub use cost::{BYTES_PER_CREDIT, CostInputs, least_cost};
-pub use limit_exceeded::{AdmissionCounts, Limit, LimitExceeded};
+pub use limit::{Limit, PerLimit};
+pub use limit_exceeded::{AdmissionCounts, LimitExceeded};
 pub use limiter::Limiter;
-pub use limiter_settings::{LimitKey, LimiterSettings, PerLimit, Quota, RequestOverrides};
+pub use limiter_settings::{LimiterSettings, Quota, RequestOverrides};
 pub use limiter_state::{CostState, LimiterState, RateState, RecentRequest, SlotState};
 pub use owner_totals::{OwnerTotals, TotalShare};

@@ -1,66 +1,8 @@
-//! Limits of a request, the refusal when one is exceeded, and the counts of both.
+//! The refusal of a request that exceeds a limit, and the counts of refusals and admissions.
 
 use std::fmt;
 
-use crate::admission_request::RequestClass;
-use crate::concurrency::select_by_class;
-use crate::limiter_settings::PerLimit;
-
-/// Limit that a request can exceed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// The standard quota per minute.
-    Standard,
-    /// The search quota per minute.
-    Search,
-    /// The limit of concurrent reads.
-    ConcurrentReads,
-    /// The limit of concurrent writes.
-    ConcurrentWrites,
-    /// The cost quota.
-    Cost,
-}
-
-impl Limit {
-    /// All limits, in order.
-    pub const ALL: [Self; 5] = [
-        Self::Standard,
-        Self::Search,
-        Self::ConcurrentReads,
-        Self::ConcurrentWrites,
-        Self::Cost,
-    ];
-
-    /// Returns the limit's name in settings, headers and metrics.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Search => "search",
-            Self::ConcurrentReads => "concurrent_reads",
-            Self::ConcurrentWrites => "concurrent_writes",
-            Self::Cost => "cost",
-        }
-    }
-
-    /// Returns the limit of concurrent requests of a class.
-    #[must_use]
-    pub fn concurrent(class: RequestClass) -> Self {
-        select_by_class(class, Self::ConcurrentReads, Self::ConcurrentWrites)
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Standard => "standard quota",
-            Self::Search => "search quota",
-            Self::ConcurrentReads => "limit of concurrent reads",
-            Self::ConcurrentWrites => "limit of concurrent writes",
-            Self::Cost => "cost quota",
-        })
-    }
-}
+use crate::limit::{Limit, PerLimit};
 
 /// Refusal of a request: the limit, and the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,17 +1,19 @@
 //! Limiter of all keys: one call per request.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use crate::account_table::AccountTable;
-use crate::admission_request::{AdmissionBatch, AdmissionRequest};
+use crate::admission_request::{AdmissionBatch, AdmissionRequest, LimitKey};
 use crate::atomic_settings::AtomicSettings;
 use crate::concurrency::Permit;
-use crate::limit_exceeded::{AdmissionCounts, Limit, LimitExceeded};
+use crate::limit::Limit;
+use crate::limit_exceeded::{AdmissionCounts, LimitExceeded};
 use crate::limiter_account::LimiterAccount;
-use crate::limiter_settings::{LimitKey, LimiterSettings, RequestOverrides};
+use crate::limiter_settings::{LimiterSettings, RequestOverrides};
 use crate::limiter_state::LimiterState;
 use crate::sync::lock;
+use crate::time_units::millis;
 
 /// Limiters of all kinds for all keys. Shared by reference between threads; it never reads a clock and never waits for
 /// anything but a short lock.
@@ -186,13 +188,4 @@ impl Limiter {
                 }
             })
     }
-}
-
-/// Returns a time in milliseconds since 1970; earlier times become 0.
-pub(crate) fn millis(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    since
-        .as_secs()
-        .saturating_mul(1_000)
-        .saturating_add(since.subsec_millis().into())
 }

@@ -1,11 +1,11 @@
 //! Account of one key, and the decision about one request.
 
-use crate::admission_request::{AdmissionBatch, RequestClass};
+use crate::admission_request::{AdmissionBatch, LimitKey, RequestClass};
 use crate::atomic_settings::{EffectiveFigures, LimitSet};
-use crate::concurrency::{InFlight, OtherDeadlines};
 use crate::cost::CreditBalance;
-use crate::limit_exceeded::{Limit, LimitExceeded};
-use crate::limiter_settings::LimitKey;
+use crate::in_flight::{InFlight, OtherDeadlines};
+use crate::limit::Limit;
+use crate::limit_exceeded::LimitExceeded;
 use crate::limiter_state::LimiterState;
 use crate::window::{WindowAttempt, WindowLog};
 

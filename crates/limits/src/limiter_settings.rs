@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use crate::limit_exceeded::Limit;
+use crate::limit::PerLimit;
 use crate::window::WindowTerms;
-
-/// Key under which requests are counted: the first half of a token's digest, so that it is uniform and reveals nothing.
-pub type LimitKey = [u8; 16];
 
 /// Figures of the standard quota, in requests per minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,45 +39,6 @@ pub(crate) fn terms(quota: u32, floor_percent: u32) -> WindowTerms {
     WindowTerms {
         quota,
         remembered: quota.saturating_sub(u32::try_from(kept).unwrap_or(u32::MAX)),
-    }
-}
-
-/// One value for each limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PerLimit<T> {
-    /// Value of the standard quota.
-    pub standard: T,
-    /// Value of the search quota.
-    pub search: T,
-    /// Value of the limit of concurrent reads.
-    pub concurrent_reads: T,
-    /// Value of the limit of concurrent writes.
-    pub concurrent_writes: T,
-    /// Value of the cost quota.
-    pub cost: T,
-}
-
-impl<T> PerLimit<T> {
-    /// Returns the value of a limit.
-    pub fn of(&self, limit: Limit) -> &T {
-        match limit {
-            Limit::Standard => &self.standard,
-            Limit::Search => &self.search,
-            Limit::ConcurrentReads => &self.concurrent_reads,
-            Limit::ConcurrentWrites => &self.concurrent_writes,
-            Limit::Cost => &self.cost,
-        }
-    }
-
-    /// Returns the value of a limit, to be changed.
-    pub fn of_mut(&mut self, limit: Limit) -> &mut T {
-        match limit {
-            Limit::Standard => &mut self.standard,
-            Limit::Search => &mut self.search,
-            Limit::ConcurrentReads => &mut self.concurrent_reads,
-            Limit::ConcurrentWrites => &mut self.concurrent_writes,
-            Limit::Cost => &mut self.cost,
-        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::admission_request::RequestClass;
 use crate::atomic_settings::EffectiveFigures;
-use crate::concurrency::InFlight;
 use crate::cost::{CREDIT, CreditBalance};
-use crate::limit_exceeded::Limit;
+use crate::in_flight::InFlight;
+use crate::limit::Limit;
 use crate::window::{RECENT, WindowLog, WindowTerms};
 
 /// State of every limiter for one key. Times are milliseconds from the instant of the call.

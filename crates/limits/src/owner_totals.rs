@@ -11,9 +11,10 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::SystemTime;
 
-use crate::limit_exceeded::{Limit, LimitExceeded};
-use crate::limiter::millis;
+use crate::limit::Limit;
+use crate::limit_exceeded::LimitExceeded;
 use crate::sync::{Mutex, SHARDS, lock};
+use crate::time_units::millis;
 
 /// Limits that owners have totals of.
 pub const TOTALS: [Limit; 3] = [Limit::Standard, Limit::Search, Limit::Cost];

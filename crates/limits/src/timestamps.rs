@@ -3,7 +3,7 @@
 //! `VecDeque` would do; here the two counters are read once and written once for all stamps that expire at a time,
 //! which is most of the work of a busy window.
 
-use crate::window::WINDOW_MS;
+use crate::time_units::WINDOW_MS;
 
 /// Timestamps of a list, the oldest first.
 #[derive(Clone, Debug, Default)]

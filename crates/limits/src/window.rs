@@ -1,9 +1,8 @@
 //! Window log with debt: a quota per minute that also counts attempts it refused.
 
-use crate::timestamps::{TimestampRing, is_old};
+pub use crate::time_units::WINDOW_MS;
 
-/// Length of the window in milliseconds. A stamp made at `s` counts while `now - s` is below it.
-pub const WINDOW_MS: u64 = 60_000;
+use crate::timestamps::{TimestampRing, is_old};
 
 /// Largest weight a request can be admitted with; a heavier request is refused whatever the quota.
 pub const MAX_WEIGHT: u32 = 1_024;

@@ -10,6 +10,7 @@ use workgraph_auth::{
     percent_encode,
 };
 
+use crate::common_responses::{invalid_form, page, plain, see_other};
 use crate::csrf::origin;
 use crate::form;
 use crate::pages::{
@@ -17,9 +18,9 @@ use crate::pages::{
     paths,
 };
 use crate::portal::{Portal, PortalError};
-use crate::request::{PortalRequest, page, plain, see_other};
+use crate::request::PortalRequest;
 use crate::route::AUTHORIZE;
-use crate::session::{AuthenticatedSession, invalid_form};
+use crate::session::AuthenticatedSession;
 
 /// Fields of the consent form: the query of the request, the ticket, and the user's decision.
 const REQUEST: &str = "request";

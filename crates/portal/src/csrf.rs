@@ -10,6 +10,9 @@ use workgraph_limits::{LimitKey, Limiter, RateQuota, RequestClass};
 
 use crate::request::PortalRequest;
 
+/// Purpose of the anti-forgery text in the console's forms.
+pub const PURPOSE: &str = "console";
+
 /// Returns true if a browser sent this form from a page of this server, as far as its headers show.
 ///
 /// Pages are sent with `Referrer-Policy: no-referrer`, for which a browser makes the origin of a form `null` (Fetch,

@@ -1,11 +1,14 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
 mod authorize;
+mod common_responses;
 pub mod console;
+mod cookies;
 mod csrf;
 mod endpoints;
 mod form;
 mod login;
+mod one_time_secrets;
 pub mod pages;
 mod password_change;
 mod portal;

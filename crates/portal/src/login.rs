@@ -4,23 +4,20 @@
 //! against the queue of passwords, and only then in the store. A right password takes its counts back; any other
 //! attempt that got past the first two keeps them. A browser in which the account's user has signed in before has a
 //! count of its own: a flood of attempts from elsewhere does not lock the owner out.
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use workgraph_api::ApiResponse;
 use workgraph_auth::authorization::browser_session::LoginAttempts;
 use workgraph_auth::tokens::token_record::normalize_email;
 use workgraph_auth::{Account, Secret, SecretDigest};
 
+use crate::cookies::{CookieKind, KNOWN_LIFETIME};
 use crate::csrf::network;
 use crate::portal::{Portal, PortalError};
 use crate::request::PortalRequest;
-use crate::session::CookieKind;
 
 const BY_ADDRESS: &str = "sign in";
 const BY_ACCOUNT: &str = "account";
-/// Time for which a browser stays known after a sign-in.
-pub(crate) const KNOWN_LIFETIME: Duration = Duration::from_secs(180 * 86_400);
-
 /// Credentials of one attempt to sign in.
 pub(crate) struct LoginCredentials<'a> {
     /// E-mail address of the account.

@@ -5,14 +5,15 @@ use workgraph_api::ApiResponse;
 use workgraph_auth::authorization::browser_session::csrf_matches;
 use workgraph_auth::{Param, PasswordChange, Secret, check_password};
 
+use crate::common_responses::{invalid_form, page, see_other};
 use crate::console::router::visitor;
 use crate::console::{ConsoleNotice, ConsoleResponse, PURPOSE};
 use crate::form;
 use crate::login::{LoginCredentials, PasswordCheck, retry_after};
 use crate::pages::{FormProblem, paths};
 use crate::portal::{Portal, PortalError};
-use crate::request::{PortalRequest, page, see_other};
-use crate::session::{AuthenticatedSession, invalid_form};
+use crate::request::PortalRequest;
+use crate::session::AuthenticatedSession;
 
 impl Portal {
     /// Answers the form that changes the password of the signed-in user.

@@ -8,10 +8,11 @@ use workgraph_auth::{
     SigningKeyRing, UserDirectory,
 };
 
-use crate::console::{OneTimeSecrets, WorkspaceDirectory};
+use crate::common_responses::failure;
 use crate::csrf::{Throttle, origin};
-use crate::ports::{AuditedStore, PasswordHasher, SigningKeys};
-use crate::request::{PortalRequest, failure};
+use crate::one_time_secrets::OneTimeSecrets;
+use crate::ports::{AuditedStore, PasswordHasher, SigningKeys, WorkspaceDirectory};
+use crate::request::PortalRequest;
 use crate::route::{self, Endpoint, Route};
 
 /// Settings of the operator.
@@ -111,7 +112,7 @@ impl Portal {
         let policy = parts.settings.policy();
         let start = origin(base_url).len();
         Self {
-            discovery_document: workgraph_auth::oidc::discovery::document(&policy, auth_url),
+            discovery_document: workgraph_auth::endpoints::discovery::document(&policy, auth_url),
             issuer: base_url.get(start..).unwrap_or_default().to_owned(),
             throttle: Throttle::new(),
             one_time_secrets: OneTimeSecrets::default(),

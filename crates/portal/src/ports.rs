@@ -80,3 +80,60 @@ pub trait SigningKeys: Send + Sync {
     /// There is none and there will be none; the text is for the log.
     async fn ring(&self) -> Result<Arc<SigningKeyRing>, AuthStoreError>;
 }
+
+/// Membership of a user in a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceSeat {
+    /// Gid of the workspace.
+    pub workspace: u64,
+    /// Name of the workspace.
+    pub name: String,
+    /// True if the user administers it.
+    pub admin: bool,
+}
+
+/// Invitation to a workspace that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvitationSummary {
+    /// Number of the invitation.
+    pub id: u64,
+    /// Name of the workspace.
+    pub workspace: String,
+}
+
+/// Port to workspaces, invitations and service accounts.
+#[async_trait]
+pub trait WorkspaceDirectory: Send + Sync {
+    /// Returns the workspaces of a user, in order of gid.
+    async fn seats(&self, user: u64) -> Result<Vec<WorkspaceSeat>, AuthStoreError>;
+
+    /// Returns the invitations that wait for a user's answer.
+    async fn invitations(&self, user: u64) -> Result<Vec<InvitationSummary>, AuthStoreError>;
+
+    /// Accepts or declines an invitation of a user. Returns false if they have no such invitation.
+    async fn answer_invitation(
+        &self,
+        user: u64,
+        id: u64,
+        accepted: bool,
+        acting: &ActorContext,
+    ) -> Result<bool, AuthStoreError>;
+
+    /// Returns the service accounts of a workspace, with their names.
+    async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, AuthStoreError>;
+
+    /// Makes a service account of a workspace, with its [`Account`](workgraph_auth::Account) and no token yet. The
+    /// audit log records the actor.
+    async fn create_service(
+        &self,
+        workspace: u64,
+        name: &str,
+        acting: &ActorContext,
+    ) -> Result<u64, AuthStoreError>;
+
+    /// Notes that a user has signed in with their password.
+    fn password_used(&self, user: u64);
+
+    /// Notes that the password of a user was replaced.
+    fn password_changed(&self, user: u64);
+}

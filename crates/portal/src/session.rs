@@ -6,18 +6,17 @@
 use std::time::SystemTime;
 
 use workgraph_api::ApiResponse;
-use workgraph_auth::authorization::browser_session::{
-    SESSION_LIFETIME, TICKET_LIFETIME, csrf, csrf_matches,
-};
+use workgraph_auth::authorization::browser_session::{TICKET_LIFETIME, csrf, csrf_matches};
 use workgraph_auth::{Account, AuthStoreError, BrowserSession, Secret, SecretDigest, UserInfo};
 
-use crate::console::{ConsoleResponse, PURPOSE};
-use crate::csrf::{is_same_origin, origin};
+use crate::common_responses::{invalid_form, page, see_other};
+use crate::cookies::CookieKind;
+use crate::csrf::{PURPOSE, is_same_origin, origin};
 use crate::form;
-use crate::login::{KNOWN_LIFETIME, LoginCredentials, PasswordCheck, retry_after};
+use crate::login::{LoginCredentials, PasswordCheck, retry_after};
 use crate::pages::{SignInPage, SignOutPage, paths};
 use crate::portal::{Portal, PortalError};
-use crate::request::{PortalRequest, failure, page, see_other};
+use crate::request::PortalRequest;
 use crate::route::AUTHORIZE;
 
 /// Purpose of the sign-in form's anti-forgery text.
@@ -26,8 +25,6 @@ const SIGN_IN: &str = "sign in";
 const NEXT: &str = "next";
 /// Parameter that a fresh sign-in adds to the address of the request that asked for it.
 const SIGNED_IN: &str = "&signed_in=";
-/// Longest cookie in bytes; those of this server are shorter.
-const COOKIE_MAX: usize = 128;
 /// Longest address and password that are checked, in bytes.
 const EMAIL_MAX: usize = 320;
 const PASSWORD_MAX: usize = 1024;
@@ -39,66 +36,7 @@ pub(crate) struct AuthenticatedSession {
     pub(crate) user: UserInfo,
 }
 
-/// Kind of a cookie.
-#[derive(Clone, Copy)]
-pub(crate) enum CookieKind {
-    /// The secret of a session.
-    Session,
-    /// The random text that guards the sign-in form.
-    Form,
-    /// The ticket of a browser in which a user has signed in before.
-    Known,
-}
-
 impl Portal {
-    fn secure(&self) -> bool {
-        self.settings.auth_url.starts_with("https://")
-    }
-
-    /// Returns the name of a cookie. `__Host-` binds it to this very host and to `https`; over plain `http`, on this
-    /// machine, browsers and clients would drop such a cookie.
-    const fn cookie_name(cookie: CookieKind, secure: bool) -> &'static str {
-        match (cookie, secure) {
-            (CookieKind::Session, true) => "__Host-workgraph",
-            (CookieKind::Session, false) => "workgraph",
-            (CookieKind::Form, true) => "__Host-workgraph-form",
-            (CookieKind::Form, false) => "workgraph-form",
-            (CookieKind::Known, true) => "__Host-workgraph-known",
-            (CookieKind::Known, false) => "workgraph-known",
-        }
-    }
-
-    pub(crate) fn cookie(&self, request: &PortalRequest, cookie: CookieKind) -> Option<Secret> {
-        let name = Self::cookie_name(cookie, self.secure());
-        let each = request.cookies.iter().flat_map(|line| line.split(';'));
-        let mut found = each.filter_map(|part| part.trim().split_once('='));
-        let (_, value) = found.find(|(n, _)| *n == name)?;
-        let sound = (1..=COOKIE_MAX).contains(&value.len());
-        sound.then(|| Secret::new(value.to_owned()))
-    }
-
-    /// Adds a `Set-Cookie` header; without a value the cookie is deleted.
-    pub(crate) fn set_cookie(
-        &self,
-        reply: ApiResponse,
-        cookie: CookieKind,
-        value: Option<&str>,
-    ) -> ApiResponse {
-        let name = Self::cookie_name(cookie, self.secure());
-        let secure = if self.secure() { "; Secure" } else { "" };
-        let age = match (cookie, value) {
-            (_, None) => "; Max-Age=0".to_owned(),
-            (CookieKind::Session, _) => format!("; Max-Age={}", SESSION_LIFETIME.as_secs()),
-            (CookieKind::Known, _) => format!("; Max-Age={}", KNOWN_LIFETIME.as_secs()),
-            (CookieKind::Form, _) => String::new(),
-        };
-        let value = value.unwrap_or_default();
-        reply.with(
-            "Set-Cookie",
-            format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{age}"),
-        )
-    }
-
     /// Returns the session of a browser, if there is one whose user still exists and is not switched off.
     pub(crate) async fn authenticated_session(
         &self,
@@ -363,16 +301,6 @@ impl Portal {
 /// Returns the purpose of the proof of a sign-in for this request.
 fn signed_in(query: &str) -> String {
     format!("signed in for {query}")
-}
-
-/// Returns the page for a form without a valid anti-forgery text, or whose session is over.
-pub(crate) fn invalid_form() -> ApiResponse {
-    match ConsoleResponse::invalid_csrf() {
-        ConsoleResponse::Page(status, shown) => page(status, shown),
-        ConsoleResponse::SeeOther(_) => {
-            failure(403, "This form is no longer valid", "Nothing was changed.")
-        }
-    }
 }
 
 /// Returns the path to go on to after signing in: always a page of this server.

@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::error_envelope::clip;
 use crate::json_body::JsonBody;
-use crate::messages::missing_input;
+use crate::messages::{clip, missing_input};
 use crate::percent;
 use crate::request_options::RequestOptions;
 

@@ -7,9 +7,6 @@ use crate::messages;
 pub const HELP: &str = "For more information on API status codes and how to handle them, read the docs on errors: \
      https://developers.asana.com/docs/errors";
 
-/// Most characters of a client's value that an error message repeats.
-pub const ECHO_CHARS: usize = 64;
-
 /// Entry of the `errors` array (the spec's section "Error object").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorObject {
@@ -118,27 +115,6 @@ fn plain(text: &str) -> String {
         .collect()
 }
 
-/// Prepares a client's value for an echo in a message: at most 64 characters of it, with control
-/// characters and invisible direction or width marks written as escapes, so that a log line or a
-/// terminal shows what was sent.
-#[must_use]
-pub fn clip(value: &str) -> String {
-    let mut out = String::with_capacity(value.len().min(ECHO_CHARS * 4));
-    for c in value.chars().take(ECHO_CHARS) {
-        if c.is_control() || invisible(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-/// Returns true for marks that change how the text around them looks without being seen themselves.
-fn invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,19 +161,6 @@ mod tests {
         assert_eq!(
             text(oauth_error("invalid_request", "bad \"code\" \\ é\n")),
             r#"{"error":"invalid_request","error_description":"bad 'code' ? ??"}"#
-        );
-    }
-
-    #[test]
-    fn echoes_are_short_and_visible() {
-        assert_eq!(clip(&"é".repeat(80)), "é".repeat(64));
-        assert_eq!(
-            clip("a\0b\nc\u{202e}d\u{7f}"),
-            "a\\u{0}b\\nc\\u{202e}d\\u{7f}"
-        );
-        assert_eq!(
-            clip("plain `ticks` / \"quotes\" é 🦑"),
-            "plain `ticks` / \"quotes\" é 🦑"
         );
     }
 }

@@ -18,6 +18,7 @@ pub mod sealed_secret;
 pub mod signed_ticket;
 
 mod bracket_fields;
+mod json_error;
 mod percent;
 mod phrase_words;
 

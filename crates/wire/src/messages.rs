@@ -1,8 +1,9 @@
 //! The wording of error messages that clients match on, in one place.
 //!
-//! Functions that repeat a client's value cut and escape it with [`crate::error_envelope::clip`].
+//! Functions that repeat a client's value cut and escape it with [`clip`].
 
-use crate::error_envelope::clip;
+/// Most characters of a client's value that an error message repeats.
+pub const ECHO_CHARS: usize = 64;
 
 /// 404: the method and path belong to no operation.
 pub const NO_ROUTE: &str = "No matching route for request";
@@ -97,6 +98,27 @@ pub fn too_deep(levels: usize) -> String {
     format!("Could not parse request data, nested deeper than {levels} levels")
 }
 
+/// Prepares a client's value for an echo in a message: at most 64 characters of it, with control
+/// characters and invisible direction or width marks written as escapes, so that a log line or a
+/// terminal shows what was sent.
+#[must_use]
+pub fn clip(value: &str) -> String {
+    let mut out = String::with_capacity(value.len().min(ECHO_CHARS * 4));
+    for c in value.chars().take(ECHO_CHARS) {
+        if c.is_control() || invisible(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Returns true for marks that change how the text around them looks without being seen themselves.
+fn invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +156,19 @@ mod tests {
         assert_eq!(
             missing_input(&"9".repeat(100)).len(),
             64 + ": Missing input".len()
+        );
+    }
+
+    #[test]
+    fn echoes_are_short_and_visible() {
+        assert_eq!(clip(&"é".repeat(80)), "é".repeat(64));
+        assert_eq!(
+            clip("a\0b\nc\u{202e}d\u{7f}"),
+            "a\\u{0}b\\nc\\u{202e}d\\u{7f}"
+        );
+        assert_eq!(
+            clip("plain `ticks` / \"quotes\" é 🦑"),
+            "plain `ticks` / \"quotes\" é 🦑"
         );
     }
 }

@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::error_envelope::clip;
+use crate::messages::clip;
 use crate::percent::{self, PercentError};
-use crate::request_options::{RequestOptions, some, terms};
-
-/// The largest page size a request may ask for; the smallest is 1.
-pub const LIMIT_MAX: u16 = 100;
+use crate::request_options::{LIMIT_MAX, RequestOptions, some, terms};
 
 /// Kind of error of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::json_body::JsonError;
-use crate::query_params::LIMIT_MAX;
+use crate::json_error::JsonError;
+
+/// The largest page size a request may ask for; the smallest is 1.
+pub const LIMIT_MAX: u16 = 100;
 
 /// Options of one request. Field paths are kept as sent; the planner of the answer parses them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

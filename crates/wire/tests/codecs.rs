@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use workgraph_wire::form_body::FORM_BYTES;
 use workgraph_wire::json_body::JsonLimits;
 use workgraph_wire::{
-    ErrorObject, FormBody, NextPage, QueryParams, envelope, error_envelope, json_body, phrase,
+    ErrorObject, FormBody, NextPage, QueryParams, envelope, error_envelope, json_body, messages,
+    phrase,
 };
 
 /// Generates any text but one with a NUL, which queries and forms refuse.
@@ -151,7 +152,7 @@ proptest! {
         let _ = json_body::read_body(&bytes);
         let _ = json_body::parse(raw.as_bytes(), JsonLimits::default());
         let _ = envelope::indent(&bytes);
-        prop_assert!(error_envelope::clip(&raw).chars().all(|c| !c.is_control()));
+        prop_assert!(messages::clip(&raw).chars().all(|c| !c.is_control()));
     }
 
     #[test]
@@ -211,7 +212,7 @@ proptest! {
         prop_assume!(key != other);
         let (k, o) = (Value::from(key.clone()), Value::from(other));
         let text = format!("[{{{k}:{value},{o}:[],{k}:null}}]");
-        prop_assert_eq!(json_body::parse(text.as_bytes(), JsonLimits::default()), Err(json_body::JsonError::DuplicateKey(error_envelope::clip(&key))));
+        prop_assert_eq!(json_body::parse(text.as_bytes(), JsonLimits::default()), Err(json_body::JsonError::DuplicateKey(messages::clip(&key))));
     }
 
     #[test]

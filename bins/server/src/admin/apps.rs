@@ -1,6 +1,6 @@
 //! The apps of the admin service: registered, distributed, switched off; and `workgraph admin app`.
 use crate::adapters::clock::random;
-use crate::admin::commands::time;
+use crate::admin::answer_values::time_or_null;
 use crate::admin::service::AdminService;
 use crate::cli::AppCommand;
 use serde_json::{Value, json};
@@ -102,8 +102,8 @@ fn show_app(app: &App) -> Value {
         "owner": app.owner.to_string(),
         "workspaces": numbers(&app.distribution),
         "disabled_in": numbers(&app.disabled_in),
-        "disabled_at": time(app.disabled_at),
-        "created_at": time(Some(app.created_at)),
+        "disabled_at": time_or_null(app.disabled_at),
+        "created_at": time_or_null(Some(app.created_at)),
     })
 }
 

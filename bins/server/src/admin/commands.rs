@@ -1,4 +1,5 @@
 //! `workgraph admin`: its commands, with answers as JSON.
+use crate::admin::answer_values::time_or_null;
 use crate::admin::apps;
 use crate::admin::service::AdminService;
 use crate::cli::{
@@ -7,7 +8,7 @@ use crate::cli::{
 };
 use crate::runtime_limits::LimitScope;
 use serde_json::{Value, json};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use workgraph_api::job_runner::PendingJob;
 use workgraph_auth::ScopeSet;
 use workgraph_core::access::Role;
@@ -254,10 +255,10 @@ async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Val
         let show = |session: &workgraph_auth::BrowserSession| {
             json!({
                 "id": session.id(),
-                "created_at": time(Some(session.created_at)),
-                "last_used_at": time(Some(session.last_used_at)),
+                "created_at": time_or_null(Some(session.created_at)),
+                "last_used_at": time_or_null(Some(session.last_used_at)),
                 "address": session.address.map(|address| address.to_canonical().to_string()),
-                "expires_at": time(Some(session.expires_at)),
+                "expires_at": time_or_null(Some(session.expires_at)),
             })
         };
         return Ok(live.iter().map(show).collect());
@@ -336,7 +337,7 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value, S
             if let (Some(lifetime), Some(map)) = (lifetime, shown.as_object_mut()) {
                 map.insert(
                     "expires_at".to_owned(),
-                    time(office.clock.now().checked_add(lifetime)),
+                    time_or_null(office.clock.now().checked_add(lifetime)),
                 );
             }
             Ok(shown)
@@ -355,10 +356,10 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value, S
                     "kind": r.kind.name(),
                     "description": r.description,
                     "scopes": r.scopes.to_string(),
-                    "created_at": time(Some(r.created_at)),
-                    "expires_at": time(r.expires_at),
-                    "last_used_at": time(r.last_used_at),
-                    "revoked_at": time(r.revoked_at),
+                    "created_at": time_or_null(Some(r.created_at)),
+                    "expires_at": time_or_null(r.expires_at),
+                    "last_used_at": time_or_null(r.last_used_at),
+                    "revoked_at": time_or_null(r.revoked_at),
                 })
             };
             Ok(records.iter().map(show).collect())
@@ -410,10 +411,10 @@ async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Val
                     "user": hook.user.to_string(),
                     "resource": hook.resource.to_string(),
                     "target": hook.target,
-                    "last_success_at": time(hook.state.last_success_at),
+                    "last_success_at": time_or_null(hook.state.last_success_at),
                     "retries": hook.state.retries,
-                    "next_attempt_at": time(hook.state.next_attempt_at),
-                    "deletion_at": time(hook.state.deletion_at()),
+                    "next_attempt_at": time_or_null(hook.state.next_attempt_at),
+                    "deletion_at": time_or_null(hook.state.deletion_at()),
                 })
             };
             Ok(all.iter().map(show).collect())
@@ -423,7 +424,7 @@ async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Val
             let show = |line: &workgraph_webhooks::DeliveryLogEntry| {
                 json!({
                     "id": line.id,
-                    "at": time(Some(line.sent_at)),
+                    "at": time_or_null(Some(line.sent_at)),
                     "events": line.events,
                     "attempt": line.attempt,
                     "status": line.status,
@@ -437,8 +438,4 @@ async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Val
             Ok(json!({"gid": gid.to_string(), "delivery": delivery, "events": events}))
         }
     }
-}
-
-pub(crate) fn time(time: Option<SystemTime>) -> Value {
-    time.map_or(Value::Null, |t| Time::from_system(t).to_string().into())
 }

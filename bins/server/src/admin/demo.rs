@@ -1,6 +1,6 @@
 //! The demo: two workspaces and a small believable graph, made through the API itself.
 use crate::admin::apps::NewApp;
-use crate::admin::bootstrap::{Bootstrap, TeamEntry};
+use crate::admin::bootstrap_file::{Bootstrap, TeamEntry};
 use crate::admin::service::AdminService;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The admin service: makes users, workspaces, teams and tokens, for the first start and for `admin`.
 use crate::adapters::stores::Storage;
-use crate::admin::bootstrap::FirstPasswords;
+use crate::admin::bootstrap_file::FirstPasswords;
 use crate::runtime_limits::RuntimeLimits;
 use std::sync::Arc;
 use workgraph_api::{Api, Clock, Entropy};

@@ -4,8 +4,8 @@ use crate::adapters::export_files::ExportFolder;
 use crate::adapters::stores::Storage;
 use crate::config::HttpConfig;
 use crate::http::connections::{ClientConnection, ConnectionTracker};
-use crate::http::metrics::Metrics;
-use crate::workers::offload::{Offload, OffloadLane, WorkInterrupt};
+use crate::metrics::Metrics;
+use crate::workers::offload::{BoxFuture, Offload, OffloadLane, WorkInterrupt};
 use hyper::header::HeaderValue;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -71,9 +71,6 @@ pub(crate) struct ConnectionContext {
     pub(crate) connection: Arc<ClientConnection>,
     pub(crate) token_cache: ConnectionTokenCache,
 }
-
-/// Future on the heap. It is boxed where it is made: else each future around it would have room for it.
-pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Outcome of a call of the API.
 pub(crate) enum CallOutcome {

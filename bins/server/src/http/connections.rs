@@ -1,7 +1,7 @@
 //! Connections: their bounds in number, and their timeouts.
 use crate::config::HttpConfig;
 use crate::config::trusted_proxies::TrustedProxies;
-use crate::http::metrics::Metrics;
+use crate::metrics::Metrics;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};

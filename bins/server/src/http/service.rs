@@ -1,8 +1,9 @@
 //! The service that hyper calls for every request, and the responses that it makes.
-use crate::http::app_state::{AppState, BoxFuture, ConnectionContext};
+use crate::http::app_state::{AppState, ConnectionContext};
 use crate::http::connections::{ProxiedRequestGuard, RequestGuard};
 use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
 use crate::http::routes::{JSON, RoutedResponse, fast_path_response, health, route};
+use crate::workers::offload::BoxFuture;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};

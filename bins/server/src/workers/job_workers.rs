@@ -1,6 +1,6 @@
 //! The workers that carry out jobs, each one job at a time.
 use crate::adapters::clock::pause;
-use crate::http::metrics::Metrics;
+use crate::metrics::Metrics;
 use crate::workers::offload::{Offload, OffloadLane};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -8,14 +8,15 @@
 //!
 //! [`Interrupt::poll_allowed`]: workgraph_core::Interrupt::poll_allowed
 mod fair_queue;
+mod lane;
 mod step_allowance;
 mod work_interrupt;
 
+pub(crate) use self::lane::OffloadLane;
 pub(crate) use self::work_interrupt::WorkInterrupt;
 
 use self::fair_queue::FairQueue;
 use self::step_allowance::StepAllowances;
-use crate::http::app_state::BoxFuture;
 use parking_lot::{Condvar, Mutex};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -31,16 +32,8 @@ const LANE_MAX: usize = 64;
 /// Pieces of work in all lanes that may wait before more of any are refused.
 const WAITING_MAX: usize = 8_192;
 
-/// The lanes of long work, which take turns.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum OffloadLane {
-    /// Requests with one token, by a hash of it.
-    Token(u64),
-    /// Steps of one job, by its gid.
-    Job(u64),
-    /// Deliveries of one webhook, by its gid.
-    Webhook(u64),
-}
+/// Future on the heap. It is boxed where it is made: else each future around it would have room for it.
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Threads for long work. They end when this is dropped.
 #[derive(Debug)]

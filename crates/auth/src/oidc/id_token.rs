@@ -1,17 +1,15 @@
 //! id_tokens: signed statements for an app about the user who signed in (OpenID Connect Core
 //! section 2).
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::json_object::JsonObject;
+use crate::oidc::ID_TOKEN_LIFETIME;
 use crate::oidc::signing_keys::{SignError, Signer};
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_text::{Secret, SecretDigest};
-
-/// Lifetime of an id_token.
-pub const ID_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Facts of a user that apps may learn.
 #[derive(Clone, Debug, PartialEq, Eq)]

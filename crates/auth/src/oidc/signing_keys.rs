@@ -10,7 +10,7 @@ use ring::rsa::PublicKeyComponents;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 
 use crate::json_object::JsonObject;
-use crate::oidc::id_token::ID_TOKEN_LIFETIME;
+use crate::oidc::ID_TOKEN_LIFETIME;
 use crate::tokens::token_text::SecretDigest;
 
 /// The one algorithm. There is no `none`.

@@ -6,8 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::oidc::discovery;
-use workgraph_auth::oidc::id_token::{ID_TOKEN_LIFETIME, user_info};
+use workgraph_auth::endpoints::discovery;
+use workgraph_auth::oidc::ID_TOKEN_LIFETIME;
+use workgraph_auth::oidc::id_token::user_info;
 use workgraph_auth::oidc::signing_keys::{KEY_SET_LIFETIME, SignError};
 use workgraph_auth::{
     AuthorizationPolicy, EndpointRequest, Endpoints, IdToken, IssuerInResponses, Rs256, ScopeSet,

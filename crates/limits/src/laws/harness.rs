@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use super::{AdmissionTicket, MakeLimiter, TestedLimiter};
-use crate::admission_request::{RateQuota, RequestClass};
-use crate::limiter_settings::LimitKey;
+use crate::admission_request::{LimitKey, RateQuota, RequestClass};
 use crate::{AdmissionRequest, LimitExceeded, LimiterSettings};
 
 /// Number of events that a counterexample shows.

@@ -7,7 +7,8 @@ use super::differential::{LimiterPair, cost, pick};
 use super::harness::{LimiterHarness, plain};
 use super::{MakeLimiter, ReferenceLimiter, ScenarioRandom};
 use crate::admission_request::{RateQuota, RequestClass};
-use crate::limiter_settings::{PerLimit, Quota};
+use crate::limit::PerLimit;
+use crate::limiter_settings::Quota;
 use crate::window::{MAX_WEIGHT, WINDOW_MS};
 use crate::{AdmissionRequest, LimiterSettings};
 

@@ -7,7 +7,7 @@ use super::harness::{LimiterHarness, key, plain};
 use super::invariance::extremes;
 use super::{AdmissionTicket, MakeLimiter, ReferenceLimiter, ScenarioRandom, deadline_ms, slots};
 use crate::admission_request::RequestClass;
-use crate::limit_exceeded::Limit;
+use crate::limit::Limit;
 use crate::{AdmissionRequest, LimiterSettings};
 
 type RoundResult = Result<u64, String>;

@@ -6,7 +6,8 @@ use super::{
     AdmissionTicket, LimiterHarness, MakeLimiter, MutantLimiter, RealLimiter, ReferenceLimiter,
 };
 use crate::admission_request::{RateQuota, RequestClass};
-use crate::limiter_settings::{PerLimit, Quota};
+use crate::limit::PerLimit;
+use crate::limiter_settings::Quota;
 use crate::{AdmissionRequest, LimiterSettings};
 use std::time::Duration;
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{AdmissionTicket, TestedLimiter, deadline_ms, slots};
-use crate::admission_request::{RateQuota, RequestClass};
-use crate::limit_exceeded::Limit;
-use crate::limiter_settings::LimitKey;
+use crate::admission_request::{LimitKey, RateQuota, RequestClass};
+use crate::limit::Limit;
 use crate::window::{MAX_WEIGHT, WINDOW_MS, WindowTerms};
 use crate::{AdmissionRequest, LimitExceeded, LimiterSettings};
 

@@ -1,8 +1,8 @@
 //! Reproducible randomness for made-up traffic (splitmix64).
 
 use crate::admission_request::{AdmissionRequest, RateQuota, RequestClass};
-use crate::limit_exceeded::Limit;
-use crate::limiter_settings::{LimiterSettings, PerLimit, Quota};
+use crate::limit::{Limit, PerLimit};
+use crate::limiter_settings::{LimiterSettings, Quota};
 use crate::window::WINDOW_MS;
 use std::time::Duration;
 

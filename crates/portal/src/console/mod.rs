@@ -7,7 +7,6 @@ mod account;
 mod apps;
 mod authorized_apps;
 mod form_fields;
-mod one_time_secrets;
 mod response;
 pub(crate) mod router;
 mod service_accounts;
@@ -16,85 +15,26 @@ mod workspace_apps;
 
 use std::time::SystemTime;
 
-use async_trait::async_trait;
 use workgraph_auth::authorization::browser_session::{csrf, csrf_matches};
 use workgraph_auth::{
     AuthStoreError, BrowserSession, LoopbackPolicy, OAuthStore, Param, Secret, TokenRecord,
 };
 use workgraph_core::audit::ActorContext;
 
-pub use one_time_secrets::OneTimeSecrets;
+pub use crate::csrf::PURPOSE;
+pub use crate::one_time_secrets::OneTimeSecrets;
+pub use crate::ports::{InvitationSummary, WorkspaceDirectory, WorkspaceSeat};
 pub(crate) use response::ConsoleNotice;
 pub use response::ConsoleResponse;
 
 use crate::pages::{ErrorPage, PageChrome, SecretKind, SecretPage, SignedInUser, paths};
 use form_fields::FormFields;
 
-/// Purpose of the anti-forgery text in the console's forms.
-pub const PURPOSE: &str = "console";
-
 /// Purpose of the key in the address of the page that shows a new secret.
 const SHOWING: &str = "secret";
 
 /// Most live tokens, and most apps, that a user can have.
 const MANY: usize = 100;
-
-/// Membership of a user in a workspace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkspaceSeat {
-    /// Gid of the workspace.
-    pub workspace: u64,
-    /// Name of the workspace.
-    pub name: String,
-    /// True if the user administers it.
-    pub admin: bool,
-}
-
-/// Invitation to a workspace that waits for an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvitationSummary {
-    /// Number of the invitation.
-    pub id: u64,
-    /// Name of the workspace.
-    pub workspace: String,
-}
-
-/// Port to workspaces, invitations and service accounts.
-#[async_trait]
-pub trait WorkspaceDirectory: Send + Sync {
-    /// Returns the workspaces of a user, in order of gid.
-    async fn seats(&self, user: u64) -> Result<Vec<WorkspaceSeat>, AuthStoreError>;
-
-    /// Returns the invitations that wait for a user's answer.
-    async fn invitations(&self, user: u64) -> Result<Vec<InvitationSummary>, AuthStoreError>;
-
-    /// Accepts or declines an invitation of a user. Returns false if they have no such invitation.
-    async fn answer_invitation(
-        &self,
-        user: u64,
-        id: u64,
-        accepted: bool,
-        acting: &ActorContext,
-    ) -> Result<bool, AuthStoreError>;
-
-    /// Returns the service accounts of a workspace, with their names.
-    async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, AuthStoreError>;
-
-    /// Makes a service account of a workspace, with its [`Account`](workgraph_auth::Account) and no token yet. The
-    /// audit log records the actor.
-    async fn create_service(
-        &self,
-        workspace: u64,
-        name: &str,
-        acting: &ActorContext,
-    ) -> Result<u64, AuthStoreError>;
-
-    /// Notes that a user has signed in with their password.
-    fn password_used(&self, user: u64);
-
-    /// Notes that the password of a user was replaced.
-    fn password_changed(&self, user: u64);
-}
 
 /// Signed-in user of a request, with a live session.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! The responses of the console: pages and redirects.
 use workgraph_auth::Param;
 
+use crate::common_responses::invalid_form_page;
 use crate::pages::{ErrorPage, HtmlPage, paths};
 
 /// Response to a request of the console.
@@ -41,12 +42,7 @@ impl ConsoleResponse {
     /// Returns the page for a form without a valid anti-forgery text, or whose session is over.
     #[must_use]
     pub fn invalid_csrf() -> Self {
-        let failure = ErrorPage {
-            heading: "This form is no longer valid",
-            text: "Nothing was changed. Open the page again and repeat what you did.",
-            onward: Some((paths::APPS, "Go to my apps")),
-        };
-        Self::Page(403, failure.page())
+        Self::Page(403, invalid_form_page())
     }
 }
 

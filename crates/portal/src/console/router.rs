@@ -5,12 +5,13 @@ use workgraph_api::ApiResponse;
 use workgraph_auth::{OAuthStore, percent_encode};
 use workgraph_core::audit::ActorContext;
 
+use crate::common_responses::{invalid_form, page, see_other};
 use crate::console::{Console, ConsoleResponse, ConsoleUser, WriteContext};
 use crate::form;
 use crate::pages::paths;
 use crate::portal::{Portal, PortalError};
-use crate::request::{PortalRequest, page, see_other};
-use crate::session::{AuthenticatedSession, invalid_form};
+use crate::request::PortalRequest;
+use crate::session::AuthenticatedSession;
 
 impl Portal {
     pub(crate) fn console<'c>(

@@ -6,8 +6,9 @@ use workgraph_auth::oidc::id_token::user_info;
 use workgraph_auth::oidc::signing_keys::KEY_SET_LIFETIME;
 use workgraph_wire::error_envelope::error;
 
+use crate::common_responses::json;
 use crate::portal::Portal;
-use crate::request::{PortalRequest, json};
+use crate::request::PortalRequest;
 
 impl Portal {
     /// Returns the document of OpenID Connect Discovery and of RFC 8414: one for both.

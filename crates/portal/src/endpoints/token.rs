@@ -4,10 +4,11 @@ use std::time::SystemTime;
 use workgraph_api::ApiResponse;
 use workgraph_auth::{EndpointRequest, Endpoints, NewTokenMaterial, TokenError};
 
+use crate::common_responses::failure;
 use crate::csrf::network;
 use crate::form;
 use crate::portal::{Portal, PortalError};
-use crate::request::{PortalRequest, failure};
+use crate::request::PortalRequest;
 use crate::route::{Endpoint, Route};
 
 const CLIENTS: &str = "client";

@@ -9,7 +9,7 @@ use super::components::{card, list, switched};
 use super::format::day;
 use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf};
 use super::paths;
-use crate::console::InvitationSummary;
+use crate::ports::InvitationSummary;
 
 /// App that may act for the user.
 #[derive(Clone, Debug)]

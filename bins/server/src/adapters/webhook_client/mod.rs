@@ -7,7 +7,7 @@ mod dns_lookups;
 mod target_connection;
 
 use self::dns_lookups::DnsLookups;
-use self::target_connection::{IdleConnections, SendOutcome, TargetConnection};
+use self::target_connection::{IdleConnections, SendOutcome, TargetConnection, broken};
 use async_trait::async_trait;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -25,9 +25,6 @@ use workgraph_webhooks::{
 
 /// Longest time to connect to one address.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Bytes of an answer that are read.
-const READ_MAX: usize = 64 << 10;
-
 /// Port to the network, as far as deliveries need it.
 #[async_trait]
 pub(crate) trait NetworkAccess: Send + Sync {
@@ -171,10 +168,6 @@ impl<N: NetworkAccess> WebhookSender<N> {
             }
         }
     }
-}
-
-fn broken(error: impl std::fmt::Display) -> DeliveryError {
-    DeliveryError::Broken(error.to_string())
 }
 
 #[async_trait]

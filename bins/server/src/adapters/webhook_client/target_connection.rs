@@ -1,5 +1,4 @@
 //! Connections to targets, and those that are kept for the next delivery to the same one.
-use super::{READ_MAX, broken};
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -22,8 +21,15 @@ use workgraph_webhooks::{DeliveryError, DeliveryRequest, Target, TargetReply};
 const LIFE: Duration = Duration::from_secs(4);
 /// Most idle connections that are kept.
 const MOST: usize = 64;
+/// Bytes of an answer that are read.
+const READ_MAX: usize = 64 << 10;
 /// Bytes of an answer that are kept.
 const KEPT: usize = 1 << 10;
+
+/// Returns the error of a connection that broke.
+pub(super) fn broken(error: impl std::fmt::Display) -> DeliveryError {
+    DeliveryError::Broken(error.to_string())
+}
 
 /// Connection to a target. It is closed when this value is dropped, so that no request goes on over it without a
 /// caller.

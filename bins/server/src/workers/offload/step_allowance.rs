@@ -3,7 +3,7 @@
 //! Work that uses its allowance up is begun anew elsewhere, so the allowance was spent in vain and held a thread that
 //! serves connections. A lane with much long work therefore begins with less each time, and gets more again as its work
 //! turns out to be short.
-use super::OffloadLane;
+use super::lane::OffloadLane;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 

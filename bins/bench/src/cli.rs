@@ -1,0 +1,70 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Benchmarks of Workgraph beside the ceilings of the same run.
+#[derive(Parser)]
+#[command(name = "workgraph-bench", version, about)]
+pub(crate) struct BenchCli {
+    #[command(subcommand)]
+    pub(crate) command: BenchCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Build the graph, measure every row beside its ceiling, print the table and write the report.
+    Run(RunArgs),
+    /// The bare hyper server that rows are compared with (started by `run` as a child process).
+    Bare(BaselineArgs),
+}
+
+/// Arguments of `run`.
+#[derive(Args, Clone)]
+pub(crate) struct RunArgs {
+    /// The `workgraph` binary; without it the one beside this program. If there is none, only the ceilings are
+    /// measured.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) server: Option<PathBuf>,
+    /// Further environment of the server; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) server_env: Vec<String>,
+    /// Number of tasks in the graph.
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) tasks: u64,
+    /// A data folder with the graph, which is built there if it is new; the run works on a copy. Without it the
+    /// graph is built in the scratch folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Number of rounds; the table shows medians.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) rounds: u32,
+    /// Duration of one measurement in seconds.
+    #[arg(long, default_value_t = 1.0)]
+    pub(crate) seconds: f64,
+    /// Path of the Markdown report.
+    #[arg(long, value_name = "FILE", default_value = "docs/BENCHMARKS.md")]
+    pub(crate) out: PathBuf,
+    /// Number of tasks in a second graph, on which some rows are measured in the same rounds: the table then shows the
+    /// share of their ratios that they keep as the graph grows.
+    #[arg(long, value_name = "TASKS")]
+    pub(crate) beside: Option<u64>,
+    /// Measure only the rows whose name contains this text, and write no report.
+    #[arg(long, value_name = "ROW")]
+    pub(crate) only: Option<String>,
+    /// Folder in which the scratch folder is made. It must be on a disk, or durable writes cost nothing.
+    #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
+    pub(crate) data: PathBuf,
+}
+
+/// Arguments of `bare`.
+#[derive(Args)]
+pub(crate) struct BaselineArgs {
+    /// File that gets the address once the server listens.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) port_file: PathBuf,
+    /// Size of every response body in bytes.
+    #[arg(long, value_name = "N")]
+    pub(crate) body_size: usize,
+}

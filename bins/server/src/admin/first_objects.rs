@@ -1,0 +1,87 @@
+//! The objects of a first start: each is made by the service and noted in the file.
+use crate::admin::apps::NewApp;
+use crate::admin::bootstrap_file::{AppEntry, Bootstrap, UserEntry, WorkspaceEntry};
+use crate::admin::service::AdminService;
+use workgraph_auth::RegisteredScopes;
+use workgraph_core::access::Role;
+use workgraph_core::{Gid, Type};
+
+impl Bootstrap {
+    /// Makes a workspace and notes it.
+    pub(crate) async fn workspace(
+        &mut self,
+        office: &AdminService,
+        name: &str,
+        paid: bool,
+        organization: bool,
+    ) -> Result<Gid, String> {
+        let gid = office.create_workspace(name, paid, organization).await?;
+        let plan = if paid { "paid" } else { "free" };
+        self.workspaces.push(WorkspaceEntry {
+            gid: gid.to_string(),
+            name: name.to_owned(),
+            plan: plan.to_owned(),
+        });
+        Ok(gid)
+    }
+
+    /// Makes a user with a membership and notes it.
+    pub(crate) async fn user(
+        &mut self,
+        office: &AdminService,
+        who: (&str, &str),
+        seat: (Gid, Role),
+        password: &str,
+    ) -> Result<Gid, String> {
+        let password = if password.is_empty() {
+            office.password()?
+        } else {
+            password.to_owned()
+        };
+        let place = office.node(Type::Workspace, &seat.0.to_string()).await?;
+        let gid = office
+            .create_user(who.0, who.1, Some((&place, seat.1)), &password)
+            .await?
+            .user;
+        self.users.push(UserEntry {
+            gid: gid.to_string(),
+            name: who.0.to_owned(),
+            email: who.1.to_lowercase(),
+            password: Some(password),
+        });
+        Ok(gid)
+    }
+
+    /// Registers an app and notes it.
+    pub(crate) async fn app(
+        &mut self,
+        office: &AdminService,
+        new: &NewApp<'_>,
+    ) -> Result<(), String> {
+        let (app, secret) = office.create_app(new).await?;
+        self.apps.push(AppEntry {
+            client_id: app.client_id(),
+            client_secret: secret.expose().to_owned(),
+            redirect_uri: new.redirects.first().cloned().unwrap_or_default(),
+            full_permissions: new.scopes == RegisteredScopes::Full,
+            scopes: new.scopes.set().to_string(),
+            name: app.name,
+        });
+        Ok(())
+    }
+
+    /// Makes a token.
+    pub(crate) async fn token(
+        &self,
+        office: &AdminService,
+        who: Gid,
+        description: &str,
+    ) -> Result<String, String> {
+        Ok(office
+            .create_token(who, description, None, None)
+            .await?
+            .1
+            .expose()
+            .to_owned())
+    }
+}

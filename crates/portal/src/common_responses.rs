@@ -1,0 +1,65 @@
+//! The responses that several handlers give.
+use workgraph_api::ApiResponse;
+
+use crate::pages::{ErrorPage, HtmlPage, paths};
+
+/// Returns a page as a response.
+pub(crate) fn page(status: u16, page: HtmlPage) -> ApiResponse {
+    let headers = page.headers();
+    let mut reply = ApiResponse::json(status, page.html.into_bytes());
+    reply.headers = headers;
+    reply
+}
+
+/// Returns a page that shows an error.
+pub(crate) fn failure(status: u16, heading: &str, text: &str) -> ApiResponse {
+    let onward = None;
+    let failure = ErrorPage {
+        heading,
+        text,
+        onward,
+    };
+    page(status, failure.page())
+}
+
+/// Returns the page for a form without a valid anti-forgery text, or whose session is over.
+pub(crate) fn invalid_form_page() -> HtmlPage {
+    let failure = ErrorPage {
+        heading: "This form is no longer valid",
+        text: "Nothing was changed. Open the page again and repeat what you did.",
+        onward: Some((paths::APPS, "Go to my apps")),
+    };
+    failure.page()
+}
+
+/// Returns that page with status 403.
+pub(crate) fn invalid_form() -> ApiResponse {
+    page(403, invalid_form_page())
+}
+
+/// Returns 303: the browser goes on with a GET, whatever the method of this request was.
+pub(crate) fn see_other(to: impl Into<String>) -> ApiResponse {
+    ApiResponse::json(303, Vec::new())
+        .with("Location", to)
+        .with("Content-Type", "text/plain; charset=utf-8")
+        .with("Cache-Control", "no-store")
+        .with("Referrer-Policy", "no-referrer")
+}
+
+/// Returns plain text, for errors before the app that could be sent the error is known.
+pub(crate) fn plain(status: u16, text: &str) -> ApiResponse {
+    ApiResponse::json(status, format!("{text}\n").into_bytes())
+        .with("Content-Type", "text/plain; charset=utf-8")
+        .with("Cache-Control", "no-store")
+        .with("Referrer-Policy", "no-referrer")
+        .with(
+            "Content-Security-Policy",
+            "default-src 'none'; frame-ancestors 'none'",
+        )
+}
+
+/// Returns JSON; the caller adds the header that says how long it may be cached.
+pub(crate) fn json(status: u16, body: String) -> ApiResponse {
+    ApiResponse::json(status, body.into_bytes())
+        .with("Content-Type", "application/json;charset=UTF-8")
+}

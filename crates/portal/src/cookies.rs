@@ -1,0 +1,75 @@
+//! The cookies of a browser.
+use std::time::Duration;
+
+use workgraph_api::ApiResponse;
+use workgraph_auth::Secret;
+use workgraph_auth::authorization::browser_session::SESSION_LIFETIME;
+
+use crate::portal::Portal;
+use crate::request::PortalRequest;
+
+/// Longest cookie in bytes; those of this server are shorter.
+const COOKIE_MAX: usize = 128;
+/// Time for which a browser stays known after a sign-in.
+pub(crate) const KNOWN_LIFETIME: Duration = Duration::from_secs(180 * 86_400);
+
+/// Kind of a cookie.
+#[derive(Clone, Copy)]
+pub(crate) enum CookieKind {
+    /// The secret of a session.
+    Session,
+    /// The random text that guards the sign-in form.
+    Form,
+    /// The ticket of a browser in which a user has signed in before.
+    Known,
+}
+
+impl Portal {
+    fn secure(&self) -> bool {
+        self.settings.auth_url.starts_with("https://")
+    }
+
+    /// Returns the name of a cookie. `__Host-` binds it to this very host and to `https`; over plain `http`, on this
+    /// machine, browsers and clients would drop such a cookie.
+    const fn cookie_name(cookie: CookieKind, secure: bool) -> &'static str {
+        match (cookie, secure) {
+            (CookieKind::Session, true) => "__Host-workgraph",
+            (CookieKind::Session, false) => "workgraph",
+            (CookieKind::Form, true) => "__Host-workgraph-form",
+            (CookieKind::Form, false) => "workgraph-form",
+            (CookieKind::Known, true) => "__Host-workgraph-known",
+            (CookieKind::Known, false) => "workgraph-known",
+        }
+    }
+
+    pub(crate) fn cookie(&self, request: &PortalRequest, cookie: CookieKind) -> Option<Secret> {
+        let name = Self::cookie_name(cookie, self.secure());
+        let each = request.cookies.iter().flat_map(|line| line.split(';'));
+        let mut found = each.filter_map(|part| part.trim().split_once('='));
+        let (_, value) = found.find(|(n, _)| *n == name)?;
+        let sound = (1..=COOKIE_MAX).contains(&value.len());
+        sound.then(|| Secret::new(value.to_owned()))
+    }
+
+    /// Adds a `Set-Cookie` header; without a value the cookie is deleted.
+    pub(crate) fn set_cookie(
+        &self,
+        reply: ApiResponse,
+        cookie: CookieKind,
+        value: Option<&str>,
+    ) -> ApiResponse {
+        let name = Self::cookie_name(cookie, self.secure());
+        let secure = if self.secure() { "; Secure" } else { "" };
+        let age = match (cookie, value) {
+            (_, None) => "; Max-Age=0".to_owned(),
+            (CookieKind::Session, _) => format!("; Max-Age={}", SESSION_LIFETIME.as_secs()),
+            (CookieKind::Known, _) => format!("; Max-Age={}", KNOWN_LIFETIME.as_secs()),
+            (CookieKind::Form, _) => String::new(),
+        };
+        let value = value.unwrap_or_default();
+        reply.with(
+            "Set-Cookie",
+            format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{age}"),
+        )
+    }
+}
