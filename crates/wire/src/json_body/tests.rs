@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::messages;
 
 fn refusal(text: &str) -> String {
     parse(text.as_bytes(), JsonLimits::default())
