@@ -297,10 +297,8 @@ impl<'a> Projector<'a> {
         let comma = !std::mem::take(first);
         let length = name.len() + "\"\":".len() + usize::from(comma);
         if self.fits(length) {
-            if comma {
-                self.out.push(b',');
-            }
-            self.out.push(b'"');
+            self.out
+                .extend_from_slice(if comma { b",\"".as_slice() } else { b"\"" });
             self.out.extend_from_slice(name.as_bytes());
             self.out.extend_from_slice(b"\":");
         }
