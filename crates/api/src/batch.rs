@@ -3,13 +3,11 @@
 //! Actions run at the same time and their outcomes keep their order. The limits are charged once for all of them, so a
 //! batch that does not fit runs none.
 use crate::budget::ResponseBudget;
-use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
 use crate::gate::{AdmissionState, Authentication, authorize};
 use crate::input::OperationInput;
 use crate::limits::request_weight::RequestWeight;
-use crate::method::Method;
 use crate::request::ApiRequest;
 use crate::router::RouteMatch;
 use crate::state::Api;
@@ -17,6 +15,8 @@ use crate::{error, input};
 use futures_util::future::join_all;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::validate::clip;
+use workgraph_operations::Caller;
+use workgraph_operations::Method;
 use workgraph_wire::batch_actions::{ActionOutcome, BatchAction};
 use workgraph_wire::{batch_actions, envelope};
 

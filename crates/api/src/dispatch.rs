@@ -2,13 +2,10 @@
 //! share it.
 use crate::budget::ResponseBudget;
 use crate::cache::response_cache::ResponseCacheKey;
-use crate::call::{PathParameters, RequestContext};
-use crate::caller::Caller;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
 use crate::gate::AuthorizedOperation;
 use crate::input::OperationInput;
-use crate::operation::Handler;
 use crate::state::Api;
 use crate::{execute, external_ids, input};
 use std::borrow::Cow;
@@ -17,6 +14,9 @@ use workgraph_auth::Grant;
 use workgraph_core::Gid;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::ViewerKey;
+use workgraph_operations::Caller;
+use workgraph_operations::operation::Handler;
+use workgraph_operations::request_context::{PathParameters, RequestContext};
 
 impl Api {
     /// Answers an authorized operation from the response cache, or else parses and executes it.

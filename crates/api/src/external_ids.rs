@@ -2,10 +2,8 @@
 //! accepted.
 //!
 //! The tasks are looked up before an operation sees its inputs, and their gids replace the external ids.
-use crate::call::PathParameters;
 use crate::error::ApiError;
 use crate::execute::load::load;
-use crate::operation::parameter_type;
 use crate::state::Api;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -18,6 +16,8 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::resource;
 use workgraph_core::model::validate::{REFS_MAX, clip};
 use workgraph_core::storage::{NodeRef, ReadQuery, ViewerKey};
+use workgraph_operations::operation::parameter_type;
+use workgraph_operations::request_context::PathParameters;
 use workgraph_wire::QueryParams;
 
 /// The text before the external id.

@@ -5,7 +5,6 @@ use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
 use crate::limits::admission::EffectiveLimits;
 use crate::limits::request_weight::RequestWeight;
-use crate::operation::{NumberedOperation, Operation};
 use crate::request::ApiResponse;
 use crate::state::Api;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use workgraph_auth::{
     BearerError, Grant, TokenKind, TokenRefusal, bearer, check_token, token_digest,
 };
 use workgraph_limits::Permit;
+use workgraph_operations::operation::{NumberedOperation, Operation};
 use workgraph_wire::messages;
 
 /// A valid token: its grant, and the time at which it was checked.

@@ -1,12 +1,12 @@
 //! Reads the query and the body of a request.
 use crate::error::ApiError;
-use crate::operation::{Operation, ResponseKind};
 use crate::request::{ApiRequest, Method};
-use crate::settings::ApiSettings;
 use serde_json::{Map, Value};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{FieldDef, ValueType, Writability};
 use workgraph_core::model::resources::{ALL, resource, task};
+use workgraph_operations::ApiSettings;
+use workgraph_operations::operation::{Operation, ResponseKind};
 use workgraph_wire::batch_actions::BatchAction;
 use workgraph_wire::form_body::FormBody;
 use workgraph_wire::json_body::JsonLimits;

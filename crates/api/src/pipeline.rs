@@ -4,11 +4,11 @@ use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
 use crate::gate::AdmissionState;
 use crate::input::OperationInput;
-use crate::operation::Handler;
 use crate::request::{ApiRequest, ApiResponse, RequestOrigin};
 use crate::router::RouteMatch;
 use crate::state::Api;
 use crate::{batch, query_token};
+use workgraph_operations::operation::Handler;
 
 impl Api {
     /// Answers a request. Never fails: every error has a response.

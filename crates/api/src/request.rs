@@ -1,9 +1,9 @@
 //! Request and response of the API, without their transport.
 use crate::cache::token_cache::ConnectionTokenCache;
-use crate::caller::Caller;
-pub use crate::method::Method;
 use bytes::Bytes;
 use workgraph_limits::Permit;
+use workgraph_operations::Caller;
+pub use workgraph_operations::Method;
 
 /// A request of the API.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! The router: a trie over the operation table.
 use crate::error::ApiError;
-use crate::method::Method;
-use crate::operation::{NumberedOperation, Operation};
 use rustc_hash::FxHashMap;
+use workgraph_operations::Method;
+use workgraph_operations::operation::{NumberedOperation, Operation};
 
 /// Index of operations by method and path.
 #[derive(Debug, Default)]
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_known_path_with_another_method_has_no_route() {
-        let router = Router::new(crate::operations::TABLES);
+        let router = Router::new(workgraph_operations::TABLES);
         let find = |method, path| router.find(Method::parse(method)?, path);
         assert_eq!(find("GET", "/tasks/12").unwrap().operation.id, "getTask");
         assert_eq!(
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn every_row_is_found_by_its_own_path() {
-        let router = Router::new(crate::operations::TABLES);
-        for operation in crate::operations::all() {
+        let router = Router::new(workgraph_operations::TABLES);
+        for operation in workgraph_operations::all() {
             let path: String = operation
                 .path
                 .split('/')
@@ -186,7 +186,7 @@ mod tests {
                 .collect();
             let found = router.find(operation.method, &path).unwrap();
             assert_eq!(found.operation.id, operation.id);
-            let numbered = crate::operations::all().nth(usize::from(found.number) - 1);
+            let numbered = workgraph_operations::all().nth(usize::from(found.number) - 1);
             assert_eq!(numbered.unwrap().id, operation.id);
         }
     }

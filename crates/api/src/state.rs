@@ -4,10 +4,8 @@ use crate::error::ApiError;
 use crate::features::exports::export_files::ExportFiles;
 use crate::features::webhooks::service_state::WebhookService;
 use crate::limits::limit_overrides::ActiveLimitOverrides;
-use crate::operations;
 use crate::ports::{Clock, Entropy};
 use crate::router::Router;
-use crate::settings::ApiSettings;
 use crate::token_usage::TokenUsage;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock, RwLock};
@@ -16,6 +14,7 @@ use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStore;
 use workgraph_core::{Gid, GidGenerator};
 use workgraph_limits::{Limiter, OwnerTotals};
+use workgraph_operations::ApiSettings;
 use workgraph_wire::KeyRing;
 
 /// The API: everything between a transport and the stores.
@@ -81,7 +80,7 @@ impl Api {
             keys: RwLock::new(parts.keys),
             mint: parts.mint,
             token_usage: TokenUsage::default(),
-            router: Router::new(operations::TABLES),
+            router: Router::new(workgraph_operations::TABLES),
             response_cache: ResponseCache::new(),
             job_notifier: OnceLock::new(),
             webhooks: OnceLock::new(),

@@ -5,12 +5,12 @@
 //! until that number changes. Token, limits and scopes are still checked each time.
 //!
 //! [`GraphStore::version`]: workgraph_core::storage::GraphStore::version
-use crate::operation::NumberedOperation;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use workgraph_auth::ScopeSet;
 use workgraph_core::storage::ViewerKey;
+use workgraph_operations::operation::NumberedOperation;
 
 /// The most replies that are kept.
 const SLOTS: usize = 1024;
@@ -177,7 +177,7 @@ mod tests {
     }
 
     fn put(replies: &ResponseCache, asked: &ResponseCacheKey<'_>, body: &[u8]) {
-        let rows = crate::operations::TABLES.iter().copied().flatten();
+        let rows = workgraph_operations::TABLES.iter().copied().flatten();
         let row = rows.zip(1..).next().unwrap();
         replies.put(asked, 3, row, body, 1);
     }

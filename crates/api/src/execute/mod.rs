@@ -6,7 +6,6 @@ pub(crate) mod record_response;
 pub(crate) mod response_plan;
 mod write;
 use crate::budget::ResponseBudget;
-use crate::call::{RequestContext, is_known_user, require_level};
 use crate::error::ApiError;
 use crate::execute::load::load;
 use crate::execute::pagination::PageBinding;
@@ -16,9 +15,6 @@ use crate::execute::record_response::{
 use crate::execute::response_plan::{ResponsePlan, response_plan, response_plan_for};
 use crate::execute::write::{commit, write_response};
 use crate::features::{audit_log, events, task_counts, webhooks};
-use crate::operation::{
-    Decision, Handler, ListDefinition, ListRequest, ResponseKind, SearchRequest, parameter_type,
-};
 use crate::state::Api;
 use std::sync::Arc;
 use workgraph_core::access::Level;
@@ -26,6 +22,10 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView, RowFilter};
 use workgraph_core::tasks_of_container;
+use workgraph_operations::operation::{
+    Decision, Handler, ListDefinition, ListRequest, ResponseKind, SearchRequest, parameter_type,
+};
+use workgraph_operations::request_context::{RequestContext, is_known_user, require_level};
 use workgraph_wire::{NextPage, envelope};
 
 /// Carries out the operation of a request.
@@ -277,7 +277,11 @@ fn require_anchor(
         .resolve(anchor)
         .and_then(|g| view.node(g))
         .filter(|n| types.contains(&n.ty) && call.is_visible(view, n) && is_known_user(view, n));
-    let node = node
-        .ok_or_else(|| DomainError::reference_not_found(name, crate::call::format_ref(anchor)))?;
+    let node = node.ok_or_else(|| {
+        DomainError::reference_not_found(
+            name,
+            workgraph_operations::request_context::format_ref(anchor),
+        )
+    })?;
     require_level(view, node, Level::Viewer)
 }

@@ -1,10 +1,10 @@
 //! Page tokens: the position of a walk, the request that it is bound to, and its end.
-use crate::call::RequestContext;
 use crate::error::ApiError;
-use crate::settings::ApiSettings;
 use crate::state::Api;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::storage::{ALPHABETICAL_CAP, PageQuery, PageRows};
+use workgraph_operations::ApiSettings;
+use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{Cursor, CursorError, NextPage, envelope, listing_digest, messages};
 
 /// The values that a page token is bound to, and the page that the client asked for.

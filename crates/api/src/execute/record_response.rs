@@ -1,7 +1,6 @@
 //! Responses with records: written within the budget of the request, with their cost.
 use crate::budget;
 use crate::budget::ResponseBudget;
-use crate::call::RequestContext;
 use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::execute::load::load;
@@ -18,6 +17,7 @@ use workgraph_core::projection::plan::FieldPaths;
 use workgraph_core::projection::projector::{ProjectionCounts, Projector};
 use workgraph_core::storage::{ReadQuery, ReadView};
 use workgraph_limits::{CostInputs, least_cost};
+use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{NextPage, envelope};
 
 /// A response and its cost in credits.

@@ -1,12 +1,12 @@
 //! The plan of a response: the fields that it shows, checked against the scopes of the token.
 use crate::budget::ResponseBudget;
-use crate::call::RequestContext;
 use crate::error::ApiError;
-use crate::operation::ResponseKind;
 use std::sync::Arc;
 use workgraph_core::model::registry::Type;
 use workgraph_core::projection::plan;
 use workgraph_core::projection::plan::{FieldPaths, Plan};
+use workgraph_operations::operation::ResponseKind;
+use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::messages;
 
 /// The fields that a response shows, the cost of naming them, and the budget of its bytes.

@@ -1,10 +1,8 @@
 //! Writes: decide, commit, decide again after a conflict, and respond with the changed record.
-use crate::call::RequestContext;
 use crate::error::ApiError;
 use crate::execute::load::load;
 use crate::execute::record_response::{CostedResponse, load_and_respond, respond_with_stub};
 use crate::execute::response_plan::ResponsePlan;
-use crate::operation::{Decision, ResponseKind};
 use crate::state::Api;
 use workgraph_core::Gid;
 use workgraph_core::audit::has_audit_rows;
@@ -12,6 +10,8 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::resource;
 use workgraph_core::storage::{GraphStoreError, ReadQuery, ReadView};
+use workgraph_operations::operation::{Decision, ResponseKind};
+use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::envelope;
 
 /// Attempts to decide a write again after conflicts, before it is an error of the server.

@@ -2,7 +2,6 @@
 //!
 //! A walk goes from row to row of the log. A walk that had rows always has a next page: an empty page means that there
 //! are no new rows yet, and its token goes on from there.
-use crate::call::RequestContext;
 use crate::error::ApiError;
 use crate::execute::load::load;
 use crate::execute::pagination::PageBinding;
@@ -15,6 +14,7 @@ use workgraph_core::audit::{ActorType, AuditEventKind, AuditQuery};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::validate::clip;
 use workgraph_limits::CostInputs;
+use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{Cursor, NextPage, envelope};
 
 /// Rows of a page without `limit`.

@@ -3,13 +3,11 @@
 //! A sync token is a position in the journal: a commit, and the number of its change records that were sent. It is
 //! sealed like a page token and bound to user, app and object, so the same token always gives the same events, and more
 //! once there are more.
-use crate::call::{RequestContext, require_level};
 use crate::error::ApiError;
 use crate::execute::load::load;
 use crate::execute::record_response::CostedResponse;
 use crate::execute::response_plan::ResponsePlan;
 use crate::execute::{allowance_retry, record_response};
-use crate::operation::EventScope;
 use crate::state::Api;
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
@@ -26,6 +24,8 @@ use workgraph_core::storage::{
     ChangeRecord, EventPage, EventQuery, JournalEntry, NodeRef, ReadQuery, ReadView,
 };
 use workgraph_core::{Gid, Node};
+use workgraph_operations::operation::EventScope;
+use workgraph_operations::request_context::{RequestContext, require_level};
 use workgraph_wire::{Cursor, envelope, listing_digest};
 
 /// The most events of one call, for an object and for a workspace.
@@ -226,7 +226,10 @@ fn open(
     }
     let found = view.resolve(name).and_then(|g| view.node(g));
     let node = found.filter(|n| call.is_visible(view, n)).ok_or_else(|| {
-        DomainError::reference_not_found("resource", crate::call::format_ref(name))
+        DomainError::reference_not_found(
+            "resource",
+            workgraph_operations::request_context::format_ref(name),
+        )
     })?;
     require_level(view, node, Level::Viewer)?;
     if !matches!(node.ty, Type::Task | Type::Project) {

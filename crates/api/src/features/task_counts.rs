@@ -1,5 +1,4 @@
 //! Task counts of a project.
-use crate::call::RequestContext;
 use crate::error::ApiError;
 use crate::execute::load::load;
 use crate::execute::record_response::CostedResponse;
@@ -8,6 +7,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::resources::task;
 use workgraph_core::storage::{NodeRef, PageQuery};
 use workgraph_core::{Gid, tasks_of_container};
+use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{envelope, messages};
 
 /// The names of the counts; all are sent only when named.

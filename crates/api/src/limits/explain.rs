@@ -131,7 +131,7 @@ fn cost(of: &CostState) -> Value {
 /// Returns the name of the operation with a number in the table.
 fn operation(number: u16) -> Option<&'static str> {
     let at = usize::from(number).checked_sub(1)?;
-    Some(crate::operations::all().nth(at)?.id)
+    Some(workgraph_operations::all().nth(at)?.id)
 }
 
 impl Api {

@@ -1,7 +1,7 @@
 //! The weight of requests against the limits.
-use crate::method::Method;
-use crate::operation::Operation;
 use std::iter::Sum;
+use workgraph_operations::Method;
+use workgraph_operations::operation::Operation;
 
 /// The weight of requests that are admitted together.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

@@ -3,7 +3,6 @@ use crate::jobs::status;
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
 use workgraph_api::ApiSettings;
-use workgraph_api::operations::TABLES;
 use workgraph_api::request::Method;
 use workgraph_core::model::registry::{CustomFieldType as Fields, Type, rel};
 use workgraph_core::model::resources::{resource, task};
@@ -12,6 +11,7 @@ use workgraph_core::projection::plan::FieldPaths;
 use workgraph_core::storage::{ListPosition, NodeRef, PageQuery, ReadQuery, RowFilter, ViewerKey};
 use workgraph_core::{Gid, tasks_of_container};
 use workgraph_limits::BYTES_PER_CREDIT;
+use workgraph_operations::TABLES;
 use workgraph_testkit::Fixture;
 
 /// The most bytes that the envelope adds to the records of a reply.

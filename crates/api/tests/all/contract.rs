@@ -2,9 +2,9 @@
 use crate::probes::{ORCHID, sample, sender};
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
-use workgraph_api::operation::{Handler, ResponseKind};
-use workgraph_api::operations::all;
 use workgraph_auth::tokens::scope::SCOPES;
+use workgraph_operations::all;
+use workgraph_operations::operation::{Handler, ResponseKind};
 
 /// Types of records that are nested as a part of their owner, with more than the compact fields.
 const PARTS: [&str; 5] = [

@@ -5,8 +5,8 @@ use crate::probes::Planned;
 use crate::{golden, transcripts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use workgraph_api::operation::Operation;
-use workgraph_api::operations::all;
+use workgraph_operations::all;
+use workgraph_operations::operation::Operation;
 
 struct Entry<'a> {
     tag: &'a str,

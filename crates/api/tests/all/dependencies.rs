@@ -79,7 +79,8 @@ const LEAVES: [&str; 6] = [
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
     Some(match name {
         name if LEAVES.contains(&name) => vec![],
-        "workgraph-api" => LEAVES.to_vec(),
+        "workgraph-operations" => vec!["workgraph-core", "workgraph-auth", "workgraph-wire"],
+        "workgraph-api" => LEAVES.into_iter().chain(["workgraph-operations"]).collect(),
         "workgraph-portal" => LEAVES.into_iter().chain(["workgraph-api"]).collect(),
         "workgraph-store-sqlite" => vec![
             "workgraph-core",
@@ -144,6 +145,54 @@ fn only_binaries_know_hyper() {
         for name in package.dependencies.iter().chain(&package.dev) {
             assert!(!name.starts_with("hyper"), "{} knows {name}", package.name);
         }
+    }
+}
+
+/// Returns the dependencies of every package of the lock file, by name. Packages of the registry have no
+/// dev-dependencies there.
+fn locked() -> BTreeMap<String, BTreeSet<String>> {
+    let text = std::fs::read_to_string(golden::root("Cargo.lock")).unwrap();
+    let mut locked: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for package in text.split("[[package]]").skip(1) {
+        let name = package.split_once("name = \"").unwrap().1;
+        let name = name.split_once('"').unwrap().0.to_owned();
+        let list = package.split_once("dependencies = [");
+        let list = list.map_or("", |(_, rest)| rest.split_once(']').unwrap().0);
+        let names = list.split('"').skip(1).step_by(2);
+        let names = names.map(|entry| entry.split(' ').next().unwrap().to_owned());
+        locked.entry(name).or_default().extend(names);
+    }
+    locked
+}
+
+/// Returns all packages that a library of this workspace is built with.
+fn tree(of: &str) -> BTreeSet<String> {
+    let (packages, locked) = (packages(), locked());
+    let (mut tree, mut open) = (BTreeSet::new(), vec![of.to_owned()]);
+    while let Some(name) = open.pop() {
+        if tree.insert(name.clone()) {
+            let inside = packages.get(&name).map(|package| &package.dependencies);
+            open.extend(inside.or(locked.get(&name)).into_iter().flatten().cloned());
+        }
+    }
+    tree
+}
+
+#[test]
+fn operations_are_built_without_async_http_or_a_store() {
+    let tree_of_operations = tree("workgraph-operations");
+    for name in ["workgraph-core", "serde_json", "serde_core"] {
+        assert!(tree_of_operations.contains(name), "{name} is missing");
+    }
+    for name in ["tokio", "hyper", "rusqlite", "workgraph-store-sqlite"] {
+        assert!(!tree_of_operations.contains(name), "operations know {name}");
+    }
+    let tree_of_server = tree("workgraph-server");
+    for name in ["tokio", "hyper", "rusqlite"] {
+        assert!(
+            tree_of_server.contains(name),
+            "the walk does not find {name}"
+        );
     }
 }
 

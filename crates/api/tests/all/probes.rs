@@ -8,7 +8,7 @@ mod walls;
 pub(crate) use sample::{ORCHID, sample, sender};
 
 use crate::world::{Kind, World};
-use workgraph_api::operation::Operation;
+use workgraph_operations::operation::Operation;
 
 /// Number of probes of a row. Each probe counts the requests that it sends; `docs/COVERAGE.md` shows these figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,8 +6,8 @@ mod graph;
 use crate::world::{BASALT_WORDS, KINDS, Kind, ORCHID_WORDS, World, is_orchid};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use workgraph_api::operation::Operation;
-use workgraph_api::operations::search::SEARCH;
+use workgraph_operations::operation::Operation;
+use workgraph_operations::table::search::SEARCH;
 
 /// Returns a world in which two tasks differ in every searchable property. They are named `plain` and `full`, and they
 /// alone have the word "zinnia".

@@ -362,7 +362,7 @@ fn every_row_is_covered(covered: &BTreeSet<&'static str>) {
     let path = golden::root("fixtures/uncovered.txt");
     let listed = std::fs::read_to_string(&path).unwrap_or_default();
     let listed: BTreeSet<&str> = listed.lines().filter(|l| !l.starts_with('#')).collect();
-    let rows: BTreeSet<&str> = workgraph_api::operations::all().map(|r| r.id).collect();
+    let rows: BTreeSet<&str> = workgraph_operations::all().map(|r| r.id).collect();
     let missing: BTreeSet<&str> = rows
         .iter()
         .copied()

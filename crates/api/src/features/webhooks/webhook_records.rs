@@ -1,13 +1,11 @@
 //! Webhooks as records.
 use super::service_state::server_error;
 use crate::budget;
-use crate::call::RequestContext;
 use crate::error::ApiError;
 use crate::execute::load::load;
 use crate::execute::record_response::CostedResponse;
 use crate::execute::response_plan::ResponsePlan;
 use crate::execute::{allowance_retry, record_response as answer};
-use crate::method::Method;
 use crate::state::Api;
 use serde_json::Value;
 use std::iter;
@@ -20,6 +18,8 @@ use workgraph_core::model::time::Time;
 use workgraph_core::projection::projector::{ProjectionCounts, Projector, head};
 use workgraph_core::storage::{NodeContext, ReadQuery, ReadView};
 use workgraph_core::{Gid, Node};
+use workgraph_operations::Method;
+use workgraph_operations::request_context::RequestContext;
 use workgraph_webhooks::{EventFilter, Webhook};
 
 /// Returns a webhook as a node that is in no store.

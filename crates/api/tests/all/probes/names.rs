@@ -10,13 +10,13 @@ use crate::hidden::{HIDDEN, MEMBERS, scene};
 use crate::world::{Answer, Kind, World, is_orchid};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use workgraph_api::operation::{Operation, parameter_type};
-use workgraph_api::operations::all;
 use workgraph_api::request::Method;
 use workgraph_core::model::registry::{FieldDef, Type, ValueType, Writability};
 use workgraph_core::model::resources::resource;
 use workgraph_core::storage::{NodeRef, ReadQuery, ViewerKey};
 use workgraph_core::{Gid, Level, Node};
+use workgraph_operations::all;
+use workgraph_operations::operation::{Operation, parameter_type};
 
 const MEADOW: Tenant = Tenant {
     admin: "ada",

@@ -3,8 +3,8 @@ use super::sample::{BASALT, ORCHID, parameter, sample, sender};
 use super::{Planned, memory};
 use crate::world::{Answer, all_scopes_but};
 use serde_json::Value;
-use workgraph_api::operation::Operation;
-use workgraph_api::operations::all;
+use workgraph_operations::all;
+use workgraph_operations::operation::Operation;
 
 /// S01. S35. S58. S91.
 #[test]
@@ -22,7 +22,7 @@ fn every_row_answers_its_sample() {
         assert_eq!(answer.operation, row.id);
         let created = matches!(
             row.response,
-            workgraph_api::operation::ResponseKind::Created(_)
+            workgraph_operations::operation::ResponseKind::Created(_)
         );
         assert_eq!(answer.status == 201, created, "{}", row.id);
         let location = answer.headers.iter().find(|(n, _)| *n == "Location");

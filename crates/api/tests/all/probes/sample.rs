@@ -1,8 +1,8 @@
 //! Samples: for every row, a request that its tenant's admin may make and that has an effect.
 use crate::world::{Answer, World};
 use serde_json::{Map, Value, json};
-use workgraph_api::operation::Operation;
 use workgraph_api::request::Method;
+use workgraph_operations::operation::Operation;
 
 /// One of the two tenants, as the probes use it.
 #[derive(Clone, Copy)]

@@ -5,11 +5,11 @@ use crate::world::{Answer, BASALT_WORDS, Kind, ORCHID_WORDS, World, is_orchid};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use workgraph_api::ApiSettings;
-use workgraph_api::operation::Operation;
-use workgraph_api::operations::all;
 use workgraph_api::request::Method;
 use workgraph_core::Gid;
 use workgraph_core::model::registry::{ValueType, Writability};
+use workgraph_operations::all;
+use workgraph_operations::operation::Operation;
 
 /// Query parameters that can name a node, for any row that reads.
 const QUERY_SLOTS: &[&str] = &[

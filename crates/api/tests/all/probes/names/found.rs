@@ -10,7 +10,7 @@ const NOWHERE: &str = "Zzyzx";
 /// which the words are added.
 fn targets(world: &World) -> Vec<String> {
     let mut all = Vec::new();
-    for row in workgraph_api::operations::all() {
+    for row in workgraph_operations::all() {
         for slot in row
             .filters
             .iter()

@@ -1,6 +1,6 @@
 //! Names in the results of jobs: files of exports, copies, and instances of templates.
 use super::*;
-use workgraph_api::operation::ResponseKind;
+use workgraph_operations::operation::ResponseKind;
 
 /// Returns true if a row starts a job.
 fn starts(row: &Operation) -> bool {

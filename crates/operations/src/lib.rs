@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+pub mod caller;
+pub mod method;
+pub mod operation;
+pub mod request_context;
+pub mod settings;
+pub mod table;
+mod unchanged_fields;
+
+pub use caller::Caller;
+pub use method::Method;
+pub use operation::{NumberedOperation, Operation};
+pub use request_context::RequestContext;
+pub use settings::ApiSettings;
+pub use table::{TABLES, all};

@@ -1,0 +1,384 @@
+//! The operation table: types that describe an operation, and its handler as data.
+mod rows;
+
+pub use rows::{
+    action, audit_log, batch, computed_list, create, delete, events, get, list, read, search,
+    typeahead, update, webhooks,
+};
+
+use crate::method::Method;
+use crate::request_context::RequestContext;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::{Direction, Relation, Type};
+use workgraph_core::storage::{Changes, EdgeEnd, NodeRef, PageQuery, ReadQuery, ReadView};
+use workgraph_core::{Gid, Level};
+
+/// One operation of the API: a row of the operation table.
+#[derive(Debug)]
+pub struct Operation {
+    /// The name of the operation in the public catalogue, such as `getTask`.
+    pub id: &'static str,
+    /// The HTTP method of the operation.
+    pub method: Method,
+    /// The path with `{parameters}`, below the base.
+    pub path: &'static str,
+    /// Other paths of the same operation, for old clients.
+    pub alias_paths: &'static [&'static str],
+    /// The scope that the operation needs; without one it needs a token with full permissions.
+    pub scope: Option<&'static str>,
+    /// Query parameters that are required.
+    pub query: &'static [&'static str],
+    /// Query parameters that are optional.
+    pub filters: &'static [&'static str],
+    /// Body fields that are required.
+    pub body: &'static [&'static str],
+    /// The shape of a successful response.
+    pub response: ResponseKind,
+    /// Message for workspaces without a paid plan; `None` if free workspaces may use the operation.
+    pub paid_only: Option<&'static str>,
+    /// True if the operation is not allowed as an action of a batch.
+    pub not_in_batch: bool,
+    /// True if the record depends on the time, too, so that no reply stays true for long.
+    pub time_dependent: bool,
+    /// True if the operation counts against the search quota instead of the standard one.
+    pub search: bool,
+    /// True if a request about `me` may have its token in the query, where there is no header.
+    pub query_token: bool,
+    /// True if only full members of the workspace may use the operation; guests get the message of `paid_only`.
+    pub no_guests: bool,
+    /// The work of the operation, as data.
+    pub handler: Handler,
+}
+
+/// An operation of the table, with its number, from 1.
+pub type NumberedOperation = (&'static Operation, u16);
+
+/// The shape of an operation's successful response.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResponseKind {
+    /// 200 and the record.
+    Record(Type),
+    /// 201, Location and the record.
+    Created(Type),
+    /// 200 and an array of compact records.
+    List(Type),
+    /// 200 and an array of full records.
+    Records(Type),
+    /// 200 and an array of names: records of the type that the request names.
+    Names,
+    /// 200 and `{}`.
+    Empty,
+    /// 200 and counts of tasks.
+    Counts,
+    /// 200 and the outcomes of actions.
+    Outcomes,
+    /// 200 and events, with a token to go on from.
+    Events,
+    /// 200 and rows of the audit log.
+    AuditLog,
+}
+
+/// The work that an operation does, matched by the executor.
+#[derive(Clone, Copy)]
+pub enum Handler {
+    /// Responds with the node of the last path parameter.
+    Get,
+    /// Lists nodes at the node of the first path parameter.
+    Page(ListDefinition),
+    /// Lists what the function describes.
+    ComputedPage(fn(&RequestContext<'_>) -> Result<ListRequest, DomainError>),
+    /// Lists the matches of the search that the function describes.
+    Search(fn(&RequestContext<'_>) -> Result<SearchRequest, DomainError>),
+    /// Responds with the node that the function chooses.
+    Lookup(
+        ReadQueryFn,
+        fn(&RequestContext<'_>, &ReadView) -> Result<Gid, DomainError>,
+    ),
+    /// Trashes the node of the last path parameter, if the viewer has this level.
+    Delete(Level),
+    /// Decides the changes from a read query.
+    Write(ReadQueryFn, DecisionFn),
+    /// Carries out the actions of its body, each as a request of its own.
+    Batch,
+    /// Lists the events since the last call.
+    Events(EventScope),
+    /// Lists the audit log of a workspace.
+    Audit,
+    /// Carries out an action on webhooks, which have a store of their own.
+    Webhooks(WebhookAction),
+}
+
+/// An action on webhooks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WebhookAction {
+    /// Lists the webhooks of the caller.
+    List,
+    /// Creates a webhook.
+    Create,
+    /// Returns a webhook.
+    Get,
+    /// Replaces the filters of a webhook.
+    Update,
+    /// Deletes a webhook.
+    Delete,
+}
+
+/// The scope of a list of events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EventScope {
+    /// Events of one task or project, and of the nodes in it.
+    Resource,
+    /// Events of a whole workspace, for its service accounts.
+    Workspace,
+}
+
+/// Returns the read query of an operation.
+pub type ReadQueryFn = fn(&RequestContext<'_>) -> Result<ReadQuery, DomainError>;
+/// Decides the changes, from the read view.
+pub type DecisionFn = fn(&RequestContext<'_>, &ReadView) -> Result<Decision, DomainError>;
+
+impl std::fmt::Debug for Handler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Get => "get",
+            Self::Page(_) | Self::ComputedPage(_) => "page",
+            Self::Search(_) => "search",
+            Self::Lookup(..) => "read",
+            Self::Delete(_) => "delete",
+            Self::Write(..) => "act",
+            Self::Batch => "batch",
+            Self::Events(_) => "events",
+            Self::Audit => "audit log",
+            Self::Webhooks(_) => "webhooks",
+        })
+    }
+}
+
+/// A list at a node, described as data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListDefinition {
+    /// Edges of a relation.
+    Edges {
+        /// The relation of the edges.
+        rel: Relation,
+        /// The direction of the edges: from the node or to it.
+        dir: Direction,
+        /// The end of each edge that the list contains.
+        give: EdgeEnd,
+        /// True if a viewer who sees the node sees all of the list.
+        open: bool,
+    },
+    /// Edges of a relation by title.
+    Alphabetical(Relation, Direction),
+    /// All nodes of a type in the workspace.
+    InWorkspace(Type),
+    /// The tasks of the project, section or task list.
+    Tasks,
+}
+
+/// A list that a function describes.
+#[derive(Clone, Debug)]
+pub struct ListRequest {
+    /// The read query; its page has no limit yet.
+    pub query: ReadQuery,
+    /// The list; the anchor is an index into the references of `query`.
+    pub page: PageQuery,
+    /// True if the list is computed: a walk over it ends after the walk cap.
+    pub computed: bool,
+    /// The parameter that names the anchor, for errors.
+    pub anchor: &'static str,
+    /// The types that the anchor may have.
+    pub anchor_types: &'static [Type],
+}
+
+/// A search that a function describes.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    /// The read query, the search included.
+    pub query: ReadQuery,
+    /// The nodes that the request names: each with the parameter that names it, and the types that it may have.
+    pub referenced: Vec<(String, NodeRef, &'static [Type])>,
+    /// The type of the matches.
+    pub ty: Type,
+}
+
+/// The changes that an operation decided on, and the record to respond with.
+#[derive(Clone, Debug, Default)]
+pub struct Decision {
+    /// The changes.
+    pub changes: Changes,
+    /// The node to respond with; `None` for an empty response.
+    pub subject: Option<Gid>,
+    /// Users whose memberships change: the tiers of their accounts are computed again.
+    pub accounts: Vec<Gid>,
+}
+
+impl Decision {
+    /// Returns a decision without a record to respond with.
+    #[must_use]
+    pub fn of(changes: Changes) -> Self {
+        Self {
+            changes,
+            ..Self::default()
+        }
+    }
+    /// Returns a decision with the record to respond with.
+    #[must_use]
+    pub fn about(changes: Changes, subject: Gid) -> Self {
+        Self {
+            changes,
+            subject: Some(subject),
+            accounts: Vec::new(),
+        }
+    }
+}
+
+impl Operation {
+    /// Sets the scope that the operation needs.
+    #[must_use]
+    pub const fn scope(mut self, scope: &'static str) -> Self {
+        self.scope = Some(scope);
+        self
+    }
+    /// Sets the required query parameters.
+    #[must_use]
+    pub const fn query(mut self, names: &'static [&'static str]) -> Self {
+        self.query = names;
+        self
+    }
+    /// Adds other paths of the operation.
+    #[must_use]
+    pub const fn alias_paths(mut self, paths: &'static [&'static str]) -> Self {
+        self.alias_paths = paths;
+        self
+    }
+    /// Sets the query parameters that filter the list.
+    #[must_use]
+    pub const fn filters(mut self, names: &'static [&'static str]) -> Self {
+        self.filters = names;
+        self
+    }
+    /// Sets the required body fields.
+    #[must_use]
+    pub const fn body(mut self, names: &'static [&'static str]) -> Self {
+        self.body = names;
+        self
+    }
+    /// Makes the operation respond with a record instead of `{}`.
+    #[must_use]
+    pub const fn responds_with(mut self, ty: Type) -> Self {
+        self.response = ResponseKind::Record(ty);
+        self
+    }
+    /// Makes the operation respond with counts.
+    #[must_use]
+    pub const fn counts(mut self) -> Self {
+        self.response = ResponseKind::Counts;
+        self
+    }
+    /// Replaces the method of the operation.
+    #[must_use]
+    pub const fn with_method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+    /// Makes the operation list full records.
+    #[must_use]
+    pub const fn full(mut self) -> Self {
+        if let ResponseKind::List(ty) = self.response {
+            self.response = ResponseKind::Records(ty);
+        }
+        self
+    }
+    /// Restricts the operation to paid workspaces.
+    #[must_use]
+    pub const fn paid_only(mut self, message: &'static str) -> Self {
+        self.paid_only = Some(message);
+        self
+    }
+    /// Forbids the operation as an action of a batch.
+    #[must_use]
+    pub const fn not_in_batch(mut self) -> Self {
+        self.not_in_batch = true;
+        self
+    }
+    /// Declares that the record depends on the time, too.
+    #[must_use]
+    pub const fn time_dependent(mut self) -> Self {
+        self.time_dependent = true;
+        self
+    }
+    /// Counts the operation against the search quota instead of the standard one.
+    #[must_use]
+    pub const fn search(mut self) -> Self {
+        self.search = true;
+        self
+    }
+    /// Takes the token from the query where there is no header, if the request is about `me`.
+    #[must_use]
+    pub const fn query_token(mut self) -> Self {
+        self.query_token = true;
+        self
+    }
+    /// Refuses guests, with the same message that free workspaces get.
+    #[must_use]
+    pub const fn no_guests(mut self) -> Self {
+        self.no_guests = true;
+        self
+    }
+    /// Returns true if the operation changes data.
+    #[must_use]
+    pub const fn writes(&self) -> bool {
+        matches!(
+            self.handler,
+            Handler::Delete(_)
+                | Handler::Write(..)
+                | Handler::Webhooks(
+                    WebhookAction::Create | WebhookAction::Update | WebhookAction::Delete
+                )
+        )
+    }
+    /// Returns the type of the record that the operation responds with.
+    #[must_use]
+    pub const fn record(&self) -> Option<Type> {
+        match self.response {
+            ResponseKind::Record(ty)
+            | ResponseKind::Created(ty)
+            | ResponseKind::List(ty)
+            | ResponseKind::Records(ty) => Some(ty),
+            ResponseKind::Events => Some(Type::Event),
+            ResponseKind::Names
+            | ResponseKind::Empty
+            | ResponseKind::Counts
+            | ResponseKind::Outcomes
+            | ResponseKind::AuditLog => None,
+        }
+    }
+}
+
+/// Returns the type of the node that a path parameter names.
+#[must_use]
+pub fn parameter_type(name: &str) -> Option<Type> {
+    Some(match name {
+        "workspace_gid" => Type::Workspace,
+        "user_gid" => Type::User,
+        "team_gid" => Type::Team,
+        "workspace_membership_gid" => Type::WorkspaceMembership,
+        "team_membership_gid" => Type::TeamMembership,
+        "project_gid" => Type::Project,
+        "membership_gid" | "project_membership_gid" => Type::ProjectMembership,
+        "section_gid" => Type::Section,
+        "task_gid" => Type::Task,
+        "tag_gid" => Type::Tag,
+        "user_task_list_gid" => Type::UserTaskList,
+        "story_gid" => Type::Story,
+        "webhook_gid" => Type::Webhook,
+        "custom_field_gid" => Type::CustomField,
+        "enum_option_gid" => Type::EnumOption,
+        "job_gid" => Type::Job,
+        "organization_export_gid" => Type::OrganizationExport,
+        "project_template_gid" => Type::ProjectTemplate,
+        "task_template_gid" => Type::TaskTemplate,
+        _ => return None,
+    })
+}

@@ -1,0 +1,78 @@
+//! Settings of the API that an operator can change.
+use std::time::Duration;
+
+/// Settings of the API; the defaults are those of the contract.
+#[derive(Clone, Debug)]
+pub struct ApiSettings {
+    /// The address of the API as clients reach it, without a trailing slash, ending in `/api/1.0`.
+    pub base_url: String,
+    /// The most objects of a request without `limit`; more is 400. 0 switches the limit off.
+    pub unpaginated_max: usize,
+    /// Objects after which a walk over a computed list ends. 0 switches the limit off.
+    pub walk_cap: u32,
+    /// Rows after which the walk of any list is cut with a 400. 0 switches the limit off.
+    pub set_cap: u32,
+    /// Lifetime of a page token.
+    pub offset_lifetime: Duration,
+    /// Lifetime of a sync token of the events API.
+    pub sync_lifetime: Duration,
+    /// Time for which the journal keeps its entries. Entries that a webhook still has to deliver are kept longer.
+    pub journal_retention: Duration,
+    /// Time for which the audit log is kept, and lifetime of a token of a walk over it.
+    pub audit_retention: Duration,
+    /// True if objects that exist but are not visible give 404 instead of 403.
+    pub hide_forbidden: bool,
+    /// The largest JSON body, in bytes.
+    pub body_max: usize,
+    /// The deepest nesting of a JSON body.
+    pub depth_max: usize,
+    /// Bytes that the records of one reply may have, those of all actions of a batch together.
+    pub reply_max: usize,
+    /// The most unfinished jobs of one user. `Api::set_jobs_per_user_max` replaces it.
+    pub jobs_per_user_max: u32,
+    /// The limit of all tokens of a user together, as a multiple of the limit of one token; `None` for no limit.
+    /// `Api::set_user_multiple` replaces it.
+    pub user_multiple: Option<u32>,
+}
+
+impl ApiSettings {
+    /// Returns the most rows that the walk of a list goes through.
+    #[must_use]
+    pub const fn traversal_rows_max(&self) -> u32 {
+        match self.set_cap {
+            0 => u32::MAX,
+            cap => cap,
+        }
+    }
+
+    /// Returns the most candidates that a search reads: the rows after which the walk of a list is cut.
+    #[must_use]
+    pub const fn candidates(&self) -> usize {
+        if self.set_cap == 0 {
+            usize::MAX
+        } else {
+            self.set_cap as usize
+        }
+    }
+}
+
+impl Default for ApiSettings {
+    fn default() -> Self {
+        Self {
+            base_url: "http://127.0.0.1:8080/api/1.0".to_owned(),
+            unpaginated_max: 1000,
+            walk_cap: 1000,
+            set_cap: 50_000,
+            offset_lifetime: Duration::from_secs(24 * 3600),
+            sync_lifetime: Duration::from_secs(24 * 3600),
+            journal_retention: Duration::from_secs(48 * 3600),
+            audit_retention: Duration::from_secs(90 * 86_400),
+            hide_forbidden: false,
+            body_max: 1 << 20,
+            depth_max: 32,
+            reply_max: workgraph_core::byte_budgets::REPLY_BYTES,
+            jobs_per_user_max: 5,
+            user_multiple: Some(10),
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Custom field settings: the custom fields of the tasks of a project.
+use super::custom_fields::define;
+use super::placing::InsertPosition;
+use crate::operation::{Decision, ListDefinition, Operation, action, list};
+use crate::request_context::{RequestContext, require_level};
+use serde_json::{Map, Value};
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::jobs::numbering::Numbering;
+use workgraph_core::jobs::{self, JobKind};
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::custom_field::FIELDS_MAX;
+use workgraph_core::model::resources::{custom_field_setting, project};
+use workgraph_core::model::validate::{flag, reference};
+use workgraph_core::rules::{auto_id_rules, custom_field_rules};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{
+    EdgeEnd, Guard, LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView,
+};
+
+/// Operations on custom field settings.
+pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
+    list(
+        "getCustomFieldSettingsForProject",
+        "/projects/{project_gid}/custom_field_settings",
+        Type::CustomFieldSetting,
+        OF_CONTAINER,
+    )
+    .scope("projects:read")
+    .paid_only(PREMIUM),
+    list(
+        "getCustomFieldSettingsForTeam",
+        "/teams/{team_gid}/custom_field_settings",
+        Type::CustomFieldSetting,
+        OF_CONTAINER,
+    )
+    .scope("teams:read")
+    .paid_only(PREMIUM),
+    action(
+        "addCustomFieldSettingForProject",
+        "/projects/{project_gid}/addCustomFieldSetting",
+        add_needs,
+        add,
+    )
+    .scope("projects:write")
+    .body(&["custom_field"])
+    .responds_with(Type::CustomFieldSetting)
+    .paid_only(PREMIUM),
+    action(
+        "removeCustomFieldSettingForProject",
+        "/projects/{project_gid}/removeCustomFieldSetting",
+        remove_needs,
+        remove,
+    )
+    .scope("projects:write")
+    .body(&["custom_field"])
+    .paid_only(PREMIUM),
+];
+
+const PREMIUM: &str = "Custom Field Settings are not available for free users.";
+// Not open: only the owner of a task list may see its settings.
+const OF_CONTAINER: ListDefinition = ListDefinition::Edges {
+    rel: rel::FIELD_ON,
+    dir: Direction::In,
+    give: EdgeEnd::Aux,
+    open: false,
+};
+
+/// The field of the body: the gid of an existing field, or the definition of a new one for this project alone.
+enum FieldInput<'c> {
+    Existing(Gid),
+    Defined(&'c Map<String, Value>),
+}
+
+fn field<'c>(call: &'c RequestContext<'_>) -> Result<FieldInput<'c>, DomainError> {
+    match call.required("custom_field")? {
+        Value::Object(definition) if !definition.contains_key("gid") => {
+            Ok(FieldInput::Defined(definition))
+        }
+        value => {
+            let text = reference("custom_field", value)?;
+            crate::request_context::parse_gid("custom_field", &text).map(FieldInput::Existing)
+        }
+    }
+}
+
+fn add_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let place = crate::request_context::parse_gid("project", call.parameter("project_gid"))?;
+    let want = jobs::start_needs(call.read_query(), call.job_requester());
+    let mut want = want.into(place, rel::FIELD_ON, FIELDS_MAX);
+    if let FieldInput::Existing(field) = field(call)? {
+        want.add_ref(field);
+        want.add_ref(NodeRef::Gid(field).of(LinkSelector::Aux(rel::FIELD_ON, place)));
+    }
+    if let Some(neighbour) =
+        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
+    {
+        want.add_ref(neighbour);
+    }
+    Ok(want)
+}
+
+/// Returns a project, or the caller's task list, if the caller may change its settings.
+fn customized<'v>(call: &RequestContext<'_>, view: &'v ReadView) -> Result<&'v Node, DomainError> {
+    let node = call.path_node(view, "project_gid", Level::Editor)?;
+    let admins = node.get(project::CUSTOMIZE_ACCESS).as_deref() == Some("admin");
+    if admins && node.ty == Type::Project {
+        require_level(view, node, Level::Admin)?;
+    }
+    Ok(node)
+}
+
+/// Returns the list position beside the field of a setting of the same project.
+fn place(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    project: Gid,
+) -> Result<Option<ListPosition>, DomainError> {
+    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+    let name = InsertPosition::field_name(call, "insert_before", "insert_after");
+    let of_setting = |setting: Gid| {
+        let edges = view.sources(project, rel::FIELD_ON);
+        let edge = edges.iter().find(|e| e.aux == Some(setting));
+        edge.map(|e| e.src)
+            .ok_or_else(|| DomainError::reference_not_found(name, setting))
+    };
+    Ok(match anchor {
+        InsertPosition::None => None,
+        InsertPosition::Before(setting) => Some(ListPosition::Before(of_setting(setting)?)),
+        InsertPosition::After(setting) => Some(ListPosition::After(of_setting(setting)?)),
+        other => Some(other.list_position(ListPosition::Last)),
+    })
+}
+
+fn add(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = customized(call, view)?;
+    let place = place(call, view, node.gid)?;
+    let important = call.field("is_important");
+    let important = important.map(|v| flag("is_important", v)).transpose()?;
+    let home = node.workspace.unwrap_or(node.gid);
+    let held = view.sources(node.gid, rel::FIELD_ON);
+    let mut work = call.change_builder();
+    let gid = match field(call)? {
+        FieldInput::Existing(gid) => {
+            let types = &[Type::CustomField];
+            let found = call.resolve_ref(
+                view,
+                "custom_field",
+                &NodeRef::Gid(gid),
+                types,
+                Level::Viewer,
+            )?;
+            if found.workspace != node.workspace {
+                return Err(DomainError::field(
+                    "custom_field",
+                    "Not a custom field of the project's workspace",
+                ));
+            }
+            gid
+        }
+        FieldInput::Defined(definition) => define(call, &mut work, definition, home, false)
+            .map_err(|f| DomainError::field("custom_field", f.message))?,
+    };
+    // A field that the project already has only moves, and changes its importance.
+    if let Some(edge) = held.iter().find(|e| e.src == gid) {
+        let Some(setting) = edge.aux else {
+            return Err(DomainError::reference_not_found("custom_field", gid));
+        };
+        if let Some(place) = place
+            .filter(|p| !matches!(p, ListPosition::Before(g) | ListPosition::After(g) if *g == gid))
+        {
+            work.link(gid, rel::FIELD_ON, node.gid, place, edge.aux);
+        }
+        if let (Some(important), Some(now)) = (important, view.node(setting)) {
+            let mut draft = Draft::edit(now);
+            draft.set(custom_field_setting::IS_IMPORTANT, important);
+            work.save(&draft);
+        }
+        return Ok(Decision::about(work.changes, setting));
+    }
+    if held.len() >= FIELDS_MAX {
+        return Err(DomainError::field(
+            "custom_field",
+            format_args!("Too many: a project has at most {FIELDS_MAX} custom fields"),
+        ));
+    }
+    let setting = custom_field_rules::add_setting(
+        &mut work,
+        gid,
+        (node.gid, node.ty),
+        home,
+        important.unwrap_or(false),
+        place.unwrap_or(ListPosition::Last),
+    );
+    number(call, view, &mut work, node, gid)?;
+    Ok(Decision::about(work.changes, setting))
+}
+
+/// Numbers the tasks of the project if the field gives automatic ids: new tasks from now on, existing ones by a job.
+fn number(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
+    node: &Node,
+    field: Gid,
+) -> Result<(), DomainError> {
+    let made = work.changes.node_writes.iter().map(|put| &put.node);
+    let held = view.node(field).into_iter();
+    let definition = held.chain(made).find(|n| n.gid == field);
+    if definition.and_then(auto_id_rules::prefix).is_none() {
+        return Ok(());
+    }
+    if node.ty != Type::Project {
+        return Err(DomainError::field(
+            "custom_field",
+            "Only projects can have a field with automatic ids",
+        ));
+    }
+    note(work, node, field, true);
+    let plot = JobKind::AssignNumbers(Numbering::new(node.gid, field));
+    let home = node.workspace.unwrap_or(node.gid);
+    jobs::start(
+        work,
+        view,
+        call.job_requester(),
+        home,
+        "number_tasks",
+        plot,
+        |_| {},
+    )?;
+    Ok(())
+}
+
+/// Notes in a project that a field numbers its tasks, or no longer does. This makes no event.
+fn note(work: &mut ChangeBuilder<'_>, project: &Node, field: Gid, there: bool) {
+    let mut draft = Draft::edit(project);
+    draft.set(
+        project::NUMBERED_BY,
+        auto_id_rules::changed(project, field, there),
+    );
+    let unchanged = Guard::Version(project.gid, project.version);
+    work.changes.guards.push(unchanged);
+    work.changes.node_writes.push(NodeWrite {
+        node: draft.finish(),
+    });
+}
+
+fn remove_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let place = call.path_ref("project_gid")?;
+    let field = call.required_gid("custom_field")?;
+    Ok(call.read_query().edge(field, rel::FIELD_ON, place))
+}
+
+fn remove(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = customized(call, view)?;
+    let gid = call.required_gid("custom_field")?;
+    let Some(edge) = view.link(gid, rel::FIELD_ON, node.gid) else {
+        return Err(DomainError::field_not_on_object(gid));
+    };
+    let mut work = call.change_builder();
+    work.unlink(gid, rel::FIELD_ON, node.gid);
+    if let Some(setting) = edge.aux {
+        work.trash(setting, Type::CustomFieldSetting);
+        work.record_removed(node.gid, node.ty, "custom_field_settings", setting);
+    }
+    if auto_id_rules::numbering(node).any(|field| field == gid) {
+        note(&mut work, node, gid, false);
+    }
+    Ok(Decision::of(work.changes))
+}

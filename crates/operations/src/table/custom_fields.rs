@@ -1,0 +1,393 @@
+//! Custom fields: definitions and the options of enum fields.
+use super::enum_options::{
+    change_option, change_option_needs, create_option, insert_needs, insert_option, option_needs,
+    options, unchanged_options,
+};
+use crate::operation::{
+    Decision, ListDefinition, Operation, action, create, delete, get, list, update,
+};
+use crate::request_context::RequestContext;
+use serde_json::{Map, Value};
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::{CustomFieldType, Type, rel};
+use workgraph_core::model::resources::custom_field::{OPTIONS_MAX, PRECISION_MAX, RESTRICTIONS};
+use workgraph_core::model::resources::{custom_field, enum_option};
+use workgraph_core::model::validate;
+use workgraph_core::model::validate::{CheckedInputs, InputValue, shown, split};
+use workgraph_core::rules::{auto_id_rules, custom_field_rules};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
+
+/// Operations on custom fields.
+pub static CUSTOM_FIELDS: &[Operation] = &[
+    create(
+        "createCustomField",
+        "/custom_fields",
+        Type::CustomField,
+        create_needs,
+        create_field,
+    )
+    .scope("custom_fields:write")
+    .body(&["workspace", "resource_subtype"])
+    .paid_only(PREMIUM)
+    .no_guests(),
+    get(
+        "getCustomField",
+        "/custom_fields/{custom_field_gid}",
+        Type::CustomField,
+    )
+    .scope("custom_fields:read")
+    .paid_only(PREMIUM)
+    .no_guests(),
+    update(
+        "updateCustomField",
+        "/custom_fields/{custom_field_gid}",
+        Type::CustomField,
+        needs,
+        change,
+    )
+    .scope("custom_fields:write")
+    .paid_only(PREMIUM)
+    .no_guests(),
+    delete(
+        "deleteCustomField",
+        "/custom_fields/{custom_field_gid}",
+        Level::Admin,
+    )
+    .paid_only(PREMIUM)
+    .no_guests(),
+    create(
+        "createEnumOptionForCustomField",
+        "/custom_fields/{custom_field_gid}/enum_options",
+        Type::EnumOption,
+        option_needs,
+        create_option,
+    )
+    .scope("custom_fields:write")
+    .paid_only(PREMIUM)
+    .no_guests(),
+    action(
+        "insertEnumOptionForCustomField",
+        "/custom_fields/{custom_field_gid}/enum_options/insert",
+        insert_needs,
+        insert_option,
+    )
+    .scope("custom_fields:write")
+    .body(&["enum_option"])
+    .responds_with(Type::EnumOption)
+    .paid_only(PREMIUM)
+    .no_guests(),
+    update(
+        "updateEnumOption",
+        "/enum_options/{enum_option_gid}",
+        Type::EnumOption,
+        change_option_needs,
+        change_option,
+    )
+    .scope("custom_fields:write")
+    .paid_only(PREMIUM)
+    .no_guests(),
+    list(
+        "getCustomFieldsForWorkspace",
+        "/workspaces/{workspace_gid}/custom_fields",
+        Type::CustomField,
+        ListDefinition::InWorkspace(Type::CustomField),
+    )
+    .full()
+    .scope("custom_fields:read")
+    .paid_only(PREMIUM)
+    .no_guests(),
+];
+
+/// Message for free workspaces and guests.
+pub(super) const PREMIUM: &str = "Custom Fields are not available for free users or guests.";
+
+/// Names of properties that every task has.
+const BUILT_IN: &[&str] = &[
+    "assignee",
+    "collaborators",
+    "completed at",
+    "completed on",
+    "created at",
+    "created by",
+    "created on",
+    "creator",
+    "dependencies",
+    "description",
+    "due date",
+    "due on",
+    "followers",
+    "last modified on",
+    "name",
+    "notes",
+    "parent task",
+    "projects",
+    "section",
+    "section/column",
+    "start date",
+    "start on",
+    "tags",
+    "task id",
+    "task name",
+];
+
+fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(call.required_gid("workspace")?))
+}
+
+/// Returns the name in a body.
+fn name_of(data: &Map<String, Value>) -> Result<Option<String>, DomainError> {
+    let Some(value) = data.get("name") else {
+        return Ok(None);
+    };
+    let name = validate::text("name", value, workgraph_core::model::registry::NAME_MAX)?;
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(DomainError::field("name", "Cannot be empty"));
+    }
+    if BUILT_IN.contains(&name.to_lowercase().as_str()) {
+        return Err(DomainError::field(
+            "name",
+            format_args!("{name} is the name of a built-in field; choose another"),
+        ));
+    }
+    Ok(Some(name.to_owned()))
+}
+
+fn create_field(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let workspace = NodeRef::Gid(call.required_gid("workspace")?);
+    let types = &[Type::Workspace];
+    let home = call.resolve_ref(view, "workspace", &workspace, types, Level::Viewer)?;
+    call.require_plan(view, home)?;
+    crate::request_context::require_level(view, home, Level::Editor)?;
+    let mut work = call.change_builder();
+    let gid = define(call, &mut work, &call.data, home.gid, true)?;
+    Ok(Decision::about(work.changes, gid))
+}
+
+/// Adds a new custom field from its definition, with its options.
+pub(super) fn define(
+    call: &RequestContext<'_>,
+    work: &mut ChangeBuilder<'_>,
+    data: &Map<String, Value>,
+    home: Gid,
+    global: bool,
+) -> Result<Gid, DomainError> {
+    let inputs = validate::check_inputs(&custom_field::CUSTOM_FIELD, data, true)?;
+    if !inputs.has("resource_subtype") {
+        return Err(DomainError::missing("resource_subtype"));
+    }
+    let mut draft = work.draft(Type::CustomField, Some(home));
+    draft.set(custom_field::CREATED_BY, call.user_gid());
+    draft.set(custom_field::IS_GLOBAL, global);
+    write(&mut draft, data, &inputs)?;
+    if draft.get(custom_field::NAME).is_none_or(|n| n.is_empty()) {
+        return Err(DomainError::missing("name"));
+    }
+    let kind = kind(&draft);
+    if kind == CustomFieldType::Reference && !inputs.has("input_restrictions") {
+        return Err(DomainError::missing("input_restrictions"));
+    }
+    let gid = custom_field_rules::create_custom_field(work, &draft, home);
+    let options = options(data, kind)?;
+    for option in options {
+        let inputs = validate::check_inputs(&enum_option::ENUM_OPTION, &option, true)?;
+        custom_field_rules::add_option(work, gid, home, ListPosition::Last, |draft| {
+            inputs.fill(&enum_option::ENUM_OPTION, draft);
+        });
+    }
+    Ok(gid)
+}
+
+fn kind(draft: &Draft) -> CustomFieldType {
+    let word = draft.get(custom_field::SUBTYPE);
+    word.and_then(|w| CustomFieldType::parse(&w))
+        .unwrap_or(CustomFieldType::Text)
+}
+
+/// Writes a body's fields into a draft; fields that contradict each other are refused.
+fn write(
+    draft: &mut Draft,
+    data: &Map<String, Value>,
+    inputs: &CheckedInputs,
+) -> Result<(), DomainError> {
+    inputs.fill(&custom_field::CUSTOM_FIELD, draft);
+    if let Some(name) = name_of(data)? {
+        draft.set(custom_field::NAME, name.as_str());
+    }
+    if data
+        .get("owned_by_app")
+        .is_some_and(|v| *v == Value::Bool(true))
+    {
+        return Err(DomainError::forbidden(
+            "owned_by_app: This app may not own custom fields.",
+        ));
+    }
+    if let Some(prefix) = draft.get(custom_field::ID_PREFIX) {
+        auto_id_rules::checked(&prefix)?;
+        if kind(draft) != CustomFieldType::Text || draft.get(custom_field::IS_FORMULA) {
+            return Err(DomainError::field("id_prefix", "Only text fields have one"));
+        }
+    }
+    let number = kind(draft) == CustomFieldType::Number;
+    let precision = draft.get(custom_field::PRECISION);
+    if !(0..=PRECISION_MAX).contains(&precision) {
+        return Err(DomainError::field(
+            "precision",
+            format_args!("Must be between 0 and {PRECISION_MAX}, not: {precision}"),
+        ));
+    }
+    let format = draft
+        .get(custom_field::FORMAT)
+        .unwrap_or_default()
+        .into_owned();
+    if !number && (precision != 0 || format != "none") {
+        let field = if precision == 0 {
+            "format"
+        } else {
+            "precision"
+        };
+        return Err(DomainError::field(field, "Only number fields have one"));
+    }
+    if format == "identifier" {
+        draft.set(custom_field::PRECISION, 0);
+    }
+    currency(draft, &format)?;
+    label(draft, &format)?;
+    restrict(draft, inputs)
+}
+
+/// Checks that a currency is given exactly if the format is currency.
+fn currency(draft: &mut Draft, format: &str) -> Result<(), DomainError> {
+    if format != "currency" {
+        draft.set(custom_field::CURRENCY, None);
+        return Ok(());
+    }
+    let code = draft.get(custom_field::CURRENCY);
+    let code = code.ok_or_else(|| DomainError::missing("currency_code"))?;
+    if code.len() != 3 || !code.bytes().all(|b| b.is_ascii_uppercase()) {
+        return Err(DomainError::field(
+            "currency_code",
+            format_args!(
+                "Not an ISO 4217 code such as EUR: {}",
+                validate::clip(&code)
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that a label is given exactly if the format is custom. The label follows the number, unless the body says
+/// otherwise.
+fn label(draft: &mut Draft, format: &str) -> Result<(), DomainError> {
+    if format != "custom" {
+        draft.set(custom_field::LABEL, None);
+        draft.set(custom_field::LABEL_POSITION, None);
+        return Ok(());
+    }
+    if draft.get(custom_field::LABEL).is_none_or(|l| l.is_empty()) {
+        return Err(DomainError::missing("custom_label"));
+    }
+    if draft.get(custom_field::LABEL_POSITION).is_none() {
+        draft.set(custom_field::LABEL_POSITION, "suffix");
+    }
+    Ok(())
+}
+
+/// Checks the types that a reference field accepts: at least one.
+fn restrict(draft: &mut Draft, inputs: &CheckedInputs) -> Result<(), DomainError> {
+    let Some(InputValue::Json(value)) = inputs.get("input_restrictions") else {
+        return Ok(());
+    };
+    let field = "input_restrictions";
+    if kind(draft) != CustomFieldType::Reference {
+        return Err(DomainError::field(field, "Only reference fields have them"));
+    }
+    let words = match value {
+        Value::String(text) => Some(split(text)),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect(),
+        _ => None,
+    };
+    let words = words
+        .filter(|words| !words.is_empty() && words.iter().all(|w| RESTRICTIONS.contains(&&**w)));
+    let Some(words) = words else {
+        return Err(DomainError::field(
+            field,
+            format_args!(
+                "Must be a list of at least one of {}, not: {}",
+                RESTRICTIONS.join(", "),
+                shown(value)
+            ),
+        ));
+    };
+    draft.set(
+        custom_field::INPUT_RESTRICTIONS,
+        Value::from(words).to_string(),
+    );
+    Ok(())
+}
+
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let field = call.path_ref("custom_field_gid")?;
+    let want = call.read_query().node(field.clone());
+    Ok(if call.has_field("enum_options") {
+        want.into(field, rel::OPTION_OF, OPTIONS_MAX)
+    } else {
+        want
+    })
+}
+
+fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "custom_field_gid", Level::Editor)?;
+    let mut data = call.data.clone();
+    // A body may repeat the values that never change.
+    let same = |data: &Map<String, Value>, name: &str, now: &str| match data.get(name) {
+        Some(value) if validate::reference(name, value)? != now => {
+            Err(DomainError::unwritable(name))
+        }
+        _ => Ok(()),
+    };
+    let home = node.workspace.unwrap_or(node.gid);
+    same(&data, "workspace", &home.to_string())?;
+    let formula = node.get(custom_field::IS_FORMULA);
+    for name in ["resource_subtype", "type"] {
+        same(&data, name, custom_field::kind(node).name())?;
+        data.remove(name);
+    }
+    if data.get("is_formula_field") == Some(&Value::Bool(formula)) {
+        data.remove("is_formula_field");
+    }
+    let prefix = auto_id_rules::prefix(node).map_or(Value::Null, Value::String);
+    if data.get("id_prefix") == Some(&prefix) {
+        data.remove("id_prefix");
+    }
+    if let Some(options) = data.remove("enum_options") {
+        unchanged_options(view, node.gid, &options)?;
+    }
+    let inputs = validate::check_inputs(&custom_field::CUSTOM_FIELD, &data, false)?;
+    let mut draft = Draft::edit(node);
+    write(&mut draft, &data, &inputs)?;
+    let sharing =
+        draft.changed(custom_field::PRIVACY) || draft.changed(custom_field::DEFAULT_ACCESS);
+    if sharing {
+        crate::request_context::require_level(view, node, Level::Admin)?;
+    }
+    let mut work = call.change_builder();
+    let (before, after) = (
+        custom_field_rules::library_alias(home, &Draft::edit(node)),
+        custom_field_rules::library_alias(home, &draft),
+    );
+    if before != after {
+        let named = |name: Option<String>| name.map(|name| (name, node.gid));
+        work.changes.remove_aliases.extend(named(before));
+        work.changes.add_aliases.extend(named(after));
+    }
+    work.save(&draft);
+    Ok(Decision::about(work.changes, node.gid))
+}

@@ -1,0 +1,171 @@
+//! Exports as a file: all of a workspace; the part of a team, project or task that the caller sees; or the resources
+//! that pass filters.
+use super::resource_exports;
+use crate::operation::{Decision, Operation, create, get};
+use crate::request_context::RequestContext;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::audit::event_kinds::{OBJECT_EXPORT_STARTED, WORKSPACE_EXPORT_STARTED};
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::jobs::cleanup::KEPT_MS;
+use workgraph_core::jobs::tree_export::{CACHED_MS, ROOTS, TreeExport, cached};
+use workgraph_core::jobs::{self, JobKind};
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::{export, job};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView};
+
+/// Operations on exports.
+pub static EXPORTS: &[Operation] = &[
+    create(
+        "createGraphExport",
+        "/exports/graph",
+        Type::Job,
+        graph_needs,
+        export_graph,
+    )
+    .body(&["parent"])
+    .paid_only(PREMIUM),
+    create(
+        "createResourceExport",
+        "/exports/resource",
+        Type::Job,
+        resource_exports::needs,
+        resource_exports::export,
+    )
+    .body(&["workspace", "export_request_parameters"])
+    .paid_only(PREMIUM)
+    .no_guests(),
+    create(
+        "createOrganizationExport",
+        "/organization_exports",
+        Type::OrganizationExport,
+        organization_needs,
+        export_organization,
+    )
+    .body(&["organization"])
+    .not_in_batch(),
+    get(
+        "getOrganizationExport",
+        "/organization_exports/{organization_export_gid}",
+        Type::OrganizationExport,
+    )
+    .time_dependent()
+    .not_in_batch(),
+];
+
+/// Message for free workspaces.
+const PREMIUM: &str = "Exports are not available for free users.";
+
+/// Adds the node to which the file of an export will belong.
+pub(super) fn made(
+    call: &RequestContext<'_>,
+    work: &mut ChangeBuilder<'_>,
+    ty: Type,
+    home: Gid,
+) -> Gid {
+    let mut draft = work.draft(ty, Some(home));
+    draft.set(export::CREATED_AT, call.now);
+    draft.set(job::CREATED_BY, call.user_gid());
+    work.changes.node_writes.push(NodeWrite {
+        node: draft.finish(),
+    });
+    draft.gid
+}
+
+fn graph_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let parent = call.required_gid("parent")?;
+    let found = NodeRef::Alias(cached(call.user_gid(), parent));
+    Ok(jobs::start_needs(call.read_query(), call.job_requester())
+        .node(parent)
+        .node(found))
+}
+
+fn export_graph(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let parent = call.required_gid("parent")?;
+    let parent = call.resolve_ref(view, "parent", &NodeRef::Gid(parent), ROOTS, Level::Viewer)?;
+    call.require_plan(view, parent)?;
+    let home = parent.workspace.unwrap_or(parent.gid);
+    let mut work = call.change_builder();
+    work.add_audit_entry(OBJECT_EXPORT_STARTED, home, parent.gid);
+    if let Some(done) = recent(call, view, parent.gid) {
+        let gid = found_again(call, view, &mut work, home, done);
+        return Ok(Decision::about(work.changes, gid));
+    }
+    let new = made(call, &mut work, Type::GraphExport, home);
+    let plot = TreeExport::new(parent.gid, parent.ty, new, &call.settings.base_url);
+    let gid = jobs::start(
+        &mut work,
+        view,
+        call.job_requester(),
+        home,
+        "graph_export_request",
+        JobKind::Export(plot),
+        |draft| draft.set(job::NEW_GRAPH_EXPORT, new),
+    )?;
+    Ok(Decision::about(work.changes, gid))
+}
+
+/// Returns the caller's last large export of the same node, if it is not old.
+fn recent(call: &RequestContext<'_>, view: &ReadView, parent: Gid) -> Option<Gid> {
+    let found = view.resolve(&NodeRef::Alias(cached(call.user_gid(), parent)))?;
+    let done = view.node(found)?.get(export::COMPLETED_AT)?;
+    (call.now.millis() - done.millis() < CACHED_MS).then_some(found)
+}
+
+/// Adds a job that has already succeeded, with an export that was made before.
+fn found_again(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
+    home: Gid,
+    done: Gid,
+) -> Gid {
+    let mut draft = work.draft(Type::Job, Some(home));
+    draft.set(job::SUBTYPE, "graph_export_request");
+    draft.set(job::STATUS, "succeeded");
+    draft.set(job::CREATED_BY, call.user_gid());
+    draft.set(job::NEW_GRAPH_EXPORT, done);
+    work.changes.node_writes.push(NodeWrite {
+        node: draft.finish(),
+    });
+    if let Some(queue) = view.resolve(&jobs::queue()) {
+        let until = ListPosition::Rank(call.now.millis() + KEPT_MS);
+        work.link(draft.gid, rel::ENDED, queue, until, None);
+    }
+    draft.gid
+}
+
+fn organization_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let organization = call.required_gid("organization")?;
+    Ok(jobs::start_needs(call.read_query(), call.job_requester()).node(organization))
+}
+
+fn export_organization(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
+    let name = NodeRef::Gid(call.required_gid("organization")?);
+    let types = &[Type::Workspace];
+    let organization = call.resolve_ref(view, "organization", &name, types, Level::Viewer)?;
+    let home = organization.gid;
+    if view.viewer.service_workspace != Some(home) {
+        return Err(DomainError::forbidden(
+            "Only a service account of an organization can export it.",
+        ));
+    }
+    let mut work = call.change_builder();
+    work.add_audit_entry(WORKSPACE_EXPORT_STARTED, home, home);
+    let mut draft = work.draft(Type::OrganizationExport, Some(home));
+    draft.set(export::CREATED_AT, call.now);
+    let base_url = &call.settings.base_url;
+    let plot = TreeExport::new(home, Type::Workspace, draft.gid, base_url);
+    let gid = jobs::start_from_draft(
+        &mut work,
+        view,
+        call.job_requester(),
+        draft,
+        JobKind::Export(plot),
+    )?;
+    Ok(Decision::about(work.changes, gid))
+}

@@ -1,0 +1,119 @@
+//! Inserting a task into the caller's own task list, as clients did before lists had sections.
+use super::placing::InsertPosition;
+use super::task_creation::refer;
+use super::task_fields::assign;
+use crate::operation::Decision;
+use crate::request_context::RequestContext;
+use serde_json::{Map, Value};
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::task;
+use workgraph_core::model::validate;
+use workgraph_core::model::validate::CheckedInputs;
+use workgraph_core::rules::story_rules;
+use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
+
+/// Name of the path parameter for the list.
+pub(super) const LIST: &str = "user_task_list_gid";
+
+/// Returns the inputs that assign a task to the caller.
+fn own_assignment(call: &RequestContext<'_>) -> Result<CheckedInputs, DomainError> {
+    let me = Value::String(call.user_gid().to_string());
+    let data = Map::from_iter([("assignee".to_owned(), me)]);
+    validate::check_inputs(&task::TASK, &data, false)
+}
+
+pub(super) fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let on = NodeRef::Gid(call.required_gid("task")?);
+    let mut want = call
+        .read_query()
+        .into(call.path_ref(LIST)?, rel::SECTION_OF, 1)
+        .edges(on.clone(), rel::MY_TASKS)
+        .edge(on.clone(), rel::FOLLOWERS, call.user_gid());
+    if let Some(neighbour) =
+        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
+    {
+        want = want.edges(neighbour, rel::MY_TASKS);
+    }
+    refer(call, want, &own_assignment(call)?, &on)
+}
+
+/// Assigns the task to the owner of the list, who alone may change it. Without a position it goes to the top of the
+/// first section, and else to the section of its neighbour.
+pub(super) fn insert(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let list = call.path_node(view, LIST, Level::Editor)?;
+    let name = NodeRef::Gid(call.required_gid("task")?);
+    let on = call.resolve_ref(view, "task", &name, &[Type::Task], Level::Editor)?;
+    if on.workspace != list.workspace {
+        return Err(DomainError::field(
+            "task",
+            "Not a task of the list's workspace",
+        ));
+    }
+    let home = on.workspace.unwrap_or(on.gid);
+    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+    let section = match anchor.neighbour() {
+        Some(gid) if gid == on.gid => {
+            return Err(DomainError::invalid(
+                "A task cannot be placed next to itself",
+            ));
+        }
+        Some(gid) => {
+            let mut edges = view.links(gid, rel::MY_TASKS).iter();
+            let edge = edges.find(|edge| edge.aux == Some(list.gid));
+            let edge = edge.ok_or_else(|| {
+                DomainError::invalid(format!(
+                    "The task to insert next to is not in this list: {gid}"
+                ))
+            })?;
+            edge.dst
+        }
+        None => match view.sources(list.gid, rel::SECTION_OF).first() {
+            Some(edge) => edge.src,
+            None => return Err(DomainError::not_found("section", list.gid)),
+        },
+    };
+    let mut work = call.change_builder();
+    let mut draft = Draft::edit(on);
+    let assignee = assign(
+        call,
+        view,
+        &mut work,
+        &mut draft,
+        &own_assignment(call)?,
+        home,
+    )?;
+    let assignee = assignee.filter(|_| draft.changed(task::ASSIGNEE));
+    // The position that comes with the assignment is not the requested one.
+    let moved = |src, rel| src == on.gid && rel == rel::MY_TASKS;
+    work.changes
+        .edge_writes
+        .retain(|link| !moved(link.src, link.rel));
+    work.require_links(view, on.gid, rel::MY_TASKS);
+    let edges = view.links(on.gid, rel::MY_TASKS).iter();
+    for edge in edges.filter(|edge| edge.dst != section) {
+        work.unlink(on.gid, rel::MY_TASKS, edge.dst);
+    }
+    let position = anchor.list_position(ListPosition::First);
+    work.link(on.gid, rel::MY_TASKS, section, position, Some(list.gid));
+    if assignee.is_some() && view.link(on.gid, rel::FOLLOWERS, call.user_gid()).is_none() {
+        work.link(
+            on.gid,
+            rel::FOLLOWERS,
+            call.user_gid(),
+            ListPosition::Rank(0),
+            None,
+        );
+        work.record_added(on.gid, Type::Task, "followers", call.user_gid());
+    }
+    let written = draft.clone();
+    if draft.changed_keys().next().is_some() {
+        draft.set(task::MODIFIED_AT, work.now);
+    }
+    if work.save(&draft) {
+        story_rules::add_task_stories(&mut work, &written);
+    }
+    Ok(Decision::of(work.changes))
+}

@@ -1,0 +1,41 @@
+//! Users that a body names, to be added to a list or removed from it.
+use crate::request_context::RequestContext;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::storage::{NodeRef, ReadView};
+
+/// Returns a user who is to be removed from a list: a user in the list, or else one whom the caller may see.
+pub(crate) fn leaver(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    field: &str,
+    name: &NodeRef,
+    place: Gid,
+    rel: Relation,
+) -> Result<Gid, DomainError> {
+    match view.resolve(name) {
+        Some(who) if view.link(place, rel, who).is_some() => Ok(who),
+        _ => call
+            .resolve_ref(view, field, name, &[Type::User], Level::Viewer)
+            .map(|n| n.gid),
+    }
+}
+
+/// Returns a user who belongs to the workspace.
+pub(crate) fn member_of(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    field: &str,
+    name: &NodeRef,
+    home: Gid,
+) -> Result<Gid, DomainError> {
+    let me = view.resolve(name).filter(|who| *who == call.user_gid());
+    match me.filter(|who| view.node(*who).is_some()) {
+        Some(me) => Ok(me),
+        None => call
+            .resolve_member(view, field, name, (home, "Workspace"))
+            .map(|user| user.gid),
+    }
+}

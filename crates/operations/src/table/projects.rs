@@ -1,0 +1,479 @@
+//! Projects: creating, changing, sharing and listing them.
+use super::named_users::member_of;
+use super::project_people::{
+    add_followers, add_members, follow, people_needs, remove_followers, remove_members,
+};
+use crate::operation::{
+    Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, delete, get,
+    list, read, update,
+};
+use crate::request_context::RequestContext;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::{project, team, workspace};
+use workgraph_core::model::schedule::{
+    Patch, ProjectDates, ProjectDatesPatch, apply_project_dates,
+};
+use workgraph_core::model::time::Date;
+use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::rules::{membership_rules, rich_texts};
+use workgraph_core::storage::{
+    EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+};
+
+/// Operations on projects.
+pub static PROJECTS: &[Operation] = &[
+    computed_list("getProjects", "/projects", Type::Project, projects)
+        .scope("projects:read")
+        .filters(&["archived"]),
+    create(
+        "createProject",
+        "/projects",
+        Type::Project,
+        create_needs,
+        create_project,
+    )
+    .scope("projects:write"),
+    get("getProject", "/projects/{project_gid}", Type::Project).scope("projects:read"),
+    update(
+        "updateProject",
+        "/projects/{project_gid}",
+        Type::Project,
+        needs,
+        change,
+    )
+    .scope("projects:write"),
+    delete("deleteProject", "/projects/{project_gid}", Level::Admin).scope("projects:delete"),
+    action(
+        "addFollowersForProject",
+        "/projects/{project_gid}/addFollowers",
+        people_needs,
+        add_followers,
+    )
+    .body(&["followers"])
+    .responds_with(Type::Project),
+    action(
+        "removeFollowersForProject",
+        "/projects/{project_gid}/removeFollowers",
+        people_needs,
+        remove_followers,
+    )
+    .body(&["followers"])
+    .responds_with(Type::Project),
+    action(
+        "addMembersForProject",
+        "/projects/{project_gid}/addMembers",
+        people_needs,
+        add_members,
+    )
+    .body(&["members"])
+    .responds_with(Type::Project),
+    action(
+        "removeMembersForProject",
+        "/projects/{project_gid}/removeMembers",
+        people_needs,
+        remove_members,
+    )
+    .body(&["members"])
+    .responds_with(Type::Project),
+    read(
+        "getTaskCountsForProject",
+        "/projects/{project_gid}/task_counts",
+        Type::Project,
+        needs,
+        counted,
+    )
+    .scope("projects:read")
+    .counts(),
+    list(
+        "getProjectsForTask",
+        "/tasks/{task_gid}/projects",
+        Type::Project,
+        OF_TASK,
+    )
+    .scope("projects:read"),
+    list(
+        "getProjectsForTeam",
+        "/teams/{team_gid}/projects",
+        Type::Project,
+        OF_TEAM,
+    )
+    .scope("projects:read")
+    .filters(&["archived"]),
+    create(
+        "createProjectForTeam",
+        "/teams/{team_gid}/projects",
+        Type::Project,
+        create_needs,
+        create_project,
+    )
+    .scope("projects:write"),
+    list(
+        "getProjectsForWorkspace",
+        "/workspaces/{workspace_gid}/projects",
+        Type::Project,
+        ListDefinition::InWorkspace(Type::Project),
+    )
+    .scope("projects:read")
+    .filters(&["archived"]),
+    create(
+        "createProjectForWorkspace",
+        "/workspaces/{workspace_gid}/projects",
+        Type::Project,
+        create_needs,
+        create_project,
+    )
+    .scope("projects:write"),
+];
+
+const OF_TASK: ListDefinition = ListDefinition::Edges {
+    rel: rel::SECTION,
+    dir: Direction::Out,
+    give: EdgeEnd::Aux,
+    open: false,
+};
+const OF_TEAM: ListDefinition = ListDefinition::Edges {
+    rel: rel::TEAM,
+    dir: Direction::In,
+    give: EdgeEnd::OtherEnd,
+    open: false,
+};
+
+fn projects(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
+    let (workspace, team) = (call.query_gid("workspace")?, call.query_gid("team")?);
+    let (mut page, anchor, anchor_types) = match (workspace, team) {
+        (_, Some(team)) => {
+            let anchor = want.add_ref(team);
+            (
+                PageQuery::of(
+                    ListSource::Edges {
+                        anchor,
+                        rel: rel::TEAM,
+                        dir: Direction::In,
+                        give: EdgeEnd::OtherEnd,
+                    },
+                    false,
+                    0,
+                ),
+                "team",
+                &[Type::Team][..],
+            )
+        }
+        (Some(workspace), None) => {
+            let anchor = want.add_ref(workspace);
+            (
+                PageQuery::of(
+                    ListSource::InWorkspace {
+                        anchor,
+                        ty: Type::Project,
+                    },
+                    false,
+                    0,
+                ),
+                "workspace",
+                &[Type::Workspace][..],
+            )
+        }
+        (None, None) => {
+            let ty = Type::Project;
+            (
+                PageQuery::of(ListSource::InViewerWorkspaces { ty }, false, 0),
+                "workspace",
+                &[][..],
+            )
+        }
+    };
+    if team.is_some() {
+        page.filters.extend(workspace.map(RowFilter::InWorkspace));
+    }
+    Ok(ListRequest {
+        query: want,
+        page,
+        computed: false,
+        anchor,
+        anchor_types,
+    })
+}
+
+fn counted(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainError> {
+    call.path_node(view, "project_gid", Level::Viewer)
+        .map(|n| n.gid)
+}
+
+/// Returns the workspace and team of a new project, from path or body.
+fn places(call: &RequestContext<'_>) -> Result<(Option<NodeRef>, Option<NodeRef>), DomainError> {
+    let path = |name: &str| {
+        if call.parameter(name).is_empty() {
+            Ok(None)
+        } else {
+            call.path_ref(name).map(Some)
+        }
+    };
+    let workspace = path("workspace_gid")?.or(call.body_gid("workspace")?.map(NodeRef::Gid));
+    let team = path("team_gid")?.or(call.body_gid("team")?.map(NodeRef::Gid));
+    Ok((workspace, team))
+}
+
+fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let (workspace, team) = places(call)?;
+    let mut want = call.read_query();
+    for place in [workspace, team].into_iter().flatten() {
+        want.add_ref(place);
+    }
+    for who in call.users("followers")? {
+        want = want.edges(who, rel::WORKSPACES);
+    }
+    refer(call, want, &call.inputs(Type::Project, true)?)
+}
+
+/// Adds the nodes that the body refers to: owner, followers, links in the description.
+fn refer(
+    call: &RequestContext<'_>,
+    mut want: ReadQuery,
+    inputs: &CheckedInputs,
+) -> Result<ReadQuery, DomainError> {
+    if let Some(InputValue::Ref(owner)) = inputs.get("owner") {
+        want = want.edges(call.parse_user_ref("owner", owner)?, rel::WORKSPACES);
+    }
+    if let Some(InputValue::Ref(team)) = inputs.get("team") {
+        want.add_ref(crate::request_context::parse_gid("team", team)?);
+    }
+    for gid in rich_texts::referenced(inputs, project::HTML_NOTES) {
+        want.add_ref(gid);
+    }
+    Ok(want)
+}
+
+fn create_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let (workspace, team) = places(call)?;
+    let shared = match &team {
+        Some(_) if !call.parameter("team_gid").is_empty() => {
+            Some(call.path_node(view, "team_gid", Level::Viewer)?)
+        }
+        Some(team) => Some(call.resolve_ref(view, "team", team, &[Type::Team], Level::Viewer)?),
+        None => None,
+    };
+    let home = match (&workspace, shared) {
+        (Some(_), _) if !call.parameter("workspace_gid").is_empty() => {
+            call.path_node(view, "workspace_gid", Level::Viewer)?.gid
+        }
+        (Some(workspace), _) => {
+            call.resolve_ref(
+                view,
+                "workspace",
+                workspace,
+                &[Type::Workspace][..],
+                Level::Viewer,
+            )?
+            .gid
+        }
+        (None, Some(team)) => team
+            .workspace
+            .ok_or_else(|| DomainError::missing("workspace"))?,
+        (None, None) => return Err(DomainError::missing("workspace")),
+    };
+    if let Some(team) = shared {
+        team_takes(view, home, team)?;
+    }
+    if view.viewer.membership(home).is_none_or(|s| s.view_only)
+        && view.viewer.service_workspace != Some(home)
+    {
+        return Err(DomainError::no_access("workspace"));
+    }
+    let organization = view
+        .node(home)
+        .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
+    if organization && shared.is_none() {
+        return Err(DomainError::invalid(workgraph_wire::messages::MISSING_TEAM));
+    }
+    let mut work = call.change_builder();
+    let mut draft = work.draft(Type::Project, Some(home));
+    draft.set(project::OWNER, call.user_gid());
+    let inputs = call.inputs(Type::Project, true)?;
+    write(call, view, &mut draft, &inputs)?;
+    let gid = membership_rules::create_project(&mut work, draft, call.user_gid());
+    if let Some(team) = shared {
+        work.link(gid, rel::TEAM, team.gid, ListPosition::Rank(0), None);
+    }
+    for name in call.users("followers")? {
+        let who = member_of(call, view, "followers", &name, home)?;
+        follow(&mut work, view, gid, home, who);
+    }
+    Ok(Decision::about(work.changes, gid))
+}
+
+/// Checks that the caller may create projects in a team of the workspace.
+fn team_takes(view: &ReadView, home: Gid, team: &Node) -> Result<(), DomainError> {
+    if team.workspace != Some(home) {
+        return Err(DomainError::field("team", "Not a team of that workspace"));
+    }
+    let admins_only = team.get(team::CONTENT).as_deref() == Some("only_team_admins");
+    let least = if admins_only {
+        Level::Admin
+    } else {
+        Level::Editor
+    };
+    if view.level(team.gid) < least {
+        return Err(DomainError::forbidden(
+            "You may not create projects in this team.",
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the team of a project that is made from another; organizations need one.
+pub(super) fn team_of(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    home: Gid,
+    team: Option<&NodeRef>,
+) -> Result<Option<Gid>, DomainError> {
+    let Some(name) = team else {
+        return Ok(None);
+    };
+    let team = call.resolve_ref(view, "team", name, &[Type::Team], Level::Viewer)?;
+    team_takes(view, home, team)?;
+    Ok(Some(team.gid))
+}
+
+/// Checks that the caller may create such nodes in the workspace.
+pub(super) fn places_allowed(view: &ReadView, home: Gid, what: &str) -> Result<(), DomainError> {
+    if view.viewer.membership(home).is_none_or(|s| s.view_only)
+        && view.viewer.service_workspace != Some(home)
+    {
+        return Err(DomainError::forbidden(format!(
+            "You do not have permission to create {what} in this workspace."
+        )));
+    }
+    Ok(())
+}
+
+/// Writes the body's fields into a draft.
+fn write(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+) -> Result<(), DomainError> {
+    inputs.fill(&project::PROJECT, draft);
+    rich_texts::write(
+        draft,
+        inputs,
+        project::NOTES,
+        project::HTML_NOTES,
+        &project::PROJECT,
+        view,
+        &call.settings.base_url,
+    )?;
+    if inputs.get("privacy_setting").is_none() {
+        match inputs.get("public") {
+            Some(InputValue::Stored(on)) if on == "true" => {
+                draft.set(project::PRIVACY, "public_to_workspace")
+            }
+            Some(InputValue::Stored(_)) => draft.set(project::PRIVACY, "private"),
+            _ => {}
+        }
+    }
+    if let Some(InputValue::Ref(owner)) = inputs.get("owner") {
+        let home = draft.workspace.unwrap_or(draft.gid);
+        let owner = member_of(
+            call,
+            view,
+            "owner",
+            &call.parse_user_ref("owner", owner)?,
+            home,
+        )?;
+        draft.set(project::OWNER, owner);
+    } else if inputs.has("owner") {
+        draft.set(project::OWNER, None);
+    }
+    let day = |name: &str| match inputs.get(name) {
+        None => Patch::Absent,
+        Some(InputValue::Stored(raw)) => {
+            Date::parse(raw.trim_matches('"')).map_or(Patch::Null, Patch::Set)
+        }
+        Some(_) => Patch::Null,
+    };
+    let due_on = if inputs.has("due_on") {
+        day("due_on")
+    } else {
+        day("due_date")
+    };
+    let current = ProjectDates {
+        start_on: draft.before(project::START_ON),
+        due_on: draft.before(project::DUE_ON),
+    };
+    let days = apply_project_dates(
+        current,
+        ProjectDatesPatch {
+            start_on: day("start_on"),
+            due_on,
+        },
+    )
+    .map_err(|e| DomainError::invalid(e.to_string()))?;
+    draft.set(project::START_ON, days.start_on);
+    draft.set(project::DUE_ON, days.due_on);
+    Ok(())
+}
+
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let on = call.path_ref("project_gid")?;
+    let want = call.read_query().edges(on.clone(), rel::TEAM);
+    let want = call.with_unchanged(Type::Project, &on, want);
+    refer(call, want, &call.writable_inputs(Type::Project)?)
+}
+
+fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "project_gid", Level::Editor)?;
+    let inputs = call.checked_update(view, node)?;
+    let mut draft = Draft::edit(node);
+    write(call, view, &mut draft, &inputs)?;
+    let sharing = draft.changed(project::PRIVACY)
+        || draft.changed(project::OWNER)
+        || draft.changed(project::SHARE_ACCESS);
+    // The owner has all access, so only a caller with all access may name another.
+    let owner = draft.changed(project::OWNER) || draft.changed(project::SHARE_ACCESS);
+    let least = if owner || node.get(project::SHARE_ACCESS).as_deref() == Some("admin") {
+        Level::Admin
+    } else {
+        Level::Editor
+    };
+    if sharing && view.level(node.gid) < least {
+        return Err(DomainError::forbidden(
+            "You do not have permission to share this project.",
+        ));
+    }
+    let mut work = call.change_builder();
+    if let Some(given) = inputs.get("team") {
+        let name = match given {
+            InputValue::Ref(team) => Some(crate::request_context::parse_gid("team", team)?),
+            _ => None,
+        };
+        let held = view.links(node.gid, rel::TEAM).iter().map(|edge| edge.dst);
+        let moved = held.clone().ne(name);
+        for team in held.filter(|_| moved) {
+            work.unlink(node.gid, rel::TEAM, team);
+        }
+        if let Some(name) = name.filter(|_| moved) {
+            let name = NodeRef::Gid(name);
+            let team = call.resolve_ref(view, "team", &name, &[Type::Team], Level::Editor)?;
+            if team.workspace != node.workspace {
+                return Err(DomainError::field(
+                    "team",
+                    "Not a team of the project's workspace",
+                ));
+            }
+            work.link(node.gid, rel::TEAM, team.gid, ListPosition::Rank(0), None);
+        }
+    }
+    if draft.changed_keys().next().is_some() || !work.changes.is_empty() {
+        draft.set(project::MODIFIED_AT, work.now);
+    }
+    work.save(&draft);
+    Ok(Decision::about(work.changes, node.gid))
+}

@@ -1,0 +1,242 @@
+//! Exports of resources: reading the request, and starting the job.
+use super::exports::made;
+use crate::operation::Decision;
+use crate::request_context::{RequestContext, parse_gid};
+use serde_json::{Map, Value};
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::audit::event_kinds::RESOURCE_EXPORT_STARTED;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::jobs::resource_export::{
+    ExportFilters, ExportPart, ExportedKind, PEOPLE, ResourceExport, TIMES,
+};
+use workgraph_core::jobs::tree_export::FileEnd;
+use workgraph_core::jobs::{self, JobKind};
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::job;
+use workgraph_core::model::time::Time;
+use workgraph_core::model::validate;
+use workgraph_core::model::validate::{clip, shown};
+use workgraph_core::projection::plan::FieldPaths;
+use workgraph_core::storage::{Guard, ListPosition, NodeRef, ReadQuery, ReadView};
+
+/// The body field with the parts of the export.
+const PARTS: &str = "export_request_parameters";
+/// The most parts of one export.
+const PARTS_MAX: usize = 20;
+/// The most users that one filter names.
+const USERS_MAX: usize = 100;
+/// The most users that all filters together name: the job keeps them in its record, which is written
+/// at every checkpoint.
+const ALL_USERS_MAX: usize = 200;
+
+pub(super) fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let workspace = call.required_gid("workspace")?;
+    let mut want =
+        jobs::start_needs(call.read_query(), call.job_requester()).into(workspace, rel::EXPORTS, 1);
+    for part in parts(call)? {
+        for user in part
+            .filters
+            .user_filters
+            .iter()
+            .flat_map(|(_, users)| users)
+        {
+            want.add_ref(*user);
+        }
+    }
+    Ok(want)
+}
+
+pub(super) fn export(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let name = NodeRef::Gid(call.required_gid("workspace")?);
+    let types = &[Type::Workspace];
+    let workspace = call.resolve_ref(view, "workspace", &name, types, Level::Viewer)?;
+    call.require_plan(view, workspace)?;
+    let parts = parts(call)?;
+    for (at, part) in parts.iter().enumerate() {
+        for (name, users) in &part.filters.user_filters {
+            for (i, user) in users.iter().enumerate() {
+                let field = format!("{PARTS}: [{at}]: filters: {name}: [{i}]");
+                let (user, types) = (NodeRef::Gid(*user), &[Type::User]);
+                call.resolve_ref(view, &field, &user, types, Level::Viewer)?;
+            }
+        }
+    }
+    let workspace = workspace.gid;
+    if !view.sources(workspace, rel::EXPORTS).is_empty() {
+        return Err(DomainError::forbidden(
+            "An export of resources of this workspace is in progress; there can be one at a time.",
+        ));
+    }
+    let mut work = call.change_builder();
+    work.add_audit_entry(RESOURCE_EXPORT_STARTED, workspace, workspace);
+    let new = made(call, &mut work, Type::ResourceExport, workspace);
+    let plot = ResourceExport {
+        workspace,
+        file_node: new,
+        base_url: call.settings.base_url.clone(),
+        file_end: FileEnd::default(),
+        parts,
+        after: None,
+    };
+    let gid = jobs::start(
+        &mut work,
+        view,
+        call.job_requester(),
+        workspace,
+        "export_request",
+        JobKind::ExportResources(plot),
+        |draft| draft.set(job::NEW_RESOURCE_EXPORT, new),
+    )?;
+    let alone = Guard::Empty(workspace, rel::EXPORTS);
+    work.changes.guards.push(alone);
+    work.link(gid, rel::EXPORTS, workspace, ListPosition::Rank(0), None);
+    Ok(Decision::about(work.changes, gid))
+}
+
+/// Returns the parts that the body asks for.
+fn parts(call: &RequestContext<'_>) -> Result<Vec<ExportPart>, DomainError> {
+    let list = list(PARTS, call.required(PARTS)?)?;
+    if list.is_empty() || list.len() > PARTS_MAX {
+        let why = format_args!("Must have 1 to {PARTS_MAX} items, not: {}", list.len());
+        return Err(DomainError::field(PARTS, why));
+    }
+    let parts = list.iter().enumerate();
+    let parts: Vec<ExportPart> = parts
+        .map(|(at, value)| part(&format!("{PARTS}: [{at}]"), value))
+        .collect::<Result<_, _>>()?;
+    let filters = parts.iter().flat_map(|part| &part.filters.user_filters);
+    let users: usize = filters.map(|(_, users)| users.len()).sum();
+    if users > ALL_USERS_MAX {
+        let why =
+            format_args!("Must name at most {ALL_USERS_MAX} users in all filters, not: {users}");
+        return Err(DomainError::field(PARTS, why));
+    }
+    Ok(parts)
+}
+
+fn part(at: &str, value: &Value) -> Result<ExportPart, DomainError> {
+    let map = object(at, value)?;
+    let field = format!("{at}: resource_type");
+    let word = map.get("resource_type").filter(|v| !v.is_null());
+    let word = validate::string(&field, word.ok_or_else(|| DomainError::missing(&field))?)?;
+    let known = ExportedKind::NAMES.iter().find(|(name, _)| *name == word);
+    let Some((_, what)) = known else {
+        let names: Vec<&str> = ExportedKind::NAMES.iter().map(|(name, _)| *name).collect();
+        let (word, names) = (clip(word), names.join(", "));
+        let why = format_args!("Not a recognized value: {word}; it is one of {names}");
+        return Err(DomainError::field(&field, why));
+    };
+    let field = format!("{at}: filters");
+    let filters = match map.get("filters").filter(|v| !v.is_null()) {
+        Some(value) => filters(&field, object(&field, value)?)?,
+        None => ExportFilters::default(),
+    };
+    if *what == ExportedKind::Team && filters != ExportFilters::default() {
+        return Err(DomainError::field(&field, "Teams cannot be filtered"));
+    }
+    let fields = map.get("fields").filter(|v| !v.is_null());
+    let fields = fields.map(|value| fields_of(&format!("{at}: fields"), value));
+    Ok(ExportPart {
+        kind: *what,
+        filters,
+        fields: fields.transpose()?.flatten(),
+    })
+}
+
+/// Returns the named fields, as in `opt_fields`; `None` if the list is empty.
+fn fields_of(at: &str, value: &Value) -> Result<Option<String>, DomainError> {
+    let mut names = Vec::new();
+    match value {
+        Value::String(text) => names.push(text.as_str()),
+        _ => {
+            for (i, name) in list(at, value)?.iter().enumerate() {
+                names.push(validate::string(&format!("{at}: [{i}]"), name)?);
+            }
+        }
+    }
+    let names = names.join(",");
+    if validate::split(&names).is_empty() {
+        return Ok(None);
+    }
+    FieldPaths::parse(&names).map_err(|fault| {
+        let why = fault.message.trim_start_matches("opt_fields: ");
+        DomainError::field(at, why)
+    })?;
+    Ok(Some(names))
+}
+
+fn filters(at: &str, map: &Map<String, Value>) -> Result<ExportFilters, DomainError> {
+    let mut filters = ExportFilters::default();
+    let mut bounds = Vec::new();
+    for (name, value) in map.iter().filter(|(_, v)| !v.is_null()) {
+        let field = format!("{at}: {name}");
+        if PEOPLE.iter().any(|(known, _)| known == name) {
+            filters
+                .user_filters
+                .push((name.clone(), users(&field, value)?));
+            continue;
+        }
+        let (time, end) = name.rsplit_once('.').unwrap_or((name, ""));
+        if !TIMES.iter().any(|(known, _)| *known == time) || !matches!(end, "after" | "before") {
+            return Err(unknown(at, name));
+        }
+        let instant = Time::parse(validate::string(&field, value)?);
+        let instant = instant.map_err(|e| DomainError::field(&field, e))?.millis();
+        bounds.push((time, end == "after", instant));
+    }
+    for (time, _) in TIMES {
+        let of = bounds.iter().filter(|(name, ..)| name == time);
+        let (mut first, mut last) = (i64::MIN, i64::MAX);
+        for (_, after, instant) in of.clone() {
+            // Both bounds exclude the instant itself.
+            if *after {
+                first = instant.saturating_add(1);
+            } else {
+                last = instant.saturating_sub(1);
+            }
+        }
+        if of.count() > 0 {
+            filters.time_filters.push(((*time).to_owned(), first, last));
+        }
+    }
+    Ok(filters)
+}
+
+fn unknown(at: &str, name: &str) -> DomainError {
+    let people = PEOPLE.iter().map(|(known, _)| (*known).to_owned());
+    let times = TIMES
+        .iter()
+        .flat_map(|(known, _)| [format!("{known}.after"), format!("{known}.before")]);
+    let all: Vec<String> = people.chain(times).collect();
+    let (name, all) = (clip(name), all.join(", "));
+    DomainError::field(
+        at,
+        format_args!("Not a recognized filter: {name}; it is one of {all}"),
+    )
+}
+
+fn users(at: &str, value: &Value) -> Result<Vec<Gid>, DomainError> {
+    let list = validate::references(at, value)?;
+    if list.is_empty() || list.len() > USERS_MAX {
+        let why = format_args!("Must have 1 to {USERS_MAX} users, not: {}", list.len());
+        return Err(DomainError::field(at, why));
+    }
+    let users = list.iter().enumerate();
+    users
+        .map(|(i, user)| parse_gid(&format!("{at}: [{i}]"), user))
+        .collect()
+}
+
+fn list<'v>(at: &str, value: &'v Value) -> Result<&'v Vec<Value>, DomainError> {
+    let wrong = || DomainError::field(at, format_args!("Value is not an array: {}", shown(value)));
+    value.as_array().ok_or_else(wrong)
+}
+
+fn object<'v>(at: &str, value: &'v Value) -> Result<&'v Map<String, Value>, DomainError> {
+    let wrong = || {
+        let why = format_args!("Value is not a JSON object: {}", shown(value));
+        DomainError::field(at, why)
+    };
+    value.as_object().ok_or_else(wrong)
+}

@@ -1,0 +1,104 @@
+//! Parameters `custom_fields.{gid}.{test}`: conditions on custom fields.
+//!
+//! A parameter does not give the type of the field. The keys of a field are all of one kind, so a value is read as
+//! every kind that it may be, and compared only with keys of that kind.
+use super::parts::SearchBuilder;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::time::Moment;
+use workgraph_core::model::validate;
+use workgraph_core::model::validate::clip;
+use workgraph_core::search::{Clause, ValuePredicate};
+use workgraph_core::storage::NodeRef;
+use workgraph_core::storage::custom_field_index::IndexKey;
+
+const TESTS: &str =
+    "is_set, value, starts_with, ends_with, contains, less_than, greater_than, before, after";
+const DAY: f64 = 86_400_000.0;
+
+/// Reads all parameters for custom fields.
+pub(super) fn clauses(parts: &mut SearchBuilder<'_, '_>) -> Result<(), DomainError> {
+    let call = parts.call;
+    for (name, _) in call.query.iter() {
+        if let Some(rest) = name.strip_prefix("custom_types.") {
+            let gid = rest.split('.').next().unwrap_or_default();
+            let gid = crate::request_context::parse_gid(name, gid)?;
+            // No node has a custom type.
+            return Err(DomainError::reference_not_found(name, gid));
+        }
+        let Some(rest) = name.strip_prefix("custom_fields.") else {
+            continue;
+        };
+        let (gid, how) = rest.split_once('.').unwrap_or((rest, ""));
+        let gid = crate::request_context::parse_gid(name, gid)?;
+        let Some(text) = call.query(name)? else {
+            continue;
+        };
+        let test = test(name, how, text)?;
+        let field = parts.name(name.to_owned(), NodeRef::Gid(gid), &[Type::CustomField]);
+        parts.push(Clause::Value(field, test));
+    }
+    Ok(())
+}
+
+fn test(name: &str, how: &str, text: &str) -> Result<ValuePredicate, DomainError> {
+    let number = |number: f64| IndexKey::number(number).ok_or_else(|| not_a_number(name, text));
+    Ok(match how {
+        "is_set" => ValuePredicate::Set(
+            validate::boolean(text)
+                .ok_or_else(|| DomainError::field(name, "must be true or false"))?,
+        ),
+        "value" => ValuePredicate::Within(values(text)),
+        "starts_with" => ValuePredicate::Within(vec![IndexKey::prefix_range(text)]),
+        "ends_with" => ValuePredicate::EndsWith(text.to_lowercase()),
+        "contains" => ValuePredicate::Contains(text.to_lowercase()),
+        "less_than" => ValuePredicate::Between(IndexKey::FIRST, number(parsed(name, text)?)?),
+        "greater_than" => ValuePredicate::Between(
+            number(parsed(name, text)?)?,
+            IndexKey::Number(f64::INFINITY),
+        ),
+        "before" => ValuePredicate::Between(IndexKey::FIRST, number(time(name, text)?.0)?),
+        "after" => ValuePredicate::Between(
+            number(time(name, text)?.1)?,
+            IndexKey::Number(f64::INFINITY),
+        ),
+        _ => {
+            return Err(DomainError::invalid(format!(
+                "{}: Not a recognized filter; after the field comes one of {TESTS}",
+                clip(name)
+            )));
+        }
+    })
+}
+
+/// Returns the keys that a value given as text may stand for, as ranges.
+fn values(text: &str) -> Vec<(IndexKey, IndexKey)> {
+    let exactly = |key: IndexKey| (key.clone(), key);
+    let mut all = vec![exactly(IndexKey::text(text))];
+    all.extend(text.parse().ok().and_then(IndexKey::number).map(exactly));
+    if let Ok((first, last)) = time("", text) {
+        all.extend(IndexKey::number(first).zip(IndexKey::number(last)));
+    }
+    all
+}
+
+fn parsed(name: &str, text: &str) -> Result<f64, DomainError> {
+    text.parse().map_err(|_| not_a_number(name, text))
+}
+
+fn not_a_number(name: &str, text: &str) -> DomainError {
+    DomainError::field(name, format_args!("Not a number: {}", clip(text)))
+}
+
+/// Returns the first and the last millisecond of a day, or an instant twice.
+fn time(name: &str, text: &str) -> Result<(f64, f64), DomainError> {
+    Ok(
+        match Moment::parse(text).map_err(|e| DomainError::field(name, e))? {
+            Moment::Day(day) => {
+                let start = day.start().millis() as f64;
+                (start, start + DAY - 1.0)
+            }
+            Moment::Instant(at) => (at.millis() as f64, at.millis() as f64),
+        },
+    )
+}

@@ -1,0 +1,103 @@
+//! Moving a task under a parent, or out from under one.
+use super::placing::InsertPosition;
+use super::tasks::{DEPTH_MAX, shallow};
+use crate::operation::Decision;
+use crate::request_context::RequestContext;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::storage::{ChangeAction, ListPosition, NodeRef, ReadQuery, ReadView};
+
+pub(super) fn parent_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let on = call.path_ref("task_gid")?;
+    let mut want = call.read_query().edges(on, rel::PARENT);
+    if let Some(parent) = call.body_gid("parent")? {
+        let at = want.add_ref(parent);
+        want.ancestors.push(at);
+        let moved = want.add_ref(call.path_ref("task_gid")?);
+        want.heights.push(moved);
+        if let Some(neighbour) =
+            InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
+        {
+            want = want.edge(neighbour, rel::PARENT, parent);
+        }
+    }
+    Ok(want)
+}
+
+pub(super) fn set_parent(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
+    let on = call.path_node(view, "task_gid", Level::Editor)?;
+    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+    let mut work = call.change_builder();
+    let held = view.links(on.gid, rel::PARENT).first().map(|e| e.dst);
+    work.require_links(view, on.gid, rel::PARENT);
+    let Some(parent) = call.body_gid("parent")? else {
+        if let Some(old) = held {
+            work.unlink(on.gid, rel::PARENT, old);
+            work.add_change_record(on.gid, Type::Task, ChangeAction::Removed { parent: old });
+        }
+        return Ok(Decision::about(work.changes, on.gid));
+    };
+    let parent = call.resolve_ref(
+        view,
+        "parent",
+        &NodeRef::Gid(parent),
+        &[Type::Task],
+        Level::Editor,
+    )?;
+    if parent.workspace != on.workspace {
+        return Err(DomainError::field(
+            "parent",
+            "Not a task of the same workspace",
+        ));
+    }
+    let mut up = Some(parent.gid);
+    for _ in 0..=DEPTH_MAX {
+        if up == Some(on.gid) {
+            return Err(DomainError::field(
+                "parent",
+                "A task cannot be a subtask of itself or of its own subtasks",
+            ));
+        }
+        if let Some(gid) = up {
+            // The neighbour must stay a subtask of the parent while this request is decided.
+            work.require_links(view, gid, rel::PARENT);
+        }
+        up = up
+            .and_then(|g| view.links(g, rel::PARENT).first())
+            .map(|e| e.dst);
+    }
+    shallow(view, parent.gid, view.subtask_depth(on.gid))?;
+    if let Some(gid) = anchor.neighbour()
+        && (gid == on.gid || view.link(gid, rel::PARENT, parent.gid).is_none())
+    {
+        return Err(DomainError::invalid(format!(
+            "The task to insert next to is not a subtask of this parent: {gid}"
+        )));
+    }
+    if let Some(old) = held.filter(|old| *old != parent.gid) {
+        work.unlink(on.gid, rel::PARENT, old);
+        work.add_change_record(on.gid, Type::Task, ChangeAction::Removed { parent: old });
+    }
+    work.require_live(parent.gid);
+    work.link(
+        on.gid,
+        rel::PARENT,
+        parent.gid,
+        anchor.list_position(ListPosition::Last),
+        None,
+    );
+    if held != Some(parent.gid) {
+        work.add_change_record(
+            on.gid,
+            Type::Task,
+            ChangeAction::Added {
+                parent: Some(parent.gid),
+            },
+        );
+    }
+    Ok(Decision::about(work.changes, on.gid))
+}

@@ -1,0 +1,323 @@
+//! Creation of tasks: the nodes in which a task is created, and the checks.
+use super::named_users::member_of;
+use super::task_fields::{assign, like, write};
+use super::tasks::shallow;
+use super::{task_external, task_values};
+use crate::operation::Decision;
+use crate::request_context::{RequestContext, parse_gid};
+use serde_json::Value;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::custom_field::FIELDS_MAX;
+use workgraph_core::model::resources::task;
+use workgraph_core::model::resources::task::PROJECTS_MAX;
+use workgraph_core::model::validate::{CheckedInputs, InputValue, reference};
+use workgraph_core::rules::{auto_id_rules, custom_field_rules, rich_texts, story_rules};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{ChangeAction, ListPosition, NodeRef, ReadQuery, ReadView};
+
+/// A project for a new task, and the section if the body names one.
+struct ProjectPlacement {
+    project: Gid,
+    section: Option<Gid>,
+    field: &'static str,
+}
+
+/// Returns the projects in the body: from `projects` and from `memberships`.
+fn project_placements(call: &RequestContext<'_>) -> Result<Vec<ProjectPlacement>, DomainError> {
+    let mut spots: Vec<ProjectPlacement> = Vec::new();
+    if let Some(value) = call.field("memberships") {
+        let Value::Array(items) = value else {
+            return Err(DomainError::field(
+                "memberships",
+                "Value is not an array; it must be an array of {project, section}",
+            ));
+        };
+        for (i, item) in items.iter().enumerate() {
+            let part = |name: &str| -> Result<Option<Gid>, DomainError> {
+                let field = format!("memberships: [{i}]: {name}");
+                item.get(name)
+                    .filter(|v| !v.is_null())
+                    .map(|v| parse_gid(&field, &reference(&field, v)?))
+                    .transpose()
+            };
+            let project = part("project")?;
+            let project = project.ok_or_else(|| {
+                DomainError::field(
+                    "memberships",
+                    format_args!("[{i}]: project: Missing required field"),
+                )
+            })?;
+            if spots.iter().any(|s| s.project == project) {
+                return Err(DomainError::field(
+                    "memberships",
+                    format_args!("[{i}]: project: given twice"),
+                ));
+            }
+            spots.push(ProjectPlacement {
+                project,
+                section: part("section")?,
+                field: "memberships",
+            });
+        }
+    }
+    for project in call.gids("projects")? {
+        if !spots.iter().any(|s| s.project == project) {
+            spots.push(ProjectPlacement {
+                project,
+                section: None,
+                field: "projects",
+            });
+        }
+    }
+    if spots.len() > PROJECTS_MAX {
+        return Err(DomainError::field(
+            "projects",
+            format_args!("Too many: a task can be in at most {PROJECTS_MAX} projects"),
+        ));
+    }
+    Ok(spots)
+}
+
+/// Returns the workspace of a new task, from path or body.
+fn workspace_of(call: &RequestContext<'_>) -> Result<Option<NodeRef>, DomainError> {
+    if call.parameter("workspace_gid").is_empty() {
+        return Ok(call.body_gid("workspace")?.map(NodeRef::Gid));
+    }
+    call.path_ref("workspace_gid").map(Some)
+}
+
+/// Returns the parent of a new task, from path or body.
+fn parent_of(call: &RequestContext<'_>) -> Result<Option<NodeRef>, DomainError> {
+    if call.parameter("task_gid").is_empty() {
+        return Ok(call.body_gid("parent")?.map(NodeRef::Gid));
+    }
+    call.path_ref("task_gid").map(Some)
+}
+
+pub(super) fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let inputs = call.inputs(Type::Task, true)?;
+    let mut want = call.read_query();
+    let (workspace, parent, spots) = (
+        workspace_of(call)?,
+        parent_of(call)?,
+        project_placements(call)?,
+    );
+    let near = workspace
+        .or_else(|| spots.first().map(|s| NodeRef::Gid(s.project)))
+        .or_else(|| parent.clone());
+    let Some(near) = near else {
+        return Err(DomainError::invalid(workgraph_wire::messages::TASK_HOME));
+    };
+    want.add_ref(near.clone());
+    if let Some(parent) = parent {
+        let at = want.add_ref(parent);
+        want.ancestors.push(at);
+    }
+    for spot in &spots {
+        want = match spot.section {
+            Some(section) => want
+                .node(spot.project)
+                .edge(section, rel::SECTION_OF, spot.project),
+            None => want.into(spot.project, rel::SECTION_OF, 1),
+        };
+        if inputs.has("custom_fields") {
+            want = want.into(spot.project, rel::FIELD_ON, FIELDS_MAX);
+        }
+    }
+    for tag in call.gids("tags")? {
+        want.add_ref(tag);
+    }
+    for who in call.users("followers")? {
+        want = want.edges(who, rel::WORKSPACES);
+    }
+    refer(call, want, &inputs, &near)
+}
+
+/// Adds the nodes that create and update both refer to: the assignee with their list, and links in the notes.
+pub(super) fn refer(
+    call: &RequestContext<'_>,
+    mut want: ReadQuery,
+    inputs: &CheckedInputs,
+    near: &NodeRef,
+) -> Result<ReadQuery, DomainError> {
+    if let Some(InputValue::Ref(who)) = inputs.get("assignee") {
+        let who = call.parse_user_ref("assignee", who)?;
+        let list = NodeRef::TaskList {
+            user: Box::new(who.clone()),
+            within_workspace_of: Box::new(near.clone()),
+        };
+        want = want
+            .edges(who, rel::WORKSPACES)
+            .into(list, rel::SECTION_OF, 1);
+    }
+    if let Some(InputValue::Ref(place)) = inputs.get("assignee_section") {
+        want.add_ref(parse_gid("assignee_section", place)?);
+    }
+    for linked in rich_texts::referenced(inputs, task::HTML_NOTES) {
+        want.add_ref(linked);
+    }
+    task_values::refer(call, want, inputs)
+}
+
+pub(super) fn create_task(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+) -> Result<Decision, DomainError> {
+    let inputs = call.inputs(Type::Task, true)?;
+    let (workspace, spots) = (workspace_of(call)?, project_placements(call)?);
+    let parent = match parent_of(call)? {
+        Some(_) if !call.parameter("task_gid").is_empty() => {
+            Some(call.path_node(view, "task_gid", Level::Editor)?)
+        }
+        Some(name) => {
+            Some(call.resolve_ref(view, "parent", &name, &[Type::Task], Level::Editor)?)
+        }
+        None => None,
+    };
+    let mut home = match workspace {
+        Some(_) if !call.parameter("workspace_gid").is_empty() => {
+            Some(call.path_node(view, "workspace_gid", Level::Viewer)?.gid)
+        }
+        Some(workspace) => Some(
+            call.resolve_ref(
+                view,
+                "workspace",
+                &workspace,
+                &[Type::Workspace],
+                Level::Viewer,
+            )?
+            .gid,
+        ),
+        None => parent.and_then(|p| p.workspace),
+    };
+    for (i, spot) in spots.iter().enumerate() {
+        let field = format!("{}: [{i}]", spot.field);
+        let project = call.resolve_ref(
+            view,
+            &field,
+            &NodeRef::Gid(spot.project),
+            &[Type::Project],
+            Level::Editor,
+        )?;
+        if home.is_some() && project.workspace != home {
+            return Err(DomainError::field(
+                &field,
+                "Not a project of that workspace",
+            ));
+        }
+        home = project.workspace;
+    }
+    let Some(home) = home else {
+        return Err(DomainError::invalid(workgraph_wire::messages::TASK_HOME));
+    };
+    if view.viewer.membership(home).is_none_or(|s| s.view_only)
+        && view.viewer.service_workspace != Some(home)
+    {
+        return Err(DomainError::forbidden(
+            "You do not have permission to create tasks in this workspace.",
+        ));
+    }
+    if let Some(parent) = parent {
+        shallow(view, parent.gid, 0)?;
+    }
+
+    let mut work = call.change_builder();
+    let mut draft = work.draft(Type::Task, Some(home));
+    draft.set(task::CREATED_BY, call.user_gid());
+    draft.set(task::CREATED_AT, work.now);
+    draft.set(task::MODIFIED_AT, work.now);
+    write(call, view, &mut draft, &inputs)?;
+    task_external::write(call, &mut work, &mut draft, None, &inputs, home)?;
+    let projects: Vec<Gid> = spots.iter().map(|s| s.project).collect();
+    let values = task_values::write(call, view, &mut draft, &inputs, None, &projects)?;
+    custom_field_rules::index_value_changes(&mut work, draft.gid, view, &values);
+    let mut followers = vec![call.user_gid()];
+    let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
+    followers.extend(assignee.map(|n| n.gid));
+    for name in call.users("followers")? {
+        followers.push(member_of(call, view, "followers", &name, home)?);
+    }
+    let on = draft.gid;
+    work.create(
+        &draft,
+        parent
+            .map(|p| p.gid)
+            .or_else(|| spots.first().map(|s| s.project)),
+    );
+    for (i, who) in followers.iter().enumerate() {
+        if !followers.iter().take(i).any(|w| w == who) {
+            work.link(on, rel::FOLLOWERS, *who, ListPosition::Rank(0), None);
+        }
+    }
+    if let Some(parent) = parent {
+        work.require_live(parent.gid);
+        work.link(on, rel::PARENT, parent.gid, ListPosition::Last, None);
+    }
+    let into = |work: &mut ChangeBuilder<'_>, place| {
+        let parent = Some(place);
+        work.add_change_record(on, Type::Task, ChangeAction::Added { parent });
+    };
+    for (i, spot) in spots.iter().enumerate() {
+        enter(view, &mut work, on, home, spot)?;
+        // The first project makes no event of its own; it is part of the creation.
+        if i > 0 || parent.is_some() {
+            into(&mut work, spot.project);
+        }
+    }
+    for name in call.gids("tags")? {
+        let tag = call.resolve_ref(
+            view,
+            "tags",
+            &NodeRef::Gid(name),
+            &[Type::Tag],
+            Level::Viewer,
+        )?;
+        work.link(on, rel::TAGS, tag.gid, ListPosition::Rank(0), None);
+        into(&mut work, tag.gid);
+    }
+    like(call, view, &mut work, on, &inputs);
+    story_rules::add_task_stories(&mut work, &draft);
+    Ok(Decision::about(work.changes, on))
+}
+
+/// Puts a new task into a project: the named section, or the end of the first one.
+fn enter(
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
+    on: Gid,
+    home: Gid,
+    spot: &ProjectPlacement,
+) -> Result<(), DomainError> {
+    let section = match spot.section {
+        Some(section) if view.link(section, rel::SECTION_OF, spot.project).is_none() => {
+            return Err(DomainError::field(
+                "memberships",
+                format_args!("section: Not a section of this project: {section}"),
+            ));
+        }
+        Some(section) => section,
+        None => match view.sources(spot.project, rel::SECTION_OF).first() {
+            Some(edge) => edge.src,
+            None => return Err(DomainError::field("projects", "The project has no section")),
+        },
+    };
+    work.require_live(section);
+    work.link(
+        on,
+        rel::SECTION,
+        section,
+        ListPosition::Last,
+        Some(spot.project),
+    );
+    auto_id_rules::number(work, view.node(spot.project), on);
+    story_rules::add_system_story(work, on, Some(home), "added_to_project", |d| {
+        d.set(
+            workgraph_core::model::resources::story::PROJECT,
+            spot.project,
+        );
+    });
+    Ok(())
+}

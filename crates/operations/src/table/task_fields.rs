@@ -1,0 +1,256 @@
+//! Writing a task's own fields: texts, dates, completion, its assignee, likes.
+use crate::request_context::{RequestContext, parse_gid};
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::{section, task, workspace};
+use workgraph_core::model::schedule::{Patch, Schedule, SchedulePatch, apply_schedule};
+use workgraph_core::model::time::{Date, Time};
+use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::rules::rich_texts;
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{ListPosition, NodeRef, ReadView};
+
+/// Writes the body's own fields into a draft: texts, dates, completion.
+pub(super) fn write(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+) -> Result<(), DomainError> {
+    inputs.fill(&task::TASK, draft);
+    rich_texts::write(
+        draft,
+        inputs,
+        task::NOTES,
+        task::HTML_NOTES,
+        &task::TASK,
+        view,
+        &call.settings.base_url,
+    )?;
+    let is = |d: &Draft, subtype: &str| d.get(task::SUBTYPE).as_deref() == Some(subtype);
+    let current = Schedule {
+        start_on: draft.before(task::START_ON),
+        start_at: draft.before(task::START_AT),
+        due_on: draft.before(task::DUE_ON),
+        due_at: draft.before(task::DUE_AT),
+    };
+    let day = |name: &str| change_of(inputs, name, |raw| Date::parse(raw).ok());
+    let instant = |name: &str| change_of(inputs, name, |raw| Time::parse(raw).ok());
+    let change = SchedulePatch {
+        start_on: day("start_on"),
+        start_at: instant("start_at"),
+        due_on: day("due_on"),
+        due_at: instant("due_at"),
+    };
+    let dates = apply_schedule(current, change, is(draft, "milestone"))
+        .map_err(|e| DomainError::invalid(e.to_string()))?;
+    draft.set(task::START_ON, dates.start_on);
+    draft.set(task::START_AT, dates.start_at);
+    draft.set(task::DUE_ON, dates.due_on);
+    draft.set(task::DUE_AT, dates.due_at);
+    complete(call, draft, inputs, is(draft, "approval"))
+}
+
+fn change_of<T>(inputs: &CheckedInputs, name: &str, parse: impl Fn(&str) -> Option<T>) -> Patch<T> {
+    match inputs.get(name) {
+        None => Patch::Absent,
+        Some(InputValue::Stored(raw)) => {
+            parse(raw.trim_matches('"')).map_or(Patch::Null, Patch::Set)
+        }
+        Some(_) => Patch::Null,
+    }
+}
+
+/// Keeps `completed` and `approval_status` equal; the user and the time of completion follow both.
+fn complete(
+    call: &RequestContext<'_>,
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+    approval: bool,
+) -> Result<(), DomainError> {
+    if approval {
+        let status = draft
+            .get(task::APPROVAL_STATUS)
+            .map(std::borrow::Cow::into_owned);
+        match status {
+            Some(status) if inputs.has("approval_status") => {
+                draft.set(task::COMPLETED, status != "pending")
+            }
+            Some(_) if !draft.changed(task::COMPLETED) => {}
+            _ => {
+                let status = if draft.get(task::COMPLETED) {
+                    "approved"
+                } else {
+                    "pending"
+                };
+                draft.set(task::APPROVAL_STATUS, status);
+            }
+        }
+    } else {
+        if inputs
+            .get("approval_status")
+            .is_some_and(|g| *g != InputValue::Null)
+        {
+            return Err(DomainError::field(
+                "approval_status",
+                "Only tasks with resource_subtype approval have one",
+            ));
+        }
+        draft.set(task::APPROVAL_STATUS, None);
+    }
+    if draft.changed(task::COMPLETED) {
+        let done = draft.get(task::COMPLETED);
+        draft.set(task::COMPLETED_AT, done.then_some(call.now));
+        draft.set(task::COMPLETED_BY, done.then_some(call.user_gid()));
+    }
+    Ok(())
+}
+
+/// Applies the body's assignee: the user must belong to the workspace; the task moves to their list.
+pub(super) fn assign<'v>(
+    call: &RequestContext<'_>,
+    view: &'v ReadView,
+    work: &mut ChangeBuilder<'_>,
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+    home: Gid,
+) -> Result<Option<&'v Node>, DomainError> {
+    let on = draft.gid;
+    let leave = |work: &mut ChangeBuilder<'_>| {
+        for edge in view.links(on, rel::MY_TASKS) {
+            work.unlink(on, rel::MY_TASKS, edge.dst);
+        }
+    };
+    match inputs.get("assignee") {
+        None => {
+            if let Some(assignee) = draft.get(task::ASSIGNEE) {
+                arrange(call, view, work, on, inputs, assignee)?;
+            }
+            Ok(None)
+        }
+        Some(InputValue::Ref(text)) => {
+            let name = call.parse_user_ref("assignee", text)?;
+            let organization = view
+                .node(home)
+                .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
+            let noun = if organization {
+                "Organization"
+            } else {
+                "Workspace"
+            };
+            // A user who sees the task sees its assignee, and may repeat it in a body.
+            let same = view.resolve(&name);
+            let same = same.filter(|who| draft.get(task::ASSIGNEE) == Some(*who));
+            let who = match same.and_then(|who| view.node(who)) {
+                Some(who) => who,
+                None => call.resolve_member(view, "assignee", &name, (home, noun))?,
+            };
+            draft.set(task::ASSIGNEE, who.gid);
+            if draft.changed(task::ASSIGNEE) {
+                draft.set(
+                    task::ASSIGNED_BY,
+                    Some(call.user_gid()).filter(|me| *me != who.gid),
+                );
+                leave(work);
+                let list = view
+                    .resolved_refs
+                    .iter()
+                    .find_map(|(r, parse_gid)| match r {
+                        NodeRef::TaskList { user, .. } if **user == name => *parse_gid,
+                        _ => None,
+                    });
+                if let Some(list) = list
+                    && let Some(edge) = view.sources(list, rel::SECTION_OF).first()
+                {
+                    work.link(on, rel::MY_TASKS, edge.src, ListPosition::First, Some(list));
+                }
+            }
+            arrange(call, view, work, on, inputs, who.gid)?;
+            Ok(Some(who))
+        }
+        Some(_) => {
+            draft.set(task::ASSIGNEE, None);
+            draft.set(task::ASSIGNED_BY, None);
+            leave(work);
+            Ok(None)
+        }
+    }
+}
+
+/// Moves a task to a section of its assignee's list.
+fn arrange(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
+    on: Gid,
+    inputs: &CheckedInputs,
+    assignee: Gid,
+) -> Result<(), DomainError> {
+    let Some(InputValue::Ref(text)) = inputs.get("assignee_section") else {
+        return Ok(());
+    };
+    let name = NodeRef::Gid(parse_gid("assignee_section", text)?);
+    let place = call.resolve_ref(
+        view,
+        "assignee_section",
+        &name,
+        &[Type::Section],
+        Level::Editor,
+    )?;
+    let list = place.get(section::PROJECT);
+    let seat = view.viewer.memberships.iter().find(|s| s.task_list == list);
+    if assignee != call.user_gid() || list.is_none() || seat.is_none() {
+        return Err(DomainError::field(
+            "assignee_section",
+            "Not a section of the assignee's task list",
+        ));
+    }
+    work.changes
+        .edge_writes
+        .retain(|l| !(l.src == on && l.rel == rel::MY_TASKS));
+    for edge in view
+        .links(on, rel::MY_TASKS)
+        .iter()
+        .filter(|e| e.dst != place.gid)
+    {
+        work.unlink(on, rel::MY_TASKS, edge.dst);
+    }
+    work.link(on, rel::MY_TASKS, place.gid, ListPosition::Last, list);
+    Ok(())
+}
+
+/// Applies the caller's like.
+pub(super) fn like(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
+    on: Gid,
+    inputs: &CheckedInputs,
+) {
+    let Some(InputValue::Stored(raw)) = inputs.get("liked") else {
+        return;
+    };
+    let held = view.link(on, rel::LIKES, call.user_gid()).is_some();
+    match (raw == "true", held) {
+        (true, false) => {
+            let fresh = work.next_gid();
+            work.link(
+                on,
+                rel::LIKES,
+                call.user_gid(),
+                ListPosition::Rank(0),
+                Some(fresh),
+            );
+            work.record_added(on, Type::Task, "likes", call.user_gid());
+        }
+        (false, true) => {
+            work.unlink(on, rel::LIKES, call.user_gid());
+            work.record_removed(on, Type::Task, "likes", call.user_gid());
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,499 @@
+//! Links of a task: projects, sections, tags, followers, dependencies, its parent.
+use super::my_tasks;
+use super::named_users::{leaver, member_of};
+use super::placing::InsertPosition;
+use super::subtasks::{parent_needs, set_parent};
+use crate::operation::{Decision, Operation, action};
+use crate::request_context::{RequestContext, require_level};
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::resources::task::PROJECTS_MAX;
+use workgraph_core::model::resources::{section, story};
+use workgraph_core::rules::auto_id_rules;
+use workgraph_core::rules::story_rules::add_system_story;
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{
+    ChangeAction, LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView,
+};
+
+/// Operations on the links of a task.
+pub static TASK_LINKS: &[Operation] = &[
+    action(
+        "addTaskForSection",
+        "/sections/{section_gid}/addTask",
+        section_needs,
+        add_to_section,
+    )
+    .alias_paths(&["/user_task_lists/{user_task_list_gid}/tasks/insert"])
+    .scope("tasks:write")
+    .body(&["task"]),
+    action(
+        "addProjectForTask",
+        "/tasks/{task_gid}/addProject",
+        project_needs,
+        add_project,
+    )
+    .scope("tasks:write")
+    .body(&["project"]),
+    action(
+        "removeProjectForTask",
+        "/tasks/{task_gid}/removeProject",
+        unproject_needs,
+        remove_project,
+    )
+    .scope("tasks:write")
+    .body(&["project"]),
+    action(
+        "addTagForTask",
+        "/tasks/{task_gid}/addTag",
+        tag_needs,
+        add_tag,
+    )
+    .scope("tasks:write")
+    .body(&["tag"]),
+    action(
+        "removeTagForTask",
+        "/tasks/{task_gid}/removeTag",
+        tag_needs,
+        remove_tag,
+    )
+    .scope("tasks:write")
+    .body(&["tag"]),
+    action(
+        "addFollowersForTask",
+        "/tasks/{task_gid}/addFollowers",
+        follower_needs,
+        add_followers,
+    )
+    .scope("tasks:write")
+    .body(&["followers"])
+    .responds_with(Type::Task),
+    action(
+        "removeFollowerForTask",
+        "/tasks/{task_gid}/removeFollowers",
+        follower_needs,
+        remove_followers,
+    )
+    .scope("tasks:write")
+    .body(&["followers"])
+    .responds_with(Type::Task),
+    action(
+        "setParentForTask",
+        "/tasks/{task_gid}/setParent",
+        parent_needs,
+        set_parent,
+    )
+    .scope("tasks:write")
+    .body(&["parent"])
+    .responds_with(Type::Task),
+];
+
+fn section_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    if !call.parameter(my_tasks::LIST).is_empty() {
+        return my_tasks::needs(call);
+    }
+    let place = call.path_ref("section_gid")?;
+    let on = call.required_gid("task")?;
+    let container = place.clone().of(LinkSelector::Key("project"));
+    let mut want = call
+        .read_query()
+        .node(place.clone())
+        .node(container)
+        .edges(on, rel::SECTION)
+        .edges(on, rel::MY_TASKS);
+    if let Some(neighbour) =
+        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
+    {
+        want =
+            want.edge(neighbour, rel::SECTION, place.clone())
+                .edge(neighbour, rel::MY_TASKS, place);
+    }
+    Ok(want)
+}
+
+/// Adds the task to a section, without a position to its top; other sections of the project lose it.
+fn add_to_section(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    if !call.parameter(my_tasks::LIST).is_empty() {
+        return my_tasks::insert(call, view);
+    }
+    let place = call.path_node(view, "section_gid", Level::Editor)?;
+    let on = call.resolve_ref(
+        view,
+        "task",
+        &NodeRef::Gid(call.required_gid("task")?),
+        &[Type::Task],
+        Level::Editor,
+    )?;
+    let container = place
+        .get(section::PROJECT)
+        .and_then(|g| view.node(g))
+        .ok_or_else(|| DomainError::not_found("section", place.gid))?;
+    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+    let mut work = call.change_builder();
+    if container.ty == Type::UserTaskList {
+        if view
+            .links(on.gid, rel::MY_TASKS)
+            .iter()
+            .all(|e| e.aux != Some(container.gid))
+        {
+            return Err(DomainError::field(
+                "task",
+                "Not assigned to the owner of this task list",
+            ));
+        }
+        beside(view, rel::MY_TASKS, place.gid, anchor, on.gid)?;
+        work.require_links(view, on.gid, rel::MY_TASKS);
+        for edge in view
+            .links(on.gid, rel::MY_TASKS)
+            .iter()
+            .filter(|e| e.dst != place.gid)
+        {
+            work.unlink(on.gid, rel::MY_TASKS, edge.dst);
+        }
+        work.link(
+            on.gid,
+            rel::MY_TASKS,
+            place.gid,
+            anchor.list_position(ListPosition::First),
+            Some(container.gid),
+        );
+        return Ok(Decision::of(work.changes));
+    }
+    put(
+        call,
+        view,
+        &mut work,
+        on,
+        container,
+        place.gid,
+        anchor,
+        ListPosition::First,
+    )?;
+    Ok(Decision::of(work.changes))
+}
+
+/// Checks that a neighbour is in the same section, and is not the task itself.
+fn beside(
+    view: &ReadView,
+    rel: workgraph_core::model::registry::Relation,
+    place: Gid,
+    anchor: InsertPosition,
+    on: Gid,
+) -> Result<(), DomainError> {
+    match anchor.neighbour() {
+        Some(gid) if gid == on => Err(DomainError::invalid(
+            "A task cannot be placed next to itself",
+        )),
+        Some(gid) if view.link(gid, rel, place).is_none() => Err(DomainError::invalid(format!(
+            "The task to insert next to is not in this section: {gid}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Puts a task into a section of a project, and removes it from the project's other sections.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is a different thing; the two callers name them all"
+)]
+fn put(
+    _call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
+    on: &Node,
+    project: &Node,
+    place: Gid,
+    anchor: InsertPosition,
+    otherwise: ListPosition,
+) -> Result<(), DomainError> {
+    if on.workspace != project.workspace {
+        return Err(DomainError::field(
+            "project",
+            "Not a project of the task's workspace",
+        ));
+    }
+    beside(view, rel::SECTION, place, anchor, on.gid)?;
+    let held = view.links(on.gid, rel::SECTION);
+    let before = held.iter().find(|e| e.aux == Some(project.gid));
+    if before.is_none() && held.len() >= PROJECTS_MAX {
+        return Err(DomainError::field(
+            "project",
+            format_args!("A task can be in at most {PROJECTS_MAX} projects"),
+        ));
+    }
+    work.require_live(place);
+    // Two moves at once must not leave the task in two sections of one project.
+    work.require_links(view, on.gid, rel::SECTION);
+    if let Some(edge) = before.filter(|e| e.dst != place) {
+        work.unlink(on.gid, rel::SECTION, edge.dst);
+    }
+    work.link(
+        on.gid,
+        rel::SECTION,
+        place,
+        anchor.list_position(otherwise),
+        Some(project.gid),
+    );
+    match before {
+        None => {
+            auto_id_rules::number(work, Some(project), on.gid);
+            work.add_change_record(
+                on.gid,
+                Type::Task,
+                ChangeAction::Added {
+                    parent: Some(project.gid),
+                },
+            );
+            add_system_story(work, on.gid, on.workspace, "added_to_project", |d| {
+                d.set(story::PROJECT, project.gid)
+            });
+        }
+        Some(edge) if edge.dst != place => {
+            let (old, new) = (edge.dst, place);
+            work.add_change_record(
+                on.gid,
+                Type::Task,
+                ChangeAction::Added { parent: Some(new) },
+            );
+            add_system_story(work, on.gid, on.workspace, "section_changed", |d| {
+                d.set(story::OLD_SECTION, old);
+                d.set(story::NEW_SECTION, new);
+                d.set(story::PROJECT, project.gid);
+            });
+        }
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+fn project_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let (on, project) = (call.path_ref("task_gid")?, call.required_gid("project")?);
+    let mut want = call
+        .read_query()
+        .edges(on, rel::SECTION)
+        .into(project, rel::SECTION_OF, 1000);
+    if let Some(section) = call.body_gid("section")? {
+        want = want.edge(section, rel::SECTION_OF, project);
+    }
+    if let Some(neighbour) =
+        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
+    {
+        want = want.edges(neighbour, rel::SECTION);
+    }
+    Ok(want)
+}
+
+/// Adds the task to a project: without a position to the end of the project, or of the section that is named.
+fn add_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let on = call.path_node(view, "task_gid", Level::Editor)?;
+    let project = call.resolve_ref(
+        view,
+        "project",
+        &NodeRef::Gid(call.required_gid("project")?),
+        &[Type::Project],
+        Level::Editor,
+    )?;
+    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+    let sections = view.sources(project.gid, rel::SECTION_OF);
+    let named = match call.body_gid("section")? {
+        Some(gid) if view.link(gid, rel::SECTION_OF, project.gid).is_none() => {
+            return Err(DomainError::field(
+                "section",
+                format_args!("Not a section of this project: {gid}"),
+            ));
+        }
+        other => other,
+    };
+    let place = match (named, anchor) {
+        (Some(section), _) => Some(section),
+        (None, InsertPosition::Before(gid) | InsertPosition::After(gid)) => view
+            .links(gid, rel::SECTION)
+            .iter()
+            .find(|e| e.aux == Some(project.gid))
+            .map(|e| e.dst),
+        (None, InsertPosition::First) => sections.first().map(|e| e.src),
+        (None, InsertPosition::Last | InsertPosition::None) => sections.last().map(|e| e.src),
+    };
+    let Some(place) = place else {
+        return Err(DomainError::invalid(
+            "The task to insert next to is not in this project",
+        ));
+    };
+    let mut work = call.change_builder();
+    put(
+        call,
+        view,
+        &mut work,
+        on,
+        project,
+        place,
+        anchor,
+        ListPosition::Last,
+    )?;
+    Ok(Decision::of(work.changes))
+}
+
+fn unproject_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    Ok(call
+        .read_query()
+        .edges(call.path_ref("task_gid")?, rel::SECTION)
+        .node(call.required_gid("project")?))
+}
+
+fn remove_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let on = call.path_node(view, "task_gid", Level::Editor)?;
+    let project = call.resolve_ref(
+        view,
+        "project",
+        &NodeRef::Gid(call.required_gid("project")?),
+        &[Type::Project],
+        Level::Editor,
+    )?;
+    let mut work = call.change_builder();
+    if let Some(edge) = view
+        .links(on.gid, rel::SECTION)
+        .iter()
+        .find(|e| e.aux == Some(project.gid))
+    {
+        work.unlink(on.gid, rel::SECTION, edge.dst);
+        work.add_change_record(
+            on.gid,
+            Type::Task,
+            ChangeAction::Removed {
+                parent: project.gid,
+            },
+        );
+        add_system_story(
+            &mut work,
+            on.gid,
+            on.workspace,
+            "removed_from_project",
+            |d| {
+                d.set(story::PROJECT, project.gid);
+            },
+        );
+    }
+    Ok(Decision::of(work.changes))
+}
+
+fn tag_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().edge(
+        call.path_ref("task_gid")?,
+        rel::TAGS,
+        call.required_gid("tag")?,
+    ))
+}
+
+/// Returns the task and the tag of the request, and whether they are linked.
+fn tagged<'v>(
+    call: &RequestContext<'_>,
+    view: &'v ReadView,
+) -> Result<(&'v Node, &'v Node, bool), DomainError> {
+    let on = call.path_node(view, "task_gid", Level::Editor)?;
+    let gid = call.required_gid("tag")?;
+    let linked = view.link(on.gid, rel::TAGS, gid).is_some();
+    let tag = match view.node(gid).filter(|_| linked) {
+        // A user who sees the task sees its tags.
+        Some(tag) => tag,
+        None => call.resolve_ref(view, "tag", &NodeRef::Gid(gid), &[Type::Tag], Level::Viewer)?,
+    };
+    if tag.workspace != on.workspace {
+        return Err(DomainError::field(
+            "tag",
+            "Not a tag of the task's workspace",
+        ));
+    }
+    Ok((on, tag, linked))
+}
+
+fn add_tag(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let (on, tag, linked) = tagged(call, view)?;
+    let mut work = call.change_builder();
+    if !linked {
+        work.require_live(tag.gid);
+        work.link(on.gid, rel::TAGS, tag.gid, ListPosition::Rank(0), None);
+        work.add_change_record(
+            on.gid,
+            Type::Task,
+            ChangeAction::Added {
+                parent: Some(tag.gid),
+            },
+        );
+        add_system_story(&mut work, on.gid, on.workspace, "added_to_tag", |d| {
+            d.set(story::TAG, tag.gid)
+        });
+    }
+    Ok(Decision::of(work.changes))
+}
+
+fn remove_tag(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let (on, tag, linked) = tagged(call, view)?;
+    let mut work = call.change_builder();
+    if linked {
+        work.unlink(on.gid, rel::TAGS, tag.gid);
+        work.add_change_record(
+            on.gid,
+            Type::Task,
+            ChangeAction::Removed { parent: tag.gid },
+        );
+        add_system_story(&mut work, on.gid, on.workspace, "removed_from_tag", |d| {
+            d.set(story::TAG, tag.gid)
+        });
+    }
+    Ok(Decision::of(work.changes))
+}
+
+fn follower_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let on = call.path_ref("task_gid")?;
+    let mut want = call.read_query().node(on.clone());
+    for who in call.users("followers")? {
+        want = want
+            .edges(who.clone(), rel::WORKSPACES)
+            .edge(on.clone(), rel::FOLLOWERS, who);
+    }
+    Ok(want)
+}
+
+fn add_followers(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let on = call.path_node(view, "task_gid", Level::Commenter)?;
+    let mut work = call.change_builder();
+    work.require_live(on.gid);
+    for name in call.users("followers")? {
+        let who = member_of(
+            call,
+            view,
+            "followers",
+            &name,
+            on.workspace.unwrap_or(on.gid),
+        )?;
+        let joining = work.changes.edge_writes.iter().any(|l| l.dst == who);
+        if joining || view.link(on.gid, rel::FOLLOWERS, who).is_some() {
+            continue;
+        }
+        work.link(on.gid, rel::FOLLOWERS, who, ListPosition::Rank(0), None);
+        work.record_added(on.gid, Type::Task, "followers", who);
+        add_system_story(&mut work, on.gid, on.workspace, "follower_added", |d| {
+            d.set(story::FOLLOWER, who)
+        });
+    }
+    Ok(Decision::about(work.changes, on.gid))
+}
+
+fn remove_followers(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let on = call.path_node(view, "task_gid", Level::Viewer)?;
+    let mut work = call.change_builder();
+    for name in call.users("followers")? {
+        let who = leaver(call, view, "followers", &name, on.gid, rel::FOLLOWERS)?;
+        if who != call.user_gid() {
+            require_level(view, on, Level::Commenter)?;
+        }
+        if view.link(on.gid, rel::FOLLOWERS, who).is_some() {
+            work.unlink(on.gid, rel::FOLLOWERS, who);
+            work.record_removed(on.gid, Type::Task, "followers", who);
+        }
+    }
+    Ok(Decision::about(work.changes, on.gid))
+}

@@ -1,0 +1,281 @@
+//! Tasks: listing, creating, changing and deleting them.
+use super::task_creation::{create_needs, create_task, refer};
+use super::task_fields::{assign, like, write};
+use super::{task_external, task_values};
+use crate::operation::{
+    Decision, ListDefinition, ListRequest, Operation, computed_list, create, delete, get, list,
+    update,
+};
+use crate::request_context::RequestContext;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::custom_field_values;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::task;
+use workgraph_core::model::validate::InputValue;
+use workgraph_core::rules::{custom_field_rules, story_rules};
+use workgraph_core::storage::{
+    EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+};
+use workgraph_core::{Gid, tasks_of_container};
+
+/// Operations on tasks.
+pub static TASKS: &[Operation] = &[
+    computed_list("getTasks", "/tasks", Type::Task, tasks)
+        .scope("tasks:read")
+        .filters(SINCE),
+    create(
+        "createTask",
+        "/tasks",
+        Type::Task,
+        create_needs,
+        create_task,
+    )
+    .alias_paths(&["/workspaces/{workspace_gid}/tasks"])
+    .scope("tasks:write"),
+    get("getTask", "/tasks/{task_gid}", Type::Task).scope("tasks:read"),
+    update("updateTask", "/tasks/{task_gid}", Type::Task, needs, change).scope("tasks:write"),
+    delete("deleteTask", "/tasks/{task_gid}", Level::Editor).scope("tasks:delete"),
+    list(
+        "getTasksForProject",
+        "/projects/{project_gid}/tasks",
+        Type::Task,
+        ListDefinition::Tasks,
+    )
+    .scope("tasks:read")
+    .filters(SINCE),
+    list(
+        "getTasksForSection",
+        "/sections/{section_gid}/tasks",
+        Type::Task,
+        ListDefinition::Tasks,
+    )
+    .scope("tasks:read")
+    .filters(SINCE),
+    list(
+        "getTasksForTag",
+        "/tags/{tag_gid}/tasks",
+        Type::Task,
+        OF_TAG,
+    )
+    .scope("tasks:read")
+    .filters(SINCE),
+    list(
+        "getTasksForUserTaskList",
+        "/user_task_lists/{user_task_list_gid}/tasks",
+        Type::Task,
+        ListDefinition::Tasks,
+    )
+    .scope("tasks:read")
+    .filters(SINCE),
+    list(
+        "getSubtasksForTask",
+        "/tasks/{task_gid}/subtasks",
+        Type::Task,
+        SUBTASKS,
+    )
+    .scope("tasks:read"),
+    create(
+        "createSubtaskForTask",
+        "/tasks/{task_gid}/subtasks",
+        Type::Task,
+        create_needs,
+        create_task,
+    )
+    .scope("tasks:write"),
+];
+
+/// Time filters of lists of tasks.
+const SINCE: &[&str] = &["completed_since", "modified_since"];
+
+const OF_TAG: ListDefinition = ListDefinition::Edges {
+    rel: rel::TAGS,
+    dir: Direction::In,
+    give: EdgeEnd::OtherEnd,
+    open: false,
+};
+const SUBTASKS: ListDefinition = ListDefinition::Edges {
+    rel: rel::PARENT,
+    dir: Direction::In,
+    give: EdgeEnd::OtherEnd,
+    open: true,
+};
+
+/// The most levels of subtasks below a task.
+pub const DEPTH_MAX: usize = 5;
+
+fn tasks(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    static CONTAINERS: [(&str, Type); 4] = [
+        ("project", Type::Project),
+        ("section", Type::Section),
+        ("tag", Type::Tag),
+        ("user_task_list", Type::UserTaskList),
+    ];
+    let mut want = call.read_query();
+    let mut chosen = Vec::new();
+    for (name, ty) in &CONTAINERS {
+        if let Some(gid) = call.query_gid(name)? {
+            chosen.push((*name, ty, gid));
+        }
+    }
+    let workspace = call.query_gid("workspace")?;
+    if chosen.is_empty()
+        && [call.query("assignee")?, call.query("assignee.any")?].contains(&Some("null"))
+    {
+        return unassigned(
+            call,
+            workspace.ok_or_else(|| DomainError::missing("workspace"))?,
+        );
+    }
+    let assignee = call.query_user("assignee")?;
+    match (chosen.as_slice(), assignee, workspace) {
+        ([(name, ty, gid)], None, _) => {
+            let anchor = want.add_ref(*gid);
+            let (from, open) = match ty {
+                Type::Project => (tasks_of_container(anchor, false), true),
+                Type::UserTaskList => (tasks_of_container(anchor, true), false),
+                Type::Section => (
+                    ListSource::Edges {
+                        anchor,
+                        rel: rel::SECTION,
+                        dir: Direction::In,
+                        give: EdgeEnd::OtherEnd,
+                    },
+                    true,
+                ),
+                _ => (
+                    ListSource::Edges {
+                        anchor,
+                        rel: rel::TAGS,
+                        dir: Direction::In,
+                        give: EdgeEnd::OtherEnd,
+                    },
+                    false,
+                ),
+            };
+            Ok(ListRequest {
+                query: want,
+                page: PageQuery::of(from, open, 0),
+                computed: false,
+                anchor: name,
+                anchor_types: std::slice::from_ref(*ty),
+            })
+        }
+        ([], Some(assignee), Some(workspace)) => {
+            let list = NodeRef::TaskList {
+                user: Box::new(assignee),
+                within_workspace_of: Box::new(NodeRef::Gid(workspace)),
+            };
+            let anchor = want.add_ref(list);
+            let page = PageQuery::of(tasks_of_container(anchor, true), false, 0);
+            Ok(ListRequest {
+                query: want,
+                page,
+                computed: true,
+                anchor: "assignee",
+                anchor_types: &[Type::UserTaskList],
+            })
+        }
+        ([], Some(_), None) | ([], None, None) => Err(DomainError::missing("workspace")),
+        ([], None, Some(_)) => Err(DomainError::missing("assignee")),
+        _ => Err(DomainError::invalid(workgraph_wire::messages::TASK_FILTERS)),
+    }
+}
+
+/// Lists the tasks of a workspace without an assignee.
+fn unassigned(call: &RequestContext<'_>, workspace: Gid) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
+    let (anchor, ty) = (want.add_ref(workspace), Type::Task);
+    let mut page = PageQuery::of(ListSource::InWorkspace { anchor, ty }, false, 0);
+    page.filters.push(RowFilter::Unset("assignee"));
+    Ok(ListRequest {
+        query: want,
+        page,
+        computed: true,
+        anchor: "workspace",
+        anchor_types: &[Type::Workspace],
+    })
+}
+
+/// Checks that a task may have a subtask with `height` levels below it.
+pub(crate) fn shallow(view: &ReadView, parent: Gid, height: usize) -> Result<(), DomainError> {
+    let mut at = parent;
+    for _ in height..DEPTH_MAX {
+        match view.links(at, rel::PARENT).first() {
+            Some(edge) => at = edge.dst,
+            None => return Ok(()),
+        }
+    }
+    Err(DomainError::field(
+        "parent",
+        format_args!("Too deep: tasks have at most {DEPTH_MAX} levels of subtasks"),
+    ))
+}
+
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let inputs = call.inputs(Type::Task, false)?;
+    let on = call.path_ref("task_gid")?;
+    let mut want = call.read_query().node(on.clone());
+    if inputs.has("liked") {
+        want = want.edge(on.clone(), rel::LIKES, call.user_gid());
+    }
+    if inputs.has("custom_fields") {
+        let at = want.add_ref(on.clone());
+        want.custom_fields_of.push(at);
+    }
+    if inputs.has("assignee") || inputs.has("assignee_section") {
+        want = want.edges(on.clone(), rel::MY_TASKS);
+    }
+    if let Some(InputValue::Ref(who)) = inputs.get("assignee") {
+        want = want.edge(
+            on.clone(),
+            rel::FOLLOWERS,
+            call.parse_user_ref("assignee", who)?,
+        );
+    }
+    refer(call, want, &inputs, &on)
+}
+
+fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "task_gid", Level::Viewer)?;
+    let inputs = call.inputs(Type::Task, false)?;
+    if inputs.names().any(|n| n != "liked") {
+        crate::request_context::require_level(view, node, Level::Editor)?;
+    }
+    let home = node.workspace.unwrap_or(node.gid);
+    let mut work = call.change_builder();
+    let mut draft = Draft::edit(node);
+    write(call, view, &mut draft, &inputs)?;
+    let before = node.raw("external");
+    task_external::write(call, &mut work, &mut draft, before, &inputs, home)?;
+    let projects: Vec<Gid> = custom_field_values::field_containers(view, node.gid).collect();
+    let held = node.raw("custom_fields");
+    let changed = task_values::write(call, view, &mut draft, &inputs, held, &projects)?;
+    let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
+    if let Some(who) = assignee
+        && draft.changed(task::ASSIGNEE)
+        && view.link(node.gid, rel::FOLLOWERS, who.gid).is_none()
+    {
+        work.link(
+            node.gid,
+            rel::FOLLOWERS,
+            who.gid,
+            ListPosition::Rank(0),
+            None,
+        );
+        work.record_added(node.gid, Type::Task, "followers", who.gid);
+    }
+    like(call, view, &mut work, node.gid, &inputs);
+    let told = draft.clone();
+    if draft.changed_keys().next().is_some() {
+        draft.set(task::MODIFIED_AT, work.now);
+    }
+    if work.save(&draft) {
+        story_rules::add_task_stories(&mut work, &told);
+        custom_field_rules::record_value_changes(&mut work, node.gid, &changed);
+        custom_field_rules::index_value_changes(&mut work, node.gid, view, &changed);
+        custom_field_rules::add_value_stories(&mut work, node, view, &changed);
+    }
+    Ok(Decision::about(work.changes, node.gid))
+}

@@ -1,0 +1,341 @@
+//! Workspaces and their members.
+use crate::operation::{
+    Decision, ListDefinition, ListRequest, Operation, action, computed_list, get, list, update,
+};
+use crate::request_context::{RequestContext, format_ref, require_level};
+use workgraph_core::Gid;
+use workgraph_core::access::{Level, Role};
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::email_address::EmailAddress;
+use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::{user, workspace};
+use workgraph_core::rules::membership_roles::MembershipRole;
+use workgraph_core::rules::sharing::Sharing;
+use workgraph_core::rules::{invitation_rules, membership_roles, membership_rules};
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{
+    EdgeEnd, LinkSelector, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, alias,
+};
+
+/// Operations on workspaces.
+pub static WORKSPACES: &[Operation] = &[
+    computed_list("getWorkspaces", "/workspaces", Type::Workspace, mine).scope("workspaces:read"),
+    get(
+        "getWorkspace",
+        "/workspaces/{workspace_gid}",
+        Type::Workspace,
+    )
+    .scope("workspaces:read"),
+    update(
+        "updateWorkspace",
+        "/workspaces/{workspace_gid}",
+        Type::Workspace,
+        needs,
+        rename,
+    ),
+    action(
+        "addUserForWorkspace",
+        "/workspaces/{workspace_gid}/addUser",
+        invitation_needs,
+        add_user,
+    )
+    .body(&["user"])
+    .responds_with(Type::User),
+    action(
+        "removeUserForWorkspace",
+        "/workspaces/{workspace_gid}/removeUser",
+        user_needs,
+        remove_user,
+    )
+    .body(&["user"]),
+    get(
+        "getWorkspaceMembership",
+        "/workspace_memberships/{workspace_membership_gid}",
+        Type::WorkspaceMembership,
+    ),
+    list(
+        "getWorkspaceMembershipsForUser",
+        "/users/{user_gid}/workspace_memberships",
+        Type::WorkspaceMembership,
+        SEATS_OF_USER,
+    ),
+    computed_list(
+        "getWorkspaceMembershipsForWorkspace",
+        "/workspaces/{workspace_gid}/workspace_memberships",
+        Type::WorkspaceMembership,
+        seats,
+    ),
+];
+
+const SEATS_OF_USER: ListDefinition = ListDefinition::Edges {
+    rel: rel::WORKSPACES,
+    dir: Direction::Out,
+    give: EdgeEnd::Aux,
+    open: false,
+};
+
+/// Lists the workspaces of the caller.
+fn mine(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
+    if let Some(workspace) = call.viewer.service {
+        // A service account has no membership; its workspace is the one of its token.
+        let anchor = want.add_ref(workspace);
+        return Ok(ListRequest {
+            query: want,
+            page: PageQuery::of(ListSource::SingleNode { anchor }, false, 0),
+            computed: false,
+            anchor: "workspace",
+            anchor_types: &[Type::Workspace],
+        });
+    }
+    let anchor = want.add_ref(NodeRef::Gid(call.user_gid()));
+    let from = ListSource::Edges {
+        anchor,
+        rel: rel::WORKSPACES,
+        dir: Direction::Out,
+        give: EdgeEnd::OtherEnd,
+    };
+    Ok(ListRequest {
+        query: want,
+        page: PageQuery::of(from, false, 0),
+        computed: false,
+        anchor: "user",
+        anchor_types: &[Type::User],
+    })
+}
+
+/// Lists the memberships of a workspace, or that of one user in it.
+fn seats(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+    let mut want = call.read_query();
+    let place = want.add_ref(call.path_ref("workspace_gid")?);
+    if let Some(user) = call.query_user("user")? {
+        let anchor = want.add_ref(user);
+        let from = ListSource::Edges {
+            anchor,
+            rel: rel::WORKSPACES,
+            dir: Direction::Out,
+            give: EdgeEnd::Aux,
+        };
+        let mut page = PageQuery::of(from, false, 0);
+        if let NodeRef::Gid(gid) = call.path_ref("workspace_gid")? {
+            page.filters
+                .push(workgraph_core::storage::RowFilter::InWorkspace(gid));
+        }
+        return Ok(ListRequest {
+            query: want,
+            page,
+            computed: false,
+            anchor: "user",
+            anchor_types: &[Type::User],
+        });
+    }
+    let from = ListSource::Edges {
+        anchor: place,
+        rel: rel::WORKSPACES,
+        dir: Direction::In,
+        give: EdgeEnd::Aux,
+    };
+    Ok(ListRequest {
+        query: want,
+        page: PageQuery::of(from, false, 0),
+        computed: false,
+        anchor: "workspace_gid",
+        anchor_types: &[Type::Workspace],
+    })
+}
+
+fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(call.path_ref("workspace_gid")?))
+}
+
+fn rename(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let node = call.path_node(view, "workspace_gid", Level::Admin)?;
+    let mut draft = Draft::edit(node);
+    call.inputs(Type::Workspace, false)?
+        .fill(&workspace::WORKSPACE, &mut draft);
+    if draft
+        .get(workspace::NAME)
+        .is_none_or(|n| n.trim().is_empty())
+    {
+        return Err(DomainError::field("name", "Cannot be empty"));
+    }
+    let mut work = call.change_builder();
+    work.save(&draft);
+    Ok(Decision::about(work.changes, node.gid))
+}
+
+fn user_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let place = call.required_path_gid("workspace_gid")?;
+    let who = call.required_user("user")?;
+    let seat = who.clone().of(LinkSelector::Aux(rel::WORKSPACES, place));
+    Ok(call
+        .read_query()
+        .node(place)
+        .node(seat)
+        .edges(who.clone(), rel::WORKSPACES)
+        .into(who.clone(), rel::TEAM_MEMBERS, 10_000)
+        .into(who, rel::MEMBERS, 10_000))
+}
+
+/// Returns the user that an address or gid names, even if the caller does not know the user.
+fn anybody(name: NodeRef) -> NodeRef {
+    match name {
+        NodeRef::Address(address) => NodeRef::Alias(alias::email(&address)),
+        other => other,
+    }
+}
+
+/// Returns the person that a user stands for, if it stands for one.
+fn person(user: &NodeRef) -> NodeRef {
+    user.clone().of(LinkSelector::FirstEdge(rel::INVITED))
+}
+
+fn list_of(user: &NodeRef, place: Gid) -> NodeRef {
+    NodeRef::TaskList {
+        user: Box::new(user.clone()),
+        within_workspace_of: Box::new(NodeRef::Gid(place)),
+    }
+}
+
+fn invitation_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+    let place = call.required_path_gid("workspace_gid")?;
+    let name = call.required_user("user")?;
+    let known = anybody(name.clone());
+    let mut want = call.read_query().node(place).node(name);
+    // The user of the name, the person that the user stands for, and the users who stand here for either of them.
+    let candidates = [known.clone(), person(&known)];
+    for who in candidates
+        .iter()
+        .chain(&candidates.clone().map(|c| c.of(stands(place))))
+    {
+        want = want
+            .edges(who.clone(), rel::WORKSPACES)
+            .edge(who.clone(), rel::FORMER, place)
+            .node(list_of(who, place));
+    }
+    Ok(want)
+}
+
+/// Returns the link from a person to the user who stands for them in a workspace.
+fn stands(place: Gid) -> LinkSelector {
+    LinkSelector::Rank(rel::INVITED, place.as_i64())
+}
+
+/// Adds a user to a workspace. An address without a user becomes a new user. A user with that address who was never in
+/// the workspace is invited. Reply and visible data are the same in both cases; otherwise clients could try out
+/// addresses.
+fn add_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let place = call.path_node(view, "workspace_gid", Level::Editor)?;
+    let name = call.required_user("user")?;
+    let by_admin = view.level(place.gid) >= Level::Admin;
+    let mut work = call.change_builder();
+    let found = |r: &NodeRef| {
+        let node = view.resolve(r).and_then(|g| view.node(g));
+        node.filter(|n| n.ty == Type::User)
+    };
+    let known = anybody(name.clone());
+    if matches!(name, NodeRef::Gid(_)) {
+        // The caller knows an address that they give; a gid may be a guess.
+        call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
+    }
+    let Some(user) = found(&known) else {
+        let NodeRef::Address(address) = &name else {
+            return Err(DomainError::reference_not_found("user", format_ref(&name)));
+        };
+        let address = EmailAddress::parse(address).map_err(|e| {
+            DomainError::field(
+                "user",
+                format_args!("Not an email: {}; {e}", format_ref(&name)),
+            )
+        })?;
+        let role = membership_roles::role_of_invitation(place, address.as_str(), by_admin);
+        let gid = membership_rules::create_user(&mut work, address.mailbox(), &address);
+        membership_rules::join_workspace(&mut work, gid, place.gid, &place.title(), role);
+        return Ok(joined(work, gid));
+    };
+    let whom = person(&known);
+    let (named, user) = match found(&whom) {
+        Some(person) => (whom, person),
+        None => (known, user),
+    };
+    let email = user.get(user::EMAIL).unwrap_or_default().into_owned();
+    let standing_in = named.clone().of(stands(place.gid));
+    for (name, user) in [(&named, Some(user)), (&standing_in, found(&standing_in))] {
+        let Some(user) = user else { continue };
+        if view.link(user.gid, rel::WORKSPACES, place.gid).is_some() {
+            return Ok(Decision::about(work.changes, user.gid));
+        }
+        if let Some(list) = view.resolve(&list_of(name, place.gid)) {
+            let last = view.link(user.gid, rel::FORMER, place.gid);
+            let last = last.map(|edge| MembershipRole::from_rank(edge.rank));
+            let standing = membership_roles::role_on_return(place, &email, by_admin, last);
+            membership_rules::rejoin_workspace(&mut work, user.gid, place.gid, list, standing);
+            return Ok(joined(work, user.gid));
+        }
+    }
+    if email.is_empty() {
+        // A service account cannot be invited.
+        return Err(DomainError::reference_not_found("user", format_ref(&name)));
+    }
+    let role = membership_roles::role_of_invitation(place, &email, by_admin);
+    let gid = invitation_rules::invite(&mut work, user, place, role);
+    Ok(joined(work, gid))
+}
+
+fn joined(work: ChangeBuilder<'_>, user: Gid) -> Decision {
+    Decision {
+        changes: work.changes,
+        subject: Some(user),
+        accounts: vec![user],
+    }
+}
+
+/// Removes a user's workspace membership, with all that the user belongs to in that workspace.
+fn remove_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+    let place = call.path_node(view, "workspace_gid", Level::Viewer)?;
+    let name = call.required_user("user")?;
+    let who = call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
+    let who = who.gid;
+    if who != call.user_gid() {
+        require_level(view, place, Level::Admin)?;
+    }
+    if who == call.user_gid() && view.viewer.is_admin(place.gid) {
+        // Otherwise a workspace could be left without an admin.
+        return Err(DomainError::forbidden(
+            "Admins cannot remove themselves; another admin can.",
+        ));
+    }
+    let Some(seat) = view.link(who, rel::WORKSPACES, place.gid) else {
+        return Err(DomainError::field(
+            "user",
+            format_args!("Not a user in Workspace: {}", format_ref(&name)),
+        ));
+    };
+    let mut work = call.change_builder();
+    let standing = seat
+        .aux
+        .and_then(|gid| view.node(gid))
+        .map(MembershipRole::of_membership);
+    let standing = standing.unwrap_or(MembershipRole::of(Role::Guest));
+    membership_rules::leave_workspace(&mut work, who, place.gid, seat.aux, standing);
+    for rel in [rel::TEAM_MEMBERS, rel::MEMBERS] {
+        for edge in view.sources(who, rel) {
+            let node = view.node(edge.src);
+            let Some(node) = node.filter(|n| n.workspace == Some(place.gid)) else {
+                continue;
+            };
+            work.unlink(node.gid, rel, who);
+            if let Some(membership) = edge.aux {
+                let sharing = Sharing::of(node.ty);
+                let ty = sharing.map_or(Type::TeamMembership, |s| s.membership);
+                work.trash(membership, ty);
+            }
+        }
+    }
+    Ok(Decision {
+        changes: work.changes,
+        subject: None,
+        accounts: vec![who],
+    })
+}
