@@ -199,13 +199,13 @@ pub fn write_outcome(out: &mut Vec<u8>, outcome: ActionOutcome<'_>, wanted: impl
     use crate::envelope::string;
     let start = out.len();
     let part = |out: &mut Vec<u8>, name: &str| {
-        let asked = wanted(name);
-        if asked {
+        let is_wanted = wanted(name);
+        if is_wanted {
             out.push(if out.len() == start { b'{' } else { b',' });
             string(out, name);
             out.push(b':');
         }
-        asked
+        is_wanted
     };
     if part(out, "status_code") {
         out.extend_from_slice(outcome.status.to_string().as_bytes());

@@ -80,7 +80,7 @@ pub fn listing_digest(parts: &[&[u8]]) -> [u8; 16] {
 }
 
 impl Cursor {
-    /// Seals the cursor with the current key. `nonce` must be fresh random bytes for every token.
+    /// Seals the cursor with the current key, as a page token. `nonce` must be fresh random bytes for every token.
     ///
     /// A cursor with more than [`AFTER_MAX`] sort values is the caller's mistake; its token is one that
     /// [`Cursor::open`] refuses.
@@ -109,7 +109,7 @@ impl Cursor {
         URL_SAFE_NO_PAD.encode(token)
     }
 
-    /// Opens a token for this listing at this time. The returned cursor carries `listing`.
+    /// Opens a page token for this listing at this time. The returned cursor carries `listing`.
     ///
     /// # Errors
     /// [`CursorError::Expired`] if `now` is at or past the expiry or the key was retired, otherwise

@@ -44,7 +44,7 @@ pub fn issue(keys: &KeyRing, what: &str, expires: SystemTime) -> String {
     let mut ticket = Vec::with_capacity(TICKET);
     ticket.extend_from_slice(&kid.to_be_bytes());
     ticket.extend_from_slice(&expires);
-    let tag = hmac::sign(&derived(key), &said(expires, what));
+    let tag = hmac::sign(&derived(key), &signed_bytes(expires, what));
     ticket.extend_from_slice(tag.as_ref());
     URL_SAFE_NO_PAD.encode(ticket)
 }
@@ -64,7 +64,7 @@ pub fn check(keys: &KeyRing, what: &str, ticket: &str, now: SystemTime) -> Resul
         KeyLookup::Retired => return Err(TicketError::Expired),
         KeyLookup::Unknown => return Err(invalid),
     };
-    hmac::verify(&key, &said(*expires, what), tag).map_err(|_| invalid)?;
+    hmac::verify(&key, &signed_bytes(*expires, what), tag).map_err(|_| invalid)?;
     let end = UNIX_EPOCH.checked_add(Duration::from_secs(u64::from_be_bytes(*expires)));
     if end.is_none_or(|end| now >= end) {
         return Err(TicketError::Expired);
@@ -77,7 +77,8 @@ fn derived(key: &[u8; 32]) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, key.as_ref())
 }
 
-fn said(expires: [u8; 8], what: &str) -> Vec<u8> {
+/// Returns the bytes that the tag of a ticket authenticates.
+fn signed_bytes(expires: [u8; 8], what: &str) -> Vec<u8> {
     [&expires[..], what.as_bytes()].concat()
 }
 
@@ -110,15 +111,15 @@ mod tests {
         let keys = KeyRing::new(1, [7; 32]);
         let ticket = issue(&keys, "a", at(100));
         let bytes = URL_SAFE_NO_PAD.decode(&ticket).unwrap();
-        for place in 0..bytes.len() {
+        for index in 0..bytes.len() {
             for bit in 0..8 {
                 let mut changed = bytes.clone();
-                changed[place] ^= 1 << bit;
+                changed[index] ^= 1 << bit;
                 let changed = URL_SAFE_NO_PAD.encode(changed);
                 assert_eq!(
                     check(&keys, "a", &changed, at(1)),
                     Err(TicketError::Invalid),
-                    "byte {place}"
+                    "byte {index}"
                 );
             }
         }
