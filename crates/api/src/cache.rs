@@ -1,3 +1,74 @@
-//! Caches in memory: replies with single records, and the last access token of each connection.
+//! Caches of the API: everything that it remembers between two requests to save itself a look-up, behind [`ApiCaches`].
+//!
+//! ```text
+//!  GET with a token
+//!    │
+//!    ▼
+//!  token cache of the connection ─── miss ──► token store (which has caches of its own)
+//!    │ grant: limits and scope are checked, from wherever the token came
+//!    ▼
+//!  response cache ─── miss ──► load and projection, over the graph store (which has caches of its own)
+//!    │
+//!    ▼
+//!  bytes of the response
+//!
+//!  delivery of a webhook ─► recent commits ─── miss ──► journal of the graph store
+//! ```
+//!
+//! | Cache | Who may see an entry | What outdates it | Bound |
+//! |---|---|---|---|
+//! | token cache ([`ConnectionTokenCache`]) | the connection that sent the token, and only with the same token | any write to tokens, apps, authorizations or accounts (the version of the token store) | one token for each connection |
+//! | response cache ([`ResponseCache`]) | requests with the same user, service account, app, scopes, allowed workspaces, path and query | any commit (the version of the graph store) | 1,024 responses of 16 KiB: 16 MiB |
+//! | recent commits ([`RecentCommits`]) | deliveries, which filter by what their webhook may know | nothing: commits do not change | 10,000 change records |
+//!
+//! Two things look like caches and are none: `token_usage` is a buffer of what is still to be written, and the finished
+//! export that a second request gets is a record of the graph.
+//!
+//! With `ApiSettings::caches` off, the caches have no room, and every request is answered by the stores. The switch is
+//! looked at when the API is built; after that, only a token that was just looked up meets it.
+mod recent_commits;
 pub(crate) mod response_cache;
 pub(crate) mod token_cache;
+
+pub(crate) use self::recent_commits::RecentCommits;
+use self::response_cache::ResponseCache;
+use self::token_cache::{ConnectionTokenCache, TokenLookup};
+
+/// Caches of one API, and the permission to fill those of its connections.
+pub(crate) struct ApiCaches {
+    enabled: bool,
+    pub(crate) responses: ResponseCache,
+}
+
+impl ApiCaches {
+    /// Makes the caches, empty; with `enabled` false they stay empty.
+    pub(crate) fn new(enabled: bool) -> Self {
+        let slots = if enabled { response_cache::SLOTS } else { 0 };
+        Self {
+            enabled,
+            responses: ResponseCache::new(slots),
+        }
+    }
+
+    /// Stores the lookup of a token, made at a version or after it, in the cache of the connection that sent it.
+    pub(crate) fn keep_token(
+        &self,
+        connection: &ConnectionTokenCache,
+        text: &str,
+        version: u64,
+        found: &TokenLookup,
+    ) {
+        if self.enabled {
+            connection.put(text, version, found);
+        }
+    }
+
+    /// Returns an empty cache of the last commits that were read.
+    pub(crate) fn recent_commits(&self) -> RecentCommits {
+        if self.enabled {
+            RecentCommits::default()
+        } else {
+            RecentCommits::new(0)
+        }
+    }
+}

@@ -37,7 +37,7 @@ impl Api {
             .then(|| self.graph.version());
         let key = response_cache_key(authorized.grant(), sent.path(), sent.query())?;
         if let Some(Some(version)) = kept
-            && let Some(again) = self.response_cache.get(&key, version)
+            && let Some(again) = self.caches.responses.get(&key, version)
         {
             budget.consume(again.body.len());
             return Ok(again.into());
@@ -48,7 +48,8 @@ impl Api {
         budget.consume(answered.reply.body.len());
         if let Some(Some(version)) = kept {
             let (row, body) = (authorized.row(), &answered.reply.body);
-            self.response_cache
+            self.caches
+                .responses
                 .put(&key, version, row, body, answered.cost);
         }
         Ok(answered)

@@ -34,7 +34,7 @@ impl Api {
         // The version is read before the entry that is compared with it.
         let version = self.graph.version()?;
         let key = response_cache_key(&authentication.grant, request.path, request.query).ok()?;
-        let cached = self.response_cache.get(&key, version)?;
+        let cached = self.caches.responses.get(&key, version)?;
         self.note_token_use(&authentication);
         let (row, mut admission) = (cached.row, AdmissionState::default());
         let passed = self.admit_and_authorize(&authentication, row, &mut admission);

@@ -88,7 +88,7 @@ impl Api {
                 let found = found.map_err(|e| ApiError::Server(e.to_string()))?;
                 let found = Arc::new(found.ok_or_else(invalid_token)?);
                 if let Some((cache, version)) = cache {
-                    cache.put(token, version, &found);
+                    self.caches.keep_token(cache, token, version, &found);
                 }
                 found
             }

@@ -1,5 +1,5 @@
 //! The state of the API: stores, ports, settings, limiters and caches.
-use crate::cache::response_cache::ResponseCache;
+use crate::cache::ApiCaches;
 use crate::error::ApiError;
 use crate::features::exports::export_files::ExportFiles;
 use crate::features::webhooks::service_state::WebhookService;
@@ -39,7 +39,7 @@ pub struct Api {
     pub(crate) webhooks: OnceLock<WebhookService>,
     pub(crate) export_files: OnceLock<Arc<dyn ExportFiles>>,
     pub(crate) router: Router,
-    pub(crate) response_cache: ResponseCache,
+    pub(crate) caches: ApiCaches,
 }
 
 /// The parts from which an [`Api`] is built.
@@ -76,12 +76,12 @@ impl Api {
             jobs_per_user_max: AtomicU32::new(parts.settings.jobs_per_user_max),
             user_totals: OwnerTotals::new(),
             user_multiple: AtomicU32::new(parts.settings.user_multiple.unwrap_or(0)),
+            caches: ApiCaches::new(parts.settings.caches),
             settings: parts.settings,
             keys: RwLock::new(parts.keys),
             mint: parts.mint,
             token_usage: TokenUsage::default(),
             router: Router::new(workgraph_operations::TABLES),
-            response_cache: ResponseCache::new(),
             job_notifier: OnceLock::new(),
             webhooks: OnceLock::new(),
             export_files: OnceLock::new(),

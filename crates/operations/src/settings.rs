@@ -33,6 +33,9 @@ pub struct ApiSettings {
     /// The limit of all tokens of a user together, as a multiple of the limit of one token; `None` for no limit.
     /// `Api::set_user_multiple` replaces it.
     pub user_multiple: Option<u32>,
+    /// True if tokens, responses and commits that were read are cached. False asks the stores each time: responses are
+    /// the same, only later. It is meant for finding faults.
+    pub caches: bool,
 }
 
 impl ApiSettings {
@@ -73,6 +76,7 @@ impl Default for ApiSettings {
             reply_max: workgraph_core::byte_budgets::REPLY_BYTES,
             jobs_per_user_max: 5,
             user_multiple: Some(10),
+            caches: true,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Tools for tests: a store in memory, conformance cases, random histories, fixtures, a clock and scratch folders.
 #![doc = include_str!("../README.md")]
+pub mod caches;
 pub mod clock;
 pub mod conformance;
 pub mod connected_app;
@@ -9,6 +10,7 @@ pub mod model;
 pub mod scratch_folder;
 pub mod search_histories;
 
+pub use caches::caches_are_on;
 pub use clock::{ManualClock, SeededBytes};
 pub use connected_app::{AppConnection, ConnectedApp, connect_app};
 pub use fixture::Fixture;

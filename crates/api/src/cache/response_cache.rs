@@ -13,7 +13,7 @@ use workgraph_core::storage::ViewerKey;
 use workgraph_operations::operation::NumberedOperation;
 
 /// The most replies that are kept.
-const SLOTS: usize = 1024;
+pub(super) const SLOTS: usize = 1024;
 /// The largest reply that is kept, in bytes: all of them together stay under 16 MiB.
 const CACHED_BODY_MAX: usize = 16 << 10;
 
@@ -105,8 +105,9 @@ impl ResponseCacheEntry {
 }
 
 impl ResponseCache {
-    pub(crate) fn new() -> Self {
-        let slots = std::iter::repeat_with(Mutex::default).take(SLOTS).collect();
+    /// Makes a cache of this many replies, [`SLOTS`] or none.
+    pub(super) fn new(slots: usize) -> Self {
+        let slots = std::iter::repeat_with(Mutex::default).take(slots).collect();
         Self { slots }
     }
 
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_reply_is_kept_when_it_is_asked_for_again_and_until_the_next_commit() {
-        let replies = ResponseCache::new();
+        let replies = ResponseCache::new(SLOTS);
         let asked = asked("/tasks/1");
         put(&replies, &asked, b"{}");
         assert_eq!(get(&replies, &asked, 3), None, "asked for once");
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn another_caller_scope_path_or_query_is_another_request() {
-        let replies = ResponseCache::new();
+        let replies = ResponseCache::new(SLOTS);
         let one = asked("/tasks/1");
         put(&replies, &one, b"{}");
         put(&replies, &one, b"{}");
@@ -238,8 +239,17 @@ mod tests {
     }
 
     #[test]
+    fn a_cache_without_room_keeps_nothing() {
+        let replies = ResponseCache::new(0);
+        let asked = asked("/tasks/1");
+        put(&replies, &asked, b"{}");
+        put(&replies, &asked, b"{}");
+        assert_eq!(get(&replies, &asked, 3), None);
+    }
+
+    #[test]
     fn large_replies_are_not_kept() {
-        let replies = ResponseCache::new();
+        let replies = ResponseCache::new(SLOTS);
         let asked = asked("/tasks/1");
         let body = vec![b'x'; CACHED_BODY_MAX + 1];
         put(&replies, &asked, &body);

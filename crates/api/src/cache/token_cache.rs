@@ -19,23 +19,23 @@ struct CachedTokenEntry {
 }
 
 impl ConnectionTokenCache {
-    fn shown(&self) -> MutexGuard<'_, Option<CachedTokenEntry>> {
+    fn lock(&self) -> MutexGuard<'_, Option<CachedTokenEntry>> {
         // It is replaced as a whole, so a poisoned one is complete, too.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the lookup of this token, if it was the last one and has this version.
     pub(crate) fn get(&self, text: &str, version: u64) -> Option<TokenLookup> {
-        let shown = self.shown();
-        let last = shown.as_ref().filter(|last| last.version == version)?;
+        let entry = self.lock();
+        let last = entry.as_ref().filter(|last| last.version == version)?;
         // A proxy sends the requests of several clients over one connection. The constant time hides from each how
         // similar its token is to the token of another.
         constant_time_eq(last.text.expose(), text).then(|| Arc::clone(&last.found))
     }
 
     /// Stores the lookup of a token, made at a version or after it.
-    pub(crate) fn put(&self, text: &str, version: u64, found: &TokenLookup) {
-        *self.shown() = Some(CachedTokenEntry {
+    pub(super) fn put(&self, text: &str, version: u64, found: &TokenLookup) {
+        *self.lock() = Some(CachedTokenEntry {
             text: Secret::new(text.to_owned()),
             version,
             found: Arc::clone(found),
@@ -45,7 +45,7 @@ impl ConnectionTokenCache {
 
 impl fmt::Debug for ConnectionTokenCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LastToken(..)")
+        f.write_str("ConnectionTokenCache(..)")
     }
 }
 
@@ -80,6 +80,6 @@ mod tests {
         last.put("def", 4, &found(8));
         assert!(last.get("abc", 4).is_none());
         assert_eq!(last.get("def", 4).unwrap().0.id, 8);
-        assert_eq!(format!("{last:?}"), "LastToken(..)");
+        assert_eq!(format!("{last:?}"), "ConnectionTokenCache(..)");
     }
 }

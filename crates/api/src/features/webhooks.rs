@@ -2,7 +2,6 @@
 //! targets.
 pub(crate) mod delivery;
 pub(crate) mod delivery_batch;
-pub(crate) mod recent_commits;
 pub(crate) mod scheduler;
 pub mod service;
 pub(crate) mod service_state;

@@ -155,6 +155,7 @@ impl World {
         more: impl FnOnce(&mut Fixture, &mut BTreeMap<String, Gid>),
     ) -> Self {
         base_url(&mut settings);
+        settings.caches &= workgraph_testkit::caches_are_on();
         let clock = Arc::new(Hand(ManualClock::default()));
         let now = clock.0.now();
         let mut fixture = Fixture::new(Time::from_system(now));
@@ -178,7 +179,11 @@ impl World {
             }
             Kind::Sqlite => {
                 let folder = ScratchFolder::new("api");
-                let store = SqliteStore::open(folder.path(), StoreOptions::default()).unwrap();
+                let options = StoreOptions {
+                    caches: settings.caches,
+                    ..StoreOptions::default()
+                };
+                let store = SqliteStore::open(folder.path(), options).unwrap();
                 let store = Arc::new(store);
                 scratch = Some(folder);
                 sqlite = Some(Arc::clone(&store));

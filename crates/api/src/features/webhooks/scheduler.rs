@@ -3,7 +3,7 @@
 //! It is filled from the store at start and follows each change, so no read is needed to find the webhooks that a
 //! commit concerns. One attempt at a time holds a webhook, by a lease with a number. When its holder dies, the lease
 //! ends, and later results of the dead holder are ignored.
-use super::recent_commits::RecentCommits;
+use crate::cache::RecentCommits;
 use std::collections::{BTreeSet, HashMap};
 use std::time::SystemTime;
 use workgraph_core::Gid;
@@ -109,6 +109,14 @@ pub(crate) struct DeliveryScheduler {
 }
 
 impl DeliveryScheduler {
+    /// Makes a scheduler without webhooks, over an empty cache of commits.
+    pub(crate) fn new(recent: RecentCommits) -> Self {
+        Self {
+            recent,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -47,7 +47,7 @@ impl Api {
         deliver: Arc<dyn WebhookClient>,
         settings: WebhookSettings,
     ) -> Result<(), String> {
-        let mut board = DeliveryScheduler::default();
+        let mut board = DeliveryScheduler::new(self.caches.recent_commits());
         board.put(store.all().await.map_err(|e| e.to_string())?);
         let hooks = WebhookService {
             store,

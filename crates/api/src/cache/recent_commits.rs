@@ -8,29 +8,47 @@ use workgraph_core::storage::{EventQuery, JournalEntry};
 const MOST: usize = 10_000;
 
 /// The end of the journal as far as it was read, without gaps.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RecentCommits {
     events: VecDeque<Arc<JournalEntry>>,
-    facts: usize,
+    /// Number of change records in them.
+    records: usize,
+    /// Most change records; 0 keeps no commit.
+    most: usize,
+}
+
+impl Default for RecentCommits {
+    fn default() -> Self {
+        Self::new(MOST)
+    }
 }
 
 impl RecentCommits {
+    /// Makes a cache of commits with this many change records together.
+    pub(super) const fn new(most: usize) -> Self {
+        Self {
+            events: VecDeque::new(),
+            records: 0,
+            most,
+        }
+    }
+
     /// Adds a commit. A commit that was added before changes nothing. A commit that does not follow the last one drops
     /// all others first.
     pub(crate) fn put(&mut self, event: JournalEntry) {
         let last = self.events.back().map_or(0, |last| last.seq);
-        if event.seq <= last {
+        if event.seq <= last || self.most == 0 {
             return;
         }
         if event.seq != last + 1 {
-            *self = Self::default();
+            *self = Self::new(self.most);
         }
-        self.facts += event.change_records.len();
+        self.records += event.change_records.len();
         self.events.push_back(Arc::new(event));
-        while self.facts > MOST
+        while self.records > self.most
             && let Some(first) = self.events.pop_front()
         {
-            self.facts -= first.change_records.len();
+            self.records -= first.change_records.len();
         }
     }
 
@@ -121,6 +139,15 @@ mod tests {
         recent.put(event(9, 10, 1));
         assert_eq!(found(&recent, 1, 6, 9), None, "after a gap it begins anew");
         assert_eq!(found(&recent, 1, 8, 9), Some((vec![9], 9)));
+    }
+
+    #[test]
+    fn without_room_no_commit_is_kept() {
+        let mut recent = RecentCommits::new(0);
+        for seq in 1..4 {
+            recent.put(event(seq, 10, 1));
+            assert_eq!(found(&recent, 1, seq - 1, 9), None);
+        }
     }
 
     #[test]
