@@ -15,6 +15,10 @@ check:
 test:
     cargo test --workspace --all-features
 
+# The tests of the API and the server without caches
+caches-off:
+    .ci/caches-off
+
 # A demo on http://127.0.0.1:8080, with its data in ./workgraph-data
 serve *flags:
     cargo run --release -- serve --demo {{flags}}
