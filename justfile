@@ -23,10 +23,11 @@ caches-off:
 serve *flags:
     cargo run --release -- serve --demo {{flags}}
 
-# Accept the recorded answers of the API tests, and the tables of docs/CONTRACT.md and docs/OAUTH.md, as they are now
+# Accept the recorded answers of the API tests, the tables of docs/CONTRACT.md and docs/OAUTH.md, and that of the settings
 bless:
     BLESS=1 cargo test -p workgraph-api
     BLESS=1 cargo test -p workgraph-testkit --test matrix
+    BLESS=1 cargo test -p workgraph-server --bin workgraph -- config::
 
 # Take the pictures of the pages in docs/screenshots again
 screenshots:

@@ -4,7 +4,7 @@ use crate::adapters::data_dir;
 use crate::adapters::export_files::ExportFolder;
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
 use crate::adapters::signing_keys::SigningKeyStore;
-use crate::adapters::stores::{Storage, StoreOptions};
+use crate::adapters::stores::Storage;
 use crate::adapters::user_directory::GraphUserDirectory;
 use crate::admin::bootstrap_file::FirstPasswords;
 use crate::admin::service::AdminService;
@@ -29,6 +29,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use workgraph_api::{Api, ApiDependencies, Clock, Entropy};
+use workgraph_auth::LoopbackPolicy;
 use workgraph_core::GidGenerator;
 use workgraph_portal::Portal;
 
@@ -43,14 +44,10 @@ struct ServerResources {
 impl ServerResources {
     fn open(config: &Config, demo: bool) -> Result<Self, String> {
         data_dir::create_data_dir(config.folder())?;
-        let options = StoreOptions {
-            read_timeout: config.store.read_timeout,
-            ..StoreOptions::default()
-        };
         let entropy = Arc::new(SystemEntropy::new());
         let keys = data_dir::keys(config.folder(), &*entropy)?;
         let sealer = WebhookSecretSealer::new(keys, entropy.clone());
-        let storage = Arc::new(Storage::open(config.folder(), options, sealer)?);
+        let storage = Arc::new(Storage::open(config.folder(), config.store, sealer)?);
         Ok(Self {
             storage,
             clock: Arc::new(WallClock::start()),
@@ -65,10 +62,7 @@ impl ServerResources {
         config: &Config,
         limits: workgraph_limits::LimiterSettings,
     ) -> Result<Arc<Api>, String> {
-        let mint = GidGenerator::new(
-            u8::try_from(config.node).unwrap_or_default(),
-            self.storage.floor()?,
-        );
+        let mint = GidGenerator::new(config.server.node, self.storage.floor()?);
         Ok(Arc::new(Api::new(ApiDependencies {
             graph: Arc::clone(&self.storage.graph),
             tokens: Arc::clone(&self.storage.tokens),
@@ -107,12 +101,7 @@ impl ServerResources {
                 settings: workgraph_portal::PortalSettings {
                     base_url: config.api.base_url.clone(),
                     auth_url: root.to_owned(),
-                    loopback: config.oauth.loopback(),
-                    issuer_in_responses: config.oauth.issuer_in_responses,
-                    oob_without_pkce: config.oauth.oob_without_pkce,
-                    token_info_per_minute: config.oauth.token_info_per_minute,
-                    failures_per_minute: config.oauth.failures_per_minute,
-                    account_failures_per_minute: config.oauth.account_failures_per_minute,
+                    ..config.portal.clone()
                 },
             },
         )))
@@ -126,7 +115,7 @@ impl ServerResources {
             storage: Arc::clone(&self.storage),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
-            loopback: config.oauth.loopback(),
+            loopback: config.portal.loopback,
         }
     }
 }
@@ -148,21 +137,21 @@ pub(crate) async fn serve(
             .await
             .map_err(|e| format!("can't listen on {address}: {e}"))
     };
-    let listener = bind(&config.listen).await?;
+    let listener = bind(&config.server.listen).await?;
     let address = listener.local_addr().map_err(|e| e.to_string())?;
-    let metrics_listener = match config.metrics_listen.as_str() {
+    let metrics_listener = match config.server.metrics_listen.as_str() {
         "" => None,
         own => Some(bind(own).await?),
     };
-    let root = if config.public_url.is_empty() {
+    let root = if config.server.public_url.0.is_empty() {
         format!("http://{}", reachable(address))
     } else {
-        config.public_url.clone()
+        config.server.public_url.0.clone()
     };
     if let Some(warning) = data_dir::warning(config.folder())? {
-        tracing::warn!(folder = config.data, "{warning}");
+        tracing::warn!(folder = config.server.data, "{warning}");
     }
-    let far = config.public_url.is_empty() && !address.ip().to_canonical().is_loopback();
+    let far = config.server.public_url.0.is_empty() && !address.ip().to_canonical().is_loopback();
     if far || exposure::is_plain(&root) {
         tracing::warn!(
             root,
@@ -170,9 +159,11 @@ pub(crate) async fn serve(
         );
     }
     config.api.base_url = format!("{root}{}", crate::http::routes::BASE);
-    config.oauth.loopback_redirects |= options.demo;
-    config.oauth.oob_without_pkce |= options.demo;
-    config.webhooks.allow_loopback |= options.demo;
+    if options.demo {
+        config.portal.loopback = LoopbackPolicy::Allowed;
+        config.portal.oob_without_pkce = true;
+        config.webhooks.policy.loopback = true;
+    }
 
     // The first start calls the API often; those calls have no client and count against no limit.
     let limits = Arc::new(RuntimeLimits::open(&config)?);
@@ -186,7 +177,7 @@ pub(crate) async fn serve(
         Some(boot) if options.demo => demo::banner(boot, &office).await,
         Some(_) => format!(
             "Workgraph serves {}; who may use it stands in {}/bootstrap.json",
-            config.api.base_url, config.data
+            config.api.base_url, config.server.data
         ),
         None => format!("Workgraph serves {}", config.api.base_url),
     };
@@ -205,7 +196,7 @@ pub(crate) async fn serve(
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
     let exports = Arc::new(ExportFolder::new(config.folder()));
     api.set_export_files(exports.clone());
-    let offload = Offload::start(config.store.long_reads, config.store.read_timeout)?;
+    let offload = Offload::start(config.offload.long_reads, config.store.read_timeout)?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
     let courier = webhook_worker::DeliveryWorker {
@@ -213,7 +204,8 @@ pub(crate) async fn serve(
         clock: Arc::clone(&clock),
         offload: Arc::clone(&offload),
     };
-    webhook_worker::start(courier, &base.storage, &config.webhooks, own).await?;
+    webhook_worker::set_up(&courier.api, &base.storage, &config.webhooks, own).await?;
+    webhook_worker::start(courier, &config.delivery);
     let keys = SigningKeyStore::new(
         config.folder(),
         config.oauth.key_lifetime,
@@ -229,7 +221,7 @@ pub(crate) async fn serve(
     )?;
     let portal = base.portal(&config, &root, &api, &office, &keys)?;
     // Nothing can keep the server from starting any more: a job that is claimed is carried on with.
-    let workers = if config.run_jobs && !options.no_jobs {
+    let workers = if config.server.run_jobs && !options.no_jobs {
         Some(job_workers::start(&api, &clock, &metrics, &offload).await?)
     } else {
         tracing::warn!("jobs are taken in and wait; this server does not carry them out");
@@ -247,7 +239,7 @@ pub(crate) async fn serve(
         http: config.http.clone(),
         log_requests: config.log.requests,
         metrics_public: metrics_listener.is_none() && exposure::is_private(&config, address),
-        metrics_token: exposure::token(&config.metrics_token),
+        metrics_token: exposure::token(&config.server.metrics_token),
         transport_security: exposure::transport_security(&root, config.http.hsts),
         draining: AtomicBool::new(false),
         exports,
@@ -257,7 +249,7 @@ pub(crate) async fn serve(
     tracing::info!(
         address = address.to_string(),
         base_url = config.api.base_url,
-        data = config.data,
+        data = config.server.data,
         demo = options.demo,
         "serving"
     );
@@ -360,7 +352,7 @@ pub(crate) async fn admin(config: &Config, what: AdminCommand) -> Result<Value, 
     if !config.folder().is_dir() {
         return Err(format!(
             "{}: there is no such data folder; start the server once, or name another with --data",
-            config.data
+            config.server.data
         ));
     }
     let base = ServerResources::open(config, false)?;

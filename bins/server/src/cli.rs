@@ -1,4 +1,5 @@
 //! The command line.
+use crate::config::flags::Flags;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -11,32 +12,6 @@ pub(crate) struct Cli {
     pub(crate) flags: Flags,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-}
-
-/// Flags that every command takes. They win over the environment, which wins over the file.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Flags {
-    /// Read settings from this TOML file.
-    #[arg(long, global = true, env = "WORKGRAPH_CONFIG", value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// The data folder [default: ./workgraph-data].
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) data: Option<String>,
-    /// The address to listen on [default: 127.0.0.1:8080]; port 0 takes a free one.
-    #[arg(long, global = true, value_name = "ADDRESS")]
-    pub(crate) listen: Option<String>,
-    /// The address clients reach the server at, if it is another.
-    #[arg(long, global = true, value_name = "URL")]
-    pub(crate) public_url: Option<String>,
-    /// Any setting, as in `--set limits.search=120`; `config print` names them all.
-    #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Write no line per request.
-    #[arg(long, global = true)]
-    pub(crate) quiet: bool,
-    /// text, json or auto: text on a terminal.
-    #[arg(long, global = true, value_name = "FORMAT")]
-    pub(crate) log_format: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,6 @@
 //! Logging: one line an event, as text on a terminal and as JSON elsewhere.
-use crate::config::LogConfig;
+use crate::config::schema::LogConfig;
+use crate::config::setting::LogFormat;
 use std::io::IsTerminal;
 use tracing_subscriber::{EnvFilter, fmt};
 
@@ -16,10 +17,15 @@ pub(crate) fn start(log: &LogConfig) -> Result<(), String> {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_target(false);
-    let started = match log.format.as_str() {
-        "json" => builder.json().flatten_event(true).try_init(),
-        "auto" if !terminal => builder.json().flatten_event(true).try_init(),
-        _ => builder.with_ansi(terminal).try_init(),
+    let text = match log.format {
+        LogFormat::Auto => terminal,
+        LogFormat::Text => true,
+        LogFormat::Json => false,
+    };
+    let started = if text {
+        builder.with_ansi(terminal).try_init()
+    } else {
+        builder.json().flatten_event(true).try_init()
     };
     started.map_err(|e| format!("logging can't start: {e}"))?;
     std::panic::set_hook(Box::new(|panic| {

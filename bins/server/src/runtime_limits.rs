@@ -97,11 +97,9 @@ impl RuntimeLimits {
             config: held.config.clone(),
             changed: held.changed.clone(),
         };
-        // Requests in flight end at the deadline they were admitted with, which no reload changes.
-        next.config.limits = config.limits;
-        next.config.api.jobs_per_user_max = config.api.jobs_per_user_max;
-        next.config.api.user_multiple = config.api.user_multiple;
-        next.config.limits.deadline = held.config.limits.deadline;
+        for (name, value) in config::section(&mut config.clone(), "limits") {
+            config::set(&mut next.config, &format!("limits.{name}"), &value)?;
+        }
         next.apply(api)?;
         *held = next;
         Ok(())
@@ -167,7 +165,6 @@ impl RuntimeLimitsState {
         for (name, value) in &self.changed.settings {
             config::set(&mut config, &format!("limits.{name}"), value)?;
         }
-        config::check(&mut config)?;
         Ok(config)
     }
 

@@ -37,6 +37,21 @@ pub struct PortalSettings {
     pub account_failures_per_minute: Option<u32>,
 }
 
+impl Default for PortalSettings {
+    fn default() -> Self {
+        Self {
+            base_url: "http://127.0.0.1:8080/api/1.0".to_owned(),
+            auth_url: "http://127.0.0.1:8080".to_owned(),
+            loopback: LoopbackPolicy::Refused,
+            issuer_in_responses: IssuerInResponses::default(),
+            oob_without_pkce: false,
+            token_info_per_minute: Some(60),
+            failures_per_minute: Some(60),
+            account_failures_per_minute: Some(20),
+        }
+    }
+}
+
 impl PortalSettings {
     /// Returns the policy by which authorization requests are read.
     pub(crate) fn policy(&self) -> AuthorizationPolicy<'_> {

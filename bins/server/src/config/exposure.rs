@@ -7,7 +7,7 @@ use workgraph_auth::SecretDigest;
 /// Returns true if only this machine can reach the main listener. A proxy before it would let others in; it shows in
 /// the address that clients use, or in the list of proxies.
 pub(crate) fn is_private(config: &Config, listens: SocketAddr) -> bool {
-    let proxied = !config.public_url.is_empty() || !config.http.trusted_proxies.is_empty();
+    let proxied = !config.server.public_url.0.is_empty() || !config.http.trusted_proxies.is_empty();
     listens.ip().to_canonical().is_loopback() && !proxied
 }
 
@@ -87,7 +87,7 @@ mod tests {
         assert!(is_private(&config, "[::1]:80".parse().unwrap()));
         assert!(!is_private(&config, "0.0.0.0:80".parse().unwrap()));
         assert!(!is_private(&config, "10.0.0.1:80".parse().unwrap()));
-        config.public_url = "https://work.example".to_owned();
+        crate::config::set(&mut config, "public_url", "https://work.example").unwrap();
         assert!(!is_private(&config, here), "a proxy lets others in");
         let mut config = Config::default();
         crate::config::set(&mut config, "http.trusted_proxies", "127.0.0.1").unwrap();

@@ -1,225 +1,274 @@
-//! The table of settings: keys, and the reading and showing of values of each type.
-use crate::config::Config;
+//! The settings. Each is said once, here: its key, type, default, bounds and documentation. From this come the file, the
+//! environment, the flags, `config print` and the table in the README.
+use crate::config::public_url::PublicUrl;
+use crate::config::setting::{LogFormat, Setting};
+use crate::config::trusted_proxies::TrustedProxies;
+use std::path::Path;
 use std::time::Duration;
-use workgraph_auth::IssuerInResponses;
-use workgraph_limits::{Limit, PerLimit};
 
-/// Row of a setting: its key, true if it is a secret, and the field that holds it.
-pub(crate) struct SettingDefinition(
-    pub(crate) &'static str,
-    pub(crate) bool,
-    pub(crate) fn(&mut Config) -> &mut dyn SettingValue,
-);
+/// Seconds of a day.
+const DAY: u64 = 86_400;
 
-/// Every setting. Those without a dot come first, as TOML wants it.
-pub(crate) static SETTINGS: &[SettingDefinition] = &[
-    SettingDefinition("data", false, |c| &mut c.data),
-    SettingDefinition("listen", false, |c| &mut c.listen),
-    SettingDefinition("public_url", false, |c| &mut c.public_url),
-    SettingDefinition("metrics_listen", false, |c| &mut c.metrics_listen),
-    SettingDefinition("metrics_token", true, |c| &mut c.metrics_token),
-    SettingDefinition("node", false, |c| &mut c.node),
-    SettingDefinition("run_jobs", false, |c| &mut c.run_jobs),
-    SettingDefinition("unpaginated_max", false, |c| &mut c.api.unpaginated_max),
-    SettingDefinition("walk_cap", false, |c| &mut c.api.walk_cap),
-    SettingDefinition("set_cap", false, |c| &mut c.api.set_cap),
-    SettingDefinition("offset_lifetime", false, |c| &mut c.api.offset_lifetime),
-    SettingDefinition("sync_lifetime", false, |c| &mut c.api.sync_lifetime),
-    SettingDefinition("journal_retention", false, |c| &mut c.api.journal_retention),
-    SettingDefinition("audit_retention", false, |c| &mut c.api.audit_retention),
-    SettingDefinition("hide_forbidden", false, |c| &mut c.api.hide_forbidden),
-    SettingDefinition("body_max", false, |c| &mut c.api.body_max),
-    SettingDefinition("depth_max", false, |c| &mut c.api.depth_max),
-    SettingDefinition("reply_max", false, |c| &mut c.api.reply_max),
-    SettingDefinition("limits.standard_free", false, |c| {
-        &mut c.limits.standard.free
-    }),
-    SettingDefinition("limits.standard_paid", false, |c| {
-        &mut c.limits.standard.paid
-    }),
-    SettingDefinition("limits.standard_floor_percent", false, |c| {
-        &mut c.limits.standard.floor_percent
-    }),
-    SettingDefinition("limits.search", false, |c| &mut c.limits.search_per_minute),
-    SettingDefinition("limits.concurrent_reads", false, |c| {
-        &mut c.limits.concurrent_reads
-    }),
-    SettingDefinition("limits.concurrent_writes", false, |c| {
-        &mut c.limits.concurrent_writes
-    }),
-    SettingDefinition("limits.shadow", false, |c| &mut c.limits.shadow),
-    SettingDefinition("limits.jobs", false, |c| &mut c.api.jobs_per_user_max),
-    SettingDefinition("limits.user_multiple", false, |c| &mut c.api.user_multiple),
-    SettingDefinition("limits.cost", false, |c| &mut c.limits.cost_per_minute),
-    SettingDefinition("limits.cost_ceiling", false, |c| &mut c.limits.cost_ceiling),
-    SettingDefinition("oauth.loopback_redirects", false, |c| {
-        &mut c.oauth.loopback_redirects
-    }),
-    SettingDefinition("oauth.issuer_in_responses", false, |c| {
-        &mut c.oauth.issuer_in_responses
-    }),
-    SettingDefinition("oauth.oob_without_pkce", false, |c| {
-        &mut c.oauth.oob_without_pkce
-    }),
-    SettingDefinition("oauth.token_info_per_minute", false, |c| {
-        &mut c.oauth.token_info_per_minute
-    }),
-    SettingDefinition("oauth.failures_per_minute", false, |c| {
-        &mut c.oauth.failures_per_minute
-    }),
-    SettingDefinition("oauth.account_failures_per_minute", false, |c| {
-        &mut c.oauth.account_failures_per_minute
-    }),
-    SettingDefinition("oauth.key_lifetime", false, |c| &mut c.oauth.key_lifetime),
-    SettingDefinition("oauth.remember", false, |c| &mut c.oauth.remember),
-    SettingDefinition("http.header_timeout", false, |c| &mut c.http.header_timeout),
-    SettingDefinition("http.body_timeout", false, |c| &mut c.http.body_timeout),
-    SettingDefinition("http.idle_timeout", false, |c| &mut c.http.idle_timeout),
-    SettingDefinition("http.request_timeout", false, |c| {
-        &mut c.http.request_timeout
-    }),
-    SettingDefinition("http.drain_timeout", false, |c| &mut c.http.drain_timeout),
-    SettingDefinition("http.connections", false, |c| &mut c.http.connections),
-    SettingDefinition("http.connections_per_ip", false, |c| {
-        &mut c.http.connections_per_ip
-    }),
-    SettingDefinition("http.streams", false, |c| &mut c.http.streams),
-    SettingDefinition("http.cors", false, |c| &mut c.http.cors),
-    SettingDefinition("http.trusted_proxies", false, |c| {
-        &mut c.http.trusted_proxies
-    }),
-    SettingDefinition("http.hsts", false, |c| &mut c.http.hsts),
-    SettingDefinition("store.read_timeout", false, |c| &mut c.store.read_timeout),
-    SettingDefinition("store.long_reads", false, |c| &mut c.store.long_reads),
-    SettingDefinition("log.format", false, |c| &mut c.log.format),
-    SettingDefinition("log.level", false, |c| &mut c.log.level),
-    SettingDefinition("log.requests", false, |c| &mut c.log.requests),
-    SettingDefinition("webhooks.allow_loopback", false, |c| {
-        &mut c.webhooks.allow_loopback
-    }),
-    SettingDefinition("webhooks.allow_http", false, |c| &mut c.webhooks.allow_http),
-    SettingDefinition("webhooks.allow_networks", false, |c| {
-        &mut c.webhooks.allow_networks
-    }),
-    SettingDefinition("webhooks.event_ids", false, |c| &mut c.webhooks.event_ids),
-    SettingDefinition("webhooks.log_retention", false, |c| {
-        &mut c.webhooks.log_retention
-    }),
-    SettingDefinition("webhooks.workers", false, |c| &mut c.webhooks.workers),
-    SettingDefinition("audit.anchor", false, |c| &mut c.audit.anchor),
-    SettingDefinition("audit.rows", false, |c| &mut c.audit.rows),
-    SettingDefinition("admin.name", false, |c| &mut c.admin.name),
-    SettingDefinition("admin.email", false, |c| &mut c.admin.email),
-    SettingDefinition("admin.password", true, |c| &mut c.admin.password),
-    SettingDefinition("admin.workspace", false, |c| &mut c.admin.workspace),
-    SettingDefinition("admin.domains", false, |c| &mut c.admin.domains),
-];
-
-/// Type of value that a setting can have.
-pub(crate) trait SettingValue {
-    /// Sets the value from its text.
-    fn set(&mut self, text: &str) -> Result<(), String>;
-    /// Returns the value in TOML.
-    fn show(&self) -> String;
+const fn seconds(number: u64) -> Duration {
+    Duration::from_secs(number)
 }
 
-macro_rules! plain {
-    ($($ty:ty: $what:literal),*) => {$(
-        impl SettingValue for $ty {
-            fn set(&mut self, text: &str) -> Result<(), String> {
-                *self = text.parse().map_err(|_| format!(concat!("must be ", $what, ", not `{}`"), text))?;
-                Ok(())
-            }
-            fn show(&self) -> String {
-                self.to_string()
+/// Declares the settings, section by section.
+///
+/// A `struct` has settings of this binary as its fields, with their defaults, and is a field of `Config`. A `static` lists
+/// settings that a library reads: it has their fields and defaults.
+macro_rules! settings {
+    (@[$($rows:expr,)*]) => {
+        /// Returns every setting: those outside of sections first, as TOML wants it, then section by section.
+        pub(crate) fn settings() -> impl Iterator<Item = &'static Setting<Config>> {
+            [$($rows),*].into_iter().flatten()
+        }
+    };
+    (@[$($rows:expr,)*] $(#[doc = $about:literal])+ struct $config:ident: $key:literal, config.$field:ident {
+        $($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr $(, $rule:ident = $bound:expr)*;)*
+    } $($rest:tt)*) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug)]
+        pub(crate) struct $config { $($(#[doc = $doc])+ pub(crate) $name: $type,)* }
+        impl Default for $config {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
             }
         }
-    )*};
-}
-plain!(u8: "a small number", u32: "a number", usize: "a number", bool: "true or false");
-
-impl SettingValue for String {
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        text.clone_into(self);
-        Ok(())
-    }
-    fn show(&self) -> String {
-        toml::Value::String(self.clone()).to_string()
-    }
-}
-
-impl SettingValue for IssuerInResponses {
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        *self = Self::parse(text).ok_or_else(|| {
-            let names = Self::ALL.map(|(name, _)| name).join(", ");
-            format!("must be one of {names}, not `{text}`")
-        })?;
-        Ok(())
-    }
-    fn show(&self) -> String {
-        format!("\"{}\"", self.name())
-    }
-}
-
-/// A limit that `off` switches off.
-impl SettingValue for Option<u32> {
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        *self = match text {
-            "off" => None,
-            _ => Some(
-                text.parse()
-                    .map_err(|_| format!("must be a number or off, not `{text}`"))?,
-            ),
-        };
-        Ok(())
-    }
-    fn show(&self) -> String {
-        self.map_or_else(|| "\"off\"".to_owned(), |n| n.to_string())
-    }
-}
-
-/// Limits, by their names with commas between them.
-impl SettingValue for PerLimit<bool> {
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        let mut named = Self::default();
-        for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
-            let limit = Limit::ALL.into_iter().find(|limit| limit.name() == name);
-            *named.of_mut(limit.ok_or_else(|| {
-                let names = Limit::ALL.map(Limit::name).join(", ");
-                format!("must be some of {names}, not `{name}`")
-            })?) = true;
+        impl $config {
+            const SETTINGS: &'static [Setting<Config>] = &[$(Setting {
+                $($rule: $bound,)*
+                ..Setting::new(concat!($key, stringify!($name)), concat!($($doc),+), |c| &mut c.$field.$name)
+            }),*];
         }
-        *self = named;
-        Ok(())
-    }
-    fn show(&self) -> String {
-        let on = Limit::ALL.into_iter().filter(|limit| *self.of(*limit));
-        let names: Vec<&str> = on.map(Limit::name).collect();
-        format!("\"{}\"", names.join(","))
+        settings! { @[$($rows,)* $config::SETTINGS,] $($rest)* }
+    };
+    (@[$($rows:expr,)*] $(#[doc = $about:literal])+ static $list:ident: $key:literal {
+        $($(#[doc = $doc:literal])+ $name:ident => $($part:ident).+ $(, $rule:ident = $bound:expr)*;)*
+    } $($rest:tt)*) => {
+        $(#[doc = $about])+
+        static $list: &[Setting<Config>] = &[$(Setting {
+            $($rule: $bound,)*
+            ..Setting::new(concat!($key, stringify!($name)), concat!($($doc),+), |c| &mut c.$($part).+)
+        }),*];
+        settings! { @[$($rows,)* $list,] $($rest)* }
+    };
+    (#$($sections:tt)*) => {
+        settings! { @[] #$($sections)* }
+    };
+}
+
+/// Values in force of all settings: those of this binary, and those of the libraries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Config {
+    pub(crate) server: ServerConfig,
+    pub(crate) api: workgraph_api::ApiSettings,
+    pub(crate) limits: workgraph_limits::LimiterSettings,
+    pub(crate) portal: workgraph_portal::PortalSettings,
+    pub(crate) oauth: OAuthConfig,
+    pub(crate) http: HttpConfig,
+    pub(crate) store: workgraph_store_sqlite::StoreOptions,
+    pub(crate) offload: OffloadConfig,
+    pub(crate) log: LogConfig,
+    pub(crate) webhooks: workgraph_api::features::webhooks::service::WebhookSettings,
+    pub(crate) delivery: DeliveryConfig,
+    pub(crate) audit: AuditConfig,
+    pub(crate) admin: AdminConfig,
+}
+
+impl Config {
+    /// Returns the data folder.
+    pub(crate) fn folder(&self) -> &Path {
+        Path::new(&self.server.data)
     }
 }
 
-impl SettingValue for Duration {
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        let wrong = || format!("must be a time such as 30s, 10m, 24h or 7d, not `{text}`");
-        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let number: u64 = digits.parse().map_err(|_| wrong())?;
-        let unit = match text.get(digits.len()..) {
-            Some("" | "s") => 1,
-            Some("m") => 60,
-            Some("h") => 3_600,
-            Some("d") => 86_400,
-            _ => return Err(wrong()),
-        };
-        *self = Self::from_secs(
-            number
-                .checked_mul(unit)
-                .filter(|s| *s <= 100 * 365 * 86_400)
-                .ok_or_else(wrong)?,
-        );
-        Ok(())
+settings! {
+    /// Settings of the process.
+    struct ServerConfig: "", config.server {
+        /// Data folder: the database, keys and files.
+        data: String = "./workgraph-data".to_owned();
+        /// Address to listen on; port 0 takes a free one.
+        listen: String = "127.0.0.1:8080".to_owned();
+        /// Address that clients reach the server at, if it is another. All links come from it.
+        public_url: PublicUrl = PublicUrl::default();
+        /// Address of a listener of its own for `/-/metrics`.
+        metrics_listen: String = String::new();
+        /// Bearer token that shows metrics on the main listener. With neither this nor a listener of their own they are
+        /// shown there if it is this machine's alone: a loopback address, no `public_url`, no proxy.
+        metrics_token: String = String::new(), is_secret = true;
+        /// Number of this node among those that give gids.
+        node: u8 = 0, most = 30;
+        /// True if jobs are carried out; otherwise they wait, as with `serve --no-jobs`.
+        run_jobs: bool = true;
     }
-    fn show(&self) -> String {
-        format!("\"{}s\"", self.as_secs())
+
+    /// Settings of the API.
+    static API: "" {
+        /// Most objects of a list that is asked for without `limit`; a longer one is an error. 0 is no bound.
+        unpaginated_max => api.unpaginated_max;
+        /// Objects after which a walk over a computed list ends. 0 is no bound.
+        walk_cap => api.walk_cap;
+        /// Rows after which a walk over any list is an error. 0 is no bound.
+        set_cap => api.set_cap;
+        /// Lifetime of page tokens.
+        offset_lifetime => api.offset_lifetime;
+        /// Lifetime of sync tokens of events.
+        sync_lifetime => api.sync_lifetime;
+        /// Time for which events are kept; those that a webhook still has to deliver are kept longer.
+        journal_retention => api.journal_retention;
+        /// Time for which the audit log is kept.
+        audit_retention => api.audit_retention;
+        /// True if objects that exist and may not be seen are answered with 404 instead of 403.
+        hide_forbidden => api.hide_forbidden;
+        /// Bytes of the largest JSON body.
+        body_max => api.body_max;
+        /// Levels of the deepest nesting of a JSON body.
+        depth_max => api.depth_max;
+        /// Bytes of the records of the largest reply; those of a batch count together.
+        reply_max => api.reply_max, least = 1 << 20;
+    }
+
+    /// Limits of clients, which may change while the server runs.
+    static LIMITS: "limits." {
+        /// Requests a minute of a token whose user has no paid workspace.
+        standard_free => limits.standard.free;
+        /// Requests a minute of a token whose user has a paid workspace.
+        standard_paid => limits.standard.paid;
+        /// Percentage of these quotas that a client still gets that never pauses.
+        standard_floor_percent => limits.standard.floor_percent, most = 100;
+        /// Searches a minute of a token.
+        search => limits.search_per_minute;
+        /// Reads of a token at the same time.
+        concurrent_reads => limits.concurrent_reads;
+        /// Writes of a token at the same time.
+        concurrent_writes => limits.concurrent_writes;
+        /// Limits that only count and refuse nothing: some of their names, with commas between.
+        shadow => limits.shadow;
+        /// Unfinished jobs of a user.
+        jobs => api.jobs_per_user_max, least = 1;
+        /// Limit of all tokens of a user together, as a multiple of that of one; `off` for none.
+        user_multiple => api.user_multiple;
+        /// Credits that a token regains a minute, and the most it can have; `off` for no such limit.
+        cost => limits.cost_per_minute;
+        /// Most credits that one request costs.
+        cost_ceiling => limits.cost_ceiling;
+    }
+
+    /// Settings of the authorization server.
+    static PORTAL: "oauth." {
+        /// True if apps may have `http` redirect URLs on the machines of their users. A demo allows it.
+        loopback_redirects => portal.loopback;
+        /// Answers of the authorization page that name the issuer (`iss`): `openid`, those to requests for that scope;
+        /// `always`; `never`.
+        issuer_in_responses => portal.issuer_in_responses;
+        /// True if apps with an `https` URL besides may have codes shown on a page without PKCE. A demo allows it.
+        oob_without_pkce => portal.oob_without_pkce;
+        /// Questions about tokens a minute of an address; `off` for no limit.
+        token_info_per_minute => portal.token_info_per_minute;
+        /// Failed sign-ins, and as many failed authentications of apps, a minute of an address; `off` for no limit.
+        failures_per_minute => portal.failures_per_minute;
+        /// Failed sign-ins a minute to one account, from all addresses together; browsers that its owner has used before
+        /// do not count. `off` for no limit.
+        account_failures_per_minute => portal.account_failures_per_minute;
+    }
+
+    /// Settings of the keys and records of the authorization server.
+    struct OAuthConfig: "oauth.", config.oauth {
+        /// Age of a signing key at which another takes its place.
+        key_lifetime: Duration = seconds(90 * DAY), least = DAY;
+        /// Time for which records that have ended are kept: spent codes, above all, whose replay must be noticed.
+        remember: Duration = seconds(7 * DAY), least = DAY;
+    }
+
+    /// Bounds of HTTP connections, requests and responses.
+    struct HttpConfig: "http.", config.http {
+        /// Time in which a client must have sent the head of a request.
+        header_timeout: Duration = seconds(10), least = 1;
+        /// Time in which a client must have sent the body.
+        body_timeout: Duration = seconds(30), least = 1;
+        /// Time after which a connection without a request ends. A reply that is not read ends its connection after this
+        /// and the time of a request together.
+        idle_timeout: Duration = seconds(75), least = 1;
+        /// Time in which a request must have been carried out.
+        request_timeout: Duration = seconds(30), least = 1;
+        /// Time that requests under way have when the server stops.
+        drain_timeout: Duration = seconds(30);
+        /// Most connections.
+        connections: usize = 10_000, least = 1;
+        /// Most connections of an address (of IPv6: of a /64).
+        connections_per_ip: usize = 256, least = 1;
+        /// Most HTTP/2 streams of a connection.
+        streams: u32 = 128, least = 1;
+        /// True if scripts of other sites' web pages may call.
+        cors: bool = false;
+        /// Networks of the proxies whose `X-Forwarded-For` is believed, with spaces or commas between.
+        trusted_proxies: TrustedProxies = TrustedProxies::default();
+        /// Time for which pages under https tell browsers to come by https alone; `0s` does not.
+        hsts: Duration = seconds(180 * DAY);
+    }
+
+    /// Settings of the store.
+    static STORE: "store." {
+        /// Longest time that a read may work before it is stopped.
+        read_timeout => store.read_timeout, least = 1;
+    }
+
+    /// Settings of the work that is moved off the threads of requests.
+    struct OffloadConfig: "store.", config.offload {
+        /// Long reads at the same time; 0 is one less than there are cores, and one at least.
+        long_reads: usize = 0;
+    }
+
+    /// Settings of the log.
+    struct LogConfig: "log.", config.log {
+        /// Form of the lines: `text`, `json`, or `auto`, which is text on a terminal and JSON elsewhere.
+        format: LogFormat = LogFormat::Auto;
+        /// Least level that is logged, such as `info`.
+        level: String = "info".to_owned();
+        /// True if there is a line per request.
+        requests: bool = false;
+    }
+
+    /// Settings of webhooks.
+    static WEBHOOKS: "webhooks." {
+        /// True if targets on this machine are allowed, with http or https. A demo allows them.
+        allow_loopback => webhooks.policy.loopback;
+        /// True if targets with http are allowed.
+        allow_http => webhooks.policy.plain_http;
+        /// Networks that are not public and may have targets, such as `10.1.0.0/16`, with spaces or commas between.
+        allow_networks => webhooks.policy.networks;
+        /// True if the stable ids of events are sent as a header.
+        event_ids => webhooks.event_ids;
+        /// Time for which the log of deliveries is kept.
+        log_retention => webhooks.log_retention;
+    }
+
+    /// Settings of the worker that makes deliveries.
+    struct DeliveryConfig: "webhooks.", config.delivery {
+        /// Targets that are sent to at the same time.
+        workers: u32 = 64;
+    }
+
+    /// Settings of the signing of the audit log.
+    struct AuditConfig: "audit.", config.audit {
+        /// File that checkpoints are appended to; `audit-anchors` in the data folder if none is named.
+        anchor: String = String::new();
+        /// Rows after which a checkpoint is signed; one is signed every hour besides.
+        rows: u32 = 1_000;
+    }
+
+    /// Admin that the first start makes, with the workspace; not with `--demo`.
+    struct AdminConfig: "admin.", config.admin {
+        /// Name of the admin.
+        name: String = "Admin".to_owned();
+        /// E-mail address of the admin.
+        email: String = "admin@example.com".to_owned();
+        /// Password of the admin; without one it is made up.
+        password: String = String::new(), is_secret = true;
+        /// Name of the workspace.
+        workspace: String = "Workspace".to_owned();
+        /// E-mail domains tied to the workspace, with blanks or commas between them.
+        domains: String = String::new();
     }
 }

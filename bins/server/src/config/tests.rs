@@ -33,7 +33,10 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
         ("PATH", "x"),
     ];
     let config = load_with(file, &env, &["limits.search=3", "offset_lifetime=2h"]).unwrap();
-    assert_eq!((config.listen.as_str(), config.node), ("a:1", 3));
+    assert_eq!(
+        (config.server.listen.as_str(), config.server.node),
+        ("a:1", 3)
+    );
     assert_eq!(
         (config.limits.standard.paid, config.limits.search_per_minute),
         (2, 3)
@@ -49,41 +52,73 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
 
 #[test]
 fn unknown_settings_and_bad_values_are_refused_by_name() {
-    for (file, env, set, says) in [
-        (
-            "lisen = \"a\"",
-            None,
-            None,
-            "lisen: there is no such setting",
-        ),
-        (
-            "[limits]\nfoo = 1",
-            None,
-            None,
-            "limits.foo: there is no such",
-        ),
-        ("listen = [1]", None, None, "listen: must be a text"),
-        (
-            "",
-            Some(("WORKGRAPH_LIMIT_SEARCH", "1")),
-            None,
-            "WORKGRAPH_LIMIT_SEARCH: there is no such",
-        ),
-        (
-            "",
-            Some(("WORKGRAPH_LIMITS_SEARCH", "-1")),
-            None,
-            "must be a number, not `-1`",
-        ),
-        ("", None, Some("node=31"), "node: must be 0 to 30"),
-        ("", None, Some("node"), "KEY=VALUE"),
-        ("", None, Some("limits.jobs=0"), "limits.jobs: must be more"),
-        ("", None, Some("http.idle_timeout=9y"), "must be a time"),
-        ("", None, Some("public_url=https://u@h"), "public_url: must"),
-        ("", None, Some("log.format=xml"), "log.format: must"),
-    ] {
-        let error = load_with(file, env.as_slice(), set.as_slice()).unwrap_err();
+    let check = |loaded: Result<Config, String>, says: &str| {
+        let error = loaded.unwrap_err();
         assert!(error.contains(says), "{error} does not say {says}");
+    };
+    for (file, says) in [
+        (
+            "node = 1\nlisen = 'a'",
+            "c.toml:2: lisen: there is no such setting; is listen meant?",
+        ),
+        (
+            "[limits]\nsearches = 1",
+            "c.toml:2: limits.searches: there is no such setting; is limits.search meant?",
+        ),
+        (
+            "search = 1",
+            "search: there is no such setting; is limits.search meant?",
+        ),
+        ("[limits]\nfoo = 1", "limits.foo: there is no such setting"),
+        ("listen = [1]", "listen: must be a text"),
+        (
+            "[http]\n\nstreams = 1.5",
+            "c.toml:3: http.streams: must be a text",
+        ),
+        ("node = [", "c.toml: TOML parse error at line 1"),
+    ] {
+        check(load_with(file, &[], &[]), says);
+    }
+    for (name, value, says) in [
+        (
+            "LIMIT_SEARCH",
+            "1",
+            "LIMIT_SEARCH: there is no such setting; is WORKGRAPH_LIMITS_SEARCH meant?",
+        ),
+        (
+            "LIMITS_SEARCH",
+            "-1",
+            "WORKGRAPH_LIMITS_SEARCH: must be a number, not `-1`",
+        ),
+    ] {
+        check(
+            load_with("", &[(&format!("WORKGRAPH_{name}"), value)], &[]),
+            says,
+        );
+    }
+    for (pair, says) in [
+        ("node=31", "--set node: must be 0 to 30"),
+        ("node", "KEY=VALUE"),
+        (
+            "serach=1",
+            "serach: there is no such setting; is limits.search meant?",
+        ),
+        ("LISTEN=a", "LISTEN: there is no such setting"),
+        ("limits.jobs=0", "limits.jobs: must be more"),
+        ("http.idle_timeout=9y", "must be a time"),
+        ("public_url=https://u@h", "public_url: must"),
+        (
+            "log.format=xml",
+            "log.format: must be auto or text or json, not `xml`",
+        ),
+        ("oauth.remember=23h", "oauth.remember: must be 1d or more"),
+        ("reply_max=9", "reply_max: must be 1048576 or more"),
+        (
+            "webhooks.allow_networks=10.0.0.0/33",
+            "must be networks such as",
+        ),
+    ] {
+        check(load_with("", &[], &[pair]), says);
     }
     assert!(
         load_with(
@@ -113,7 +148,7 @@ fn times_and_numbers_without_which_nothing_is_served_are_not_0() {
     .map(named)
     {
         let error = load_with("", &[], &[&format!("{key}=0")]).unwrap_err();
-        assert_eq!(error, format!("{key}: must be more than 0"));
+        assert_eq!(error, format!("--set {key}: must be more than 0"));
         assert!(load_with("", &[], &[&format!("{key}=1")]).is_ok(), "{key}");
     }
     assert!(load_with("", &[], &["http.drain_timeout=0"]).is_ok());
@@ -140,27 +175,71 @@ fn what_is_printed_reads_back_and_has_no_secret() {
     let again = load_with(&text, &[], &["admin.password=hush"]).unwrap();
     assert_eq!(print(&again), text);
     assert_eq!(
-        (again.public_url.as_str(), again.admin.name.as_str()),
+        (
+            again.server.public_url.0.as_str(),
+            again.admin.name.as_str()
+        ),
         ("https://h", "a\"b")
     );
 }
 
 #[test]
-fn the_documents_name_every_setting() {
-    let documents = [
-        include_str!("../../README.md"),
-        include_str!("../../../../docs/LIMITS.md"),
-    ];
-    let mut section = String::new();
-    for line in print(&load_with("", &[], &[]).unwrap()).lines() {
-        if let Some(name) = line.strip_prefix('[') {
-            section = name.trim_end_matches(']').to_owned() + ".";
-        }
-        let Some((name, _)) = line.split_once(" = ") else {
-            continue;
-        };
-        let forms = [format!("`{section}{name}`"), format!("`.{name}`")];
-        let named = |text: &str| forms.iter().any(|form| text.contains(form));
-        assert!(documents.into_iter().any(named), "{section}{name}");
+fn values_of_every_type_are_read_as_they_are_shown() {
+    let file = "[webhooks]\nallow_networks = \"10.0.0.0/8,fd00::/8\"\nlog_retention = 0x3C\n[admin]\nname = 007";
+    assert!(
+        load_with(file, &[], &[])
+            .unwrap_err()
+            .contains("c.toml: TOML parse error at line 5")
+    );
+    let config = load_with(&file.replace("007", "\"007\\u007f\""), &[], &[]).unwrap();
+    let text = print(&config);
+    for line in [
+        "allow_networks = \"10.0.0.0/8 fd00::/8\"",
+        "log_retention = \"1m\"",
+        "name = \"007\\u007F\"",
+        "hsts = \"180d\"",
+        "drain_timeout = \"30s\"",
+        "node = 0",
+        "cors = false",
+    ] {
+        assert!(text.contains(&format!("\n{line}\n")), "{line}: {text}");
     }
+    assert_eq!(print(&load_with(&text, &[], &[]).unwrap()), text);
+}
+
+/// Returns the table of all settings.
+fn table() -> String {
+    let rows = settings().map(|setting| {
+        let (documentation, default) = setting.documentation_and_default();
+        let default = if default.is_empty() {
+            default
+        } else {
+            format!("`{default}`")
+        };
+        format!("| `{}` | {default} | {documentation} |\n", setting.key)
+    });
+    format!(
+        "| Key | Default | Meaning |\n|---|---|---|\n{}",
+        rows.collect::<String>()
+    )
+}
+
+#[test]
+fn the_readme_has_the_table_of_settings() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = text.split_once("<!-- settings -->\n").unwrap();
+    let (found, after) = rest.split_once("<!-- end of settings -->\n").unwrap();
+    if found == table() {
+        return;
+    }
+    assert!(
+        std::env::var_os("BLESS").is_some(),
+        "the table is stale; BLESS=1 writes it"
+    );
+    let text = format!(
+        "{before}<!-- settings -->\n{}<!-- end of settings -->\n{after}",
+        table()
+    );
+    std::fs::write(path, text).unwrap();
 }

@@ -1,16 +1,8 @@
 //! The addresses of clients behind proxies.
-use crate::config::schema::SettingValue;
+use crate::config::setting::SettingValue;
 use hyper::header::HeaderMap;
 use std::net::{IpAddr, SocketAddr};
-use workgraph_webhooks::target_policy::{IpNet, parse_network};
-
-/// Reads `10.0.0.0/8`, or an address alone.
-fn parse_proxy(text: &str) -> Option<IpNet> {
-    match text.parse::<IpAddr>() {
-        Ok(address) => Some(address.into()),
-        Err(_) => parse_network(text),
-    }
-}
+use workgraph_webhooks::target_policy::IpNet;
 
 /// The proxies whose `X-Forwarded-For` is believed: none, unless the operator names some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,20 +10,10 @@ pub(crate) struct TrustedProxies(Vec<IpNet>);
 
 impl SettingValue for TrustedProxies {
     fn set(&mut self, text: &str) -> Result<(), String> {
-        let words = text.split([' ', ',']).filter(|word| !word.is_empty());
-        let network = |word: &str| {
-            parse_proxy(word).ok_or_else(|| {
-                format!(
-                    "must be networks such as 10.0.0.0/8 or ::1, with spaces between, not `{word}`"
-                )
-            })
-        };
-        self.0 = words.map(network).collect::<Result<_, _>>()?;
-        Ok(())
+        self.0.set(text)
     }
-    fn show(&self) -> String {
-        let all: Vec<String> = self.0.iter().map(IpNet::to_string).collect();
-        toml::Value::String(all.join(" ")).to_string()
+    fn text(&self) -> String {
+        self.0.text()
     }
 }
 
@@ -177,8 +159,8 @@ mod tests {
             assert!(proxies.set(wrong).is_err(), "{wrong}");
         }
         proxies.set(" 10.0.0.1/8,::1 ").unwrap();
-        assert_eq!(proxies.show(), "\"10.0.0.1/8 ::1/128\"");
+        assert_eq!(proxies.text(), "10.0.0.1/8 ::1/128");
         proxies.set("").unwrap();
-        assert_eq!(proxies.show(), "\"\"");
+        assert_eq!(proxies.text(), "");
     }
 }

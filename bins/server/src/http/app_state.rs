@@ -2,7 +2,7 @@
 use crate::adapters::clock::WallClock;
 use crate::adapters::export_files::ExportFolder;
 use crate::adapters::stores::Storage;
-use crate::config::HttpConfig;
+use crate::config::schema::HttpConfig;
 use crate::http::connections::{ClientConnection, ConnectionTracker};
 use crate::metrics::Metrics;
 use crate::workers::offload::{BoxFuture, Offload, OffloadLane, WorkInterrupt};

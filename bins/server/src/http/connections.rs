@@ -1,5 +1,5 @@
 //! Connections: their bounds in number, and their timeouts.
-use crate::config::HttpConfig;
+use crate::config::schema::HttpConfig;
 use crate::config::trusted_proxies::TrustedProxies;
 use crate::metrics::Metrics;
 use parking_lot::Mutex;

@@ -4,7 +4,7 @@
 //! only ever appended to, and into the log of the server.
 use crate::adapters::data_dir::write_private;
 use crate::adapters::stores::Storage;
-use crate::config::AuditConfig;
+use crate::config::schema::AuditConfig;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 use crate::adapters::clock::pause;
 use crate::adapters::stores::Storage;
 use crate::adapters::webhook_client::{SystemNetwork, WebhookSender};
-use crate::config::WebhookConfig;
+use crate::config::schema::DeliveryConfig;
 use crate::workers::offload::{Offload, OffloadLane};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,6 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use workgraph_api::features::webhooks::service::WebhookSettings;
 use workgraph_api::{Api, Clock};
-use workgraph_webhooks::{TargetPolicy, WebhookLimits};
 
 /// Time between two prunings of old commits from the journal.
 const KEEP_EVERY: Duration = Duration::from_secs(60);
@@ -30,21 +29,11 @@ pub(crate) struct DeliveryWorker {
     pub(crate) offload: Arc<Offload>,
 }
 
-/// Sets webhooks up and starts the delivery worker; both end with the runtime.
-///
-/// # Errors
-/// Fails if the store or TLS fails.
-pub(crate) async fn start(
-    courier: DeliveryWorker,
-    storage: &Storage,
-    settings: &WebhookConfig,
-    own: Vec<SocketAddr>,
-) -> Result<(), String> {
-    set_up(&courier.api, storage, settings, own).await?;
+/// Starts the delivery worker and the pruning of the journal; both end with the runtime.
+pub(crate) fn start(courier: DeliveryWorker, settings: &DeliveryConfig) {
     tokio::spawn(prune_journal_loop(Arc::clone(&courier.api)));
     let workers = usize::try_from(settings.workers).unwrap_or(1).max(1);
     tokio::spawn(async move { courier.deliver(workers).await });
-    Ok(())
 }
 
 /// Gives the API the webhook store, client and settings.
@@ -54,22 +43,13 @@ pub(crate) async fn start(
 pub(crate) async fn set_up(
     api: &Api,
     storage: &Storage,
-    settings: &WebhookConfig,
+    settings: &WebhookSettings,
     own: Vec<SocketAddr>,
 ) -> Result<(), String> {
-    let policy = TargetPolicy {
-        loopback: settings.allow_loopback,
-        plain_http: settings.allow_http,
-        networks: settings.networks()?,
-        own_addresses: own,
-    };
-    let sender = Arc::new(WebhookSender::new(SystemNetwork::default(), policy.clone()));
-    let settings = WebhookSettings {
-        policy,
-        limits: WebhookLimits::default(),
-        event_ids: settings.event_ids,
-        log_retention: settings.log_retention,
-    };
+    let mut settings = settings.clone();
+    settings.policy.own_addresses = own;
+    let sender = WebhookSender::new(SystemNetwork::default(), settings.policy.clone());
+    let sender = Arc::new(sender);
     api.set_webhooks(Arc::clone(&storage.hooks), sender, settings)
         .await
 }

@@ -12,9 +12,8 @@ use workgraph_auth::authorization::registered_app::mint_secret;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::oidc::signing_keys::SignError;
 use workgraph_auth::{
-    Account, App, AuthStoreError, IssuerInResponses, Login, LoopbackPolicy, OAuthStore,
-    RedirectUri, RegisteredScopes, Secret, Signer, SigningKeyRing, Tier, TokenStore, UserDirectory,
-    UserInfo,
+    Account, App, AuthStoreError, Login, LoopbackPolicy, OAuthStore, RedirectUri, RegisteredScopes,
+    Secret, Signer, SigningKeyRing, Tier, TokenStore, UserDirectory, UserInfo,
 };
 use workgraph_core::GidGenerator;
 use workgraph_core::audit::ActorContext;
@@ -261,12 +260,7 @@ impl Town {
         let mut settings = PortalSettings {
             base_url: format!("{ROOT}/api/1.0"),
             auth_url: ROOT.to_owned(),
-            loopback: LoopbackPolicy::Refused,
-            issuer_in_responses: IssuerInResponses::Openid,
-            oob_without_pkce: false,
-            token_info_per_minute: Some(60),
-            failures_per_minute: Some(60),
-            account_failures_per_minute: Some(20),
+            ..PortalSettings::default()
         };
         change(&mut settings);
         let locks = Arc::new(Locks::default());

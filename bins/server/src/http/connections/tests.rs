@@ -51,7 +51,7 @@ fn connections_of_one_network_count_together() {
 fn a_proxy_is_not_limited_and_its_clients_are() {
     let mut http = crate::config::Config::default().http;
     (http.connections, http.connections_per_ip) = (9, 2);
-    crate::config::schema::SettingValue::set(&mut http.trusted_proxies, "10.0.0.0/8").unwrap();
+    crate::config::setting::SettingValue::set(&mut http.trusted_proxies, "10.0.0.0/8").unwrap();
     let door = ConnectionTracker::new(&http, Arc::new(Metrics::new()));
     let proxy = IpAddr::from([10, 0, 0, 7]);
     let lines: Vec<_> = (0..9).map(|_| door.register(proxy).unwrap()).collect();

@@ -1,0 +1,54 @@
+//! Flags that change settings.
+use crate::config::schema::settings;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Flags that every command takes. They win over the environment, which wins over the file.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Flags {
+    /// Read settings from this TOML file.
+    #[arg(long, global = true, env = "WORKGRAPH_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[arg(long, global = true, value_name = "DIR", help = help("data"))]
+    pub(crate) data: Option<String>,
+    #[arg(long, global = true, value_name = "ADDRESS", help = help("listen"))]
+    pub(crate) listen: Option<String>,
+    #[arg(long, global = true, value_name = "URL", help = help("public_url"))]
+    pub(crate) public_url: Option<String>,
+    /// Any setting, as in `--set limits.search=120`; `config print` names them all.
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Write no line per request.
+    #[arg(long, global = true)]
+    pub(crate) quiet: bool,
+    #[arg(long, global = true, value_name = "FORMAT", help = help("log.format"))]
+    pub(crate) log_format: Option<String>,
+}
+
+impl Flags {
+    /// Returns the settings with flags of their own that are given.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let given = [
+            ("data", self.data.as_deref()),
+            ("listen", self.listen.as_deref()),
+            ("public_url", self.public_url.as_deref()),
+            ("log.format", self.log_format.as_deref()),
+            ("log.requests", self.quiet.then_some("false")),
+        ];
+        given
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)))
+    }
+}
+
+/// Returns the help of a flag that is a setting: its documentation and its default.
+fn help(key: &str) -> String {
+    let setting = settings().find(|setting| setting.key == key);
+    let documented = setting.map(|setting| setting.documentation_and_default());
+    let (documentation, default) = documented.unwrap_or_default();
+    let documentation = documentation.trim_end_matches('.');
+    if default.is_empty() {
+        return documentation.to_owned();
+    }
+    format!("{documentation} [default: {default}]")
+}
