@@ -62,7 +62,7 @@ impl ServerResources {
         config: &Config,
         limits: workgraph_limits::LimiterSettings,
     ) -> Result<Arc<Api>, String> {
-        let mint = GidGenerator::new(config.server.node, self.storage.floor()?);
+        let gid_generator = GidGenerator::new(config.server.node, self.storage.floor()?);
         Ok(Arc::new(Api::new(ApiDependencies {
             graph: Arc::clone(&self.storage.graph),
             tokens: Arc::clone(&self.storage.tokens),
@@ -71,7 +71,7 @@ impl ServerResources {
             settings: config.api.clone(),
             limits,
             keys: data_dir::keys(config.folder(), &*self.entropy)?,
-            mint,
+            gid_generator,
         })))
     }
 

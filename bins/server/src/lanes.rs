@@ -69,7 +69,7 @@ impl World {
             settings: workgraph_api::ApiSettings::default(),
             limits: workgraph_limits::LimiterSettings::default(),
             keys: workgraph_wire::KeyRing::new(1, [7; 32]),
-            mint: GidGenerator::new(0, None),
+            gid_generator: GidGenerator::new(0, None),
         }));
         Self {
             api,

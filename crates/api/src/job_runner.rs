@@ -286,8 +286,8 @@ impl Api {
             Some(want) => Some(allowance_retry::load(&*self.graph, &under(want)).await?),
             None => None,
         };
-        let mint = || self.next_gid();
-        let step = || held.step(&view, more.as_ref(), self.time(), &mint);
+        let generate_gid = || self.next_gid();
+        let step = || held.step(&view, more.as_ref(), self.time(), &generate_gid);
         let step = allowance_retry::compute(interrupt, step).await?;
         let mark = match step.output() {
             Some(output) => Some(self.put(output).await?),

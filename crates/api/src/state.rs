@@ -32,7 +32,7 @@ pub struct Api {
     pub(crate) user_multiple: AtomicU32,
     pub(crate) settings: ApiSettings,
     pub(crate) keys: RwLock<KeyRing>,
-    pub(crate) mint: GidGenerator,
+    pub(crate) gid_generator: GidGenerator,
     pub(crate) token_usage: TokenUsage,
     /// Function that is called when a job was started.
     pub(crate) job_notifier: OnceLock<Box<dyn Fn() + Send + Sync>>,
@@ -59,7 +59,7 @@ pub struct ApiDependencies {
     /// The keys that seal page tokens.
     pub keys: KeyRing,
     /// Generator of gids.
-    pub mint: GidGenerator,
+    pub gid_generator: GidGenerator,
 }
 
 impl Api {
@@ -79,7 +79,7 @@ impl Api {
             caches: ApiCaches::new(parts.settings.caches),
             settings: parts.settings,
             keys: RwLock::new(parts.keys),
-            mint: parts.mint,
+            gid_generator: parts.gid_generator,
             token_usage: TokenUsage::default(),
             router: Router::new(workgraph_operations::TABLES),
             job_notifier: OnceLock::new(),
@@ -103,7 +103,7 @@ impl Api {
     /// Returns a fresh gid.
     #[must_use]
     pub fn next_gid(&self) -> Gid {
-        self.mint
+        self.gid_generator
             .next(Time::from_system(self.clock.now()).millis().unsigned_abs())
     }
 

@@ -356,6 +356,18 @@ impl Operation {
     }
 }
 
+impl Operation {
+    /// Returns the type whose fields `opt_fields` names. A response without a record shows none of them, but those that
+    /// the token may not read are refused as for a task.
+    #[must_use]
+    pub const fn named_fields_type(&self) -> Type {
+        match self.record() {
+            Some(ty) => ty,
+            None => Type::Task,
+        }
+    }
+}
+
 /// Returns the type of the node that a path parameter names.
 #[must_use]
 pub fn parameter_type(name: &str) -> Option<Type> {

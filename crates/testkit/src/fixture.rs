@@ -76,11 +76,11 @@ impl Fixture {
     /// Runs rules of the domain, and collects their changes.
     pub fn with<T>(&mut self, rules: impl FnOnce(&mut ChangeBuilder<'_>) -> T) -> T {
         let last = std::cell::Cell::new(self.last);
-        let mint = || {
+        let generate_gid = || {
             last.set(last.get() + 1);
             Gid::new(last.get()).unwrap_or(FIRST)
         };
-        let mut work = ChangeBuilder::new(self.changes.actor, self.now, &mint);
+        let mut work = ChangeBuilder::new(self.changes.actor, self.now, &generate_gid);
         work.changes = take(&mut self.changes);
         let links = work.changes.edge_writes.len();
         let puts = work.changes.node_writes.len();

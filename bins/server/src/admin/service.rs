@@ -73,9 +73,10 @@ impl AdminService {
     ) -> Result<T, GraphStoreError> {
         let mut attempt = 0;
         loop {
-            let mint = || self.api.next_gid();
+            let generate_gid = || self.api.next_gid();
             let (made, mut changes) = {
-                let mut work = ChangeBuilder::new(None, Time::from_system(self.clock.now()), &mint);
+                let mut work =
+                    ChangeBuilder::new(None, Time::from_system(self.clock.now()), &generate_gid);
                 (decide(&mut work, attempt), work.changes)
             };
             if has_audit_rows(&changes) {

@@ -11,9 +11,6 @@ use std::sync::Arc;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::registry::Type;
-use workgraph_core::projection::plan;
-use workgraph_core::projection::plan::FieldPaths;
 use workgraph_core::projection::projector::{ProjectionCounts, Projector};
 use workgraph_core::storage::{ReadQuery, ReadView};
 use workgraph_limits::{CostInputs, least_cost};
@@ -78,7 +75,7 @@ pub(crate) async fn respond_with_stub(
     gid: Gid,
     asked: &ResponsePlan<'_>,
 ) -> Result<Option<CostedResponse>, ApiError> {
-    let stub = stub_plan(call, asked)?;
+    let stub = asked.stub()?;
     let want = uninterrupted_query(call).follow(gid, Arc::clone(&stub.plan));
     respond_from(api, (gid, want), &stub, Some(budget::MIN_STUB_BYTES)).await
 }
@@ -96,21 +93,6 @@ async fn respond_from(
     record_response(api, &view, gid, asked, room)
         .await
         .map(Some)
-}
-
-/// Returns the plan for a change whose response would be too large, or takes too long. The change was made, so its
-/// response is no error.
-pub(crate) fn stub_plan<'b>(
-    call: &RequestContext<'_>,
-    asked: &ResponsePlan<'b>,
-) -> Result<ResponsePlan<'b>, DomainError> {
-    let ty = call.operation.record().unwrap_or(Type::Task);
-    Ok(ResponsePlan {
-        plan: plan::resolve_fields(ty, &FieldPaths::parse("resource_type")?).plan,
-        named_fields: 0,
-        with_download_urls: asked.with_download_urls,
-        budget: asked.budget,
-    })
 }
 
 /// Returns an empty read query of the caller for a stub, without an interrupt.

@@ -2,6 +2,7 @@
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use std::sync::Arc;
+use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::projection::plan;
 use workgraph_core::projection::plan::{FieldPaths, Plan};
@@ -11,6 +12,8 @@ use workgraph_wire::messages;
 
 /// The fields that a response shows, the cost of naming them, and the budget of its bytes.
 pub(crate) struct ResponsePlan<'b> {
+    /// The type of the records.
+    pub(crate) ty: Type,
     pub(crate) plan: Arc<Plan>,
     pub(crate) named_fields: u32,
     /// True if the response may contain download URLs. Only a token with full permissions gets them, as for making
@@ -20,12 +23,30 @@ pub(crate) struct ResponsePlan<'b> {
     pub(crate) budget: &'b ResponseBudget,
 }
 
+impl<'b> ResponsePlan<'b> {
+    /// Returns the plan for a change whose response would be too large, or takes too long. The change was made, so its
+    /// response is no error.
+    ///
+    /// # Errors
+    /// Never fails for the fields that a stub has.
+    pub(crate) fn stub(&self) -> Result<ResponsePlan<'b>, DomainError> {
+        let fields = FieldPaths::parse("resource_type")?;
+        Ok(ResponsePlan {
+            ty: self.ty,
+            plan: plan::resolve_fields(self.ty, &fields).plan,
+            named_fields: 0,
+            with_download_urls: self.with_download_urls,
+            budget: self.budget,
+        })
+    }
+}
+
 /// Returns the plan of the response, if the token may have it.
 pub(crate) fn response_plan<'b>(
     call: &RequestContext<'_>,
     budget: &'b ResponseBudget,
 ) -> Result<ResponsePlan<'b>, ApiError> {
-    response_plan_for(call, budget, call.operation.record().unwrap_or(Type::Task))
+    response_plan_for(call, budget, call.operation.named_fields_type())
 }
 
 /// Returns the plan of a response with records of a type, if the token may have it.
@@ -52,6 +73,7 @@ pub(crate) fn response_plan_for<'b>(
             return Err(ApiError::Scope(messages::missing_scope(field, scope)));
         }
         return Ok(ResponsePlan {
+            ty,
             plan: asked.plan,
             named_fields: asked.cost,
             with_download_urls: files,
@@ -66,6 +88,7 @@ pub(crate) fn response_plan_for<'b>(
         _ => plan::full(ty),
     };
     Ok(ResponsePlan {
+        ty,
         plan,
         named_fields: 0,
         with_download_urls: files,

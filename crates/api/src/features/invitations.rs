@@ -195,10 +195,10 @@ impl Api {
         acting: &ActorContext,
         decide: impl FnOnce(&mut ChangeBuilder<'_>),
     ) -> Result<(), GraphStoreError> {
-        let mint = || self.next_gid();
+        let generate_gid = || self.next_gid();
         let now = Time::from_system(self.clock.now());
         let mut changes = {
-            let mut work = ChangeBuilder::new(Some(actor), now, &mint);
+            let mut work = ChangeBuilder::new(Some(actor), now, &generate_gid);
             decide(&mut work);
             work.changes
         };

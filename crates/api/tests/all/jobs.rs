@@ -223,8 +223,10 @@ async fn prepared(store: &dyn GraphStore, world: &World, held: &LeasedJob) -> Jo
         Some(want) => Some(store.load(&want).await.unwrap()),
         None => None,
     };
-    let mint = || world.api.next_gid();
-    let step = held.step(&view, more.as_ref(), now(world), &mint).unwrap();
+    let generate_gid = || world.api.next_gid();
+    let step = held
+        .step(&view, more.as_ref(), now(world), &generate_gid)
+        .unwrap();
     step.complete(None).unwrap()
 }
 

@@ -63,8 +63,8 @@ fn tie(world: &World, domains: &[&str]) {
     let view = world
         .run(world.graph.load(&ReadQuery::of(key).node(place)))
         .unwrap();
-    let mint = || world.api.next_gid();
-    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &mint);
+    let generate_gid = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &generate_gid);
     let domains: Vec<String> = domains.iter().map(|d| (*d).to_owned()).collect();
     membership_roles::set_domains(&mut work, view.node(place).unwrap(), &domains);
     world.run(world.graph.commit(work.changes)).unwrap();
@@ -265,8 +265,8 @@ fn addresses_are_checked_and_kept_whole() {
 /// Writes a last role into the store, which no client can do.
 fn forge(world: &World, name: &str, rank: i64) {
     let place = world.gid("orchid");
-    let mint = || world.api.next_gid();
-    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &mint);
+    let generate_gid = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &generate_gid);
     work.link(
         world.gid(name),
         rel::FORMER,
@@ -356,8 +356,8 @@ fn a_role_that_nobody_knows_any_more_is_a_guests() {
     let mel = world.gid("mel").to_string();
     removed(&world, "mel", "me");
     let (user, place) = (world.gid("mel"), world.gid("orchid"));
-    let mint = || world.api.next_gid();
-    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &mint);
+    let generate_gid = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(None, Time::from_system(world.now()), &generate_gid);
     work.unlink(user, rel::FORMER, place);
     world.run(world.graph.commit(work.changes)).unwrap();
     let found = NodeRef::Alias(alias::email("mel@orchid.test"));

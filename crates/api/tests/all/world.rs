@@ -407,8 +407,12 @@ impl World {
             .unwrap();
         let mut draft = Draft::edit(view.node(gid).unwrap());
         draft.set(user::NAME, name);
-        let mint = || self.api.next_gid();
-        let mut work = ChangeBuilder::new(Some(gid), Time::from_system(self.clock.now()), &mint);
+        let generate_gid = || self.api.next_gid();
+        let mut work = ChangeBuilder::new(
+            Some(gid),
+            Time::from_system(self.clock.now()),
+            &generate_gid,
+        );
         work.save(&draft);
         self.run(self.graph.commit(work.changes)).unwrap();
     }
@@ -512,7 +516,7 @@ fn limited(
         settings,
         limits,
         keys,
-        mint: GidGenerator::new(node, None),
+        gid_generator: GidGenerator::new(node, None),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Exports as a file: all of a workspace; the part of a team, project or task that the caller sees; or the resources
 //! that pass filters.
+use super::export_node::create_export_node;
 use super::resource_exports;
 use crate::operation::{Decision, Operation, create, get};
 use crate::request_context::RequestContext;
@@ -57,22 +58,6 @@ pub static EXPORTS: &[Operation] = &[
 /// Message for free workspaces.
 const PREMIUM: &str = "Exports are not available for free users.";
 
-/// Adds the node to which the file of an export will belong.
-pub(super) fn made(
-    call: &RequestContext<'_>,
-    work: &mut ChangeBuilder<'_>,
-    ty: Type,
-    home: Gid,
-) -> Gid {
-    let mut draft = work.draft(ty, Some(home));
-    draft.set(export::CREATED_AT, call.now);
-    draft.set(job::CREATED_BY, call.user_gid());
-    work.changes.node_writes.push(NodeWrite {
-        node: draft.finish(),
-    });
-    draft.gid
-}
-
 fn graph_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let parent = call.required_gid("parent")?;
     let found = NodeRef::Alias(cached(call.user_gid(), parent));
@@ -92,7 +77,7 @@ fn export_graph(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, 
         let gid = found_again(call, view, &mut work, home, done);
         return Ok(Decision::about(work.changes, gid));
     }
-    let new = made(call, &mut work, Type::GraphExport, home);
+    let new = create_export_node(call, &mut work, Type::GraphExport, home);
     let plot = TreeExport::new(parent.gid, parent.ty, new, &call.settings.base_url);
     let gid = jobs::start(
         &mut work,

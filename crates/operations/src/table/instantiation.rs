@@ -1,7 +1,7 @@
 //! Instantiation of project templates and task templates.
 use super::named_users::member_of;
 use super::projects::places_allowed;
-use super::templates::{copying, own_team, team};
+use super::template_copies::{full_copy, own_team, team};
 use crate::operation::Decision;
 use crate::request_context::RequestContext;
 use serde_json::Value;
@@ -153,7 +153,7 @@ pub(super) fn instantiate_project(
     if let Some(team) = team {
         work.link(new, rel::TEAM, team, ListPosition::Rank(0), None);
     }
-    let mut plot = copying(CopyKind::TemplateToProject, old.gid, new);
+    let mut plot = full_copy(CopyKind::TemplateToProject, old.gid, new);
     (plot.shift, plot.roles) = (shift, roles);
     let gid = jobs::start(
         &mut work,

@@ -1,5 +1,5 @@
 //! Exports of resources: reading the request, and starting the job.
-use super::exports::made;
+use super::export_node::create_export_node;
 use crate::operation::Decision;
 use crate::request_context::{RequestContext, parse_gid};
 use serde_json::{Map, Value};
@@ -70,7 +70,7 @@ pub(super) fn export(call: &RequestContext<'_>, view: &ReadView) -> Result<Decis
     }
     let mut work = call.change_builder();
     work.add_audit_entry(RESOURCE_EXPORT_STARTED, workspace, workspace);
-    let new = made(call, &mut work, Type::ResourceExport, workspace);
+    let new = create_export_node(call, &mut work, Type::ResourceExport, workspace);
     let plot = ResourceExport {
         workspace,
         file_node: new,

@@ -1,6 +1,6 @@
 //! Moving a task under a parent, or out from under one.
 use super::placing::InsertPosition;
-use super::tasks::{DEPTH_MAX, shallow};
+use super::subtask_depth::{SUBTASK_LEVELS_MAX, require_subtask_depth};
 use crate::operation::Decision;
 use crate::request_context::RequestContext;
 use workgraph_core::access::Level;
@@ -55,7 +55,7 @@ pub(super) fn set_parent(
         ));
     }
     let mut up = Some(parent.gid);
-    for _ in 0..=DEPTH_MAX {
+    for _ in 0..=SUBTASK_LEVELS_MAX {
         if up == Some(on.gid) {
             return Err(DomainError::field(
                 "parent",
@@ -70,7 +70,7 @@ pub(super) fn set_parent(
             .and_then(|g| view.links(g, rel::PARENT).first())
             .map(|e| e.dst);
     }
-    shallow(view, parent.gid, view.subtask_depth(on.gid))?;
+    require_subtask_depth(view, parent.gid, view.subtask_depth(on.gid))?;
     if let Some(gid) = anchor.neighbour()
         && (gid == on.gid || view.link(gid, rel::PARENT, parent.gid).is_none())
     {

@@ -1,7 +1,7 @@
 //! Creation of tasks: the nodes in which a task is created, and the checks.
 use super::named_users::member_of;
+use super::subtask_depth::require_subtask_depth;
 use super::task_fields::{assign, like, write};
-use super::tasks::shallow;
 use super::{task_external, task_values};
 use crate::operation::Decision;
 use crate::request_context::{RequestContext, parse_gid};
@@ -221,7 +221,7 @@ pub(super) fn create_task(
         ));
     }
     if let Some(parent) = parent {
-        shallow(view, parent.gid, 0)?;
+        require_subtask_depth(view, parent.gid, 0)?;
     }
 
     let mut work = call.change_builder();

@@ -102,9 +102,6 @@ const SUBTASKS: ListDefinition = ListDefinition::Edges {
     open: true,
 };
 
-/// The most levels of subtasks below a task.
-pub const DEPTH_MAX: usize = 5;
-
 fn tasks(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     static CONTAINERS: [(&str, Type); 4] = [
         ("project", Type::Project),
@@ -196,21 +193,6 @@ fn unassigned(call: &RequestContext<'_>, workspace: Gid) -> Result<ListRequest, 
         anchor: "workspace",
         anchor_types: &[Type::Workspace],
     })
-}
-
-/// Checks that a task may have a subtask with `height` levels below it.
-pub(crate) fn shallow(view: &ReadView, parent: Gid, height: usize) -> Result<(), DomainError> {
-    let mut at = parent;
-    for _ in height..DEPTH_MAX {
-        match view.links(at, rel::PARENT).first() {
-            Some(edge) => at = edge.dst,
-            None => return Ok(()),
-        }
-    }
-    Err(DomainError::field(
-        "parent",
-        format_args!("Too deep: tasks have at most {DEPTH_MAX} levels of subtasks"),
-    ))
 }
 
 fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {

@@ -1,6 +1,7 @@
 //! Templates of projects and tasks: creating them, and instantiating them.
 use super::instantiation::{instantiate_project, instantiate_task, project_needs, task_needs};
-use super::projects::{places_allowed, team_of};
+use super::projects::places_allowed;
+use super::template_copies::{full_copy, own_team, team};
 use crate::method::Method;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, delete, get,
@@ -11,17 +12,14 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::jobs::cleanup::{delete_template, template_deletion_needs};
-use workgraph_core::jobs::date_shift::DateShift;
-use workgraph_core::jobs::duplication::{CopyKind, CopyOptions, CopyPhase, Duplication};
-use workgraph_core::jobs::template_snapshot::TemplateData;
+use workgraph_core::jobs::duplication::{CopyKind, CopyPhase};
 use workgraph_core::jobs::{self, JobKind};
 use workgraph_core::model::registry::{Direction, Relation, Type, rel};
 use workgraph_core::model::resources::{job, project, project_template};
 use workgraph_core::model::validate::{flag, text};
 use workgraph_core::rules::custom_field_rules;
 use workgraph_core::storage::{
-    EdgeEnd, LinkSelector, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView,
-    RowFilter,
+    EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
 /// Operations on templates.
@@ -179,30 +177,6 @@ fn delete_project_template(
     Ok(Decision::of(work.changes))
 }
 
-/// Returns a reference to the team of the node in the path, by a relation.
-pub(super) fn own_team(
-    call: &RequestContext<'_>,
-    parameter: &str,
-    by: Relation,
-) -> Result<NodeRef, DomainError> {
-    Ok(call.path_ref(parameter)?.of(LinkSelector::FirstEdge(by)))
-}
-
-/// Returns the team in the body, or else that of the node in the path.
-pub(super) fn team(
-    call: &RequestContext<'_>,
-    view: &ReadView,
-    home: Gid,
-    parameter: &str,
-    by: Relation,
-) -> Result<Option<Gid>, DomainError> {
-    let name = match call.body_gid("team")? {
-        Some(team) => Some(NodeRef::Gid(team)),
-        None => Some(own_team(call, parameter, by)?).filter(|r| view.resolve(r).is_some()),
-    };
-    team_of(call, view, home, name.as_ref())
-}
-
 fn save_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let old = call.path_ref("project_gid")?;
     let mut want = jobs::start_needs(call.read_query(), call.job_requester())
@@ -214,22 +188,6 @@ fn save_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
         }
     }
     Ok(want)
-}
-
-/// Returns a duplication with all parts that a copy of a project can have; templates keep all of them.
-pub(super) fn copying(kind: CopyKind, from: Gid, to: Gid) -> Duplication {
-    Duplication {
-        source: from,
-        copy: to,
-        kind,
-        roles: Vec::new(),
-        template: TemplateData::default(),
-        parts: CopyOptions::all(),
-        shift: DateShift::default(),
-        anchor: None,
-        copied: 0,
-        phase: CopyPhase::Sections { after: None },
-    }
 }
 
 fn save(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
@@ -276,7 +234,7 @@ fn save(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainEr
     if let Some(team) = team {
         work.link(new, rel::TEMPLATE_TEAM, team, ListPosition::Rank(0), None);
     }
-    let mut plot = copying(CopyKind::ProjectToTemplate, old.gid, new);
+    let mut plot = full_copy(CopyKind::ProjectToTemplate, old.gid, new);
     plot.phase = CopyPhase::Survey {
         after: None,
         span: Default::default(),

@@ -255,7 +255,7 @@ impl Town {
             settings: workgraph_api::ApiSettings::default(),
             limits: workgraph_limits::LimiterSettings::default(),
             keys: workgraph_wire::KeyRing::new(1, [7; 32]),
-            mint: GidGenerator::new(0, None),
+            gid_generator: GidGenerator::new(0, None),
         }));
         let mut settings = PortalSettings {
             base_url: format!("{ROOT}/api/1.0"),

@@ -410,6 +410,7 @@ async fn list(
         None => workgraph_core::projection::plan::full(Type::Webhook),
     };
     let asked = ResponsePlan {
+        ty: Type::Webhook,
         plan,
         named_fields: asked.named_fields,
         with_download_urls: false,

@@ -97,10 +97,7 @@ pub(crate) async fn answer(
     let shown = show(api, (hook, call.read_query()), asked, None).await;
     let (mut body, tally) = match shown {
         Err(failure) if failure.is_render_failure() && call.operation.method != Method::Get => {
-            let (stub, want) = (
-                answer::stub_plan(call, asked)?,
-                answer::uninterrupted_query(call),
-            );
+            let (stub, want) = (asked.stub()?, answer::uninterrupted_query(call));
             show(api, (hook, want), &stub, Some(budget::MIN_STUB_BYTES)).await?
         }
         shown => shown?,

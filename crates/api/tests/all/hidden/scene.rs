@@ -385,8 +385,8 @@ fn task_template(world: &mut World) {
     let project = world.gid("h_project");
     let now = Time::from_system(world.now());
     let (made, changes) = {
-        let mint = || world.api.next_gid();
-        let mut work = ChangeBuilder::new(Some(ada), now, &mint);
+        let generate_gid = || world.api.next_gid();
+        let mut work = ChangeBuilder::new(Some(ada), now, &generate_gid);
         let mut draft = work.draft(Type::TaskTemplate, Some(orchid));
         draft.set(task_template::NAME, "HIDDEN-weeding");
         draft.set(task_template::PROJECT, project);

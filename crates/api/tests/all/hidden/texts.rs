@@ -88,8 +88,8 @@ fn links_in_a_recipe_show_each_reader_the_names_of_what_they_see() {
         let view = world.run(world.graph.load(&want)).unwrap();
         let mut draft = Draft::edit(view.node(gid).unwrap());
         draft.set(task_template::TEMPLATE, recipe.to_string());
-        let mint = || world.api.next_gid();
-        let mut work = ChangeBuilder::new(Some(key), Time::from_system(world.now()), &mint);
+        let generate_gid = || world.api.next_gid();
+        let mut work = ChangeBuilder::new(Some(key), Time::from_system(world.now()), &generate_gid);
         work.save(&draft);
         world.run(world.graph.commit(work.changes)).unwrap();
         let read = |reader: &str| {
@@ -393,11 +393,11 @@ fn stored_before(world: &World) -> [Gid; 3] {
          data-asana-dynamic=\"true\" data-asana-type=\"task\" data-asana-gid=\"{gid}\">HIDDEN-task</a></body>",
         gid = world.gid("h_task")
     );
-    let mint = || world.api.next_gid();
+    let generate_gid = || world.api.next_gid();
     let mut work = ChangeBuilder::new(
         Some(world.gid("ada")),
         Time::from_system(world.now()),
-        &mint,
+        &generate_gid,
     );
     let mut edit = Draft::edit(old("shared"));
     edit.set(task::HTML_NOTES, html.as_str());

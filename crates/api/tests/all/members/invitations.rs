@@ -357,8 +357,8 @@ fn cut_short(
 }
 
 fn writes<T>(world: &World, actor: Gid, decide: impl FnOnce(&mut ChangeBuilder<'_>) -> T) -> T {
-    let mint = || world.api.next_gid();
-    let mut work = ChangeBuilder::new(Some(actor), Time::from_system(world.now()), &mint);
+    let generate_gid = || world.api.next_gid();
+    let mut work = ChangeBuilder::new(Some(actor), Time::from_system(world.now()), &generate_gid);
     let made = decide(&mut work);
     world.run(world.graph.commit(work.changes)).unwrap();
     made

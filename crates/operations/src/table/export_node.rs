@@ -1,0 +1,23 @@
+//! The node of an export, to which its file belongs.
+use crate::request_context::RequestContext;
+use workgraph_core::Gid;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::{export, job};
+use workgraph_core::storage::NodeWrite;
+use workgraph_core::storage::change_builder::ChangeBuilder;
+
+/// Adds the node to which the file of an export will belong.
+pub(super) fn create_export_node(
+    call: &RequestContext<'_>,
+    work: &mut ChangeBuilder<'_>,
+    ty: Type,
+    home: Gid,
+) -> Gid {
+    let mut draft = work.draft(ty, Some(home));
+    draft.set(export::CREATED_AT, call.now);
+    draft.set(job::CREATED_BY, call.user_gid());
+    work.changes.node_writes.push(NodeWrite {
+        node: draft.finish(),
+    });
+    draft.gid
+}

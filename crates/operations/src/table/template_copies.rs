@@ -1,0 +1,50 @@
+//! Copies between projects and templates: their parts, and the team that they belong to.
+use super::projects::team_of;
+use crate::request_context::RequestContext;
+use workgraph_core::Gid;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::jobs::date_shift::DateShift;
+use workgraph_core::jobs::duplication::{CopyKind, CopyOptions, CopyPhase, Duplication};
+use workgraph_core::jobs::template_snapshot::TemplateData;
+use workgraph_core::model::registry::Relation;
+use workgraph_core::storage::{LinkSelector, NodeRef, ReadView};
+
+/// Returns a reference to the team of the node in the path, by a relation.
+pub(super) fn own_team(
+    call: &RequestContext<'_>,
+    parameter: &str,
+    by: Relation,
+) -> Result<NodeRef, DomainError> {
+    Ok(call.path_ref(parameter)?.of(LinkSelector::FirstEdge(by)))
+}
+
+/// Returns the team in the body, or else that of the node in the path.
+pub(super) fn team(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    home: Gid,
+    parameter: &str,
+    by: Relation,
+) -> Result<Option<Gid>, DomainError> {
+    let name = match call.body_gid("team")? {
+        Some(team) => Some(NodeRef::Gid(team)),
+        None => Some(own_team(call, parameter, by)?).filter(|r| view.resolve(r).is_some()),
+    };
+    team_of(call, view, home, name.as_ref())
+}
+
+/// Returns a duplication with all parts that a copy of a project can have; templates keep all of them.
+pub(super) fn full_copy(kind: CopyKind, from: Gid, to: Gid) -> Duplication {
+    Duplication {
+        source: from,
+        copy: to,
+        kind,
+        roles: Vec::new(),
+        template: TemplateData::default(),
+        parts: CopyOptions::all(),
+        shift: DateShift::default(),
+        anchor: None,
+        copied: 0,
+        phase: CopyPhase::Sections { after: None },
+    }
+}
