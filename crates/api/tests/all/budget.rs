@@ -4,7 +4,7 @@ use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
 use workgraph_api::ApiSettings;
 use workgraph_api::request::Method;
-use workgraph_core::model::registry::{CustomFieldType as Fields, Type, rel};
+use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{resource, task};
 use workgraph_core::projection::plan;
 use workgraph_core::projection::plan::FieldPaths;
@@ -37,7 +37,7 @@ pub(crate) fn thicket(f: &mut Fixture, names: &mut std::collections::BTreeMap<St
         }
     }
     for n in 0..20 {
-        let (field, _) = f.custom_field(orchid, &format!("Hue {n}"), Fields::Text, &[]);
+        let (field, _) = f.custom_field(orchid, &format!("Hue {n}"), CustomFieldType::Text, &[]);
         f.field_on(field, project, orchid);
     }
     names.insert("thicket".to_owned(), project);

@@ -1,8 +1,8 @@
 //! Forms of input: the ways in which clients send a value. An input is read only if it has one meaning.
-mod beside;
 mod bodies;
 mod filters;
 mod forms;
+mod inputs_outside_body;
 mod queries;
 mod tokens;
 

@@ -1,11 +1,11 @@
 //! Jobs: the work is done once and completely, even if a runner is stopped; never more than five at a time.
-mod places;
+mod job_limits;
 mod stopped;
 mod take_ups;
 mod templates;
 
 use crate::world::{Answer, KINDS, Kind, World};
-use places::active;
+use job_limits::active;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::borrow::Borrow;

@@ -10,7 +10,6 @@
     reason = "a test that cannot go on fails"
 )]
 mod access_matrix;
-mod at_once;
 mod audit;
 mod batch;
 mod budget;
@@ -23,15 +22,16 @@ mod escalation;
 mod events;
 mod exports;
 mod external;
+mod fast_path;
 mod golden;
 mod hidden;
-mod homes;
 mod inputs;
 mod interrupts;
 mod jobs;
-mod last_token;
 mod limits;
 mod members;
+mod token_cache;
+mod workspace_lists;
 mod world;
 
 mod pagination;

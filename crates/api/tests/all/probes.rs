@@ -3,7 +3,7 @@ mod names;
 mod requests;
 mod rows;
 mod sample;
-mod walls;
+mod tenant_isolation;
 
 pub(crate) use sample::{ORCHID, sample, sender};
 
@@ -40,7 +40,9 @@ impl Planned {
             unknown: ids,
             hidden: ids,
             paid: usize::from(row.paid_only.is_some()),
-            slots: ids + walls::query_slots(row).len() + walls::body_slots(row).len(),
+            slots: ids
+                + tenant_isolation::query_slots(row).len()
+                + tenant_isolation::body_slots(row).len(),
         }
     }
 }

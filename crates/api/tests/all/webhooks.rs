@@ -1,6 +1,6 @@
 //! Webhooks: a day of retries and heartbeats by the clock alone, and faults and kills by seed.
-mod between;
 mod deliveries;
+mod partial_writes;
 mod simulation;
 mod stopped;
 

@@ -2,8 +2,8 @@
 //!
 //! Organization `orchid` is paid, workspace `basalt` is free. All names in the one are plants and all names in the
 //! other are rocks, so that foreign bytes are easy to find.
-mod kept;
 mod parts;
+mod store_controls;
 mod tenants;
 
 pub(crate) use parts::Hand;

@@ -1,6 +1,6 @@
 //! Templates: their removal, and the results of their instantiation.
 use super::*;
-use workgraph_core::model::registry::{CustomFieldType as Fields, Type};
+use workgraph_core::model::registry::{CustomFieldType, Type};
 use workgraph_core::model::resources::task_template;
 
 /// Returns the number of tasks and sections of templates in the workspace.
@@ -111,10 +111,11 @@ fn kitchen(kind: Kind) -> World {
         let (garden, moss) = (names["garden"], names["moss"]);
         let shed = f.project(orchid, "Shed", ada);
         let shelf = f.section(shed, orchid, "Shelf");
-        let (note, _) = f.custom_field(orchid, "Note", Fields::Text, &[]);
-        let (secret, _) = f.custom_field(orchid, "Secret", Fields::Text, &[]);
-        let (tool, tools) = f.custom_field(orchid, "Tool", Fields::MultiEnum, &["Hoe", "Rake"]);
-        let (helper, _) = f.custom_field(orchid, "Helpers", Fields::People, &[]);
+        let (note, _) = f.custom_field(orchid, "Note", CustomFieldType::Text, &[]);
+        let (secret, _) = f.custom_field(orchid, "Secret", CustomFieldType::Text, &[]);
+        let (tool, tools) =
+            f.custom_field(orchid, "Tool", CustomFieldType::MultiEnum, &["Hoe", "Rake"]);
+        let (helper, _) = f.custom_field(orchid, "Helpers", CustomFieldType::People, &[]);
         for field in [note, secret, helper] {
             f.field_on(field, garden, orchid);
         }

@@ -3,7 +3,7 @@ use crate::world::{KINDS, Kind, World};
 use workgraph_api::ApiSettings;
 use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
-use workgraph_core::model::registry::CustomFieldType as Fields;
+use workgraph_core::model::registry::CustomFieldType;
 use workgraph_core::storage::{ReadQuery, ViewerKey};
 use workgraph_testkit::Fixture;
 
@@ -15,7 +15,7 @@ fn guests_do_not_meet_whom_a_custom_field_is_shared_with() {
             let world = World::build(kind, ApiSettings::default(), |f, names| {
                 let (orchid, ada) = (names["orchid"], names["ada"]);
                 let crew = f.team(orchid, "Crew", names["vic"]);
-                let (field, _) = f.custom_field(orchid, "Depth", Fields::Text, &[]);
+                let (field, _) = f.custom_field(orchid, "Depth", CustomFieldType::Text, &[]);
                 let project = f.private_project(orchid, "Pond", ada);
                 for with in [names["gus"], crew] {
                     if is_project {

@@ -1,11 +1,11 @@
 //! Walls inside a workspace: no row reveals a name to a reader who may not see it, for any request.
 mod found;
-mod made;
+mod in_events;
+mod in_job_results;
 mod oracles;
-mod told;
 
 use super::sample::{Sample, Tenant, parameters, sample};
-use super::walls::{body_slots, forms, query_slots};
+use super::tenant_isolation::{body_slots, forms, query_slots};
 use crate::hidden::{HIDDEN, MEMBERS, scene};
 use crate::world::{Answer, Kind, World, is_orchid};
 use serde_json::{Value, json};

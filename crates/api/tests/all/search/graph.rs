@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use workgraph_api::ApiSettings;
 use workgraph_core::Gid;
 use workgraph_core::model::draft::Draft;
-use workgraph_core::model::registry::{CustomFieldType as Fields, Relation, Type, rel};
+use workgraph_core::model::registry::{CustomFieldType, Relation, Type, rel};
 use workgraph_core::model::resources::{story, task};
 use workgraph_core::model::time::{Date, Time};
 use workgraph_core::storage::ListPosition;
@@ -55,8 +55,11 @@ impl<'m> Maker<'m> {
         let crowd = fixture.project(home, "Crowd", ada);
         fixture.link(crowd, rel::TEAM, crew, ListPosition::Rank(0), None);
         let mut field = |name, kind| fixture.custom_field(home, name, kind, &[]).0;
-        let (size, note) = (field("Size", Fields::Number), field("Note", Fields::Text));
-        let day = field("Day", Fields::Date);
+        let (size, note) = (
+            field("Size", CustomFieldType::Number),
+            field("Note", CustomFieldType::Text),
+        );
+        let day = field("Day", CustomFieldType::Date);
         let made = [
             ("crew", crew),
             ("crowd", crowd),
