@@ -16,6 +16,7 @@ use workgraph_core::model::time::Time;
 use workgraph_core::storage::ViewerKey;
 use workgraph_operations::Caller;
 use workgraph_operations::operation::Handler;
+use workgraph_operations::operation::inputs::RawInputs;
 use workgraph_operations::request_context::{PathParameters, RequestContext};
 
 impl Api {
@@ -33,7 +34,7 @@ impl Api {
     ) -> Result<CostedResponse, ApiError> {
         let operation = authorized.operation();
         // The version is read before the load: the loaded data has this version, or a newer one.
-        let kept = (matches!(operation.handler, Handler::Get) && !operation.time_dependent)
+        let kept = (matches!(operation.handler, Handler::Get(_)) && !operation.time_dependent)
             .then(|| self.graph.version());
         let key = response_cache_key(authorized.grant(), sent.path(), sent.query())?;
         if let Some(Some(version)) = kept
@@ -75,17 +76,22 @@ impl Api {
             Box::pin(inputs.resolve(self, grant, viewer)).await?;
         }
         let generate_gid = || self.next_gid();
+        let now = Time::from_system(self.clock.now());
         let call = RequestContext {
             operation,
-            parameters: &parameters,
+            raw: RawInputs {
+                parameters: &parameters,
+                query,
+                data,
+                me: viewer.user,
+                now,
+            },
             viewer,
             grant,
             caller,
             reach: grant.allowed_workspaces.clone(),
-            query,
-            data,
             options,
-            now: Time::from_system(self.clock.now()),
+            now,
             generate_gid: &generate_gid,
             settings: &self.settings,
             jobs_per_user_max: self.jobs_per_user_max.load(Relaxed),

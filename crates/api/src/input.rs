@@ -72,12 +72,10 @@ pub(crate) fn parse_inputs(
     for (name, value) in inputs {
         body.data.entry(name).or_insert(value);
     }
-    for name in operation.body {
-        // A null counts as given where the contract gives it a meaning: in setParent it means no parent.
-        let nullable = *name == "parent";
+    for (name, nullable) in operation.required_body() {
         if !body
             .data
-            .get(*name)
+            .get(name)
             .is_some_and(|v| nullable || !v.is_null())
         {
             return Err(DomainError::missing(name).into());
@@ -88,7 +86,7 @@ pub(crate) fn parse_inputs(
 
 /// Checks that the query has the parameters that the operation requires.
 fn required(operation: &Operation, query: &QueryParams) -> Result<(), DomainError> {
-    for name in operation.query {
+    for name in operation.required_query() {
         let value = query
             .get(name)
             .map_err(|e| DomainError::invalid(e.to_string()))?;
@@ -107,8 +105,8 @@ fn query_inputs(
     let input = |(name, _): &(&str, &str)| {
         let field = form_body::field_of(name);
         let own = name.starts_with("opt_") || matches!(field, "limit" | "offset" | "access_token");
-        let known = |names: &[&str]| names.contains(&field);
-        !own && !known(operation.query) && !known(operation.filters) && is_input(operation, field)
+        let mut known = operation.required_query().chain(operation.optional_query());
+        !own && !known.any(|name| name == field) && is_input(operation, field)
     };
     if !query.iter().any(|pair| input(&pair)) {
         return Ok(Map::new());
@@ -121,12 +119,17 @@ fn query_inputs(
 /// Returns true if a body field may be an input. Only fields of the record that the operation does not write are none.
 fn is_input(operation: &Operation, name: &str) -> bool {
     let of_record = operation.record().and_then(|ty| resource(ty).field(name));
-    operation.body.contains(&name)
+    requires(operation, name)
         || of_record.is_none_or(|def| match def.write {
             Writability::Always | Writability::Constant | Writability::NoCustomFields => true,
             Writability::OnCreate => operation.method == Method::Post,
             Writability::Refused | Writability::Never => false,
         })
+}
+
+/// Returns true if a request of the operation must have this body field.
+fn requires(operation: &Operation, field: &str) -> bool {
+    operation.required_body().any(|(name, _)| name == field)
 }
 
 fn body(
@@ -170,7 +173,8 @@ fn body(
 
 /// Returns the body of a request without one. It is an empty body if nothing is required, as for actions without input.
 fn empty(operation: &Operation) -> Option<JsonBody> {
-    let none = operation.body.is_empty() && matches!(operation.response, ResponseKind::Empty);
+    let none = operation.required_body().next().is_none()
+        && matches!(operation.response, ResponseKind::Empty);
     none.then(JsonBody::default)
 }
 

@@ -1,16 +1,23 @@
 //! The operation table: types that describe an operation, and its handler as data.
+pub mod inputs;
 mod rows;
+pub mod steps;
+pub mod typed_rows;
 
+use crate::request_context::RequestContext;
 pub use rows::{
     action, audit_log, batch, computed_list, create, delete, events, get, list, read, search,
     typeahead, update, webhooks,
 };
 
 use crate::method::Method;
-use crate::request_context::RequestContext;
+use crate::operation::inputs::{Input, InputDef, InputPlace};
+use crate::operation::steps::{Described, Prepare};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Relation, Type};
-use workgraph_core::storage::{Changes, EdgeEnd, NodeRef, PageQuery, ReadQuery, ReadView};
+use workgraph_core::storage::{
+    Changes, EdgeEnd, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+};
 use workgraph_core::{Gid, Level};
 
 /// One operation of the API: a row of the operation table.
@@ -26,6 +33,10 @@ pub struct Operation {
     pub alias_paths: &'static [&'static str],
     /// The scope that the operation needs; without one it needs a token with full permissions.
     pub scope: Option<&'static str>,
+    /// Declarations of its typed inputs.
+    pub inputs: &'static [&'static InputDef],
+    /// Filters of its list.
+    pub row_filters: &'static [&'static Input<RowFilter>],
     /// Query parameters that are required.
     pub query: &'static [&'static str],
     /// Query parameters that are optional.
@@ -81,10 +92,18 @@ pub enum ResponseKind {
 /// The work that an operation does, matched by the executor.
 #[derive(Clone, Copy)]
 pub enum Handler {
-    /// Responds with the node of the last path parameter.
-    Get,
-    /// Lists nodes at the node of the first path parameter.
-    Page(ListDefinition),
+    /// Responds with the node of a path parameter.
+    Get(&'static InputDef),
+    /// Lists nodes at the node of a path parameter.
+    Page(&'static InputDef, ListDefinition),
+    /// Lists what is described.
+    DescribedPage(&'static dyn Described<ListRequest>),
+    /// Lists the matches of the search that is described.
+    DescribedSearch(&'static dyn Described<SearchRequest>),
+    /// Responds with the node that is chosen from what was read.
+    PreparedLookup(&'static dyn Prepare<Gid>),
+    /// Decides the changes from what was read.
+    PreparedWrite(&'static dyn Prepare<Decision>),
     /// Lists what the function describes.
     ComputedPage(fn(&RequestContext<'_>) -> Result<ListRequest, DomainError>),
     /// Lists the matches of the search that the function describes.
@@ -94,8 +113,8 @@ pub enum Handler {
         ReadQueryFn,
         fn(&RequestContext<'_>, &ReadView) -> Result<Gid, DomainError>,
     ),
-    /// Trashes the node of the last path parameter, if the viewer has this level.
-    Delete(Level),
+    /// Trashes the node of a path parameter, if the viewer has this level.
+    Delete(&'static InputDef, Level),
     /// Decides the changes from a read query.
     Write(ReadQueryFn, DecisionFn),
     /// Carries out the actions of its body, each as a request of its own.
@@ -140,12 +159,12 @@ pub type DecisionFn = fn(&RequestContext<'_>, &ReadView) -> Result<Decision, Dom
 impl std::fmt::Debug for Handler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Get => "get",
-            Self::Page(_) | Self::ComputedPage(_) => "page",
-            Self::Search(_) => "search",
-            Self::Lookup(..) => "read",
-            Self::Delete(_) => "delete",
-            Self::Write(..) => "act",
+            Self::Get(_) => "get",
+            Self::Page(..) | Self::ComputedPage(_) | Self::DescribedPage(_) => "page",
+            Self::Search(_) | Self::DescribedSearch(_) => "search",
+            Self::Lookup(..) | Self::PreparedLookup(_) => "read",
+            Self::Delete(..) => "delete",
+            Self::Write(..) | Self::PreparedWrite(_) => "act",
             Self::Batch => "batch",
             Self::Events(_) => "events",
             Self::Audit => "audit log",
@@ -240,6 +259,65 @@ impl Operation {
         self.scope = Some(scope);
         self
     }
+    /// Sets the filters of the list.
+    #[must_use]
+    pub const fn filtered_by(mut self, filters: &'static [&'static Input<RowFilter>]) -> Self {
+        self.row_filters = filters;
+        self
+    }
+    /// Replaces the declaration of the path parameter of a list, where it accepts more types than usual.
+    #[must_use]
+    pub const fn at(mut self, input: &'static InputDef) -> Self {
+        if let Handler::Page(_, lists) = self.handler {
+            self.handler = Handler::Page(input, lists);
+        }
+        self
+    }
+    /// Returns the declarations of all inputs of the operation, those of the path first.
+    pub fn declared_inputs(&self) -> impl Iterator<Item = &'static InputDef> {
+        let of_path = match self.handler {
+            Handler::Get(input) | Handler::Page(input, _) | Handler::Delete(input, _) => {
+                Some(input)
+            }
+            _ => None,
+        };
+        let path = self.path;
+        let own = self.inputs.iter().map(move |input| {
+            let path_input = input.path_alternative;
+            path_input
+                .filter(|p| path.contains(p.name))
+                .unwrap_or(input)
+        });
+        let filters = self.row_filters.iter().map(|filter| &filter.def);
+        of_path.into_iter().chain(own).chain(filters)
+    }
+    /// Returns the declaration of the first path parameter.
+    #[must_use]
+    pub fn path_input(&self) -> Option<&'static InputDef> {
+        let mut declared = self.declared_inputs();
+        declared.find(|input| input.place == InputPlace::Path)
+    }
+    /// Returns the names of the query parameters that are required.
+    pub fn required_query(&self) -> impl Iterator<Item = &'static str> {
+        let declared = self.declared_inputs();
+        let declared = declared.filter(|i| i.place == InputPlace::Query && i.required);
+        declared.map(|i| i.name).chain(self.query.iter().copied())
+    }
+    /// Returns the names of the query parameters that are optional.
+    pub fn optional_query(&self) -> impl Iterator<Item = &'static str> {
+        let declared = self.declared_inputs();
+        let declared = declared.filter(|i| i.place == InputPlace::Query && !i.required);
+        declared.map(|i| i.name).chain(self.filters.iter().copied())
+    }
+    /// Returns the names of the body fields that are required, each with true if null counts as given.
+    pub fn required_body(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        let declared = self.inputs.iter().flat_map(|input| {
+            let names = input.required_fields().iter();
+            names.map(|name| (*name, input.nullable))
+        });
+        let untyped = self.body.iter().map(|name| (*name, *name == "parent"));
+        declared.chain(untyped)
+    }
     /// Sets the required query parameters.
     #[must_use]
     pub const fn query(mut self, names: &'static [&'static str]) -> Self {
@@ -331,8 +409,9 @@ impl Operation {
     pub const fn writes(&self) -> bool {
         matches!(
             self.handler,
-            Handler::Delete(_)
+            Handler::Delete(..)
                 | Handler::Write(..)
+                | Handler::PreparedWrite(_)
                 | Handler::Webhooks(
                     WebhookAction::Create | WebhookAction::Update | WebhookAction::Delete
                 )

@@ -1,35 +1,31 @@
 //! The request context: one matched, authenticated and parsed request, as operations see it.
 use crate::caller::Caller;
+use crate::operation::inputs::{InputDef, InputPlace, Named, RawInputs};
+pub use crate::operation::inputs::{PathParameters, parse_gid};
 use crate::operation::{Operation, parameter_type};
 use crate::settings::ApiSettings;
-use serde_json::{Map, Value};
 use std::sync::Arc;
 use workgraph_auth::Grant;
 use workgraph_core::access::Level;
 use workgraph_core::audit::ActorContext;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::jobs::JobRequester;
-use workgraph_core::model::email_address::normalize_address;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::resource;
 use workgraph_core::model::time::Time;
-use workgraph_core::model::validate;
-use workgraph_core::model::validate::{CheckedInputs, clip};
+use workgraph_core::model::validate::clip;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{NodeRef, ReadQuery, ReadView, ViewerKey};
 use workgraph_core::{Gid, MaybeInterrupt};
-use workgraph_wire::{QueryParams, RequestOptions};
-
-/// Names and values of path parameters, in path order.
-pub type PathParameters = [(&'static str, String)];
+use workgraph_wire::RequestOptions;
 
 /// The context of one request: its operation, inputs, caller and settings.
 pub struct RequestContext<'a> {
     /// The operation that the request matched.
     pub operation: &'static Operation,
-    /// Names and values of the path parameters.
-    pub parameters: &'a PathParameters,
+    /// The inputs, not typed yet.
+    pub raw: RawInputs<'a>,
     /// The user who makes the request, or the service account with its workspace.
     pub viewer: ViewerKey,
     /// The rights that its token grants.
@@ -38,10 +34,6 @@ pub struct RequestContext<'a> {
     pub caller: Caller<'a>,
     /// The workspaces to which the app of the token is restricted; `None` if it is not restricted.
     pub reach: Option<Arc<[u64]>>,
-    /// The decoded query parameters.
-    pub query: QueryParams,
-    /// The `data` of the body.
-    pub data: Map<String, Value>,
     /// Output options, from body and query.
     pub options: RequestOptions,
     /// The time at which the request is decided.
@@ -53,6 +45,13 @@ pub struct RequestContext<'a> {
     /// The most unfinished jobs of one user. It replaces the number in the settings, since it can change while the
     /// server runs.
     pub jobs_per_user_max: u32,
+}
+
+impl<'a> std::ops::Deref for RequestContext<'a> {
+    type Target = RawInputs<'a>;
+    fn deref(&self) -> &RawInputs<'a> {
+        &self.raw
+    }
 }
 
 impl<'a> RequestContext<'a> {
@@ -100,189 +99,44 @@ impl<'a> RequestContext<'a> {
         self.viewer.user
     }
 
-    /// Returns the text of a path parameter.
-    #[must_use]
-    pub fn parameter(&self, name: &str) -> &str {
-        self.parameters
-            .iter()
-            .find(|(n, _)| *n == name)
-            .map_or("", |(_, v)| v)
-    }
-
-    /// Returns the reference to the node that a path parameter names.
+    /// Returns the node that an input names, if the caller has the level that the operation needs.
     ///
     /// # Errors
-    /// Fails when the parameter is not an identifier.
-    pub fn path_ref(&self, name: &str) -> Result<NodeRef, DomainError> {
-        let text = self.parameter(name);
-        match parameter_type(name) {
-            Some(Type::User) => self.parse_user_ref("user", text),
-            Some(ty) => parse_gid(resource(ty).noun, text).map(NodeRef::Gid),
-            None => parse_gid(name, text).map(NodeRef::Gid),
+    /// Fails when there is no such node of the input's types: with 404 if the path names it, else with 400. Fails with
+    /// 403 when the level is not enough.
+    pub fn named_node<'v, R: Clone + Into<NodeRef>>(
+        &self,
+        view: &'v ReadView,
+        named: &Named<R>,
+        least: Level,
+    ) -> Result<&'v Node, DomainError> {
+        let (input, name) = (named.input, named.node.clone().into());
+        match input.place {
+            InputPlace::Path => self.node_of_path(view, input, &name, least),
+            InputPlace::Query | InputPlace::Body => {
+                self.resolve_ref(view, input.name, &name, input.types(), least)
+            }
         }
     }
 
-    /// Returns the gid in a path parameter.
-    ///
-    /// # Errors
-    /// Fails when the parameter is not a gid.
-    pub fn required_path_gid(&self, name: &str) -> Result<Gid, DomainError> {
-        match self.path_ref(name)? {
-            NodeRef::Gid(parse_gid) => Ok(parse_gid),
-            _ => Err(DomainError::not_found(name, clip(self.parameter(name)))),
-        }
-    }
-
-    /// Parses a user given as gid, e-mail address or `me`.
-    ///
-    /// # Errors
-    /// Fails when it is none of these.
-    pub fn parse_user_ref(&self, field: &str, text: &str) -> Result<NodeRef, DomainError> {
-        if text == "me" {
-            return Ok(NodeRef::Gid(self.viewer.user));
-        }
-        if let Some(gid) = Gid::parse(text) {
-            return Ok(NodeRef::Gid(gid));
-        }
-        if text.contains('@') && text.len() <= 320 {
-            return Ok(NodeRef::Address(normalize_address(text)));
-        }
-        Err(DomainError::field(
-            field,
-            format_args!("Not an email, GID, or \"me\": {}", clip(text)),
-        ))
-    }
-
-    /// Returns the value of a query parameter, or `None` if it is absent.
-    ///
-    /// # Errors
-    /// Fails when it is given twice.
-    pub fn query(&self, name: &str) -> Result<Option<&str>, DomainError> {
-        self.query
-            .get(name)
-            .map_err(|e| DomainError::invalid(e.to_string()))
-    }
-
-    /// Returns the gid in a query parameter.
-    ///
-    /// # Errors
-    /// Fails when it is given twice, or not a gid.
-    pub fn query_gid(&self, name: &str) -> Result<Option<Gid>, DomainError> {
-        self.query(name)?
-            .map(|text| parse_gid(name, text))
-            .transpose()
-    }
-
-    /// Returns the user that a query parameter names.
-    ///
-    /// # Errors
-    /// Fails when it is given twice, or does not name a user.
-    pub fn query_user(&self, name: &str) -> Result<Option<NodeRef>, DomainError> {
-        self.query(name)?
-            .map(|text| self.parse_user_ref(name, text))
-            .transpose()
-    }
-
-    /// Returns the instant in a query parameter. `now` is the first instant at which nothing has happened yet.
-    ///
-    /// # Errors
-    /// Fails when it is given twice, or not an instant.
-    pub fn query_time(&self, name: &str) -> Result<Option<Time>, DomainError> {
-        match self.query(name)? {
-            None => Ok(None),
-            Some("now") => Ok(Some(Time::from_millis(self.now.millis() + 1))),
-            Some(text) => Time::parse(text)
-                .map(Some)
-                .map_err(|e| DomainError::field(name, e)),
-        }
-    }
-
-    /// Returns a body field; null counts as absent.
-    #[must_use]
-    pub fn field(&self, name: &str) -> Option<&Value> {
-        self.data.get(name).filter(|v| !v.is_null())
-    }
-
-    /// Returns true if the body has the field, null or not.
-    #[must_use]
-    pub fn has_field(&self, name: &str) -> bool {
-        self.data.contains_key(name)
-    }
-
-    /// Returns a body field that must be there.
-    ///
-    /// # Errors
-    /// Fails when the field is absent or null.
-    pub fn required(&self, name: &str) -> Result<&Value, DomainError> {
-        self.field(name).ok_or_else(|| DomainError::missing(name))
-    }
-
-    /// Returns the gid in a body field; an empty text counts as absent, as null does.
-    ///
-    /// # Errors
-    /// Fails when it is there but not a gid.
-    pub fn body_gid(&self, name: &str) -> Result<Option<Gid>, DomainError> {
-        self.field(name)
-            .filter(|value| value.as_str() != Some(""))
-            .map(|v| parse_gid(name, &validate::reference(name, v)?))
-            .transpose()
-    }
-
-    /// Returns the gid in a body field that must be there.
-    ///
-    /// # Errors
-    /// Fails when it is missing or not a gid.
-    pub fn required_gid(&self, name: &str) -> Result<Gid, DomainError> {
-        self.body_gid(name)?
-            .ok_or_else(|| DomainError::missing(name))
-    }
-
-    /// Returns the user in a body field that must be there.
-    ///
-    /// # Errors
-    /// Fails when it is missing or does not name a user.
-    pub fn required_user(&self, name: &str) -> Result<NodeRef, DomainError> {
-        self.parse_user_ref(name, &validate::reference(name, self.required(name)?)?)
-    }
-
-    /// Returns the users in a body field: an array, or text separated by commas.
-    ///
-    /// # Errors
-    /// Fails when it is neither, or an item does not name a user.
-    pub fn users(&self, name: &str) -> Result<Vec<NodeRef>, DomainError> {
-        self.text_list(name)?
-            .iter()
-            .map(|text| self.parse_user_ref(name, text))
-            .collect()
-    }
-
-    /// Returns the gids in a body field: an array, or text separated by commas.
-    ///
-    /// # Errors
-    /// Fails when it is neither, or an item is not a gid.
-    pub fn gids(&self, name: &str) -> Result<Vec<Gid>, DomainError> {
-        self.text_list(name)?
-            .iter()
-            .enumerate()
-            .map(|(i, text)| parse_gid(&format!("{name}: [{i}]"), text))
-            .collect()
-    }
-
-    /// Returns the texts in a body field: an array, or text separated by commas.
-    ///
-    /// # Errors
-    /// Fails when the field is neither of them.
-    pub fn text_list(&self, name: &str) -> Result<Vec<String>, DomainError> {
-        self.field(name)
-            .map_or_else(|| Ok(Vec::new()), |value| validate::references(name, value))
-    }
-
-    /// Checks the body and returns it as fields of a type.
-    ///
-    /// # Errors
-    /// Fails when a value is not valid for its field.
-    pub fn inputs(&self, ty: Type, creating: bool) -> Result<CheckedInputs, DomainError> {
-        validate::check_inputs(resource(ty), &self.data, creating)
+    /// Returns the node that a path parameter names, if the caller has the level that the operation needs.
+    fn node_of_path<'v>(
+        &self,
+        view: &'v ReadView,
+        input: &InputDef,
+        name: &NodeRef,
+        least: Level,
+    ) -> Result<&'v Node, DomainError> {
+        let types = input.types();
+        let found = view.resolve(name).and_then(|g| view.node(g));
+        let found = found.filter(|n| types.contains(&n.ty) && self.is_visible(view, n));
+        let node = found.ok_or_else(|| {
+            let noun = types.first().map_or(input.name, |ty| resource(*ty).noun);
+            DomainError::not_found(noun, clip(self.raw.parameter(input.name)))
+        })?;
+        require_level(view, node, least)?;
+        self.require_plan(view, node)?;
+        Ok(node)
     }
 
     /// Returns the node that a path parameter names, if the caller has the level that the operation needs.
@@ -430,16 +284,6 @@ pub fn require_level(view: &ReadView, node: &Node, least: Level) -> Result<(), D
         }
         _ => Ok(()),
     }
-}
-
-/// Parses a gid.
-///
-/// # Errors
-/// Fails when the text is not a gid.
-pub fn parse_gid(field: &str, text: &str) -> Result<Gid, DomainError> {
-    Gid::parse(text).ok_or_else(|| {
-        DomainError::field(field, format_args!("Not a recognized ID: {}", clip(text)))
-    })
 }
 
 /// Returns a reference as text, as the client gave it.

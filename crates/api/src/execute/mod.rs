@@ -13,7 +13,7 @@ use crate::execute::record_response::{
     CostedResponse, record_response, response_cost, write_records,
 };
 use crate::execute::response_plan::{ResponsePlan, response_plan, response_plan_for};
-use crate::execute::write::{commit, write_response};
+use crate::execute::write::{Deletion, Untyped, commit, write_response};
 use crate::features::{audit_log, events, task_counts, webhooks};
 use crate::state::Api;
 use std::sync::Arc;
@@ -22,8 +22,9 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView, RowFilter};
 use workgraph_core::tasks_of_container;
+use workgraph_operations::operation::inputs::{InputDef, InputReader};
 use workgraph_operations::operation::{
-    Decision, Handler, ListDefinition, ListRequest, ResponseKind, SearchRequest, parameter_type,
+    Handler, ListDefinition, ListRequest, ResponseKind, SearchRequest,
 };
 use workgraph_operations::request_context::{RequestContext, is_known_user, require_level};
 use workgraph_wire::{NextPage, envelope};
@@ -40,17 +41,12 @@ pub(crate) async fn execute(
 ) -> Result<CostedResponse, ApiError> {
     let asked = response_plan(call, budget)?;
     match call.operation.handler {
-        Handler::Get => {
-            let Some((name, _)) = call.parameters.last() else {
-                return Err(DomainError::missing("gid").into());
-            };
-            let target = call.path_ref(name)?;
-            let view = load(
-                api,
-                &call.read_query().follow(target, Arc::clone(&asked.plan)),
-            )
-            .await?;
-            let gid = call.path_node(&view, name, Level::Viewer)?.gid;
+        Handler::Get(input) => {
+            let target = InputReader::new(&call.raw).node_of_path(input)?;
+            let want = call.read_query();
+            let want = want.follow(target.node.clone(), Arc::clone(&asked.plan));
+            let view = load(api, &want).await?;
+            let gid = call.named_node(&view, &target, Level::Viewer)?.gid;
             record_response(api, &view, gid, &asked, None).await
         }
         Handler::Lookup(needs, choose) => {
@@ -66,9 +62,35 @@ pub(crate) async fn execute(
             }
             record_response(api, &view, gid, &asked, None).await
         }
+        Handler::PreparedLookup(steps) => {
+            let steps = steps.prepare(&InputReader::new(&call.raw))?;
+            let mut want = steps.needs(call)?;
+            // The record is the node that is chosen from those that were read.
+            let all: Vec<usize> = (0..want.node_refs.len()).collect();
+            want.plans
+                .extend(all.into_iter().map(|at| (at, Arc::clone(&asked.plan))));
+            let view = load(api, &want).await?;
+            let gid = steps.decide(call, &view)?;
+            if call.operation.response == ResponseKind::Counts {
+                return Box::pin(task_counts::task_counts_response(api, call, gid)).await;
+            }
+            record_response(api, &view, gid, &asked, None).await
+        }
         // Each branch is boxed, so that the usual one does not need the memory of all.
-        Handler::Page(lists) => {
-            let listed = list_request(call, lists)?;
+        Handler::DescribedPage(list_of) => {
+            let listed = list_of.describe(call)?;
+            Box::pin(list(api, call, path, listed, &asked)).await
+        }
+        Handler::DescribedSearch(search) => {
+            Box::pin(execute_search(api, call, budget, search.describe(call)?)).await
+        }
+        Handler::PreparedWrite(steps) => {
+            let steps = steps.prepare(&InputReader::new(&call.raw))?;
+            let subject = Box::pin(commit(api, call, &*steps)).await?;
+            Box::pin(write_response(api, call, subject, &asked)).await
+        }
+        Handler::Page(input, lists) => {
+            let listed = list_request(call, input, lists)?;
             Box::pin(list(api, call, path, listed, &asked)).await
         }
         Handler::ComputedPage(describe) => {
@@ -78,19 +100,9 @@ pub(crate) async fn execute(
         Handler::Search(describe) => {
             Box::pin(execute_search(api, call, budget, describe(call)?)).await
         }
-        Handler::Delete(least) => {
-            let Some((name, _)) = call.parameters.last() else {
-                return Err(DomainError::missing("gid").into());
-            };
-            let want = call.read_query().node(call.path_ref(name)?);
-            let needs = |_: &RequestContext<'_>| Ok(want.clone());
-            let decide = |call: &RequestContext<'_>, view: &ReadView| {
-                let node = call.path_node(view, name, least)?;
-                let mut work = call.change_builder();
-                work.trash(node.gid, node.ty);
-                Ok(Decision::of(work.changes))
-            };
-            Box::pin(commit(api, call, &needs, &decide)).await?;
+        Handler::Delete(input, least) => {
+            let target = InputReader::new(&call.raw).node_of_path(input)?;
+            Box::pin(commit(api, call, &Deletion { target, least })).await?;
             Ok(CostedResponse::new(200, envelope::empty_envelope(), 1))
         }
         // A batch dispatches its actions instead.
@@ -104,7 +116,7 @@ pub(crate) async fn execute(
         Handler::Audit => Box::pin(audit_log::list_audit_log(api, call, path)).await,
         Handler::Events(span) => Box::pin(events::list_events(api, call, span, &asked)).await,
         Handler::Write(needs, decide) => {
-            let subject = Box::pin(commit(api, call, &needs, &decide)).await?;
+            let subject = Box::pin(commit(api, call, &Untyped { needs, decide })).await?;
             Box::pin(write_response(api, call, subject, &asked)).await
         }
     }
@@ -113,14 +125,13 @@ pub(crate) async fn execute(
 /// Returns the list that a row of the table describes.
 fn list_request(
     call: &RequestContext<'_>,
+    input: &'static InputDef,
     lists: ListDefinition,
 ) -> Result<ListRequest, DomainError> {
-    let Some((name, _)) = call.parameters.first() else {
-        return Err(DomainError::missing("gid"));
-    };
     let mut want = call.read_query();
-    let anchor = want.add_ref(call.path_ref(name)?);
-    let anchor_type = parameter_type(name).unwrap_or(Type::Task);
+    let target = InputReader::new(&call.raw).node_of_path(input)?;
+    let anchor = want.add_ref(target.node);
+    let is_at = |ty| input.types().first() == Some(&ty);
     let (from, open) = match lists {
         ListDefinition::Edges {
             rel,
@@ -140,7 +151,7 @@ fn list_request(
             (ListSource::Alphabetical { anchor, rel, dir }, true)
         }
         ListDefinition::InWorkspace(ty) => (ListSource::InWorkspace { anchor, ty }, false),
-        ListDefinition::Tasks if anchor_type == Type::Section => {
+        ListDefinition::Tasks if is_at(Type::Section) => {
             let rel = rel::SECTION;
             (
                 ListSource::Edges {
@@ -153,15 +164,15 @@ fn list_request(
             )
         }
         ListDefinition::Tasks => (
-            tasks_of_container(anchor, anchor_type == Type::UserTaskList),
-            anchor_type == Type::Project,
+            tasks_of_container(anchor, is_at(Type::UserTaskList)),
+            is_at(Type::Project),
         ),
     };
     Ok(ListRequest {
         query: want,
         page: PageQuery::of(from, open, 0),
         computed: false,
-        anchor: name,
+        anchor: input.name,
         // A node of the path is checked by itself.
         anchor_types: &[],
     })
@@ -169,6 +180,10 @@ fn list_request(
 
 /// Adds the filters that a row of the table names, from the query.
 fn filters(call: &RequestContext<'_>, page: &mut PageQuery) -> Result<(), DomainError> {
+    for filter in call.operation.row_filters {
+        let filter = InputReader::new(&call.raw).optional(filter)?;
+        page.filters.extend(filter);
+    }
     for name in call.operation.filters {
         match *name {
             "completed_since" => page
@@ -241,7 +256,10 @@ async fn execute_search(
     let mut want = sought.query;
     want.page_plan = Some(Arc::clone(&asked.plan));
     let view = load(api, &want).await?;
-    if let Some((place, _)) = call.parameters.first() {
+    if let Some(input) = call.operation.path_input() {
+        let target = InputReader::new(&call.raw).node_of_path(input)?;
+        call.named_node(&view, &target, Level::Viewer)?;
+    } else if let Some((place, _)) = call.parameters.first() {
         call.path_node(&view, place, Level::Viewer)?;
     }
     for (field, name, types) in &sought.referenced {
@@ -266,7 +284,13 @@ fn require_anchor(
     name: &str,
     types: &[Type],
 ) -> Result<(), DomainError> {
-    if let Some((first, _)) = call.parameters.first() {
+    if let Some(input) = call.operation.path_input() {
+        let target = InputReader::new(&call.raw).node_of_path(input)?;
+        call.named_node(view, &target, Level::Viewer)?;
+        if input.name == name {
+            return Ok(());
+        }
+    } else if let Some((first, _)) = call.parameters.first() {
         if *first == name {
             return call.path_node(view, name, Level::Viewer).map(|_| ());
         }

@@ -5,34 +5,64 @@ use crate::execute::record_response::{CostedResponse, load_and_respond, respond_
 use crate::execute::response_plan::ResponsePlan;
 use crate::state::Api;
 use workgraph_core::Gid;
+use workgraph_core::access::Level;
 use workgraph_core::audit::has_audit_rows;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::resource;
-use workgraph_core::storage::{GraphStoreError, ReadQuery, ReadView};
-use workgraph_operations::operation::{Decision, ResponseKind};
+use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView};
+use workgraph_operations::operation::inputs::Named;
+use workgraph_operations::operation::steps::Prepared;
+use workgraph_operations::operation::{Decision, DecisionFn, ReadQueryFn, ResponseKind};
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::envelope;
 
 /// Attempts to decide a write again after conflicts, before it is an error of the server.
 const ATTEMPTS: usize = 64;
 
-type DynReadQueryFn<'f> =
-    &'f (dyn Fn(&RequestContext<'_>) -> Result<ReadQuery, DomainError> + Sync);
-type DynDecisionFn<'f> =
-    &'f (dyn Fn(&RequestContext<'_>, &ReadView) -> Result<Decision, DomainError> + Sync);
+/// The deletion of a node of the path.
+pub(super) struct Deletion {
+    pub(super) target: Named<NodeRef>,
+    pub(super) least: Level,
+}
+
+impl Prepared<Decision> for Deletion {
+    fn needs(&self, call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+        Ok(call.read_query().node(self.target.node.clone()))
+    }
+    fn decide(&self, call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+        let node = call.named_node(view, &self.target, self.least)?;
+        let mut work = call.change_builder();
+        work.trash(node.gid, node.ty);
+        Ok(Decision::of(work.changes))
+    }
+}
+
+/// A write that reads its inputs itself.
+pub(super) struct Untyped {
+    pub(super) needs: ReadQueryFn,
+    pub(super) decide: DecisionFn,
+}
+
+impl Prepared<Decision> for Untyped {
+    fn needs(&self, call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+        (self.needs)(call)
+    }
+    fn decide(&self, call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
+        (self.decide)(call, view)
+    }
+}
 
 /// Decides and commits, again after each conflict; returns the node to respond with.
 pub(crate) async fn commit(
     api: &Api,
     call: &RequestContext<'_>,
-    needs: DynReadQueryFn<'_>,
-    decide: DynDecisionFn<'_>,
+    write: &dyn Prepared<Decision>,
 ) -> Result<Option<Gid>, ApiError> {
     for attempt in 0..ATTEMPTS {
-        let want = needs(call)?;
+        let want = write.needs(call)?;
         let view = load(api, &want).await?;
-        let decision = decide(call, &view)?;
+        let decision = write.decide(call, &view)?;
         if decision.changes.is_empty() {
             return Ok(decision.subject);
         }

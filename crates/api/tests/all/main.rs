@@ -41,4 +41,5 @@ mod records;
 mod rules;
 mod search;
 mod transcripts;
+mod typed_inputs;
 mod webhooks;

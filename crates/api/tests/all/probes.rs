@@ -36,7 +36,7 @@ impl Planned {
             token: 1,
             // A batch needs no scope; its actions need theirs.
             scope: usize::from(row.id != "createBatchRequest"),
-            missing: row.query.len() + row.body.len(),
+            missing: row.required_query().count() + row.required_body().count(),
             unknown: ids,
             hidden: ids,
             paid: usize::from(row.paid_only.is_some()),

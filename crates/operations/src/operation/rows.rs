@@ -1,7 +1,7 @@
 //! Constructors of rows that are alike.
 use super::{
     DecisionFn, EventScope, Handler, ListDefinition, ListRequest, Operation, ReadQueryFn,
-    ResponseKind, SearchRequest, WebhookAction,
+    ResponseKind, SearchRequest, WebhookAction, inputs,
 };
 use crate::method::Method;
 use crate::request_context::RequestContext;
@@ -10,7 +10,7 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::storage::ReadView;
 use workgraph_core::{Gid, Level};
 
-const fn row(
+pub(super) const fn row(
     id: &'static str,
     method: Method,
     path: &'static str,
@@ -23,6 +23,8 @@ const fn row(
         path,
         alias_paths: &[],
         scope: None,
+        inputs: &[],
+        row_filters: &[],
         query: &[],
         filters: &[],
         body: &[],
@@ -37,7 +39,7 @@ const fn row(
     }
 }
 
-/// Responds with the record of the last path parameter.
+/// Responds with the record of the path parameter.
 #[must_use]
 pub const fn get(id: &'static str, path: &'static str, ty: Type) -> Operation {
     row(
@@ -45,7 +47,7 @@ pub const fn get(id: &'static str, path: &'static str, ty: Type) -> Operation {
         Method::Get,
         path,
         ResponseKind::Record(ty),
-        Handler::Get,
+        Handler::Get(inputs::path::of(path)),
     )
 }
 /// Responds with the record that a function chooses.
@@ -65,7 +67,7 @@ pub const fn read(
         Handler::Lookup(needs, choose),
     )
 }
-/// Lists nodes at the node of the first path parameter.
+/// Lists nodes at the node of the path parameter.
 #[must_use]
 pub const fn list(
     id: &'static str,
@@ -78,7 +80,7 @@ pub const fn list(
         Method::Get,
         path,
         ResponseKind::List(ty),
-        Handler::Page(lists),
+        Handler::Page(inputs::path::of(path), lists),
     )
 }
 /// Lists the nodes that a function describes.
@@ -195,7 +197,7 @@ pub const fn update(
         Handler::Write(needs, decide),
     )
 }
-/// Trashes the node of the last path parameter.
+/// Trashes the node of the path parameter.
 #[must_use]
 pub const fn delete(id: &'static str, path: &'static str, level: Level) -> Operation {
     row(
@@ -203,7 +205,7 @@ pub const fn delete(id: &'static str, path: &'static str, level: Level) -> Opera
         Method::Delete,
         path,
         ResponseKind::Empty,
-        Handler::Delete(level),
+        Handler::Delete(inputs::path::of(path), level),
     )
 }
 /// Carries out the action that the path names.

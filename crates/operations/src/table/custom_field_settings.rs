@@ -1,6 +1,7 @@
 //! Custom field settings: the custom fields of the tasks of a project.
 use super::custom_fields::define;
 use super::placing::InsertPosition;
+use crate::operation::inputs::path;
 use crate::operation::{Decision, ListDefinition, Operation, action, list};
 use crate::request_context::{RequestContext, require_level};
 use serde_json::{Map, Value};
@@ -29,6 +30,7 @@ pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
         Type::CustomFieldSetting,
         OF_CONTAINER,
     )
+    .at(&path::PROJECT_OR_TASK_LIST.def)
     .scope("projects:read")
     .paid_only(PREMIUM),
     list(

@@ -1,10 +1,14 @@
 //! Memberships of users and teams in projects and custom fields.
 use super::custom_fields::PREMIUM;
 use crate::method::Method;
-use crate::operation::{
-    Decision, ListRequest, Operation, action, computed_list, create, get, update,
+use crate::operation::inputs::{
+    Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,
 };
+use crate::operation::steps::{Description, Steps};
+use crate::operation::typed_rows::{action, computed_list, create, update};
+use crate::operation::{Decision, ListRequest, Operation, get};
 use crate::request_context::RequestContext;
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
@@ -24,16 +28,14 @@ pub static MEMBERSHIPS: &[Operation] = &[
         "getMemberships",
         "/memberships",
         Type::ProjectMembership,
-        list,
+        &Description::new(list),
     ),
     create(
         "createMembership",
         "/memberships",
         Type::ProjectMembership,
-        share_needs,
-        share,
-    )
-    .body(&["parent", "member"]),
+        &Steps::new(share_needs, share),
+    ),
     get(
         "getMembership",
         "/memberships/{membership_gid}",
@@ -43,15 +45,12 @@ pub static MEMBERSHIPS: &[Operation] = &[
         "updateMembership",
         "/memberships/{membership_gid}",
         Type::ProjectMembership,
-        needs,
-        change,
-    )
-    .body(&["access_level"]),
+        &Steps::new(update_needs, change),
+    ),
     action(
         "deleteMembership",
         "/memberships/{membership_gid}",
-        needs,
-        unshare,
+        &Steps::new(delete_needs, unshare),
     )
     .with_method(Method::Delete),
     get(
@@ -63,40 +62,196 @@ pub static MEMBERSHIPS: &[Operation] = &[
         "getProjectMembershipsForProject",
         "/projects/{project_gid}/project_memberships",
         Type::ProjectMembership,
-        of_project,
+        &Description::new(of_project),
     ),
 ];
 
-fn list(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
-    let member = call.query_user("member")?;
-    if let Some(parent) = call.query_gid("parent")? {
-        let place = (parent.into(), "parent", Sharing::TYPES);
-        return Ok(of_place(call, place, member, "member"));
-    }
-    let Some(member) = member else {
-        return Err(DomainError::missing("parent"));
-    };
-    match call.query("resource_subtype")? {
-        None | Some("project_membership") => {}
+const MEMBER: Input<Named<NodeRef>> = Input::user_or(
+    InputPlace::Query,
+    "member",
+    &[Type::User, Type::Team],
+    "With `parent`: lists the membership of this user or team alone. Without it: lists what is shared with this team.",
+);
+const PARENT: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "parent",
+    Sharing::TYPES,
+    "Lists the memberships in this project or custom field.",
+);
+/// The only type of memberships that can be listed by member.
+const PROJECT_MEMBERSHIP: &str = "project_membership";
+const SUBTYPE: Input<()> = Input::parsed(
+    InputPlace::Query,
+    "resource_subtype",
+    InputType::Word(&[PROJECT_MEMBERSHIP]),
+    |input, inputs| match inputs.query_text(input)? {
+        None | Some(PROJECT_MEMBERSHIP) => Ok(None),
         Some(other) => {
             let shown = validate::clip(other);
-            return Err(DomainError::field(
-                "resource_subtype",
-                format_args!("Not a recognized value: {shown}; it is project_membership"),
-            ));
+            let reason =
+                format_args!("Not a recognized value: {shown}; it is {PROJECT_MEMBERSHIP}");
+            Err(DomainError::field(input.name, reason))
         }
+    },
+    "The type of the memberships, if they are listed by member.",
+);
+const MEMBER_OF_PROJECT: Input<Named<NodeRef>> = Input::user(
+    InputPlace::Query,
+    "user",
+    "Lists the membership of this user alone.",
+);
+const SHARED: Input<Named<Gid>> = Input::gid(
+    InputPlace::Body,
+    "parent",
+    Sharing::TYPES,
+    "The project or custom field that is shared.",
+)
+.required();
+const NEW_MEMBER: Input<Named<NodeRef>> = Input::user_or(
+    InputPlace::Body,
+    "member",
+    &[Type::User, Type::Team],
+    "The user or team with whom it is shared.",
+)
+.required();
+/// The access levels of projects and custom fields.
+const LEVELS: InputType = InputType::Word(&["admin", "editor", "commenter", "viewer", "user"]);
+const ACCESS_LEVEL: Input<String> = Input::parsed(
+    InputPlace::Body,
+    "access_level",
+    LEVELS,
+    read_level,
+    "The access level of the member. The levels of a custom field are admin, editor and user; projects have all but user.",
+);
+const ROLE: Input<String> = Input::parsed(
+    InputPlace::Body,
+    "role",
+    LEVELS,
+    read_level,
+    "The old name of `access_level`.",
+);
+const NEW_LEVEL: Input<String> = ACCESS_LEVEL.required();
+
+/// Returns the word for a level. The level that it means depends on what is shared.
+fn read_level(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<String>, DomainError> {
+    let value = inputs.body_value(input);
+    let word = value.map(|value| validate::string(ACCESS_LEVEL.def.name, value));
+    Ok(word.transpose()?.map(str::to_owned))
+}
+
+/// Inputs of a list of memberships.
+struct ListMemberships {
+    member: Option<Named<NodeRef>>,
+    parent: Option<Named<Gid>>,
+    subtype: Deferred<Option<()>>,
+}
+
+impl OperationInput for ListMemberships {
+    const INPUTS: &'static [&'static InputDef] = &[&MEMBER.def, &PARENT.def, &SUBTYPE.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            member: inputs.optional(&MEMBER)?,
+            parent: inputs.optional(&PARENT)?,
+            subtype: inputs.deferred_optional(&SUBTYPE),
+        })
     }
-    let teams = (member, "member", &[Type::Team][..]);
+}
+
+/// Inputs of a list of the memberships in a project.
+struct ListOfProject {
+    project: Named<Gid>,
+    user: Option<Named<NodeRef>>,
+}
+
+impl OperationInput for ListOfProject {
+    const INPUTS: &'static [&'static InputDef] = &[&path::PROJECT.def, &MEMBER_OF_PROJECT.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            project: inputs.required(&path::PROJECT)?,
+            user: inputs.optional(&MEMBER_OF_PROJECT)?,
+        })
+    }
+}
+
+/// Inputs of a new membership.
+struct CreateMembership {
+    parent: Named<Gid>,
+    member: Named<NodeRef>,
+    access_level: Deferred<Option<String>>,
+    role: Deferred<Option<String>>,
+}
+
+impl OperationInput for CreateMembership {
+    const INPUTS: &'static [&'static InputDef] =
+        &[&SHARED.def, &NEW_MEMBER.def, &ACCESS_LEVEL.def, &ROLE.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            parent: inputs.required(&SHARED)?,
+            member: inputs.required(&NEW_MEMBER)?,
+            access_level: inputs.deferred_optional(&ACCESS_LEVEL),
+            role: inputs.deferred_optional(&ROLE),
+        })
+    }
+}
+
+/// A membership, and its new level.
+struct UpdateMembership {
+    membership: Named<Gid>,
+    access_level: Deferred<String>,
+}
+
+impl OperationInput for UpdateMembership {
+    const INPUTS: &'static [&'static InputDef] = &[&path::MEMBERSHIP.def, &NEW_LEVEL.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            membership: inputs.required(&path::MEMBERSHIP)?,
+            access_level: inputs.deferred(&NEW_LEVEL),
+        })
+    }
+}
+
+/// A membership.
+struct DeleteMembership {
+    membership: Named<Gid>,
+}
+
+impl OperationInput for DeleteMembership {
+    const INPUTS: &'static [&'static InputDef] = &[&path::MEMBERSHIP.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            membership: inputs.required(&path::MEMBERSHIP)?,
+        })
+    }
+}
+
+fn list(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListRequest, DomainError> {
+    let name = MEMBER.def.name;
+    if let Some(parent) = &input.parent {
+        let place = (parent.node_ref(), PARENT.def.name, PARENT.def.types());
+        return Ok(of_place(call, place, input.member.as_ref(), name));
+    }
+    let Some(member) = &input.member else {
+        return Err(DomainError::missing(PARENT.def.name));
+    };
+    input.subtype.get()?;
+    let teams = (member.node.clone(), name, &[Type::Team][..]);
     let mut listed = at(call.read_query(), Direction::In, teams);
     let of_projects = RowFilter::Is(Type::ProjectMembership);
     listed.page.filters.push(of_projects);
     Ok(listed)
 }
 
-fn of_project(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
-    let place = call.path_ref("project_gid")?;
-    let place = (place, "project_gid", &[Type::Project][..]);
-    Ok(of_place(call, place, call.query_user("user")?, "user"))
+fn of_project(
+    call: &RequestContext<'_>,
+    input: &ListOfProject,
+) -> Result<ListRequest, DomainError> {
+    let place = input.project.node_ref();
+    let place = (place, path::PROJECT.def.name, path::PROJECT.def.types());
+    let name = MEMBER_OF_PROJECT.def.name;
+    Ok(of_place(call, place, input.user.as_ref(), name))
 }
 
 /// The anchor of a list: the node, the parameter that names it, and the types that it may have.
@@ -106,11 +261,11 @@ type MembershipAnchor = (NodeRef, &'static str, &'static [Type]);
 fn of_place(
     call: &RequestContext<'_>,
     place: MembershipAnchor,
-    member: Option<NodeRef>,
+    member: Option<&Named<NodeRef>>,
     name: &'static str,
 ) -> ListRequest {
     let mut want = call.read_query();
-    match (member, &place.0) {
+    match (member.map(|member| member.node.clone()), &place.0) {
         // A user named by an address is found first, then the project or field among those shared with the user.
         (Some(member @ NodeRef::Address(_)), NodeRef::Gid(gid)) => {
             let gid = *gid;
@@ -201,41 +356,45 @@ fn only_paid(call: &RequestContext<'_>, view: &ReadView, place: &Node) -> Result
     Err(DomainError::paid_only(PREMIUM))
 }
 
-fn level(call: &RequestContext<'_>, place: &Node, sharing: &Sharing) -> Result<Level, DomainError> {
-    let word = match call.field("access_level").or_else(|| call.field("role")) {
-        Some(value) => validate::string("access_level", value)?.to_owned(),
+/// Returns the level that a word means, or the usual one of what is shared.
+fn level(word: Option<&String>, place: &Node, sharing: &Sharing) -> Result<Level, DomainError> {
+    let word = match word {
+        Some(word) => word.clone(),
         None => place.get(sharing.default).unwrap_or_default().into_owned(),
     };
     sharing.level(&word).ok_or_else(|| {
         let words: Vec<&str> = sharing.levels.iter().map(|(word, _)| *word).collect();
         let (shown, words) = (validate::clip(&word), words.join(", "));
         let why = format_args!("Not a recognized value: {shown}; it is one of {words}");
-        DomainError::field("access_level", why)
+        DomainError::field(ACCESS_LEVEL.def.name, why)
     })
 }
 
-fn share_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let (parent, member) = (call.required_gid("parent")?, call.required_user("member")?);
+fn share_needs(
+    call: &RequestContext<'_>,
+    input: &CreateMembership,
+) -> Result<ReadQuery, DomainError> {
+    let member = &input.member.node;
     Ok(call
         .read_query()
         .edges(member.clone(), rel::WORKSPACES)
-        .edge(parent, rel::MEMBERS, member))
+        .edge(input.parent.node, rel::MEMBERS, member.clone()))
 }
 
-fn share(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let parent = NodeRef::Gid(call.required_gid("parent")?);
-    let place = call.resolve_ref(view, "parent", &parent, Sharing::TYPES, Level::Viewer)?;
+fn share(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &CreateMembership,
+) -> Result<Decision, DomainError> {
+    let place = call.named_node(view, &input.parent, Level::Viewer)?;
     let sharing = sharing(place)?;
     may_share(call, view, place)?;
-    let name = call.required_user("member")?;
-    let who = call.resolve_ref(
-        view,
-        "member",
-        &name,
-        &[Type::User, Type::Team],
-        Level::Viewer,
-    )?;
-    let level = level(call, place, sharing)?;
+    let who = call.named_node(view, &input.member, Level::Viewer)?;
+    let word = match input.access_level.get()? {
+        Some(word) => Some(word),
+        None => input.role.get()?.as_ref(),
+    };
+    let level = level(word, place, sharing)?;
     reaches(view, place, level)?;
     let home = place.workspace.unwrap_or(place.gid);
     let belongs = if who.ty == Type::Team {
@@ -245,10 +404,10 @@ fn share(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainE
     };
     if !belongs {
         return Err(DomainError::field(
-            "member",
+            NEW_MEMBER.def.name,
             format_args!(
                 "Not a user or team in Workspace: {}",
-                crate::request_context::format_ref(&name)
+                crate::request_context::format_ref(&input.member.node)
             ),
         ));
     }
@@ -264,24 +423,35 @@ fn share(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainE
     Ok(Decision::about(work.changes, gid))
 }
 
-fn path_name(call: &RequestContext<'_>) -> &'static str {
-    call.parameters.first().map_or("membership_gid", |(n, _)| n)
+/// Returns the read query of a membership and of what is shared.
+fn needs(call: &RequestContext<'_>, membership: &Named<Gid>) -> ReadQuery {
+    let node = membership.node_ref();
+    call.read_query()
+        .node(node.clone())
+        .node(node.of(LinkSelector::Key("parent")))
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let node = call.path_ref(path_name(call))?;
-    Ok(call
-        .read_query()
-        .node(node.clone())
-        .node(node.of(LinkSelector::Key("parent"))))
+fn update_needs(
+    call: &RequestContext<'_>,
+    input: &UpdateMembership,
+) -> Result<ReadQuery, DomainError> {
+    Ok(needs(call, &input.membership))
+}
+
+fn delete_needs(
+    call: &RequestContext<'_>,
+    input: &DeleteMembership,
+) -> Result<ReadQuery, DomainError> {
+    Ok(needs(call, &input.membership))
 }
 
 /// Returns the membership, the shared node, and the member.
 fn parties<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
-) -> Result<(&'v Node, &'v Node, workgraph_core::Gid), DomainError> {
-    let node = call.path_node(view, path_name(call), Level::Viewer)?;
+    membership: &Named<Gid>,
+) -> Result<(&'v Node, &'v Node, Gid), DomainError> {
+    let node = call.named_node(view, membership, Level::Viewer)?;
     let place = node.get(membership::PARENT).and_then(|g| view.node(g));
     match (place, node.get(membership::MEMBER)) {
         (Some(place), Some(member)) => Ok((node, place, member)),
@@ -289,11 +459,15 @@ fn parties<'v>(
     }
 }
 
-fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let (node, place, member) = parties(call, view)?;
+fn change(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateMembership,
+) -> Result<Decision, DomainError> {
+    let (node, place, member) = parties(call, view, &input.membership)?;
     let sharing = sharing(place)?;
     may_share(call, view, place)?;
-    let level = level(call, place, sharing)?;
+    let level = level(Some(input.access_level.get()?), place, sharing)?;
     reaches(view, place, level.max(given(node, sharing)))?;
     let mut draft = Draft::edit(node);
     draft.set(membership::ACCESS_LEVEL, sharing.word(level));
@@ -310,8 +484,12 @@ fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn unshare(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let (node, place, member) = parties(call, view)?;
+fn unshare(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &DeleteMembership,
+) -> Result<Decision, DomainError> {
+    let (node, place, member) = parties(call, view, &input.membership)?;
     let sharing = sharing(place)?;
     // A member who could leave a custom field could get rid of a level that is lower than the level of all others.
     if member != call.user_gid() || place.ty == Type::CustomField {

@@ -1,4 +1,5 @@
 //! Users that a body names, to be added to a list or removed from it.
+use crate::operation::inputs::Named;
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -38,4 +39,14 @@ pub(crate) fn member_of(
             .resolve_member(view, field, name, (home, "Workspace"))
             .map(|user| user.gid),
     }
+}
+
+/// Returns a user of an input who belongs to the workspace.
+pub(crate) fn named_member(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    named: &Named<NodeRef>,
+    home: Gid,
+) -> Result<Gid, DomainError> {
+    member_of(call, view, named.input.name, &named.node, home)
 }

@@ -1,7 +1,9 @@
 //! Position of a node in a list, from the anchors of a body.
+use crate::operation::inputs::{Input, InputPlace, InputReader, Named};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
 use workgraph_core::storage::ListPosition;
 
 /// Position in the list that the body asks for.
@@ -69,5 +71,80 @@ impl InsertPosition {
             Self::Before(gid) => ListPosition::Before(gid),
             Self::After(gid) => ListPosition::After(gid),
         }
+    }
+}
+
+/// Two body fields that give a position in a list; at most one of them may be given.
+#[derive(Debug)]
+pub struct InsertInputs {
+    /// The field for the node before which the position is.
+    pub before: Input<Named<Gid>>,
+    /// The field for the node after which the position is.
+    pub after: Input<Named<Gid>>,
+}
+
+/// The fields `insert_before` and `insert_after` for neighbours of these types.
+#[must_use]
+pub const fn insert_beside(types: &'static [Type]) -> InsertInputs {
+    InsertInputs {
+        before: Input::gid(
+            InputPlace::Body,
+            "insert_before",
+            types,
+            "The node before which it is inserted; null for the end of the list.",
+        )
+        .nullable(),
+        after: Input::gid(
+            InputPlace::Body,
+            "insert_after",
+            types,
+            "The node after which it is inserted; null for the start of the list.",
+        )
+        .nullable(),
+    }
+}
+
+/// Position that a body asks for, with the name of its field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestedPosition {
+    /// The position.
+    pub position: InsertPosition,
+    /// The name of the field that the body has, for errors.
+    pub field: &'static str,
+}
+
+impl InsertInputs {
+    /// Reads the position. Null means the end of the list that the field is nearest to; beside a value it means nothing.
+    ///
+    /// # Errors
+    /// Fails when both fields are given, or one is not a gid.
+    pub fn read(&'static self, inputs: &InputReader<'_>) -> Result<RequestedPosition, DomainError> {
+        let (before, after) = (self.before.def.name, self.after.def.name);
+        let has = (
+            inputs.has_field(&self.before.def),
+            inputs.has_field(&self.after.def),
+        );
+        let first = inputs.optional(&self.before);
+        let second = inputs.optional(&self.after);
+        let gid = |named: Option<Named<Gid>>| named.map(|named| named.node);
+        let position = match has {
+            (true, true) => match (gid(first?), gid(second?)) {
+                (Some(gid), None) => InsertPosition::Before(gid),
+                (None, Some(gid)) => InsertPosition::After(gid),
+                _ => {
+                    return Err(DomainError::invalid(format!(
+                        "You may only provide one of {before} or {after}!"
+                    )));
+                }
+            },
+            (true, false) => gid(first?).map_or(InsertPosition::Last, InsertPosition::Before),
+            (false, true) => gid(second?).map_or(InsertPosition::First, InsertPosition::After),
+            (false, false) => InsertPosition::None,
+        };
+        let is_before = inputs.body_value(&self.before.def).is_some();
+        Ok(RequestedPosition {
+            position,
+            field: if is_before { before } else { after },
+        })
     }
 }

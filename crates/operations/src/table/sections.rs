@@ -1,18 +1,23 @@
 //! Sections, and the tasks in them.
-use super::placing::InsertPosition;
+use super::placing::{InsertInputs, InsertPosition, RequestedPosition, insert_beside};
 use crate::method::Method;
-use crate::operation::{Decision, ListDefinition, Operation, action, create, get, list, update};
+use crate::operation::inputs::{
+    Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,
+};
+use crate::operation::steps::Steps;
+use crate::operation::typed_rows::{action, create, update};
+use crate::operation::{Decision, ListDefinition, Operation, get, list};
 use crate::request_context::RequestContext;
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
-use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::registry::{Direction, NAME_MAX, Type, rel};
 use workgraph_core::model::resources::section;
+use workgraph_core::model::validate;
 use workgraph_core::rules::membership_rules;
-use workgraph_core::storage::{
-    EdgeEnd, Guard, LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView,
-};
+use workgraph_core::storage::{EdgeEnd, Guard, LinkSelector, ListPosition, ReadQuery, ReadView};
 
 /// Operations on sections.
 pub static SECTIONS: &[Operation] = &[
@@ -21,36 +26,30 @@ pub static SECTIONS: &[Operation] = &[
         "/projects/{project_gid}/sections",
         Type::Section,
         OF_PROJECT,
-    ),
+    )
+    .at(&path::PROJECT_OR_TASK_LIST.def),
     create(
         "createSectionForProject",
         "/projects/{project_gid}/sections",
         Type::Section,
-        create_needs,
-        create_section,
-    )
-    .body(&["name"]),
+        &Steps::new(create_section_needs, create_section),
+    ),
     action(
         "insertSectionForProject",
         "/projects/{project_gid}/sections/insert",
-        insert_needs,
-        insert,
-    )
-    .body(&["section"]),
+        &Steps::new(insert_section_needs, insert_section),
+    ),
     get("getSection", "/sections/{section_gid}", Type::Section),
     update(
         "updateSection",
         "/sections/{section_gid}",
         Type::Section,
-        needs,
-        change,
-    )
-    .body(&["name"]),
+        &Steps::new(rename_section_needs, rename_section),
+    ),
     action(
         "deleteSection",
         "/sections/{section_gid}",
-        delete_needs,
-        delete,
+        &Steps::new(delete_section_needs, delete_section),
     )
     .with_method(Method::Delete),
 ];
@@ -63,13 +62,138 @@ const OF_PROJECT: ListDefinition = ListDefinition::Edges {
     open: false,
 };
 
-fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let place = call.path_ref("project_gid")?;
-    let mut want = call.read_query().node(place.clone());
-    if let Some(neighbour) =
-        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
-    {
-        want = want.edge(neighbour, rel::SECTION_OF, place);
+const NAME: Input<String> = Input::parsed(
+    InputPlace::Body,
+    "name",
+    InputType::Text(NAME_MAX),
+    read_name,
+    "The name of the section; not empty.",
+)
+.required();
+/// The section that is moved.
+const MOVED: Input<Named<Gid>> = Input::gid(
+    InputPlace::Body,
+    "section",
+    &[Type::Section],
+    "The section to move, one of the same project.",
+)
+.required();
+const BESIDE: InsertInputs = insert_beside(&[Type::Section]);
+const MOVED_BESIDE: InsertInputs = InsertInputs {
+    before: Input::gid(
+        InputPlace::Body,
+        "before_section",
+        &[Type::Section],
+        "The section before which it is moved; null for the end of the list.",
+    )
+    .nullable(),
+    after: Input::gid(
+        InputPlace::Body,
+        "after_section",
+        &[Type::Section],
+        "The section after which it is moved; null for the start of the list.",
+    )
+    .nullable(),
+};
+
+fn read_name(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<String>, DomainError> {
+    let Some(value) = inputs.body_value(input) else {
+        return Ok(None);
+    };
+    let name = validate::text(input.name, value, NAME_MAX)?;
+    if name.trim().is_empty() {
+        return Err(DomainError::field(input.name, "Cannot be empty"));
+    }
+    Ok(Some(name))
+}
+
+/// Inputs of a new section.
+struct CreateSection {
+    project: Named<Gid>,
+    position: RequestedPosition,
+    name: Deferred<String>,
+}
+
+impl OperationInput for CreateSection {
+    const INPUTS: &'static [&'static InputDef] = &[
+        &path::PROJECT_OR_TASK_LIST.def,
+        &NAME.def,
+        &BESIDE.before.def,
+        &BESIDE.after.def,
+    ];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            project: inputs.required(&path::PROJECT_OR_TASK_LIST)?,
+            position: BESIDE.read(inputs)?,
+            name: inputs.deferred(&NAME),
+        })
+    }
+}
+
+/// Inputs of a move of a section.
+struct InsertSection {
+    project: Named<Gid>,
+    section: Named<Gid>,
+    position: RequestedPosition,
+}
+
+impl OperationInput for InsertSection {
+    const INPUTS: &'static [&'static InputDef] = &[
+        &path::PROJECT_OR_TASK_LIST.def,
+        &MOVED.def,
+        &MOVED_BESIDE.before.def,
+        &MOVED_BESIDE.after.def,
+    ];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            project: inputs.required(&path::PROJECT_OR_TASK_LIST)?,
+            section: inputs.required(&MOVED)?,
+            position: MOVED_BESIDE.read(inputs)?,
+        })
+    }
+}
+
+/// A section, and its new name.
+struct RenameSection {
+    section: Named<Gid>,
+    name: Deferred<String>,
+}
+
+impl OperationInput for RenameSection {
+    const INPUTS: &'static [&'static InputDef] = &[&path::SECTION.def, &NAME.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            section: inputs.required(&path::SECTION)?,
+            name: inputs.deferred(&NAME),
+        })
+    }
+}
+
+/// A section to delete.
+struct DeleteSection {
+    section: Named<Gid>,
+}
+
+impl OperationInput for DeleteSection {
+    const INPUTS: &'static [&'static InputDef] = &[&path::SECTION.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            section: inputs.required(&path::SECTION)?,
+        })
+    }
+}
+
+fn create_section_needs(
+    call: &RequestContext<'_>,
+    input: &CreateSection,
+) -> Result<ReadQuery, DomainError> {
+    let project = input.project.node;
+    let mut want = call.read_query().node(project);
+    if let Some(neighbour) = input.position.position.neighbour() {
+        want = want.edge(neighbour, rel::SECTION_OF, project);
     }
     Ok(want)
 }
@@ -77,28 +201,26 @@ fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
 /// Checks that the neighbour is a section of the same project.
 fn beside(
     view: &ReadView,
-    field: &str,
-    anchor: InsertPosition,
+    requested: RequestedPosition,
     container: &Node,
 ) -> Result<(), DomainError> {
-    match anchor.neighbour() {
-        Some(gid) if view.link(gid, rel::SECTION_OF, container.gid).is_none() => Err(
-            DomainError::field(field, format_args!("Not a section of this project: {gid}")),
-        ),
+    match requested.position.neighbour() {
+        Some(gid) if view.link(gid, rel::SECTION_OF, container.gid).is_none() => {
+            let reason = format_args!("Not a section of this project: {gid}");
+            Err(DomainError::field(requested.field, reason))
+        }
         _ => Ok(()),
     }
 }
 
-fn create_section(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let container = call.path_node(view, "project_gid", Level::Editor)?;
-    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
-    beside(
-        view,
-        InsertPosition::field_name(call, "insert_before", "insert_after"),
-        anchor,
-        container,
-    )?;
-    let name = name(call)?;
+fn create_section(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &CreateSection,
+) -> Result<Decision, DomainError> {
+    let container = call.named_node(view, &input.project, Level::Editor)?;
+    beside(view, input.position, container)?;
+    let name = input.name.get()?;
     let mut work = call.change_builder();
     work.require_live(container.gid);
     let home = container.workspace.unwrap_or(container.gid);
@@ -106,64 +228,48 @@ fn create_section(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision
         &mut work,
         container.gid,
         home,
-        &name,
-        anchor.list_position(ListPosition::Last),
+        name,
+        input.position.position.list_position(ListPosition::Last),
     );
     Ok(Decision::about(work.changes, gid))
 }
 
-fn name(call: &RequestContext<'_>) -> Result<String, DomainError> {
-    let name = workgraph_core::model::validate::text(
-        "name",
-        call.required("name")?,
-        workgraph_core::model::registry::NAME_MAX,
-    )?;
-    if name.trim().is_empty() {
-        return Err(DomainError::field("name", "Cannot be empty"));
-    }
-    Ok(name)
-}
-
-fn insert_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let place = call.path_ref("project_gid")?;
-    let moved = call.required_gid("section")?;
-    let mut want =
-        call.read_query()
-            .node(place.clone())
-            .edge(moved, rel::SECTION_OF, place.clone());
-    if let Some(neighbour) =
-        InsertPosition::read(call, "before_section", "after_section")?.neighbour()
-    {
-        want = want.edge(neighbour, rel::SECTION_OF, place);
+fn insert_section_needs(
+    call: &RequestContext<'_>,
+    input: &InsertSection,
+) -> Result<ReadQuery, DomainError> {
+    let (project, moved) = (input.project.node, input.section.node);
+    let want = call.read_query().node(project);
+    let mut want = want.edge(moved, rel::SECTION_OF, project);
+    if let Some(neighbour) = input.position.position.neighbour() {
+        want = want.edge(neighbour, rel::SECTION_OF, project);
     }
     Ok(want)
 }
 
-fn insert(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let container = call.path_node(view, "project_gid", Level::Editor)?;
-    let moved = NodeRef::Gid(call.required_gid("section")?);
-    let node = call.resolve_ref(view, "section", &moved, &[Type::Section], Level::Editor)?;
+fn insert_section(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &InsertSection,
+) -> Result<Decision, DomainError> {
+    let container = call.named_node(view, &input.project, Level::Editor)?;
+    let node = call.named_node(view, &input.section, Level::Editor)?;
     if view
         .link(node.gid, rel::SECTION_OF, container.gid)
         .is_none()
     {
         return Err(DomainError::field(
-            "section",
+            MOVED.def.name,
             format_args!("Not a section of this project: {}", node.gid),
         ));
     }
-    let anchor = InsertPosition::read(call, "before_section", "after_section")?;
+    let anchor = input.position.position;
     if anchor == InsertPosition::None {
         return Err(DomainError::invalid(
             "You must specify one of before_section or after_section",
         ));
     }
-    beside(
-        view,
-        InsertPosition::field_name(call, "before_section", "after_section"),
-        anchor,
-        container,
-    )?;
+    beside(view, input.position, container)?;
     let mut work = call.change_builder();
     if anchor.neighbour() != Some(node.gid) {
         work.link(
@@ -178,21 +284,31 @@ fn insert(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
     Ok(Decision::of(work.changes))
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    Ok(call.read_query().node(call.path_ref("section_gid")?))
+fn rename_section_needs(
+    call: &RequestContext<'_>,
+    input: &RenameSection,
+) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(input.section.node))
 }
 
-fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "section_gid", Level::Editor)?;
+fn rename_section(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &RenameSection,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.section, Level::Editor)?;
     let mut draft = Draft::edit(node);
-    draft.set(section::NAME, name(call)?.as_str());
+    draft.set(section::NAME, input.name.get()?.as_str());
     let mut work = call.change_builder();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn delete_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let place = call.path_ref("section_gid")?;
+fn delete_section_needs(
+    call: &RequestContext<'_>,
+    input: &DeleteSection,
+) -> Result<ReadQuery, DomainError> {
+    let place = input.section.node_ref();
     let container = place.clone().of(LinkSelector::FirstEdge(rel::SECTION_OF));
     Ok(call
         .read_query()
@@ -202,8 +318,12 @@ fn delete_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
 }
 
 /// Deletes a section. It must be empty, and not the last one.
-fn delete(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "section_gid", Level::Editor)?;
+fn delete_section(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &DeleteSection,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.section, Level::Editor)?;
     if !view.sources(node.gid, rel::SECTION).is_empty()
         || !view.sources(node.gid, rel::MY_TASKS).is_empty()
     {

@@ -1,14 +1,19 @@
 //! Stories: comments and the history of tasks.
 use crate::method::Method;
-use crate::operation::{Decision, ListDefinition, Operation, action, create, get, list, update};
+use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput, path};
+use crate::operation::steps::Steps;
+use crate::operation::typed_rows::{action, create, update};
+use crate::operation::{Decision, ListDefinition, Operation, get, list};
 use crate::request_context::RequestContext;
 use std::borrow::Cow;
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::{story, task};
+use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rich_text;
 use workgraph_core::rules::{rich_texts, story_rules};
 use workgraph_core::storage::{EdgeEnd, LinkSelector, ListPosition, ReadQuery, ReadView};
@@ -26,8 +31,7 @@ pub static STORIES: &[Operation] = &[
         "createStoryForTask",
         "/tasks/{task_gid}/stories",
         Type::Story,
-        comment_needs,
-        comment,
+        &Steps::new(comment_needs, comment),
     )
     .scope("stories:write"),
     get("getStory", "/stories/{story_gid}", Type::Story).scope("stories:read"),
@@ -35,13 +39,16 @@ pub static STORIES: &[Operation] = &[
         "updateStory",
         "/stories/{story_gid}",
         Type::Story,
-        needs,
-        change,
+        &Steps::new(story_needs, update_story),
     )
     .scope("stories:write"),
-    action("deleteStory", "/stories/{story_gid}", needs, delete)
-        .with_method(Method::Delete)
-        .scope("stories:delete"),
+    action(
+        "deleteStory",
+        "/stories/{story_gid}",
+        &Steps::new(delete_story_needs, delete_story),
+    )
+    .with_method(Method::Delete)
+    .scope("stories:delete"),
 ];
 
 const OF_TASK: ListDefinition = ListDefinition::Edges {
@@ -51,21 +58,77 @@ const OF_TASK: ListDefinition = ListDefinition::Edges {
     open: true,
 };
 
-fn comment_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let task = call.path_ref("task_gid")?;
-    let inputs = call.inputs(Type::Story, true)?;
+const NEW: Input<CheckedInputs> =
+    Input::new_record(Type::Story, &[], "The fields of the new comment.");
+const CHANGED: Input<CheckedInputs> =
+    Input::changed_record(Type::Story, "The fields of the story to change.");
+
+/// A task, and the fields of a new comment on it.
+struct CreateComment {
+    task: Named<Gid>,
+    fields: CheckedInputs,
+}
+
+impl OperationInput for CreateComment {
+    const INPUTS: &'static [&'static InputDef] = &[&path::TASK.def, &NEW.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            task: inputs.required(&path::TASK)?,
+            fields: inputs.required(&NEW)?,
+        })
+    }
+}
+
+/// A story, and the fields to change.
+struct UpdateStory {
+    story: Named<Gid>,
+    fields: CheckedInputs,
+}
+
+impl OperationInput for UpdateStory {
+    const INPUTS: &'static [&'static InputDef] = &[&path::STORY.def, &CHANGED.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            story: inputs.required(&path::STORY)?,
+            fields: inputs.required(&CHANGED)?,
+        })
+    }
+}
+
+/// A story to delete.
+struct DeleteStory {
+    story: Named<Gid>,
+}
+
+impl OperationInput for DeleteStory {
+    const INPUTS: &'static [&'static InputDef] = &[&path::STORY.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            story: inputs.required(&path::STORY)?,
+        })
+    }
+}
+
+fn comment_needs(
+    call: &RequestContext<'_>,
+    input: &CreateComment,
+) -> Result<ReadQuery, DomainError> {
     let mut want = call
         .read_query()
-        .edge(task, rel::FOLLOWERS, call.user_gid());
-    for gid in rich_texts::referenced(&inputs, story::HTML_TEXT) {
+        .edge(input.task.node, rel::FOLLOWERS, call.user_gid());
+    for gid in rich_texts::referenced(&input.fields, story::HTML_TEXT) {
         want.add_ref(gid);
     }
     Ok(want)
 }
 
-fn comment(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "task_gid", Level::Commenter)?;
-    let inputs = call.inputs(Type::Story, true)?;
+fn comment(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &CreateComment,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.task, Level::Commenter)?;
+    let inputs = &input.fields;
     let mut work = call.change_builder();
     let mut draft = work.draft(Type::Story, node.workspace);
     draft.set(story::CREATED_AT, work.now);
@@ -74,7 +137,7 @@ fn comment(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domai
     inputs.fill(&story::STORY, &mut draft);
     rich_texts::write(
         &mut draft,
-        &inputs,
+        inputs,
         story::TEXT,
         story::HTML_TEXT,
         &story::STORY,
@@ -116,14 +179,24 @@ fn touch(work: &mut workgraph_core::storage::change_builder::ChangeBuilder<'_>, 
     work.save(&task);
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let story = call.path_ref("story_gid")?;
-    let inputs = call.inputs(Type::Story, false)?;
-    let mut want = call
-        .read_query()
+/// Returns the read query of a story and its task.
+fn story_and_task(call: &RequestContext<'_>, story: &Named<Gid>) -> ReadQuery {
+    let story = story.node_ref();
+    call.read_query()
         .node(story.clone())
-        .node(story.of(LinkSelector::FirstEdge(rel::STORY_OF)));
-    for gid in rich_texts::referenced(&inputs, story::HTML_TEXT) {
+        .node(story.of(LinkSelector::FirstEdge(rel::STORY_OF)))
+}
+
+fn delete_story_needs(
+    call: &RequestContext<'_>,
+    input: &DeleteStory,
+) -> Result<ReadQuery, DomainError> {
+    Ok(story_and_task(call, &input.story))
+}
+
+fn story_needs(call: &RequestContext<'_>, input: &UpdateStory) -> Result<ReadQuery, DomainError> {
+    let mut want = story_and_task(call, &input.story);
+    for gid in rich_texts::referenced(&input.fields, story::HTML_TEXT) {
         want.add_ref(gid);
     }
     Ok(want)
@@ -144,9 +217,13 @@ fn own(call: &RequestContext<'_>, node: &Node) -> Result<(), DomainError> {
     Ok(())
 }
 
-fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "story_gid", Level::Commenter)?;
-    let inputs = call.inputs(Type::Story, false)?;
+fn update_story(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateStory,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.story, Level::Commenter)?;
+    let inputs = &input.fields;
     let words = ["text", "html_text", "sticker_name"]
         .iter()
         .any(|n| inputs.has(n));
@@ -162,7 +239,7 @@ fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
     inputs.fill(&story::STORY, &mut draft);
     rich_texts::write(
         &mut draft,
-        &inputs,
+        inputs,
         story::TEXT,
         story::HTML_TEXT,
         &story::STORY,
@@ -177,15 +254,16 @@ fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn delete(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "story_gid", Level::Commenter)?;
+fn delete_story(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &DeleteStory,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.story, Level::Commenter)?;
     own(call, node)?;
     let mut work = call.change_builder();
-    let on = view.resolve(
-        &call
-            .path_ref("story_gid")?
-            .of(LinkSelector::FirstEdge(rel::STORY_OF)),
-    );
+    let task = LinkSelector::FirstEdge(rel::STORY_OF);
+    let on = view.resolve(&input.story.node_ref().of(task));
     story_rules::record_story_removed(&mut work, node.gid, on);
     if let Some(task) = on.and_then(|g| view.node(g)) {
         touch(&mut work, task);

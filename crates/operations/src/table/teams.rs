@@ -1,9 +1,12 @@
 //! Teams and their members.
-use crate::operation::{
-    Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, get, list,
-    update,
+use crate::operation::inputs::{
+    Input, InputDef, InputPlace, InputReader, Named, OperationInput, RecordUpdate, path,
 };
+use crate::operation::steps::{Description, Steps};
+use crate::operation::typed_rows::{action, computed_list, create, update};
+use crate::operation::{Decision, ListDefinition, ListRequest, Operation, get, list};
 use crate::request_context::{RequestContext, format_ref};
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
@@ -22,35 +25,33 @@ pub static TEAMS: &[Operation] = &[
         "createTeam",
         "/teams",
         Type::Team,
-        create_needs,
-        create_team,
-    )
-    .body(&["name", "organization"]),
+        &Steps::new(create_team_needs, create_team),
+    ),
     get("getTeam", "/teams/{team_gid}", Type::Team).scope("teams:read"),
-    update("updateTeam", "/teams/{team_gid}", Type::Team, needs, change),
+    update(
+        "updateTeam",
+        "/teams/{team_gid}",
+        Type::Team,
+        &Steps::new(update_team_needs, update_team),
+    ),
     action(
         "addUserForTeam",
         "/teams/{team_gid}/addUser",
-        user_needs,
-        add_user,
+        &Steps::new(user_needs, add_user),
     )
-    .body(&["user"])
     .responds_with(Type::TeamMembership),
     action(
         "removeUserForTeam",
         "/teams/{team_gid}/removeUser",
-        user_needs,
-        remove_user,
-    )
-    .body(&["user"]),
+        &Steps::new(user_needs, remove_user),
+    ),
     computed_list(
         "getTeamsForUser",
         "/users/{user_gid}/teams",
         Type::Team,
-        of_user,
+        &Description::new(teams_of_user),
     )
-    .scope("teams:read")
-    .query(&["organization"]),
+    .scope("teams:read"),
     list(
         "getTeamsForWorkspace",
         "/workspaces/{workspace_gid}/teams",
@@ -63,7 +64,7 @@ pub static TEAMS: &[Operation] = &[
         "getTeamMemberships",
         "/team_memberships",
         Type::TeamMembership,
-        memberships,
+        &Description::new(memberships),
     )
     .scope("team_memberships:read"),
     get(
@@ -83,10 +84,9 @@ pub static TEAMS: &[Operation] = &[
         "getTeamMembershipsForUser",
         "/users/{user_gid}/team_memberships",
         Type::TeamMembership,
-        memberships_of_user,
+        &Description::new(memberships_of_user),
     )
-    .scope("team_memberships:read")
-    .query(&["workspace"]),
+    .scope("team_memberships:read"),
 ];
 
 const MEMBERS: ListDefinition = ListDefinition::Edges {
@@ -96,33 +96,67 @@ const MEMBERS: ListDefinition = ListDefinition::Edges {
     open: false,
 };
 
-fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let inputs = call.inputs(Type::Team, true)?;
-    let mut want = call.read_query().node(call.required_gid("organization")?);
-    for gid in rich_texts::referenced(&inputs, team::HTML_DESCRIPTION) {
-        want.add_ref(gid);
-    }
-    Ok(want)
+const ORGANIZATION: Input<Named<Gid>> = Input::gid(
+    InputPlace::Body,
+    "organization",
+    &[Type::Workspace],
+    "The organization of the team.",
+)
+.required();
+const NEW: Input<CheckedInputs> =
+    Input::new_record(Type::Team, &["name"], "The fields of the new team.");
+const CHANGED: Input<RecordUpdate> =
+    Input::updated_record(Type::Team, "The fields of the team to change.");
+/// The user who is added or removed.
+const USER: Input<Named<NodeRef>> = Input::user(
+    InputPlace::Body,
+    "user",
+    "The user to add or remove: a gid, an e-mail address or `me`.",
+)
+.required();
+
+/// Inputs of a new team.
+struct CreateTeam {
+    fields: CheckedInputs,
+    organization: Named<Gid>,
 }
 
-fn create_team(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let organization = NodeRef::Gid(call.required_gid("organization")?);
-    let home = call.resolve_ref(
-        view,
-        "organization",
-        &organization,
-        &[Type::Workspace],
-        Level::Editor,
-    )?;
+impl OperationInput for CreateTeam {
+    const INPUTS: &'static [&'static InputDef] = &[&NEW.def, &ORGANIZATION.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            fields: inputs.required(&NEW)?,
+            organization: inputs.required(&ORGANIZATION)?,
+        })
+    }
+}
+
+fn create_team_needs(
+    call: &RequestContext<'_>,
+    input: &CreateTeam,
+) -> Result<ReadQuery, DomainError> {
+    let mut query = call.read_query().node(input.organization.node);
+    for gid in rich_texts::referenced(&input.fields, team::HTML_DESCRIPTION) {
+        query.add_ref(gid);
+    }
+    Ok(query)
+}
+
+fn create_team(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &CreateTeam,
+) -> Result<Decision, DomainError> {
+    let home = call.named_node(view, &input.organization, Level::Editor)?;
     if !home.get(workspace::IS_ORGANIZATION) {
         return Err(DomainError::field(
-            "organization",
+            ORGANIZATION.def.name,
             "Not an organization; only organizations have teams",
         ));
     }
     let mut work = call.change_builder();
     let mut draft = work.draft(Type::Team, Some(home.gid));
-    write(call, view, &mut draft, &call.inputs(Type::Team, true)?)?;
+    write(call, view, &mut draft, &input.fields)?;
     let gid = membership_rules::create_team(&mut work, draft, Some(call.user_gid()));
     Ok(Decision::about(work.changes, gid))
 }
@@ -149,13 +183,33 @@ fn write(
     Ok(())
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let inputs = call.writable_inputs(Type::Team)?;
-    let mut want = call.read_query().node(call.path_ref("team_gid")?);
-    for gid in rich_texts::referenced(&inputs, team::HTML_DESCRIPTION) {
-        want.add_ref(gid);
+/// A team, and the fields to change.
+struct UpdateTeam {
+    fields: RecordUpdate,
+    team: Named<Gid>,
+}
+
+impl OperationInput for UpdateTeam {
+    const INPUTS: &'static [&'static InputDef] = &[&path::TEAM.def, &CHANGED.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        let fields = inputs.required(&CHANGED)?;
+        fields.written()?;
+        Ok(Self {
+            fields,
+            team: inputs.required(&path::TEAM)?,
+        })
     }
-    Ok(want)
+}
+
+fn update_team_needs(
+    call: &RequestContext<'_>,
+    input: &UpdateTeam,
+) -> Result<ReadQuery, DomainError> {
+    let mut query = call.read_query().node(input.team.node);
+    for gid in rich_texts::referenced(input.fields.written()?, team::HTML_DESCRIPTION) {
+        query.add_ref(gid);
+    }
+    Ok(query)
 }
 
 /// Returns true if a setting of the team reserves an action for its admins, and the caller is not one.
@@ -163,10 +217,14 @@ fn reserved(view: &ReadView, node: &Node, setting: TypedField<str>) -> bool {
     node.get(setting).as_deref() == Some("only_team_admins") && view.level(node.gid) < Level::Admin
 }
 
-fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "team_gid", Level::Editor)?;
+fn update_team(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateTeam,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.team, Level::Editor)?;
     let mut draft = Draft::edit(node);
-    write(call, view, &mut draft, &call.checked_update(view, node)?)?;
+    write(call, view, &mut draft, input.fields.checked(view, node)?)?;
     let names = draft.changed(team::NAME) || draft.changed(team::DESCRIPTION);
     if (names && reserved(view, node, team::EDIT_NAME))
         || (draft.changed(team::VISIBILITY) && reserved(view, node, team::EDIT_VISIBILITY))
@@ -180,19 +238,38 @@ fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn user_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let (place, who) = (call.path_ref("team_gid")?, call.required_user("user")?);
+/// A team, and the user who is added to it or removed from it.
+struct TeamUser {
+    team: Named<Gid>,
+    user: Named<NodeRef>,
+}
+
+impl OperationInput for TeamUser {
+    const INPUTS: &'static [&'static InputDef] = &[&path::TEAM.def, &USER.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            team: inputs.required(&path::TEAM)?,
+            user: inputs.required(&USER)?,
+        })
+    }
+}
+
+fn user_needs(call: &RequestContext<'_>, input: &TeamUser) -> Result<ReadQuery, DomainError> {
+    let (place, who) = (input.team.node, input.user.node.clone());
     Ok(call
         .read_query()
-        .node(place.clone())
+        .node(place)
         .edges(who.clone(), rel::WORKSPACES)
         .edge(place, rel::TEAM_MEMBERS, who))
 }
 
-fn add_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let place = call.path_node(view, "team_gid", Level::Viewer)?;
-    let name = call.required_user("user")?;
-    let who = call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
+fn add_user(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &TeamUser,
+) -> Result<Decision, DomainError> {
+    let place = call.named_node(view, &input.team, Level::Viewer)?;
+    let who = call.named_node(view, &input.user, Level::Viewer)?;
     let open =
         place.get(team::VISIBILITY).as_deref() == Some("public") && who.gid == call.user_gid();
     if view.level(place.gid) < Level::Editor && !open {
@@ -210,8 +287,11 @@ fn add_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Doma
         .filter(|home| view.link(who.gid, rel::WORKSPACES, *home).is_some())
     else {
         return Err(DomainError::field(
-            "user",
-            format_args!("Not a user in Organization: {}", format_ref(&name)),
+            USER.def.name,
+            format_args!(
+                "Not a user in Organization: {}",
+                format_ref(&input.user.node)
+            ),
         ));
     };
     let mut work = call.change_builder();
@@ -223,10 +303,13 @@ fn add_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Doma
     Ok(Decision::about(work.changes, gid))
 }
 
-fn remove_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let place = call.path_node(view, "team_gid", Level::Viewer)?;
-    let name = call.required_user("user")?;
-    let who = call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
+fn remove_user(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &TeamUser,
+) -> Result<Decision, DomainError> {
+    let place = call.named_node(view, &input.team, Level::Viewer)?;
+    let who = call.named_node(view, &input.user, Level::Viewer)?;
     let own = who.gid == call.user_gid();
     if !own
         && (view.level(place.gid) < Level::Editor || reserved(view, place, team::REMOVE_MEMBERS))
@@ -237,8 +320,11 @@ fn remove_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, D
     }
     let Some(edge) = view.link(place.gid, rel::TEAM_MEMBERS, who.gid) else {
         return Err(DomainError::field(
-            "user",
-            format_args!("Not a member of this team: {}", format_ref(&name)),
+            USER.def.name,
+            format_args!(
+                "Not a member of this team: {}",
+                format_ref(&input.user.node)
+            ),
         ));
     };
     let mut work = call.change_builder();
@@ -254,22 +340,71 @@ fn remove_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, D
     Ok(Decision::of(work.changes))
 }
 
-fn of_user(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
-    joined(call, EdgeEnd::OtherEnd, "organization")
+const TEAMS_IN: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "organization",
+    &[Type::Workspace],
+    "The workspace or organization of the teams.",
+)
+.required();
+const MEMBERSHIPS_IN: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "workspace",
+    &[Type::Workspace],
+    "The workspace of the teams.",
+)
+.required();
+
+/// A user and a workspace.
+struct UserIn {
+    user: Named<NodeRef>,
+    workspace: Named<Gid>,
 }
 
-fn memberships_of_user(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
-    joined(call, EdgeEnd::Aux, "workspace")
+/// A user, and the organization whose teams are listed.
+struct TeamsOfUser(UserIn);
+
+impl OperationInput for TeamsOfUser {
+    const INPUTS: &'static [&'static InputDef] = &[&path::USER.def, &TEAMS_IN.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self(UserIn {
+            user: inputs.required(&path::USER)?,
+            workspace: inputs.required(&TEAMS_IN)?,
+        }))
+    }
+}
+
+/// A user, and the workspace whose team memberships are listed.
+struct MembershipsOfUser(UserIn);
+
+impl OperationInput for MembershipsOfUser {
+    const INPUTS: &'static [&'static InputDef] = &[&path::USER.def, &MEMBERSHIPS_IN.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self(UserIn {
+            user: inputs.required(&path::USER)?,
+            workspace: inputs.required(&MEMBERSHIPS_IN)?,
+        }))
+    }
+}
+
+fn teams_of_user(
+    call: &RequestContext<'_>,
+    input: &TeamsOfUser,
+) -> Result<ListRequest, DomainError> {
+    Ok(joined(call, EdgeEnd::OtherEnd, &input.0))
+}
+
+fn memberships_of_user(
+    call: &RequestContext<'_>,
+    input: &MembershipsOfUser,
+) -> Result<ListRequest, DomainError> {
+    Ok(joined(call, EdgeEnd::Aux, &input.0))
 }
 
 /// Lists the teams of a user in one organization, or the user's memberships in them.
-fn joined(
-    call: &RequestContext<'_>,
-    give: EdgeEnd,
-    parameter: &'static str,
-) -> Result<ListRequest, DomainError> {
+fn joined(call: &RequestContext<'_>, give: EdgeEnd, input: &UserIn) -> ListRequest {
     let mut want = call.read_query();
-    let anchor = want.add_ref(call.path_ref("user_gid")?);
+    let anchor = want.add_ref(input.user.node.clone());
     let mut page = PageQuery::of(
         ListSource::Edges {
             anchor,
@@ -281,26 +416,60 @@ fn joined(
         0,
     );
     page.filters
-        .extend(call.query_gid(parameter)?.map(RowFilter::InWorkspace));
-    Ok(ListRequest {
+        .push(RowFilter::InWorkspace(input.workspace.node));
+    ListRequest {
         query: want,
         page,
         computed: false,
-        anchor: "user_gid",
-        anchor_types: &[Type::User],
-    })
+        anchor: path::USER.def.name,
+        anchor_types: &[],
+    }
 }
 
-fn memberships(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+const TEAM: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "team",
+    &[Type::Team],
+    "Lists the memberships in this team; with `user` that of the user alone.",
+);
+const MEMBER: Input<Named<NodeRef>> = Input::user(
+    InputPlace::Query,
+    "user",
+    "Lists the memberships of this user; it needs `team` or `workspace`.",
+);
+const WORKSPACE: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "workspace",
+    &[Type::Workspace],
+    "With `user`: the workspace of the teams.",
+);
+
+/// Inputs of a list of team memberships.
+struct ListMemberships {
+    team: Option<Named<Gid>>,
+    user: Option<Named<NodeRef>>,
+    workspace: Option<Named<Gid>>,
+}
+
+impl OperationInput for ListMemberships {
+    const INPUTS: &'static [&'static InputDef] = &[&TEAM.def, &MEMBER.def, &WORKSPACE.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            team: inputs.optional(&TEAM)?,
+            user: inputs.optional(&MEMBER)?,
+            workspace: inputs.optional(&WORKSPACE)?,
+        })
+    }
+}
+
+fn memberships(
+    call: &RequestContext<'_>,
+    input: &ListMemberships,
+) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
-    let (team, user, workspace) = (
-        call.query_gid("team")?,
-        call.query_user("user")?,
-        call.query_gid("workspace")?,
-    );
-    let (from, anchor, anchor_types) = match (team, user) {
+    let (from, anchor) = match (&input.team, &input.user) {
         (Some(team), None) => {
-            let anchor = want.add_ref(team);
+            let anchor = want.add_ref(team.node);
             (
                 ListSource::Edges {
                     anchor,
@@ -308,12 +477,11 @@ fn memberships(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
                     dir: Direction::Out,
                     give: EdgeEnd::Aux,
                 },
-                "team",
-                &[Type::Team],
+                &TEAM.def,
             )
         }
         (_, Some(user)) => {
-            let anchor = want.add_ref(user);
+            let anchor = want.add_ref(user.node.clone());
             (
                 ListSource::Edges {
                     anchor,
@@ -321,25 +489,24 @@ fn memberships(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
                     dir: Direction::In,
                     give: EdgeEnd::Aux,
                 },
-                "user",
-                &[Type::User],
+                &MEMBER.def,
             )
         }
-        (None, None) => return Err(DomainError::missing("team")),
+        (None, None) => return Err(DomainError::missing(TEAM.def.name)),
     };
     let mut page = PageQuery::of(from, false, 0);
-    if anchor == "user" {
-        match (team, workspace) {
-            (Some(team), _) => page.filters.push(RowFilter::OtherEnd(team)),
-            (None, Some(workspace)) => page.filters.push(RowFilter::InWorkspace(workspace)),
-            (None, None) => return Err(DomainError::missing("workspace")),
-        }
+    if input.user.is_some() {
+        page.filters.push(match (&input.team, &input.workspace) {
+            (Some(team), _) => RowFilter::OtherEnd(team.node),
+            (None, Some(workspace)) => RowFilter::InWorkspace(workspace.node),
+            (None, None) => return Err(DomainError::missing(WORKSPACE.def.name)),
+        });
     }
     Ok(ListRequest {
         query: want,
         page,
         computed: false,
-        anchor,
-        anchor_types,
+        anchor: anchor.name,
+        anchor_types: anchor.types(),
     })
 }

@@ -1,7 +1,10 @@
 //! Users, their task lists and favourites.
-use crate::operation::{
-    Decision, ListDefinition, ListRequest, Operation, computed_list, get, list, read, update,
+use crate::operation::inputs::{
+    Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, path,
 };
+use crate::operation::steps::{Description, Steps};
+use crate::operation::typed_rows::{computed_list, read, update};
+use crate::operation::{Decision, ListDefinition, ListRequest, Operation, get, list};
 use crate::request_context::{RequestContext, format_ref};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -9,27 +12,30 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::user;
+use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::storage::{
     EdgeEnd, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
 /// Operations on users.
 pub static USERS: &[Operation] = &[
-    computed_list("getUsers", "/users", Type::User, users)
-        .scope("users:read")
-        .filters(&["workspace", "team"]),
+    computed_list("getUsers", "/users", Type::User, &Description::new(users)).scope("users:read"),
     get("getUser", "/users/{user_gid}", Type::User)
         .scope("users:read")
         .query_token(),
-    update("updateUser", "/users/{user_gid}", Type::User, needs, rename),
+    update(
+        "updateUser",
+        "/users/{user_gid}",
+        Type::User,
+        &Steps::new(update_user_needs, update_user),
+    ),
     computed_list(
         "getFavoritesForUser",
         "/users/{user_gid}/favorites",
         Type::Project,
-        favorites,
+        &Description::new(favorites),
     )
-    .scope("users:read")
-    .query(&["resource_type", "workspace"]),
+    .scope("users:read"),
     list(
         "getUsersForTeam",
         "/teams/{team_gid}/users",
@@ -48,26 +54,22 @@ pub static USERS: &[Operation] = &[
         "getUserForWorkspace",
         "/workspaces/{workspace_gid}/users/{user_gid}",
         Type::User,
-        seat_needs,
-        in_workspace,
+        &Steps::new(member_needs, member),
     )
     .scope("users:read"),
     update(
         "updateUserForWorkspace",
         "/workspaces/{workspace_gid}/users/{user_gid}",
         Type::User,
-        seat_needs,
-        rename_in_workspace,
+        &Steps::new(update_member_needs, update_member),
     ),
     read(
         "getUserTaskListForUser",
         "/users/{user_gid}/user_task_list",
         Type::UserTaskList,
-        list_needs,
-        list_of,
+        &Steps::new(task_list_needs, task_list),
     )
-    .scope("tasks:read")
-    .query(&["workspace"]),
+    .scope("tasks:read"),
     get(
         "getUserTaskList",
         "/user_task_lists/{user_task_list_gid}",
@@ -76,12 +78,74 @@ pub static USERS: &[Operation] = &[
     .scope("tasks:read"),
 ];
 
-fn users(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+/// The workspace whose users are listed.
+const WORKSPACE: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "workspace",
+    &[Type::Workspace],
+    "Lists the users of this workspace. Without it the users of all workspaces of the user are listed.",
+);
+/// The team whose users are listed.
+const TEAM: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "team",
+    &[Type::Team],
+    "Lists the users of this team.",
+);
+/// The types of favorites.
+const FAVORITES: &[&str] = &[
+    "portfolio",
+    "project",
+    "tag",
+    "task",
+    "user",
+    "project_template",
+];
+const FAVORITE: Input<&'static str> = Input::word(
+    InputPlace::Query,
+    "resource_type",
+    FAVORITES,
+    "The type of the favorites.",
+)
+.required();
+const FAVORITES_IN: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "workspace",
+    &[Type::Workspace],
+    "The workspace of the favorites.",
+)
+.required();
+const TASK_LIST_IN: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "workspace",
+    &[Type::Workspace],
+    "The workspace of the task list; a user has one in each.",
+)
+.required();
+const CHANGED: Input<CheckedInputs> =
+    Input::changed_record(Type::User, "The fields of the user to change.");
+
+/// Inputs of a list of users.
+struct ListUsers {
+    workspace: Option<Named<Gid>>,
+    team: Option<Named<Gid>>,
+}
+
+impl OperationInput for ListUsers {
+    const INPUTS: &'static [&'static InputDef] = &[&WORKSPACE.def, &TEAM.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            workspace: inputs.optional(&WORKSPACE)?,
+            team: inputs.optional(&TEAM)?,
+        })
+    }
+}
+
+fn users(call: &RequestContext<'_>, input: &ListUsers) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
-    let (workspace, team) = (call.query_gid("workspace")?, call.query_gid("team")?);
-    let (from, anchor_name, anchor_types) = match (workspace, team) {
+    let (from, anchor_name, anchor_types) = match (&input.workspace, &input.team) {
         (_, Some(team)) => {
-            let anchor = want.add_ref(NodeRef::Gid(team));
+            let anchor = want.add_ref(team.node);
             (
                 ListSource::Edges {
                     anchor,
@@ -89,12 +153,12 @@ fn users(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
                     dir: Direction::Out,
                     give: EdgeEnd::OtherEnd,
                 },
-                "team",
-                &[Type::Team][..],
+                TEAM.def.name,
+                TEAM.def.types(),
             )
         }
         (Some(workspace), None) => {
-            let anchor = want.add_ref(NodeRef::Gid(workspace));
+            let anchor = want.add_ref(workspace.node);
             (
                 ListSource::Edges {
                     anchor,
@@ -102,13 +166,13 @@ fn users(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
                     dir: Direction::In,
                     give: EdgeEnd::OtherEnd,
                 },
-                "workspace",
-                &[Type::Workspace][..],
+                WORKSPACE.def.name,
+                WORKSPACE.def.types(),
             )
         }
         (None, None) => (
             ListSource::InViewerWorkspaces { ty: Type::User },
-            "workspace",
+            WORKSPACE.def.name,
             &[][..],
         ),
     };
@@ -121,18 +185,40 @@ fn users(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
     })
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    Ok(call.read_query().node(call.path_ref("user_gid")?))
+/// A user, and the fields to change.
+struct UpdateUser {
+    user: Named<NodeRef>,
+    fields: Deferred<CheckedInputs>,
 }
 
-fn rename(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "user_gid", Level::Viewer)?;
+impl OperationInput for UpdateUser {
+    const INPUTS: &'static [&'static InputDef] = &[&path::USER.def, &CHANGED.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            user: inputs.required(&path::USER)?,
+            fields: inputs.deferred(&CHANGED),
+        })
+    }
+}
+
+fn update_user_needs(
+    call: &RequestContext<'_>,
+    input: &UpdateUser,
+) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(input.user.node.clone()))
+}
+
+fn update_user(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateUser,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.user, Level::Viewer)?;
     if node.gid != call.user_gid() {
         return Err(DomainError::forbidden("You may only change your own user."));
     }
     let mut draft = Draft::edit(node);
-    call.inputs(Type::User, false)?
-        .fill(&user::USER, &mut draft);
+    input.fields.get()?.fill(&user::USER, &mut draft);
     if draft.get(user::NAME).is_none_or(|n| n.trim().is_empty()) {
         return Err(DomainError::field("name", "Cannot be empty"));
     }
@@ -141,28 +227,35 @@ fn rename(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn favorites(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
-    const KINDS: &[(&str, Option<Type>)] = &[
-        ("portfolio", None),
-        ("project", Some(Type::Project)),
-        ("tag", Some(Type::Tag)),
-        ("task", Some(Type::Task)),
-        ("user", Some(Type::User)),
-        ("project_template", None),
-    ];
-    let asked = call.query("resource_type")?.unwrap_or_default();
-    let Some((_, kind)) = KINDS.iter().find(|(name, _)| *name == asked) else {
-        let names: Vec<&str> = KINDS.iter().map(|(n, _)| *n).collect();
-        let shown = workgraph_core::model::validate::clip(asked);
-        return Err(DomainError::field(
-            "resource_type",
-            format_args!(
-                "Not a recognized value: {shown}; it is one of {}",
-                names.join(", ")
-            ),
-        ));
+/// Inputs of a list of favorites.
+struct ListFavorites {
+    kind: &'static str,
+    user: Named<NodeRef>,
+    workspace: Deferred<Named<Gid>>,
+}
+
+impl OperationInput for ListFavorites {
+    const INPUTS: &'static [&'static InputDef] =
+        &[&FAVORITE.def, &path::USER.def, &FAVORITES_IN.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            kind: inputs.required(&FAVORITE)?,
+            user: inputs.required(&path::USER)?,
+            workspace: inputs.deferred(&FAVORITES_IN),
+        })
+    }
+}
+
+fn favorites(call: &RequestContext<'_>, input: &ListFavorites) -> Result<ListRequest, DomainError> {
+    // There are no nodes of the other types.
+    let kind = match input.kind {
+        "project" => Some(Type::Project),
+        "tag" => Some(Type::Tag),
+        "task" => Some(Type::Task),
+        "user" => Some(Type::User),
+        _ => None,
     };
-    let who = call.path_ref("user_gid")?;
+    let who = input.user.node.clone();
     if who != NodeRef::Gid(call.user_gid()) {
         return Err(DomainError::forbidden(
             "You may only list your own favorites.",
@@ -181,76 +274,136 @@ fn favorites(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
         0,
     );
     page.filters.extend(kind.map(RowFilter::Is));
-    page.filters
-        .extend(call.query_gid("workspace")?.map(RowFilter::InWorkspace));
+    let workspace = input.workspace.get()?.node;
+    page.filters.push(RowFilter::InWorkspace(workspace));
     Ok(ListRequest {
         query: want,
         page,
         computed: false,
-        anchor: "user_gid",
-        anchor_types: &[Type::User],
+        anchor: path::USER.def.name,
+        anchor_types: &[],
     })
 }
 
-fn seat_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let who = call.path_ref("user_gid")?;
-    Ok(call
-        .read_query()
-        .node(call.path_ref("workspace_gid")?)
-        .edges(who, rel::WORKSPACES))
+/// A user in a workspace.
+struct Member {
+    user: Named<NodeRef>,
+    workspace: Named<Gid>,
 }
 
-fn in_workspace(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainError> {
-    let place = call.path_node(view, "workspace_gid", Level::Viewer)?;
-    let who = call.path_node(view, "user_gid", Level::Viewer)?;
-    match view.link(who.gid, rel::WORKSPACES, place.gid) {
-        Some(_) => Ok(who.gid),
-        None => Err(DomainError::not_found("user", who.gid)),
+impl OperationInput for Member {
+    const INPUTS: &'static [&'static InputDef] = &[&path::WORKSPACE.def, &path::USER.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            user: inputs.required(&path::USER)?,
+            workspace: inputs.required(&path::WORKSPACE)?,
+        })
     }
 }
 
-fn rename_in_workspace(
+fn member_needs(call: &RequestContext<'_>, input: &Member) -> Result<ReadQuery, DomainError> {
+    let query = call.read_query().node(input.workspace.node);
+    Ok(query.edges(input.user.node.clone(), rel::WORKSPACES))
+}
+
+fn member(call: &RequestContext<'_>, view: &ReadView, input: &Member) -> Result<Gid, DomainError> {
+    user_in_workspace(call, view, &input.user, &input.workspace)
+}
+
+/// Returns a user, if the user belongs to the workspace.
+fn user_in_workspace(
     call: &RequestContext<'_>,
     view: &ReadView,
+    user: &Named<NodeRef>,
+    workspace: &Named<Gid>,
+) -> Result<Gid, DomainError> {
+    let workspace = call.named_node(view, workspace, Level::Viewer)?;
+    let user = call.named_node(view, user, Level::Viewer)?;
+    match view.link(user.gid, rel::WORKSPACES, workspace.gid) {
+        Some(_) => Ok(user.gid),
+        None => Err(DomainError::not_found("user", user.gid)),
+    }
+}
+
+/// A user in a workspace, and the fields to change.
+struct UpdateMember {
+    update: UpdateUser,
+    workspace: Named<Gid>,
+}
+
+impl OperationInput for UpdateMember {
+    const INPUTS: &'static [&'static InputDef] =
+        &[&path::WORKSPACE.def, &path::USER.def, &CHANGED.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            update: UpdateUser::read(inputs)?,
+            workspace: inputs.required(&path::WORKSPACE)?,
+        })
+    }
+}
+
+fn update_member_needs(
+    call: &RequestContext<'_>,
+    input: &UpdateMember,
+) -> Result<ReadQuery, DomainError> {
+    let query = call.read_query().node(input.workspace.node);
+    Ok(query.edges(input.update.user.node.clone(), rel::WORKSPACES))
+}
+
+fn update_member(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateMember,
 ) -> Result<Decision, DomainError> {
-    in_workspace(call, view)?;
-    rename(call, view)
+    user_in_workspace(call, view, &input.update.user, &input.workspace)?;
+    update_user(call, view, &input.update)
 }
 
-fn list_ref(call: &RequestContext<'_>) -> Result<NodeRef, DomainError> {
-    let near = call
-        .query_gid("workspace")?
-        .ok_or_else(|| DomainError::missing("workspace"))?;
-    Ok(NodeRef::TaskList {
-        user: Box::new(call.path_ref("user_gid")?),
-        within_workspace_of: Box::new(NodeRef::Gid(near)),
-    })
+/// Inputs of the task list of a user.
+struct UserTaskList {
+    workspace: Named<Gid>,
+    user: Named<NodeRef>,
 }
 
-fn list_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let near = call
-        .query_gid("workspace")?
-        .ok_or_else(|| DomainError::missing("workspace"))?;
+impl OperationInput for UserTaskList {
+    const INPUTS: &'static [&'static InputDef] = &[&path::USER.def, &TASK_LIST_IN.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            workspace: inputs.required(&TASK_LIST_IN)?,
+            user: inputs.required(&path::USER)?,
+        })
+    }
+}
+
+impl UserTaskList {
+    /// Returns a reference to the list.
+    fn list(&self) -> NodeRef {
+        NodeRef::TaskList {
+            user: Box::new(self.user.node.clone()),
+            within_workspace_of: Box::new(self.workspace.node_ref()),
+        }
+    }
+}
+
+fn task_list_needs(
+    call: &RequestContext<'_>,
+    input: &UserTaskList,
+) -> Result<ReadQuery, DomainError> {
     Ok(call
         .read_query()
-        .node(call.path_ref("user_gid")?)
-        .node(near)
-        .node(list_ref(call)?))
+        .node(input.user.node.clone())
+        .node(input.workspace.node)
+        .node(input.list()))
 }
 
-fn list_of(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainError> {
-    let near = call
-        .query_gid("workspace")?
-        .ok_or_else(|| DomainError::missing("workspace"))?;
-    call.path_node(view, "user_gid", Level::Viewer)?;
-    call.resolve_ref(
-        view,
-        "workspace",
-        &NodeRef::Gid(near),
-        &[Type::Workspace],
-        Level::Viewer,
-    )?;
-    let list = list_ref(call)?;
+fn task_list(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UserTaskList,
+) -> Result<Gid, DomainError> {
+    call.named_node(view, &input.user, Level::Viewer)?;
+    call.named_node(view, &input.workspace, Level::Viewer)?;
+    let list = input.list();
     let found = view.resolve(&list).and_then(|g| view.node(g));
     match found.filter(|n| call.is_visible(view, n)) {
         Some(node) => {

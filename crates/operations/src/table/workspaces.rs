@@ -1,7 +1,10 @@
 //! Workspaces and their members.
-use crate::operation::{
-    Decision, ListDefinition, ListRequest, Operation, action, computed_list, get, list, update,
+use crate::operation::inputs::{
+    Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, path,
 };
+use crate::operation::steps::{Description, Steps};
+use crate::operation::typed_rows::{action, computed_list, update};
+use crate::operation::{Decision, ListDefinition, ListRequest, Operation, get, list};
 use crate::request_context::{RequestContext, format_ref, require_level};
 use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
@@ -10,17 +13,24 @@ use workgraph_core::model::draft::Draft;
 use workgraph_core::model::email_address::EmailAddress;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::{user, workspace};
+use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::sharing::Sharing;
 use workgraph_core::rules::{invitation_rules, membership_roles, membership_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
-    EdgeEnd, LinkSelector, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, alias,
+    EdgeEnd, LinkSelector, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter, alias,
 };
 
 /// Operations on workspaces.
 pub static WORKSPACES: &[Operation] = &[
-    computed_list("getWorkspaces", "/workspaces", Type::Workspace, mine).scope("workspaces:read"),
+    computed_list(
+        "getWorkspaces",
+        "/workspaces",
+        Type::Workspace,
+        &Description::new(mine),
+    )
+    .scope("workspaces:read"),
     get(
         "getWorkspace",
         "/workspaces/{workspace_gid}",
@@ -31,24 +41,19 @@ pub static WORKSPACES: &[Operation] = &[
         "updateWorkspace",
         "/workspaces/{workspace_gid}",
         Type::Workspace,
-        needs,
-        rename,
+        &Steps::new(rename_needs, rename),
     ),
     action(
         "addUserForWorkspace",
         "/workspaces/{workspace_gid}/addUser",
-        invitation_needs,
-        add_user,
+        &Steps::new(invitation_needs, add_user),
     )
-    .body(&["user"])
     .responds_with(Type::User),
     action(
         "removeUserForWorkspace",
         "/workspaces/{workspace_gid}/removeUser",
-        user_needs,
-        remove_user,
-    )
-    .body(&["user"]),
+        &Steps::new(user_needs, remove_user),
+    ),
     get(
         "getWorkspaceMembership",
         "/workspace_memberships/{workspace_membership_gid}",
@@ -64,9 +69,73 @@ pub static WORKSPACES: &[Operation] = &[
         "getWorkspaceMembershipsForWorkspace",
         "/workspaces/{workspace_gid}/workspace_memberships",
         Type::WorkspaceMembership,
-        seats,
+        &Description::new(seats),
     ),
 ];
+
+/// The user of whom the membership is listed.
+const MEMBER: Input<Named<NodeRef>> = Input::user(
+    InputPlace::Query,
+    "user",
+    "Lists the membership of this user alone.",
+);
+/// The user who is added or removed.
+const USER: Input<Named<NodeRef>> = Input::user(
+    InputPlace::Body,
+    "user",
+    "The user to add or remove: a gid, an e-mail address or `me`. An address that no user has is invited.",
+)
+.required();
+const CHANGED: Input<CheckedInputs> =
+    Input::changed_record(Type::Workspace, "The fields of the workspace to change.");
+
+/// Inputs of a list of workspace memberships.
+struct ListMemberships {
+    workspace: Named<Gid>,
+    user: Option<Named<NodeRef>>,
+}
+
+impl OperationInput for ListMemberships {
+    const INPUTS: &'static [&'static InputDef] = &[&path::WORKSPACE.def, &MEMBER.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            workspace: inputs.required(&path::WORKSPACE)?,
+            user: inputs.optional(&MEMBER)?,
+        })
+    }
+}
+
+/// Inputs of a change of a workspace.
+struct UpdateWorkspace {
+    workspace: Named<Gid>,
+    fields: Deferred<CheckedInputs>,
+}
+
+impl OperationInput for UpdateWorkspace {
+    const INPUTS: &'static [&'static InputDef] = &[&path::WORKSPACE.def, &CHANGED.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            workspace: inputs.required(&path::WORKSPACE)?,
+            fields: inputs.deferred(&CHANGED),
+        })
+    }
+}
+
+/// A workspace, and the user who is added to it or removed from it.
+struct WorkspaceUser {
+    workspace: Named<Gid>,
+    user: Named<NodeRef>,
+}
+
+impl OperationInput for WorkspaceUser {
+    const INPUTS: &'static [&'static InputDef] = &[&path::WORKSPACE.def, &USER.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            workspace: inputs.required(&path::WORKSPACE)?,
+            user: inputs.required(&USER)?,
+        })
+    }
+}
 
 const SEATS_OF_USER: ListDefinition = ListDefinition::Edges {
     rel: rel::WORKSPACES,
@@ -76,7 +145,7 @@ const SEATS_OF_USER: ListDefinition = ListDefinition::Edges {
 };
 
 /// Lists the workspaces of the caller.
-fn mine(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+fn mine(call: &RequestContext<'_>, (): &()) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
     if let Some(workspace) = call.viewer.service {
         // A service account has no membership; its workspace is the one of its token.
@@ -106,11 +175,11 @@ fn mine(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
 }
 
 /// Lists the memberships of a workspace, or that of one user in it.
-fn seats(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+fn seats(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
-    let place = want.add_ref(call.path_ref("workspace_gid")?);
-    if let Some(user) = call.query_user("user")? {
-        let anchor = want.add_ref(user);
+    let place = want.add_ref(input.workspace.node);
+    if let Some(user) = &input.user {
+        let anchor = want.add_ref(user.node.clone());
         let from = ListSource::Edges {
             anchor,
             rel: rel::WORKSPACES,
@@ -118,16 +187,14 @@ fn seats(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
             give: EdgeEnd::Aux,
         };
         let mut page = PageQuery::of(from, false, 0);
-        if let NodeRef::Gid(gid) = call.path_ref("workspace_gid")? {
-            page.filters
-                .push(workgraph_core::storage::RowFilter::InWorkspace(gid));
-        }
+        page.filters
+            .push(RowFilter::InWorkspace(input.workspace.node));
         return Ok(ListRequest {
             query: want,
             page,
             computed: false,
-            anchor: "user",
-            anchor_types: &[Type::User],
+            anchor: MEMBER.def.name,
+            anchor_types: MEMBER.def.types(),
         });
     }
     let from = ListSource::Edges {
@@ -140,20 +207,27 @@ fn seats(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
         query: want,
         page: PageQuery::of(from, false, 0),
         computed: false,
-        anchor: "workspace_gid",
-        anchor_types: &[Type::Workspace],
+        anchor: path::WORKSPACE.def.name,
+        anchor_types: &[],
     })
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    Ok(call.read_query().node(call.path_ref("workspace_gid")?))
+fn rename_needs(
+    call: &RequestContext<'_>,
+    input: &UpdateWorkspace,
+) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(input.workspace.node))
 }
 
-fn rename(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "workspace_gid", Level::Admin)?;
+fn rename(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateWorkspace,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.workspace, Level::Admin)?;
     let mut draft = Draft::edit(node);
-    call.inputs(Type::Workspace, false)?
-        .fill(&workspace::WORKSPACE, &mut draft);
+    let fields = input.fields.get()?;
+    fields.fill(&workspace::WORKSPACE, &mut draft);
     if draft
         .get(workspace::NAME)
         .is_none_or(|n| n.trim().is_empty())
@@ -165,9 +239,8 @@ fn rename(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
     Ok(Decision::about(work.changes, node.gid))
 }
 
-fn user_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let place = call.required_path_gid("workspace_gid")?;
-    let who = call.required_user("user")?;
+fn user_needs(call: &RequestContext<'_>, input: &WorkspaceUser) -> Result<ReadQuery, DomainError> {
+    let (place, who) = (input.workspace.node, input.user.node.clone());
     let seat = who.clone().of(LinkSelector::Aux(rel::WORKSPACES, place));
     Ok(call
         .read_query()
@@ -198,9 +271,11 @@ fn list_of(user: &NodeRef, place: Gid) -> NodeRef {
     }
 }
 
-fn invitation_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let place = call.required_path_gid("workspace_gid")?;
-    let name = call.required_user("user")?;
+fn invitation_needs(
+    call: &RequestContext<'_>,
+    input: &WorkspaceUser,
+) -> Result<ReadQuery, DomainError> {
+    let (place, name) = (input.workspace.node, input.user.node.clone());
     let known = anybody(name.clone());
     let mut want = call.read_query().node(place).node(name);
     // The user of the name, the person that the user stands for, and the users who stand here for either of them.
@@ -225,9 +300,14 @@ fn stands(place: Gid) -> LinkSelector {
 /// Adds a user to a workspace. An address without a user becomes a new user. A user with that address who was never in
 /// the workspace is invited. Reply and visible data are the same in both cases; otherwise clients could try out
 /// addresses.
-fn add_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let place = call.path_node(view, "workspace_gid", Level::Editor)?;
-    let name = call.required_user("user")?;
+fn add_user(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &WorkspaceUser,
+) -> Result<Decision, DomainError> {
+    let place = call.named_node(view, &input.workspace, Level::Editor)?;
+    let field = input.user.input.name;
+    let name = &input.user.node;
     let by_admin = view.level(place.gid) >= Level::Admin;
     let mut work = call.change_builder();
     let found = |r: &NodeRef| {
@@ -237,16 +317,16 @@ fn add_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Doma
     let known = anybody(name.clone());
     if matches!(name, NodeRef::Gid(_)) {
         // The caller knows an address that they give; a gid may be a guess.
-        call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
+        call.named_node(view, &input.user, Level::Viewer)?;
     }
     let Some(user) = found(&known) else {
-        let NodeRef::Address(address) = &name else {
-            return Err(DomainError::reference_not_found("user", format_ref(&name)));
+        let NodeRef::Address(address) = name else {
+            return Err(DomainError::reference_not_found(field, format_ref(name)));
         };
         let address = EmailAddress::parse(address).map_err(|e| {
             DomainError::field(
-                "user",
-                format_args!("Not an email: {}; {e}", format_ref(&name)),
+                field,
+                format_args!("Not an email: {}; {e}", format_ref(name)),
             )
         })?;
         let role = membership_roles::role_of_invitation(place, address.as_str(), by_admin);
@@ -276,7 +356,7 @@ fn add_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Doma
     }
     if email.is_empty() {
         // A service account cannot be invited.
-        return Err(DomainError::reference_not_found("user", format_ref(&name)));
+        return Err(DomainError::reference_not_found(field, format_ref(name)));
     }
     let role = membership_roles::role_of_invitation(place, &email, by_admin);
     let gid = invitation_rules::invite(&mut work, user, place, role);
@@ -292,11 +372,13 @@ fn joined(work: ChangeBuilder<'_>, user: Gid) -> Decision {
 }
 
 /// Removes a user's workspace membership, with all that the user belongs to in that workspace.
-fn remove_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let place = call.path_node(view, "workspace_gid", Level::Viewer)?;
-    let name = call.required_user("user")?;
-    let who = call.resolve_ref(view, "user", &name, &[Type::User], Level::Viewer)?;
-    let who = who.gid;
+fn remove_user(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &WorkspaceUser,
+) -> Result<Decision, DomainError> {
+    let place = call.named_node(view, &input.workspace, Level::Viewer)?;
+    let who = call.named_node(view, &input.user, Level::Viewer)?.gid;
     if who != call.user_gid() {
         require_level(view, place, Level::Admin)?;
     }
@@ -308,8 +390,8 @@ fn remove_user(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, D
     }
     let Some(seat) = view.link(who, rel::WORKSPACES, place.gid) else {
         return Err(DomainError::field(
-            "user",
-            format_args!("Not a user in Workspace: {}", format_ref(&name)),
+            input.user.input.name,
+            format_args!("Not a user in Workspace: {}", format_ref(&input.user.node)),
         ));
     };
     let mut work = call.change_builder();

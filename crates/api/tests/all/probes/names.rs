@@ -265,7 +265,9 @@ fn read(
         }
         let base = &samples[0];
         let mut alone = base.clone();
-        alone.query.retain(|(name, _)| row.query.contains(name));
+        alone
+            .query
+            .retain(|(name, _)| row.required_query().any(|n| n == *name));
         send(&alone, "with no parameter but the required ones");
         for slot in query_slots(row) {
             for name in named.values() {
@@ -332,7 +334,7 @@ fn slots(row: &Operation) -> impl Iterator<Item = &'static str> {
         })
     };
     let all = body_slots(row).iter().copied();
-    all.filter(move |slot| row.body.contains(slot) || written(slot))
+    all.filter(move |slot| row.required_body().any(|(name, _)| name == *slot) || written(slot))
 }
 
 /// S111. Every row that writes, at every node, with hidden nodes in every field that can name one.

@@ -178,16 +178,15 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         .map(|name| (name, gid(parameter(tenant, name))))
         .collect();
     let mut query: Vec<(&'static str, String)> = row
-        .query
-        .iter()
+        .required_query()
         .map(|name| {
-            let value = match *name {
+            let value = match name {
                 "resource_type" => "project".to_owned(),
                 "workspace" | "organization" => gid(tenant.workspace),
                 "project" => gid(tenant.project),
                 other => panic!("{}: no sample for the parameter {other}", row.id),
             };
-            (*name, value)
+            (name, value)
         })
         .collect();
     if row.id == "typeaheadForWorkspace" {
@@ -195,8 +194,8 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         query.push(("resource_type", "project".to_owned()));
     }
     let mut body = Map::new();
-    for name in row.body {
-        let value = match *name {
+    for (name, _) in row.required_body() {
+        let value = match name {
             "user" | "member" => json!(gid(tenant.member)),
             "followers" | "members" => json!([gid(tenant.member)]),
             "name" => json!("Probe"),
@@ -220,7 +219,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             "enum_option" => json!(gid(tenant.option)),
             other => panic!("{}: no sample for the field {other}", row.id),
         };
-        body.insert((*name).to_owned(), value);
+        body.insert(name.to_owned(), value);
     }
     let mut put = |name: &str, value: Value| {
         body.insert(name.to_owned(), value);

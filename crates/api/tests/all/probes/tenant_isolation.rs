@@ -74,8 +74,8 @@ pub(super) fn query_slots(row: &Operation) -> BTreeSet<&'static str> {
     } else {
         &[]
     };
-    let own = row.query.iter().chain(row.filters);
-    known.iter().chain(own).copied().collect()
+    let own = row.required_query().chain(row.optional_query());
+    known.iter().copied().chain(own).collect()
 }
 
 /// Returns the body fields of a row that get foreign gids.
@@ -303,7 +303,8 @@ fn no_byte_of_another_tenant_through_any_query() {
                         let mut one = whole.clone();
                         if alone {
                             // Without the other parameters that select a list; then the reply may be a 400.
-                            one.query.retain(|(n, _)| row.query.contains(n));
+                            one.query
+                                .retain(|(n, _)| row.required_query().any(|name| name == *n));
                         }
                         one.query.retain(|(n, _)| *n != slot);
                         one.query.push((slot, gid.clone()));
@@ -356,7 +357,7 @@ fn through_any_body(walls: Walls) {
                     let what = format!("{} {slot}={name}", row.id);
                     let answer = one.send(&world, walls.own.admin, row);
                     walls.check(&world, &answer, &gid, &what);
-                    if row.body.contains(slot) {
+                    if row.required_body().any(|(name, _)| name == *slot) {
                         // For a batch, the status of its action.
                         let status = answer.json["data"][0]["status_code"].as_u64();
                         let status = status.unwrap_or(answer.status.into());

@@ -12,15 +12,14 @@ fn targets(world: &World) -> Vec<String> {
     let mut all = Vec::new();
     for row in workgraph_operations::all() {
         for slot in row
-            .filters
-            .iter()
-            .filter(|slot| matches!(**slot, "text" | "query"))
+            .optional_query()
+            .filter(|slot| matches!(*slot, "text" | "query"))
         {
             for workspace in ["orchid", "basalt"] {
                 let at = row
                     .path
                     .replace("{workspace_gid}", &world.gid(workspace).to_string());
-                if !row.filters.contains(&"resource_type") {
+                if !row.optional_query().any(|name| name == "resource_type") {
                     all.push(format!("{at}?{slot}="));
                     continue;
                 }

@@ -15,7 +15,7 @@ fn starts(row: &Operation) -> bool {
 fn whole(place: &Place, row: &Operation) -> Vec<Sample> {
     let mut all = place.samples(row);
     for slot in ["parent", "organization", "workspace"] {
-        if !row.body.contains(&slot) {
+        if !row.required_body().any(|(name, _)| name == slot) {
             continue;
         }
         for gid in place.things.values().flatten() {
@@ -32,7 +32,7 @@ fn whole(place: &Place, row: &Operation) -> Vec<Sample> {
     );
     let parts = allowed_words(&wrong.send(&place.world, "ada", row));
     for one in &mut all {
-        if row.body.contains(&"export_request_parameters") {
+        if (row.required_body()).any(|(name, _)| name == "export_request_parameters") {
             let fields = everything(Type::Task).swap_remove(0);
             let part = |ty: &String| match ty.as_str() {
                 "task" => json!({"resource_type": ty, "fields": fields}),

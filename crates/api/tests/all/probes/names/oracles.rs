@@ -67,16 +67,16 @@ fn cases(place: &Place, row: &Operation, value: &str) -> Vec<(String, Sample)> {
             all.push(((*name).to_owned(), one));
         }
     }
-    for slot in row.query.iter().chain(row.filters) {
+    for slot in row.required_query().chain(row.optional_query()) {
         let mut one = base.clone();
-        one.query.retain(|(name, _)| name != slot);
+        one.query.retain(|(name, _)| *name != slot);
         one.query.push((slot, value.to_owned()));
-        if *slot == "assignee" {
+        if slot == "assignee" {
             one.query.retain(|(name, _)| *name != "project");
             one.query
                 .push(("workspace", place.world.gid("orchid").to_string()));
         }
-        all.push(((*slot).to_owned(), one));
+        all.push((slot.to_owned(), one));
     }
     for slot in slots(row) {
         let mut values = forms(slot, value);

@@ -1,0 +1,218 @@
+//! Typed inputs: each parameter and body field of an operation is declared once, and read once for each request.
+//!
+//! # Declaration
+//! An [`Input`] is a constant: name, place, type with its bounds, a sentence of documentation, and the function that
+//! parses it. Its [`InputDef`] is the part without the type of the value, for tables and documents.
+//!
+//! ```text
+//! const FOLLOWERS: Input<Vec<Named<NodeRef>>> = Input::users("followers", "Users who follow the tag from the start.");
+//! ```
+//!
+//! # Inputs of an operation
+//! A struct has the values of one operation. [`OperationInput::INPUTS`] lists their declarations, and
+//! [`OperationInput::read`] asks the [`InputReader`] for each of them. A test runs `read` with a reader that records
+//! what it is asked for, and compares that with `INPUTS`. Required inputs, the filters of lists and the documents are
+//! computed from `INPUTS`; no row of the table names an input again.
+//!
+//! # Rows
+//! The handler of a row is a pair of functions that take the struct:
+//!
+//! ```text
+//! create("createTag", "/tags", Type::Tag, &Steps::new(create_tag_needs, create_tag))
+//! ```
+//!
+//! The executor has the inputs read once ([`Prepare::prepare`]), before the first load. The result lives as long as the
+//! request: a decision that is made again after a conflict reads nothing again. Lists and searches need no second step,
+//! so they are read and described at once, without an allocation ([`Described`]).
+//!
+//! # Order of errors
+//! Errors of the request as a whole come first: the form of the query and body, then required inputs that are missing.
+//! `read` reports errors in the order in which it asks. An error that only a caller with access may learn is kept in a
+//! [`Deferred`], and reported where the decision takes the value.
+//!
+//! # Nodes
+//! An input that names a node is a [`Named`]: the reference with its declaration. One function of the request context
+//! finds the node of any of them; the declaration has the types that are accepted, and the place decides about the
+//! error (404 for a path, 400 elsewhere). An input may stand in the body of one row and in the path of another
+//! ([`Input::or_in_path`]).
+//!
+//! # Fields of records
+//! The fields of a record are declared by its type in the registry. A struct has them as one member, which is read by
+//! [`Input::new_record`], [`Input::changed_record`] or [`Input::updated_record`].
+//!
+//! [`Prepare::prepare`]: crate::operation::steps::Prepare::prepare
+//! [`Described`]: crate::operation::steps::Described
+mod kinds;
+pub mod path;
+mod raw;
+mod reader;
+mod values;
+
+pub use kinds::{one_of, unknown_word};
+pub use raw::{PathParameters, RawInputs, parse_gid};
+pub use reader::InputReader;
+pub use values::{Deferred, Named, RecordUpdate};
+
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::Type;
+
+/// The part of a request in which an input stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InputPlace {
+    /// A segment of the path.
+    Path,
+    /// A query parameter.
+    Query,
+    /// A field of the body's `data`.
+    Body,
+}
+
+/// The type of an input, with its bounds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum InputType {
+    /// A gid of a node of one of these types; for users also an e-mail address or `me`.
+    Node(&'static [Type]),
+    /// Several nodes of these types: an array, or text separated by commas.
+    Nodes(&'static [Type]),
+    /// A text of at most so many characters.
+    Text(u32),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Several of these words: an array, or text separated by commas.
+    Words(&'static [&'static str]),
+    /// True or false.
+    Flag,
+    /// A whole number between two bounds, both included.
+    Number(i64, i64),
+    /// A day, as in `2026-01-31`.
+    Day,
+    /// An instant, as in `2026-01-31T12:00:00Z`; `now` is accepted, too.
+    Instant,
+    /// A text that an earlier response had.
+    Token,
+    /// A JSON object or array with parts of its own; the documentation names them.
+    Structure,
+    /// The fields of a record, as its type declares them.
+    Record(RecordFields),
+}
+
+/// The fields of a record that a body may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecordFields {
+    /// The type of the record.
+    pub ty: Type,
+    /// True if the record is created, so that fields count that are never written again.
+    pub creating: bool,
+    /// Fields that must be given.
+    pub required: &'static [&'static str],
+}
+
+/// The declaration of an input, without the type of its value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct InputDef {
+    /// The name in the request. The fields of a record have the name `data`.
+    pub name: &'static str,
+    /// The part of the request in which it stands.
+    pub place: InputPlace,
+    /// True if a request without it is an error.
+    pub required: bool,
+    /// True if null counts as given.
+    pub nullable: bool,
+    /// The type with its bounds.
+    pub ty: InputType,
+    /// One sentence: the meaning of the input.
+    pub doc: &'static str,
+    /// The path parameter that replaces it in rows with that parameter.
+    pub path_alternative: Option<&'static InputDef>,
+}
+
+impl InputDef {
+    /// Returns the types of the nodes that the input may name.
+    #[must_use]
+    pub const fn types(&self) -> &'static [Type] {
+        match self.ty {
+            InputType::Node(types) | InputType::Nodes(types) => types,
+            _ => &[],
+        }
+    }
+
+    /// Returns the names of the body fields that a request must have for this input.
+    #[must_use]
+    pub const fn required_fields(&'static self) -> &'static [&'static str] {
+        match (self.place, self.ty) {
+            (InputPlace::Body, InputType::Record(record)) => record.required,
+            (InputPlace::Body, _) if self.required && self.path_alternative.is_none() => {
+                std::slice::from_ref(&self.name)
+            }
+            _ => &[],
+        }
+    }
+}
+
+/// The function that parses an input; `None` if the request does not have it.
+pub type ParseInput<T> = fn(&'static InputDef, &InputReader<'_>) -> Result<Option<T>, DomainError>;
+
+/// An input: its declaration, and the parser of its value.
+#[derive(Debug)]
+pub struct Input<T: 'static> {
+    /// The declaration.
+    pub def: InputDef,
+    parse: ParseInput<T>,
+}
+
+impl<T> Input<T> {
+    /// Returns an input with a parser of its own.
+    #[must_use]
+    pub const fn parsed(
+        place: InputPlace,
+        name: &'static str,
+        ty: InputType,
+        parse: ParseInput<T>,
+        doc: &'static str,
+    ) -> Self {
+        let def = InputDef {
+            name,
+            place,
+            required: matches!(place, InputPlace::Path),
+            nullable: false,
+            ty,
+            doc,
+            path_alternative: None,
+        };
+        Self { def, parse }
+    }
+
+    /// Makes a request without the input an error.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.def.required = true;
+        self
+    }
+
+    /// Makes null count as given.
+    #[must_use]
+    pub const fn nullable(mut self) -> Self {
+        self.def.nullable = true;
+        self
+    }
+}
+
+/// The inputs of an operation, as a struct.
+pub trait OperationInput: Sized + Send + Sync + 'static {
+    /// The declarations of all inputs that [`read`](Self::read) asks for.
+    const INPUTS: &'static [&'static InputDef];
+
+    /// Reads the inputs of a request.
+    ///
+    /// # Errors
+    /// Fails with the first input that is missing or malformed.
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError>;
+}
+
+/// The inputs of an operation that has none.
+impl OperationInput for () {
+    const INPUTS: &'static [&'static InputDef] = &[];
+    fn read(_: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(())
+    }
+}

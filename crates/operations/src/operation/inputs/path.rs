@@ -1,0 +1,174 @@
+//! Path parameters.
+use super::{Input, InputDef, InputPlace, Named};
+use workgraph_core::Gid;
+use workgraph_core::model::registry::Type;
+use workgraph_core::storage::NodeRef;
+
+/// A path parameter for the gid of a node.
+const fn gid(name: &'static str, types: &'static [Type], doc: &'static str) -> Input<Named<Gid>> {
+    Input::gid(InputPlace::Path, name, types, doc)
+}
+
+/// A user.
+pub const USER: Input<Named<NodeRef>> = Input::user(
+    InputPlace::Path,
+    "user_gid",
+    "The user: a gid, an e-mail address or `me`.",
+);
+/// The workspace or organization.
+pub const WORKSPACE: Input<Named<Gid>> = gid(
+    "workspace_gid",
+    &[Type::Workspace],
+    "The workspace or organization.",
+);
+/// The team.
+pub const TEAM: Input<Named<Gid>> = gid("team_gid", &[Type::Team], "The team.");
+/// The workspace membership.
+pub const WORKSPACE_MEMBERSHIP: Input<Named<Gid>> = gid(
+    "workspace_membership_gid",
+    &[Type::WorkspaceMembership],
+    "The workspace membership.",
+);
+/// The team membership.
+pub const TEAM_MEMBERSHIP: Input<Named<Gid>> = gid(
+    "team_membership_gid",
+    &[Type::TeamMembership],
+    "The team membership.",
+);
+/// The project.
+pub const PROJECT: Input<Named<Gid>> = gid("project_gid", &[Type::Project], "The project.");
+/// The project, or a user's task list in place of one.
+pub const PROJECT_OR_TASK_LIST: Input<Named<Gid>> = gid(
+    "project_gid",
+    &[Type::Project, Type::UserTaskList],
+    "The project, or a user's task list in place of one.",
+);
+/// The membership in a project or custom field.
+pub const MEMBERSHIP: Input<Named<Gid>> = gid(
+    "membership_gid",
+    &[Type::ProjectMembership, Type::CustomFieldMembership],
+    "The membership in a project or custom field.",
+);
+/// The project membership.
+pub const PROJECT_MEMBERSHIP: Input<Named<Gid>> = gid(
+    "project_membership_gid",
+    &[Type::ProjectMembership],
+    "The project membership.",
+);
+/// The section.
+pub const SECTION: Input<Named<Gid>> = gid("section_gid", &[Type::Section], "The section.");
+/// The task: a gid, or `external:` and the id that the app gave it.
+pub const TASK: Input<Named<Gid>> = gid(
+    "task_gid",
+    &[Type::Task],
+    "The task: a gid, or `external:` and the id that the app gave it.",
+);
+/// The tag.
+pub const TAG: Input<Named<Gid>> = gid("tag_gid", &[Type::Tag], "The tag.");
+/// The task list of a user.
+pub const USER_TASK_LIST: Input<Named<Gid>> = gid(
+    "user_task_list_gid",
+    &[Type::UserTaskList],
+    "The task list of a user.",
+);
+/// The story.
+pub const STORY: Input<Named<Gid>> = gid("story_gid", &[Type::Story], "The story.");
+/// The webhook.
+pub const WEBHOOK: Input<Named<Gid>> = gid("webhook_gid", &[Type::Webhook], "The webhook.");
+/// The custom field.
+pub const CUSTOM_FIELD: Input<Named<Gid>> = gid(
+    "custom_field_gid",
+    &[Type::CustomField],
+    "The custom field.",
+);
+/// The option of a custom field.
+pub const ENUM_OPTION: Input<Named<Gid>> = gid(
+    "enum_option_gid",
+    &[Type::EnumOption],
+    "The option of a custom field.",
+);
+/// The job.
+pub const JOB: Input<Named<Gid>> = gid("job_gid", &[Type::Job], "The job.");
+/// The export of an organization.
+pub const ORGANIZATION_EXPORT: Input<Named<Gid>> = gid(
+    "organization_export_gid",
+    &[Type::OrganizationExport],
+    "The export of an organization.",
+);
+/// The project template.
+pub const PROJECT_TEMPLATE: Input<Named<Gid>> = gid(
+    "project_template_gid",
+    &[Type::ProjectTemplate],
+    "The project template.",
+);
+/// The task template.
+pub const TASK_TEMPLATE: Input<Named<Gid>> = gid(
+    "task_template_gid",
+    &[Type::TaskTemplate],
+    "The task template.",
+);
+
+/// The parameters of rows whose handler works on the node of the path.
+const NODES: &[&InputDef] = &[
+    &USER.def,
+    &WORKSPACE.def,
+    &TEAM.def,
+    &WORKSPACE_MEMBERSHIP.def,
+    &TEAM_MEMBERSHIP.def,
+    &PROJECT.def,
+    &MEMBERSHIP.def,
+    &PROJECT_MEMBERSHIP.def,
+    &SECTION.def,
+    &TASK.def,
+    &TAG.def,
+    &USER_TASK_LIST.def,
+    &STORY.def,
+    &WEBHOOK.def,
+    &CUSTOM_FIELD.def,
+    &ENUM_OPTION.def,
+    &JOB.def,
+    &ORGANIZATION_EXPORT.def,
+    &PROJECT_TEMPLATE.def,
+    &TASK_TEMPLATE.def,
+];
+
+/// Returns the declaration of the first parameter in a path.
+///
+/// # Panics
+/// Panics when the path has no parameter, or its parameter is not declared. Rows are constants, so this is an error of
+/// the compiler.
+#[must_use]
+pub const fn of(path: &str) -> &'static InputDef {
+    declared(after_brace(path.as_bytes()), NODES)
+}
+
+const fn after_brace(path: &[u8]) -> &[u8] {
+    match path {
+        [b'{', rest @ ..] => rest,
+        [_, rest @ ..] => after_brace(rest),
+        [] => panic!("the path has no parameter"),
+    }
+}
+
+/// Returns the declaration with the name at the start of this part of a path, before a closing brace.
+const fn declared(part: &[u8], known: &[&'static InputDef]) -> &'static InputDef {
+    match known {
+        [input, _rest @ ..] if is_named(part, input.name.as_bytes()) => input,
+        [_, rest @ ..] => declared(part, rest),
+        [] => panic!("no declaration of this path parameter"),
+    }
+}
+
+const fn is_named(part: &[u8], name: &[u8]) -> bool {
+    match (part, name) {
+        ([b'}', ..], []) => true,
+        ([a, part @ ..], [b, name @ ..]) => *a == *b && is_named(part, name),
+        _ => false,
+    }
+}
+
+/// Returns the declaration of a path parameter that names a node.
+#[must_use]
+pub fn declaration(name: &str) -> Option<&'static InputDef> {
+    NODES.iter().copied().find(|input| input.name == name)
+}

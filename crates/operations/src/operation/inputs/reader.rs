@@ -1,0 +1,146 @@
+//! The reader of inputs: what a struct of inputs asks for its values.
+use super::{Input, InputDef, InputPlace, RawInputs};
+use serde_json::{Map, Value};
+use std::cell::RefCell;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::NodeRef;
+
+/// Reader of the inputs of one request.
+#[derive(Clone, Copy, Debug)]
+pub struct InputReader<'a> {
+    raw: &'a RawInputs<'a>,
+    requested: Option<&'a RefCell<Vec<&'static InputDef>>>,
+}
+
+impl<'a> InputReader<'a> {
+    /// Returns a reader of these inputs.
+    #[must_use]
+    pub const fn new(raw: &'a RawInputs<'a>) -> Self {
+        Self {
+            raw,
+            requested: None,
+        }
+    }
+
+    /// Returns a reader that also records each input that it is asked for.
+    #[must_use]
+    pub const fn recording(
+        raw: &'a RawInputs<'a>,
+        requested: &'a RefCell<Vec<&'static InputDef>>,
+    ) -> Self {
+        Self {
+            raw,
+            requested: Some(requested),
+        }
+    }
+
+    /// Returns the value of an input, or `None` if the request does not have it.
+    ///
+    /// # Errors
+    /// Fails when the value is malformed.
+    pub fn optional<T>(&self, input: &'static Input<T>) -> Result<Option<T>, DomainError> {
+        self.record(&input.def);
+        (input.parse)(&input.def, self)
+    }
+
+    /// Returns the value of an input that must be there.
+    ///
+    /// # Errors
+    /// Fails when the value is missing or malformed.
+    pub fn required<T>(&self, input: &'static Input<T>) -> Result<T, DomainError> {
+        self.optional(input)?
+            .ok_or_else(|| DomainError::missing(input.def.name))
+    }
+
+    /// Returns the value of an input, or the default of its type, as an empty list, if the request does not have it.
+    ///
+    /// # Errors
+    /// Fails when the value is malformed.
+    pub fn or_default<T: Default>(&self, input: &'static Input<T>) -> Result<T, DomainError> {
+        Ok(self.optional(input)?.unwrap_or_default())
+    }
+
+    /// Notes that an input was asked for.
+    pub(crate) fn record(&self, input: &'static InputDef) {
+        if let Some(requested) = self.requested {
+            requested.borrow_mut().push(input);
+        }
+    }
+
+    /// Returns the text of a path parameter, or `None` if the path of the request does not have it.
+    pub(crate) fn path_text(&self, input: &InputDef) -> Option<&'a str> {
+        let parameters = self.raw.parameters.iter();
+        let mut named = parameters.filter(|(name, _)| *name == input.name);
+        named.next().map(|(_, text)| text.as_str())
+    }
+
+    /// Returns the text of a query parameter.
+    ///
+    /// # Errors
+    /// Fails when it is given twice.
+    pub(crate) fn query_text(&self, input: &InputDef) -> Result<Option<&'a str>, DomainError> {
+        self.raw.query(input.name)
+    }
+
+    /// Returns a body field. Null counts as absent.
+    pub(crate) fn body_value(&self, input: &InputDef) -> Option<&'a Value> {
+        self.raw.field(input.name)
+    }
+
+    /// Returns true if the body has the field, null or not.
+    pub(crate) fn has_field(&self, input: &InputDef) -> bool {
+        self.raw.has_field(input.name)
+    }
+
+    /// Returns the `data` of the body, for fields of records.
+    pub(crate) fn data(&self) -> &'a Map<String, Value> {
+        &self.raw.data
+    }
+
+    /// Returns the instant in a query parameter.
+    ///
+    /// # Errors
+    /// Fails when it is given twice, or not an instant.
+    pub(crate) fn query_time(&self, input: &InputDef) -> Result<Option<Time>, DomainError> {
+        self.raw.query_time(input.name)
+    }
+
+    /// Returns a flag in a query parameter.
+    ///
+    /// # Errors
+    /// Fails when it is given twice, or neither true nor false.
+    pub(crate) fn query_flag(&self, input: &InputDef) -> Result<Option<bool>, DomainError> {
+        let flag = self.raw.query.flag(input.name);
+        flag.map_err(|e| DomainError::invalid(e.to_string()))
+    }
+
+    /// Parses a user given as gid, e-mail address or `me`. `field` is the name for errors.
+    ///
+    /// # Errors
+    /// Fails when it is none of these.
+    pub(crate) fn user(&self, field: &str, text: &str) -> Result<NodeRef, DomainError> {
+        self.raw.parse_user_ref(field, text)
+    }
+
+    /// Returns the declaration under which an input stands in this request: its own, or that of the path parameter that
+    /// replaces it.
+    pub(crate) fn place_of(&self, input: &'static InputDef) -> &'static InputDef {
+        match input.path_alternative {
+            Some(path) if self.path_text(path).is_some() => path,
+            _ => input,
+        }
+    }
+
+    /// Returns the text of an input in the path or query.
+    ///
+    /// # Errors
+    /// Fails when a query parameter is given twice.
+    pub(crate) fn text(&self, input: &InputDef) -> Result<Option<&'a str>, DomainError> {
+        match input.place {
+            InputPlace::Path => Ok(self.path_text(input)),
+            InputPlace::Query => self.query_text(input),
+            InputPlace::Body => Ok(None),
+        }
+    }
+}

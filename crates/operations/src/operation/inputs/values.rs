@@ -1,0 +1,142 @@
+//! Values of inputs: references with their declaration, values with a deferred error, and updates of records.
+use super::InputDef;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{
+    Direction, FieldDef, FieldSource, Type, ValueType, Writability,
+};
+use workgraph_core::model::resources::resource;
+use workgraph_core::model::validate;
+use workgraph_core::model::validate::CheckedInputs;
+use workgraph_core::storage::{NodeRef, ReadQuery, ReadView};
+
+/// Reference to a node, with the declaration of the input that has it.
+#[derive(Clone, Debug)]
+pub struct Named<R> {
+    /// The declaration.
+    pub input: &'static InputDef,
+    /// The reference: a gid, or a reference of any kind.
+    pub node: R,
+}
+
+impl<R: Clone + Into<NodeRef>> Named<R> {
+    /// Returns the reference.
+    #[must_use]
+    pub fn node_ref(&self) -> NodeRef {
+        self.node.clone().into()
+    }
+}
+
+/// Value whose error is reported only where the decision takes it, after the checks of access.
+#[derive(Clone, Debug)]
+pub struct Deferred<T>(Result<T, DomainError>);
+
+impl<T> Deferred<T> {
+    /// Keeps the result of reading an input.
+    #[must_use]
+    pub const fn new(read: Result<T, DomainError>) -> Self {
+        Self(read)
+    }
+
+    /// Returns the value.
+    ///
+    /// # Errors
+    /// Fails when the input was malformed or missing.
+    pub fn get(&self) -> Result<&T, DomainError> {
+        self.0.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// Returns true if an update of a record refuses the field.
+fn is_fixed(def: &FieldDef) -> bool {
+    matches!(def.write, Writability::OnCreate | Writability::Refused)
+}
+
+/// Body of an update. Clients send back whole records, so fields that an update does not write may repeat their current
+/// value.
+#[derive(Clone, Debug)]
+pub struct RecordUpdate {
+    fixed: Vec<(&'static FieldDef, Value)>,
+    written: Deferred<CheckedInputs>,
+}
+
+impl RecordUpdate {
+    /// Reads the body of an update of a record.
+    #[must_use]
+    pub(super) fn read(ty: Type, data: &Map<String, Value>) -> Self {
+        let resource = resource(ty);
+        let fixed = resource.fields.iter().filter(|def| is_fixed(def));
+        let fixed: Vec<(&FieldDef, Value)> = fixed
+            .filter_map(|def| Some((def, data.get(def.name)?.clone())))
+            .collect();
+        let written = if fixed.is_empty() {
+            validate::check_inputs(resource, data, false)
+        } else {
+            let mut written = data.clone();
+            written.retain(|name, _| !resource.field(name).is_some_and(is_fixed));
+            validate::check_inputs(resource, &written, false)
+        };
+        Self {
+            fixed,
+            written: Deferred::new(written),
+        }
+    }
+
+    /// Adds the links of the fields that the update does not write, so that the body can be compared with them.
+    #[must_use]
+    pub fn with_unchanged(&self, on: &NodeRef, mut query: ReadQuery) -> ReadQuery {
+        for (def, _) in &self.fixed {
+            if let FieldSource::Edges(rel, Direction::Out) = def.source {
+                query = query.edges(on.clone(), rel);
+            }
+        }
+        query
+    }
+
+    /// Returns the fields that the update writes.
+    ///
+    /// # Errors
+    /// Fails when a value is not valid for its field.
+    pub fn written(&self) -> Result<&CheckedInputs, DomainError> {
+        self.written.get()
+    }
+
+    /// Returns the fields that the update writes, after a check of those that it does not write.
+    ///
+    /// # Errors
+    /// Fails when a value is not valid for its field, or a field that the update does not write has another value than
+    /// the current one.
+    pub fn checked(&self, view: &ReadView, node: &Node) -> Result<&CheckedInputs, DomainError> {
+        for (def, value) in &self.fixed {
+            let now = linked(def, view, node);
+            if now.is_none() || named(def, value)? != now {
+                return Err(DomainError::unwritable(def.name));
+            }
+        }
+        self.written()
+    }
+}
+
+/// Returns the gids that a value names, or `None` if they are not those of links.
+fn named(def: &FieldDef, value: &Value) -> Result<Option<BTreeSet<String>>, DomainError> {
+    Ok(match def.value_type {
+        ValueType::One(_) | ValueType::Many(_) if value.is_null() => Some(BTreeSet::new()),
+        ValueType::One(_) => Some(BTreeSet::from([validate::reference(def.name, value)?])),
+        ValueType::Many(_) => Some(BTreeSet::from_iter(validate::references(def.name, value)?)),
+        _ => None,
+    })
+}
+
+/// Returns the gids that a field links to, or `None` if it is not a field of links that an update compares.
+fn linked(def: &FieldDef, view: &ReadView, node: &Node) -> Option<BTreeSet<String>> {
+    match def.source {
+        FieldSource::Workspace => Some(node.workspace.iter().map(ToString::to_string).collect()),
+        FieldSource::Edges(rel, Direction::Out) => {
+            let links = view.links(node.gid, rel).iter();
+            Some(links.map(|edge| edge.dst.to_string()).collect())
+        }
+        _ => None,
+    }
+}
