@@ -20,6 +20,7 @@ use crate::workers::audit_signer::AuditSigner;
 use crate::workers::offload::Offload;
 use crate::workers::password_pool::PasswordPool;
 use crate::workers::{job_workers, webhook_worker};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -42,7 +43,7 @@ struct ServerResources {
 }
 
 impl ServerResources {
-    fn open(config: &Config, demo: bool) -> Result<Self, String> {
+    fn open(config: &Config, demo: bool) -> Result<Self> {
         data_dir::create_data_dir(config.folder())?;
         let entropy = Arc::new(SystemEntropy::new());
         let keys = data_dir::keys(config.folder(), &*entropy)?;
@@ -57,11 +58,7 @@ impl ServerResources {
     }
 
     /// Returns an API that gives gids above all in the store. Only one API may give gids at a time.
-    fn api(
-        &self,
-        config: &Config,
-        limits: workgraph_limits::LimiterSettings,
-    ) -> Result<Arc<Api>, String> {
+    fn api(&self, config: &Config, limits: workgraph_limits::LimiterSettings) -> Result<Arc<Api>> {
         let gid_generator = GidGenerator::new(config.server.node, self.storage.floor()?);
         Ok(Arc::new(Api::new(ApiDependencies {
             graph: Arc::clone(&self.storage.graph),
@@ -83,7 +80,7 @@ impl ServerResources {
         api: &Arc<Api>,
         office: &Arc<AdminService>,
         keys: &Arc<SigningKeyStore>,
-    ) -> Result<Arc<Portal>, String> {
+    ) -> Result<Arc<Portal>> {
         Ok(Arc::new(Portal::new(
             workgraph_portal::PortalDependencies {
                 api: Arc::clone(api),
@@ -127,18 +124,20 @@ impl ServerResources {
 pub(crate) async fn serve(
     mut config: Config,
     options: &ServeArgs,
-    again: impl Fn() -> Result<Config, String>,
-) -> Result<(), String> {
+    again: impl Fn() -> Result<Config>,
+) -> Result<()> {
     let base = ServerResources::open(&config, options.demo)?;
     #[cfg(debug_assertions)]
     crate::adapters::fault_injection::drive_test_clock(&base.clock)?;
     let bind = async |address: &str| {
         TcpListener::bind(address)
             .await
-            .map_err(|e| format!("can't listen on {address}: {e}"))
+            .with_context(|| format!("can't listen on {address}"))
     };
     let listener = bind(&config.server.listen).await?;
-    let address = listener.local_addr().map_err(|e| e.to_string())?;
+    let address = listener
+        .local_addr()
+        .context("the address of the listener is unknown")?;
     let metrics_listener = match config.server.metrics_listen.as_str() {
         "" => None,
         own => Some(bind(own).await?),
@@ -263,7 +262,10 @@ pub(crate) async fn serve(
             Ok(()) => tracing::info!(
                 "the limits of the configuration are in force; other settings need a restart"
             ),
-            Err(why) => tracing::error!(why, "the configuration was not reloaded"),
+            Err(error) => tracing::error!(
+                why = format!("{error:#}"),
+                "the configuration was not reloaded"
+            ),
         }
     };
     let chores = tokio::spawn(run_maintenance(
@@ -345,15 +347,15 @@ async fn sweep_files(edge: &AppState) {
 ///
 /// # Errors
 /// Says what is wrong with the command, or that the store can't be opened.
-pub(crate) async fn admin(config: &Config, what: AdminCommand) -> Result<Value, String> {
+pub(crate) async fn admin(config: &Config, what: AdminCommand) -> Result<Value> {
     if let Some(outcome) = socket::send(config.folder(), &what) {
         return outcome;
     }
     if !config.folder().is_dir() {
-        return Err(format!(
+        bail!(
             "{}: there is no such data folder; start the server once, or name another with --data",
             config.server.data
-        ));
+        );
     }
     let base = ServerResources::open(config, false)?;
     let limits = Arc::new(RuntimeLimits::open(config)?);
@@ -386,9 +388,9 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// Writes the port in one step, so that a process that waits for the file never sees half of it.
-fn write_port(path: &Path, port: u16) -> Result<(), String> {
-    let say = |e: std::io::Error| format!("{}: {e}", path.display());
+fn write_port(path: &Path, port: u16) -> Result<()> {
     let draft = path.with_extension("new");
-    std::fs::write(&draft, format!("{port}\n")).map_err(say)?;
-    std::fs::rename(&draft, path).map_err(say)
+    std::fs::write(&draft, format!("{port}\n"))
+        .and_then(|()| std::fs::rename(&draft, path))
+        .with_context(|| format!("{}: the port can't be written", path.display()))
 }

@@ -1,6 +1,7 @@
 //! Logging: one line an event, as text on a terminal and as JSON elsewhere.
 use crate::config::schema::LogConfig;
 use crate::config::setting::LogFormat;
+use anyhow::{Context, Error, Result};
 use std::io::IsTerminal;
 use tracing_subscriber::{EnvFilter, fmt};
 
@@ -8,10 +9,10 @@ use tracing_subscriber::{EnvFilter, fmt};
 ///
 /// # Errors
 /// Fails if the level is not a level.
-pub(crate) fn start(log: &LogConfig) -> Result<(), String> {
+pub(crate) fn start(log: &LogConfig) -> Result<()> {
     let filter = EnvFilter::builder()
         .parse(&log.level)
-        .map_err(|e| format!("log.level: {e}"))?;
+        .with_context(|| format!("log.level: `{}`", log.level))?;
     let terminal = std::io::stderr().is_terminal();
     let builder = fmt()
         .with_env_filter(filter)
@@ -27,7 +28,9 @@ pub(crate) fn start(log: &LogConfig) -> Result<(), String> {
     } else {
         builder.json().flatten_event(true).try_init()
     };
-    started.map_err(|e| format!("logging can't start: {e}"))?;
+    started
+        .map_err(Error::from_boxed)
+        .context("logging can't start")?;
     std::panic::set_hook(Box::new(|panic| {
         // The message may hold a client's data, so only the location is logged.
         let place = panic

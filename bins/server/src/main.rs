@@ -12,6 +12,7 @@ mod metrics;
 mod runtime_limits;
 mod workers;
 
+use anyhow::{Context, Error, Result};
 use clap::Parser;
 use cli::{AdminCommand, Cli, Command, ConfigCommand, ServeArgs, UserCommand, say};
 use std::process::ExitCode;
@@ -20,20 +21,20 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     match dispatch(cli) {
         Ok(code) => code,
-        Err(why) => {
-            eprintln!("workgraph: {why}");
+        Err(error) => {
+            eprintln!("workgraph: {error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn dispatch(cli: Cli) -> Result<ExitCode, String> {
+fn dispatch(cli: Cli) -> Result<ExitCode> {
     let flags = cli.flags;
     let load = move || {
         // Names and values that are not UTF-8 can't be settings.
         let environment = std::env::vars_os()
             .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-        config::load(&flags, environment)
+        config::load(&flags, environment).map_err(Error::msg)
     };
     let config = load()?;
     let command = cli.command.unwrap_or_else(|| {
@@ -102,7 +103,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn runtime(many: bool) -> Result<tokio::runtime::Runtime, String> {
+fn runtime(many: bool) -> Result<tokio::runtime::Runtime> {
     let mut builder = if many {
         tokio::runtime::Builder::new_multi_thread()
     } else {
@@ -111,11 +112,11 @@ fn runtime(many: bool) -> Result<tokio::runtime::Runtime, String> {
     builder
         .enable_all()
         .build()
-        .map_err(|e| format!("the runtime can't start: {e}"))
+        .context("the runtime can't start")
 }
 
 /// Reads the password of a command that takes one from standard input.
-fn with_password(mut what: AdminCommand) -> Result<AdminCommand, String> {
+fn with_password(mut what: AdminCommand) -> Result<AdminCommand> {
     if let AdminCommand::User(
         UserCommand::Create {
             password_stdin: true,
@@ -132,7 +133,7 @@ fn with_password(mut what: AdminCommand) -> Result<AdminCommand, String> {
         let mut line = String::new();
         std::io::stdin()
             .read_line(&mut line)
-            .map_err(|e| format!("the password can't be read: {e}"))?;
+            .context("the password can't be read from standard input")?;
         *password = Some(line.trim_end_matches(['\r', '\n']).to_owned());
     }
     Ok(what)

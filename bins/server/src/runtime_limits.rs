@@ -4,6 +4,7 @@
 //! configuration leaves them.
 use crate::adapters::data_dir::write_private;
 use crate::config::{self, Config};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -63,7 +64,7 @@ impl RuntimeLimits {
     ///
     /// # Errors
     /// Fails if the file can't be read, or has figures that can't be put in force.
-    pub(crate) fn open(config: &Config) -> Result<Self, String> {
+    pub(crate) fn open(config: &Config) -> Result<Self> {
         let path = config.folder().join("limits.json");
         let changed = read(&path)?;
         let held = RuntimeLimitsState {
@@ -72,7 +73,7 @@ impl RuntimeLimits {
         };
         held.changed_config()
             .and_then(|_| held.quotas())
-            .map_err(|e| format!("{}: {e}", path.display()))?;
+            .with_context(|| path.display().to_string())?;
         Ok(Self {
             path,
             held: Mutex::new(held),
@@ -83,7 +84,7 @@ impl RuntimeLimits {
     ///
     /// # Errors
     /// Fails if a value can't be put in force, which [`open`](Self::open) and [`change`](Self::change) prevent.
-    pub(crate) fn apply(&self, api: &Api) -> Result<(), String> {
+    pub(crate) fn apply(&self, api: &Api) -> Result<()> {
         self.held.lock().apply(api)
     }
 
@@ -91,14 +92,14 @@ impl RuntimeLimits {
     ///
     /// # Errors
     /// Fails if the two don't go together. Nothing is changed then.
-    pub(crate) fn reload(&self, config: &Config, api: &Api) -> Result<(), String> {
+    pub(crate) fn reload(&self, config: &Config, api: &Api) -> Result<()> {
         let mut held = self.held.lock();
         let mut next = RuntimeLimitsState {
             config: held.config.clone(),
             changed: held.changed.clone(),
         };
         for (name, value) in config::section(&mut config.clone(), "limits") {
-            config::set(&mut next.config, &format!("limits.{name}"), &value)?;
+            config::set(&mut next.config, &format!("limits.{name}"), &value).map_err(Error::msg)?;
         }
         next.apply(api)?;
         *held = next;
@@ -109,12 +110,7 @@ impl RuntimeLimits {
     ///
     /// # Errors
     /// Names what is no such figure or no value for one, or says why it can't be kept. Nothing is changed then.
-    pub(crate) fn change(
-        &self,
-        whose: LimitScope,
-        pairs: &[String],
-        api: &Api,
-    ) -> Result<Value, String> {
+    pub(crate) fn change(&self, whose: LimitScope, pairs: &[String], api: &Api) -> Result<Value> {
         let mut held = self.held.lock();
         let mut next = RuntimeLimitsState {
             config: held.config.clone(),
@@ -128,7 +124,7 @@ impl RuntimeLimits {
         for pair in pairs {
             let (name, value) = pair
                 .split_once('=')
-                .ok_or_else(|| format!("{pair}: NAME=VALUE is expected"))?;
+                .with_context(|| format!("{pair}: NAME=VALUE is expected"))?;
             if value == DEFAULT {
                 changed.remove(name);
             } else {
@@ -140,7 +136,7 @@ impl RuntimeLimits {
         if !pairs.is_empty() {
             next.changed_config()?;
             next.quotas()?;
-            let text = serde_json::to_vec_pretty(&next.changed).map_err(|e| e.to_string())?;
+            let text = serde_json::to_vec_pretty(&next.changed)?;
             write_private(&self.path, &text)?;
             next.apply(api)?;
             *held = next;
@@ -150,7 +146,7 @@ impl RuntimeLimits {
 }
 
 impl RuntimeLimitsState {
-    fn apply(&self, api: &Api) -> Result<(), String> {
+    fn apply(&self, api: &Api) -> Result<()> {
         let (config, quotas) = (self.changed_config()?, self.quotas()?);
         api.limiter().set_settings(config.limits);
         api.set_jobs_per_user_max(config.api.jobs_per_user_max);
@@ -160,19 +156,19 @@ impl RuntimeLimitsState {
     }
 
     /// Returns the configuration with the changes.
-    fn changed_config(&self) -> Result<Config, String> {
+    fn changed_config(&self) -> Result<Config> {
         let mut config = self.config.clone();
         for (name, value) in &self.changed.settings {
-            config::set(&mut config, &format!("limits.{name}"), value)?;
+            config::set(&mut config, &format!("limits.{name}"), value).map_err(Error::msg)?;
         }
         Ok(config)
     }
 
-    fn quotas(&self) -> Result<LimitOverrides, String> {
+    fn quotas(&self) -> Result<LimitOverrides> {
         let all = |of: &BTreeMap<u64, NamedFigures>| {
             of.iter()
                 .map(|(id, pairs)| Ok((*id, parse_override(pairs)?)))
-                .collect::<Result<_, String>>()
+                .collect::<Result<_>>()
         };
         Ok(LimitOverrides {
             apps: all(&self.changed.apps)?,
@@ -180,7 +176,7 @@ impl RuntimeLimitsState {
         })
     }
 
-    fn shown(&self, whose: LimitScope) -> Result<Value, String> {
+    fn shown(&self, whose: LimitScope) -> Result<Value> {
         let pairs = |pairs: Option<&NamedFigures>| json!(pairs.cloned().unwrap_or_default());
         Ok(match whose {
             LimitScope::App(id) => json!({"app": id, "own": pairs(self.changed.apps.get(&id))}),
@@ -197,17 +193,17 @@ impl RuntimeLimitsState {
     }
 }
 
-fn read(path: &Path) -> Result<StoredLimitChanges, String> {
-    let say = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+fn read(path: &Path) -> Result<StoredLimitChanges> {
+    let named = || path.display().to_string();
     match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| say(&e)),
+        Ok(bytes) => serde_json::from_slice(&bytes).with_context(named),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(StoredLimitChanges::default()),
-        Err(e) => Err(say(&e)),
+        Err(e) => Err(e).with_context(named),
     }
 }
 
 /// Returns the figures of an app or a token.
-fn parse_override(pairs: &NamedFigures) -> Result<LimitOverride, String> {
+fn parse_override(pairs: &NamedFigures) -> Result<LimitOverride> {
     let mut own = LimitOverride::default();
     for (name, value) in pairs {
         let place = match name.as_str() {
@@ -217,13 +213,13 @@ fn parse_override(pairs: &NamedFigures) -> Result<LimitOverride, String> {
             "concurrent_writes" => &mut own.concurrent_writes,
             "cost" => &mut own.cost,
             _ => {
-                return Err(format!(
+                bail!(
                     "{name}: must be standard, search, concurrent_reads, concurrent_writes or cost"
-                ));
+                );
             }
         };
         let number = value.parse();
-        *place = Some(number.map_err(|_| format!("{name}: must be a number, not `{value}`"))?);
+        *place = Some(number.map_err(|_| anyhow!("{name}: must be a number, not `{value}`"))?);
     }
     Ok(own)
 }

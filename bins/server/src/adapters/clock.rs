@@ -89,9 +89,9 @@ impl Entropy for SystemEntropy {
 }
 
 /// Returns random bytes in an array.
-pub(crate) fn random<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], String> {
+pub(crate) fn random<const N: usize>(entropy: &dyn Entropy) -> Result<[u8; N], EntropyUnavailable> {
     let mut bytes = [0; N];
-    entropy.fill(&mut bytes).map_err(|e| e.to_string())?;
+    entropy.fill(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,5 +1,6 @@
 //! The data folder and its small files.
 use crate::adapters::clock::{hex, random};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -13,13 +14,13 @@ use workgraph_wire::KeyRing;
 ///
 /// # Errors
 /// Fails if it can't be made, or other users can write to the one there is.
-pub(crate) fn create_data_dir(path: &Path) -> Result<(), String> {
+pub(crate) fn create_data_dir(path: &Path) -> Result<()> {
     if path.is_dir() {
         if mode(path)? & OTHERS_WRITE != 0 {
-            return Err(format!(
+            bail!(
                 "{}: other users of this machine can write to the data folder, and so change what the server trusts; run `chmod 700` on it",
                 path.display()
-            ));
+            );
         }
         return Ok(());
     }
@@ -27,7 +28,7 @@ pub(crate) fn create_data_dir(path: &Path) -> Result<(), String> {
         .recursive(true)
         .mode(0o700)
         .create(path)
-        .map_err(|e| format!("{}: {e}", path.display()))
+        .with_context(|| format!("{}: the data folder can't be made", path.display()))
 }
 
 /// Bits of a file mode: write for others; write for the group; all rights of group and others.
@@ -35,8 +36,8 @@ const OTHERS_WRITE: u32 = 0o002;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS: u32 = 0o077;
 
-fn mode(path: &Path) -> Result<u32, String> {
-    let found = std::fs::metadata(path).map_err(|e| format!("{}: {e}", path.display()))?;
+fn mode(path: &Path) -> Result<u32> {
+    let found = std::fs::metadata(path).with_context(|| path.display().to_string())?;
     Ok(found.permissions().mode())
 }
 
@@ -45,7 +46,7 @@ fn mode(path: &Path) -> Result<u32, String> {
 ///
 /// # Errors
 /// Fails if its mode can't be read.
-pub(crate) fn warning(path: &Path) -> Result<Option<&'static str>, String> {
+pub(crate) fn warning(path: &Path) -> Result<Option<&'static str>> {
     let mode = mode(path)?;
     Ok(if mode & GROUP_WRITES != 0 {
         Some(
@@ -64,28 +65,30 @@ pub(crate) fn warning(path: &Path) -> Result<Option<&'static str>, String> {
 ///
 /// # Errors
 /// Fails if it can't be written.
-pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let say = |e: std::io::Error| format!("{}: {e}", path.display());
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace_file(path, bytes)
+        .with_context(|| format!("{}: the file can't be written", path.display()))
+}
+
+fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let draft = path.with_extension("new");
     // A file left over would keep its own mode.
     if draft.exists() {
-        std::fs::remove_file(&draft).map_err(say)?;
+        std::fs::remove_file(&draft)?;
     }
     let mut file = OpenOptions::new()
         .create_new(true)
         .write(true)
         .mode(0o600)
-        .open(&draft)
-        .map_err(say)?;
-    file.write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .map_err(say)?;
-    std::fs::rename(&draft, path).map_err(say)?;
+        .open(&draft)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&draft, path)?;
     let folder = path
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    File::open(folder).and_then(|f| f.sync_all()).map_err(say)
+    File::open(folder)?.sync_all()
 }
 
 /// Keys that seal page tokens, as `keys.json` has them.
@@ -103,7 +106,7 @@ struct PageTokenKeyFile {
 ///
 /// # Errors
 /// Fails if the file can't be read or written, or is not as it was written.
-pub(crate) fn keys(folder: &Path, entropy: &dyn Entropy) -> Result<KeyRing, String> {
+pub(crate) fn keys(folder: &Path, entropy: &dyn Entropy) -> Result<KeyRing> {
     let path = folder.join("keys.json");
     if !path.exists() {
         let keys = PageTokenKeyFile {
@@ -111,36 +114,35 @@ pub(crate) fn keys(folder: &Path, entropy: &dyn Entropy) -> Result<KeyRing, Stri
             keys: BTreeMap::from([(1, hex(&random::<32>(entropy)?))]),
             retired: Vec::new(),
         };
-        let text = serde_json::to_vec_pretty(&keys).map_err(|e| e.to_string())?;
-        write_private(&path, &text)?;
+        write_private(&path, &serde_json::to_vec_pretty(&keys)?)?;
     }
-    let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let wrong = |why: &str| format!("{}: {why}", path.display());
-    let file: PageTokenKeyFile =
-        serde_json::from_slice(&bytes).map_err(|e| wrong(&e.to_string()))?;
+    read_keys(&path).with_context(|| path.display().to_string())
+}
+
+fn read_keys(path: &Path) -> Result<KeyRing> {
+    let file: PageTokenKeyFile = serde_json::from_slice(&std::fs::read(path)?)?;
     let key = |kid: u16| {
         file.keys
             .get(&kid)
             .and_then(|t| unhex(t))
-            .ok_or_else(|| wrong("a key is missing or garbled"))
+            .context("a key is missing or garbled")
     };
     let mut seen = BTreeSet::new();
     for kid in file.keys.keys() {
         let bytes = key(*kid)?;
         if bytes.iter().collect::<BTreeSet<_>>().len() < 8 {
-            return Err(wrong("a key is not random"));
+            bail!("a key is not random");
         }
         if !seen.insert(bytes) {
-            return Err(wrong("two keys are the same"));
+            bail!("two keys are the same");
         }
     }
     let mut ring = KeyRing::new(file.current, key(file.current)?);
     for kid in file.keys.keys().filter(|k| **k != file.current) {
-        ring.add(*kid, key(*kid)?)
-            .map_err(|e| wrong(&e.to_string()))?;
+        ring.add(*kid, key(*kid)?)?;
     }
     for kid in &file.retired {
-        ring.retire(*kid).map_err(|e| wrong(&e.to_string()))?;
+        ring.retire(*kid)?;
     }
     Ok(ring)
 }
@@ -187,8 +189,8 @@ mod tests {
         let path = std::env::temp_dir().join(format!("workgraph-mode-{}", std::process::id()));
         create_data_dir(&path).unwrap();
         assert_eq!(
-            (mode(&path).unwrap() & 0o777, warning(&path)),
-            (0o700, Ok(None))
+            (mode(&path).unwrap() & 0o777, warning(&path).unwrap()),
+            (0o700, None)
         );
         for (mode, made, warned) in [
             (0o700, true, None),
@@ -210,8 +212,8 @@ mod tests {
                 found.unwrap_or_default().contains(words),
                 "{mode:?} {found:?}"
             );
-            if let Err(why) = outcome {
-                assert!(why.contains("chmod 700"), "{why}");
+            if let Err(error) = outcome {
+                assert!(error.to_string().contains("chmod 700"), "{error}");
             }
         }
         std::fs::remove_dir_all(&path).unwrap();
@@ -233,8 +235,8 @@ mod tests {
         let zero = "0".repeat(64);
         let file = |keys: &str| format!("{{\"current\":1,\"keys\":{{{keys}}}}}");
         assert_eq!(
-            read(&file(&format!("\"1\":\"{good}\",\"2\":\"{other}\""))),
-            Ok(1)
+            read(&file(&format!("\"1\":\"{good}\",\"2\":\"{other}\""))).unwrap(),
+            1
         );
         for (keys, why) in [
             (String::new(), "missing"),
@@ -253,7 +255,8 @@ mod tests {
             (format!("\"1\":\"{}\"", "abcd".repeat(16)), "not random"),
             (format!("\"1\":\"{good}\",\"2\":\"{good}\""), "the same"),
         ] {
-            let answer = read(&file(&keys)).unwrap_err();
+            let answer = format!("{:#}", read(&file(&keys)).unwrap_err());
+            assert!(answer.contains("keys.json: "), "{keys}: {answer}");
             assert!(answer.contains(why), "{keys}: {answer}");
             assert!(!answer.contains(&good), "{answer}");
         }

@@ -6,6 +6,7 @@
 //! - `WORKGRAPH_TEST_CLOCK` names a socket to be made; each line in it is a number of milliseconds by which the clock
 //!   jumps ahead, and is answered with the same number.
 use crate::adapters::clock::WallClock;
+use anyhow::{Context, Result};
 use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,11 +42,11 @@ pub(crate) fn with_fault_injection(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphS
 ///
 /// # Errors
 /// Fails if the socket can't be made.
-pub(crate) fn drive_test_clock(clock: &Arc<WallClock>) -> Result<(), String> {
+pub(crate) fn drive_test_clock(clock: &Arc<WallClock>) -> Result<()> {
     let Ok(path) = std::env::var("WORKGRAPH_TEST_CLOCK") else {
         return Ok(());
     };
-    let listener = UnixListener::bind(&path).map_err(|e| format!("{path}: {e}"))?;
+    let listener = UnixListener::bind(&path).with_context(|| path.clone())?;
     let clock = Arc::clone(clock);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {

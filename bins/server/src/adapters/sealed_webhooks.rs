@@ -1,5 +1,6 @@
 //! Webhooks in the store: their secrets are sealed, so that neither the database nor a backup shows them.
 use crate::adapters::clock::random;
+use anyhow::{Context, Result};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -27,10 +28,10 @@ impl WebhookSecretSealer {
         Self { keys, entropy }
     }
 
-    fn seal(&self, id: u64, plain: &str) -> Result<String, String> {
+    fn seal(&self, id: u64, plain: &str) -> Result<String> {
         let nonce = random::<12>(&*self.entropy)?;
         sealed_secret::seal(&self.keys, nonce, &owner(id), plain)
-            .ok_or_else(|| format!("webhook {id}: its secret can't be sealed"))
+            .with_context(|| format!("webhook {id}: its secret can't be sealed"))
     }
 
     /// Returns the form in which a secret is to be stored from now on, if it differs: sealed, with the current key. A
@@ -38,7 +39,7 @@ impl WebhookSecretSealer {
     ///
     /// # Errors
     /// Fails if there are no random bytes.
-    pub(crate) fn reseal(&self, id: u64, kept: &str) -> Result<Option<String>, String> {
+    pub(crate) fn reseal(&self, id: u64, kept: &str) -> Result<Option<String>> {
         if sealed_secret::is_current(&self.keys, kept) {
             return Ok(None);
         }
@@ -82,7 +83,7 @@ impl WebhookStore for SealedWebhookStore {
         hook.secret = self
             .sealer
             .seal(hook.id, &hook.secret)
-            .map_err(WebhookStoreError)?;
+            .map_err(|error| WebhookStoreError(format!("{error:#}")))?;
         Ok(match self.store.insert(hook, limits).await? {
             InsertOutcome::Done(hook) => InsertOutcome::Done(Box::new(self.sealer.open(*hook))),
             other => other,
@@ -187,7 +188,7 @@ mod tests {
         );
 
         let seal = sealer(7);
-        let mut reseal = |id, kept: &str| seal.reseal(id, kept);
+        let mut reseal = |id, kept: &str| seal.reseal(id, kept).map_err(|e| e.to_string());
         let opened = SqliteStore::open_resealed(&folder, StoreOptions::default(), &mut reseal);
         let sqlite = Arc::new(opened.unwrap());
         let store = SealedWebhookStore {
@@ -224,7 +225,7 @@ mod tests {
         };
         let hook = block_on(strange.get(12)).unwrap().unwrap();
         assert_eq!(hook.secret, kept.secret);
-        assert_eq!(sealer(8).reseal(12, &kept.secret), Ok(None));
+        assert_eq!(sealer(8).reseal(12, &kept.secret).unwrap(), None);
         drop((store, strange, sqlite));
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -1,5 +1,6 @@
 //! The keys that sign id_tokens: made and rotated in the background, kept in the data folder.
 use crate::adapters::data_dir::write_private;
+use anyhow::{Context, Result, anyhow};
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -33,7 +34,7 @@ struct SigningKeyFile {
 }
 
 /// State of the keys: not read yet, a ring, or the error for which there is none.
-type SigningKeyState = Option<Result<Arc<SigningKeyRing>, String>>;
+type SigningKeyState = Option<Result<Arc<SigningKeyRing>, Arc<anyhow::Error>>>;
 
 /// Signing keys of this process.
 pub(crate) struct SigningKeyStore {
@@ -60,14 +61,18 @@ impl SigningKeyStore {
         let this = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
             let known = this.ring_of_today();
-            if let Err(why) = &known {
-                tracing::error!(why, "there are no keys to sign id_tokens with");
+            if let Err(error) = &known {
+                tracing::error!(
+                    why = format!("{error:#}"),
+                    "there are no keys to sign id_tokens with"
+                );
             }
-            this.known.send_replace(Some(known.map(Arc::new)));
+            let known = known.map(Arc::new).map_err(Arc::new);
+            this.known.send_replace(Some(known));
         });
     }
 
-    fn ring_of_today(&self) -> Result<SigningKeyRing, String> {
+    fn ring_of_today(&self) -> Result<SigningKeyRing> {
         let now = self.clock.now();
         let mut keys = self.read()?;
         let before = keys.len();
@@ -85,23 +90,22 @@ impl SigningKeyStore {
         keys.retain(|(_, signer)| shown.contains(&signer.kid()));
         if made || keys.len() < before {
             let keys = keys.into_iter().map(|(kept, _)| kept).collect();
-            let text =
-                serde_json::to_vec_pretty(&SigningKeyFile { keys }).map_err(|e| e.to_string())?;
+            let text = serde_json::to_vec_pretty(&SigningKeyFile { keys })?;
             write_private(&self.path, &text)?;
         }
         Ok(ring)
     }
 
-    fn read(&self) -> Result<Vec<SigningKeyPair>, String> {
-        let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", self.path.display());
+    fn read(&self) -> Result<Vec<SigningKeyPair>> {
+        let named = || self.path.display().to_string();
         let file: SigningKeyFile = match std::fs::read(&self.path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| wrong(&e))?,
+            Ok(bytes) => serde_json::from_slice(&bytes).with_context(named)?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => SigningKeyFile::default(),
-            Err(e) => return Err(wrong(&e)),
+            Err(e) => return Err(e).with_context(named),
         };
         let pair = |kept: StoredSigningKey| {
-            let der = STANDARD.decode(&kept.pkcs8).map_err(|e| wrong(&e))?;
-            let signer = Rs256::from_pkcs8(&der).map_err(|e| wrong(&e))?;
+            let der = STANDARD.decode(&kept.pkcs8).with_context(named)?;
+            let signer = Rs256::from_pkcs8(&der).with_context(named)?;
             Ok((kept, Arc::new(signer) as Arc<dyn Signer>))
         };
         file.keys.into_iter().map(pair).collect()
@@ -117,11 +121,11 @@ fn made_at(kept: &StoredSigningKey) -> SystemTime {
 }
 
 /// Makes a key, from the operating system's random bytes. `ring` signs with it but cannot make one.
-fn make(now: SystemTime) -> Result<SigningKeyPair, String> {
-    let key =
-        rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, BITS).map_err(|e| e.to_string())?;
-    let der = key.to_pkcs8_der().map_err(|e| e.to_string())?;
-    let signer = Rs256::from_pkcs8(der.as_bytes()).map_err(|e| e.to_string())?;
+fn make(now: SystemTime) -> Result<SigningKeyPair> {
+    let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, BITS)
+        .context("no RSA key can be made")?;
+    let der = key.to_pkcs8_der().context("a new key has no PKCS#8 form")?;
+    let signer = Rs256::from_pkcs8(der.as_bytes()).context("a new key can't sign")?;
     let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let kept = StoredSigningKey {
         made_at: since.as_secs(),
@@ -137,9 +141,8 @@ impl SigningKeys for SigningKeyStore {
         // The sender is here, so there is always a value to wait for.
         let known = known.wait_for(Option::is_some).await;
         let found = known.ok().and_then(|known| known.clone());
-        found
-            .unwrap_or_else(|| Err("no keys".to_owned()))
-            .map_err(AuthStoreError::Unavailable)
+        let found = found.unwrap_or_else(|| Err(Arc::new(anyhow!("no keys"))));
+        found.map_err(|error| AuthStoreError::Unavailable(format!("{error:#}")))
     }
 }
 

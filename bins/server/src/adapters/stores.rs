@@ -1,5 +1,6 @@
 //! The store behind its ports, and the operations that only the store itself has.
 use crate::adapters::sealed_webhooks::{SealedWebhookStore, WebhookSecretSealer};
+use anyhow::{Context, Result};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -13,7 +14,7 @@ use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStore;
 use workgraph_portal::AuditedStore;
 pub(crate) use workgraph_store_sqlite::StoreOptions;
-use workgraph_store_sqlite::{AuditLogProgress, SqliteStore};
+use workgraph_store_sqlite::{AuditLogProgress, ReadOnlyStore, SqliteStore};
 use workgraph_webhooks::WebhookStore;
 
 /// Stores of one data folder.
@@ -34,7 +35,7 @@ impl Storage {
         folder: &Path,
         options: StoreOptions,
         sealer: WebhookSecretSealer,
-    ) -> Result<Self, String> {
+    ) -> Result<Self> {
         // SQLite gives the files beside it the mode of the database, so that is made first.
         let made = OpenOptions::new()
             .create(true)
@@ -42,10 +43,15 @@ impl Storage {
             .write(true)
             .mode(0o600)
             .open(folder.join("workgraph.db"));
-        made.map_err(|e| format!("{}: {e}", folder.display()))?;
-        let mut reseal = |id, kept: &str| sealer.reseal(id, kept);
+        made.with_context(|| folder.display().to_string())?;
+        let mut reseal = |id, kept: &str| {
+            sealer
+                .reseal(id, kept)
+                .map_err(|error| format!("{error:#}"))
+        };
         let opened = SqliteStore::open_resealed(folder, options, &mut reseal);
-        let sqlite = Arc::new(opened.map_err(|e| e.to_string())?);
+        let sqlite = opened.with_context(|| not_opened(folder))?;
+        let sqlite = Arc::new(sqlite);
         #[cfg(debug_assertions)]
         let graph = crate::adapters::fault_injection::with_fault_injection(sqlite.clone());
         #[cfg(not(debug_assertions))]
@@ -66,8 +72,9 @@ impl Storage {
     ///
     /// # Errors
     /// Fails if the store can't be read.
-    pub(crate) fn floor(&self) -> Result<Option<Gid>, String> {
-        self.sqlite.max_gid().map_err(|e| e.to_string())
+    pub(crate) fn floor(&self) -> Result<Option<Gid>> {
+        let highest = self.sqlite.max_gid();
+        highest.context("the highest gid can't be read")
     }
 
     /// Returns figures for the metrics; none if the store can't be read.
@@ -85,32 +92,27 @@ impl Storage {
     ///
     /// # Errors
     /// Fails if the store can't be read.
-    pub(crate) fn audit_tail(&self) -> Result<AuditLogProgress, String> {
-        self.sqlite.audit_log_tail().map_err(|e| e.to_string())
+    pub(crate) fn audit_tail(&self) -> Result<AuditLogProgress> {
+        let tail = self.sqlite.audit_log_tail();
+        tail.context("the end of the audit log can't be read")
     }
 
     /// Returns the row up to which the audit log may be dropped now.
     ///
     /// # Errors
     /// Fails if the store can't be read.
-    pub(crate) fn audit_old(&self, before: Time) -> Result<Option<ChainPosition>, String> {
-        self.sqlite
-            .prunable_audit_rows(before)
-            .map_err(|e| e.to_string())
+    pub(crate) fn audit_old(&self, before: Time) -> Result<Option<ChainPosition>> {
+        let rows = self.sqlite.prunable_audit_rows(before);
+        rows.context("the old rows of the audit log can't be found")
     }
 
     /// Stores a signed checkpoint of a row, and drops the rows up to `base`.
     ///
     /// # Errors
     /// Fails if the store can't be written.
-    pub(crate) async fn keep_checkpoint(
-        &self,
-        line: String,
-        head: u64,
-        base: u64,
-    ) -> Result<(), String> {
+    pub(crate) async fn keep_checkpoint(&self, line: String, head: u64, base: u64) -> Result<()> {
         let kept = self.sqlite.keep_checkpoint(line, head, base).await;
-        kept.map_err(|e| e.to_string())
+        kept.with_context(|| format!("the checkpoint of row {head} can't be stored"))
     }
 }
 
@@ -136,9 +138,11 @@ impl AuditedStore for Storage {
 ///
 /// # Errors
 /// Fails if there is such a file, or one can't be read or written.
-pub(crate) fn backup(folder: &Path, to: &Path) -> Result<(), String> {
-    let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
-    store.backup(to).map_err(|e| e.to_string())
+pub(crate) fn backup(folder: &Path, to: &Path) -> Result<()> {
+    let store = open_read_only(folder)?;
+    store
+        .backup(to)
+        .with_context(|| format!("{}: the copy failed", to.display()))
 }
 
 /// Compares the audit log with its checkpoints; a server may be running.
@@ -149,17 +153,27 @@ pub(crate) fn inspect_audit(
     folder: &Path,
     key: &CheckpointPublicKey,
     anchored: &[String],
-) -> Result<InspectionReport, String> {
-    let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
+) -> Result<InspectionReport> {
+    let store = open_read_only(folder)?;
     let report = store.inspect_audit(key, anchored);
-    report.map_err(|e| e.to_string())
+    report.with_context(|| format!("{}: the audit log can't be read", folder.display()))
 }
 
 /// Returns the faults of the file and of the graph in it; a server may be running.
 ///
 /// # Errors
 /// Fails if it can't be read at all.
-pub(crate) fn check(folder: &Path) -> Result<Vec<String>, String> {
-    let store = SqliteStore::open_read_only(folder).map_err(|e| e.to_string())?;
-    store.check().map_err(|e| e.to_string())
+pub(crate) fn check(folder: &Path) -> Result<Vec<String>> {
+    let store = open_read_only(folder)?;
+    store
+        .check()
+        .with_context(|| format!("{}: the store can't be checked", folder.display()))
+}
+
+fn open_read_only(folder: &Path) -> Result<ReadOnlyStore> {
+    SqliteStore::open_read_only(folder).with_context(|| not_opened(folder))
+}
+
+fn not_opened(folder: &Path) -> String {
+    format!("the store in {} can't be opened", folder.display())
 }

@@ -3,6 +3,7 @@ use crate::adapters::clock::random;
 use crate::admin::answer_values::time_or_null;
 use crate::admin::service::AdminService;
 use crate::cli::AppCommand;
+use anyhow::{Context, Error, Result, bail};
 use serde_json::{Value, json};
 use workgraph_auth::authorization::registered_app::{check_name, mint_secret};
 use workgraph_auth::tokens::scope::DEFAULT;
@@ -21,27 +22,22 @@ pub(crate) struct NewApp<'a> {
 
 impl AdminService {
     /// Registers an app. Its secret is shown once.
-    pub(crate) async fn create_app(&self, new: &NewApp<'_>) -> Result<(App, Secret), String> {
-        let name = check_name(new.name).map_err(|e| e.to_string())?;
+    pub(crate) async fn create_app(&self, new: &NewApp<'_>) -> Result<(App, Secret)> {
+        let name = check_name(new.name)?;
         if new.redirects.is_empty() {
-            return Err("an app has at least one redirect URL".to_owned());
+            bail!("an app has at least one redirect URL");
         }
-        let register = |url: &String| {
-            RedirectUri::register(url, self.loopback).map_err(|e| format!("{url}: {e}"))
-        };
+        let register =
+            |url: &String| RedirectUri::register(url, self.loopback).with_context(|| url.clone());
         if new.scopes.set().is_empty() {
-            return Err("an app has full permissions or at least one scope".to_owned());
+            bail!("an app has full permissions or at least one scope");
         }
         let (secret, digest) = mint_secret(&random(&*self.entropy)?);
         let app = App {
             id: self.api.next_gid().get(),
             name: name.to_owned(),
             secret: Some(digest),
-            redirects: new
-                .redirects
-                .iter()
-                .map(register)
-                .collect::<Result<_, _>>()?,
+            redirects: new.redirects.iter().map(register).collect::<Result<_>>()?,
             scopes: new.scopes,
             distribution: new.workspaces.iter().map(|gid| gid.get()).collect(),
             disabled_in: Vec::new(),
@@ -50,25 +46,22 @@ impl AdminService {
             disabled_at: None,
         };
         let kept = self.as_operator().put_app(app.clone(), None).await;
-        kept.map_err(|e| e.to_string())?;
+        kept.with_context(|| format!("the app {:?} can't be stored", app.name))?;
         Ok((app, secret))
     }
 
     /// Returns an app, by its client ID.
-    pub(crate) async fn app(&self, id: &str) -> Result<App, String> {
+    pub(crate) async fn app(&self, id: &str) -> Result<App> {
         let none = || format!("{id}: there is no app with this client ID");
-        let number = id.parse().map_err(|_| none())?;
+        let number = id.parse().ok().with_context(none)?;
         let found = self.storage.oauth.app(number).await;
-        let app = found.map_err(|e| e.to_string())?.ok_or_else(none)?;
+        let found = found.with_context(|| format!("{id}: the app can't be read"))?;
+        let app = found.with_context(none)?;
         Ok(std::sync::Arc::unwrap_or_clone(app))
     }
 
     /// Changes an app; tries again if another change was faster.
-    pub(crate) async fn change_app(
-        &self,
-        id: &str,
-        change: impl Fn(&mut App),
-    ) -> Result<App, String> {
+    pub(crate) async fn change_app(&self, id: &str, change: impl Fn(&mut App)) -> Result<App> {
         for _ in 0..8 {
             let was = self.app(id).await?;
             let mut app = was.clone();
@@ -76,14 +69,14 @@ impl AdminService {
             match self.as_operator().put_app(app.clone(), Some(&was)).await {
                 Ok(()) => return Ok(app),
                 Err(AuthStoreError::Conflict) => {}
-                Err(e) => return Err(e.to_string()),
+                Err(e) => return Err(e).with_context(|| format!("{id}: the app can't be stored")),
             }
         }
-        Err(format!("{id}: this app is being changed by others"))
+        bail!("{id}: this app is being changed by others")
     }
 
     /// Gives an app a new secret; the old one is dead at once.
-    pub(crate) async fn reset_app_secret(&self, id: &str) -> Result<(App, Secret), String> {
+    pub(crate) async fn reset_app_secret(&self, id: &str) -> Result<(App, Secret)> {
         let (secret, digest) = mint_secret(&random(&*self.entropy)?);
         let app = self.change_app(id, |app| app.secret = Some(digest)).await?;
         Ok((app, secret))
@@ -129,8 +122,8 @@ fn set(list: &mut Vec<u64>, number: u64, on: bool) {
 ///
 /// # Errors
 /// Says what is wrong with it, or that a store failed.
-pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value, String> {
-    let place = async |gid: &str| Ok::<_, String>(office.node(Type::Workspace, gid).await?.gid);
+pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value> {
+    let place = async |gid: &str| Ok::<_, Error>(office.node(Type::Workspace, gid).await?.gid);
     match what {
         AppCommand::Create {
             name,
@@ -145,7 +138,7 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
                 places.push(place(gid).await?);
             }
             let scopes = ScopeSet::parse(scopes.as_deref().unwrap_or(DEFAULT));
-            let scopes = RegisteredScopes::from_set(scopes.map_err(|e| e.to_string())?);
+            let scopes = RegisteredScopes::from_set(scopes?);
             let new = NewApp {
                 name: &name,
                 redirects: &redirect_uris,
@@ -162,11 +155,8 @@ pub(crate) async fn run(office: &AdminService, what: AppCommand) -> Result<Value
                 None => None,
             };
             let apps = office.storage.oauth.apps(owner).await;
-            Ok(apps
-                .map_err(|e| e.to_string())?
-                .iter()
-                .map(show_app)
-                .collect())
+            let apps = apps.context("the apps can't be read")?;
+            Ok(apps.iter().map(show_app).collect())
         }
         AppCommand::ResetSecret { client_id } => {
             let (app, secret) = office.reset_app_secret(&client_id).await?;

@@ -4,6 +4,7 @@ use crate::admin::bootstrap_file::{Bootstrap, kept, save};
 use crate::admin::demo;
 use crate::admin::service::AdminService;
 use crate::config::Config;
+use anyhow::{Context, Result, bail};
 use workgraph_core::Type;
 use workgraph_core::access::Role;
 
@@ -17,14 +18,14 @@ pub(crate) async fn prepare(
     config: &Config,
     demo: bool,
     root: &str,
-) -> Result<Option<Bootstrap>, String> {
+) -> Result<Option<Bootstrap>> {
     let folder = config.folder();
     let begun = folder.join("bootstrap.begun");
     if begun.exists() {
-        return Err(format!(
+        bail!(
             "the first start in {} was broken off, so what it holds is incomplete; remove the folder and start again",
             folder.display()
-        ));
+        );
     }
     let (base_url, auth_url) = (
         format!("{root}{}", crate::http::routes::BASE),
@@ -59,7 +60,8 @@ pub(crate) async fn prepare(
             boot.personal_access_token = boot.token(office, admin, "First token").await?;
         }
         save(folder, &boot)?;
-        std::fs::remove_file(&begun).map_err(|e| format!("{}: {e}", begun.display()))?;
+        std::fs::remove_file(&begun)
+            .with_context(|| format!("{}: the file can't be removed", begun.display()))?;
         return Ok(Some(boot));
     }
     let Some(mut boot) = kept(folder)? else {

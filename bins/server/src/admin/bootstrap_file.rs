@@ -1,5 +1,6 @@
 //! The file `bootstrap.json`: the first users, workspaces, tokens and apps, and the first passwords.
 use crate::adapters::data_dir::write_private;
+use anyhow::{Context, Result};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -84,12 +85,15 @@ impl FirstPasswords {
 
     /// Removes the password of a user whose password was replaced.
     pub(crate) fn changed(&self, user: u64) {
-        if let Err(why) = self.remove(&user.to_string()) {
-            tracing::error!(why, "a first password still stands in bootstrap.json");
+        if let Err(error) = self.remove(&user.to_string()) {
+            tracing::error!(
+                why = format!("{error:#}"),
+                "a first password still stands in bootstrap.json"
+            );
         }
     }
 
-    fn remove(&self, user: &str) -> Result<(), String> {
+    fn remove(&self, user: &str) -> Result<()> {
         let _alone = self.file.lock();
         let Some(mut boot) = kept(&self.folder)? else {
             return Ok(());
@@ -107,19 +111,19 @@ fn file(folder: &Path) -> PathBuf {
 }
 
 /// Reads the file. Operators may remove it, since it holds secrets; then it is not made again.
-pub(crate) fn kept(folder: &Path) -> Result<Option<Bootstrap>, String> {
+pub(crate) fn kept(folder: &Path) -> Result<Option<Bootstrap>> {
     let path = file(folder);
-    let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let named = || path.display().to_string();
     match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| wrong(&e)),
+        Ok(bytes) => serde_json::from_slice(&bytes).with_context(named),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(wrong(&e)),
+        Err(e) => Err(e).with_context(named),
     }
 }
 
 /// Writes the file.
-pub(crate) fn save(folder: &Path, boot: &Bootstrap) -> Result<(), String> {
-    let mut text = serde_json::to_vec_pretty(boot).map_err(|e| e.to_string())?;
+pub(crate) fn save(folder: &Path, boot: &Bootstrap) -> Result<()> {
+    let mut text = serde_json::to_vec_pretty(boot)?;
     text.push(b'\n');
     write_private(&file(folder), &text)
 }
@@ -176,7 +180,8 @@ mod tests {
         crate::adapters::data_dir::create_data_dir(&folder).unwrap();
         assert!(kept(&folder).unwrap().is_none());
         std::fs::create_dir(file(&folder)).unwrap();
-        assert!(kept(&folder).unwrap_err().contains("bootstrap.json"));
+        let error = format!("{:#}", kept(&folder).unwrap_err());
+        assert!(error.contains("bootstrap.json: "), "{error}");
         std::fs::remove_dir(file(&folder)).unwrap();
         std::fs::write(file(&folder), "{").unwrap();
         assert!(kept(&folder).is_err());

@@ -7,6 +7,7 @@ use crate::cli::{
     TeamCommand, TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
 };
 use crate::runtime_limits::LimitScope;
+use anyhow::{Context, Error, Result, bail};
 use serde_json::{Value, json};
 use std::time::Duration;
 use workgraph_api::job_runner::PendingJob;
@@ -24,7 +25,7 @@ use workgraph_core::{Gid, Node, Type};
 ///
 /// # Errors
 /// Says what is wrong with it, or that a store failed.
-pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Value, String> {
+pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Value> {
     match what {
         AdminCommand::Workspace(what) => of_workspaces(office, what).await,
         AdminCommand::User(what) => of_users(office, what).await,
@@ -44,15 +45,16 @@ pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Val
     }
 }
 
-async fn of_jobs(office: &AdminService, what: JobsCommand) -> Result<Value, String> {
+async fn of_jobs(office: &AdminService, what: JobsCommand) -> Result<Value> {
     match what {
         JobsCommand::List => {
-            let jobs = office.api.jobs().await?;
+            let jobs = office.api.jobs().await.map_err(Error::msg);
+            let jobs = jobs.context("the jobs can't be read")?;
             Ok(jobs.iter().map(show_job).collect())
         }
         JobsCommand::Cancel { gid } => {
-            let gid = Gid::parse(&gid).ok_or_else(|| format!("{gid}: not a gid"))?;
-            office.api.cancel_job(gid).await?;
+            let gid = Gid::parse(&gid).with_context(|| format!("{gid}: not a gid"))?;
+            office.api.cancel_job(gid).await.map_err(Error::msg)?;
             Ok(json!({"gid": gid.to_string(), "cancelled": true}))
         }
     }
@@ -83,7 +85,7 @@ fn show_workspace(node: &Node) -> Value {
     })
 }
 
-async fn of_workspaces(office: &AdminService, what: WorkspaceCommand) -> Result<Value, String> {
+async fn of_workspaces(office: &AdminService, what: WorkspaceCommand) -> Result<Value> {
     match what {
         WorkspaceCommand::Create {
             name,
@@ -118,7 +120,7 @@ async fn of_workspaces(office: &AdminService, what: WorkspaceCommand) -> Result<
     }
 }
 
-async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value, String> {
+async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value> {
     match what {
         UserCommand::Create {
             name,
@@ -220,7 +222,8 @@ async fn of_users(office: &AdminService, what: UserCommand) -> Result<Value, Str
             if revoke_tokens {
                 let (hand, now) = (office.as_operator(), office.clock.now());
                 let ended = hand.revoke_all(node.gid.get(), now).await;
-                let ended = ended.map_err(|e| e.to_string())?;
+                let ended =
+                    ended.with_context(|| format!("{user}: the tokens can't be revoked"))?;
                 set(&mut shown, "revoked", ended.into());
             }
             if let Some(secret) = made_up {
@@ -241,14 +244,15 @@ fn set(shown: &mut Value, name: &str, value: Value) {
     }
 }
 
-async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Value, String> {
+async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Value> {
     let (user, end) = match what {
         SessionsCommand::List { user } => (user, None),
         SessionsCommand::End { user, id } => (user, Some(id)),
     };
     let who = office.user(&user).await?.gid.get();
     let hand = office.as_operator();
-    let mut live = hand.sessions(who).await.map_err(|e| e.to_string())?;
+    let live = hand.sessions(who).await;
+    let mut live = live.with_context(|| format!("{user}: the sessions can't be read"))?;
     let now = office.clock.now();
     live.retain(|session| session.is_live(now));
     let Some(end) = end else {
@@ -267,27 +271,23 @@ async fn of_sessions(office: &AdminService, what: SessionsCommand) -> Result<Val
         None => hand.end_sessions(who, None).await,
         Some(id) => {
             let one = live.iter().find(|session| session.id() == id);
-            let one = one.ok_or_else(|| format!("{id}: {user} has no session with this id"))?;
+            let one = one.with_context(|| format!("{id}: {user} has no session with this id"))?;
             hand.end_session(&one.digest).await.map(|()| 1)
         }
     };
-    let ended = ended.map_err(|e| e.to_string())?;
+    let ended = ended.with_context(|| format!("{user}: the sessions can't be ended"))?;
     Ok(json!({"user": who.to_string(), "ended": ended}))
 }
 
-async fn switch(office: &AdminService, name: &str, disabled: bool) -> Result<Value, String> {
+async fn switch(office: &AdminService, name: &str, disabled: bool) -> Result<Value> {
     let node = office.user(name).await?;
     office.set_disabled(node.gid, disabled).await?;
     show_user(office, &node).await
 }
 
-async fn show_user(office: &AdminService, node: &Node) -> Result<Value, String> {
-    let account = office
-        .storage
-        .tokens
-        .account(node.gid.get())
-        .await
-        .map_err(|e| e.to_string())?;
+async fn show_user(office: &AdminService, node: &Node) -> Result<Value> {
+    let account = office.storage.tokens.account(node.gid.get()).await;
+    let account = account.with_context(|| format!("{}: the account can't be read", node.gid))?;
     Ok(json!({
         "gid": node.gid.to_string(),
         "name": node.title(),
@@ -296,7 +296,7 @@ async fn show_user(office: &AdminService, node: &Node) -> Result<Value, String> 
     }))
 }
 
-async fn of_teams(office: &AdminService, what: TeamCommand) -> Result<Value, String> {
+async fn of_teams(office: &AdminService, what: TeamCommand) -> Result<Value> {
     match what {
         TeamCommand::Create { name, workspace } => {
             let place = office.node(Type::Workspace, &workspace).await?;
@@ -316,7 +316,7 @@ async fn of_teams(office: &AdminService, what: TeamCommand) -> Result<Value, Str
     }
 }
 
-async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value, String> {
+async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value> {
     match what {
         TokenCommand::Create {
             user,
@@ -325,10 +325,7 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value, S
             expires_days,
         } => {
             let who = office.user(&user).await?.gid;
-            let scopes = scopes
-                .map(|s| ScopeSet::parse(&s))
-                .transpose()
-                .map_err(|e| e.to_string())?;
+            let scopes = scopes.map(|s| ScopeSet::parse(&s)).transpose()?;
             let lifetime = expires_days.map(|d| Duration::from_secs(u64::from(d) * 86_400));
             let (id, secret) = office
                 .create_token(who, &description, scopes, lifetime)
@@ -344,12 +341,8 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value, S
         }
         TokenCommand::List { user } => {
             let who = office.user(&user).await?.gid;
-            let records = office
-                .storage
-                .tokens
-                .list(who.get())
-                .await
-                .map_err(|e| e.to_string())?;
+            let records = office.storage.tokens.list(who.get()).await;
+            let records = records.with_context(|| format!("{who}: the tokens can't be read"))?;
             let show = |r: &workgraph_auth::TokenRecord| {
                 json!({
                     "id": r.id,
@@ -367,14 +360,14 @@ async fn of_tokens(office: &AdminService, what: TokenCommand) -> Result<Value, S
         TokenCommand::Revoke { id } => {
             match office.as_operator().revoke(id, office.clock.now()).await {
                 Ok(true) => Ok(json!({"id": id, "revoked": true})),
-                Ok(false) => Err(format!("{id}: there is no live token with this id")),
-                Err(e) => Err(e.to_string()),
+                Ok(false) => bail!("{id}: there is no live token with this id"),
+                Err(e) => Err(e).with_context(|| format!("{id}: the token can't be revoked")),
             }
         }
     }
 }
 
-async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value, String> {
+async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value> {
     let change = |whose, pairs: &[String]| office.limits.change(whose, pairs, &office.api);
     match what {
         LimitsCommand::Show => change(LimitScope::All, &[]),
@@ -384,9 +377,11 @@ async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value, 
         LimitsCommand::State { user } => {
             let who = office.user(&user).await?.gid.get();
             let tokens = &office.storage.tokens;
-            let account = tokens.account(who).await.map_err(|e| e.to_string())?;
-            let account = account.ok_or_else(|| format!("{user}: this user has no account"))?;
-            let records = tokens.list(who).await.map_err(|e| e.to_string())?;
+            let account = tokens.account(who).await;
+            let account = account.with_context(|| format!("{user}: the account can't be read"))?;
+            let account = account.with_context(|| format!("{user}: this user has no account"))?;
+            let records = tokens.list(who).await;
+            let records = records.with_context(|| format!("{user}: the tokens can't be read"))?;
             let now = office.clock.now();
             let alive = records.iter().filter_map(|record| {
                 let grant = workgraph_auth::check_token(record, &account, now).ok()?;
@@ -401,10 +396,11 @@ async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value, 
     }
 }
 
-async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Value, String> {
+async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Value> {
     match what {
         WebhooksCommand::List => {
-            let all = office.api.all_webhooks().await?;
+            let all = office.api.all_webhooks().await.map_err(Error::msg);
+            let all = all.context("the webhooks can't be read")?;
             let show = |hook: &workgraph_webhooks::Webhook| {
                 json!({
                     "gid": hook.id.to_string(),
@@ -420,7 +416,10 @@ async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Val
             Ok(all.iter().map(show).collect())
         }
         WebhooksCommand::Log { gid, limit } => {
-            let log = office.api.deliveries(gid, limit).await?;
+            let log = office.api.deliveries(gid, limit).await;
+            let log = log
+                .map_err(Error::msg)
+                .with_context(|| format!("{gid}: the log of its deliveries can't be read"))?;
             let show = |line: &workgraph_webhooks::DeliveryLogEntry| {
                 json!({
                     "id": line.id,
@@ -434,7 +433,8 @@ async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Val
             Ok(log.iter().map(show).collect())
         }
         WebhooksCommand::Redeliver { gid, delivery } => {
-            let events = office.api.redeliver(gid, delivery).await?;
+            let events = office.api.redeliver(gid, delivery).await;
+            let events = events.map_err(Error::msg)?;
             Ok(json!({"gid": gid.to_string(), "delivery": delivery, "events": events}))
         }
     }

@@ -2,6 +2,7 @@
 use crate::admin::apps::NewApp;
 use crate::admin::bootstrap_file::{Bootstrap, TeamEntry};
 use crate::admin::service::AdminService;
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use workgraph_auth::authorization::redirect_uri::OUT_OF_BAND;
@@ -51,7 +52,7 @@ struct DemoTask {
 ///
 /// # Errors
 /// Fails if an object can't be made.
-pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> Result<(), String> {
+pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> Result<()> {
     let acme = boot.workspace(office, "Acme", true, true).await?;
     let side = boot.workspace(office, "Side Project", false, false).await?;
     let ann = boot
@@ -105,8 +106,7 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
             .await?,
     );
     boot.free_token = Some(boot.token(office, fay, "Demo, free plan").await?);
-    let scopes =
-        ScopeSet::parse("tasks:read users:read openid email profile").map_err(|e| e.to_string())?;
+    let scopes = ScopeSet::parse("tasks:read users:read openid email profile")?;
     for (name, redirects, scopes) in [
         (
             "Demo app",
@@ -135,7 +135,7 @@ pub(crate) async fn create_demo(boot: &mut Bootstrap, office: &AdminService) -> 
         boot.app(office, &new).await?;
     }
 
-    let content: DemoContent = serde_json::from_str(CONTENT).map_err(|e| e.to_string())?;
+    let content: DemoContent = serde_json::from_str(CONTENT).context("demo.json")?;
     let users: Vec<String> = boot.users.iter().map(|u| u.gid.clone()).collect();
     let token = &boot.personal_access_token;
     let mut caller = DemoClient {
@@ -177,7 +177,7 @@ struct DemoClient<'a> {
 }
 
 impl DemoClient<'_> {
-    async fn project(&self, project: DemoProject, mut data: Value) -> Result<(), String> {
+    async fn project(&self, project: DemoProject, mut data: Value) -> Result<()> {
         if let Some(map) = data.as_object_mut() {
             map.insert("name".to_owned(), project.name.into());
             map.insert("notes".to_owned(), project.notes.into());
@@ -185,8 +185,9 @@ impl DemoClient<'_> {
         let gid = self.made("/projects", data).await?;
         for (name, tasks) in project.sections {
             let path = format!("/projects/{gid}/sections");
-            let section = self.made(&path, json!({"name": name})).await?;
-            let tasks: Vec<DemoTask> = serde_json::from_value(tasks).map_err(|e| e.to_string())?;
+            let section = self.made(&path, json!({"name": &name})).await?;
+            let tasks = serde_json::from_value::<Vec<DemoTask>>(tasks);
+            let tasks = tasks.with_context(|| format!("demo.json: section {name}"))?;
             for task in tasks {
                 self.task(task, &gid, &section).await?;
             }
@@ -194,7 +195,7 @@ impl DemoClient<'_> {
         Ok(())
     }
 
-    async fn task(&self, task: DemoTask, project: &str, section: &str) -> Result<(), String> {
+    async fn task(&self, task: DemoTask, project: &str, section: &str) -> Result<()> {
         let today = Date::of(Time::from_system(self.office.clock.now()));
         let due = task.due.and_then(|days| today.add_days(days));
         let data = json!({
@@ -225,14 +226,14 @@ impl DemoClient<'_> {
     }
 
     /// Creates an object and returns its gid.
-    async fn made(&self, path: &str, data: Value) -> Result<String, String> {
+    async fn made(&self, path: &str, data: Value) -> Result<String> {
         let reply = self.call("POST", path, data).await?;
         let gid = reply.pointer("/data/gid").and_then(Value::as_str);
         gid.map(str::to_owned)
-            .ok_or_else(|| format!("POST {path}: the reply has no gid"))
+            .with_context(|| format!("POST {path}: the reply has no gid"))
     }
 
-    async fn call(&self, method: &str, path: &str, data: Value) -> Result<Value, String> {
+    async fn call(&self, method: &str, path: &str, data: Value) -> Result<Value> {
         call(&self.office.api, self.token, method, path, Some(data)).await
     }
 }
@@ -244,7 +245,7 @@ pub(crate) async fn call(
     method: &str,
     path: &str,
     data: Option<Value>,
-) -> Result<Value, String> {
+) -> Result<Value> {
     let (route, query) = path.split_once('?').unwrap_or((path, ""));
     let request = workgraph_api::ApiRequest {
         method: workgraph_api::request::Method::parse(method),
@@ -260,9 +261,9 @@ pub(crate) async fn call(
     let reply = api.handle(&request).await;
     let text = String::from_utf8_lossy(&reply.body);
     if reply.status >= 400 {
-        return Err(format!("{method} {path}: {} {text}", reply.status));
+        bail!("{method} {path}: {} {text}", reply.status);
     }
-    serde_json::from_str(&text).map_err(|e| format!("{method} {path}: {e}"))
+    serde_json::from_str(&text).with_context(|| format!("{method} {path}: the reply is no JSON"))
 }
 
 /// Returns the text that shows first requests to try, with lines that work as they are.

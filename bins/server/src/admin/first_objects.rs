@@ -2,6 +2,7 @@
 use crate::admin::apps::NewApp;
 use crate::admin::bootstrap_file::{AppEntry, Bootstrap, UserEntry, WorkspaceEntry};
 use crate::admin::service::AdminService;
+use anyhow::Result;
 use workgraph_auth::RegisteredScopes;
 use workgraph_core::access::Role;
 use workgraph_core::{Gid, Type};
@@ -14,7 +15,7 @@ impl Bootstrap {
         name: &str,
         paid: bool,
         organization: bool,
-    ) -> Result<Gid, String> {
+    ) -> Result<Gid> {
         let gid = office.create_workspace(name, paid, organization).await?;
         let plan = if paid { "paid" } else { "free" };
         self.workspaces.push(WorkspaceEntry {
@@ -32,7 +33,7 @@ impl Bootstrap {
         who: (&str, &str),
         seat: (Gid, Role),
         password: &str,
-    ) -> Result<Gid, String> {
+    ) -> Result<Gid> {
         let password = if password.is_empty() {
             office.password()?
         } else {
@@ -53,11 +54,7 @@ impl Bootstrap {
     }
 
     /// Registers an app and notes it.
-    pub(crate) async fn app(
-        &mut self,
-        office: &AdminService,
-        new: &NewApp<'_>,
-    ) -> Result<(), String> {
+    pub(crate) async fn app(&mut self, office: &AdminService, new: &NewApp<'_>) -> Result<()> {
         let (app, secret) = office.create_app(new).await?;
         self.apps.push(AppEntry {
             client_id: app.client_id(),
@@ -76,7 +73,7 @@ impl Bootstrap {
         office: &AdminService,
         who: Gid,
         description: &str,
-    ) -> Result<String, String> {
+    ) -> Result<String> {
         Ok(office
             .create_token(who, description, None, None)
             .await?

@@ -2,6 +2,7 @@
 use crate::adapters::stores::Storage;
 use crate::admin::bootstrap_file::FirstPasswords;
 use crate::runtime_limits::RuntimeLimits;
+use anyhow::{Context, Error, Result, anyhow, bail};
 use std::sync::Arc;
 use workgraph_api::{Api, Clock, Entropy};
 use workgraph_auth::{LoopbackPolicy, OAuthStore, Tier};
@@ -37,17 +38,14 @@ const WORKSPACES: &str = "workspace";
 
 impl AdminService {
     /// Reads nodes and edges without a viewer.
-    pub(crate) async fn read(&self, fill: impl FnOnce(&mut ReadQuery)) -> Result<ReadView, String> {
+    pub(crate) async fn read(&self, fill: impl FnOnce(&mut ReadQuery)) -> Result<ReadView> {
         let mut want = ReadQuery::of(ViewerKey {
-            user: Gid::new(1).ok_or("no gid 1")?,
+            user: Gid::new(1).context("no gid 1")?,
             service: None,
         });
         fill(&mut want);
-        self.storage
-            .graph
-            .load(&want)
-            .await
-            .map_err(|e| e.to_string())
+        let view = self.storage.graph.load(&want).await;
+        view.context("the graph can't be read")
     }
 
     /// Returns the store of tokens and apps, bound to the operator as actor.
@@ -91,7 +89,7 @@ impl AdminService {
     }
 
     /// Returns the nodes with the names `prefix:1`, `prefix:2` and so on.
-    pub(crate) async fn numbered_nodes(&self, prefix: &str) -> Result<Vec<Gid>, String> {
+    pub(crate) async fn numbered_nodes(&self, prefix: &str) -> Result<Vec<Gid>> {
         let mut all = Vec::new();
         for from in (1u32..).step_by(BATCH as usize) {
             let names: Vec<NodeRef> = (from..from + BATCH)
@@ -108,12 +106,12 @@ impl AdminService {
     }
 
     /// Returns all workspaces.
-    pub(crate) async fn workspaces(&self) -> Result<Vec<Node>, String> {
+    pub(crate) async fn workspaces(&self) -> Result<Vec<Node>> {
         self.nodes(&self.numbered_nodes(WORKSPACES).await?).await
     }
 
     /// Returns the live nodes among these.
-    pub(crate) async fn nodes(&self, gids: &[Gid]) -> Result<Vec<Node>, String> {
+    pub(crate) async fn nodes(&self, gids: &[Gid]) -> Result<Vec<Node>> {
         let mut all = Vec::with_capacity(gids.len());
         for some in gids.chunks(BATCH as usize) {
             let view = self
@@ -125,39 +123,39 @@ impl AdminService {
     }
 
     /// Returns a node of a type, by its gid as text.
-    pub(crate) async fn node(&self, ty: Type, text: &str) -> Result<Node, String> {
+    pub(crate) async fn node(&self, ty: Type, text: &str) -> Result<Node> {
         let none = || {
             format!(
                 "{text}: there is no {} with this gid",
                 workgraph_core::model::resources::resource(ty).noun
             )
         };
-        let gid = Gid::parse(text).ok_or_else(none)?;
+        let gid = Gid::parse(text).with_context(none)?;
         self.nodes(&[gid])
             .await?
             .pop()
             .filter(|n| n.ty == ty)
-            .ok_or_else(none)
+            .with_context(none)
     }
 
     /// Returns a user, by address or gid.
-    pub(crate) async fn user(&self, text: &str) -> Result<Node, String> {
+    pub(crate) async fn user(&self, text: &str) -> Result<Node> {
         if !text.contains('@') {
             return self.node(Type::User, text).await;
         }
         let found = self.user_with_address(text).await?;
-        found.ok_or_else(|| format!("{text}: there is no user with this address"))
+        found.with_context(|| format!("{text}: there is no user with this address"))
     }
 
     /// Returns the user with an address, if there is one.
-    pub(crate) async fn user_with_address(&self, address: &str) -> Result<Option<Node>, String> {
+    pub(crate) async fn user_with_address(&self, address: &str) -> Result<Option<Node>> {
         let name = NodeRef::Alias(alias::email(address));
         let view = self.read(|want| want.node_refs.push(name.clone())).await?;
         Ok(view.resolve(&name).and_then(|g| view.node(g)).cloned())
     }
 
     /// Returns the workspaces that a user belongs to.
-    pub(crate) async fn workspaces_of(&self, user: Gid) -> Result<Vec<Gid>, String> {
+    pub(crate) async fn workspaces_of(&self, user: Gid) -> Result<Vec<Gid>> {
         let view = self
             .read(|want| *want = want.clone().edges(user, rel::WORKSPACES))
             .await?;
@@ -166,7 +164,7 @@ impl AdminService {
     }
 
     /// Returns the members of a workspace.
-    pub(crate) async fn members(&self, place: Gid) -> Result<Vec<Gid>, String> {
+    pub(crate) async fn members(&self, place: Gid) -> Result<Vec<Gid>> {
         let view = self.read(|want| {
             let at = want.add_ref(place);
             want.into.push((at, rel::WORKSPACES, usize::MAX >> 1));
@@ -185,7 +183,7 @@ impl AdminService {
         name: &str,
         paid: bool,
         organization: bool,
-    ) -> Result<Gid, String> {
+    ) -> Result<Gid> {
         require_name(name)?;
         let mut number = self.numbered_nodes(WORKSPACES).await?.len();
         loop {
@@ -199,45 +197,59 @@ impl AdminService {
             });
             match made.await {
                 Err(GraphStoreError::AliasTaken(_)) if number < 1_000_000 => {}
-                outcome => return outcome.map_err(|e| e.to_string()),
+                outcome => {
+                    return outcome
+                        .with_context(|| format!("the workspace {name:?} can't be made"));
+                }
             }
         }
     }
 
     /// Changes the plan of a workspace, and with it the quotas of its members.
-    pub(crate) async fn set_plan(&self, place: &Node, paid: bool) -> Result<(), String> {
+    pub(crate) async fn set_plan(&self, place: &Node, paid: bool) -> Result<()> {
         let mut draft = workgraph_core::model::draft::Draft::edit(place);
         draft.set(workspace::PLAN, if paid { "paid" } else { "free" });
         let saved = self.commit(|work, _| work.save(&draft));
-        saved.await.map_err(|e| e.to_string())?;
+        saved
+            .await
+            .with_context(|| format!("{}: its plan can't be changed", place.gid))?;
         for gid in self.members(place.gid).await? {
-            self.api.refresh_account(gid).await?;
+            self.refresh_account(gid).await?;
         }
         for gid in self.numbered_nodes(&service_prefix(place.gid)).await? {
             let done = self.as_operator().set_tier(gid.get(), tier(paid)).await;
-            done.map_err(|e| e.to_string())?;
+            done.with_context(|| format!("the tier of service account {gid} can't be changed"))?;
         }
         Ok(())
     }
 
+    /// Brings the account of a user up to date with their workspaces.
+    pub(crate) async fn refresh_account(&self, user: Gid) -> Result<()> {
+        let refreshed = self.api.refresh_account(user).await;
+        refreshed
+            .map_err(Error::msg)
+            .with_context(|| format!("the account of user {user} can't be brought up to date"))
+    }
+
     /// Ties e-mail domains to an organization, in place of those it has.
-    pub(crate) async fn tie_domains(&self, place: &Node, texts: &[String]) -> Result<(), String> {
+    pub(crate) async fn tie_domains(&self, place: &Node, texts: &[String]) -> Result<()> {
         if !place.get(workspace::IS_ORGANIZATION) {
-            return Err(format!(
+            bail!(
                 "{}: this workspace is not an organization, so it has no domains",
                 place.gid
-            ));
+            );
         }
         let mut domains = Vec::with_capacity(texts.len());
         for text in texts {
             let domain = email_address::parse_domain(text)
-                .map_err(|e| format!("{}: this is not a domain; {e}", validate::clip(text)))?;
+                .map_err(|e| anyhow!("{}: this is not a domain; {e}", validate::clip(text)))?;
             if !domains.contains(&domain) {
                 domains.push(domain);
             }
         }
         let tied = self.commit(|work, _| membership_roles::set_domains(work, place, &domains));
-        tied.await.map_err(|e| e.to_string())
+        tied.await
+            .with_context(|| format!("{}: its domains can't be changed", place.gid))
     }
 
     /// Makes a team of an organization.
@@ -247,13 +259,13 @@ impl AdminService {
         place: &Node,
         admin: Option<Gid>,
         visibility: &str,
-    ) -> Result<Gid, String> {
+    ) -> Result<Gid> {
         require_name(name)?;
         if !place.get(workspace::IS_ORGANIZATION) {
-            return Err(format!(
+            bail!(
                 "{}: this workspace is not an organization, so it has no teams",
                 place.gid
-            ));
+            );
         }
         let made = self.commit(|work, _| {
             let mut draft = work.draft(Type::Team, Some(place.gid));
@@ -261,17 +273,13 @@ impl AdminService {
             draft.set(team::VISIBILITY, visibility);
             membership_rules::create_team(work, draft, admin)
         });
-        made.await.map_err(|e| e.to_string())
+        made.await
+            .with_context(|| format!("the team {name:?} can't be made"))
     }
 
     /// Puts a user into a team.
-    pub(crate) async fn join_team(
-        &self,
-        who: Gid,
-        place: &Node,
-        admin: bool,
-    ) -> Result<Gid, String> {
-        let home = place.workspace.ok_or("the team has no workspace")?;
+    pub(crate) async fn join_team(&self, who: Gid, place: &Node, admin: bool) -> Result<Gid> {
+        let home = place.workspace.context("the team has no workspace")?;
         let view = self
             .read(|want| {
                 *want = want.clone().edge(who, rel::WORKSPACES, home).edge(
@@ -282,23 +290,21 @@ impl AdminService {
             })
             .await?;
         if view.link(who, rel::WORKSPACES, home).is_none() {
-            return Err(format!(
-                "{who}: this user does not belong to the team's workspace"
-            ));
+            bail!("{who}: this user does not belong to the team's workspace");
         }
         if view.link(place.gid, rel::TEAM_MEMBERS, who).is_some() {
-            return Err(format!("{who}: this user is in the team already"));
+            bail!("{who}: this user is in the team already");
         }
         self.commit(|work, _| membership_rules::join_team(work, who, place.gid, home, admin))
             .await
-            .map_err(|e| e.to_string())
+            .with_context(|| format!("{who}: this user can't be put into team {}", place.gid))
     }
 }
 
-pub(crate) fn require_name(name: &str) -> Result<(), String> {
+pub(crate) fn require_name(name: &str) -> Result<()> {
     let length = name.chars().count();
     if name.trim().is_empty() || length > workgraph_core::model::registry::NAME_MAX as usize {
-        return Err("a name has 1 to 1024 characters".to_owned());
+        bail!("a name has 1 to 1024 characters");
     }
     Ok(())
 }

@@ -3,6 +3,7 @@ use crate::admin::commands;
 use crate::admin::service::AdminService;
 use crate::cli::AdminCommand;
 use crate::http::accept::accept_all;
+use anyhow::{Context, Error, Result, anyhow};
 use serde_json::{Value, json};
 use std::fs::DirBuilder;
 use std::io::{self, BufRead, BufReader, Write};
@@ -78,13 +79,13 @@ async fn answer(office: &AdminService, mut stream: tokio::net::UnixStream) -> io
     tokio::time::timeout(WAIT, reader.read_line(&mut line)).await??;
     let outcome = match serde_json::from_str::<AdminCommand>(&line) {
         Ok(what) => commands::run(office, what).await,
-        Err(e) => Err(format!(
+        Err(e) => Err(anyhow!(
             "the command was not understood; is the server of the same version? ({e})"
         )),
     };
     let reply = match outcome {
         Ok(value) => json!({"ok": value}),
-        Err(why) => json!({"error": why}),
+        Err(error) => json!({"error": format!("{error:#}")}),
     };
     write.write_all(format!("{reply}\n").as_bytes()).await
 }
@@ -96,16 +97,17 @@ pub(crate) fn remove(folder: &Path) {
 }
 
 /// Sends a command to the server that runs in this folder. Returns `None` if none does.
-pub(crate) fn send(folder: &Path, what: &AdminCommand) -> Option<Result<Value, String>> {
+pub(crate) fn send(folder: &Path, what: &AdminCommand) -> Option<Result<Value>> {
     let (path, _open) = address(folder).ok()?;
     let stream = std::os::unix::net::UnixStream::connect(path).ok()?;
-    Some(exchange(&stream, what).unwrap_or_else(|e| Err(format!("the server did not answer: {e}"))))
+    let answer = exchange(&stream, what).context("the server did not answer");
+    Some(answer.and_then(|answer| answer))
 }
 
 fn exchange(
     mut stream: &std::os::unix::net::UnixStream,
     what: &AdminCommand,
-) -> io::Result<Result<Value, String>> {
+) -> io::Result<Result<Value>> {
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     let mut line = serde_json::to_vec(what)?;
     line.push(b'\n');
@@ -114,7 +116,7 @@ fn exchange(
     BufReader::new(stream).read_line(&mut reply)?;
     let mut reply: Value = serde_json::from_str(&reply)?;
     Ok(match reply.get("error").and_then(Value::as_str) {
-        Some(why) => Err(why.to_owned()),
+        Some(error) => Err(Error::msg(error.to_owned())),
         None => Ok(reply.get_mut("ok").map(Value::take).unwrap_or_default()),
     })
 }

@@ -2,6 +2,7 @@
 use crate::adapters::clock::{hex, random};
 use crate::admin::service::{AdminService, require_name, service_prefix, tier};
 use crate::workers::password_pool as password;
+use anyhow::{Context, Error, Result, anyhow, bail};
 use std::time::Duration;
 use workgraph_api::features::invitations::PendingInvitation;
 use workgraph_auth::{Account, Login, ScopeSet, Secret, Tier, TokenKind, TokenRecord, mint_token};
@@ -35,10 +36,10 @@ impl AdminService {
         email: &str,
         seat: Option<(&Node, Role)>,
         password: &str,
-    ) -> Result<CreatedUser, String> {
+    ) -> Result<CreatedUser> {
         require_name(name)?;
         let email = EmailAddress::parse(email)
-            .map_err(|e| format!("{}: this is not an e-mail address; {e}", clip(email)))?;
+            .map_err(|e| anyhow!("{}: this is not an e-mail address; {e}", clip(email)))?;
         if let Some(invited) = self.user_with_address(email.as_str()).await? {
             let user = invited.gid;
             self.adopt_invited_user(invited, name, &email, seat, password)
@@ -57,8 +58,8 @@ impl AdminService {
             gid
         });
         let gid = made.await.map_err(|e| match e {
-            GraphStoreError::AliasTaken(_) => format!("{email}: another user has this address"),
-            other => other.to_string(),
+            GraphStoreError::AliasTaken(_) => anyhow!("{email}: another user has this address"),
+            other => Error::new(other).context(format!("{email}: the user can't be made")),
         })?;
         self.put_account(
             Account::new(gid.get(), Tier::Free),
@@ -66,7 +67,7 @@ impl AdminService {
         )
         .await?;
         if seat.is_some() {
-            self.api.refresh_account(gid).await?;
+            self.refresh_account(gid).await?;
         }
         Ok(CreatedUser {
             user: gid,
@@ -82,36 +83,45 @@ impl AdminService {
         email: &EmailAddress,
         seat: Option<(&Node, Role)>,
         password: &str,
-    ) -> Result<(), String> {
+    ) -> Result<()> {
         let gid = invited.gid;
         let login = self.as_operator().login(email.as_str()).await;
-        if login.map_err(|e| e.to_string())?.is_some() {
-            return Err(format!("{email}: another user has this address"));
+        let login = login.with_context(|| format!("{email}: the login can't be read"))?;
+        if login.is_some() {
+            bail!("{email}: another user has this address");
         }
         let hash = self.hash(password).await?;
         let mut draft = Draft::edit(&invited);
         draft.set(user::NAME, name);
         let named = self.commit(|work, _| work.save(&draft));
-        named.await.map_err(|e| e.to_string())?;
+        named
+            .await
+            .with_context(|| format!("{gid}: the user can't be renamed"))?;
         if let Some((place, role)) = seat {
             self.seat(gid, place, role).await?;
         }
         let account = self.as_operator().account(gid.get()).await;
-        let account = account.map_err(|e| e.to_string())?;
+        let account = account.with_context(|| format!("{gid}: the account can't be read"))?;
         let account = account.unwrap_or(Account::new(gid.get(), Tier::Free));
         self.put_account(account, Some(Login::new(email.as_str(), hash)))
             .await?;
-        self.api.refresh_account(gid).await
+        self.refresh_account(gid).await
     }
 
     /// Gives a user a membership with a role, in place of one they had before.
-    async fn seat(&self, user: Gid, place: &Node, role: Role) -> Result<(), String> {
-        let waiting = self.api.invitations(user).await?;
+    async fn seat(&self, user: Gid, place: &Node, role: Role) -> Result<()> {
+        let waiting = self.api.invitations(user).await;
+        let waiting = waiting
+            .map_err(Error::msg)
+            .with_context(|| format!("the invitations of user {user} can't be read"))?;
         let here = |it: &&PendingInvitation| it.invitation.workspace == place.gid;
         if let Some(waiting) = waiting.iter().find(here) {
             let parties = (user, waiting.invitation.invited);
             let operator = ActorContext::internal(AuditActor::Operator);
-            self.api.answer_invitation(parties, true, &operator).await?;
+            let answered = self.api.answer_invitation(parties, true, &operator).await;
+            answered
+                .map_err(Error::msg)
+                .with_context(|| format!("the invitation of user {user} can't be accepted"))?;
         }
         let list = NodeRef::TaskList {
             user: Box::new(NodeRef::Gid(user)),
@@ -139,37 +149,39 @@ impl AdminService {
                 }
             }
         });
-        done.await.map_err(|e| e.to_string())
+        done.await
+            .with_context(|| format!("user {user} can't be put into workspace {}", place.gid))
     }
 
     /// Gives a user a password, and a login if they had none. Their sessions end.
-    pub(crate) async fn set_password(&self, user: &Node, password: &str) -> Result<(), String> {
+    pub(crate) async fn set_password(&self, user: &Node, password: &str) -> Result<()> {
         let number = user.gid.get();
-        let say = |e: workgraph_auth::AuthStoreError| e.to_string();
-        let email = match self.storage.oauth.login_of(number).await.map_err(say)? {
+        let login = self.storage.oauth.login_of(number).await;
+        let email = match login.with_context(|| format!("{number}: the login can't be read"))? {
             Some(login) => login.email().to_owned(),
             None => user.get(user::EMAIL).unwrap_or_default().to_string(),
         };
         if email.is_empty() {
-            return Err(format!(
+            bail!(
                 "{}: this user has no e-mail address to sign in with",
                 user.gid
-            ));
+            );
         }
         let holder = self.user_with_address(&email).await?;
         if holder.is_some_and(|holder| holder.gid != user.gid) {
-            return Err(format!(
+            bail!(
                 "{}: this user stands for an invitation of {email}; name the person by the address",
                 user.gid
-            ));
+            );
         }
         let hash = self.hash(password).await?;
-        let account = self.storage.tokens.account(number).await.map_err(say)?;
+        let account = self.storage.tokens.account(number).await;
+        let account = account.with_context(|| format!("{number}: the account can't be read"))?;
         let account = account.unwrap_or_else(|| Account::new(number, Tier::Free));
         self.put_account(account, Some(Login::new(&email, hash)))
             .await?;
         self.first_passwords.changed(number);
-        self.api.refresh_account(user.gid).await
+        self.refresh_account(user.gid).await
     }
 
     /// Makes a personal access token.
@@ -179,7 +191,7 @@ impl AdminService {
         description: &str,
         scopes: Option<ScopeSet>,
         lifetime: Option<Duration>,
-    ) -> Result<(u64, Secret), String> {
+    ) -> Result<(u64, Secret)> {
         let (secret, digest) = mint_token(TokenKind::Personal, &random(&*self.entropy)?);
         let now = self.clock.now();
         let mut record = TokenRecord::personal(self.api.next_gid().get(), digest, who.get(), now);
@@ -195,7 +207,7 @@ impl AdminService {
         name: &str,
         place: &Node,
         acting: &ActorContext,
-    ) -> Result<Gid, String> {
+    ) -> Result<Gid> {
         require_name(name)?;
         let prefix = service_prefix(place.gid);
         let mut number = self.numbered_nodes(&prefix).await?.len();
@@ -213,7 +225,10 @@ impl AdminService {
             });
             match made.await {
                 Err(GraphStoreError::AliasTaken(_)) if number < 1_000_000 => {}
-                outcome => break outcome.map_err(|e| e.to_string())?,
+                outcome => {
+                    break outcome
+                        .with_context(|| format!("the service account {name:?} can't be made"))?;
+                }
             }
         };
         let paid = place.get(workspace::PLAN).as_deref() == Some("paid");
@@ -227,7 +242,7 @@ impl AdminService {
         &self,
         name: &str,
         place: &Node,
-    ) -> Result<(Gid, u64, Secret), String> {
+    ) -> Result<(Gid, u64, Secret)> {
         let operator = ActorContext::internal(AuditActor::Operator);
         let gid = self.create_service_user(name, place, &operator).await?;
         let (secret, digest) = mint_token(TokenKind::Service, &random(&*self.entropy)?);
@@ -244,41 +259,38 @@ impl AdminService {
     }
 
     /// Switches an account off or on. Off ends its sessions and tokens for good.
-    pub(crate) async fn set_disabled(&self, who: Gid, disabled: bool) -> Result<(), String> {
+    pub(crate) async fn set_disabled(&self, who: Gid, disabled: bool) -> Result<()> {
         let (hand, now) = (self.as_operator(), self.clock.now());
         let done = hand.set_disabled(who.get(), disabled, now).await;
-        done.map_err(|e| e.to_string())
+        done.with_context(|| format!("the account of user {who} can't be switched"))
     }
 
-    async fn insert(&self, record: TokenRecord, secret: Secret) -> Result<(u64, Secret), String> {
+    async fn insert(&self, record: TokenRecord, secret: Secret) -> Result<(u64, Secret)> {
         let id = record.id;
         self.as_operator()
             .insert_token(record)
             .await
-            .map_err(|e| e.to_string())?;
+            .context("the token can't be stored")?;
         Ok((id, secret))
     }
 
-    pub(crate) async fn put_account(
-        &self,
-        account: Account,
-        login: Option<Login>,
-    ) -> Result<(), String> {
+    pub(crate) async fn put_account(&self, account: Account, login: Option<Login>) -> Result<()> {
+        let user = account.user;
         self.as_operator()
             .put_account(account, login)
             .await
-            .map_err(|e| e.to_string())
+            .with_context(|| format!("the account of user {user} can't be stored"))
     }
 
     /// Makes a random password.
-    pub(crate) fn password(&self) -> Result<String, String> {
-        random::<12>(&*self.entropy).map(|b| hex(&b))
+    pub(crate) fn password(&self) -> Result<String> {
+        Ok(hex(&random::<12>(&*self.entropy)?))
     }
 
-    async fn hash(&self, password: &str) -> Result<Secret, String> {
+    async fn hash(&self, password: &str) -> Result<Secret> {
         let (password, salt) = (password.to_owned(), random(&*self.entropy)?);
         tokio::task::spawn_blocking(move || password::hash(&password, &salt))
             .await
-            .map_err(|e| e.to_string())?
+            .context("a thread for passwords did not answer")?
     }
 }

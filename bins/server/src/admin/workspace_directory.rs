@@ -13,6 +13,11 @@ fn gid(number: u64) -> Result<Gid, AuthStoreError> {
     Gid::new(number).ok_or_else(none)
 }
 
+/// Returns the error of the port, with the chain of causes as its text.
+fn unavailable(error: anyhow::Error) -> AuthStoreError {
+    AuthStoreError::Unavailable(format!("{error:#}"))
+}
+
 #[async_trait]
 impl WorkspaceDirectory for AdminService {
     async fn seats(&self, user: u64) -> Result<Vec<WorkspaceSeat>, AuthStoreError> {
@@ -28,10 +33,7 @@ impl WorkspaceDirectory for AdminService {
             .iter()
             .map(|s| s.workspace)
             .collect();
-        let nodes = self
-            .nodes(&all)
-            .await
-            .map_err(AuthStoreError::Unavailable)?;
+        let nodes = self.nodes(&all).await.map_err(unavailable)?;
         let mut seats: Vec<WorkspaceSeat> = Vec::with_capacity(nodes.len());
         for seat in &view.viewer.memberships {
             let place = nodes.iter().find(|node| node.gid == seat.workspace);
@@ -79,8 +81,8 @@ impl WorkspaceDirectory for AdminService {
     async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, AuthStoreError> {
         let prefix = service_prefix(gid(workspace)?);
         let all = self.numbered_nodes(&prefix).await;
-        let all = self.nodes(&all.map_err(AuthStoreError::Unavailable)?).await;
-        let all = all.map_err(AuthStoreError::Unavailable)?;
+        let all = self.nodes(&all.map_err(unavailable)?).await;
+        let all = all.map_err(unavailable)?;
         Ok(all
             .iter()
             .map(|node| (node.gid.get(), node.title().to_string()))
@@ -94,9 +96,9 @@ impl WorkspaceDirectory for AdminService {
         acting: &ActorContext,
     ) -> Result<u64, AuthStoreError> {
         let place = self.node(Type::Workspace, &workspace.to_string()).await;
-        let place = place.map_err(AuthStoreError::Unavailable)?;
+        let place = place.map_err(unavailable)?;
         let made = self.create_service_user(name, &place, acting).await;
-        made.map(Gid::get).map_err(AuthStoreError::Unavailable)
+        made.map(Gid::get).map_err(unavailable)
     }
 
     fn password_used(&self, user: u64) {

@@ -4,6 +4,7 @@ use crate::http::app_state::{AppState, ConnectionContext};
 use crate::http::connections::{ClientConnection, TICK_MILLIS};
 use crate::http::instrumented_socket::InstrumentedSocket;
 use crate::http::service;
+use anyhow::{Context, Result};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -33,10 +34,10 @@ pub(crate) async fn serve(
     listener: TcpListener,
     metrics: Option<TcpListener>,
     reload: impl Fn(),
-) -> Result<(), String> {
+) -> Result<()> {
     let door = Arc::clone(&edge.connections);
     let builder = Arc::new(builder(&edge));
-    let watch = |kind| signal(kind).map_err(|e| format!("signals can't be watched: {e}"));
+    let watch = |kind| signal(kind).context("signals can't be watched");
     let (mut term, mut int, mut hup) = (
         watch(SignalKind::terminate())?,
         watch(SignalKind::interrupt())?,

@@ -5,6 +5,7 @@
 use crate::adapters::data_dir::write_private;
 use crate::adapters::stores::Storage;
 use crate::config::schema::AuditConfig;
+use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -39,19 +40,22 @@ fn key_path(folder: &Path) -> PathBuf {
 }
 
 /// Returns the key of a data folder, or `None` if there is none yet.
-fn key(folder: &Path) -> Result<Option<CheckpointKey>, String> {
+fn key(folder: &Path) -> Result<Option<CheckpointKey>> {
     let path = key_path(folder);
-    let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-    let file: AuditKeyFile = match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| wrong(&e))?,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(wrong(&e)),
-    };
-    let seed = STANDARD.decode(&file.seed).map_err(|e| wrong(&e))?;
-    let seed = seed.try_into().map_err(|_| wrong(&"not 32 bytes"))?;
-    CheckpointKey::from_seed(&seed)
-        .map(Some)
-        .map_err(|e| wrong(&e))
+    match std::fs::read(&path) {
+        Ok(bytes) => parse_key(&bytes).map(Some),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+    .with_context(|| path.display().to_string())
+}
+
+/// Returns the key that a key file has.
+fn parse_key(bytes: &[u8]) -> Result<CheckpointKey> {
+    let file: AuditKeyFile = serde_json::from_slice(bytes)?;
+    let seed = STANDARD.decode(&file.seed)?;
+    let seed = seed.try_into().ok().context("not 32 bytes")?;
+    Ok(CheckpointKey::from_seed(&seed)?)
 }
 
 /// Returns the file in which checkpoints are anchored: that of the settings, else one beside the database.
@@ -87,7 +91,7 @@ impl AuditSigner {
         storage: &Arc<Storage>,
         clock: Arc<dyn Clock>,
         entropy: &dyn Entropy,
-    ) -> Result<Self, String> {
+    ) -> Result<Self> {
         let key = match key(folder)? {
             Some(key) => key,
             None => {
@@ -95,9 +99,8 @@ impl AuditSigner {
                 let file = AuditKeyFile {
                     seed: STANDARD.encode(seed),
                 };
-                let text = serde_json::to_vec_pretty(&file).map_err(|e| e.to_string())?;
-                write_private(&key_path(folder), &text)?;
-                CheckpointKey::from_seed(&seed).map_err(|e| e.to_string())?
+                write_private(&key_path(folder), &serde_json::to_vec_pretty(&file)?)?;
+                CheckpointKey::from_seed(&seed)?
             }
         };
         Ok(Self {
@@ -126,8 +129,8 @@ impl AuditSigner {
             match self.step(all).await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(why) => {
-                    tracing::error!(why, "the audit log was not signed");
+                Err(error) => {
+                    tracing::error!(why = format!("{error:#}"), "the audit log was not signed");
                     return;
                 }
             }
@@ -135,13 +138,13 @@ impl AuditSigner {
     }
 
     /// Makes one checkpoint. Returns true if there may be more rows to drop.
-    async fn step(&self, all: bool) -> Result<bool, String> {
+    async fn step(&self, all: bool) -> Result<bool> {
         let tail = self.storage.audit_tail()?;
         let public = self.key.public();
         let last = match &tail.checkpoint {
-            Some(line) => Some(read_checkpoint(line, &public).map_err(|_| {
-                "the last checkpoint in the database is not of this key; see `workgraph check --audit`"
-            })?),
+            Some(line) => Some(read_checkpoint(line, &public).context(
+                "the last checkpoint in the database is not of this key; see `workgraph check --audit`",
+            )?),
             None => None,
         };
         if let Some(line) = &tail.checkpoint {
@@ -176,29 +179,34 @@ impl AuditSigner {
     }
 
     /// Appends a line to the anchors, unless it is the last of them.
-    fn publish_checkpoint(&self, line: &str) -> Result<(), String> {
-        let say = |e: std::io::Error| format!("{}: {e}", self.anchor_path.display());
-        let mut file = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .mode(0o600)
-            .open(&self.anchor_path)
-            .map_err(say)?;
-        let end = end(&mut file, line.len() + 2).map_err(say)?;
-        let before = match end.strip_suffix(b"\n") {
-            Some(whole) if whole.rsplit(|b| *b == b'\n').next() == Some(line.as_bytes()) => {
-                return Ok(());
-            }
-            Some(_) => "",
-            None if end.is_empty() => "",
-            // A line that was written in part stays one of its own.
-            None => "\n",
-        };
-        file.write_all(format!("{before}{line}\n").as_bytes())
-            .and_then(|()| file.sync_data())
-            .map_err(say)
+    fn publish_checkpoint(&self, line: &str) -> Result<()> {
+        append_line(&self.anchor_path, line).with_context(|| {
+            let path = self.anchor_path.display();
+            format!("{path}: the checkpoint can't be appended")
+        })
     }
+}
+
+/// Appends a line to a file, which is made if there is none, unless it is its last one.
+fn append_line(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new()
+        .create(true)
+        .read(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)?;
+    let end = end(&mut file, line.len() + 2)?;
+    let before = match end.strip_suffix(b"\n") {
+        Some(whole) if whole.rsplit(|b| *b == b'\n').next() == Some(line.as_bytes()) => {
+            return Ok(());
+        }
+        Some(_) => "",
+        None if end.is_empty() => "",
+        // A line that was written in part stays one of its own.
+        None => "\n",
+    };
+    file.write_all(format!("{before}{line}\n").as_bytes())?;
+    file.sync_data()
 }
 
 /// Returns the last bytes of a file, `most` of them at most.
@@ -225,14 +233,14 @@ pub(crate) fn inspect(
     folder: &Path,
     settings: &AuditConfig,
     anchor: Option<&Path>,
-) -> Result<AuditInspection, String> {
+) -> Result<AuditInspection> {
     let none = || {
         format!(
             "{}: there is no key, so nothing was ever signed here; start the server once",
             key_path(folder).display()
         )
     };
-    let public = key(folder)?.ok_or_else(none)?.public();
+    let public = key(folder)?.with_context(none)?.public();
     let path = anchor.map_or_else(|| anchor_path(folder, settings), Path::to_path_buf);
     let mut findings = Vec::new();
     let lines = match std::fs::read_to_string(&path) {
@@ -244,7 +252,7 @@ pub(crate) fn inspect(
             ));
             Vec::new()
         }
-        Err(e) => return Err(format!("{}: {e}", path.display())),
+        Err(e) => return Err(e).with_context(|| path.display().to_string()),
     };
     let report = crate::adapters::stores::inspect_audit(folder, &public, &lines)?;
     if report.covered == 0 && report.findings.is_empty() {

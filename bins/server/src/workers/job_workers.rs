@@ -2,6 +2,7 @@
 use crate::adapters::clock::pause;
 use crate::metrics::Metrics;
 use crate::workers::offload::{Offload, OffloadLane};
+use anyhow::{Context, Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -49,9 +50,10 @@ pub(crate) async fn start(
     clock: &Arc<dyn Clock>,
     metrics: &Arc<Metrics>,
     offload: &Arc<Offload>,
-) -> Result<JobWorkers, String> {
+) -> Result<JobWorkers> {
     // This process alone has the store, so the owner of a lease is dead.
-    api.release_dead_leases().await?;
+    let released = api.release_dead_leases().await.map_err(Error::msg);
+    released.context("the jobs of the process before this one can't be released")?;
     let bell = Arc::new(Notify::new());
     let ring = Arc::clone(&bell);
     api.set_job_notifier(move || ring.notify_one());
@@ -131,15 +133,21 @@ impl JobWorker {
                         counter.fetch_add(1, Relaxed);
                         return Ok(());
                     }
-                    Ok(JobProgress::LeaseLost) => return Ok::<(), String>(()),
+                    Ok(JobProgress::LeaseLost) => return Ok(()),
                     Err(why) => {
                         // The store failed, not the step. If it fails again, the claim counts as an attempt.
-                        api.release_job(&before, false).await?;
-                        return Err(why);
+                        let failed = Error::msg(why);
+                        return match api.release_job(&before, false).await {
+                            Ok(()) => Err(failed),
+                            Err(error) => Err(failed.context(format!(
+                                "the job can't be released ({error}) after its step failed"
+                            ))),
+                        };
                     }
                 }
                 if *stopped.borrow() {
-                    return api.release_job(&held, true).await;
+                    let released = api.release_job(&held, true).await.map_err(Error::msg);
+                    return released.context("the job can't be released");
                 }
                 // A long job lets others have their turn.
                 tokio::task::yield_now().await;
@@ -147,7 +155,9 @@ impl JobWorker {
         });
         match task.await {
             Ok(Ok(())) => {}
-            Ok(Err(why)) => tracing::error!(job = gid, why, "a job stopped"),
+            Ok(Err(error)) => {
+                tracing::error!(job = gid, why = format!("{error:#}"), "a job stopped");
+            }
             Err(panic) => tracing::error!(job = gid, why = panic.to_string(), "a job stopped"),
         }
         self.metrics.jobs.running.fetch_sub(1, Relaxed);

@@ -17,6 +17,7 @@ pub(crate) use self::work_interrupt::WorkInterrupt;
 
 use self::fair_queue::FairQueue;
 use self::step_allowance::StepAllowances;
+use anyhow::{Context as _, Result};
 use parking_lot::{Condvar, Mutex};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -111,7 +112,7 @@ impl Offload {
     ///
     /// # Errors
     /// Fails if the machine gives no threads.
-    pub(crate) fn start(workers: usize, timeout: Duration) -> Result<Arc<Self>, String> {
+    pub(crate) fn start(workers: usize, timeout: Duration) -> Result<Arc<Self>> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let workers = match workers {
             0 => cores.saturating_sub(1).max(1),
@@ -133,7 +134,7 @@ impl Offload {
             let shared = Arc::clone(&offload.shared);
             let thread = std::thread::Builder::new().name(format!("long-{number}"));
             let started = thread.spawn(move || shared.work());
-            started.map_err(|e| format!("there is no thread for long work: {e}"))?;
+            started.context("no thread for long work can be started")?;
         }
         Ok(Arc::new(offload))
     }

@@ -1,4 +1,5 @@
 //! Passwords: their slow, salted hashes, and the pool that checks them.
+use anyhow::{Context, Result};
 use argon2::password_hash::{Ident, Output, ParamsString, PasswordHash, SaltString};
 use argon2::{ARGON2ID_IDENT, Argon2, Block, Params, Version};
 use async_trait::async_trait;
@@ -20,34 +21,33 @@ const ROOM: usize = 33 << 10;
 ///
 /// # Errors
 /// Fails if the password is too short or too long.
-pub(crate) fn hash(password: &str, salt: &[u8; 16]) -> Result<Secret, String> {
-    check_password(password).map_err(|e| e.to_string())?;
+pub(crate) fn hash(password: &str, salt: &[u8; 16]) -> Result<Secret> {
+    check_password(password)?;
     let mut out = [0; Params::DEFAULT_OUTPUT_LEN];
     derive(password, salt, &Params::default(), &mut out)?;
     encode(&out, salt)
 }
 
 /// Returns the text form of a hash made with the usual parameters.
-fn encode(out: &[u8], salt: &[u8; 16]) -> Result<Secret, String> {
-    let say = |e: argon2::password_hash::Error| e.to_string();
+fn encode(out: &[u8], salt: &[u8; 16]) -> Result<Secret> {
     let params = Params::default();
-    let salt = SaltString::encode_b64(salt).map_err(say)?;
+    let salt = SaltString::encode_b64(salt)?;
     let text = PasswordHash {
-        algorithm: Ident::new(ARGON2ID_IDENT.as_str()).map_err(say)?,
+        algorithm: Ident::new(ARGON2ID_IDENT.as_str())?,
         version: Some(Version::V0x13.into()),
-        params: ParamsString::try_from(&params).map_err(say)?,
+        params: ParamsString::try_from(&params)?,
         salt: Some(salt.as_salt()),
-        hash: Some(Output::new(out).map_err(say)?),
+        hash: Some(Output::new(out)?),
     };
     Ok(Secret::new(text.to_string()))
 }
 
-fn derive(password: &str, salt: &[u8], params: &Params, out: &mut [u8]) -> Result<(), String> {
+fn derive(password: &str, salt: &[u8], params: &Params, out: &mut [u8]) -> Result<()> {
     let mut blocks = Vec::with_capacity(ROOM);
     blocks.resize(params.block_count(), Block::default());
     Argon2::new(argon2::Algorithm::Argon2id, Version::V0x13, params.clone())
-        .hash_password_into_with_memory(password.as_bytes(), salt, out, &mut blocks)
-        .map_err(|e| e.to_string())
+        .hash_password_into_with_memory(password.as_bytes(), salt, out, &mut blocks)?;
+    Ok(())
 }
 
 /// Returns true if this is the password of this hash. A hash of another kind has no password.
@@ -93,10 +93,7 @@ impl PasswordPool {
     ///
     /// # Errors
     /// Fails if the hash has no text form, or no thread can be started.
-    pub(crate) fn new(
-        output: &[u8; Params::DEFAULT_OUTPUT_LEN],
-        salt: &[u8; 16],
-    ) -> Result<Self, String> {
+    pub(crate) fn new(output: &[u8; Params::DEFAULT_OUTPUT_LEN], salt: &[u8; 16]) -> Result<Self> {
         let (queue, jobs) = sync_channel::<PasswordJob>(AT_ONCE + WAITING);
         let jobs = Arc::new(Mutex::new(jobs));
         for number in 0..AT_ONCE {
@@ -104,7 +101,7 @@ impl PasswordPool {
             std::thread::Builder::new()
                 .name(format!("password-{number}"))
                 .spawn(move || work(&jobs))
-                .map_err(|e| format!("no thread for passwords: {e}"))?;
+                .context("no thread for passwords can be started")?;
         }
         Ok(Self {
             queue,
@@ -179,8 +176,9 @@ impl PasswordHasher for PasswordPool {
         salt: [u8; 16],
     ) -> Result<Secret, String> {
         let made = self.run(slot, move || hash(password.expose(), &salt));
-        let gone = || Err("a thread for passwords did not answer".to_owned());
-        made.await.unwrap_or_else(gone)
+        let made = made.await.context("a thread for passwords did not answer");
+        made.and_then(|made| made)
+            .map_err(|error| format!("{error:#}"))
     }
 }
 

@@ -4,6 +4,7 @@ use crate::adapters::stores::Storage;
 use crate::adapters::webhook_client::{SystemNetwork, WebhookSender};
 use crate::config::schema::DeliveryConfig;
 use crate::workers::offload::{Offload, OffloadLane};
+use anyhow::{Context, Error, Result};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,13 +46,15 @@ pub(crate) async fn set_up(
     storage: &Storage,
     settings: &WebhookSettings,
     own: Vec<SocketAddr>,
-) -> Result<(), String> {
+) -> Result<()> {
     let mut settings = settings.clone();
     settings.policy.own_addresses = own;
     let sender = WebhookSender::new(SystemNetwork::default(), settings.policy.clone());
     let sender = Arc::new(sender);
-    api.set_webhooks(Arc::clone(&storage.hooks), sender, settings)
-        .await
+    let set = api.set_webhooks(Arc::clone(&storage.hooks), sender, settings);
+    set.await
+        .map_err(Error::msg)
+        .context("the webhooks can't be read")
 }
 
 async fn prune_journal_loop(api: Arc<Api>) {

@@ -207,6 +207,7 @@ async fn another_key_signs_nothing_and_says_so() {
             .step(true)
             .await
             .unwrap_err()
+            .to_string()
             .contains("not of this key")
     );
     let (_, _, covered, findings) = place.check();
