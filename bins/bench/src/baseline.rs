@@ -1,5 +1,6 @@
 //! The bare hyper server: the same runtime and settings as the product, a fixed JSON body, nothing else.
 
+use anyhow::Result;
 use std::convert::Infallible;
 use std::fs;
 use std::io::Read;
@@ -12,7 +13,6 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-use crate::Result;
 use crate::cli::BaselineArgs;
 
 /// Serves until standard input closes, so that the bare server ends with the run that started it.

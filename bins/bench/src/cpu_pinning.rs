@@ -1,10 +1,10 @@
 //! Client and server on processors of their own, for rows with one connection: else such a row measures where the
 //! scheduler happens to put the two, not what a request takes.
 
+use anyhow::{Context, Result, bail};
 use std::fs::{read_link, read_to_string};
 use std::process::{Command, Stdio};
 
-use crate::Result;
 use crate::server_process::ServerProcess;
 
 /// Guard that keeps the calling thread and a server each on one processor until it is dropped.
@@ -24,7 +24,7 @@ impl CpuPinning {
         let usable = usable("/proc/thread-self/status")?;
         let processors = processors(&usable);
         let (Some(first), Some(last)) = (processors.first(), processors.last()) else {
-            return Err("the kernel names no processor for this thread".into());
+            bail!("the kernel names no processor for this thread");
         };
         let served = crate::cpu_pinning::usable(&format!("/proc/{process}/status"))?;
         let pinned = Self {
@@ -41,7 +41,7 @@ impl Drop for CpuPinning {
         for (thread, processors) in &self.before {
             // A server that has ended needs no processor; the thread's own set can only be widened again.
             if let Err(error) = place(thread, processors) {
-                eprintln!("not unpinned: {error}");
+                eprintln!("not unpinned: {error:#}");
             }
         }
     }
@@ -50,7 +50,9 @@ impl Drop for CpuPinning {
 /// Returns the number of the calling thread.
 fn own_thread() -> Result<String> {
     let link = read_link("/proc/thread-self")?;
-    let name = link.file_name().ok_or("/proc/thread-self leads nowhere")?;
+    let name = link
+        .file_name()
+        .context("/proc/thread-self leads nowhere")?;
     Ok(name.to_string_lossy().into_owned())
 }
 
@@ -60,7 +62,7 @@ fn usable(status: &str) -> Result<String> {
     let list = text
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    Ok(list.ok_or("no Cpus_allowed_list")?.trim().to_owned())
+    Ok(list.context("no Cpus_allowed_list")?.trim().to_owned())
 }
 
 /// Returns the processors of a list such as `0-2,5`.
@@ -85,15 +87,14 @@ fn place(id: &str, processors: &str) -> Result<()> {
         .args([processors, id])
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("taskset, from util-linux: {error}"))?;
+        .context("taskset, from util-linux")?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!(
+    bail!(
         "taskset: {}",
         String::from_utf8_lossy(&output.stderr).trim()
     )
-    .into())
 }
 
 #[cfg(test)]

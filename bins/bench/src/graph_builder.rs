@@ -1,5 +1,6 @@
 //! The graph of the run: built through the API, as any client would.
 
+use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +8,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use crate::http_client;
 use crate::http_client::BenchClient;
 use crate::loadgen::{self, LoadEnd, LoadResult, LoadSpec, RequestMaker, Rng};
 use crate::server_process::ServerProcess;
-use crate::{Error, Result, http_client};
 
 /// Sections of each project.
 const SECTIONS: usize = 10;
@@ -108,13 +109,12 @@ pub(crate) fn fill(
     })?;
     let gids = std::mem::take(&mut *gids.lock());
     if gids.len() as u64 != tasks {
-        return Err(format!(
+        bail!(
             "creating {tasks} tasks: {} were made, errors {:?}, the first: {}",
             gids.len(),
             outcome.errors,
             outcome.sample.as_deref().unwrap_or("none")
-        )
-        .into());
+        );
     }
     Ok((outcome, gids))
 }
@@ -125,12 +125,12 @@ impl BuildTarget {
         let workspace = list(&bootstrap, "workspaces")?
             .iter()
             .find(|workspace| workspace.get("plan") == Some(&json!("paid")))
-            .ok_or("bootstrap.json names no paid workspace")?;
+            .context("bootstrap.json names no paid workspace")?;
         let workspace = member(workspace, "gid")?.to_owned();
         let team = list(&bootstrap, "teams")?
             .iter()
             .find(|team| team.get("workspace") == Some(&json!(workspace)))
-            .ok_or("bootstrap.json names no team of the paid workspace")?;
+            .context("bootstrap.json names no team of the paid workspace")?;
         let team = member(team, "gid")?.to_owned();
         let found = client.get(&format!(
             "/api/1.0/users?workspace={workspace}&limit=100&opt_fields=gid"
@@ -140,7 +140,7 @@ impl BuildTarget {
             .map(|user| member(user, "gid").map(str::to_owned))
             .collect::<Result<Vec<_>>>()?;
         if users.is_empty() {
-            return Err("the paid workspace has no users".into());
+            bail!("the paid workspace has no users");
         }
         Ok(Self {
             workspace,
@@ -249,7 +249,7 @@ impl Graph {
         let head = request
             .windows(4)
             .position(|four| four == b"\r\n\r\n")
-            .ok_or("a create has no head")?;
+            .context("a create has no head")?;
         Ok(request.len() - head - 4)
     }
 
@@ -281,7 +281,7 @@ impl Graph {
             at = (next.to_owned(), at.1 + count);
         }
         if at.1 == 0 {
-            return Err("the project has one page only".into());
+            bail!("the project has one page only");
         }
         // The page behind the last offset must be a real one, or its cost would mean nothing.
         let path = self.page(Some("name"), Some(&at.0));
@@ -300,8 +300,7 @@ pub(crate) fn bootstrap(data: &Path) -> Result<Value> {
     } else {
         data.join("bootstrap.json")
     };
-    let text =
-        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     Ok(serde_json::from_str(&text)?)
 }
 
@@ -311,7 +310,7 @@ pub(crate) fn created(body: &[u8]) -> Option<String> {
 }
 
 pub(crate) fn gid_of(answer: &Value) -> Result<String> {
-    let data = answer.get("data").ok_or("an answer without data")?;
+    let data = answer.get("data").context("an answer without data")?;
     member(data, "gid").map(str::to_owned)
 }
 
@@ -319,7 +318,7 @@ pub(crate) fn member<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
     value
         .get(name)
         .and_then(Value::as_str)
-        .ok_or_else(|| Error::from(format!("no text named {name}")))
+        .with_context(|| format!("no text named {name}"))
 }
 
 /// Returns the list of this name.
@@ -328,7 +327,7 @@ pub(crate) fn list<'a>(value: &'a Value, name: &str) -> Result<&'a [Value]> {
         .get(name)
         .and_then(Value::as_array)
         .map(Vec::as_slice)
-        .ok_or_else(|| Error::from(format!("no list named {name}")))
+        .with_context(|| format!("no list named {name}"))
 }
 
 #[cfg(test)]

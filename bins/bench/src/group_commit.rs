@@ -1,5 +1,6 @@
 //! The bare group commit: durable inserts, a fixed number to a commit, nothing around them.
 
+use anyhow::Result;
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use rusqlite::{TransactionBehavior, params};
 
 use crate::baseline_schema::{INSERT_EDGE, INSERT_NODE, TASK_GIDS, WORKSPACE_GID};
 use crate::measure::Figure;
+use crate::sqlite_baseline;
 use crate::sqlite_baseline::GraphShape;
-use crate::{Result, sqlite_baseline};
 
 const INSERT_EVENT: &str = "INSERT INTO event VALUES (NULL, ?1, ?2, ?3)";
 

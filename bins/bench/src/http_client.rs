@@ -1,12 +1,11 @@
 //! The little HTTP/1.1 a closed-loop client needs: a response head, and a blocking client for the set-up.
 
+use anyhow::{Context, Result, bail};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
-
-use crate::Result;
 
 /// Parts of a response head that the client needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +39,7 @@ pub(crate) fn parse_head(bytes: &[u8]) -> Result<Option<ResponseHead>> {
         .get(9..12)
         .and_then(|digits| std::str::from_utf8(digits).ok())
         .and_then(|digits| digits.parse().ok())
-        .ok_or("not an HTTP response")?;
+        .context("not an HTTP response")?;
     let mut body = (status == 204 || status == 304).then_some(0);
     let mut close = false;
     for line in lines {
@@ -57,7 +56,7 @@ pub(crate) fn parse_head(bytes: &[u8]) -> Result<Option<ResponseHead>> {
     Ok(Some(ResponseHead {
         status,
         length: end + 4,
-        body: body.ok_or("a response without Content-Length, which this client does not read")?,
+        body: body.context("a response without Content-Length, which this client does not read")?,
         close,
     }))
 }
@@ -110,7 +109,7 @@ pub(crate) fn whole(addr: SocketAddr, request: &[u8]) -> Result<(String, Vec<u8>
     let body = bytes.split_off(head.length);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if head.status >= 400 {
-        return Err(format!("{text}{}", String::from_utf8_lossy(&body)).into());
+        bail!("{text}{}", String::from_utf8_lossy(&body));
     }
     Ok((text, body))
 }
@@ -135,7 +134,7 @@ fn answer(addr: SocketAddr, request: &[u8]) -> Result<(ResponseHead, Vec<u8>)> {
             return Ok((head, bytes));
         }
         if count == 0 {
-            return Err("the server closed the connection in mid-answer".into());
+            bail!("the server closed the connection in mid-answer");
         }
     }
 }
@@ -184,7 +183,7 @@ impl BenchClient {
             return Ok(body);
         }
         let told: String = String::from_utf8_lossy(&body).chars().take(400).collect();
-        Err(format!("{method} {path} answered {status}: {told}").into())
+        bail!("{method} {path} answered {status}: {told}")
     }
 }
 

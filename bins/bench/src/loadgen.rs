@@ -1,5 +1,6 @@
 //! A closed-loop HTTP/1.1 load generator: a fixed number of connections, each with one request in flight.
 
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::clock;
 use crate::http_client::{ResponseHead, parse_head};
-use crate::{Result, clock};
 
 /// Function that writes request number `index` into the buffer.
 pub(crate) type RequestMaker = dyn Fn(&mut Rng, u64, &mut Vec<u8>) + Send + Sync;
@@ -110,11 +111,11 @@ async fn drive(load: LoadSpec) -> Result<LoadResult> {
         for task in tasks {
             all.add(task.await?);
         }
-        Ok::<_, crate::Error>(())
+        Ok::<_, anyhow::Error>(())
     };
     tokio::time::timeout(patience, gather)
         .await
-        .map_err(|_| "the server stopped answering under load")??;
+        .context("the server stopped answering under load")??;
     let seconds = clock::now().duration_since(shared.began).as_secs_f64();
     all.latencies.sort_unstable();
     Ok(LoadResult {
@@ -197,7 +198,7 @@ async fn connection(shared: Arc<LoadState>) -> LoadCounts {
         let mut stream = match connect(load.addr).await {
             Ok(stream) => stream,
             Err(error) => {
-                tally.broke(format!("connect: {error}"));
+                tally.broke(format!("connect: {error:#}"));
                 break;
             }
         };
@@ -210,7 +211,7 @@ async fn connection(shared: Arc<LoadState>) -> LoadCounts {
                 Ok(head) => head,
                 Err(error) => {
                     at = clock::now();
-                    tally.broke(error.to_string());
+                    tally.broke(format!("{error:#}"));
                     continue 'connect;
                 }
             };
@@ -254,7 +255,7 @@ async fn exchange(stream: &mut TcpStream, out: &[u8], back: &mut Vec<u8>) -> Res
     let mut head = None;
     loop {
         if stream.read_buf(back).await? == 0 {
-            return Err("the server closed the connection".into());
+            bail!("the server closed the connection");
         }
         if head.is_none() {
             head = parse_head(back)?;
@@ -262,7 +263,7 @@ async fn exchange(stream: &mut TcpStream, out: &[u8], back: &mut Vec<u8>) -> Res
         match head {
             Some(head) if back.len() == head.total() => return Ok(head),
             Some(head) if back.len() > head.total() => {
-                return Err("more bytes than the answer has".into());
+                bail!("more bytes than the answer has");
             }
             // One byte more than is missing: then a short read shows that nothing else is there.
             Some(head) => back.reserve(head.total() - back.len() + 1),

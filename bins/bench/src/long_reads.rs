@@ -1,10 +1,12 @@
 //! The effect of long reads on short ones: the latency of light reads alone, and beside connections that repeat the
 //! longest reads there are.
 
+use anyhow::{Context, Result, bail};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::graph_builder;
 use crate::graph_builder::NESTED;
 use crate::loadgen::{self, LoadEnd, LoadResult, LoadSpec, RequestMaker};
 use crate::measure::median;
@@ -12,7 +14,6 @@ use crate::measurements::gets;
 use crate::report::ReportLine;
 use crate::rows::Bound;
 use crate::session::Bench;
-use crate::{Result, graph_builder};
 
 /// Name of these rows for `--only`.
 const NAME: &str = "long-reads";
@@ -47,16 +48,16 @@ pub(crate) fn measure(bench: &Bench<'_>) -> Result<Vec<ReportLine>> {
             let check = run(addr, 1, bench.time(), &live)?;
             match long.join() {
                 Ok(long) => long?,
-                Err(_) => return Err("the long reads broke off".into()),
+                Err(_) => bail!("the long reads broke off"),
             };
-            Ok::<_, crate::Error>((during, check))
+            Ok::<_, anyhow::Error>((during, check))
         })?;
         times.push(during.p99 / before.p99.max(1.0));
         alone.push(before.p99);
         beside.push(during.p99);
         lives.push(check.p99 / 1_000.0);
     }
-    let of = |figures: &[f64]| median(figures).ok_or("no rounds");
+    let of = |figures: &[f64]| median(figures).context("no rounds");
     Ok(vec![
         ReportLine::absolute(
             &format!(
@@ -84,14 +85,14 @@ pub(crate) fn measure(bench: &Bench<'_>) -> Result<Vec<ReportLine>> {
 fn paths(bench: &Bench<'_>) -> Result<Vec<String>> {
     let project = &bench.graph.project;
     let counts = "num_tasks,num_incomplete_tasks,num_completed_tasks";
-    let first = bench.graph.tasks.first().ok_or("no tasks")?;
+    let first = bench.graph.tasks.first().context("no tasks")?;
     let task = bench
         .client
         .get(&format!("/api/1.0/tasks/{first}?opt_fields=workspace"))?;
     let workspace = task
         .pointer("/data/workspace/gid")
         .and_then(|gid| gid.as_str())
-        .ok_or("a task without a workspace")?;
+        .context("a task without a workspace")?;
     let mut paths = vec![
         format!(
             "/api/1.0/workspaces/{workspace}/tasks/search?completed=false&sort_by=likes&limit=100&opt_fields={NESTED}"
@@ -126,7 +127,7 @@ fn run(
         seen: None,
     })?;
     match &outcome.sample {
-        Some(sample) if outcome.failed() > 0 => Err(format!("{NAME}: {sample}").into()),
+        Some(sample) if outcome.failed() > 0 => bail!("{NAME}: {sample}"),
         _ => Ok(outcome),
     }
 }

@@ -5,7 +5,6 @@ mod baseline_schema;
 mod cli;
 mod clock;
 mod cpu_pinning;
-mod error;
 mod graph_builder;
 mod group_commit;
 mod http_client;
@@ -28,9 +27,9 @@ mod session;
 mod sqlite_baseline;
 mod webhook_receiver;
 
+use anyhow::Result;
 use clap::Parser;
 use cli::{BenchCli, BenchCommand};
-pub(crate) use error::{Error, Result};
 
 fn main() -> Result<()> {
     match BenchCli::parse().command {

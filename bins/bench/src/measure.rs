@@ -1,10 +1,10 @@
 //! One measurement: a load against a server, with the processor time it took there.
 
+use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Result;
 use crate::cpu_pinning::CpuPinning;
 use crate::loadgen::{self, LoadEnd, LoadResult, LoadSpec, RequestMaker};
 use crate::server_process::ServerProcess;

@@ -1,5 +1,6 @@
 //! The measurement of each row: ours and its ceiling, round by round.
 
+use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::search_baseline::{SearchKind, SearchTables};
 use crate::server_process::ServerProcess;
 use crate::session::Bench;
 use crate::webhook_receiver::WebhookReceiver;
-use crate::{Result, graph_builder, group_commit as commits, http_client, search_baseline};
+use crate::{graph_builder, group_commit as commits, http_client, search_baseline};
 
 /// Tasks before the deep page.
 const DEPTH: usize = 50_000;
@@ -145,11 +146,11 @@ impl Bench<'_> {
                     .push(format!("The deep page begins behind {depth} tasks."));
                 return Ok(Measurement::Other(deep, first, 1));
             }
-            other => return Err(format!("no measurement is named {other}").into()),
+            other => bail!("no measurement is named {other}"),
         };
         let size = self
             .client
-            .get_bytes(paths.first().ok_or("no paths")?)?
+            .get_bytes(paths.first().context("no paths")?)?
             .len();
         let bare = ServerProcess::bare(self.folder, row.name, size)?;
         Ok(Measurement::Hyper(connections, get(paths), bare))

@@ -1,5 +1,6 @@
 //! An app with a refresh token: the requests of a person and of an app's server that lead to one, made once.
 
+use anyhow::{Context, Result};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,9 +8,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::graph_builder::{bootstrap, list, member};
+use crate::http_client;
 use crate::http_client::BenchClient;
 use crate::loadgen::{RequestMaker, Rng};
-use crate::{Result, http_client};
 
 const AUTHORIZE: &str = "/-/oauth_authorize";
 
@@ -61,7 +62,7 @@ fn hidden(page: &[u8], name: &str) -> Result<String> {
         .split(&start)
         .nth(1)
         .and_then(|rest| rest.split('"').next());
-    let value = value.ok_or_else(|| format!("a page without the field {name}"))?;
+    let value = value.with_context(|| format!("a page without the field {name}"))?;
     Ok(value.replace("&amp;", "&"))
 }
 
@@ -72,7 +73,9 @@ fn cookie(head: &str, name: &str) -> Result<String> {
         .split(&start)
         .nth(1)
         .and_then(|rest| rest.split(';').next());
-    Ok(value.ok_or_else(|| format!("no cookie {name}"))?.to_owned())
+    Ok(value
+        .with_context(|| format!("no cookie {name}"))?
+        .to_owned())
 }
 
 impl OAuthFixture {
@@ -80,8 +83,8 @@ impl OAuthFixture {
     pub(crate) fn get(client: &BenchClient, data: &Path) -> Result<Self> {
         let demo = bootstrap(data)?;
         let (users, apps) = (list(&demo, "users")?, list(&demo, "apps")?);
-        let user = users.first().ok_or("no users")?;
-        let app = apps.first().ok_or("no apps")?;
+        let user = users.first().context("no users")?;
+        let app = apps.first().context("no apps")?;
         let (id, secret) = (member(app, "client_id")?, member(app, "client_secret")?);
         let redirect = member(app, "redirect_uri")?;
         let get = |path: &str, cookies: &str| {
@@ -125,7 +128,7 @@ impl OAuthFixture {
             ("client_id", id),
             ("client_secret", secret),
             ("redirect_uri", redirect),
-            ("code", code.ok_or("the app was given no code")?),
+            ("code", code.context("the app was given no code")?),
         ];
         let (_, tokens) = post("/-/oauth_token", "", &fields)?;
         let tokens: Value = serde_json::from_slice(&tokens)?;

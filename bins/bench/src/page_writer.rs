@@ -1,8 +1,8 @@
 //! The bare nested page: rows straight to JSON by hand-written code, the least work a server could do.
 
+use anyhow::Result;
 use rusqlite::Statement;
 
-use crate::Result;
 use crate::baseline_schema::{ASSIGNEE, FOLLOWER, PROJECT, PROJECT_GID};
 
 /// Tasks on a page.

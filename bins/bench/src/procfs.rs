@@ -1,9 +1,8 @@
 //! Figures of the kernel from /proc: processor time, memory, and the machine's description.
 
+use anyhow::{Context, Error, Result};
 use std::fs::read_to_string;
 use std::time::Duration;
-
-use crate::{Error, Result};
 
 /// Ticks a second in which the kernel counts for user space, on every architecture that Linux runs on today.
 const TICKS_PER_SECOND: u64 = 100;
@@ -29,10 +28,10 @@ fn stat_cpu(stat: &str) -> Result<Duration> {
     let fields = stat
         .rsplit_once(')')
         .map(|(_, rest)| rest.split_whitespace())
-        .ok_or("/proc stat has no command field")?;
+        .context("/proc stat has no command field")?;
     let mut times = fields.skip(11);
     let mut tick = || -> Result<u64> {
-        let field = times.next().ok_or("/proc stat is too short")?;
+        let field = times.next().context("/proc stat is too short")?;
         field.parse().map_err(Error::from)
     };
     let ticks = tick()? + tick()?;
@@ -45,7 +44,7 @@ pub(crate) fn resident_mib(pid: u32) -> Result<f64> {
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmRSS:"))
-        .ok_or("/proc status has no VmRSS")?;
+        .context("/proc status has no VmRSS")?;
     let kib: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kib / 1024.0)
 }
@@ -58,7 +57,7 @@ pub(crate) fn wake_ups(pid: u32) -> Result<u64> {
         let line = status
             .lines()
             .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))
-            .ok_or("/proc status has no voluntary_ctxt_switches")?;
+            .context("/proc status has no voluntary_ctxt_switches")?;
         all += line.trim().parse::<u64>()?;
     }
     Ok(all)

@@ -1,5 +1,6 @@
 //! Copying a project: the speed of a job.
 
+use anyhow::{Result, bail};
 use std::time::Duration;
 
 use serde_json::json;
@@ -8,7 +9,7 @@ use crate::graph_builder::{Graph, gid_of};
 use crate::http_client::BenchClient;
 use crate::measure::Figure;
 use crate::server_process::ServerProcess;
-use crate::{Result, clock, graph_builder};
+use crate::{clock, graph_builder};
 
 /// Tasks of the project.
 const TASKS: u64 = 10_000;
@@ -53,8 +54,8 @@ impl CopySource {
                         ..Figure::default()
                     });
                 }
-                "failed" => return Err("a copy of a project failed".into()),
-                _ if time > PATIENCE => return Err("a copy of a project does not end".into()),
+                "failed" => bail!("a copy of a project failed"),
+                _ if time > PATIENCE => bail!("a copy of a project does not end"),
                 _ => clock::pause(Duration::from_millis(10)),
             }
         }

@@ -1,5 +1,6 @@
 //! The rows of one create, as the server wrote them, and a group commit of copies of just these.
 
+use anyhow::Result;
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::measure::Figure;
-use crate::{Result, sqlite_baseline};
+use crate::sqlite_baseline;
 
 /// Tables a create writes to, each with the condition that finds its rows there by the commit sequence number.
 const TABLES: [(&str, &str); 4] = [

@@ -1,5 +1,6 @@
 //! The run: finds the server, measures it beside the ceilings or the ceilings alone, and prints the results.
 
+use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::report::{self, ReportLine};
 use crate::server_process::ServerProcess;
 use crate::session::Bench;
 use crate::sqlite_baseline::{BaselineGraph, GraphShape};
-use crate::{Result, group_commit, long_reads, measurements, procfs, scaling};
+use crate::{group_commit, long_reads, measurements, procfs, scaling};
 
 /// Measures the rows that were asked for, prints the table and writes the report.
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         }
     };
     if lines.is_empty() {
-        return Err("no row has such a name".into());
+        bail!("no row has such a name");
     }
     print!("{}", report::terminal(&lines));
     Ok(())
@@ -73,10 +74,10 @@ impl Drop for ScratchDir {
 
 fn binary(args: &RunArgs) -> Result<Option<PathBuf>> {
     if let Some(path) = &args.server {
-        return match path.canonicalize() {
-            Ok(path) => Ok(Some(path)),
-            Err(error) => Err(format!("--server {}: {error}", path.display()).into()),
-        };
+        let found = path.canonicalize();
+        return found
+            .map(Some)
+            .with_context(|| format!("--server {}", path.display()));
     }
     let beside = std::env::current_exe()?.with_file_name("workgraph");
     Ok(beside.is_file().then_some(beside))

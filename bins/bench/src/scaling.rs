@@ -1,10 +1,10 @@
 //! The share of their ratios that rows keep as the graph grows: two servers, a large graph and a small one, in the same
 //! rounds.
 
+use anyhow::Result;
 use std::fs;
 use std::path::Path;
 
-use crate::Result;
 use crate::cli::RunArgs;
 use crate::report::ReportLine;
 use crate::rows::{BenchResult, ROWS};

@@ -1,5 +1,6 @@
 //! Searches: the requests to the server, and the bare SQLite queries beside them.
 
+use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::http_client::BenchClient;
 use crate::loadgen::Rng;
 use crate::measure::Figure;
 use crate::sqlite_baseline::{GraphShape, timed};
-use crate::{Result, graph_builder, sqlite_baseline};
+use crate::{graph_builder, sqlite_baseline};
 
 /// Tasks with a value of the custom field, and the number of different values.
 const VALUED: usize = 2_000;
@@ -39,7 +40,7 @@ pub(crate) fn paths(
     graph: &Graph,
     find: SearchKind,
 ) -> Result<Arc<Vec<String>>> {
-    let first = graph.tasks.first().ok_or("no tasks")?;
+    let first = graph.tasks.first().context("no tasks")?;
     let task = client.get(&format!(
         "/api/1.0/tasks/{first}?opt_fields=workspace,assignee"
     ))?;
@@ -103,7 +104,7 @@ fn field(client: &BenchClient, graph: &Graph, workspace: &str) -> Result<String>
         let done = client.post("/api/1.0/batch", &json!({"data": {"actions": actions}}))?;
         let failed = |outcome: &&Value| outcome.get("status_code") != Some(&json!(200));
         if let Some(outcome) = graph_builder::list(&done, "data")?.iter().find(failed) {
-            return Err(format!("giving a task a value: {outcome}").into());
+            bail!("giving a task a value: {outcome}");
         }
     }
     Ok(field)
@@ -116,7 +117,7 @@ fn day((month, day): (usize, usize)) -> i64 {
 
 fn text(value: &Value, pointer: &str) -> Result<String> {
     let found = value.pointer(pointer).and_then(Value::as_str);
-    Ok(found.ok_or_else(|| format!("no {pointer}"))?.to_owned())
+    Ok(found.with_context(|| format!("no {pointer}"))?.to_owned())
 }
 
 /// Tables with nothing but the columns that the searches need.

@@ -1,12 +1,13 @@
 //! The server processes of a run: start, port file, readiness, processor time, and end.
 
+use anyhow::{Context, Result, bail};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fs, io};
 
-use crate::{Result, clock, http_client, procfs};
+use crate::{clock, http_client, procfs};
 
 /// Running server; the process ends when this value is dropped.
 pub(crate) struct ServerProcess {
@@ -64,7 +65,7 @@ impl ServerProcess {
         let mut server = Self {
             child: command
                 .spawn()
-                .map_err(|error| format!("{}: {error}", command.get_program().display()))?,
+                .with_context(|| command.get_program().display().to_string())?,
             addr: (Ipv4Addr::LOCALHOST, 0).into(),
             ready_after: 0.0,
         };
@@ -75,9 +76,7 @@ impl ServerProcess {
             if let Some(status) = server.child.try_wait()? {
                 let log = fs::read_to_string(port_file.with_extension("log")).unwrap_or_default();
                 let told = log.get(log.len().saturating_sub(2000)..).unwrap_or(&log);
-                return Err(
-                    format!("the server ended before it was ready ({status})\n{told}").into(),
-                );
+                bail!("the server ended before it was ready ({status})\n{told}");
             }
             if let Some(addr) = fs::read_to_string(port_file).ok().and_then(|t| address(&t)) {
                 server.addr = addr;
@@ -87,12 +86,12 @@ impl ServerProcess {
                         return Ok(server);
                     }
                     Ok((status, _)) => last = format!("{ready} answered {status}"),
-                    Err(error) => last = error.to_string(),
+                    Err(error) => last = format!("{error:#}"),
                 }
             }
             clock::pause(Duration::from_micros(200));
         }
-        Err(format!("the server did not get ready: {last}").into())
+        bail!("the server did not get ready: {last}")
     }
 
     /// Returns the process id.
@@ -118,7 +117,7 @@ impl ServerProcess {
             }
             clock::pause(Duration::from_millis(5));
         }
-        Err("the server did not stop within a minute of SIGTERM".into())
+        bail!("the server did not stop within a minute of SIGTERM")
     }
 }
 

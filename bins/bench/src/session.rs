@@ -1,5 +1,6 @@
 //! The measuring of a running server, row by row beside the ceilings.
 
+use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +16,7 @@ use crate::report::ReportLine;
 use crate::rows::{BenchResult, BenchRow, Bound, ROWS};
 use crate::server_process::ServerProcess;
 use crate::sqlite_baseline::{BaselineGraph, GraphShape};
-use crate::{Result, clock, graph_builder, procfs};
+use crate::{clock, graph_builder, procfs};
 
 /// Limits far above any load, so that the limiter works on every request and refuses none; and permission for a
 /// receiver of webhooks on this machine.
@@ -54,7 +55,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn start(args: &'a RunArgs, folder: &'a Path, binary: &Path) -> Result<Self> {
         let mut env: Vec<(String, String)> = SERVER_ENV.map(|(n, v)| (n.into(), v.into())).into();
         for pair in &args.server_env {
-            let (name, value) = pair.split_once('=').ok_or("--server-env is NAME=VALUE")?;
+            let (name, value) = pair.split_once('=').context("--server-env is NAME=VALUE")?;
             env.push((name.to_owned(), value.to_owned()));
         }
         let data = folder.join("graph");
@@ -79,7 +80,7 @@ impl<'a> Bench<'a> {
         let followers = followers(&nested)?;
         let one = client.get_bytes(&format!(
             "/api/1.0/tasks/{}",
-            graph.tasks.first().ok_or("no tasks")?
+            graph.tasks.first().context("no tasks")?
         ))?;
         let shape = GraphShape {
             tasks: graph.tasks.len() as u64,
@@ -212,7 +213,7 @@ fn absolutes(
         }
         lines.push(ReportLine::absolute(
             "start to ready, on the graph",
-            median(&starts.0).ok_or("no starts")?,
+            median(&starts.0).context("no starts")?,
             median(&starts.1),
             "ms",
             Bound::AtMost(15.0, 8.0),

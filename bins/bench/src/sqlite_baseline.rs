@@ -1,5 +1,6 @@
 //! The bare SQLite ceilings: the same tables and settings as the store, loops and nothing around them.
 
+use anyhow::Result;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::baseline_schema::{
 use crate::loadgen::Rng;
 use crate::measure::Figure;
 use crate::page_writer::{fields, write_page};
-use crate::{Result, clock, procfs};
+use crate::{clock, procfs};
 
 /// One page of a container's tasks, in order.
 const PAGE: &str = "

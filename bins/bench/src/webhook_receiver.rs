@@ -1,5 +1,6 @@
 //! Webhooks: a receiver on this machine, and the time from the acknowledgement of a write to the delivery of its event.
 
+use anyhow::Result;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,7 +22,7 @@ use crate::http_client::BenchClient;
 use crate::loadgen::{self, LoadEnd, LoadSpec, RequestMaker};
 use crate::measure::Figure;
 use crate::server_process::ServerProcess;
-use crate::{Result, clock, graph_builder};
+use crate::{clock, graph_builder};
 
 const SECRET: &str = "x-hook-secret";
 /// Longest wait for the last deliveries.
