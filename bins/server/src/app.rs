@@ -243,7 +243,7 @@ pub(crate) async fn serve(
         draining: AtomicBool::new(false),
         exports,
         downloads: Arc::new(Semaphore::new(DOWNLOADS)),
-        request_id_prefix: hex(&random::<6>(&*base.entropy)?),
+        request_id_prefix: hex(&random::<6>(&*base.entropy)?).leak(),
     });
     tracing::info!(
         address = address.to_string(),

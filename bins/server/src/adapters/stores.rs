@@ -1,5 +1,6 @@
 //! The store behind its ports, and the operations that only the store itself has.
 use crate::adapters::sealed_webhooks::{SealedWebhookStore, WebhookSecretSealer};
+use crate::log::request_scope::in_current_request;
 use anyhow::{Context, Result};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -123,14 +124,14 @@ impl AuditedStore for Storage {
 
     fn sign_in_failed(&self, user: u64, acting: ActorContext, now: SystemTime) {
         let store = self.sqlite.as_actor(acting, now);
-        tokio::spawn(async move {
+        tokio::spawn(in_current_request(async move {
             if let Err(e) = store.record_failed_sign_in(user).await {
                 tracing::error!(
                     why = e.to_string(),
                     "a failed sign-in is missing in the audit log"
                 );
             }
-        });
+        }));
     }
 }
 

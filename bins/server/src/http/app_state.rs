@@ -4,6 +4,7 @@ use crate::adapters::export_files::ExportFolder;
 use crate::adapters::stores::Storage;
 use crate::config::schema::HttpConfig;
 use crate::http::connections::{ClientConnection, ConnectionTracker};
+use crate::log::request_scope::{RequestId, in_current_request};
 use crate::metrics::Metrics;
 use crate::workers::offload::{BoxFuture, Offload, OffloadLane, WorkInterrupt};
 use hyper::header::HeaderValue;
@@ -59,7 +60,7 @@ pub(crate) struct AppState {
     /// Permits for files that may still be sent at the same time.
     pub(crate) downloads: Arc<Semaphore>,
     /// Start of every request id of this process.
-    pub(crate) request_id_prefix: String,
+    pub(crate) request_id_prefix: &'static str,
     /// Open connections.
     pub(crate) connections: Arc<ConnectionTracker>,
 }
@@ -97,24 +98,13 @@ fn read_queue_full() -> ApiResponse {
 }
 
 impl ConnectionContext {
-    /// Returns a fresh request id: the process, the connection, and the number of the request on it.
-    pub(crate) fn next_id(&self) -> String {
-        let parts = [
-            self.connection.number(),
-            self.connection.next_request_number(),
-        ];
-        let digits = |number: u64| (number.max(1).ilog2() / 4 + 1) as usize;
-        // With room for just this, it becomes a header's value as it is.
-        let room = parts.map(|number| 1 + digits(number)).iter().sum::<usize>();
-        let mut id = String::with_capacity(self.edge.request_id_prefix.len() + room);
-        id.push_str(&self.edge.request_id_prefix);
-        for number in parts {
-            id.push('-');
-            for digit in (0..digits(number)).rev() {
-                id.extend(char::from_digit((number >> (4 * digit) & 0xf) as u32, 16));
-            }
+    /// Returns a fresh request id.
+    pub(crate) fn next_id(&self) -> RequestId {
+        RequestId {
+            process: self.edge.request_id_prefix,
+            connection: self.connection.number(),
+            number: self.connection.next_request_number(),
         }
-        id
     }
 
     /// Answers a read, if that needs only data in memory. A panic becomes a 500.
@@ -138,7 +128,7 @@ impl ConnectionContext {
             .edge
             .offload
             .offloaded(lane_of(&request), refused, |watch| {
-                Box::pin(async move {
+                Box::pin(in_current_request(async move {
                     let interrupt: Arc<dyn Interrupt> = watch;
                     let caller = Caller {
                         address: Some(address),
@@ -150,7 +140,7 @@ impl ConnectionContext {
                         token_cache: Some(&peer.token_cache),
                     };
                     peer.edge.api.handle_from(&request, origin).await
-                })
+                }))
             });
         let watch = read.then(|| call.watch());
         self.edge.guard(read, watch, Box::pin(call)).await
@@ -165,7 +155,8 @@ impl AppState {
         request: workgraph_portal::PortalRequest,
     ) -> CallOutcome {
         let portal = Arc::clone(&self.portal);
-        let call = Box::pin(async move { portal.answer(route, &request).await });
+        let call = async move { portal.answer(route, &request).await };
+        let call = Box::pin(in_current_request(call));
         self.guard(route.is_read_only, None, call).await
     }
 

@@ -4,6 +4,7 @@ use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
 use crate::http::request_body;
 use crate::http::request_body::BodyError;
+use crate::log::request_scope::in_current_request;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -143,7 +144,8 @@ fn has_metrics_token(edge: &AppState, head: &Parts) -> bool {
 async fn limits(edge: &AppState, head: &Parts) -> RoutedResponse {
     let token = texts(&head.headers, header::AUTHORIZATION);
     let api = Arc::clone(&edge.api);
-    let limits = Box::pin(async move { api.limits_response(&token).await });
+    let limits = async move { api.limits_response(&token).await };
+    let limits = Box::pin(in_current_request(limits));
     match edge.guard(true, None, limits).await {
         CallOutcome::Replied(reply) => RoutedResponse::of(reply),
         CallOutcome::TimedOut => RoutedResponse::refuse(504, "The request took too long"),

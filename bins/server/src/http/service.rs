@@ -3,6 +3,7 @@ use crate::http::app_state::{AppState, ConnectionContext};
 use crate::http::connections::{ProxiedRequestGuard, RequestGuard};
 use crate::http::response_body::{BodyBytes, BodyContent, ResponseBody};
 use crate::http::routes::{JSON, RoutedResponse, fast_path_response, health, route};
+use crate::log::request_scope::{RequestId, RequestScope, in_request};
 use crate::workers::offload::BoxFuture;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
@@ -14,6 +15,7 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tracing::{Span, field};
 use workgraph_api::ApiResponse;
 use workgraph_wire::messages;
 
@@ -45,19 +47,21 @@ pub(crate) fn handle_request(
     let client = client(&peer, &head);
     let refusal = check(&head).or_else(|| client.is_err().then(crowded));
     let begun = RequestMeta::new(&peer, &head, client.unwrap_or_default());
+    let _scope = RequestScope::enter(Some(begun.id));
     if refusal.is_none()
         && body.is_end_stream()
         && let Some(reply) = fast_path_response(&peer, &head)
     {
         return ResponseFuture::Ready(Some(begun.finish(&peer, RoutedResponse::of(reply))));
     }
-    ResponseFuture::Pending(Box::pin(async move {
+    let (id, span) = (Some(begun.id), begun.span.clone());
+    ResponseFuture::Pending(Box::pin(in_request(id, span, async move {
         let answer = match refusal {
             Some(refusal) => refusal,
             None => route(&peer, &mut head, body).await,
         };
         begun.finish(&peer, answer)
-    }))
+    })))
 }
 
 /// Response to a request, or the work on it.
@@ -84,7 +88,9 @@ impl Future for ResponseFuture {
 struct RequestMeta {
     guard: RequestGuard,
     started_at: Duration,
-    id: String,
+    id: RequestId,
+    /// Span with the details of the request; only at the level `debug`.
+    span: Span,
     method: hyper::Method,
     /// True if the request comes from a page of another origin that may call.
     cross_origin: bool,
@@ -104,10 +110,21 @@ impl RequestMeta {
         // After a chunked body of HTTP/1, or a head with bare line feeds, nothing is read from the connection any more,
         // lest a proxy saw its end elsewhere.
         let last = line.is_loose() || head.headers.contains_key(header::TRANSFER_ENCODING);
+        let id = peer.next_id();
+        let span = tracing::debug_span!(
+            "request",
+            request_id = %id,
+            method = head.method.as_str(),
+            operation = field::Empty,
+            status = field::Empty,
+            micros = field::Empty,
+            bytes = field::Empty,
+        );
         Self {
             guard: line.begin_request(client),
             started_at: edge.clock.uptime(),
-            id: peer.next_id(),
+            id,
+            span,
             method: head.method.clone(),
             cross_origin: edge.http.cors && head.headers.contains_key(header::ORIGIN),
             closes_connection: last,
@@ -133,16 +150,13 @@ impl RequestMeta {
         let number = line.number();
         edge.metrics
             .count(number, reply.operation, read, reply.status, took);
-        if edge.log_requests {
-            let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-            tracing::info!(
-                id = self.id,
-                method = self.method.as_str(),
-                operation = reply.operation,
-                status = reply.status,
-                micros,
-                "request"
-            );
+        // A request that failed inside has other lines in the log, which this one explains.
+        let failed = matches!(reply.status, 500 | 504);
+        if edge.log_requests || failed || !self.span.is_disabled() {
+            let bytes = file
+                .as_ref()
+                .map_or(reply.body.len() as u64, |file| file.left());
+            self.log_outcome(&reply, took, bytes, edge.log_requests || failed);
         }
         let bytes = std::mem::take(&mut reply.body);
         let left = edge.http.request_timeout.saturating_sub(took);
@@ -158,7 +172,7 @@ impl RequestMeta {
             StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         fill(headers, kind, &reply);
-        if let Ok(id) = HeaderValue::try_from(self.id) {
+        if let Ok(id) = HeaderValue::try_from(self.id.to_text()) {
             headers.insert(&REQUEST_ID, id);
         }
         if self.cross_origin {
@@ -168,6 +182,26 @@ impl RequestMeta {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+
+    /// Notes the outcome of the request in its span and, if `line` is set, as a line of its own.
+    #[cold]
+    fn log_outcome(&self, reply: &ApiResponse, took: Duration, bytes: u64, line: bool) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.span.record("operation", reply.operation);
+        self.span.record("status", reply.status);
+        self.span.record("micros", micros);
+        self.span.record("bytes", bytes);
+        if line {
+            tracing::info!(
+                method = self.method.as_str(),
+                operation = reply.operation,
+                status = reply.status,
+                micros,
+                bytes,
+                "request"
+            );
+        }
     }
 }
 

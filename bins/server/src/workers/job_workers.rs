@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 use workgraph_api::job_runner::{JobProgress, NextJob};
 use workgraph_api::{Api, Clock};
 use workgraph_core::jobs::LeasedJob;
@@ -119,10 +120,12 @@ impl JobWorker {
                 metrics.jobs.steps.fetch_add(1, Relaxed);
                 let runner = Arc::clone(&api);
                 let step = offload.offloaded(OffloadLane::Job(gid), None, |watch| {
-                    Box::pin(async move {
+                    let span = tracing::error_span!("job_step", job = gid);
+                    let step = async move {
                         let gone = runner.run_job_step_interruptible(&held, Some(watch)).await;
                         (gone, held)
-                    })
+                    };
+                    Box::pin(step.instrument(span))
                 });
                 let (gone, before) = step.await;
                 match gone {

@@ -1,4 +1,5 @@
 //! Passwords: their slow, salted hashes, and the pool that checks them.
+use crate::log::request_scope::{RequestScope, current_request};
 use anyhow::{Context, Result};
 use argon2::password_hash::{Ident, Output, ParamsString, PasswordHash, SaltString};
 use argon2::{ARGON2ID_IDENT, Argon2, Block, Params, Version};
@@ -117,7 +118,9 @@ impl PasswordPool {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let (done, outcome) = oneshot::channel();
+        let request = current_request();
         let job = move || {
+            let _scope = RequestScope::enter(request);
             let outcome = job();
             // Dropped before the answer is sent: the caller can then take a slot again at once.
             drop(slot);

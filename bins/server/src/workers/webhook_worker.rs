@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tracing::Instrument;
 use workgraph_api::features::webhooks::service::WebhookSettings;
 use workgraph_api::{Api, Clock};
 
@@ -102,11 +103,13 @@ impl DeliveryWorker {
                 // The request may take long to put together; the sending itself comes back here.
                 let lane = OffloadLane::Webhook(taken.webhook());
                 under_way.spawn(offload.offloaded(lane, None, |watch| {
-                    Box::pin(async move {
+                    let span = tracing::error_span!("delivery", webhook = taken.webhook());
+                    let delivery = async move {
                         if let Err(why) = api.deliver_interruptible(&taken, Some(watch)).await {
                             tracing::error!(why, "a delivery was not noted");
                         }
-                    })
+                    };
+                    Box::pin(delivery.instrument(span))
                 }));
             }
             let now = clock.now();

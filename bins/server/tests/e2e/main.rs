@@ -20,6 +20,8 @@ mod exports;
 mod jobs;
 mod junk;
 mod limits;
+#[cfg(debug_assertions)]
+mod logs;
 mod long_reads;
 mod oauth;
 mod old_folder;

@@ -62,6 +62,32 @@ async fn short_work_stays_where_it_is_and_long_work_goes_on_elsewhere_and_comes_
     assert_eq!(third, here);
 }
 
+#[tokio::test]
+async fn long_work_of_a_request_is_known_by_its_id_wherever_it_goes_on() {
+    use crate::log::request_scope::{RequestId, RequestScope, current_request, in_current_request};
+    let offload = Offload::start(1, LONG).unwrap();
+    let request = Some(RequestId {
+        process: "p",
+        connection: 1,
+        number: 2,
+    });
+    let long = offload.offloaded(OffloadLane::Token(1), None, |watch| {
+        let _scope = RequestScope::enter(request);
+        Box::pin(in_current_request(async move {
+            let first = current_request();
+            assert_eq!(endless(&watch), InterruptReason::AllowanceSpent);
+            allowed(&watch).await;
+            let second = (name(), current_request());
+            wait_once().await;
+            (first, second, current_request())
+        }))
+    });
+    let (first, second, third) = long.await;
+    assert_eq!(second, (Some("long-0".to_owned()), request));
+    assert_eq!((first, third), (request, request));
+    assert_eq!(current_request(), None);
+}
+
 /// S100.
 #[tokio::test]
 async fn long_work_is_stopped_at_its_deadline() {

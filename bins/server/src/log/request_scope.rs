@@ -1,0 +1,172 @@
+//! The request that the calling thread works on. Every line of the log that is written meanwhile carries its id.
+//!
+//! A span for each request would cost more than the rest of a short one, and nearly all requests write no line. So the
+//! id is kept in a variable of the thread while a request is worked on, and read only when a line is written. At the
+//! level `debug` there is a span as well, with the details of the request.
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::pin;
+use tracing::{Level, Span};
+
+/// Id of a request: the process, the connection, and the number of the request on it. It stands in the header
+/// `X-Request-Id` of the reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RequestId {
+    pub(crate) process: &'static str,
+    pub(crate) connection: u64,
+    pub(crate) number: u64,
+}
+
+impl RequestId {
+    /// Returns the id as text, with room for just this, so that it becomes the value of a header as it is.
+    pub(crate) fn to_text(self) -> String {
+        let parts = [self.connection, self.number];
+        let digits = |number: u64| (number.max(1).ilog2() / 4 + 1) as usize;
+        let room = parts.map(|number| 1 + digits(number)).iter().sum::<usize>();
+        let mut id = String::with_capacity(self.process.len() + room);
+        id.push_str(self.process);
+        for number in parts {
+            id.push('-');
+            for digit in (0..digits(number)).rev() {
+                id.extend(char::from_digit((number >> (4 * digit) & 0xf) as u32, 16));
+            }
+        }
+        id
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_text())
+    }
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<RequestId>> = const { Cell::new(None) };
+}
+
+/// Returns the id of the request that the calling thread works on.
+pub(crate) fn current_request() -> Option<RequestId> {
+    CURRENT.get()
+}
+
+/// Guard while the calling thread works on a request. Scopes end in the reverse order of their beginning.
+pub(crate) struct RequestScope {
+    outer: Option<RequestId>,
+    /// Scopes belong to their thread.
+    _thread: PhantomData<*const ()>,
+}
+
+impl RequestScope {
+    /// Begins the work on a request; without one, work on none.
+    pub(crate) fn enter(request: Option<RequestId>) -> Self {
+        Self {
+            outer: CURRENT.replace(request),
+            _thread: PhantomData,
+        }
+    }
+}
+
+impl Drop for RequestScope {
+    fn drop(&mut self) {
+        CURRENT.set(self.outer);
+    }
+}
+
+/// Makes a future work on a request, on whichever threads it is polled.
+pub(crate) async fn in_request<F: Future>(
+    request: Option<RequestId>,
+    span: Span,
+    future: F,
+) -> F::Output {
+    let mut future = pin!(future);
+    std::future::poll_fn(|cx| {
+        let _scope = RequestScope::enter(request);
+        let _span = span.enter();
+        future.as_mut().poll(cx)
+    })
+    .await
+}
+
+/// Makes a future work on the request of the caller, also when another task or thread polls it.
+pub(crate) fn in_current_request<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    let span = if tracing::level_enabled!(Level::DEBUG) {
+        Span::current()
+    } else {
+        Span::none()
+    };
+    in_request(current_request(), span, future)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Wake, Waker};
+
+    struct Nobody;
+
+    impl Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    fn request(number: u64) -> Option<RequestId> {
+        Some(RequestId {
+            process: "0a1b",
+            connection: 0x1f,
+            number,
+        })
+    }
+
+    #[test]
+    fn an_id_has_the_process_the_connection_and_the_number() {
+        let id = request(0x10).unwrap().to_text();
+        assert_eq!((&*id, id.capacity()), ("0a1b-1f-10", id.len()));
+        assert_eq!(request(1).unwrap().to_string(), "0a1b-1f-1");
+    }
+
+    #[test]
+    fn scopes_are_nested_and_a_panic_ends_them() {
+        let outer = RequestScope::enter(request(1));
+        let inner = std::panic::catch_unwind(|| {
+            let _inner = RequestScope::enter(request(2));
+            assert_eq!(current_request(), request(2));
+            panic!("on purpose");
+        });
+        assert!(inner.is_err());
+        assert_eq!(current_request(), request(1));
+        drop(outer);
+        assert_eq!(current_request(), None);
+    }
+
+    #[test]
+    fn a_future_keeps_its_request_on_other_threads_and_leaves_theirs_alone() {
+        let begun = RequestScope::enter(request(7));
+        let mut turns = 0;
+        let work = std::future::poll_fn(move |_| {
+            assert_eq!(current_request(), request(7));
+            turns += 1;
+            if turns < 2 {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        });
+        let mut work = Box::pin(in_current_request(work));
+        drop(begun);
+        let waker = Waker::from(Arc::new(Nobody));
+        assert!(
+            work.as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        assert_eq!(current_request(), None);
+        let elsewhere = std::thread::spawn(move || {
+            let _other = RequestScope::enter(request(8));
+            let done = work.as_mut().poll(&mut Context::from_waker(&waker));
+            (done.is_ready(), current_request())
+        });
+        assert_eq!(elsewhere.join().unwrap(), (true, request(8)));
+    }
+}
