@@ -17,7 +17,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::validate::clip;
 use workgraph_operations::Caller;
 use workgraph_operations::Method;
-use workgraph_wire::batch_actions::{ActionOutcome, BatchAction};
+use workgraph_wire::batch_actions::{ActionOutcome, BatchAction, BatchActionError};
 use workgraph_wire::{batch_actions, envelope};
 
 /// The token and the client of a batch.
@@ -38,7 +38,8 @@ pub(crate) async fn run_batch(
         &api.settings,
     );
     let actions = read.and_then(|(_, data, options)| {
-        let actions = batch_actions::actions(&data).map_err(DomainError::invalid)?;
+        let actions = batch_actions::actions(&data)
+            .map_err(|error| DomainError::invalid(error.to_string()))?;
         let actions: Vec<_> = actions.iter().map(BatchAction::read).collect();
         Ok((actions, options))
     });
@@ -90,13 +91,13 @@ pub(crate) async fn run_batch(
 /// Carries out one action. Never fails: an error is the outcome of the action.
 async fn run(
     api: &Api,
-    action: &Result<BatchAction, String>,
+    action: &Result<BatchAction, BatchActionError>,
     by: BatchActor<'_>,
     budget: &ResponseBudget,
 ) -> CostedResponse {
     let outcome = match action {
         Ok(action) => run_action(api, action, by, budget).await,
-        Err(wrong) => Err(DomainError::invalid(wrong.clone()).into()),
+        Err(wrong) => Err(DomainError::invalid(wrong.to_string()).into()),
     };
     outcome.unwrap_or_else(|failure| CostedResponse {
         reply: error::error_response(&failure, &*api.entropy),
@@ -106,7 +107,7 @@ async fn run(
 
 /// Returns the weight of an action against the limits. An action that cannot be carried out counts like any failing
 /// request.
-fn weight_of(api: &Api, action: &Result<BatchAction, String>) -> RequestWeight {
+fn weight_of(api: &Api, action: &Result<BatchAction, BatchActionError>) -> RequestWeight {
     let found = action.as_ref().ok().and_then(|a| {
         api.router
             .match_route(Method::parse(a.method), &a.path)

@@ -1,6 +1,7 @@
 //! Filters: conditions on the events that a webhook receives. A webhook without filters receives
 //! all.
 use serde_json::{Map, Value, json};
+use thiserror::Error;
 
 /// Most filters of a webhook.
 pub const FILTERS_MAX: usize = 50;
@@ -21,6 +22,41 @@ pub struct EventFilter {
     pub action: Option<String>,
     /// For `changed`: the fields of which one must have changed.
     pub fields: Vec<String>,
+}
+
+/// The reason for which filters are refused. `Display` is the message for the client, without the name of the input.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum EventFilterError {
+    /// The filters are no array.
+    #[error("Not an array; it must be one of filters")]
+    NotAList,
+    /// More than [`FILTERS_MAX`] filters.
+    #[error("Too many; at most {FILTERS_MAX}")]
+    TooMany,
+    /// The filter with this index in the array is wrong.
+    #[error("[{0}]: {1}")]
+    At(usize, Box<EventFilterError>),
+    /// A filter is no object.
+    #[error("Not an object; it must be one with resource_type")]
+    NotAnObject,
+    /// There is no `resource_type`.
+    #[error("resource_type: Missing input")]
+    MissingType,
+    /// This part is no name.
+    #[error("{0}: must be a name")]
+    NotAName(&'static str),
+    /// The action is none of [`ACTIONS`].
+    #[error("action: must be one of {}", ACTIONS.join(", "))]
+    UnknownAction,
+    /// The fields are no array, or more than [`FIELDS_MAX`].
+    #[error("fields: must be an array of at most {FIELDS_MAX} names of fields")]
+    Fields,
+    /// One of the fields is no name.
+    #[error("fields: must be names of fields")]
+    FieldName,
+    /// Fields with another action than `changed`, which alone has some.
+    #[error("fields: only with the action changed")]
+    FieldsWithoutChange,
 }
 
 /// Facts of an event that a filter compares.
@@ -54,18 +90,16 @@ impl EventFilter {
     /// Reads a filter from a request.
     ///
     /// # Errors
-    /// A message that says which part is missing or wrong, and what would be right.
-    pub fn read(value: &Value) -> Result<Self, String> {
-        let map = value
-            .as_object()
-            .ok_or("Not an object; it must be one with resource_type")?;
-        let resource_type = word(map, "resource_type")?.ok_or("resource_type: Missing input")?;
+    /// Says which part is missing or wrong, and what would be right.
+    pub fn read(value: &Value) -> Result<Self, EventFilterError> {
+        let map = value.as_object().ok_or(EventFilterError::NotAnObject)?;
+        let resource_type = word(map, "resource_type")?.ok_or(EventFilterError::MissingType)?;
         let resource_subtype = word(map, "resource_subtype")?;
         let action = word(map, "action")?;
         if let Some(action) = &action
             && !ACTIONS.contains(&action.as_str())
         {
-            return Err(format!("action: must be one of {}", ACTIONS.join(", ")));
+            return Err(EventFilterError::UnknownAction);
         }
         let fields = match map.get("fields") {
             None | Some(Value::Null) => Vec::new(),
@@ -73,15 +107,11 @@ impl EventFilter {
                 .iter()
                 .map(|v| v.as_str().filter(|s| is_word(s)).map(str::to_owned))
                 .collect::<Option<Vec<_>>>()
-                .ok_or("fields: must be names of fields")?,
-            Some(_) => {
-                return Err(format!(
-                    "fields: must be an array of at most {FIELDS_MAX} names of fields"
-                ));
-            }
+                .ok_or(EventFilterError::FieldName)?,
+            Some(_) => return Err(EventFilterError::Fields),
         };
         if !fields.is_empty() && action.as_deref() != Some("changed") {
-            return Err("fields: only with the action changed".to_owned());
+            return Err(EventFilterError::FieldsWithoutChange);
         }
         Ok(Self {
             resource_type,
@@ -94,16 +124,18 @@ impl EventFilter {
     /// Reads the filters of a request; null means no filters.
     ///
     /// # Errors
-    /// A message that says which filter is wrong, and why.
-    pub fn read_all(value: &Value) -> Result<Vec<Self>, String> {
+    /// Says which filter is wrong, and why.
+    pub fn read_all(value: &Value) -> Result<Vec<Self>, EventFilterError> {
         match value {
             Value::Null => Ok(Vec::new()),
             Value::Array(items) if items.len() <= FILTERS_MAX => {
-                let read = |(i, item)| Self::read(item).map_err(|why| format!("[{i}]: {why}"));
+                let read = |(i, item)| {
+                    Self::read(item).map_err(|error| EventFilterError::At(i, Box::new(error)))
+                };
                 items.iter().enumerate().map(read).collect()
             }
-            Value::Array(_) => Err(format!("Too many; at most {FILTERS_MAX}")),
-            _ => Err("Not an array; it must be one of filters".to_owned()),
+            Value::Array(_) => Err(EventFilterError::TooMany),
+            _ => Err(EventFilterError::NotAList),
         }
     }
 
@@ -127,11 +159,11 @@ impl EventFilter {
     }
 }
 
-fn word(map: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
+fn word(map: &Map<String, Value>, name: &'static str) -> Result<Option<String>, EventFilterError> {
     match map.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if is_word(text) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("{name}: must be a name")),
+        Some(_) => Err(EventFilterError::NotAName(name)),
     }
 }
 
@@ -203,7 +235,7 @@ mod tests {
             ),
             (json!(vec![json!({"resource_type": "t"}); 51]), "Too many"),
         ] {
-            let said = EventFilter::read_all(&bad).unwrap_err();
+            let said = EventFilter::read_all(&bad).unwrap_err().to_string();
             assert!(said.contains(why), "{said}");
         }
         assert_eq!(EventFilter::read_all(&Value::Null), Ok(Vec::new()));

@@ -1,8 +1,9 @@
 //! Batches: the actions of `POST /batch`, and the results that answer them.
 
 use serde_json::{Map, Value};
+use thiserror::Error;
 
-use crate::json_body::JsonBody;
+use crate::json_body::{JsonBody, JsonError};
 use crate::messages::{clip, missing_input};
 use crate::percent;
 use crate::request_options::RequestOptions;
@@ -25,17 +26,44 @@ pub struct BatchAction {
     pub options: RequestOptions,
 }
 
+/// The reason for which a batch or one of its actions is refused. `Display` is the message for the client.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BatchActionError {
+    /// This part is missing.
+    #[error("{}", missing_input(.0))]
+    Missing(&'static str),
+    /// More than [`ACTIONS_MAX`] actions.
+    #[error("actions: at most {ACTIONS_MAX}")]
+    TooMany,
+    /// An action is no object.
+    #[error("actions: each must be an object with relative_path and method")]
+    NotAnObject,
+    /// This part is of another type than this one.
+    #[error("{0}: must be {1}")]
+    Type(&'static str, &'static str),
+    /// The method, cut and escaped, is none that HTTP has.
+    #[error("method: must be one of get, post, put, delete, patch, head, not: {0}")]
+    Method(String),
+    /// The path breaks this rule; cut and escaped.
+    #[error("relative_path: {0}: {1}")]
+    Path(&'static str, String),
+    /// The input of this name, cut and escaped, has no form in a query.
+    #[error("data: {0}: must be a string, a number, true, false or a list of these")]
+    Data(String),
+    /// The output options can't be read.
+    #[error(transparent)]
+    Options(#[from] JsonError),
+}
+
 /// Returns the actions of a batch. Each of them may still be malformed.
 ///
 /// # Errors
-/// A message for the client, if there is no list of 1 to [`ACTIONS_MAX`] actions.
-pub fn actions(data: &Map<String, Value>) -> Result<&[Value], String> {
+/// Fails if there is no list of 1 to [`ACTIONS_MAX`] actions.
+pub fn actions(data: &Map<String, Value>) -> Result<&[Value], BatchActionError> {
     match data.get("actions") {
-        Some(Value::Array(list)) if list.len() > ACTIONS_MAX => {
-            Err(format!("actions: at most {ACTIONS_MAX}"))
-        }
+        Some(Value::Array(list)) if list.len() > ACTIONS_MAX => Err(BatchActionError::TooMany),
         Some(Value::Array(list)) if !list.is_empty() => Ok(list),
-        _ => Err(missing_input("actions")),
+        _ => Err(BatchActionError::Missing("actions")),
     }
 }
 
@@ -43,25 +71,26 @@ impl BatchAction {
     /// Reads one action.
     ///
     /// # Errors
-    /// A message for the client, if the value is not an action.
-    pub fn read(value: &Value) -> Result<Self, String> {
+    /// Fails if the value is not an action.
+    pub fn read(value: &Value) -> Result<Self, BatchActionError> {
+        use BatchActionError::{Missing, Type};
         let Value::Object(action) = value else {
-            return Err("actions: each must be an object with relative_path and method".to_owned());
+            return Err(BatchActionError::NotAnObject);
         };
         let part = |name: &str| action.get(name).filter(|v| !v.is_null());
         let path = match part("relative_path") {
             Some(Value::String(path)) => path,
-            Some(_) => return Err("relative_path: must be a string".to_owned()),
-            None => return Err(missing_input("relative_path")),
+            Some(_) => return Err(Type("relative_path", "a string")),
+            None => return Err(Missing("relative_path")),
         };
         let method = match part("method") {
             Some(Value::String(method)) => verb(method)?,
-            Some(_) => return Err("method: must be a string".to_owned()),
-            None => return Err(missing_input("method")),
+            Some(_) => return Err(Type("method", "a string")),
+            None => return Err(Missing("method")),
         };
         let path = below(path)?;
         let options = part("options").unwrap_or(&Value::Null);
-        let options = RequestOptions::from_json(options).map_err(|e| e.to_string())?;
+        let options = RequestOptions::from_json(options)?;
         // Only the batch as a whole is indented.
         let options = RequestOptions {
             pretty: false,
@@ -70,7 +99,7 @@ impl BatchAction {
         let data = match part("data") {
             None => None,
             Some(Value::Object(map)) => Some(map),
-            Some(_) => return Err("data: must be an object".to_owned()),
+            Some(_) => return Err(Type("data", "an object")),
         };
         let (mut query, mut body) = (String::new(), None);
         let mut options = options;
@@ -78,7 +107,7 @@ impl BatchAction {
             query = ask(data, &options)?;
         } else if let Some(data) = data {
             let mut data = data.clone();
-            options = options.take_from(&mut data).map_err(|e| e.to_string())?;
+            options = options.take_from(&mut data)?;
             options.pretty = false;
             body = Some(JsonBody {
                 data,
@@ -96,7 +125,7 @@ impl BatchAction {
 }
 
 /// Returns the HTTP method of a method name; the contract writes them in lower case.
-fn verb(name: &str) -> Result<&'static str, String> {
+fn verb(name: &str) -> Result<&'static str, BatchActionError> {
     Ok(match name {
         "get" => "GET",
         "post" => "POST",
@@ -104,17 +133,12 @@ fn verb(name: &str) -> Result<&'static str, String> {
         "delete" => "DELETE",
         "patch" => "PATCH",
         "head" => "HEAD",
-        _ => {
-            return Err(format!(
-                "method: must be one of get, post, put, delete, patch, head, not: {}",
-                clip(name)
-            ));
-        }
+        _ => return Err(BatchActionError::Method(clip(name))),
     })
 }
 
 /// Returns the path below the API base; the input may come without its first slash.
-fn below(path: &str) -> Result<String, String> {
+fn below(path: &str) -> Result<String, BatchActionError> {
     let wrong = if path.is_empty() || path.starts_with("//") || path.contains("://") {
         "must be a path below the base of the API, with one / in front"
     } else if path.contains('?') {
@@ -126,11 +150,14 @@ fn below(path: &str) -> Result<String, String> {
         }
         "not allowed in a batch"
     };
-    Err(format!("relative_path: {wrong}: {}", clip(path)))
+    Err(BatchActionError::Path(wrong, clip(path)))
 }
 
 /// Returns the query of a GET: its data, then its options.
-fn ask(data: Option<&Map<String, Value>>, options: &RequestOptions) -> Result<String, String> {
+fn ask(
+    data: Option<&Map<String, Value>>,
+    options: &RequestOptions,
+) -> Result<String, BatchActionError> {
     let mut out = String::new();
     let mut add = |name: &str, value: &str| {
         if !out.is_empty() {
@@ -163,7 +190,7 @@ fn ask(data: Option<&Map<String, Value>>, options: &RequestOptions) -> Result<St
 }
 
 /// Returns a value as it is written in a query; null is absent, and a list is separated by commas.
-fn scalar(name: &str, value: &Value, list: bool) -> Result<Option<String>, String> {
+fn scalar(name: &str, value: &Value, list: bool) -> Result<Option<String>, BatchActionError> {
     Ok(Some(match value {
         Value::Null => return Ok(None),
         Value::Bool(flag) => flag.to_string(),
@@ -175,10 +202,7 @@ fn scalar(name: &str, value: &Value, list: bool) -> Result<Option<String>, Strin
             parts?.into_iter().flatten().collect::<Vec<_>>().join(",")
         }
         Value::Array(_) | Value::Object(_) => {
-            return Err(format!(
-                "data: {}: must be a string, a number, true, false or a list of these",
-                clip(name)
-            ));
+            return Err(BatchActionError::Data(clip(name)));
         }
     }))
 }

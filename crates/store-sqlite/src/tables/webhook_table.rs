@@ -21,12 +21,11 @@ fn text(filters: &[EventFilter]) -> String {
 
 fn filters(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<EventFilter>> {
     let text = row.get_ref(at)?.as_str()?;
-    let value = serde_json::from_str(text).map_err(|e| e.to_string());
-    let filters = value.and_then(|value| EventFilter::read_all(&value));
     // Filters that cannot be read must not become an empty list, which lets everything through.
-    filters.map_err(|why| {
-        rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, why.into())
-    })
+    let unreadable =
+        |error| rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, error);
+    let value = serde_json::from_str(text).map_err(|e| unreadable(e.into()))?;
+    EventFilter::read_all(&value).map_err(|e| unreadable(e.into()))
 }
 
 /// Converts a number to SQLite's integer: gids and sequence numbers are far below its limit.

@@ -175,7 +175,7 @@ pub async fn webhooks(
     let filter = EventFilter::read(&serde_json::json!(
         {"resource_type": "task", "action": "changed", "fields": ["due_on"]}
     ))
-    .map_err(GraphStoreFailure)?;
+    .map_err(|error| GraphStoreFailure(error.to_string()))?;
     ensure(
         store.set_filters(10, vec![filter.clone()]).await?,
         "filters can be replaced",
