@@ -317,7 +317,7 @@ async fn run_maintenance(
         match edge.api.cleanup_jobs(CLEANUP_STEPS_MAX).await {
             Ok(0) => {}
             Ok(steps) => tracing::debug!(steps, "forgot jobs"),
-            Err(why) => tracing::warn!(why, "no job was forgotten"),
+            Err(error) => tracing::warn!(why = error.to_string(), "no job was forgotten"),
         }
         let before = Clock::now(&*edge.clock).checked_sub(remember);
         let swept = match before {

@@ -1,4 +1,5 @@
 //! The tier of an account: the quota of a token is that of the best plan among its user's workspaces.
+use crate::background_error::BackgroundError;
 use crate::state::Api;
 use workgraph_auth::Tier;
 use workgraph_core::Gid;
@@ -12,27 +13,25 @@ impl Api {
     ///
     /// # Errors
     /// Fails when a store fails; the text is for the log.
-    pub async fn refresh_account(&self, user: Gid) -> Result<(), String> {
+    pub async fn refresh_account(&self, user: Gid) -> Result<(), BackgroundError> {
         let mut set = None;
         loop {
             let tier = self.tier(user).await?;
             if set == Some(tier) {
                 return Ok(());
             }
-            let done = self.tokens.set_tier(user.get(), tier).await;
-            done.map_err(|e| e.to_string())?;
+            self.tokens.set_tier(user.get(), tier).await?;
             set = Some(tier);
         }
     }
 
     /// Returns the tier that a user's memberships give.
-    async fn tier(&self, user: Gid) -> Result<Tier, String> {
+    async fn tier(&self, user: Gid) -> Result<Tier, BackgroundError> {
         let key = ViewerKey {
             user,
             service: None,
         };
-        let view = self.graph.load(&ReadQuery::of(key)).await;
-        let view = view.map_err(|e| e.to_string())?;
+        let view = self.graph.load(&ReadQuery::of(key)).await?;
         let paid = view.viewer.memberships.iter().any(|s| s.paid);
         Ok(if paid { Tier::Paid } else { Tier::Free })
     }

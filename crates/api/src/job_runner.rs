@@ -3,6 +3,7 @@
 //! The steps themselves are in core; this module loads, runs and commits them in order. The caller decides about the
 //! time and the number of jobs that run at once. A runner can stop or die between any two lines: the job then waits for
 //! the end of its lease.
+use crate::background_error::BackgroundError;
 use crate::execute::allowance_retry;
 use crate::features::exports::export_files::ExportWriteError;
 use crate::state::Api;
@@ -63,7 +64,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails.
-    pub async fn jobs(&self) -> Result<Vec<PendingJob>, String> {
+    pub async fn jobs(&self) -> Result<Vec<PendingJob>, BackgroundError> {
         let mut jobs = Vec::new();
         for (job, queue, _) in self.waiting(ALL).await? {
             jobs.extend(self.job(job, queue).await?);
@@ -75,7 +76,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails.
-    pub async fn lease_next_job(&self) -> Result<NextJob, String> {
+    pub async fn lease_next_job(&self) -> Result<NextJob, BackgroundError> {
         let now = self.time();
         for (job, queue, from) in self.waiting(QUEUE_HEAD_SCAN).await? {
             if from > now {
@@ -87,7 +88,7 @@ impl Api {
             else {
                 continue;
             };
-            let stepped = held.claim(now).map_err(|e| e.to_string())?;
+            let stepped = held.claim(now)?;
             let why = stepped.job.record.error.clone();
             match self.settle(stepped).await? {
                 JobProgress::Continues(held) => return Ok(NextJob::Job(held)),
@@ -104,7 +105,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails; the job can go on when its lease has ended.
-    pub async fn run_job_step(&self, held: &LeasedJob) -> Result<JobProgress, String> {
+    pub async fn run_job_step(&self, held: &LeasedJob) -> Result<JobProgress, BackgroundError> {
         self.run_job_step_interruptible(held, None).await
     }
 
@@ -118,26 +119,24 @@ impl Api {
         &self,
         held: &LeasedJob,
         interrupt: MaybeInterrupt,
-    ) -> Result<JobProgress, String> {
+    ) -> Result<JobProgress, BackgroundError> {
         for _ in 0..ATTEMPTS {
             let stepped = match self.next(held, &interrupt).await {
                 Ok(stepped) => stepped,
-                Err(StepError::Store(why)) => return Err(why),
+                Err(StepError::Store(error)) => return Err(error.into()),
                 Err(StepError::Lost) => return Ok(JobProgress::LeaseLost),
                 Err(StepError::Fault(fault)) => match (fault.kind, held.with_smaller_step()) {
                     (DomainErrorKind::TooLarge, Some(narrower)) => {
                         return Ok(JobProgress::Continues(Box::new(narrower)));
                     }
                     (DomainErrorKind::Interrupted(InterruptReason::Deadline), Some(narrower)) => {
-                        let renewed = narrower.renew(self.time()).map_err(|e| e.to_string())?;
+                        let renewed = narrower.renew(self.time())?;
                         return self.settle(renewed).await;
                     }
                     (DomainErrorKind::Interrupted(InterruptReason::Deadline), None) => {
                         return self.fail(held, "A step of it took too long.").await;
                     }
-                    (DomainErrorKind::Interrupted(interrupted), _) => {
-                        return Err(format!("A step was stopped: {interrupted}."));
-                    }
+                    (DomainErrorKind::Interrupted(_), _) => return Err(fault.into()),
                     _ => return self.fail(held, &fault.message).await,
                 },
             };
@@ -158,11 +157,15 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails; the job then counts as tried.
-    pub async fn release_job(&self, held: &LeasedJob, at_once: bool) -> Result<(), String> {
+    pub async fn release_job(
+        &self,
+        held: &LeasedJob,
+        at_once: bool,
+    ) -> Result<(), BackgroundError> {
         let now = self.time();
         let lease = if at_once { 0 } else { LEASE_MS };
         let until = Time::from_millis(held.since.millis() + lease);
-        let given = held.yield_until(now, until).map_err(|e| e.to_string())?;
+        let given = held.yield_until(now, until)?;
         self.settle(given).await.map(drop)
     }
 
@@ -170,7 +173,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when there is no such job that has not ended, or the store fails.
-    pub async fn cancel_job(&self, job: Gid) -> Result<LeasedJob, String> {
+    pub async fn cancel_job(&self, job: Gid) -> Result<LeasedJob, BackgroundError> {
         for _ in 0..CANCEL_ATTEMPTS {
             let waiting = self.waiting(ALL).await?;
             let queue = waiting.iter().find(|(gid, ..)| *gid == job);
@@ -178,15 +181,13 @@ impl Api {
                 Some((_, queue, _)) => self.job(job, *queue).await?,
                 None => None,
             };
-            let PendingJob { job: held, .. } = held.ok_or_else(|| {
-                format!("{job}: there is no job with this gid that is not at its end")
-            })?;
+            let PendingJob { job: held, .. } = held.ok_or(BackgroundError::NoJob(job))?;
             let why = "Whoever runs the server has cancelled the job.";
             if let JobProgress::Ended(_) = self.fail(&held, why).await? {
                 return Ok(held);
             }
         }
-        Err(format!("{job}: the job kept going on; try again"))
+        Err(BackgroundError::JobKeepsGoing(job))
     }
 
     /// Releases the jobs that a dead runner held, so that they go on. A job that made progress under that runner goes
@@ -194,7 +195,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails.
-    pub async fn release_dead_leases(&self) -> Result<(), String> {
+    pub async fn release_dead_leases(&self) -> Result<(), BackgroundError> {
         let now = self.time();
         for (job, queue, _) in self.waiting(ALL).await? {
             if let Some(PendingJob {
@@ -203,7 +204,7 @@ impl Api {
             }) = self.job(job, queue).await?
                 && (from > now || held.record.claims > 0)
             {
-                let released = held.release(now).map_err(|e| e.to_string())?;
+                let released = held.release(now)?;
                 self.settle(released).await?;
             }
         }
@@ -215,12 +216,10 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails.
-    pub async fn cleanup_jobs(&self, most: usize) -> Result<usize, String> {
-        let failed = |e: GraphStoreError| e.to_string();
+    pub async fn cleanup_jobs(&self, most: usize) -> Result<usize, BackgroundError> {
         for steps in 0..most {
             let now = self.time();
-            let view = self.graph.load(&cleanup::cleanup_due(nobody())).await;
-            let view = view.map_err(failed)?;
+            let view = self.graph.load(&cleanup::cleanup_due(nobody())).await?;
             let queue = view.resolve(&jobs::queue());
             let first = queue.and_then(|q| view.sources(q, rel::ENDED).first());
             let Some(edge) = first.filter(|e| e.rank <= now.millis()) else {
@@ -229,11 +228,11 @@ impl Api {
             let left = self
                 .graph
                 .load(&cleanup::leftovers(nobody(), edge.src))
-                .await;
-            let changes = cleanup::cleanup_step(&left.map_err(failed)?, edge, now);
+                .await?;
+            let changes = cleanup::cleanup_step(&left, edge, now);
             match self.graph.commit(changes).await {
                 Ok(_) | Err(GraphStoreError::Conflict) => {}
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(most)
@@ -241,9 +240,9 @@ impl Api {
 
     /// Returns at most `most` jobs that have not ended, from the head of the queue, each with its queue and the time
     /// from which it may be claimed.
-    async fn waiting(&self, most: usize) -> Result<Vec<(Gid, Gid, Time)>, String> {
+    async fn waiting(&self, most: usize) -> Result<Vec<(Gid, Gid, Time)>, BackgroundError> {
         let want = nobody().into(jobs::queue(), rel::QUEUE, most);
-        let view = self.graph.load(&want).await.map_err(|e| e.to_string())?;
+        let view = self.graph.load(&want).await?;
         let Some(queue) = view.resolve(&jobs::queue()) else {
             return Ok(Vec::new());
         };
@@ -254,9 +253,8 @@ impl Api {
     }
 
     /// Returns the current state of a job that has not ended. A job with an unreadable record is logged and left out.
-    async fn job(&self, gid: Gid, queue: Gid) -> Result<Option<PendingJob>, String> {
-        let view = self.graph.load(&nobody().edges(gid, rel::QUEUE)).await;
-        let view = view.map_err(|e| e.to_string())?;
+    async fn job(&self, gid: Gid, queue: Gid) -> Result<Option<PendingJob>, BackgroundError> {
+        let view = self.graph.load(&nobody().edges(gid, rel::QUEUE)).await?;
         let edge = view.links(gid, rel::QUEUE).first();
         let (Some(node), Some(edge)) = (view.node(gid), edge) else {
             return Ok(None);
@@ -307,8 +305,8 @@ impl Api {
         })
     }
 
-    async fn fail(&self, held: &LeasedJob, why: &str) -> Result<JobProgress, String> {
-        let failed = held.fail(self.time(), why).map_err(|e| e.to_string())?;
+    async fn fail(&self, held: &LeasedJob, why: &str) -> Result<JobProgress, BackgroundError> {
+        let failed = held.fail(self.time(), why)?;
         let gone = self.settle(failed).await?;
         if let JobProgress::Ended(_) = gone {
             self.failed(held, why).await;
@@ -325,12 +323,12 @@ impl Api {
     }
 
     /// Commits the result of a step.
-    async fn settle(&self, stepped: JobStepResult) -> Result<JobProgress, String> {
+    async fn settle(&self, stepped: JobStepResult) -> Result<JobProgress, BackgroundError> {
         if let Some(changes) = stepped.changes {
             match self.graph.commit(changes).await {
                 Ok(_) => {}
                 Err(GraphStoreError::Conflict) => return Ok(JobProgress::LeaseLost),
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(if stepped.is_last {
@@ -360,7 +358,7 @@ fn nobody() -> ReadQuery {
 /// The reason why a step was not taken.
 enum StepError {
     Fault(DomainError),
-    Store(String),
+    Store(GraphStoreError),
     Lost,
 }
 
@@ -378,7 +376,7 @@ impl From<GraphStoreError> for StepError {
                 "More than {} bytes would have to be read for a record; name fewer fields or shorter paths.",
                 byte_budgets::LOAD_BYTES
             ))),
-            error => Self::Store(error.to_string()),
+            error => Self::Store(error),
         }
     }
 }

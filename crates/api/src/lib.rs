@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 mod account_tier;
+pub mod background_error;
 mod batch;
 mod budget;
 mod cache;

@@ -9,7 +9,7 @@ use crate::router::Router;
 use crate::token_usage::TokenUsage;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock, RwLock};
-use workgraph_auth::TokenStore;
+use workgraph_auth::{AuthStoreError, TokenStore};
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStore;
 use workgraph_core::{Gid, GidGenerator};
@@ -112,7 +112,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log. The uses of that batch are lost.
-    pub async fn flush_token_usage(&self) -> Result<(), String> {
+    pub async fn flush_token_usage(&self) -> Result<(), AuthStoreError> {
         self.token_usage.flush(&*self.tokens).await
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
-use workgraph_auth::{TokenRecord, TokenStore};
+use workgraph_auth::{AuthStoreError, TokenRecord, TokenStore};
 
 /// Interval in which a use is not noted again: the record has a younger one.
 const MIN_USE_INTERVAL: Duration = Duration::from_secs(600);
@@ -69,13 +69,12 @@ impl TokenUsage {
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log. The uses of that batch are lost.
-    pub(crate) async fn flush(&self, tokens: &dyn TokenStore) -> Result<(), String> {
+    pub(crate) async fn flush(&self, tokens: &dyn TokenStore) -> Result<(), AuthStoreError> {
         let uses = self.drain();
         if uses.is_empty() {
             return Ok(());
         }
-        let written = tokens.record_token_uses(&uses).await;
-        written.map_err(|e| e.to_string())
+        tokens.record_token_uses(&uses).await
     }
 }
 

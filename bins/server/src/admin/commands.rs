@@ -7,7 +7,7 @@ use crate::cli::{
     TeamCommand, TokenCommand, UserCommand, WebhooksCommand, WorkspaceCommand,
 };
 use crate::runtime_limits::LimitScope;
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::time::Duration;
 use workgraph_api::job_runner::PendingJob;
@@ -48,13 +48,13 @@ pub(crate) async fn run(office: &AdminService, what: AdminCommand) -> Result<Val
 async fn of_jobs(office: &AdminService, what: JobsCommand) -> Result<Value> {
     match what {
         JobsCommand::List => {
-            let jobs = office.api.jobs().await.map_err(Error::msg);
+            let jobs = office.api.jobs().await;
             let jobs = jobs.context("the jobs can't be read")?;
             Ok(jobs.iter().map(show_job).collect())
         }
         JobsCommand::Cancel { gid } => {
             let gid = Gid::parse(&gid).with_context(|| format!("{gid}: not a gid"))?;
-            office.api.cancel_job(gid).await.map_err(Error::msg)?;
+            office.api.cancel_job(gid).await?;
             Ok(json!({"gid": gid.to_string(), "cancelled": true}))
         }
     }
@@ -399,7 +399,7 @@ async fn of_limits(office: &AdminService, what: LimitsCommand) -> Result<Value> 
 async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Value> {
     match what {
         WebhooksCommand::List => {
-            let all = office.api.all_webhooks().await.map_err(Error::msg);
+            let all = office.api.all_webhooks().await;
             let all = all.context("the webhooks can't be read")?;
             let show = |hook: &workgraph_webhooks::Webhook| {
                 json!({
@@ -417,9 +417,8 @@ async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Val
         }
         WebhooksCommand::Log { gid, limit } => {
             let log = office.api.deliveries(gid, limit).await;
-            let log = log
-                .map_err(Error::msg)
-                .with_context(|| format!("{gid}: the log of its deliveries can't be read"))?;
+            let log =
+                log.with_context(|| format!("{gid}: the log of its deliveries can't be read"))?;
             let show = |line: &workgraph_webhooks::DeliveryLogEntry| {
                 json!({
                     "id": line.id,
@@ -433,8 +432,7 @@ async fn of_webhooks(office: &AdminService, what: WebhooksCommand) -> Result<Val
             Ok(log.iter().map(show).collect())
         }
         WebhooksCommand::Redeliver { gid, delivery } => {
-            let events = office.api.redeliver(gid, delivery).await;
-            let events = events.map_err(Error::msg)?;
+            let events = office.api.redeliver(gid, delivery).await?;
             Ok(json!({"gid": gid.to_string(), "delivery": delivery, "events": events}))
         }
     }

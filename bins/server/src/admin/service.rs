@@ -2,7 +2,7 @@
 use crate::adapters::stores::Storage;
 use crate::admin::bootstrap_file::FirstPasswords;
 use crate::runtime_limits::RuntimeLimits;
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::sync::Arc;
 use workgraph_api::{Api, Clock, Entropy};
 use workgraph_auth::{LoopbackPolicy, OAuthStore, Tier};
@@ -226,9 +226,7 @@ impl AdminService {
     /// Brings the account of a user up to date with their workspaces.
     pub(crate) async fn refresh_account(&self, user: Gid) -> Result<()> {
         let refreshed = self.api.refresh_account(user).await;
-        refreshed
-            .map_err(Error::msg)
-            .with_context(|| format!("the account of user {user} can't be brought up to date"))
+        refreshed.with_context(|| format!("the account of user {user} can't be brought up to date"))
     }
 
     /// Ties e-mail domains to an organization, in place of those it has.

@@ -111,17 +111,14 @@ impl AdminService {
     /// Gives a user a membership with a role, in place of one they had before.
     async fn seat(&self, user: Gid, place: &Node, role: Role) -> Result<()> {
         let waiting = self.api.invitations(user).await;
-        let waiting = waiting
-            .map_err(Error::msg)
-            .with_context(|| format!("the invitations of user {user} can't be read"))?;
+        let waiting =
+            waiting.with_context(|| format!("the invitations of user {user} can't be read"))?;
         let here = |it: &&PendingInvitation| it.invitation.workspace == place.gid;
         if let Some(waiting) = waiting.iter().find(here) {
             let parties = (user, waiting.invitation.invited);
             let operator = ActorContext::internal(AuditActor::Operator);
             let answered = self.api.answer_invitation(parties, true, &operator).await;
-            answered
-                .map_err(Error::msg)
-                .with_context(|| format!("the invitation of user {user} can't be accepted"))?;
+            answered.with_context(|| format!("the invitation of user {user} can't be accepted"))?;
         }
         let list = NodeRef::TaskList {
             user: Box::new(NodeRef::Gid(user)),

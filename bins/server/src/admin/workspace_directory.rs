@@ -51,9 +51,9 @@ impl WorkspaceDirectory for AdminService {
         let person = gid(user)?;
         // An invitation that an earlier answer left unfinished when the server stopped is finished first.
         let finished = self.api.finish_invitations(person).await;
-        finished.map_err(AuthStoreError::Unavailable)?;
+        finished.map_err(|error| unavailable(error.into()))?;
         let all = self.api.invitations(person).await;
-        let all = all.map_err(AuthStoreError::Unavailable)?;
+        let all = all.map_err(|error| unavailable(error.into()))?;
         Ok(all
             .into_iter()
             .map(|waiting| InvitationSummary {
@@ -75,7 +75,7 @@ impl WorkspaceDirectory for AdminService {
         };
         let parties = (gid(user)?, invited);
         let done = self.api.answer_invitation(parties, accepted, acting).await;
-        done.map_err(AuthStoreError::Unavailable)
+        done.map_err(|error| unavailable(error.into()))
     }
 
     async fn services(&self, workspace: u64) -> Result<Vec<(u64, String)>, AuthStoreError> {

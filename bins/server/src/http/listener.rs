@@ -93,7 +93,8 @@ pub(crate) async fn serve(
 
 /// Writes buffered last-used times of tokens to the store.
 async fn write_uses(edge: Arc<AppState>) {
-    if let Err(why) = edge.api.flush_token_usage().await {
+    if let Err(error) = edge.api.flush_token_usage().await {
+        let why = error.to_string();
         tracing::warn!(why, "when tokens were last used was not written");
     }
 }

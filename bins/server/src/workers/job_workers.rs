@@ -53,7 +53,7 @@ pub(crate) async fn start(
     offload: &Arc<Offload>,
 ) -> Result<JobWorkers> {
     // This process alone has the store, so the owner of a lease is dead.
-    let released = api.release_dead_leases().await.map_err(Error::msg);
+    let released = api.release_dead_leases().await;
     released.context("the jobs of the process before this one can't be released")?;
     let bell = Arc::new(Notify::new());
     let ring = Arc::clone(&bell);
@@ -98,8 +98,8 @@ impl JobWorker {
                         _ = self.stopped.wait_for(|stopped| *stopped) => {}
                     }
                 }
-                Err(why) => {
-                    tracing::error!(why, "no job can be taken up");
+                Err(error) => {
+                    tracing::error!(why = error.to_string(), "no job can be taken up");
                     pause(PAUSE).await;
                 }
             }
@@ -137,9 +137,9 @@ impl JobWorker {
                         return Ok(());
                     }
                     Ok(JobProgress::LeaseLost) => return Ok(()),
-                    Err(why) => {
+                    Err(error) => {
                         // The store failed, not the step. If it fails again, the claim counts as an attempt.
-                        let failed = Error::msg(why);
+                        let failed = Error::new(error);
                         return match api.release_job(&before, false).await {
                             Ok(()) => Err(failed),
                             Err(error) => Err(failed.context(format!(
@@ -149,7 +149,7 @@ impl JobWorker {
                     }
                 }
                 if *stopped.borrow() {
-                    let released = api.release_job(&held, true).await.map_err(Error::msg);
+                    let released = api.release_job(&held, true).await;
                     return released.context("the job can't be released");
                 }
                 // A long job lets others have their turn.

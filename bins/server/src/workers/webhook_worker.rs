@@ -4,7 +4,7 @@ use crate::adapters::stores::Storage;
 use crate::adapters::webhook_client::{SystemNetwork, WebhookSender};
 use crate::config::schema::DeliveryConfig;
 use crate::workers::offload::{Offload, OffloadLane};
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,9 +53,7 @@ pub(crate) async fn set_up(
     let sender = WebhookSender::new(SystemNetwork::default(), settings.policy.clone());
     let sender = Arc::new(sender);
     let set = api.set_webhooks(Arc::clone(&storage.hooks), sender, settings);
-    set.await
-        .map_err(Error::msg)
-        .context("the webhooks can't be read")
+    set.await.context("the webhooks can't be read")
 }
 
 async fn prune_journal_loop(api: Arc<Api>) {
@@ -67,7 +65,7 @@ async fn prune_journal_loop(api: Arc<Api>) {
         match pruned.await {
             Ok(0) => {}
             Ok(commits) => tracing::debug!(commits, "dropped from the journal"),
-            Err(why) => tracing::warn!(why, "the journal was not pruned"),
+            Err(error) => tracing::warn!(why = error.to_string(), "the journal was not pruned"),
         }
     }
 }
@@ -90,7 +88,8 @@ impl DeliveryWorker {
                 looked = Some(Instant::now());
                 match api.scan_commits().await {
                     Ok(()) => seen = version,
-                    Err(why) => {
+                    Err(error) => {
+                        let why = error.to_string();
                         tracing::error!(why, "the journal could not be read for webhooks");
                         pause(PAUSE).await;
                     }
@@ -105,8 +104,9 @@ impl DeliveryWorker {
                 under_way.spawn(offload.offloaded(lane, None, |watch| {
                     let span = tracing::error_span!("delivery", webhook = taken.webhook());
                     let delivery = async move {
-                        if let Err(why) = api.deliver_interruptible(&taken, Some(watch)).await {
-                            tracing::error!(why, "a delivery was not noted");
+                        let delivered = api.deliver_interruptible(&taken, Some(watch)).await;
+                        if let Err(error) = delivered {
+                            tracing::error!(why = error.to_string(), "a delivery was not noted");
                         }
                     };
                     Box::pin(delivery.instrument(span))

@@ -63,10 +63,7 @@ fn the_lines_of_a_request_that_panics_are_joined_by_its_id() {
         );
         assert!(own[1]["micros"].is_u64() && own[1]["bytes"].is_u64());
         assert_eq!(own[2]["phrase"], reply.json()["errors"][0]["phrase"]);
-        assert_eq!(
-            own[1]["operation"], "",
-            "{operation}: a panic ends the call"
-        );
+        assert_eq!(own[1]["operation"], "", "a panic ends the call");
     }
     assert!(
         lines(&folder).iter().all(|line| line["status"] != 200),

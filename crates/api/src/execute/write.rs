@@ -75,7 +75,8 @@ pub(crate) async fn commit(
         match api.graph.commit(changes).await {
             Ok(_) => {
                 for user in decision.accounts {
-                    api.refresh_account(user).await.map_err(ApiError::Server)?;
+                    let refreshed = api.refresh_account(user).await;
+                    refreshed.map_err(|error| ApiError::Server(error.to_string()))?;
                 }
                 if let (true, Some(ring)) = (starts, api.job_notifier.get()) {
                     ring();

@@ -3,6 +3,7 @@
 //! A sync token is a position in the journal: a commit, and the number of its change records that were sent. It is
 //! sealed like a page token and bound to user, app and object, so the same token always gives the same events, and more
 //! once there are more.
+use crate::background_error::BackgroundError;
 use crate::error::ApiError;
 use crate::execute::load::load;
 use crate::execute::record_response::CostedResponse;
@@ -43,14 +44,13 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log.
-    pub async fn prune_journal(&self, upto: u64) -> Result<usize, String> {
+    pub async fn prune_journal(&self, upto: u64) -> Result<usize, BackgroundError> {
         let kept = self.settings.journal_retention;
         let before = self.clock.now().checked_sub(kept);
         let before = Time::from_system(before.unwrap_or(SystemTime::UNIX_EPOCH));
         let mut gone = 0;
         loop {
-            let round = self.graph.prune_journal(before, upto, PRUNE_BATCH).await;
-            let round = round.map_err(|e| e.to_string())?;
+            let round = self.graph.prune_journal(before, upto, PRUNE_BATCH).await?;
             gone += round;
             if round < PRUNE_BATCH {
                 return Ok(gone);

@@ -1,4 +1,5 @@
 //! Invitations, from the side of the invited person.
+use crate::background_error::BackgroundError;
 use crate::state::Api;
 use workgraph_core::Gid;
 use workgraph_core::audit::{ActorContext, AuditActor, has_audit_rows};
@@ -30,7 +31,10 @@ impl Api {
     ///
     /// # Errors
     /// Fails when a store fails; the text is for the log.
-    pub async fn invitations(&self, person: Gid) -> Result<Vec<PendingInvitation>, String> {
+    pub async fn invitations(
+        &self,
+        person: Gid,
+    ) -> Result<Vec<PendingInvitation>, BackgroundError> {
         let mut waiting = Vec::new();
         for invitation in self.invited(person, rel::INVITED).await? {
             let view = self.read(&reply_needs(&invitation)).await?;
@@ -57,7 +61,7 @@ impl Api {
         (person, invited): (Gid, Gid),
         accepted: bool,
         acting: &ActorContext,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, BackgroundError> {
         let all = self.invited(person, rel::INVITED).await?;
         let Some(it) = all.into_iter().find(|it| it.invited == invited) else {
             return Ok(false);
@@ -77,7 +81,7 @@ impl Api {
             let done = self.decided(actor, acting, |work| answer(work, &it, &view));
             match done.await {
                 Err(GraphStoreError::Conflict | GraphStoreError::AliasTaken(_)) => {}
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(error.into()),
                 Ok(()) => {
                     if accepted {
                         self.refresh_account(person).await?;
@@ -87,9 +91,8 @@ impl Api {
                 }
             }
         }
-        Err(format!(
-            "the answer to {invited} conflicted {ATTEMPTS} times"
-        ))
+        let answer = format!("the answer to {invited}");
+        Err(BackgroundError::Conflicts(answer, ATTEMPTS))
     }
 
     /// Completes answers to invitations that were interrupted: moves the rest of the accepted ones to the person, and
@@ -97,7 +100,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when a store fails; the text is for the log.
-    pub async fn finish_invitations(&self, person: Gid) -> Result<(), String> {
+    pub async fn finish_invitations(&self, person: Gid) -> Result<(), BackgroundError> {
         for it in self.invited(person, rel::ACCEPTED).await? {
             self.finish(&it, Some(person)).await?;
         }
@@ -108,7 +111,7 @@ impl Api {
     }
 
     /// Moves the data of the invited user to its heir; without an heir it is removed.
-    async fn finish(&self, it: &Invitation, heir: Option<Gid>) -> Result<(), String> {
+    async fn finish(&self, it: &Invitation, heir: Option<Gid>) -> Result<(), BackgroundError> {
         let actor = heir.unwrap_or(it.invited);
         let mut conflicts = 0;
         loop {
@@ -159,7 +162,7 @@ impl Api {
         actor: Gid,
         conflicts: &mut usize,
         step: impl FnOnce(&mut ChangeBuilder<'_>) -> bool,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, BackgroundError> {
         let acting = ActorContext::internal(AuditActor::User(actor));
         let mut any = false;
         let done = self.decided(actor, &acting, |work| any = step(work));
@@ -169,11 +172,15 @@ impl Api {
                 *conflicts += 1;
                 Ok(true)
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         }
     }
 
-    async fn invited(&self, person: Gid, rel: Relation) -> Result<Vec<Invitation>, String> {
+    async fn invited(
+        &self,
+        person: Gid,
+        rel: Relation,
+    ) -> Result<Vec<Invitation>, BackgroundError> {
         let key = ViewerKey {
             user: person,
             service: None,
@@ -185,8 +192,8 @@ impl Api {
         Ok(edges.filter_map(Invitation::of).collect())
     }
 
-    async fn read(&self, want: &ReadQuery) -> Result<ReadView, String> {
-        self.graph.load(want).await.map_err(|e| e.to_string())
+    async fn read(&self, want: &ReadQuery) -> Result<ReadView, BackgroundError> {
+        Ok(self.graph.load(want).await?)
     }
 
     async fn decided(

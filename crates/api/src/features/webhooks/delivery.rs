@@ -6,6 +6,7 @@
 use super::delivery_batch::{DELIVERY_EVENTS_MAX, DeliveryBatch};
 use super::scheduler::DeliveryAttempt;
 use super::service_state::{WebhookService, lock_scheduler};
+use crate::background_error::{BackgroundError, RedeliveryError};
 use crate::state::Api;
 use bytes::Bytes;
 use std::time::{Duration, SystemTime};
@@ -29,7 +30,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log.
-    pub async fn scan_commits(&self) -> Result<(), String> {
+    pub async fn scan_commits(&self) -> Result<(), BackgroundError> {
         let Some(hooks) = self.webhooks.get() else {
             return Ok(());
         };
@@ -41,8 +42,7 @@ impl Api {
                 }
                 board.scanned
             };
-            let events = self.graph.journal_entries(after, READ).await;
-            let events = events.map_err(|e| e.to_string())?;
+            let events = self.graph.journal_entries(after, READ).await?;
             let mut board = lock_scheduler(&hooks.scheduler);
             let count = events.len();
             for event in events {
@@ -71,7 +71,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when a store fails: the attempt counts as not made, and is made again when its lease ends.
-    pub async fn deliver(&self, taken: &DeliveryAttempt) -> Result<(), String> {
+    pub async fn deliver(&self, taken: &DeliveryAttempt) -> Result<(), BackgroundError> {
         self.deliver_interruptible(taken, None).await
     }
 
@@ -84,13 +84,12 @@ impl Api {
         &self,
         taken: &DeliveryAttempt,
         interrupt: MaybeInterrupt,
-    ) -> Result<(), String> {
+    ) -> Result<(), BackgroundError> {
         let Some(hooks) = self.webhooks.get() else {
             return Ok(());
         };
         let hook = &taken.hook;
-        let standing = hooks.store.delivery_permission(hook.id).await;
-        let standing = standing.map_err(|e| e.to_string())?;
+        let standing = hooks.store.delivery_permission(hook.id).await?;
         if standing == DeliveryPermission::Deleted {
             lock_scheduler(&hooks.scheduler).remove(hook.id);
             return Ok(());
@@ -106,7 +105,9 @@ impl Api {
                     lock_scheduler(&hooks.scheduler).retry_smaller(taken);
                     return Ok(());
                 }
-                batch => batch.map_err(|failure| format!("{failure:?}"))?,
+                batch => {
+                    batch.map_err(|failure| BackgroundError::DeliveryBody(Box::new(failure)))?
+                }
             }
         } else {
             DeliveryBatch::empty(from)
@@ -129,9 +130,8 @@ impl Api {
         let next = match &outcome {
             Ok(_) => Some(hook.state.succeeded(now, to)),
             Err((why, wait)) => {
-                let random: [u8; 8] = self
-                    .random_bytes()
-                    .map_err(|_| "no random bytes".to_owned())?;
+                let mut random = [0; 8];
+                self.entropy.fill(&mut random)?;
                 let random = u64::from_le_bytes(random);
                 hook.state.failed(now, why, *wait, random)
             }
@@ -145,11 +145,7 @@ impl Api {
                 webhook = hook.id,
                 "deleted after a day of failing deliveries"
             );
-            hooks
-                .store
-                .remove(hook.id)
-                .await
-                .map_err(|e| e.to_string())?;
+            hooks.store.remove(hook.id).await?;
             lock_scheduler(&hooks.scheduler).remove(hook.id);
             return Ok(());
         };
@@ -160,7 +156,7 @@ impl Api {
         match kept {
             Ok(true) => lock_scheduler(&hooks.scheduler).settle(taken, state, true),
             Ok(false) => lock_scheduler(&hooks.scheduler).remove(hook.id),
-            Err(e) => return Err(e.to_string()),
+            Err(error) => return Err(error.into()),
         }
         Ok(())
     }
@@ -227,30 +223,25 @@ impl Api {
     ///
     /// # Errors
     /// Fails with the reason: there is no such delivery, an attempt is under way, or the target failed.
-    pub async fn redeliver(&self, id: u64, delivery: u64) -> Result<u32, String> {
-        let hooks = self.webhooks.get().ok_or("there are no webhooks here")?;
-        let standing = hooks.store.delivery_permission(id).await;
-        let standing = standing.map_err(|e| e.to_string())?;
-        let none = || format!("{id}: there is no such webhook");
+    pub async fn redeliver(&self, id: u64, delivery: u64) -> Result<u32, RedeliveryError> {
+        let hooks = self.webhooks.get().ok_or(RedeliveryError::NoWebhooks)?;
+        let standing = hooks.store.delivery_permission(id).await?;
         match standing {
-            DeliveryPermission::Deleted => return Err(none()),
-            DeliveryPermission::Suspended => {
-                return Err(format!("{id}: its owner's account or its app is off"));
-            }
+            DeliveryPermission::Deleted => return Err(RedeliveryError::NoWebhook(id)),
+            DeliveryPermission::Suspended => return Err(RedeliveryError::Suspended(id)),
             DeliveryPermission::Active => {}
         }
-        let log = hooks.store.deliveries(id, 10_000).await;
-        let log = log.map_err(|e| e.to_string())?;
+        let log = hooks.store.deliveries(id, 10_000).await?;
         let line = log.iter().find(|d| d.id == delivery);
-        let line = line.ok_or_else(|| format!("{delivery}: the log has no such delivery"))?;
+        let line = line.ok_or(RedeliveryError::NoDelivery(delivery))?;
         let taken = {
             let (mut board, now) = (lock_scheduler(&hooks.scheduler), self.clock.now());
             if board.is_leased(id, now) {
-                return Err("a delivery is under way; try again in a moment".to_owned());
+                return Err(RedeliveryError::UnderWay);
             }
             board.lease(id, now)
         };
-        let taken = taken.ok_or_else(none)?;
+        let taken = taken.ok_or(RedeliveryError::NoWebhook(id))?;
         let state = taken.hook.state.clone();
         let span = (line.from, Some(line.to));
         let batch = self.batch(&taken.hook, standing, span, 0, &None).await;
@@ -263,11 +254,12 @@ impl Api {
                     .store
                     .record_attempt(id, state.clone(), Some(again))
                     .await;
-                kept.map_err(|e| e.to_string())
-                    .and_then(|_| outcome.map(|()| events).map_err(|(why, _)| why))
+                let acknowledged = outcome.map_err(|(why, _)| RedeliveryError::Target(why));
+                kept.map_err(RedeliveryError::from)
+                    .and_then(|_| acknowledged.map(|()| events))
             }
-            Ok(_) => Err("its events are not in the journal any more".to_owned()),
-            Err(failure) => Err(format!("{failure:?}")),
+            Ok(_) => Err(RedeliveryError::EventsGone),
+            Err(failure) => Err(BackgroundError::DeliveryBody(Box::new(failure)).into()),
         };
         lock_scheduler(&hooks.scheduler).settle(&taken, state, true);
         outcome
@@ -278,7 +270,7 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log.
-    pub async fn maintain_webhooks(&self) -> Result<u64, String> {
+    pub async fn maintain_webhooks(&self) -> Result<u64, BackgroundError> {
         let Some(hooks) = self.webhooks.get() else {
             return Ok(u64::MAX);
         };
@@ -287,17 +279,12 @@ impl Api {
             (board.idle_webhooks(), board.scanned)
         };
         for some in ids.chunks(256) {
-            let moved = hooks.store.advance_positions(some.to_vec(), seq).await;
-            moved.map_err(|e| e.to_string())?;
+            hooks.store.advance_positions(some.to_vec(), seq).await?;
             lock_scheduler(&hooks.scheduler).mark_advanced(some, seq);
         }
         let before = self.clock.now().checked_sub(hooks.settings.log_retention);
         let before = before.unwrap_or(SystemTime::UNIX_EPOCH);
-        hooks
-            .store
-            .prune_delivery_log(before)
-            .await
-            .map_err(|e| e.to_string())?;
+        hooks.store.prune_delivery_log(before).await?;
         Ok(lock_scheduler(&hooks.scheduler).journal_needed_up_to())
     }
 }

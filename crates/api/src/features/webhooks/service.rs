@@ -5,6 +5,7 @@ pub use super::service_state::WebhookSettings;
 
 use super::scheduler::DeliveryScheduler;
 use super::service_state::{WebhookService, lock_scheduler, server_error};
+use crate::background_error::BackgroundError;
 use crate::error::ApiError;
 use crate::execute::load::load;
 use crate::execute::pagination::PageBinding;
@@ -46,9 +47,9 @@ impl Api {
         store: Arc<dyn WebhookStore>,
         deliver: Arc<dyn WebhookClient>,
         settings: WebhookSettings,
-    ) -> Result<(), String> {
+    ) -> Result<(), BackgroundError> {
         let mut board = DeliveryScheduler::new(self.caches.recent_commits());
-        board.put(store.all().await.map_err(|e| e.to_string())?);
+        board.put(store.all().await?);
         let hooks = WebhookService {
             store,
             client: deliver,
@@ -58,7 +59,7 @@ impl Api {
             store_order: lock::Mutex::default(),
         };
         let set = self.webhooks.set(hooks);
-        set.map_err(|_| "webhooks are set up already".to_owned())
+        set.map_err(|_| BackgroundError::WebhooksAreSet)
     }
 
     /// Returns the log of a webhook's deliveries, newest first.
@@ -69,12 +70,11 @@ impl Api {
         &self,
         id: u64,
         limit: usize,
-    ) -> Result<Vec<workgraph_webhooks::DeliveryLogEntry>, String> {
+    ) -> Result<Vec<workgraph_webhooks::DeliveryLogEntry>, BackgroundError> {
         let Some(hooks) = self.webhooks.get() else {
             return Ok(Vec::new());
         };
-        let log = hooks.store.deliveries(id, limit).await;
-        log.map_err(|e| e.to_string())
+        Ok(hooks.store.deliveries(id, limit).await?)
     }
 
     /// Returns a number that changes with every commit, if the store knows it without a trip.
@@ -95,9 +95,9 @@ impl Api {
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log.
-    pub async fn all_webhooks(&self) -> Result<Vec<Webhook>, String> {
+    pub async fn all_webhooks(&self) -> Result<Vec<Webhook>, BackgroundError> {
         match self.webhooks.get() {
-            Some(hooks) => hooks.store.all().await.map_err(|e| e.to_string()),
+            Some(hooks) => Ok(hooks.store.all().await?),
             None => Ok(Vec::new()),
         }
     }
@@ -271,7 +271,8 @@ async fn create(
     drop(setting);
     // If this is the first webhook, commits since it was stored may have been left out. If they cannot be read now, the
     // next commit causes another scan.
-    if let Err(why) = api.scan_commits().await {
+    if let Err(error) = api.scan_commits().await {
+        let why = error.to_string();
         tracing::error!(why, "the journal could not be read for a new webhook");
     }
     let mut answered = answer(api, call, &hook, asked, 201).await?;
