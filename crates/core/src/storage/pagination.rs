@@ -97,6 +97,7 @@ pub(crate) fn read(
     let viewer = Arc::clone(&loader.view.viewer);
     // The first chunk has the size that a list open to the viewer needs; where rows are skipped, chunks grow.
     let mut wanted = page.limit.saturating_add(1).min(CHUNK_MAX);
+    loader.view.reserve(wanted);
     'reading: loop {
         let chunk = match from {
             ListSource::InViewerWorkspaces { ty } => {

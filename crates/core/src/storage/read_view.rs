@@ -73,6 +73,12 @@ impl ReadView {
             heirs: FxHashMap::default(),
         }
     }
+    /// Makes room for the rows of a page.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.nodes.reserve(rows);
+        self.levels.reserve(rows);
+        self.out.reserve(rows);
+    }
     /// Returns the live node that a reference of the query names.
     #[must_use]
     pub fn resolve(&self, name: &NodeRef) -> Option<Gid> {
@@ -83,6 +89,7 @@ impl ReadView {
     }
     /// Returns the person who replaced a user that is gone; for every other node, its own gid.
     #[must_use]
+    #[inline]
     pub fn heir(&self, gid: Gid) -> Gid {
         if self.heirs.is_empty() {
             return gid;
@@ -98,7 +105,12 @@ impl ReadView {
     #[must_use]
     #[inline]
     pub fn visible(&self, gid: Gid) -> Option<&Node> {
-        self.node(gid).filter(|_| self.level(gid) > Level::None)
+        let gid = self.heir(gid);
+        let level = self.levels.get(&gid).copied().unwrap_or_default();
+        self.nodes
+            .get(&gid)
+            .filter(|_| level > Level::None)
+            .map(Arc::as_ref)
     }
     /// Returns the viewer's level of access to a node; `None` for a node that was not loaded.
     #[must_use]
