@@ -4,12 +4,14 @@
 //! tree: links that a request names by path carry the plan of the linked node.
 mod field_mask;
 mod field_paths;
+mod quoted_name;
 #[cfg(test)]
 mod tests;
 
 pub use field_mask::{FieldMask, extended_plan, resolve_fields, resolve_fields_of_lookup};
 pub use field_paths::{DEPTH_MAX, FieldPaths, PATHS_MAX};
 
+use self::quoted_name::QuotedName;
 use crate::model::registry::{
     ByType, Direction, FieldDef, FieldSource, Inclusion, MentionRule, Relation, Type, ValueType,
     rel,
@@ -45,6 +47,21 @@ pub struct PlanStep {
     pub link_plan: LinkPlan,
     /// True if the field was asked for by name: external data of an app is then null if there is none.
     pub explicit: bool,
+    /// Name of the field as it stands in a JSON object.
+    pub(crate) quoted_name: QuotedName,
+}
+
+impl PlanStep {
+    /// Returns the step of a field that was not asked for by name.
+    #[must_use]
+    pub fn new(def: &'static FieldDef, link_plan: LinkPlan) -> Self {
+        Self {
+            def,
+            link_plan,
+            explicit: false,
+            quoted_name: QuotedName::new(def.name),
+        }
+    }
 }
 
 /// Form in which a linked node is sent.
@@ -113,11 +130,7 @@ fn default_plan(ty: Type, sent: Inclusions) -> Plan {
         .fields
         .iter()
         .filter(|d| sent.contains(&d.inclusion))
-        .map(|def| PlanStep {
-            def,
-            link_plan: default_then(def),
-            explicit: false,
-        })
+        .map(|def| PlanStep::new(def, default_then(def)))
         .collect();
     Plan::new(ty, steps)
 }
@@ -141,11 +154,7 @@ fn default_then(def: &'static FieldDef) -> LinkPlan {
 }
 
 fn default_parts(parts: &'static [FieldDef]) -> Vec<PlanStep> {
-    let step = |def| PlanStep {
-        def,
-        link_plan: default_then(def),
-        explicit: false,
-    };
+    let step = |def| PlanStep::new(def, default_then(def));
     parts.iter().map(step).collect()
 }
 
@@ -170,9 +179,8 @@ impl Plan {
                 other => other.clone(),
             };
             let step = |step: &PlanStep| PlanStep {
-                def: step.def,
-                link_plan: then(step),
                 explicit: step.explicit,
+                ..PlanStep::new(step.def, then(step))
             };
             steps.iter().map(step).collect()
         }

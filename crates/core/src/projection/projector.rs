@@ -293,14 +293,12 @@ impl<'a> Projector<'a> {
         target.is_none_or(|gid| self.visible(gid).is_none())
     }
 
-    fn name(&mut self, name: &str, first: &mut bool) {
-        let comma = !std::mem::take(first);
-        let length = name.len() + "\"\":".len() + usize::from(comma);
-        if self.fits(length) {
-            self.out
-                .extend_from_slice(if comma { b",\"".as_slice() } else { b"\"" });
-            self.out.extend_from_slice(name.as_bytes());
-            self.out.extend_from_slice(b"\":");
+    #[inline]
+    fn name(&mut self, step: &PlanStep, first: &mut bool) {
+        if std::mem::take(first) {
+            self.bytes(step.quoted_name.first());
+        } else {
+            self.bytes(step.quoted_name.following());
         }
     }
 
@@ -310,14 +308,14 @@ impl<'a> Projector<'a> {
             return;
         }
         if let (FieldSource::Stored(key), LinkPlan::Group(parts)) = (def.source, &step.link_plan) {
-            return self.group(node, body.find(key), def, parts, first);
+            return self.group(node, body.find(key), step, parts, first);
         }
         if def
             .visible_through
             .is_some_and(|link| self.is_behind(node, link))
         {
             if def.inclusion != Inclusion::FullIfSet || body.find(def.name).is_some() {
-                self.name(def.name, first);
+                self.name(step, first);
                 self.raw(def.default);
             }
             return;
@@ -328,13 +326,13 @@ impl<'a> Projector<'a> {
             FieldSource::Gids(key) => {
                 let value = body.find(key);
                 if value.is_some() || def.inclusion != Inclusion::FullIfSet {
-                    self.name(def.name, first);
+                    self.name(step, first);
                     self.links(value.into_iter().flat_map(gids), step);
                 }
                 return;
             }
             FieldSource::Values(key) => {
-                self.name(def.name, first);
+                self.name(step, first);
                 self.values(node, body.find(key), step);
                 return;
             }
@@ -342,7 +340,7 @@ impl<'a> Projector<'a> {
                 let app = self.scene.view.app;
                 let value = app.and_then(|app| external_data::of(body.find(key)?, app));
                 if value.is_some() || step.explicit {
-                    self.name(def.name, first);
+                    self.name(step, first);
                     self.raw(value.unwrap_or(def.default));
                 }
                 return;
@@ -352,7 +350,7 @@ impl<'a> Projector<'a> {
                 if value.is_none() && def.inclusion == Inclusion::FullIfSet {
                     return;
                 }
-                self.name(def.name, first);
+                self.name(step, first);
                 let text = (def.mentions, def.value_type);
                 if def.mentions != MentionRule::Nothing
                     && let Some(written) = mentions::write(text, node, &self.scene, &mut self.out)
@@ -371,7 +369,7 @@ impl<'a> Projector<'a> {
                 }
                 return;
             }
-            _ => self.name(def.name, first),
+            _ => self.name(step, first),
         }
         match def.source {
             FieldSource::Gid => self.gid(node.gid),
@@ -439,18 +437,18 @@ impl<'a> Projector<'a> {
         &mut self,
         node: &Node,
         value: Option<&str>,
-        def: &FieldDef,
+        step: &PlanStep,
         parts: &[PlanStep],
         first: &mut bool,
     ) {
         let Some(value) = value else {
-            if def.inclusion != Inclusion::FullIfSet {
-                self.name(def.name, first);
-                self.raw(def.default);
+            if step.def.inclusion != Inclusion::FullIfSet {
+                self.name(step, first);
+                self.raw(step.def.default);
             }
             return;
         };
-        self.name(def.name, first);
+        self.name(step, first);
         self.byte(b'{');
         let (mut inner, mut none) = (BodyReader::new(value), true);
         for part in parts {

@@ -202,11 +202,10 @@ static BELOW: CopyPlans = CopyPlans(OnceLock::new(), |ty| {
     .def;
     Plan {
         ty,
-        steps: vec![plan::PlanStep {
-            def: &SUBTASKS,
-            link_plan: plan::LinkPlan::Plans(vec![whole(ty)]),
-            explicit: false,
-        }],
+        steps: vec![plan::PlanStep::new(
+            &SUBTASKS,
+            plan::LinkPlan::Plans(vec![whole(ty)]),
+        )],
         band: None,
         is_head: false,
         reads_body: false,

@@ -57,11 +57,11 @@ pub fn extended_plan(
 ) -> Arc<Plan> {
     let Some(names) = names else {
         let mut steps = super::full(ty).steps.clone();
-        steps.extend(extra.iter().map(|def| PlanStep {
-            def,
-            link_plan: default_then(def),
-            explicit: false,
-        }));
+        steps.extend(
+            extra
+                .iter()
+                .map(|def| PlanStep::new(def, default_then(def))),
+        );
         return Arc::new(Plan::new(ty, steps));
     };
     let (mut scopes, mut cost) = (Vec::new(), 0);
@@ -144,9 +144,8 @@ fn step(
         scopes.extend(def.required_scopes.iter().map(|s| (*s, here.clone())));
     }
     PlanStep {
-        def,
-        link_plan: then,
         explicit: true,
+        ..PlanStep::new(def, then)
     }
 }
 

@@ -104,7 +104,7 @@ impl Projector<'_> {
         match part {
             ValuePart::Plain(kind) | ValuePart::Linked(kind) if kind != look.kind => return,
             ValuePart::Html if look.kind != CustomFieldType::Text => return,
-            _ => self.name(step.def.name, first),
+            _ => self.name(step, first),
         }
         match part {
             ValuePart::Enabled => self.raw(if held.enabled { "true" } else { "false" }),

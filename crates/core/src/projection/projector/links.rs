@@ -27,7 +27,7 @@ impl<'a> Projector<'a> {
             self.byte(b'{');
             let mut inner = true;
             for part in parts {
-                self.name(part.def.name, &mut inner);
+                self.name(part, &mut inner);
                 match part.def.source {
                     FieldSource::ItemTarget => self.link(Some(edge.dst), part),
                     FieldSource::ItemAux => self.link(edge.aux, part),
