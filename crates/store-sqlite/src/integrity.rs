@@ -192,8 +192,8 @@ fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
             match node.ty {
                 _ if !live => {}
                 Type::Section => {
-                    let place = node.get(section::PROJECT);
-                    if place
+                    let project = node.get(section::PROJECT);
+                    if project
                         .map(|p| link(node.gid, rel::SECTION_OF.0, p))
                         .transpose()?
                         .flatten()

@@ -213,12 +213,12 @@ fn bound(number: u64) -> i64 {
 
 #[async_trait]
 impl GraphStore for SqliteStore {
-    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+    async fn load(&self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         // The epoch comes before the snapshot; see [`EpochCache`](crate::cache::EpochCache).
         let epoch = self.readers.caches.viewers.epoch();
-        self.readers.read_under(want.interrupt.clone(), |session| {
-            let viewer = self.viewer(session, want.viewer, epoch)?;
-            load::load(session, want, viewer)
+        self.readers.read_under(query.interrupt.clone(), |session| {
+            let viewer = self.viewer(session, query.viewer, epoch)?;
+            load::load(session, query, viewer)
         })
     }
 

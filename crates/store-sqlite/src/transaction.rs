@@ -20,7 +20,7 @@ pub(crate) struct SqliteTransaction<'c> {
     pub(crate) conn: &'c Connection,
     /// Prepared statements used so far, in the order of their first use; `names` tells which they are. Most
     /// transactions that read use none to a few.
-    held: Vec<CachedStatement<'c>>,
+    statements: Vec<CachedStatement<'c>>,
     names: Vec<Sql>,
     /// True if the transaction only reads, so that the rows it reads do not change while it lasts.
     pub(crate) reading: bool,
@@ -43,7 +43,7 @@ impl<'c> SqliteTransaction<'c> {
     pub(crate) fn new(conn: &'c Connection) -> Self {
         Self {
             conn,
-            held: Vec::new(),
+            statements: Vec::new(),
             names: Vec::new(),
             reading: false,
             last: None,
@@ -83,12 +83,14 @@ impl<'c> SqliteTransaction<'c> {
         let at = match self.names.iter().position(|name| *name == sql) {
             Some(at) => at,
             None => {
-                self.held.push(self.conn.prepare_cached(sql.text())?);
+                self.statements.push(self.conn.prepare_cached(sql.text())?);
                 self.names.push(sql);
-                self.held.len() - 1
+                self.statements.len() - 1
             }
         };
-        self.held.get_mut(at).ok_or(rusqlite::Error::InvalidQuery)
+        self.statements
+            .get_mut(at)
+            .ok_or(rusqlite::Error::InvalidQuery)
     }
 
     /// Runs a statement that returns no rows; returns how many rows it changed.

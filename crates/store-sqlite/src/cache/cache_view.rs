@@ -28,6 +28,7 @@ impl SharedCacheView<'_> {
 pub(crate) struct CacheView<'c> {
     /// Node cache; `None` if nothing is cached.
     pub(crate) shared: Option<SharedCacheView<'c>>,
+    /// Hot cache of the connection; `None` as well if nothing is cached.
     hot: Option<&'c mut HotCache>,
 }
 
@@ -37,18 +38,21 @@ impl<'c> CacheView<'c> {
         state: StateNumber,
         hot: Option<&'c mut HotCache>,
     ) -> Self {
-        let shared = nodes.map(|nodes| SharedCacheView { nodes, state });
-        Self { shared, hot }
+        Self {
+            shared: nodes.map(|nodes| SharedCacheView { nodes, state }),
+            hot: hot.filter(|_| nodes.is_some()),
+        }
     }
 
     /// Returns a part of a gid: from the hot cache, or else from the node cache.
     pub(crate) fn get<P: CachedPart + Clone>(&mut self, gid: Gid) -> Option<P> {
-        let shared = self.shared?;
+        let shared = self.shared;
+        let find = || shared.and_then(|shared| shared.nodes.get(gid, shared.state));
         let Some(hot) = &mut self.hot else {
-            return shared.nodes.get(gid, shared.state);
+            return find();
         };
         hot.get(gid).or_else(|| {
-            let part = shared.nodes.get(gid, shared.state)?;
+            let part = find()?;
             hot.record_access(gid, &part);
             Some(part)
         })

@@ -92,36 +92,36 @@ mod tests {
 
     #[test]
     fn what_is_met_again_is_copied_until_the_snapshot_ends() {
-        let mut near = HotCache::default();
+        let mut hot = HotCache::default();
         let (gid, shared) = (Gid::new(7).unwrap(), node(7, 9));
-        near.record_access(shared.gid, &shared);
-        assert!(near.get::<Arc<Node>>(gid).is_none(), "met once");
-        near.record_access(gid, &OutEdges::Many);
-        assert!(near.get::<OutEdges>(gid).is_none(), "another part of it");
-        near.record_access(shared.gid, &shared);
-        let own = near.get::<Arc<Node>>(gid).unwrap();
+        hot.record_access(shared.gid, &shared);
+        assert!(hot.get::<Arc<Node>>(gid).is_none(), "met once");
+        hot.record_access(gid, &OutEdges::Many);
+        assert!(hot.get::<OutEdges>(gid).is_none(), "another part of it");
+        hot.record_access(shared.gid, &shared);
+        let own = hot.get::<Arc<Node>>(gid).unwrap();
         assert_eq!(own, shared);
         assert!(!Arc::ptr_eq(&own, &shared), "threads share no count");
-        assert!(near.get::<OutEdges>(gid).is_none() && near.get::<Arc<[Edge]>>(gid).is_none());
-        near.record_access(gid, &OutEdges::Many);
-        assert!(matches!(near.get::<OutEdges>(gid), Some(OutEdges::Many)));
-        near.clear();
-        assert!(near.get::<Arc<Node>>(gid).is_none() && near.get::<OutEdges>(gid).is_none());
+        assert!(hot.get::<OutEdges>(gid).is_none() && hot.get::<Arc<[Edge]>>(gid).is_none());
+        hot.record_access(gid, &OutEdges::Many);
+        assert!(matches!(hot.get::<OutEdges>(gid), Some(OutEdges::Many)));
+        hot.clear();
+        assert!(hot.get::<Arc<Node>>(gid).is_none() && hot.get::<OutEdges>(gid).is_none());
     }
 
     #[test]
     fn there_are_few_of_them_and_they_are_small() {
-        let mut near = HotCache::default();
+        let mut hot = HotCache::default();
         let large = node(1, PART_MAX);
         for number in 1..=MOST as u64 + 9 {
             let small = node(number, 9);
-            near.record_access(small.gid, &small);
-            near.record_access(small.gid, &small);
-            assert!(near.entries.len() <= MOST);
+            hot.record_access(small.gid, &small);
+            hot.record_access(small.gid, &small);
+            assert!(hot.entries.len() <= MOST);
         }
-        near.clear();
-        near.record_access(large.gid, &large);
-        near.record_access(large.gid, &large);
-        assert!(near.entries.is_empty());
+        hot.clear();
+        hot.record_access(large.gid, &large);
+        hot.record_access(large.gid, &large);
+        assert!(hot.entries.is_empty());
     }
 }

@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_number_below_zero_is_an_error_and_null_is_none() {
         let conn = rusqlite::Connection::open_in_memory().unwrap();
-        let asked = "SELECT -1, NULL, 7";
+        let sql = "SELECT -1, NULL, 7";
         let read = |row: &Row<'_>| {
             assert!(seq(row, 0).is_err() && maybe_seq(row, 0).is_err());
             assert!(whole(row, 0).is_err() && maybe_number(row, 0).is_err());
@@ -131,6 +131,6 @@ mod tests {
             );
             Ok(())
         };
-        conn.query_row(asked, [], read).unwrap();
+        conn.query_row(sql, [], read).unwrap();
     }
 }

@@ -16,79 +16,76 @@ fn node(gid: u64, body: &str) -> Arc<Node> {
     })
 }
 
-fn keep(records: &NodeCache, node: &Arc<Node>, at: StateNumber) {
-    records.keep(node.gid, node, at);
+fn keep(cache: &NodeCache, node: &Arc<Node>, at: StateNumber) {
+    cache.keep(node.gid, node, at);
 }
 
-fn body(records: &NodeCache, gid: u64, at: StateNumber) -> Option<String> {
-    let node = records.get::<Arc<Node>>(Gid::new(gid).unwrap(), at);
+fn body(cache: &NodeCache, gid: u64, at: StateNumber) -> Option<String> {
+    let node = cache.get::<Arc<Node>>(Gid::new(gid).unwrap(), at);
     node.map(|n| n.body.to_string())
 }
 
 #[test]
 fn an_entry_is_used_until_a_commit_that_touches_it_begins() {
-    let records = NodeCache::new(1 << 20);
-    let at = records.state();
-    keep(&records, &node(1, "a"), at);
-    keep(&records, &node(2, "b"), at);
-    records.begin(&[Gid::new(1).unwrap()]);
-    assert_eq!(body(&records, 1, at), None);
-    assert_eq!(body(&records, 2, at).as_deref(), Some("b"));
-    records.end(false);
-    let after = records.state();
-    assert_eq!(body(&records, 1, after), None);
-    assert_eq!(body(&records, 2, after).as_deref(), Some("b"));
+    let cache = NodeCache::new(1 << 20);
+    let at = cache.state();
+    keep(&cache, &node(1, "a"), at);
+    keep(&cache, &node(2, "b"), at);
+    cache.begin(&[Gid::new(1).unwrap()]);
+    assert_eq!(body(&cache, 1, at), None);
+    assert_eq!(body(&cache, 2, at).as_deref(), Some("b"));
+    cache.end(false);
+    let after = cache.state();
+    assert_eq!(body(&cache, 1, after), None);
+    assert_eq!(body(&cache, 2, after).as_deref(), Some("b"));
 }
 
 #[test]
 fn what_was_read_before_a_commit_is_not_kept_once_it_began() {
-    let records = NodeCache::new(1 << 20);
-    let at = records.state();
-    records.begin(&[]);
-    keep(&records, &node(1, "during"), at);
-    records.end(false);
-    keep(&records, &node(2, "after"), at);
-    let now = records.state();
-    assert_eq!(
-        (body(&records, 1, now), body(&records, 2, now)),
-        (None, None)
-    );
+    let cache = NodeCache::new(1 << 20);
+    let at = cache.state();
+    cache.begin(&[]);
+    keep(&cache, &node(1, "during"), at);
+    cache.end(false);
+    keep(&cache, &node(2, "after"), at);
+    let now = cache.state();
+    assert_eq!((body(&cache, 1, now), body(&cache, 2, now)), (None, None));
 }
 
 #[test]
 fn an_older_snapshot_does_not_see_what_a_newer_one_kept() {
-    let records = NodeCache::new(1 << 20);
-    let old = records.state();
-    records.begin(&[Gid::new(1).unwrap()]);
-    records.end(false);
-    let new = records.state();
-    keep(&records, &node(1, "new"), new);
-    assert_eq!(body(&records, 1, old), None);
-    assert_eq!(body(&records, 1, new).as_deref(), Some("new"));
+    let cache = NodeCache::new(1 << 20);
+    let old = cache.state();
+    cache.begin(&[Gid::new(1).unwrap()]);
+    cache.end(false);
+    let new = cache.state();
+    keep(&cache, &node(1, "new"), new);
+    assert_eq!(body(&cache, 1, old), None);
+    assert_eq!(body(&cache, 1, new).as_deref(), Some("new"));
 }
 
 #[test]
 fn a_failed_commit_empties_it() {
-    let records = NodeCache::new(1 << 20);
-    let at = records.state();
-    keep(&records, &node(1, "a"), at);
-    records.begin(&[]);
-    records.end(true);
-    assert_eq!(body(&records, 1, records.state()), None);
+    let cache = NodeCache::new(1 << 20);
+    let at = cache.state();
+    keep(&cache, &node(1, "a"), at);
+    cache.begin(&[]);
+    cache.end(true);
+    assert_eq!(body(&cache, 1, cache.state()), None);
 }
 
 #[test]
 fn it_stays_within_its_bytes_and_keeps_what_is_used() {
-    let records = NodeCache::new(2 << 20);
-    let at = records.state();
+    let cache = NodeCache::new(2 << 20);
+    let at = cache.state();
     let text = "x".repeat(1000);
     for gid in 1..5_000 {
-        keep(&records, &node(gid, &text), at);
+        keep(&cache, &node(gid, &text), at);
         assert!(
-            gid < 5 || body(&records, 3, at).is_some(),
+            gid < 5 || body(&cache, 3, at).is_some(),
             "the one in use went at {gid}"
         );
-        let kept: usize = records
+        let kept: usize = cache
             .shards
             .iter()
             .map(|s| {
@@ -148,8 +145,8 @@ struct Reader {
     shown: Option<[u64; 2]>,
 }
 
-fn holds(steps: &[CacheStep], broken: Broken) -> Result<(), TestCaseError> {
-    let records = NodeCache::new(1 << 20);
+fn check_steps(steps: &[CacheStep], broken: Broken) -> Result<(), TestCaseError> {
+    let cache = NodeCache::new(1 << 20);
     let mut readers = [Reader::default(); 2];
     let mut versions = [1u64; 2];
     // The nodes that the commit underway touches, and two flags: it is published; the cache knows of it.
@@ -162,7 +159,7 @@ fn holds(steps: &[CacheStep], broken: Broken) -> Result<(), TestCaseError> {
         match *step {
             CacheStep::Ask(at) => {
                 readers[at] = Reader {
-                    state: Some(records.state()).filter(|_| broken != Broken::AsksLate),
+                    state: Some(cache.state()).filter(|_| broken != Broken::AsksLate),
                     shown: None,
                 };
             }
@@ -175,34 +172,34 @@ fn holds(steps: &[CacheStep], broken: Broken) -> Result<(), TestCaseError> {
                 };
                 let Some(state) = readers[at].state else {
                     if broken == Broken::AsksLate {
-                        readers[at].state = Some(records.state());
+                        readers[at].state = Some(cache.state());
                     }
                     continue;
                 };
-                let truth = shown[gid as usize - 1];
+                let expected = shown[gid as usize - 1];
                 let asked = match broken {
                     Broken::TakesNewer => StateNumber(u64::MAX),
                     _ => state,
                 };
-                match records.get::<Arc<Node>>(Gid::new(gid).unwrap(), asked) {
-                    Some(node) => prop_assert_eq!(node.version, truth),
+                match cache.get::<Arc<Node>>(Gid::new(gid).unwrap(), asked) {
+                    Some(node) => prop_assert_eq!(node.version, expected),
                     None => {
                         let mut read = Node::clone(&node(gid, ""));
-                        read.version = truth;
-                        let now = records.state();
+                        read.version = expected;
+                        let now = cache.state();
                         let at = if broken == Broken::KeepsForNow {
                             now
                         } else {
                             state
                         };
-                        keep(&records, &Arc::new(read), at);
+                        keep(&cache, &Arc::new(read), at);
                     }
                 }
             }
             CacheStep::Begin(mask) if commit.is_none() => {
                 let late = broken == Broken::BeginsLate;
                 if !late {
-                    records.begin(&gids(mask));
+                    cache.begin(&gids(mask));
                 }
                 commit = Some((mask, false, !late));
             }
@@ -217,9 +214,9 @@ fn holds(steps: &[CacheStep], broken: Broken) -> Result<(), TestCaseError> {
             CacheStep::End => {
                 if let Some((mask, true, known)) = commit {
                     if !known {
-                        records.begin(&gids(mask));
+                        cache.begin(&gids(mask));
                     }
-                    records.end(false);
+                    cache.end(false);
                     commit = None;
                 }
             }
@@ -237,7 +234,9 @@ fn run(broken: Broken) -> bool {
         ..Config::default()
     };
     let mut runner = TestRunner::new(config);
-    runner.run(&steps(), |steps| holds(&steps, broken)).is_ok()
+    runner
+        .run(&steps(), |steps| check_steps(&steps, broken))
+        .is_ok()
 }
 
 #[test]
@@ -248,9 +247,9 @@ fn a_snapshot_reads_through_the_cache_what_it_shows() {
 #[test]
 fn a_page_is_worth_keeping_when_it_is_read_again() {
     let gid = |n| Gid::new(n).unwrap();
-    let records = NodeCache::new(1 << 20);
-    assert!(!records.again(gid(1)) && !records.again(gid(2)));
-    assert!(records.again(gid(1)) && records.again(gid(2)));
+    let cache = NodeCache::new(1 << 20);
+    assert!(!cache.again(gid(1)) && !cache.again(gid(2)));
+    assert!(cache.again(gid(1)) && cache.again(gid(2)));
 }
 
 #[test]

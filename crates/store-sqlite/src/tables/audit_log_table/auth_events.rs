@@ -28,7 +28,7 @@ impl HandleActor {
     fn record(
         &self,
         session: &mut SqliteTransaction<'_>,
-        told: &AuditEntry,
+        entry: &AuditEntry,
     ) -> AuthStoreResult<()> {
         let service;
         let (acting, at) = match self.0.as_deref() {
@@ -42,7 +42,7 @@ impl HandleActor {
                 &service
             }
         };
-        build_row(session, &[], acting, *at, told)
+        build_row(session, &[], acting, *at, entry)
             .and_then(|row| session.append_audit_row(row))
             .map_err(unavailable)
     }
@@ -58,9 +58,9 @@ impl HandleActor {
         let Some(user) = Gid::new(user) else {
             return Ok(());
         };
-        for home in homes(session, user)? {
-            let told = AuditEntry::new(kind, home, user).details(old.clone(), new.clone());
-            self.record(session, &told)?;
+        for workspace in user_workspaces(session, user)? {
+            let entry = AuditEntry::new(kind, workspace, user).details(old.clone(), new.clone());
+            self.record(session, &entry)?;
         }
         Ok(())
     }
@@ -93,26 +93,27 @@ impl HandleActor {
         app: &App,
         was: Option<&App>,
     ) -> AuthStoreResult<()> {
-        let word = |app: &App, place: u64| {
-            if !app.distribution.contains(&place) {
+        let word = |app: &App, workspace: u64| {
+            if !app.distribution.contains(&workspace) {
                 "removed"
-            } else if app.disabled_at.is_some() || app.disabled_in.contains(&place) {
+            } else if app.disabled_at.is_some() || app.disabled_in.contains(&workspace) {
                 "disabled"
             } else {
                 "enabled"
             }
         };
         let before = was.map_or(&[][..], |was| &was.distribution);
-        let mut places: Vec<u64> = app.distribution.iter().chain(before).copied().collect();
-        places.sort_unstable();
-        places.dedup();
-        for place in places {
-            let old = was.map_or("removed", |was| word(was, place));
-            let new = word(app, place);
-            if let Some(home) = Gid::new(place).filter(|_| old != new) {
+        let mut workspaces: Vec<u64> = app.distribution.iter().chain(before).copied().collect();
+        workspaces.sort_unstable();
+        workspaces.dedup();
+        for workspace in workspaces {
+            let old = was.map_or("removed", |was| word(was, workspace));
+            let new = word(app, workspace);
+            if let Some(workspace) = Gid::new(workspace).filter(|_| old != new) {
                 let say = |word| Some(format!("{}: {word}", app.name));
-                let told = AuditEntry::new(event_kinds::APP_APPROVAL_CHANGED, home, home);
-                self.record(session, &told.details(say(old), say(new)))?;
+                let entry =
+                    AuditEntry::new(event_kinds::APP_APPROVAL_CHANGED, workspace, workspace);
+                self.record(session, &entry.details(say(old), say(new)))?;
             }
         }
         Ok(())
@@ -120,27 +121,27 @@ impl HandleActor {
 }
 
 /// Returns the workspaces that a user belongs to, or that a service account has tokens for.
-fn homes(session: &mut SqliteTransaction<'_>, user: Gid) -> AuthStoreResult<Vec<Gid>> {
-    let mut homes = Vec::new();
+fn user_workspaces(session: &mut SqliteTransaction<'_>, user: Gid) -> AuthStoreResult<Vec<Gid>> {
+    let mut workspaces = Vec::new();
     let at = rel::WORKSPACES;
     session
         .edges_out(user, at, at, Depth::Edge, &mut |edge, _| {
-            homes.push(edge.dst)
+            workspaces.push(edge.dst)
         })
         .map_err(unavailable)?;
-    if homes.is_empty() {
+    if workspaces.is_empty() {
         let read = |row: &rusqlite::Row<'_>| {
-            let home = auth_rows::effective_token(row)?
+            let workspace = auth_rows::effective_token(row)?
                 .workspace
                 .and_then(Gid::new);
-            homes.extend(home.filter(|home| !homes.contains(home)));
+            workspaces.extend(workspace.filter(|workspace| !workspaces.contains(workspace)));
             Ok(())
         };
         session
             .each(Sql::TokensOfUser, [number(user.get())?], read)
             .map_err(refused)?;
     }
-    Ok(homes)
+    Ok(workspaces)
 }
 
 impl SqliteStore {
