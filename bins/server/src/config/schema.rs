@@ -127,6 +127,9 @@ settings! {
         depth_max => api.depth_max;
         /// Bytes of the records of the largest reply; those of a batch count together.
         reply_max => api.reply_max, least = 1 << 20;
+        /// True if the API caches tokens and replies. Off, it asks the store each time, with the same results; for
+        /// finding faults.
+        api_caches => api.caches;
     }
 
     /// Limits of clients, which may change while the server runs.
@@ -212,6 +215,9 @@ settings! {
     static STORE: "store." {
         /// Longest time that a read may work before it is stopped.
         read_timeout => store.read_timeout, least = 1;
+        /// True if the store caches what was read. Off, every read goes to the database, with the same results; for
+        /// finding faults.
+        caches => store.caches;
     }
 
     /// Settings of the work that is moved off the threads of requests.

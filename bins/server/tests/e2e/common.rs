@@ -177,6 +177,9 @@ impl Server {
         for (key, value) in settings {
             program.arg("--set").arg(format!("{key}={value}"));
         }
+        if !workgraph_testkit::caches_are_on() {
+            program.args(["--set", "api_caches=false", "--set", "store.caches=false"]);
+        }
         program.stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
