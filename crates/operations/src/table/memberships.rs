@@ -1,9 +1,13 @@
 //! Memberships of users and teams in projects and custom fields.
+mod inputs;
+
+use self::inputs::{
+    ACCESS_LEVEL, CreateMembership, DeleteMembership, ListMemberships, ListOfProject, MEMBER,
+    MEMBER_OF_PROJECT, NEW_MEMBER, PARENT, UpdateMembership,
+};
 use super::custom_fields::PREMIUM;
 use crate::method::Method;
-use crate::operation::inputs::{
-    Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,
-};
+use crate::operation::inputs::{Named, path};
 use crate::operation::steps::{Description, Steps};
 use crate::operation::typed_rows::{action, computed_list, create, update};
 use crate::operation::{Decision, ListRequest, Operation, get};
@@ -65,167 +69,6 @@ pub static MEMBERSHIPS: &[Operation] = &[
         &Description::new(of_project),
     ),
 ];
-
-const MEMBER: Input<Named<NodeRef>> = Input::user_or(
-    InputPlace::Query,
-    "member",
-    &[Type::User, Type::Team],
-    "With `parent`: lists the membership of this user or team alone. Without it: lists what is shared with this team.",
-);
-const PARENT: Input<Named<Gid>> = Input::gid(
-    InputPlace::Query,
-    "parent",
-    Sharing::TYPES,
-    "Lists the memberships in this project or custom field.",
-);
-/// The only type of memberships that can be listed by member.
-const PROJECT_MEMBERSHIP: &str = "project_membership";
-const SUBTYPE: Input<()> = Input::parsed(
-    InputPlace::Query,
-    "resource_subtype",
-    InputType::Word(&[PROJECT_MEMBERSHIP]),
-    |input, inputs| match inputs.query_text(input)? {
-        None | Some(PROJECT_MEMBERSHIP) => Ok(None),
-        Some(other) => {
-            let shown = validate::clip(other);
-            let reason =
-                format_args!("Not a recognized value: {shown}; it is {PROJECT_MEMBERSHIP}");
-            Err(DomainError::field(input.name, reason))
-        }
-    },
-    "The type of the memberships, if they are listed by member.",
-);
-const MEMBER_OF_PROJECT: Input<Named<NodeRef>> = Input::user(
-    InputPlace::Query,
-    "user",
-    "Lists the membership of this user alone.",
-);
-const SHARED: Input<Named<Gid>> = Input::gid(
-    InputPlace::Body,
-    "parent",
-    Sharing::TYPES,
-    "The project or custom field that is shared.",
-)
-.required();
-const NEW_MEMBER: Input<Named<NodeRef>> = Input::user_or(
-    InputPlace::Body,
-    "member",
-    &[Type::User, Type::Team],
-    "The user or team with whom it is shared.",
-)
-.required();
-/// The access levels of projects and custom fields.
-const LEVELS: InputType = InputType::Word(&["admin", "editor", "commenter", "viewer", "user"]);
-const ACCESS_LEVEL: Input<String> = Input::parsed(
-    InputPlace::Body,
-    "access_level",
-    LEVELS,
-    read_level,
-    "The access level of the member. The levels of a custom field are admin, editor and user; projects have all but user.",
-);
-const ROLE: Input<String> = Input::parsed(
-    InputPlace::Body,
-    "role",
-    LEVELS,
-    read_level,
-    "The old name of `access_level`.",
-);
-const NEW_LEVEL: Input<String> = ACCESS_LEVEL.required();
-
-/// Returns the word for a level. The level that it means depends on what is shared.
-fn read_level(
-    input: &'static InputDef,
-    inputs: &InputReader<'_>,
-) -> Result<Option<String>, DomainError> {
-    let value = inputs.body_value(input);
-    let word = value.map(|value| validate::string(ACCESS_LEVEL.def.name, value));
-    Ok(word.transpose()?.map(str::to_owned))
-}
-
-/// Inputs of a list of memberships.
-struct ListMemberships {
-    member: Option<Named<NodeRef>>,
-    parent: Option<Named<Gid>>,
-    subtype: Deferred<Option<()>>,
-}
-
-impl OperationInput for ListMemberships {
-    const INPUTS: &'static [&'static InputDef] = &[&MEMBER.def, &PARENT.def, &SUBTYPE.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self {
-            member: inputs.optional(&MEMBER)?,
-            parent: inputs.optional(&PARENT)?,
-            subtype: inputs.deferred_optional(&SUBTYPE),
-        })
-    }
-}
-
-/// Inputs of a list of the memberships in a project.
-struct ListOfProject {
-    project: Named<Gid>,
-    user: Option<Named<NodeRef>>,
-}
-
-impl OperationInput for ListOfProject {
-    const INPUTS: &'static [&'static InputDef] = &[&path::PROJECT.def, &MEMBER_OF_PROJECT.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self {
-            project: inputs.required(&path::PROJECT)?,
-            user: inputs.optional(&MEMBER_OF_PROJECT)?,
-        })
-    }
-}
-
-/// Inputs of a new membership.
-struct CreateMembership {
-    parent: Named<Gid>,
-    member: Named<NodeRef>,
-    access_level: Deferred<Option<String>>,
-    role: Deferred<Option<String>>,
-}
-
-impl OperationInput for CreateMembership {
-    const INPUTS: &'static [&'static InputDef] =
-        &[&SHARED.def, &NEW_MEMBER.def, &ACCESS_LEVEL.def, &ROLE.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self {
-            parent: inputs.required(&SHARED)?,
-            member: inputs.required(&NEW_MEMBER)?,
-            access_level: inputs.deferred_optional(&ACCESS_LEVEL),
-            role: inputs.deferred_optional(&ROLE),
-        })
-    }
-}
-
-/// A membership, and its new level.
-struct UpdateMembership {
-    membership: Named<Gid>,
-    access_level: Deferred<String>,
-}
-
-impl OperationInput for UpdateMembership {
-    const INPUTS: &'static [&'static InputDef] = &[&path::MEMBERSHIP.def, &NEW_LEVEL.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self {
-            membership: inputs.required(&path::MEMBERSHIP)?,
-            access_level: inputs.deferred(&NEW_LEVEL),
-        })
-    }
-}
-
-/// A membership.
-struct DeleteMembership {
-    membership: Named<Gid>,
-}
-
-impl OperationInput for DeleteMembership {
-    const INPUTS: &'static [&'static InputDef] = &[&path::MEMBERSHIP.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self {
-            membership: inputs.required(&path::MEMBERSHIP)?,
-        })
-    }
-}
 
 fn list(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListRequest, DomainError> {
     let name = MEMBER.def.name;

@@ -1,12 +1,15 @@
 //! Teams and their members.
-use crate::operation::inputs::{
-    Input, InputDef, InputPlace, InputReader, Named, OperationInput, RecordUpdate, path,
+mod inputs;
+
+use self::inputs::{
+    CreateTeam, ListMemberships, MEMBER, MembershipsOfUser, ORGANIZATION, TEAM, TeamUser,
+    TeamsOfUser, USER, UpdateTeam, UserIn, WORKSPACE,
 };
+use crate::operation::inputs::path;
 use crate::operation::steps::{Description, Steps};
 use crate::operation::typed_rows::{action, computed_list, create, update};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, get, list};
 use crate::request_context::{RequestContext, format_ref};
-use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
@@ -16,7 +19,7 @@ use workgraph_core::model::resources::{team, workspace};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rules::{membership_rules, rich_texts};
 use workgraph_core::storage::{
-    ChangeAction, EdgeEnd, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+    ChangeAction, EdgeEnd, ListSource, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
 /// Operations on teams.
@@ -96,41 +99,6 @@ const MEMBERS: ListDefinition = ListDefinition::Edges {
     open: false,
 };
 
-const ORGANIZATION: Input<Named<Gid>> = Input::gid(
-    InputPlace::Body,
-    "organization",
-    &[Type::Workspace],
-    "The organization of the team.",
-)
-.required();
-const NEW: Input<CheckedInputs> =
-    Input::new_record(Type::Team, &["name"], "The fields of the new team.");
-const CHANGED: Input<RecordUpdate> =
-    Input::updated_record(Type::Team, "The fields of the team to change.");
-/// The user who is added or removed.
-const USER: Input<Named<NodeRef>> = Input::user(
-    InputPlace::Body,
-    "user",
-    "The user to add or remove: a gid, an e-mail address or `me`.",
-)
-.required();
-
-/// Inputs of a new team.
-struct CreateTeam {
-    fields: CheckedInputs,
-    organization: Named<Gid>,
-}
-
-impl OperationInput for CreateTeam {
-    const INPUTS: &'static [&'static InputDef] = &[&NEW.def, &ORGANIZATION.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self {
-            fields: inputs.required(&NEW)?,
-            organization: inputs.required(&ORGANIZATION)?,
-        })
-    }
-}
-
 fn create_team_needs(
     call: &RequestContext<'_>,
     input: &CreateTeam,
@@ -183,24 +151,6 @@ fn write(
     Ok(())
 }
 
-/// A team, and the fields to change.
-struct UpdateTeam {
-    fields: RecordUpdate,
-    team: Named<Gid>,
-}
-
-impl OperationInput for UpdateTeam {
-    const INPUTS: &'static [&'static InputDef] = &[&path::TEAM.def, &CHANGED.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        let fields = inputs.required(&CHANGED)?;
-        fields.written()?;
-        Ok(Self {
-            fields,
-            team: inputs.required(&path::TEAM)?,
-        })
-    }
-}
-
 fn update_team_needs(
     call: &RequestContext<'_>,
     input: &UpdateTeam,
@@ -236,22 +186,6 @@ fn update_team(
     let mut work = call.change_builder();
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
-}
-
-/// A team, and the user who is added to it or removed from it.
-struct TeamUser {
-    team: Named<Gid>,
-    user: Named<NodeRef>,
-}
-
-impl OperationInput for TeamUser {
-    const INPUTS: &'static [&'static InputDef] = &[&path::TEAM.def, &USER.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self {
-            team: inputs.required(&path::TEAM)?,
-            user: inputs.required(&USER)?,
-        })
-    }
 }
 
 fn user_needs(call: &RequestContext<'_>, input: &TeamUser) -> Result<ReadQuery, DomainError> {
@@ -340,53 +274,6 @@ fn remove_user(
     Ok(Decision::of(work.changes))
 }
 
-const TEAMS_IN: Input<Named<Gid>> = Input::gid(
-    InputPlace::Query,
-    "organization",
-    &[Type::Workspace],
-    "The workspace or organization of the teams.",
-)
-.required();
-const MEMBERSHIPS_IN: Input<Named<Gid>> = Input::gid(
-    InputPlace::Query,
-    "workspace",
-    &[Type::Workspace],
-    "The workspace of the teams.",
-)
-.required();
-
-/// A user and a workspace.
-struct UserIn {
-    user: Named<NodeRef>,
-    workspace: Named<Gid>,
-}
-
-/// A user, and the organization whose teams are listed.
-struct TeamsOfUser(UserIn);
-
-impl OperationInput for TeamsOfUser {
-    const INPUTS: &'static [&'static InputDef] = &[&path::USER.def, &TEAMS_IN.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self(UserIn {
-            user: inputs.required(&path::USER)?,
-            workspace: inputs.required(&TEAMS_IN)?,
-        }))
-    }
-}
-
-/// A user, and the workspace whose team memberships are listed.
-struct MembershipsOfUser(UserIn);
-
-impl OperationInput for MembershipsOfUser {
-    const INPUTS: &'static [&'static InputDef] = &[&path::USER.def, &MEMBERSHIPS_IN.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self(UserIn {
-            user: inputs.required(&path::USER)?,
-            workspace: inputs.required(&MEMBERSHIPS_IN)?,
-        }))
-    }
-}
-
 fn teams_of_user(
     call: &RequestContext<'_>,
     input: &TeamsOfUser,
@@ -423,42 +310,6 @@ fn joined(call: &RequestContext<'_>, give: EdgeEnd, input: &UserIn) -> ListReque
         computed: false,
         anchor: path::USER.def.name,
         anchor_types: &[],
-    }
-}
-
-const TEAM: Input<Named<Gid>> = Input::gid(
-    InputPlace::Query,
-    "team",
-    &[Type::Team],
-    "Lists the memberships in this team; with `user` that of the user alone.",
-);
-const MEMBER: Input<Named<NodeRef>> = Input::user(
-    InputPlace::Query,
-    "user",
-    "Lists the memberships of this user; it needs `team` or `workspace`.",
-);
-const WORKSPACE: Input<Named<Gid>> = Input::gid(
-    InputPlace::Query,
-    "workspace",
-    &[Type::Workspace],
-    "With `user`: the workspace of the teams.",
-);
-
-/// Inputs of a list of team memberships.
-struct ListMemberships {
-    team: Option<Named<Gid>>,
-    user: Option<Named<NodeRef>>,
-    workspace: Option<Named<Gid>>,
-}
-
-impl OperationInput for ListMemberships {
-    const INPUTS: &'static [&'static InputDef] = &[&TEAM.def, &MEMBER.def, &WORKSPACE.def];
-    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        Ok(Self {
-            team: inputs.optional(&TEAM)?,
-            user: inputs.optional(&MEMBER)?,
-            workspace: inputs.optional(&WORKSPACE)?,
-        })
     }
 }
 

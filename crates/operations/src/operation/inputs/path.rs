@@ -137,11 +137,14 @@ const NODES: &[&InputDef] = &[
 /// # Panics
 /// Panics when the path has no parameter, or its parameter is not declared. Rows are constants, so this is an error of
 /// the compiler.
-#[must_use]
-pub const fn of(path: &str) -> &'static InputDef {
+pub(crate) const fn of(path: &str) -> &'static InputDef {
     declared(after_brace(path.as_bytes()), NODES)
 }
 
+#[expect(
+    clippy::panic,
+    reason = "rows are constants: the compiler evaluates this"
+)]
 const fn after_brace(path: &[u8]) -> &[u8] {
     match path {
         [b'{', rest @ ..] => rest,
@@ -151,6 +154,10 @@ const fn after_brace(path: &[u8]) -> &[u8] {
 }
 
 /// Returns the declaration with the name at the start of this part of a path, before a closing brace.
+#[expect(
+    clippy::panic,
+    reason = "rows are constants: the compiler evaluates this"
+)]
 const fn declared(part: &[u8], known: &[&'static InputDef]) -> &'static InputDef {
     match known {
         [input, _rest @ ..] if is_named(part, input.name.as_bytes()) => input,
