@@ -62,9 +62,10 @@ pub fn client(params: &[Param]) -> Result<u64, UnverifiedClientError> {
 /// App, and one of its redirect URLs that a request repeated byte for byte. It can be made in no
 /// other way, and every response to an app starts from one.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
+/// use std::sync::Arc;
 /// use workgraph_auth::{App, RedirectUri, VerifiedClient};
-/// fn forge(app: App, redirect: RedirectUri) -> VerifiedClient {
+/// fn forge(app: Arc<App>, redirect: RedirectUri) -> VerifiedClient {
 ///     VerifiedClient { app, redirect }
 /// }
 /// ```

@@ -337,7 +337,7 @@ fn acts_and_rows(conn: &Connection) -> BTreeMap<&'static str, (i64, i64)> {
     ])
 }
 
-/// B67: after a crash at any point of the write-ahead log, there is no act without its row.
+/// B67. After a crash at any point of the write-ahead log, there is no act without its row.
 #[test]
 fn a_crash_leaves_no_act_without_its_row() {
     let folder = ScratchFolder::new("crashes");

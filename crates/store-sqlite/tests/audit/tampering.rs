@@ -193,7 +193,7 @@ fn rewrite(conn: &Connection, dice: &mut Dice, [first, signed, last]: [u64; 3]) 
 
 type Tampering = (&'static str, fn(&Connection, &mut Dice, [u64; 3]));
 
-/// B65: an attacker who has the file, but neither the key nor the anchors.
+/// B65. An attacker who has the file, but neither the key nor the anchors.
 #[test]
 fn every_tampering_with_the_file_is_found() {
     let made = ScratchFolder::in_memory("signed");

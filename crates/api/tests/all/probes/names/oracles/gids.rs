@@ -1,0 +1,198 @@
+//! Gids: when forbidden objects are hidden, a gid that the caller may not see gets the reply of one that nothing has.
+use super::*;
+use crate::probes::sender;
+
+/// Environment variable with the stride through the cases; at 1 all are tried.
+const STRIDE: &str = "WORKGRAPH_ORACLE_STRIDE";
+
+/// Stride of the usual run. It does not divide the number of cases of an input, so each reader and type is tried
+/// somewhere.
+const USUAL_STRIDE: usize = 13;
+
+/// A name that is no gid.
+const MALFORMED: &str = "no-gid";
+
+/// An input of a row that may take a gid.
+enum Input {
+    /// The path parameter at an index.
+    Path(usize),
+    /// A query parameter, and true if it is sent without those that are not required.
+    Query(&'static str, bool),
+    /// A condition of a search on a custom field, by its test.
+    Condition(&'static str),
+    /// A body field, and the index of the form of its value.
+    Body(&'static str, usize),
+}
+
+impl Input {
+    /// Returns the inputs of a row.
+    fn all(place: &Place, base: &Sample, row: &Operation) -> Vec<Self> {
+        let mut all: Vec<Self> = (0..base.path.len()).map(Self::Path).collect();
+        for slot in query_slots(row) {
+            all.extend([false, true].map(|alone| Self::Query(slot, alone)));
+        }
+        if row.id.starts_with("search") {
+            all.extend(["is_set=true", "value=1"].map(Self::Condition));
+        }
+        for slot in body_slots(row) {
+            let count = values(place, slot, MALFORMED).len();
+            all.extend((0..count).map(|form| Self::Body(slot, form)));
+        }
+        all
+    }
+
+    /// Returns a row's sample with a gid in this input.
+    fn fill(&self, place: &Place, base: &Sample, row: &Operation, gid: &str) -> Sample {
+        let mut one = base.clone();
+        match self {
+            Self::Path(at) => one.path[*at].1 = gid.to_owned(),
+            Self::Query(slot, alone) => {
+                one.query
+                    .retain(|(name, _)| name != slot && (!alone || row.query.contains(name)));
+                one.query.push((slot, gid.to_owned()));
+                if *slot == "assignee" {
+                    let orchid = place.world.gid("orchid").to_string();
+                    one.query.push(("workspace", orchid));
+                }
+            }
+            // The name has a gid in it, so it is written behind the value of another parameter.
+            Self::Condition(test) => {
+                let behind = format!("false&custom_fields.{gid}.{test}");
+                one.query.push(("opt_pretty", behind));
+            }
+            Self::Body(slot, form) => {
+                for (a, b) in [("before", "after"), ("after", "before")] {
+                    if slot.contains(a) {
+                        one.body.remove(&slot.replace(a, b));
+                    }
+                }
+                one.put(slot, values(place, slot, gid).swap_remove(*form));
+            }
+        }
+        one
+    }
+
+    /// Returns true if a row reads the input: a name that is no gid changes the reply to a user who may do everything.
+    fn is_read(&self, ground: &mut Ground, row: &Operation) -> bool {
+        let with = self.fill(&ground.prepared, &ground.base, row, MALFORMED);
+        let mut send = |one: &Sample| ground.send(row, sender(row, "ada"), one);
+        match self {
+            Self::Path(_) | Self::Condition(_) => true,
+            // Links in texts and actions of a batch do not fail the request.
+            Self::Body(slot, _) if slot.starts_with("html_") || *slot == "actions" => true,
+            Self::Body(..) => send(&with).status >= 300,
+            Self::Query(slot, _) => {
+                let mut without = with.clone();
+                without.query.retain(|(name, _)| name != slot);
+                let [a, b] = [send(&with), send(&without)];
+                plain(&a, MALFORMED) != plain(&b, MALFORMED)
+            }
+        }
+    }
+
+    fn name(&self, base: &Sample) -> String {
+        match self {
+            Self::Path(at) => base.path[*at].0.to_owned(),
+            Self::Query(slot, alone) => format!("?{slot} (alone: {alone})"),
+            Self::Condition(test) => format!("?custom_fields.GID.{test}"),
+            Self::Body(slot, form) => format!("{slot} in form {form}"),
+        }
+    }
+}
+
+/// A node that a reader may not see, and a gid of the same length that no node has.
+struct Hidden {
+    name: String,
+    gid: String,
+    missing: String,
+}
+
+impl Hidden {
+    fn of(place: &Place, reader: &str) -> Vec<Self> {
+        let mut names: Vec<String> = place.hidden_from(reader).into_values().collect();
+        names.push("h_hook".to_owned());
+        let taken: BTreeSet<Gid> = place.world.names.values().copied().collect();
+        let one = |name: String| {
+            let gid = place.world.gid(&name);
+            let mut others = (1..).filter_map(|more| Gid::new(gid.get() ^ (more << 5)));
+            let missing = others.find(|other| {
+                !taken.contains(other)
+                    && other.to_string().len() == gid.to_string().len()
+                    && !place.has(*other)
+            });
+            Self {
+                name,
+                gid: gid.to_string(),
+                missing: missing.unwrap().to_string(),
+            }
+        };
+        names.into_iter().map(one).collect()
+    }
+}
+
+impl Place {
+    /// Returns true if there is a node with this gid.
+    fn has(&self, gid: Gid) -> bool {
+        let want = ReadQuery::of(self.viewer("ada")).node(gid);
+        let view = self.world.run(self.world.graph.load(&want)).unwrap();
+        view.resolve(&NodeRef::Gid(gid)).is_some()
+    }
+}
+
+/// Tries every `stride`th case; returns their number, and those in which the replies differ.
+fn run(settings: ApiSettings, stride: usize) -> (usize, Vec<String>) {
+    let place = Place::with(settings);
+    let readers: Vec<(&str, Vec<Hidden>)> = READERS
+        .iter()
+        .map(|(reader, _)| (*reader, Hidden::of(&place, reader)))
+        .collect();
+    let each: usize = readers.iter().map(|(_, hidden)| hidden.len()).sum();
+    assert!(stride == 1 || each % stride != 0, "{each} cases each");
+    let (mut nth, mut tried, mut found) = (0, 0, Vec::new());
+    for row in all() {
+        let mut ground = Ground::new(&place, row);
+        for input in Input::all(&place, &ground.base, row) {
+            if !input.is_read(&mut ground, row) {
+                continue;
+            }
+            for (reader, hidden) in &readers {
+                for node in hidden {
+                    nth += 1;
+                    if nth % stride != 0 {
+                        continue;
+                    }
+                    let pair = [&node.gid, &node.missing]
+                        .map(|gid| input.fill(&ground.prepared, &ground.base, row, gid));
+                    let replies = ground.both(row, reader, pair);
+                    found.extend(difference(&replies, (&node.gid, &node.missing), || {
+                        let input = input.name(&ground.base);
+                        format!("{reader} {} {input} = {}", row.id, node.name)
+                    }));
+                    tried += 1;
+                }
+            }
+        }
+    }
+    (tried, found)
+}
+
+/// S189. Every row, input and reader, with a hidden node of each type, when forbidden objects are hidden.
+#[test]
+fn no_row_tells_a_hidden_gid_from_one_that_nothing_has() {
+    let stride = std::env::var(STRIDE).map_or(USUAL_STRIDE, |text| text.parse().unwrap());
+    let settings = ApiSettings {
+        hide_forbidden: true,
+        ..ApiSettings::default()
+    };
+    let (tried, found) = run(settings, stride);
+    println!("{tried} cases");
+    assert!(tried > 50_000 / stride, "{tried}");
+    assert!(found.is_empty(), "{} {found:#?}", found.len());
+}
+
+/// The twin: forbidden objects that are not hidden are told from missing ones.
+#[test]
+fn forbidden_gids_that_are_not_hidden_are_told_from_missing_ones() {
+    let (tried, found) = run(ApiSettings::default(), 3 * USUAL_STRIDE + 2);
+    assert!(found.len() > 20, "{} of {tried}", found.len());
+}

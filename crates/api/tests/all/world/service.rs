@@ -1,0 +1,178 @@
+//! The API of a world: how it is started, and started again over the same stores.
+use super::*;
+
+/// One store, by what is kept in it.
+pub(super) struct Stores {
+    graph: Arc<dyn GraphStore>,
+    oauth: Arc<dyn OAuthStore>,
+    hooks: Arc<dyn WebhookStore>,
+}
+
+impl Stores {
+    pub(super) fn of(store: Arc<impl GraphStore + OAuthStore + WebhookStore + 'static>) -> Self {
+        Self {
+            graph: store.clone(),
+            oauth: store.clone(),
+            hooks: store,
+        }
+    }
+}
+
+impl World {
+    /// Starts an API over stores, for a world without names or tokens.
+    pub(super) fn over(
+        stores: Stores,
+        clock: Arc<Hand>,
+        settings: ApiSettings,
+        node: u8,
+        floor: Option<Gid>,
+    ) -> Self {
+        let hesitant = Arc::new(Hesitant {
+            store: stores.graph,
+            on: AtomicBool::new(false),
+            effort: Mutex::default(),
+            read: AtomicU64::default(),
+        });
+        let graph: Arc<dyn GraphStore> = hesitant.clone();
+        let tokens: Arc<dyn TokenStore> = stores.oauth.clone();
+        let keys = KeyRing::new(1, [7; 32]);
+        Self {
+            api: api(&graph, &tokens, &clock, settings, keys, (node, floor)),
+            clock,
+            graph,
+            hesitant,
+            tokens,
+            oauth: stores.oauth,
+            hooks: stores.hooks,
+            receiver: Arc::default(),
+            files: Arc::default(),
+            runtime: tokio::runtime::Builder::new_current_thread()
+                .build()
+                .unwrap(),
+            names: BTreeMap::new(),
+            texts: Mutex::default(),
+            memory: None,
+            sqlite: None,
+            _scratch: None,
+        }
+    }
+
+    /// Returns a copy of a world in memory: its nodes, tokens, webhooks and files, at its time. Its
+    /// new gids are higher than those in it. `node` distinguishes its random bytes from those of the world.
+    pub(crate) fn copy(&self, mut settings: ApiSettings, node: u8) -> Self {
+        base_url(&mut settings);
+        let memory = self.memory.as_ref().expect("only memory is copied");
+        let store = Arc::new(MemoryStore::clone(memory));
+        let clock = Arc::new(Hand(ManualClock::new(self.now())));
+        let copy = Self {
+            receiver: Arc::new(self.receiver.copy()),
+            files: Arc::new(self.files.copy()),
+            names: self.names.clone(),
+            texts: Mutex::new(self.texts.lock().unwrap().clone()),
+            memory: Some(Arc::clone(&store)),
+            ..Self::over(Stores::of(store), clock, settings, node, memory.max_gid())
+        };
+        copy.rig();
+        copy
+    }
+
+    /// Starts the API again with the limits of the contract. Without this, the tests have no limits.
+    pub(crate) fn limit(&mut self) {
+        let limits = workgraph_limits::LimiterSettings::default();
+        let settings = self.api.settings().clone();
+        let keys = KeyRing::new(1, [7; 32]);
+        self.api = limited(
+            limits,
+            &self.graph,
+            &self.tokens,
+            &self.clock,
+            settings,
+            keys,
+            (0, None),
+        );
+        self.rig();
+    }
+
+    /// Starts the API again over the same stores, with other keys for page tokens. `node` distinguishes its gids and
+    /// random bytes from those of the API before it.
+    pub(crate) fn restart(&mut self, keys: KeyRing, node: u8) {
+        let settings = self.api.settings().clone();
+        self.api = api(
+            &self.graph,
+            &self.tokens,
+            &self.clock,
+            settings,
+            keys,
+            (node, None),
+        );
+        self.rig();
+    }
+
+    /// Starts the API again over the same stores, with another webhook client.
+    pub(crate) fn carried_by(&mut self, deliver: Arc<dyn WebhookClient>) {
+        let settings = self.api.settings().clone();
+        let keys = KeyRing::new(1, [7; 32]);
+        self.api = api(
+            &self.graph,
+            &self.tokens,
+            &self.clock,
+            settings,
+            keys,
+            (1, None),
+        );
+        self.run(
+            self.api
+                .set_webhooks(self.hooks.clone(), deliver, WebhookSettings::default()),
+        )
+        .unwrap();
+    }
+
+    /// Sets up webhooks from the store.
+    pub(super) fn rig(&self) {
+        let settings = WebhookSettings {
+            event_ids: true,
+            ..WebhookSettings::default()
+        };
+        let deliver: Arc<dyn WebhookClient> = self.receiver.clone();
+        self.run(self.api.set_webhooks(self.hooks.clone(), deliver, settings))
+            .unwrap();
+        self.api.set_export_files(self.files.clone());
+    }
+}
+
+pub(super) fn api(
+    graph: &Arc<dyn GraphStore>,
+    tokens: &Arc<dyn TokenStore>,
+    clock: &Arc<Hand>,
+    settings: ApiSettings,
+    keys: KeyRing,
+    (node, floor): (u8, Option<Gid>),
+) -> Api {
+    let mut limits = workgraph_limits::LimiterSettings::default();
+    limits.standard.free = 1_000_000;
+    limits.standard.paid = 1_000_000;
+    limits.search_per_minute = 1_000_000;
+    limits.cost_per_minute = None;
+    limited(limits, graph, tokens, clock, settings, keys, (node, floor))
+}
+
+fn limited(
+    limits: workgraph_limits::LimiterSettings,
+    graph: &Arc<dyn GraphStore>,
+    tokens: &Arc<dyn TokenStore>,
+    clock: &Arc<Hand>,
+    settings: ApiSettings,
+    keys: KeyRing,
+    (node, floor): (u8, Option<Gid>),
+) -> Api {
+    Api::new(ApiDependencies {
+        graph: graph.clone(),
+        tokens: tokens.clone(),
+        clock: clock.clone(),
+        entropy: Arc::new(Seeded(SeededBytes::new(7 + u64::from(node)))),
+        settings,
+        limits,
+        keys,
+        mint: GidGenerator::new(node, floor),
+    })
+}
