@@ -1,5 +1,8 @@
 //! Budgets in bytes: no reply, batch, list of events or file of an export grows beyond its bound, for any request.
-use crate::jobs::status;
+mod exports;
+
+pub(crate) use exports::{ask_for_export, reason};
+
 use crate::world::{Answer, KINDS, Kind, World};
 use serde_json::{Value, json};
 use workgraph_api::ApiSettings;
@@ -8,7 +11,7 @@ use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{resource, task};
 use workgraph_core::projection::plan;
 use workgraph_core::projection::plan::FieldPaths;
-use workgraph_core::storage::{ListPosition, NodeRef, PageQuery, ReadQuery, RowFilter, ViewerKey};
+use workgraph_core::storage::{ListPosition, PageQuery, ReadQuery, RowFilter, ViewerKey};
 use workgraph_core::{Gid, tasks_of_container};
 use workgraph_limits::BYTES_PER_CREDIT;
 use workgraph_operations::TABLES;
@@ -429,75 +432,6 @@ fn events_of_heavy_objects_come_in_smaller_pieces() {
     }
     assert_eq!(heard, tasks);
     assert!(polls > 1);
-}
-
-/// Requests an export of tasks, and runs its job.
-fn export(world: &World, fields: &[&str]) -> String {
-    let job = ask_for_export(world, fields);
-    world.work();
-    job
-}
-
-/// Requests an export of tasks; returns its job.
-pub(crate) fn ask_for_export(world: &World, fields: &[&str]) -> String {
-    let parts = json!([{"resource_type": "task", "fields": fields}]);
-    let body =
-        json!({"workspace": world.gid("orchid").to_string(), "export_request_parameters": parts});
-    let job = world.post("ada", "/exports/resource", body);
-    assert_eq!(job.status, 201, "{}", job.text);
-    job.gid()
-}
-
-/// Returns the reason why a job failed.
-pub(crate) fn reason(world: &World, job: &str) -> String {
-    let gid = Gid::parse(job).unwrap();
-    let key = ViewerKey {
-        user: world.gid("ada"),
-        service: None,
-    };
-    let view = world
-        .run(world.graph.load(&ReadQuery::of(key).node(gid)))
-        .unwrap();
-    let job = view
-        .resolve(&NodeRef::Gid(gid))
-        .and_then(|gid| view.node(gid));
-    let record: Value = serde_json::from_str(job.unwrap().raw("job").unwrap()).unwrap();
-    record["error"].as_str().unwrap().to_owned()
-}
-
-#[test]
-fn an_export_of_a_record_that_is_too_large_fails_and_the_next_one_is_made() {
-    for kind in KINDS {
-        let world = world(kind, ApiSettings::default().reply_max);
-        let fields = path("dependencies", "dependents", 7);
-        let failed = export(&world, &[&fields]);
-        assert_eq!(status(&world, &failed), "failed");
-        let why = reason(&world, &failed);
-        assert!(
-            why.starts_with("A record would be larger than 16777216 bytes"),
-            "{why}"
-        );
-        let done = export(&world, &["name"]);
-        assert_eq!(status(&world, &done), "succeeded");
-    }
-}
-
-#[test]
-fn an_export_of_heavy_records_goes_on_in_smaller_steps() {
-    let world = heavy();
-    let job = export(&world, &["notes"]);
-    assert_eq!(status(&world, &job), "succeeded");
-    let job = world.get("ada", &format!("/jobs/{job}"));
-    let file = job.json["data"]["new_resource_export"]["gid"]
-        .as_str()
-        .unwrap();
-    let heavy = world.files.records(file).into_iter();
-    let heavy = heavy.filter(|r| {
-        r["notes"]
-            .as_str()
-            .is_some_and(|notes| notes.len() == 1_200_000)
-    });
-    assert_eq!(heavy.count(), 70);
 }
 
 #[test]
