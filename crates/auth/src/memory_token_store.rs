@@ -19,7 +19,7 @@ mod memory_oauth_store;
 #[derive(Debug, Default)]
 pub struct MemoryTokenStore(Mutex<MemoryTokens>);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct MemoryTokens {
     accounts: HashMap<u64, Account>,
     logins: HashMap<u64, Login>,
@@ -125,6 +125,13 @@ impl MemoryTokenStore {
             };
             state.tokens.values().any(lives)
         })
+    }
+}
+
+/// Copies everything into a store of its own.
+impl Clone for MemoryTokenStore {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.state().clone()))
     }
 }
 

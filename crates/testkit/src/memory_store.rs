@@ -78,6 +78,18 @@ impl MemoryStore {
     }
 }
 
+/// Copies everything into a store of its own.
+impl Clone for MemoryStore {
+    fn clone(&self) -> Self {
+        let hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        Self {
+            state: Mutex::new(self.state().clone()),
+            tokens: self.tokens.clone(),
+            hooks: Mutex::new(hooks.clone()),
+        }
+    }
+}
+
 #[async_trait]
 impl GraphStore for MemoryStore {
     async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {

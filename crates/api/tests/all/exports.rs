@@ -26,7 +26,7 @@ pub(crate) struct Files {
     broken: Mutex<Option<String>>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct File {
     fence: u64,
     bytes: Vec<u8>,
@@ -64,6 +64,14 @@ impl ExportFiles for Files {
 }
 
 impl Files {
+    /// Returns a copy of the files.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            held: Mutex::new(self.held.lock().unwrap().clone()),
+            broken: Mutex::default(),
+        }
+    }
+
     /// Returns the text of a complete file.
     pub(crate) fn text(&self, file: &str) -> String {
         let held = self.held.lock().unwrap();

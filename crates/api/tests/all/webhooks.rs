@@ -81,6 +81,15 @@ impl Receiver {
         }
     }
 
+    /// Returns a receiver that has received the same.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            secrets: Mutex::new(self.secrets.lock().unwrap().clone()),
+            got: Mutex::new(self.got.lock().unwrap().clone()),
+            ..Self::default()
+        }
+    }
+
     /// Returns the deliveries to a path.
     pub(crate) fn got(&self, path: &str) -> Vec<Got> {
         let all = self.got.lock().unwrap();

@@ -3,6 +3,7 @@
 //! Organization `orchid` is paid, workspace `basalt` is free. All names in the one are plants and all names in the
 //! other are rocks, so that foreign bytes are easy to find.
 mod parts;
+mod service;
 mod store_controls;
 mod tenants;
 
@@ -15,9 +16,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parts::*;
 use serde_json::{Value, json};
+use service::Stores;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 use tenants::tenants;
 use tokio::runtime::Runtime;
@@ -122,6 +124,7 @@ pub(crate) struct World {
     pub(crate) names: BTreeMap<String, Gid>,
     /// Token texts by name: a user's name, or `name[scope,scope]`.
     texts: Mutex<BTreeMap<String, String>>,
+    memory: Option<Arc<MemoryStore>>,
     sqlite: Option<Arc<SqliteStore>>,
     _scratch: Option<ScratchFolder>,
 }
@@ -138,14 +141,21 @@ pub(crate) const PEOPLE: &[(&str, bool)] = &[
 ];
 
 impl World {
-    /// Builds the world with the default settings.
+    /// Returns the world with the default settings.
     pub(crate) fn new(kind: Kind) -> Self {
         Self::with(kind, ApiSettings::default())
     }
 
-    /// Builds the world with other settings.
+    /// Returns the world with other settings. In memory it is built once and copied.
     pub(crate) fn with(kind: Kind, settings: ApiSettings) -> Self {
-        Self::build(kind, settings, |_, _| {})
+        static BUILT: OnceLock<World> = OnceLock::new();
+        let build = |settings| Self::build(kind, settings, |_, _| {});
+        match kind {
+            Kind::Memory => BUILT
+                .get_or_init(|| build(ApiSettings::default()))
+                .copy(settings, 0),
+            Kind::Sqlite => build(settings),
+        }
     }
 
     /// Builds the world with additional nodes, before anything is stored.
@@ -154,8 +164,7 @@ impl World {
         mut settings: ApiSettings,
         more: impl FnOnce(&mut Fixture, &mut BTreeMap<String, Gid>),
     ) -> Self {
-        base_url(&mut settings);
-        settings.caches &= workgraph_testkit::caches_are_on();
+        of_tests(&mut settings);
         let clock = Arc::new(Hand(ManualClock::default()));
         let now = clock.0.now();
         let mut fixture = Fixture::new(Time::from_system(now));
@@ -164,18 +173,12 @@ impl World {
         more(&mut fixture, &mut names);
         let changes = fixture.take();
 
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
-        let (mut scratch, mut sqlite) = (None, None);
-        let (graph, oauth, hooks): (
-            Arc<dyn GraphStore>,
-            Arc<dyn OAuthStore>,
-            Arc<dyn WebhookStore>,
-        ) = match kind {
+        let (mut scratch, mut sqlite, mut memory) = (None, None, None);
+        let stores = match kind {
             Kind::Memory => {
                 let store = Arc::new(MemoryStore::new());
-                (store.clone(), store.clone(), store)
+                memory = Some(Arc::clone(&store));
+                Stores::of(store)
             }
             Kind::Sqlite => {
                 let folder = ScratchFolder::new("api");
@@ -187,42 +190,13 @@ impl World {
                 let store = Arc::new(store);
                 scratch = Some(folder);
                 sqlite = Some(Arc::clone(&store));
-                (store.clone(), store.clone(), store)
+                Stores::of(store)
             }
         };
-        runtime.block_on(graph.commit(changes)).unwrap();
-        let hesitant = Arc::new(Hesitant {
-            store: graph,
-            on: AtomicBool::new(false),
-            effort: Mutex::default(),
-            read: AtomicU64::default(),
-        });
-        let graph: Arc<dyn GraphStore> = hesitant.clone();
-        let tokens: Arc<dyn TokenStore> = oauth.clone();
-        let api = api(
-            &graph,
-            &tokens,
-            &clock,
-            settings,
-            KeyRing::new(1, [7; 32]),
-            0,
-        );
-        let world = Self {
-            api,
-            clock,
-            graph,
-            hesitant,
-            tokens,
-            oauth,
-            hooks,
-            receiver: Arc::default(),
-            files: Arc::default(),
-            runtime,
-            names,
-            texts: Mutex::default(),
-            sqlite,
-            _scratch: scratch,
-        };
+        let mut world = Self::over(stores, clock, settings, 0, None);
+        (world.names, world.memory, world.sqlite, world._scratch) =
+            (names, memory, sqlite, scratch);
+        world.run(world.graph.commit(changes)).unwrap();
         world.rig();
         for (name, paid) in PEOPLE {
             let tier = if *paid { Tier::Paid } else { Tier::Free };
@@ -237,55 +211,6 @@ impl World {
             TokenRecord::service(id, digest, user, orchid, now)
         });
         world
-    }
-
-    /// Starts the API again with the limits of the contract. Without this, the tests have no limits.
-    pub(crate) fn limit(&mut self) {
-        let limits = workgraph_limits::LimiterSettings::default();
-        let settings = self.api.settings().clone();
-        let keys = KeyRing::new(1, [7; 32]);
-        self.api = limited(
-            limits,
-            &self.graph,
-            &self.tokens,
-            &self.clock,
-            settings,
-            keys,
-            0,
-        );
-        self.rig();
-    }
-
-    /// Starts the API again over the same stores, with other keys for page tokens. `node` distinguishes its gids and
-    /// random bytes from those of the API before it.
-    pub(crate) fn restart(&mut self, keys: KeyRing, node: u8) {
-        let settings = self.api.settings().clone();
-        self.api = api(&self.graph, &self.tokens, &self.clock, settings, keys, node);
-        self.rig();
-    }
-
-    /// Starts the API again over the same stores, with another webhook client.
-    pub(crate) fn carried_by(&mut self, deliver: Arc<dyn WebhookClient>) {
-        let settings = self.api.settings().clone();
-        let keys = KeyRing::new(1, [7; 32]);
-        self.api = api(&self.graph, &self.tokens, &self.clock, settings, keys, 1);
-        self.run(
-            self.api
-                .set_webhooks(self.hooks.clone(), deliver, WebhookSettings::default()),
-        )
-        .unwrap();
-    }
-
-    /// Sets up webhooks from the store.
-    fn rig(&self) {
-        let settings = WebhookSettings {
-            event_ids: true,
-            ..WebhookSettings::default()
-        };
-        let deliver: Arc<dyn WebhookClient> = self.receiver.clone();
-        self.run(self.api.set_webhooks(self.hooks.clone(), deliver, settings))
-            .unwrap();
-        self.api.set_export_files(self.files.clone());
     }
 
     fn account(&self, name: &str, tier: Tier) {
@@ -483,45 +408,10 @@ impl World {
     }
 }
 
-fn api(
-    graph: &Arc<dyn GraphStore>,
-    tokens: &Arc<dyn TokenStore>,
-    clock: &Arc<Hand>,
-    settings: ApiSettings,
-    keys: KeyRing,
-    node: u8,
-) -> Api {
-    let mut limits = workgraph_limits::LimiterSettings::default();
-    limits.standard.free = 1_000_000;
-    limits.standard.paid = 1_000_000;
-    limits.search_per_minute = 1_000_000;
-    limits.cost_per_minute = None;
-    limited(limits, graph, tokens, clock, settings, keys, node)
-}
-
-fn limited(
-    limits: workgraph_limits::LimiterSettings,
-    graph: &Arc<dyn GraphStore>,
-    tokens: &Arc<dyn TokenStore>,
-    clock: &Arc<Hand>,
-    settings: ApiSettings,
-    keys: KeyRing,
-    node: u8,
-) -> Api {
-    Api::new(ApiDependencies {
-        graph: graph.clone(),
-        tokens: tokens.clone(),
-        clock: clock.clone(),
-        entropy: Arc::new(Seeded(SeededBytes::new(7 + u64::from(node)))),
-        settings,
-        limits,
-        keys,
-        gid_generator: GidGenerator::new(node, None),
-    })
-}
-
-fn base_url(settings: &mut ApiSettings) {
+/// Sets the address of these tests, and switches the caches off if the tests are to run without them.
+fn of_tests(settings: &mut ApiSettings) {
     settings.base_url = BASE.to_owned();
+    settings.caches &= workgraph_testkit::caches_are_on();
 }
 
 /// Returns all scopes but one, without full permissions.

@@ -10,7 +10,7 @@ use workgraph_webhooks::{
     JournalPosition, Webhook, WebhookLimits, WebhookListQuery, WebhookStore, WebhookStoreError,
 };
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct MemoryWebhooks {
     hooks: BTreeMap<u64, Webhook>,
     log: Vec<DeliveryLogEntry>,

@@ -2,6 +2,8 @@
 //! not see have names with MEMBERS.
 use crate::world::{Answer, Kind, World};
 use serde_json::{Value, json};
+use std::sync::OnceLock;
+use workgraph_api::ApiSettings;
 use workgraph_core::Gid;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::task_template;
@@ -49,8 +51,19 @@ pub(crate) const MEMBERS: &[&str] = &[
     "MEMBERS-value",
 ];
 
-/// Builds the world: ada writes on a task that moe and gus read, too, and names everything that she sees.
+/// Returns the world: ada writes on a task that moe and gus read, too, and names everything that she sees. In memory it
+/// is built once and copied.
 pub(crate) fn scene(kind: Kind) -> World {
+    static BUILT: OnceLock<World> = OnceLock::new();
+    match kind {
+        Kind::Memory => BUILT
+            .get_or_init(|| build(kind))
+            .copy(ApiSettings::default(), 1),
+        Kind::Sqlite => build(kind),
+    }
+}
+
+fn build(kind: Kind) -> World {
     let mut world = World::new(kind);
     places(&mut world);
     fields(&mut world);

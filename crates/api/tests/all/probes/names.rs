@@ -10,6 +10,8 @@ use crate::hidden::{HIDDEN, MEMBERS, scene};
 use crate::world::{Answer, Kind, World, is_orchid};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+use workgraph_api::ApiSettings;
 use workgraph_api::request::Method;
 use workgraph_core::model::registry::{FieldDef, Type, ValueType, Writability};
 use workgraph_core::model::resources::resource;
@@ -71,7 +73,22 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        Self::of(scene(Kind::Memory))
+        Self::with(ApiSettings::default())
+    }
+
+    /// Returns the scene with other settings. It is built once and copied.
+    fn with(settings: ApiSettings) -> Self {
+        static BUILT: OnceLock<Place> = OnceLock::new();
+        let built = BUILT.get_or_init(|| Self::of(scene(Kind::Memory)));
+        built.copy(settings)
+    }
+
+    /// Returns a copy of the scene as it is now.
+    fn copy(&self, settings: ApiSettings) -> Self {
+        Self {
+            world: self.world.copy(settings, 2),
+            things: self.things.clone(),
+        }
     }
 
     /// Collects the nodes of a scene.

@@ -60,7 +60,7 @@ impl World {
     /// Returns a copy of a world in memory: its nodes, tokens, webhooks and files, at its time. Its
     /// new gids are higher than those in it. `node` distinguishes its random bytes from those of the world.
     pub(crate) fn copy(&self, mut settings: ApiSettings, node: u8) -> Self {
-        base_url(&mut settings);
+        of_tests(&mut settings);
         let memory = self.memory.as_ref().expect("only memory is copied");
         let store = Arc::new(MemoryStore::clone(memory));
         let clock = Arc::new(Hand(ManualClock::new(self.now())));
@@ -173,6 +173,6 @@ fn limited(
         settings,
         limits,
         keys,
-        mint: GidGenerator::new(node, floor),
+        gid_generator: GidGenerator::new(node, floor),
     })
 }
