@@ -66,7 +66,10 @@ pub fn load(
     }
     loader.rules(want)?;
     for (at, plan) in &want.plans {
-        if let Some(gid) = loader.found(*at) {
+        // What links to a hidden node shows nothing of the nodes at its ends.
+        if let Some(gid) = loader.found(*at)
+            && loader.view.level(gid) > Level::None
+        {
             loader.follow(gid, plan)?;
         }
     }

@@ -100,9 +100,15 @@ fn add_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     if let Some(neighbour) =
         InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
     {
-        want.add_ref(neighbour);
+        want.add_ref(NodeRef::Gid(neighbour).of(LinkSelector::Key("custom_field")));
     }
     Ok(want)
+}
+
+/// Returns true if a reply may show that a custom field exists.
+fn is_shown(call: &RequestContext<'_>, view: &ReadView, field: Gid) -> bool {
+    view.node(field)
+        .is_some_and(|field| call.is_visible(view, field))
 }
 
 /// Returns a project, or the caller's task list, if the caller may change its settings.
@@ -127,6 +133,7 @@ fn place(
         let edges = view.sources(project, rel::FIELD_ON);
         let edge = edges.iter().find(|e| e.aux == Some(setting));
         edge.map(|e| e.src)
+            .filter(|field| is_shown(call, view, *field))
             .ok_or_else(|| DomainError::reference_not_found(name, setting))
     };
     Ok(match anchor {
@@ -259,7 +266,8 @@ fn remove_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
 fn remove(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
     let node = customized(call, view)?;
     let gid = call.required_gid("custom_field")?;
-    let Some(edge) = view.link(gid, rel::FIELD_ON, node.gid) else {
+    let found = view.link(gid, rel::FIELD_ON, node.gid);
+    let Some(edge) = found.filter(|_| is_shown(call, view, gid)) else {
         return Err(DomainError::field_not_on_object(gid));
     };
     let mut work = call.change_builder();

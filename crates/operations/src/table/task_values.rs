@@ -104,7 +104,7 @@ pub(super) fn write(
         }
         let node = view
             .node(field)
-            .filter(|n| n.ty == Type::CustomField)
+            .filter(|n| n.ty == Type::CustomField && call.is_visible(view, n))
             .ok_or_else(|| DomainError::field_not_on_object(field))?;
         require_level(view, node, Level::Viewer)?;
         if custom_field::is_computed(node) {

@@ -382,7 +382,9 @@ async fn list(
         Level::Viewer,
     )?;
     if let Some(resource) = resource
-        && view.node(resource).is_some()
+        && view
+            .node(resource)
+            .is_some_and(|node| call.is_visible(&view, node))
     {
         call.resolve_ref(
             &view,
