@@ -131,7 +131,7 @@ impl MemoryTokenStore {
 /// Copies everything into a store of its own.
 impl Clone for MemoryTokenStore {
     fn clone(&self) -> Self {
-        Self(Mutex::new(self.state().clone()))
+        Self(Mutex::new(self.0.lock().clone()))
     }
 }
 

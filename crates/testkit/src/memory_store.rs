@@ -81,11 +81,10 @@ impl MemoryStore {
 /// Copies everything into a store of its own.
 impl Clone for MemoryStore {
     fn clone(&self) -> Self {
-        let hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
         Self {
             state: Mutex::new(self.state().clone()),
             tokens: self.tokens.clone(),
-            hooks: Mutex::new(hooks.clone()),
+            hooks: Mutex::new(self.hooks.lock().clone()),
         }
     }
 }
