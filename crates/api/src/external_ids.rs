@@ -16,7 +16,7 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::resource;
 use workgraph_core::model::validate::{REFS_MAX, clip};
 use workgraph_core::storage::{NodeRef, ReadQuery, ViewerKey};
-use workgraph_operations::operation::parameter_type;
+use workgraph_operations::operation::inputs::path;
 use workgraph_operations::request_context::PathParameters;
 use workgraph_wire::QueryParams;
 
@@ -152,7 +152,8 @@ impl TaskReferenceInputs<'_, '_> {
 }
 
 fn is_path(name: &str, text: &str) -> bool {
-    text.starts_with(PREFIX) && parameter_type(name) == Some(Type::Task)
+    text.starts_with(PREFIX)
+        && path::declaration(name).is_some_and(|input| input.types() == [Type::Task])
 }
 
 fn is_query(name: &str, text: &str) -> bool {

@@ -43,6 +43,8 @@ pub struct Operation {
     pub filters: &'static [&'static str],
     /// Body fields that are required.
     pub body: &'static [&'static str],
+    /// Required body fields for which null counts as given.
+    pub nullable: &'static [&'static str],
     /// The shape of a successful response.
     pub response: ResponseKind,
     /// Message for workspaces without a paid plan; `None` if free workspaces may use the operation.
@@ -315,7 +317,8 @@ impl Operation {
             let names = input.required_fields().iter();
             names.map(|name| (*name, input.nullable))
         });
-        let untyped = self.body.iter().map(|name| (*name, *name == "parent"));
+        let untyped = self.body.iter().copied();
+        let untyped = untyped.map(|name| (name, self.nullable.contains(&name)));
         declared.chain(untyped)
     }
     /// Sets the required query parameters.
@@ -340,6 +343,12 @@ impl Operation {
     #[must_use]
     pub const fn body(mut self, names: &'static [&'static str]) -> Self {
         self.body = names;
+        self
+    }
+    /// Makes null count as given for required body fields to which the contract gives it a meaning.
+    #[must_use]
+    pub const fn nullable(mut self, names: &'static [&'static str]) -> Self {
+        self.nullable = names;
         self
     }
     /// Makes the operation respond with a record instead of `{}`.
@@ -445,31 +454,4 @@ impl Operation {
             None => Type::Task,
         }
     }
-}
-
-/// Returns the type of the node that a path parameter names.
-#[must_use]
-pub fn parameter_type(name: &str) -> Option<Type> {
-    Some(match name {
-        "workspace_gid" => Type::Workspace,
-        "user_gid" => Type::User,
-        "team_gid" => Type::Team,
-        "workspace_membership_gid" => Type::WorkspaceMembership,
-        "team_membership_gid" => Type::TeamMembership,
-        "project_gid" => Type::Project,
-        "membership_gid" | "project_membership_gid" => Type::ProjectMembership,
-        "section_gid" => Type::Section,
-        "task_gid" => Type::Task,
-        "tag_gid" => Type::Tag,
-        "user_task_list_gid" => Type::UserTaskList,
-        "story_gid" => Type::Story,
-        "webhook_gid" => Type::Webhook,
-        "custom_field_gid" => Type::CustomField,
-        "enum_option_gid" => Type::EnumOption,
-        "job_gid" => Type::Job,
-        "organization_export_gid" => Type::OrganizationExport,
-        "project_template_gid" => Type::ProjectTemplate,
-        "task_template_gid" => Type::TaskTemplate,
-        _ => return None,
-    })
 }

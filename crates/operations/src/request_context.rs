@@ -1,8 +1,8 @@
 //! The request context: one matched, authenticated and parsed request, as operations see it.
 use crate::caller::Caller;
-use crate::operation::inputs::{InputDef, InputPlace, Named, RawInputs};
+use crate::operation::Operation;
+use crate::operation::inputs::{InputDef, InputPlace, Named, RawInputs, path};
 pub use crate::operation::inputs::{PathParameters, parse_gid};
-use crate::operation::{Operation, parameter_type};
 use crate::settings::ApiSettings;
 use std::sync::Arc;
 use workgraph_auth::Grant;
@@ -149,27 +149,8 @@ impl<'a> RequestContext<'a> {
         name: &str,
         least: Level,
     ) -> Result<&'v Node, DomainError> {
-        let ty = parameter_type(name).unwrap_or(Type::Task);
-        let noun = resource(ty).noun;
-        // Operations on sections and custom fields accept a task list in place of a project.
-        let path = self.operation.path;
-        let stands_in = ["/sections", "ustomFieldSetting", "/custom_field_settings"];
-        let list = ty == Type::Project && stands_in.iter().any(|part| path.contains(part));
-        let any_membership = name == "membership_gid";
-        let fits = |n: &&Node| {
-            n.ty == ty
-                || (list && n.ty == Type::UserTaskList)
-                || (any_membership && resource(ty).variants.contains(&n.ty))
-        };
-        let found = view
-            .resolve(&self.path_ref(name)?)
-            .and_then(|g| view.node(g))
-            .filter(fits)
-            .filter(|n| self.is_visible(view, n));
-        let node = found.ok_or_else(|| DomainError::not_found(noun, clip(self.parameter(name))))?;
-        require_level(view, node, least)?;
-        self.require_plan(view, node)?;
-        Ok(node)
+        let input = path::declaration(name).ok_or_else(|| DomainError::missing(name))?;
+        self.node_of_path(view, input, &self.path_ref(name)?, least)
     }
 
     /// Returns true if the caller has the paid features of a workspace.

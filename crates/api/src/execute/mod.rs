@@ -184,25 +184,6 @@ fn filters(call: &RequestContext<'_>, page: &mut PageQuery) -> Result<(), Domain
         let filter = InputReader::new(&call.raw).optional(filter)?;
         page.filters.extend(filter);
     }
-    for name in call.operation.filters {
-        match *name {
-            "completed_since" => page
-                .filters
-                .extend(call.query_time(name)?.map(RowFilter::CompletedSince)),
-            "modified_since" => page
-                .filters
-                .extend(call.query_time(name)?.map(RowFilter::ModifiedSince)),
-            "archived" => {
-                let wanted = call
-                    .query
-                    .flag(name)
-                    .map_err(|e| DomainError::invalid(e.to_string()))?;
-                page.filters
-                    .extend(wanted.map(|on| RowFilter::Flag("archived", on)));
-            }
-            _ => {}
-        }
-    }
     Ok(())
 }
 

@@ -28,6 +28,7 @@ pub(super) const fn row(
         query: &[],
         filters: &[],
         body: &[],
+        nullable: &[],
         response: answer,
         paid_only: None,
         not_in_batch: false,

@@ -1,7 +1,7 @@
 //! Custom field settings: the custom fields of the tasks of a project.
 use super::custom_fields::define;
 use super::placing::InsertPosition;
-use crate::operation::inputs::path;
+use crate::operation::inputs::{InputReader, path};
 use crate::operation::{Decision, ListDefinition, Operation, action, list};
 use crate::request_context::{RequestContext, require_level};
 use serde_json::{Map, Value};
@@ -113,7 +113,8 @@ fn is_shown(call: &RequestContext<'_>, view: &ReadView, field: Gid) -> bool {
 
 /// Returns a project, or the caller's task list, if the caller may change its settings.
 fn customized<'v>(call: &RequestContext<'_>, view: &'v ReadView) -> Result<&'v Node, DomainError> {
-    let node = call.path_node(view, "project_gid", Level::Editor)?;
+    let project = InputReader::new(&call.raw).required(&path::PROJECT_OR_TASK_LIST)?;
+    let node = call.named_node(view, &project, Level::Editor)?;
     let admins = node.get(project::CUSTOMIZE_ACCESS).as_deref() == Some("admin");
     if admins && node.ty == Type::Project {
         require_level(view, node, Level::Admin)?;

@@ -11,6 +11,7 @@ mod export_node;
 pub mod exports;
 mod instantiation;
 pub mod jobs;
+mod list_filters;
 pub mod memberships;
 mod my_tasks;
 mod named_users;

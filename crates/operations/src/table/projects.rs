@@ -1,4 +1,5 @@
 //! Projects: creating, changing, sharing and listing them.
+use super::list_filters::ARCHIVED;
 use super::named_users::member_of;
 use super::project_people::{
     add_followers, add_members, follow, people_needs, remove_followers, remove_members,
@@ -29,7 +30,7 @@ use workgraph_core::storage::{
 pub static PROJECTS: &[Operation] = &[
     computed_list("getProjects", "/projects", Type::Project, projects)
         .scope("projects:read")
-        .filters(&["archived"]),
+        .filtered_by(&[&ARCHIVED]),
     create(
         "createProject",
         "/projects",
@@ -103,7 +104,7 @@ pub static PROJECTS: &[Operation] = &[
         OF_TEAM,
     )
     .scope("projects:read")
-    .filters(&["archived"]),
+    .filtered_by(&[&ARCHIVED]),
     create(
         "createProjectForTeam",
         "/teams/{team_gid}/projects",
@@ -119,7 +120,7 @@ pub static PROJECTS: &[Operation] = &[
         ListDefinition::InWorkspace(Type::Project),
     )
     .scope("projects:read")
-    .filters(&["archived"]),
+    .filtered_by(&[&ARCHIVED]),
     create(
         "createProjectForWorkspace",
         "/workspaces/{workspace_gid}/projects",

@@ -88,6 +88,7 @@ pub static TASK_LINKS: &[Operation] = &[
     )
     .scope("tasks:write")
     .body(&["parent"])
+    .nullable(&["parent"])
     .responds_with(Type::Task),
 ];
 

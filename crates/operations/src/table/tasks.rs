@@ -1,7 +1,9 @@
 //! Tasks: listing, creating, changing and deleting them.
+use super::list_filters::{COMPLETED_SINCE, MODIFIED_SINCE};
 use super::task_creation::{create_needs, create_task, refer};
 use super::task_fields::{assign, like, write};
 use super::{task_external, task_values};
+use crate::operation::inputs::Input;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, computed_list, create, delete, get, list,
     update,
@@ -24,7 +26,7 @@ use workgraph_core::{Gid, tasks_of_container};
 pub static TASKS: &[Operation] = &[
     computed_list("getTasks", "/tasks", Type::Task, tasks)
         .scope("tasks:read")
-        .filters(SINCE),
+        .filtered_by(SINCE),
     create(
         "createTask",
         "/tasks",
@@ -44,7 +46,7 @@ pub static TASKS: &[Operation] = &[
         ListDefinition::Tasks,
     )
     .scope("tasks:read")
-    .filters(SINCE),
+    .filtered_by(SINCE),
     list(
         "getTasksForSection",
         "/sections/{section_gid}/tasks",
@@ -52,7 +54,7 @@ pub static TASKS: &[Operation] = &[
         ListDefinition::Tasks,
     )
     .scope("tasks:read")
-    .filters(SINCE),
+    .filtered_by(SINCE),
     list(
         "getTasksForTag",
         "/tags/{tag_gid}/tasks",
@@ -60,7 +62,7 @@ pub static TASKS: &[Operation] = &[
         OF_TAG,
     )
     .scope("tasks:read")
-    .filters(SINCE),
+    .filtered_by(SINCE),
     list(
         "getTasksForUserTaskList",
         "/user_task_lists/{user_task_list_gid}/tasks",
@@ -68,7 +70,7 @@ pub static TASKS: &[Operation] = &[
         ListDefinition::Tasks,
     )
     .scope("tasks:read")
-    .filters(SINCE),
+    .filtered_by(SINCE),
     list(
         "getSubtasksForTask",
         "/tasks/{task_gid}/subtasks",
@@ -87,7 +89,7 @@ pub static TASKS: &[Operation] = &[
 ];
 
 /// Time filters of lists of tasks.
-const SINCE: &[&str] = &["completed_since", "modified_since"];
+const SINCE: &[&Input<RowFilter>] = &[&COMPLETED_SINCE, &MODIFIED_SINCE];
 
 const OF_TAG: ListDefinition = ListDefinition::Edges {
     rel: rel::TAGS,

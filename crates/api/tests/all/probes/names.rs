@@ -18,7 +18,8 @@ use workgraph_core::model::resources::resource;
 use workgraph_core::storage::{NodeRef, ReadQuery, ViewerKey};
 use workgraph_core::{Gid, Level, Node};
 use workgraph_operations::all;
-use workgraph_operations::operation::{Operation, parameter_type};
+use workgraph_operations::operation::Operation;
+use workgraph_operations::operation::inputs::path;
 
 const MEADOW: Tenant = Tenant {
     admin: "ada",
@@ -182,7 +183,7 @@ impl Place {
         let base = sample(&self.world, &MEADOW, row);
         let mut all = vec![base.clone()];
         for (at, name) in parameters(row).iter().enumerate() {
-            let things = parameter_type(name).and_then(|ty| self.things.get(&ty));
+            let things = parameter_type(name).and_then(|ty| self.things.get(ty));
             for gid in things.into_iter().flatten() {
                 let mut one = base.clone();
                 one.path[at].1.clone_from(gid);
@@ -239,7 +240,7 @@ fn read_things(
         let views = row.record().map(everything).unwrap_or_default();
         let base = sample(&place.world, &MEADOW, row);
         for (at, name) in parameters(row).iter().enumerate() {
-            let of_type = parameter_type(name).and_then(|ty| things.get(&ty));
+            let of_type = parameter_type(name).and_then(|ty| things.get(ty));
             for gid in of_type.into_iter().flatten() {
                 for fields in std::iter::once(None).chain(views.iter().map(Some)) {
                     let mut one = base.clone();
@@ -408,4 +409,9 @@ fn of_each_type_something_is_hidden() {
         }
     }
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Returns the type of the nodes that a path parameter names.
+fn parameter_type(name: &str) -> Option<&'static Type> {
+    path::declaration(name)?.types().first()
 }

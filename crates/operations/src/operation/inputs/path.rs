@@ -179,3 +179,23 @@ const fn is_named(part: &[u8], name: &[u8]) -> bool {
 pub fn declaration(name: &str) -> Option<&'static InputDef> {
     NODES.iter().copied().find(|input| input.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::declaration;
+    use crate::all;
+
+    #[test]
+    fn every_parameter_of_every_path_is_declared() {
+        for row in all() {
+            for path in std::iter::once(&row.path).chain(row.alias_paths) {
+                for name in path.split('{').skip(1) {
+                    let name = name.split('}').next().unwrap();
+                    let input = declaration(name);
+                    let input = input.unwrap_or_else(|| panic!("{}: {name}", row.id));
+                    assert!(!input.types().is_empty(), "{}: {name}", row.id);
+                }
+            }
+        }
+    }
+}

@@ -1,5 +1,5 @@
 //! The inputs of a request before they are typed.
-use crate::operation::parameter_type;
+use super::path;
 use serde_json::{Map, Value};
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
@@ -46,9 +46,9 @@ impl RawInputs<'_> {
     /// Fails when the parameter is not an identifier.
     pub fn path_ref(&self, name: &str) -> Result<NodeRef, DomainError> {
         let text = self.parameter(name);
-        match parameter_type(name) {
+        match path::declaration(name).and_then(|input| input.types().first()) {
             Some(Type::User) => self.parse_user_ref("user", text),
-            Some(ty) => parse_gid(resource(ty).noun, text).map(NodeRef::Gid),
+            Some(ty) => parse_gid(resource(*ty).noun, text).map(NodeRef::Gid),
             None => parse_gid(name, text).map(NodeRef::Gid),
         }
     }

@@ -1,0 +1,30 @@
+//! Filters of lists that several operations have.
+use crate::operation::inputs::{Input, InputType};
+use workgraph_core::storage::RowFilter;
+
+/// Filter by the time of completion.
+pub(super) const COMPLETED_SINCE: Input<RowFilter> = Input::filter(
+    "completed_since",
+    InputType::Instant,
+    |input, inputs| Ok(inputs.query_time(input)?.map(RowFilter::CompletedSince)),
+    "Only tasks that are incomplete, or were completed at this time or later. `now` is accepted.",
+);
+
+/// Filter by the time of the last change.
+pub(super) const MODIFIED_SINCE: Input<RowFilter> = Input::filter(
+    "modified_since",
+    InputType::Instant,
+    |input, inputs| Ok(inputs.query_time(input)?.map(RowFilter::ModifiedSince)),
+    "Only tasks that were changed at this time or later. `now` is accepted.",
+);
+
+/// Filter by the flag of archived projects.
+pub(super) const ARCHIVED: Input<RowFilter> = Input::filter(
+    "archived",
+    InputType::Flag,
+    |input, inputs| {
+        let wanted = inputs.query_flag(input)?;
+        Ok(wanted.map(|on| RowFilter::Flag(input.name, on)))
+    },
+    "Only projects that are archived, or only those that are not.",
+);
