@@ -89,7 +89,7 @@ impl Api {
             viewer,
             grant,
             caller,
-            reach: grant.allowed_workspaces.clone(),
+            allowed_workspaces: grant.allowed_workspaces.clone(),
             options,
             now,
             generate_gid: &generate_gid,
@@ -119,7 +119,7 @@ pub(crate) fn response_cache_key<'r>(
         },
         app: grant.app,
         scopes: grant.scopes,
-        reach: grant.allowed_workspaces.as_deref(),
+        allowed_workspaces: grant.allowed_workspaces.as_deref(),
         path,
         query,
     })

@@ -33,7 +33,7 @@ pub struct RequestContext<'a> {
     /// The client: its address, user agent and interrupt.
     pub caller: Caller<'a>,
     /// The workspaces to which the app of the token is restricted; `None` if it is not restricted.
-    pub reach: Option<Arc<[u64]>>,
+    pub allowed_workspaces: Option<Arc<[u64]>>,
     /// Output options, from body and query.
     pub options: RequestOptions,
     /// The time at which the request is decided.
@@ -72,7 +72,7 @@ impl<'a> RequestContext<'a> {
     pub fn read_query(&self) -> ReadQuery {
         ReadQuery {
             app: self.grant.app,
-            allowed_workspaces: self.reach.clone(),
+            allowed_workspaces: self.allowed_workspaces.clone(),
             interrupt: self.interrupt(),
             ..ReadQuery::of(self.viewer)
         }

@@ -23,7 +23,7 @@ pub(crate) struct ResponseCacheKey<'r> {
     pub(crate) viewer: ViewerKey,
     pub(crate) app: Option<u64>,
     pub(crate) scopes: ScopeSet,
-    pub(crate) reach: Option<&'r [u64]>,
+    pub(crate) allowed_workspaces: Option<&'r [u64]>,
     pub(crate) path: &'r str,
     pub(crate) query: &'r str,
 }
@@ -55,7 +55,7 @@ struct ResponseCacheEntry {
     viewer: ViewerKey,
     app: Option<u64>,
     scopes: ScopeSet,
-    reach: Option<Box<[u64]>>,
+    allowed_workspaces: Option<Box<[u64]>>,
     version: u64,
     cost: u32,
     /// Body, path and query, one after the other. The part that is compared at each use is then in the middle of an
@@ -78,7 +78,7 @@ impl ResponseCacheEntry {
             viewer: asked.viewer,
             app: asked.app,
             scopes: asked.scopes,
-            reach: asked.reach.map(Box::from),
+            allowed_workspaces: asked.allowed_workspaces.map(Box::from),
             version,
             cost,
             text: [body, asked.path.as_bytes(), asked.query.as_bytes()]
@@ -97,7 +97,7 @@ impl ResponseCacheEntry {
             && self.viewer == asked.viewer
             && self.app == asked.app
             && self.scopes == asked.scopes
-            && self.reach.as_deref() == asked.reach
+            && self.allowed_workspaces.as_deref() == asked.allowed_workspaces
             && path == asked.path.as_bytes()
             && query == asked.query.as_bytes();
         same.then_some(body)
@@ -171,7 +171,7 @@ mod tests {
             },
             app: None,
             scopes: ScopeSet::full(),
-            reach: None,
+            allowed_workspaces: None,
             path,
             query: "",
         }
@@ -219,7 +219,7 @@ mod tests {
         other.scopes = ScopeSet::empty();
         assert_eq!(get(&replies, &other, 3), None);
         other = one;
-        other.reach = Some(&[1]);
+        other.allowed_workspaces = Some(&[1]);
         assert_eq!(get(&replies, &other, 3), None);
         assert_eq!(
             get(

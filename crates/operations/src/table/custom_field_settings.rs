@@ -1,6 +1,6 @@
 //! Custom field settings: the custom fields of the tasks of a project.
 use super::custom_fields::define;
-use super::placing::InsertPosition;
+use super::list_position::InsertPosition;
 use crate::operation::inputs::{InputReader, path};
 use crate::operation::{Decision, ListDefinition, Operation, action, list};
 use crate::request_context::{RequestContext, require_level};
@@ -123,7 +123,7 @@ fn customized<'v>(call: &RequestContext<'_>, view: &'v ReadView) -> Result<&'v N
 }
 
 /// Returns the list position beside the field of a setting of the same project.
-fn place(
+fn list_position(
     call: &RequestContext<'_>,
     view: &ReadView,
     project: Gid,
@@ -147,7 +147,7 @@ fn place(
 
 fn add(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
     let node = customized(call, view)?;
-    let place = place(call, view, node.gid)?;
+    let place = list_position(call, view, node.gid)?;
     let important = call.field("is_important");
     let important = important.map(|v| flag("is_important", v)).transpose()?;
     let home = node.workspace.unwrap_or(node.gid);

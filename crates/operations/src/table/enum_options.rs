@@ -1,5 +1,5 @@
 //! The options of enum and multi_enum custom fields.
-use super::placing::InsertPosition;
+use super::list_position::InsertPosition;
 use crate::operation::Decision;
 use crate::request_context::RequestContext;
 use serde_json::{Map, Value};
@@ -112,7 +112,7 @@ fn with_options<'v>(
 }
 
 /// Checks that the neighbour is an option of the same field.
-fn beside(
+fn check_neighbour(
     view: &ReadView,
     name: &str,
     anchor: InsertPosition,
@@ -134,7 +134,7 @@ pub(super) fn create_option(
     named_option(&call.data, "name")?;
     let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
     let name = InsertPosition::field_name(call, "insert_before", "insert_after");
-    beside(view, name, anchor, field.gid)?;
+    check_neighbour(view, name, anchor, field.gid)?;
     if view.sources(field.gid, rel::OPTION_OF).len() >= OPTIONS_MAX {
         return Err(too_many_options());
     }
@@ -182,7 +182,7 @@ pub(super) fn insert_option(
         ));
     }
     let name = InsertPosition::field_name(call, "before_enum_option", "after_enum_option");
-    beside(view, name, anchor, field.gid)?;
+    check_neighbour(view, name, anchor, field.gid)?;
     let mut work = call.change_builder();
     if anchor.neighbour() != Some(moved) {
         let place = anchor.list_position(ListPosition::Last);

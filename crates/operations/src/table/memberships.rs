@@ -74,7 +74,7 @@ fn list(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListReques
     let name = MEMBER.def.name;
     if let Some(parent) = &input.parent {
         let place = (parent.node_ref(), PARENT.def.name, PARENT.def.types());
-        return Ok(of_place(call, place, input.member.as_ref(), name));
+        return Ok(list_memberships(call, place, input.member.as_ref(), name));
     }
     let Some(member) = &input.member else {
         return Err(DomainError::missing(PARENT.def.name));
@@ -94,14 +94,14 @@ fn of_project(
     let place = input.project.node_ref();
     let place = (place, path::PROJECT.def.name, path::PROJECT.def.types());
     let name = MEMBER_OF_PROJECT.def.name;
-    Ok(of_place(call, place, input.user.as_ref(), name))
+    Ok(list_memberships(call, place, input.user.as_ref(), name))
 }
 
 /// The anchor of a list: the node, the parameter that names it, and the types that it may have.
 type MembershipAnchor = (NodeRef, &'static str, &'static [Type]);
 
 /// Lists the memberships in a project or custom field, or that of one member alone.
-fn of_place(
+fn list_memberships(
     call: &RequestContext<'_>,
     place: MembershipAnchor,
     member: Option<&Named<NodeRef>>,
@@ -149,7 +149,7 @@ fn at(
 }
 
 /// Checks that the caller may give, change or remove this level. No caller may do so with a level above their own.
-fn reaches(view: &ReadView, place: &Node, level: Level) -> Result<(), DomainError> {
+fn require_level_for(view: &ReadView, place: &Node, level: Level) -> Result<(), DomainError> {
     if view.level(place.gid) < level {
         return Err(DomainError::forbidden(
             "You do not have permission to manage memberships above your own access level.",
@@ -164,7 +164,7 @@ fn sharing(place: &Node) -> Result<&'static Sharing, DomainError> {
 }
 
 /// Returns the level that a membership gives.
-fn given(node: &Node, sharing: &Sharing) -> Level {
+fn membership_level(node: &Node, sharing: &Sharing) -> Level {
     node.get(membership::ACCESS_LEVEL)
         .and_then(|word| sharing.level(&word))
         .unwrap_or_default()
@@ -238,7 +238,7 @@ fn share(
         None => input.role.get()?.as_ref(),
     };
     let level = level(word, place, sharing)?;
-    reaches(view, place, level)?;
+    require_level_for(view, place, level)?;
     let home = place.workspace.unwrap_or(place.gid);
     let belongs = if who.ty == Type::Team {
         who.workspace == Some(home)
@@ -311,7 +311,7 @@ fn change(
     let sharing = sharing(place)?;
     may_share(call, view, place)?;
     let level = level(Some(input.access_level.get()?), place, sharing)?;
-    reaches(view, place, level.max(given(node, sharing)))?;
+    require_level_for(view, place, level.max(membership_level(node, sharing)))?;
     let mut draft = Draft::edit(node);
     draft.set(membership::ACCESS_LEVEL, sharing.word(level));
     let mut work = call.change_builder();
@@ -337,7 +337,7 @@ fn unshare(
     // A member who could leave a custom field could get rid of a level that is lower than the level of all others.
     if member != call.user_gid() || place.ty == Type::CustomField {
         may_share(call, view, place)?;
-        reaches(view, place, given(node, sharing))?;
+        require_level_for(view, place, membership_level(node, sharing))?;
     }
     let mut work = call.change_builder();
     sharing.leave(&mut work, member, place.gid, node.gid);

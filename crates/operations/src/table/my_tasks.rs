@@ -1,6 +1,6 @@
 //! Inserting a task into the caller's own task list, as clients did before lists had sections.
-use super::placing::InsertPosition;
-use super::task_creation::refer;
+use super::list_position::InsertPosition;
+use super::task_creation::add_node_refs;
 use super::task_fields::assign;
 use crate::operation::Decision;
 use crate::request_context::RequestContext;
@@ -37,7 +37,7 @@ pub(super) fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError>
     {
         want = want.edges(neighbour, rel::MY_TASKS);
     }
-    refer(call, want, &own_assignment(call)?, &on)
+    add_node_refs(call, want, &own_assignment(call)?, &on)
 }
 
 /// Assigns the task to the owner of the list, who alone may change it. Without a position it goes to the top of the

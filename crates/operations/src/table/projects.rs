@@ -207,7 +207,9 @@ fn counted(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainErro
 }
 
 /// Returns the workspace and team of a new project, from path or body.
-fn places(call: &RequestContext<'_>) -> Result<(Option<NodeRef>, Option<NodeRef>), DomainError> {
+fn workspace_and_team_refs(
+    call: &RequestContext<'_>,
+) -> Result<(Option<NodeRef>, Option<NodeRef>), DomainError> {
     let path = |name: &str| {
         if call.parameter(name).is_empty() {
             Ok(None)
@@ -221,7 +223,7 @@ fn places(call: &RequestContext<'_>) -> Result<(Option<NodeRef>, Option<NodeRef>
 }
 
 fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let (workspace, team) = places(call)?;
+    let (workspace, team) = workspace_and_team_refs(call)?;
     let mut want = call.read_query();
     for place in [workspace, team].into_iter().flatten() {
         want.add_ref(place);
@@ -229,11 +231,11 @@ fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     for who in call.users("followers")? {
         want = want.edges(who, rel::WORKSPACES);
     }
-    refer(call, want, &call.inputs(Type::Project, true)?)
+    add_node_refs(call, want, &call.inputs(Type::Project, true)?)
 }
 
 /// Adds the nodes that the body refers to: owner, followers, links in the description.
-fn refer(
+fn add_node_refs(
     call: &RequestContext<'_>,
     mut want: ReadQuery,
     inputs: &CheckedInputs,
@@ -251,7 +253,7 @@ fn refer(
 }
 
 fn create_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let (workspace, team) = places(call)?;
+    let (workspace, team) = workspace_and_team_refs(call)?;
     let shared = match &team {
         Some(_) if !call.parameter("team_gid").is_empty() => {
             Some(call.path_node(view, "team_gid", Level::Viewer)?)
@@ -426,7 +428,7 @@ fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let on = call.path_ref("project_gid")?;
     let want = call.read_query().edges(on.clone(), rel::TEAM);
     let want = call.with_unchanged(Type::Project, &on, want);
-    refer(call, want, &call.writable_inputs(Type::Project)?)
+    add_node_refs(call, want, &call.writable_inputs(Type::Project)?)
 }
 
 fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {

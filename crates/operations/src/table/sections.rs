@@ -1,5 +1,5 @@
 //! Sections, and the tasks in them.
-use super::placing::{InsertInputs, InsertPosition, RequestedPosition, insert_beside};
+use super::list_position::{InsertInputs, InsertPosition, RequestedPosition, insert_beside};
 use crate::method::Method;
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,
@@ -199,7 +199,7 @@ fn create_section_needs(
 }
 
 /// Checks that the neighbour is a section of the same project.
-fn beside(
+fn check_neighbour(
     view: &ReadView,
     requested: RequestedPosition,
     container: &Node,
@@ -219,7 +219,7 @@ fn create_section(
     input: &CreateSection,
 ) -> Result<Decision, DomainError> {
     let container = call.named_node(view, &input.project, Level::Editor)?;
-    beside(view, input.position, container)?;
+    check_neighbour(view, input.position, container)?;
     let name = input.name.get()?;
     let mut work = call.change_builder();
     work.require_live(container.gid);
@@ -269,7 +269,7 @@ fn insert_section(
             "You must specify one of before_section or after_section",
         ));
     }
-    beside(view, input.position, container)?;
+    check_neighbour(view, input.position, container)?;
     let mut work = call.change_builder();
     if anchor.neighbour() != Some(node.gid) {
         work.link(

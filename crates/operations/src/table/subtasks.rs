@@ -1,5 +1,5 @@
 //! Moving a task under a parent, or out from under one.
-use super::placing::InsertPosition;
+use super::list_position::InsertPosition;
 use super::subtask_depth::{SUBTASK_LEVELS_MAX, require_subtask_depth};
 use crate::operation::Decision;
 use crate::request_context::RequestContext;

@@ -133,11 +133,11 @@ pub(super) fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, Domai
     for who in call.users("followers")? {
         want = want.edges(who, rel::WORKSPACES);
     }
-    refer(call, want, &inputs, &near)
+    add_node_refs(call, want, &inputs, &near)
 }
 
 /// Adds the nodes that create and update both refer to: the assignee with their list, and links in the notes.
-pub(super) fn refer(
+pub(super) fn add_node_refs(
     call: &RequestContext<'_>,
     mut want: ReadQuery,
     inputs: &CheckedInputs,
@@ -159,7 +159,7 @@ pub(super) fn refer(
     for linked in rich_texts::referenced(inputs, task::HTML_NOTES) {
         want.add_ref(linked);
     }
-    task_values::refer(call, want, inputs)
+    task_values::add_node_refs(call, want, inputs)
 }
 
 pub(super) fn create_task(
@@ -261,7 +261,7 @@ pub(super) fn create_task(
         work.add_change_record(on, Type::Task, ChangeAction::Added { parent });
     };
     for (i, spot) in spots.iter().enumerate() {
-        enter(view, &mut work, on, home, spot)?;
+        add_to_project(view, &mut work, on, home, spot)?;
         // The first project makes no event of its own; it is part of the creation.
         if i > 0 || parent.is_some() {
             into(&mut work, spot.project);
@@ -283,8 +283,8 @@ pub(super) fn create_task(
     Ok(Decision::about(work.changes, on))
 }
 
-/// Puts a new task into a project: the named section, or the end of the first one.
-fn enter(
+/// Adds a new task to a project: to the named section, or by default to the end of the first section.
+fn add_to_project(
     view: &ReadView,
     work: &mut ChangeBuilder<'_>,
     on: Gid,

@@ -1,7 +1,7 @@
 //! Links of a task: projects, sections, tags, followers, dependencies, its parent.
+use super::list_position::InsertPosition;
 use super::my_tasks;
 use super::named_users::{leaver, member_of};
-use super::placing::InsertPosition;
 use super::subtasks::{parent_needs, set_parent};
 use crate::operation::{Decision, Operation, action};
 use crate::request_context::{RequestContext, require_level};
@@ -145,7 +145,7 @@ fn add_to_section(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision
                 "Not assigned to the owner of this task list",
             ));
         }
-        beside(view, rel::MY_TASKS, place.gid, anchor, on.gid)?;
+        check_neighbour(view, rel::MY_TASKS, place.gid, anchor, on.gid)?;
         work.require_links(view, on.gid, rel::MY_TASKS);
         for edge in view
             .links(on.gid, rel::MY_TASKS)
@@ -177,7 +177,7 @@ fn add_to_section(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision
 }
 
 /// Checks that a neighbour is in the same section, and is not the task itself.
-fn beside(
+fn check_neighbour(
     view: &ReadView,
     rel: workgraph_core::model::registry::Relation,
     place: Gid,
@@ -216,7 +216,7 @@ fn put(
             "Not a project of the task's workspace",
         ));
     }
-    beside(view, rel::SECTION, place, anchor, on.gid)?;
+    check_neighbour(view, rel::SECTION, place, anchor, on.gid)?;
     let held = view.links(on.gid, rel::SECTION);
     let before = held.iter().find(|e| e.aux == Some(project.gid));
     if before.is_none() && held.len() >= PROJECTS_MAX {

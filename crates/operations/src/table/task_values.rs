@@ -25,7 +25,7 @@ const GIVEN_MAX: usize = 20 * FIELDS_MAX;
 const NAMED_MAX: usize = 1_000;
 
 /// Returns the map of the body.
-fn given(inputs: &CheckedInputs) -> Result<Vec<(Gid, &Value)>, DomainError> {
+fn given_values(inputs: &CheckedInputs) -> Result<Vec<(Gid, &Value)>, DomainError> {
     let Some(InputValue::Json(Value::Object(map))) = inputs.get("custom_fields") else {
         return Ok(Vec::new());
     };
@@ -41,13 +41,13 @@ fn given(inputs: &CheckedInputs) -> Result<Vec<(Gid, &Value)>, DomainError> {
 }
 
 /// Adds the nodes that the values may name: the fields, and values that look like an option, user or object.
-pub(super) fn refer(
+pub(super) fn add_node_refs(
     call: &RequestContext<'_>,
     mut want: ReadQuery,
     inputs: &CheckedInputs,
 ) -> Result<ReadQuery, DomainError> {
     let mut named = 0;
-    for (field, value) in given(inputs)? {
+    for (field, value) in given_values(inputs)? {
         want.add_ref(field);
         let texts = match value {
             Value::Array(items) => items.iter().filter_map(|i| reference("", i).ok()).collect(),
@@ -81,7 +81,7 @@ pub(super) fn write(
     before: Option<&str>,
     projects: &[Gid],
 ) -> Result<Vec<ValueChange>, DomainError> {
-    let given = given(inputs)?;
+    let given = given_values(inputs)?;
     let home = draft.workspace.unwrap_or(draft.gid);
     if given.is_empty() {
         return Ok(Vec::new());

@@ -1,6 +1,6 @@
 //! Tasks: listing, creating, changing and deleting them.
 use super::list_filters::{COMPLETED_SINCE, MODIFIED_SINCE};
-use super::task_creation::{create_needs, create_task, refer};
+use super::task_creation::{add_node_refs, create_needs, create_task};
 use super::task_fields::{assign, like, write};
 use super::{task_external, task_values};
 use crate::operation::inputs::Input;
@@ -218,7 +218,7 @@ fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
             call.parse_user_ref("assignee", who)?,
         );
     }
-    refer(call, want, &inputs, &on)
+    add_node_refs(call, want, &inputs, &on)
 }
 
 fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {

@@ -28,7 +28,7 @@ pub static WORKSPACES: &[Operation] = &[
         "getWorkspaces",
         "/workspaces",
         Type::Workspace,
-        &Description::new(mine),
+        &Description::new(list_workspaces),
     )
     .scope("workspaces:read"),
     get(
@@ -145,7 +145,7 @@ const SEATS_OF_USER: ListDefinition = ListDefinition::Edges {
 };
 
 /// Lists the workspaces of the caller.
-fn mine(call: &RequestContext<'_>, (): &()) -> Result<ListRequest, DomainError> {
+fn list_workspaces(call: &RequestContext<'_>, (): &()) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
     if let Some(workspace) = call.viewer.service {
         // A service account has no membership; its workspace is the one of its token.
@@ -282,7 +282,7 @@ fn invitation_needs(
     let candidates = [known.clone(), person(&known)];
     for who in candidates
         .iter()
-        .chain(&candidates.clone().map(|c| c.of(stands(place))))
+        .chain(&candidates.clone().map(|c| c.of(invited_user_link(place))))
     {
         want = want
             .edges(who.clone(), rel::WORKSPACES)
@@ -293,7 +293,7 @@ fn invitation_needs(
 }
 
 /// Returns the link from a person to the user who stands for them in a workspace.
-fn stands(place: Gid) -> LinkSelector {
+fn invited_user_link(place: Gid) -> LinkSelector {
     LinkSelector::Rank(rel::INVITED, place.as_i64())
 }
 
@@ -340,7 +340,7 @@ fn add_user(
         None => (known, user),
     };
     let email = user.get(user::EMAIL).unwrap_or_default().into_owned();
-    let standing_in = named.clone().of(stands(place.gid));
+    let standing_in = named.clone().of(invited_user_link(place.gid));
     for (name, user) in [(&named, Some(user)), (&standing_in, found(&standing_in))] {
         let Some(user) = user else { continue };
         if view.link(user.gid, rel::WORKSPACES, place.gid).is_some() {
