@@ -1,77 +1,20 @@
 //! Access rules: one pure function over viewer, node and the edges around the node.
+mod access_lookup;
+mod level;
 mod viewer;
 
+pub use access_lookup::AccessLookup;
+pub use level::Level;
 pub use viewer::{Acquaintances, Role, Viewer, WorkspaceMembership};
 
+use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
-use crate::model::registry::{Relation, Type, rel};
+use crate::model::registry::{Type, rel};
 use crate::model::resources::{
     custom_field, custom_field_setting, enum_option, job, membership, project, project_template,
     section, task, task_template, team, user_task_list,
 };
-use crate::storage::{Edge, GraphStoreError};
-use std::sync::Arc;
-
-/// Level of access that a viewer has to a node; each level includes those before it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-#[repr(u8)]
-pub enum Level {
-    /// No access; the node is left out of lists and is 403 by gid.
-    #[default]
-    None = 0,
-    /// May see the node.
-    Viewer = 1,
-    /// May see the node and comment on it.
-    Commenter = 2,
-    /// May change the node.
-    Editor = 3,
-    /// May change the node's memberships, and delete it.
-    Admin = 4,
-}
-
-impl Level {
-    /// Returns the level that is kept as the rank of a membership edge.
-    #[must_use]
-    pub const fn from_rank(rank: i64) -> Self {
-        match rank {
-            1 => Self::Viewer,
-            2 => Self::Commenter,
-            3 => Self::Editor,
-            4.. => Self::Admin,
-            _ => Self::None,
-        }
-    }
-}
-
-/// Look-ups that the access rules need. Stores answer from one snapshot, tests from a table.
-pub trait AccessLookup {
-    /// Returns the live node, with its body.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    fn lookup_node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError>;
-    /// Returns the edges of one relation that start at the node.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    fn lookup_edges(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Edge>, GraphStoreError>;
-    /// Returns true if such an edge exists.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    fn is_linked(
-        &mut self,
-        source: Gid,
-        rel: Relation,
-        target: Gid,
-    ) -> Result<bool, GraphStoreError>;
-    /// Returns the live teams that a user belongs to.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    fn teams_of(&mut self, user: Gid) -> Result<Vec<Gid>, GraphStoreError>;
-}
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
 const MAX_DEPTH: u8 = 8;

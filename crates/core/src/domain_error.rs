@@ -129,3 +129,14 @@ impl fmt::Display for DomainError {
     }
 }
 impl std::error::Error for DomainError {}
+
+impl From<InterruptReason> for DomainError {
+    fn from(interrupted: InterruptReason) -> Self {
+        Self {
+            kind: DomainErrorKind::Interrupted(interrupted),
+            message: "The request took too long. A read can ask for less: fewer opt_fields, a smaller limit, \
+                      more filters. A change it makes may still be made"
+                .to_owned(),
+        }
+    }
+}

@@ -2,8 +2,6 @@
 //!
 //! The loops of loading, searching and projecting count their steps with a `StepCounter`, which checks an [`Interrupt`]
 //! now and then. Work without a deadline and without a client has no interrupt.
-use crate::domain_error::{DomainError, DomainErrorKind};
-use crate::storage::GraphStoreError;
 use std::fmt;
 use std::sync::Arc;
 use std::task::Poll;
@@ -86,22 +84,5 @@ impl fmt::Display for InterruptReason {
             Self::Abandoned => "nobody waits for it any more",
             Self::AllowanceSpent => "it is too much for where it ran",
         })
-    }
-}
-
-impl From<InterruptReason> for GraphStoreError {
-    fn from(interrupted: InterruptReason) -> Self {
-        Self::Interrupted(interrupted)
-    }
-}
-
-impl From<InterruptReason> for DomainError {
-    fn from(interrupted: InterruptReason) -> Self {
-        Self {
-            kind: DomainErrorKind::Interrupted(interrupted),
-            message: "The request took too long. A read can ask for less: fewer opt_fields, a smaller limit, \
-                      more filters. A change it makes may still be made"
-                .to_owned(),
-        }
     }
 }

@@ -1,12 +1,20 @@
 //! Model of the domain: gids, nodes, drafts, the declarations of resource types with their fields, and checks of input.
+pub(crate) mod auto_id;
+pub mod computed_field;
 pub mod custom_field_values;
 pub mod draft;
+pub mod edge;
 pub mod email_address;
 pub mod external_data;
 pub mod gid;
+pub mod index_key;
 pub mod node;
+pub mod node_head;
+pub mod node_types;
+pub mod readable;
 pub mod registry;
 pub mod resources;
+pub(crate) mod rich_text_values;
 pub mod schedule;
 pub mod time;
 pub mod validate;

@@ -4,24 +4,22 @@
 //! it. The module `planner` finds candidates: from the smallest lists that a store keeps of any
 //! condition, or along the order asked for. Each candidate is then checked for a match.
 mod column_set;
+mod index_column;
 mod index_entry;
-mod planner;
 mod predicate;
 mod word_query;
 
 pub use column_set::ColumnSet;
-pub(crate) use index_entry::is_indexed_relation;
-pub use index_entry::{
-    EntryList, EntryScan, IndexColumn, IndexEntry, build_entry, is_searchable, update_entry,
-};
-pub(crate) use planner::{filter_rows, run};
+pub use index_column::IndexColumn;
+pub use index_entry::{EntryList, EntryScan, IndexEntry, is_searchable};
 pub use word_query::{NodeWords, WORD_MAX, WORDS_MAX, WordQuery, split_words};
 
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::Edge;
 use crate::model::gid::Gid;
+use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type};
-use crate::storage::custom_field_index::IndexKey;
-use crate::storage::{Edge, GraphStoreError};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -276,7 +274,7 @@ impl SearchQuery {
     }
 
     /// Returns true if a node matches, when the conditions with the indices `known` are known to hold.
-    fn matches_else(
+    pub(crate) fn matches_else(
         &self,
         card: &IndexEntry,
         known: &[usize],
@@ -298,7 +296,7 @@ impl SearchQuery {
     }
 
     /// Returns true if the index entry contradicts no condition.
-    fn may_match(&self, card: &IndexEntry) -> bool {
+    pub(crate) fn may_match(&self, card: &IndexEntry) -> bool {
         card.ty == self.ty
             && self
                 .clauses
@@ -307,7 +305,7 @@ impl SearchQuery {
     }
 
     /// Returns true if index entries with these columns may match.
-    fn may_have(&self, shape: ColumnSet) -> bool {
+    pub(crate) fn may_have(&self, shape: ColumnSet) -> bool {
         self.clauses.iter().all(|clause| clause.may_have(shape))
     }
 

@@ -1,15 +1,15 @@
 //! The storage port: queries for reads, views with their results, and changes to commit.
-pub mod apply;
 pub mod change_builder;
 pub mod changes;
 pub mod custom_field_index;
-pub mod load;
+pub mod custom_field_view;
 mod page_query;
-pub(crate) mod pagination;
 mod read_query;
 mod read_view;
 pub mod snapshot;
 
+pub use crate::graph_store_error::GraphStoreError;
+pub use crate::model::edge::{Edge, Seq};
 pub use crate::storage::changes::{
     ChangeAction, ChangeRecord, Changes, CommitReceipt, EdgeWrite, Guard, JournalEntry,
     ListPosition, NodeContext, NodeWrite, fingerprint,
@@ -20,60 +20,10 @@ pub(crate) use read_view::EdgeBand;
 pub use read_view::ReadView;
 
 use crate::audit;
-use crate::interrupt::{InterruptReason, MaybeInterrupt};
+use crate::interrupt::MaybeInterrupt;
 use crate::model::gid::Gid;
-use crate::model::registry::Relation;
 use crate::model::time::Time;
 use async_trait::async_trait;
-use std::fmt;
-
-/// A commit sequence number: 1 for the first commit, without gaps, in commit order.
-pub type Seq = u64;
-
-/// Directed association of two nodes, perhaps with an auxiliary node.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Edge {
-    /// Node at which it starts.
-    pub src: Gid,
-    /// Kind of the edge.
-    pub rel: Relation,
-    /// Node to which it leads.
-    pub dst: Gid,
-    /// Position in the target's list, or a small number that the relation defines.
-    pub rank: i64,
-    /// Number of the commit that made it.
-    pub seq: Seq,
-    /// Gid of the auxiliary node.
-    pub aux: Option<Gid>,
-}
-
-/// Reason for which a store could not answer a call.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum GraphStoreError {
-    /// A guard failed: the caller must load and decide again.
-    Conflict,
-    /// Another node has this alias.
-    AliasTaken(String),
-    /// The nodes and edges of the query exceed the byte budget of the [`ReadQuery`].
-    OverBudget,
-    /// The storage failed; nothing of the call was applied.
-    Failed(String),
-    /// The interrupt of the call stopped it; nothing is wrong with the storage.
-    Interrupted(InterruptReason),
-}
-
-impl fmt::Display for GraphStoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Conflict => f.write_str("a node changed meanwhile"),
-            Self::AliasTaken(name) => write!(f, "the name {name} is taken"),
-            Self::OverBudget => f.write_str("more was asked for than may be read at once"),
-            Self::Failed(why) => write!(f, "storage failed: {why}"),
-            Self::Interrupted(why) => write!(f, "stopped: {why}"),
-        }
-    }
-}
-impl std::error::Error for GraphStoreError {}
 
 /// The domain graph's storage port. Every method is one trip.
 #[async_trait]

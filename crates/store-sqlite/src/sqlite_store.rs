@@ -18,7 +18,6 @@ use std::fs::File;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use workgraph_core::MaybeInterrupt;
 use workgraph_core::access::Viewer;
 use workgraph_core::audit::{AuditQuery, AuditRow};
 use workgraph_core::model::gid::Gid;
@@ -26,8 +25,9 @@ use workgraph_core::model::time::Time;
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
     Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
-    ReadQuery, ReadView, Seq, ViewerKey, load,
+    ReadQuery, ReadView, Seq, ViewerKey,
 };
+use workgraph_core::{MaybeInterrupt, engine};
 
 /// Graph, journal and tokens in one SQLite file that only this process writes. A clone is another handle on the same
 /// store, which is closed with the last one.
@@ -171,7 +171,7 @@ impl SqliteStore {
         if let Some(viewer) = cache.get(&key, epoch) {
             return Ok(viewer);
         }
-        let viewer = Arc::new(load::viewer(session, key)?);
+        let viewer = Arc::new(engine::viewer(session, key)?);
         cache.put(key, Arc::clone(&viewer), epoch);
         Ok(viewer)
     }
@@ -218,7 +218,7 @@ impl GraphStore for SqliteStore {
         let epoch = self.readers.caches.viewers.epoch();
         self.readers.read_under(query.interrupt.clone(), |session| {
             let viewer = self.viewer(session, query.viewer, epoch)?;
-            load::load(session, query, viewer)
+            engine::load::load(session, query, viewer)
         })
     }
 

@@ -13,7 +13,6 @@ use std::time::SystemTime;
 use workgraph_auth::{
     Account, Login, MemoryTokenStore, Secret, SecretDigest, Tier, TokenRecord, TokenStore,
 };
-use workgraph_core::MaybeInterrupt;
 use workgraph_core::audit::{AuditQuery, AuditRow};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
@@ -21,8 +20,9 @@ use workgraph_core::search::Search;
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
     Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
-    ReadQuery, ReadView, Seq, ViewerKey, apply, load,
+    ReadQuery, ReadView, Seq, ViewerKey,
 };
+use workgraph_core::{MaybeInterrupt, engine};
 
 /// Graph, journal and tokens in memory, gone with the value.
 ///
@@ -93,13 +93,13 @@ impl Clone for MemoryStore {
 impl GraphStore for MemoryStore {
     async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         let state = &mut *self.state();
-        let viewer = load::viewer(state, want.viewer)?;
-        load::load(state, want, Arc::new(viewer))
+        let viewer = engine::viewer(state, want.viewer)?;
+        engine::load::load(state, want, Arc::new(viewer))
     }
 
     async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         let state = &mut *self.state();
-        let done = apply::apply(state, &changes);
+        let done = engine::apply::apply(state, &changes);
         match &done {
             Ok(_) => state.undo.clear(),
             Err(_) => state.roll_back(),

@@ -2,7 +2,8 @@
 use crate::background_error::BackgroundError;
 use crate::state::Api;
 use workgraph_core::Gid;
-use workgraph_core::audit::{ActorContext, AuditActor, has_audit_rows};
+use workgraph_core::audit::{ActorContext, AuditActor};
+use workgraph_core::engine::has_audit_rows;
 use workgraph_core::model::registry::{Relation, rel};
 use workgraph_core::model::time::Time;
 use workgraph_core::rules::invitation_rules::{

@@ -66,7 +66,8 @@ fn packages() -> BTreeMap<String, Package> {
     packages
 }
 
-const LEAVES: [&str; 6] = [
+const LEAVES: [&str; 7] = [
+    "workgraph-richtext",
     "workgraph-core",
     "workgraph-auth",
     "workgraph-wire",
@@ -78,6 +79,7 @@ const LEAVES: [&str; 6] = [
 /// Returns the permitted dependencies of a library in this workspace; `None` if the picture has no such library.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
     Some(match name {
+        "workgraph-core" => vec!["workgraph-richtext"],
         name if LEAVES.contains(&name) => vec![],
         "workgraph-operations" => vec!["workgraph-core", "workgraph-auth", "workgraph-wire"],
         "workgraph-api" => LEAVES.into_iter().chain(["workgraph-operations"]).collect(),

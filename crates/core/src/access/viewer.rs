@@ -1,8 +1,9 @@
 //! The viewer of a request, with everything that its memberships give.
-use super::{AccessLookup, Level};
+use super::access_lookup::AccessLookup;
+use super::level::Level;
+use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::registry::rel;
-use crate::storage::GraphStoreError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Role of a user in a workspace.

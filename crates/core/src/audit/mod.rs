@@ -1,19 +1,14 @@
 //! Audit log: the acts in a workspace that its administrators should know of, with their actors.
 //!
-//! Rows follow from the changes of a commit (module `derivation`), so an act and its row are one
+//! Rows follow from the changes of a commit ([`crate::engine::has_audit_rows`]), so an act and its row are one
 //! commit, and no such act is without a row. Acts outside the graph (sign-in, tokens, apps) are
-//! recorded by the stores that keep them, with [`build_row`], in their own transaction. A row is
+//! recorded by the stores that keep them, with [`crate::engine::build_row`], in their own transaction. A row is
 //! fixed when it is written: it keeps the names of that time.
 mod actor_context;
-mod derivation;
 pub mod event_kinds;
-mod row_encoding;
 
 pub use actor_context::{ActorContext, ActorType, AuditActor, AuditChannel, AuthMethod};
-pub(crate) use derivation::AuditCollector;
-pub use derivation::has_audit_rows;
 pub use event_kinds::AuditEventKind;
-pub use row_encoding::build_row;
 
 use crate::model::gid::{Gid, RESERVED_NODE};
 use crate::model::node::json_string;
@@ -78,7 +73,7 @@ pub struct AuditRow {
 
 /// Returns the first gid for rows of a millisecond. It has the reserved node number, so that no gid
 /// generator makes the same one.
-fn first_gid(at: Time) -> Gid {
+pub(crate) fn first_gid(at: Time) -> Gid {
     let first = Gid::first_of(u64::try_from(at.millis()).unwrap_or(0));
     Gid::new(first.get() | RESERVED_NODE << 8).unwrap_or(first)
 }

@@ -4,12 +4,13 @@
 //! each section of a deleted template, until the tasks in it are removed.
 use super::tree_export::cached;
 use super::{DEADLINE_MS, JobKind, JobRecord, STEP_OBJECTS, queue, queue_node};
+use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::job;
 use crate::model::time::Time;
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::{Changes, Edge, EdgeWrite, Guard, ListPosition, NodeRef, ReadQuery, ReadView};
+use crate::storage::{Changes, EdgeWrite, Guard, ListPosition, NodeRef, ReadQuery, ReadView};
 
 /// Time for which a job can be polled after its deadline, in milliseconds.
 pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;

@@ -1,17 +1,13 @@
 //! Leases of jobs: claims, steps, and writing each step under the fencing token.
-use super::tree_export::FileEnd;
-use super::{
-    CLAIMS_MAX, JobKind, JobRecord, LEASE_MS, NextStep, PAUSE_MS, RENEW_MS, STEP_OBJECTS, written,
-};
-use crate::byte_budgets;
-use crate::domain_error::{DomainError, DomainErrorKind};
+use super::output_buffer::{FileEnd, OutputBuffer};
+use super::{CLAIMS_MAX, JobKind, JobRecord, LEASE_MS, NextStep, PAUSE_MS, RENEW_MS, written};
+use crate::domain_error::DomainError;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{export, job};
 use crate::model::time::Time;
-use crate::projection::projector::{ProjectionCounts, Projector};
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{
     Changes, EdgeWrite, Guard, ListPosition, NodeWrite, ReadQuery, ReadView, ViewerKey,
@@ -33,42 +29,6 @@ pub struct LeasedJob {
     /// Number of times that the rows of a step's page are halved, because more rows did not fit a
     /// budget or took too long.
     pub halvings: u32,
-}
-
-/// Records on their way into an export file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OutputBuffer {
-    /// Bytes of the records.
-    pub bytes: Vec<u8>,
-    /// Number of the records.
-    pub objects: usize,
-}
-
-impl OutputBuffer {
-    /// Appends the bytes that a projector wrote.
-    ///
-    /// # Errors
-    /// Fails if that is more than the budget of a step holds.
-    pub(super) fn put(
-        &mut self,
-        projector: Projector<'_>,
-    ) -> Result<ProjectionCounts, DomainError> {
-        let (bytes, tally) = projector.finish().map_err(|fault| match fault.kind {
-            DomainErrorKind::TooLarge => DomainError::too_large(format!(
-                "A record would be larger than {} bytes; name fewer fields or shorter paths.",
-                byte_budgets::JOB_STEP_BYTES
-            )),
-            _ => fault,
-        })?;
-        self.bytes = bytes;
-        self.objects += tally.objects as usize;
-        Ok(tally)
-    }
-
-    /// Returns true if the buffer is full enough for a checkpoint.
-    fn is_due(&self) -> bool {
-        self.objects >= STEP_OBJECTS || self.bytes.len() >= UNSENT_MAX
-    }
 }
 
 /// Step that was computed but not committed. Its output must be in the file before the step is
@@ -108,9 +68,6 @@ pub struct FileOutput<'a> {
     /// True if the complete file is kept for a month, instead of a day.
     pub keep_long: bool,
 }
-
-/// Number of bytes from which on they are put into the file, even if there are few records.
-const UNSENT_MAX: usize = 1 << 20;
 
 /// Result of a step.
 #[derive(Clone, Debug)]

@@ -25,12 +25,14 @@ pub mod date_shift;
 pub mod duplication;
 mod lease;
 pub mod numbering;
+mod output_buffer;
 pub mod resource_export;
 pub mod template_instantiation;
 pub mod template_snapshot;
 pub mod tree_export;
 
-pub use lease::{FileOutput, JobStepResult, LeasedJob, OutputBuffer, PreparedStep};
+pub use lease::{FileOutput, JobStepResult, LeasedJob, PreparedStep};
+pub use output_buffer::{FileEnd, OutputBuffer};
 
 use crate::domain_error::DomainError;
 use crate::model::draft::Draft;
@@ -44,7 +46,7 @@ use numbering::Numbering;
 use resource_export::ResourceExport;
 use serde::{Deserialize, Serialize};
 use template_instantiation::TemplateInstantiation;
-use tree_export::{FileEnd, TreeExport};
+use tree_export::TreeExport;
 
 /// Greatest number of objects that one step makes.
 pub const STEP_OBJECTS: usize = 100;

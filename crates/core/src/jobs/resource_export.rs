@@ -2,10 +2,9 @@
 //!
 //! The parts that were asked for are walked one after the other, in the order of gids. A page of a
 //! walk is read whole and then filtered, so the time of a step does not depend on the filters.
-use super::tree_export::FileEnd;
+use super::output_buffer::FileEnd;
 use super::{JobKind, NextStep, OutputBuffer};
 use crate::access::Level;
-use crate::byte_budgets;
 use crate::domain_error::DomainError;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
@@ -13,12 +12,12 @@ use crate::model::registry::{
     Direction, FieldDef, FieldSource, Inclusion, Type, TypedField, ValueType, rel,
 };
 use crate::model::resources::export;
-use crate::projection::plan;
-use crate::projection::plan::{FieldPaths, Plan};
+use crate::plan::{FieldPaths, Plan};
 use crate::projection::projector::Projector;
 use crate::search::{Clause, IndexColumn, SearchLink, SearchQuery, SortOrder};
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListSource, NodeWrite, PageQuery, ReadQuery, ReadView};
+use crate::{byte_budgets, plan};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

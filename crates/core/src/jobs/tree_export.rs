@@ -7,6 +7,7 @@
 //! can be reached in several ways is written in one of them only; its own edges decide in which.
 mod exported_lists;
 
+use super::output_buffer::FileEnd;
 use super::{JobKind, NextStep, OutputBuffer, STEP_OBJECTS};
 use crate::access::Level;
 use crate::domain_error::DomainError;
@@ -14,11 +15,10 @@ use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::export;
-use crate::projection::plan;
 use crate::projection::projector::Projector;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListSource, NodeRef, NodeWrite, PageQuery, ReadQuery, ReadView};
-use crate::{byte_budgets, tasks_of_container};
+use crate::{byte_budgets, plan, tasks_of_container};
 use exported_lists::{ExportedList, ExportedListSource, lists};
 use serde::{Deserialize, Serialize};
 
@@ -29,19 +29,6 @@ pub const CACHED_FROM: u64 = 1_000;
 pub const CACHED_MS: i64 = 4 * 3_600_000;
 /// Types of nodes that can be the root of a graph export.
 pub const ROOTS: &[Type] = &[Type::Team, Type::Project, Type::Task];
-
-/// End of a file, as of the last checkpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FileEnd {
-    /// Length of the file, in bytes.
-    pub length: u64,
-    /// Number of bytes that were written to the file, before the file's own encoding of them.
-    pub size: u64,
-    /// CRC-32 of the bytes that were written.
-    #[serde(rename = "sum")]
-    pub crc32: u32,
-}
 
 /// Export of a tree, and its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

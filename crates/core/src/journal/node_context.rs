@@ -4,14 +4,13 @@
 //! a comment is an event of its task, the task's parents and their projects. The graph changes
 //! later, so the containers are recorded in the transaction of the commit. Edges of a new node are
 //! in the change set itself; only those of older nodes are read.
+use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::node::{Node, decode_json_string, members};
 use crate::model::registry::{Relation, Type, rel};
 use crate::model::resources::{custom_field_setting, membership, section};
 use crate::storage::snapshot::{Depth, Transaction};
-use crate::storage::{
-    ChangeAction, ChangeRecord, Changes, EdgeWrite, GraphStoreError, NodeContext,
-};
+use crate::storage::{ChangeAction, ChangeRecord, Changes, EdgeWrite, NodeContext};
 use rustc_hash::FxHashMap;
 
 /// Greatest depth of parents that is followed.

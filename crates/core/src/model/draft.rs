@@ -1,10 +1,11 @@
 //! Drafts: new nodes, or next versions of nodes, before they are written.
 use crate::model::gid::Gid;
-use crate::model::node::{Node, Readable, json_string, members};
+use crate::model::node::{Node, json_string, members};
+use crate::model::node_head::head;
+use crate::model::readable::Readable;
 use crate::model::registry::{ByType, FieldSource, LinkOne, Type, TypedField};
 use crate::model::resources::resource;
 use crate::model::time::{Date, Time};
-use crate::projection::projector::head;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};

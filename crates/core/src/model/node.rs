@@ -3,8 +3,7 @@
 //! A body is a compact JSON object that [`crate::model::draft`] wrote: keys are plain field names, values are already
 //! in the form clients get. Reading finds a value's bytes; no value is decoded twice.
 use crate::model::gid::Gid;
-use crate::model::registry::{LinkOne, Type, TypedField};
-use crate::model::time::{Date, Time};
+use crate::model::node_types::Type;
 use std::borrow::Cow;
 
 /// A node of the graph: one resource.
@@ -31,17 +30,6 @@ impl Node {
         members(&self.body).find(|(k, _)| *k == key).map(|(_, v)| v)
     }
 
-    /// Returns the typed value of a field, or its default.
-    #[must_use]
-    pub fn get<K: Readable + ?Sized>(&self, field: TypedField<K>) -> K::Value<'_> {
-        let key = match field.def.source {
-            crate::model::registry::FieldSource::Stored(key)
-            | crate::model::registry::FieldSource::Inline(key) => key,
-            _ => field.def.name,
-        };
-        K::read(self.raw(key).unwrap_or(field.def.default))
-    }
-
     /// Returns the decoded title, if the head carries one.
     #[must_use]
     pub fn title(&self) -> String {
@@ -55,51 +43,6 @@ impl Node {
     #[must_use]
     pub fn is_head(&self) -> bool {
         self.version == 0
-    }
-}
-
-/// Reading of raw JSON by a typed key.
-pub trait Readable {
-    /// Type of the value for rules.
-    type Value<'a>;
-    /// Reads normalised JSON.
-    fn read(raw: &str) -> Self::Value<'_>;
-}
-
-impl Readable for str {
-    type Value<'a> = Option<Cow<'a, str>>;
-    fn read(raw: &str) -> Self::Value<'_> {
-        raw.starts_with('"').then(|| decode_json_string(raw))
-    }
-}
-impl Readable for bool {
-    type Value<'a> = Self;
-    fn read(raw: &str) -> Self {
-        raw == "true"
-    }
-}
-impl Readable for i64 {
-    type Value<'a> = Self;
-    fn read(raw: &str) -> Self {
-        raw.parse().unwrap_or(0)
-    }
-}
-impl Readable for Time {
-    type Value<'a> = Option<Self>;
-    fn read(raw: &str) -> Self::Value<'_> {
-        Self::parse(raw.trim_matches('"')).ok()
-    }
-}
-impl Readable for Date {
-    type Value<'a> = Option<Self>;
-    fn read(raw: &str) -> Self::Value<'_> {
-        Self::parse(raw.trim_matches('"')).ok()
-    }
-}
-impl Readable for LinkOne {
-    type Value<'a> = Option<Gid>;
-    fn read(raw: &str) -> Self::Value<'_> {
-        Gid::parse(raw.trim_matches('"'))
     }
 }
 

@@ -3,38 +3,16 @@
 //! A resource type is one `static` [`Resource`]; projection, validation, scopes, storage and the documents all read it.
 //! The module is data alone, which `const fn`s put together.
 mod field_source;
-mod node_types;
 pub mod rel;
 mod typed_field;
 
+pub(crate) use crate::model::node_types::ByType;
+pub use crate::model::node_types::Type;
 pub use field_source::{CustomFieldType, FieldSource, ValuePart};
-pub(crate) use node_types::ByType;
-pub use node_types::Type;
+pub use rel::{Direction, Relation};
 pub use typed_field::{LinkMany, LinkOne, NAME_MAX, Opaque, TEXT_MAX, TypedField};
 
 use crate::model::node::Node;
-
-/// Kind of an edge. Numbers are stored; those that are read together have neighbouring numbers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Relation(pub u8);
-
-impl Relation {
-    /// Returns true if lists into a node by this relation are short, seldom change, and are read with most records: a
-    /// store should cache them whole. A node has lists of one such relation only.
-    #[must_use]
-    pub const fn is_short(self) -> bool {
-        matches!(self, rel::FIELD_ON | rel::OPTION_OF)
-    }
-}
-
-/// Direction of edges: from a node to others, or from others to it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Direction {
-    /// Edges that start here, in the order of their target's gid.
-    Out,
-    /// Edges that end here, in the order of rank, then of their source's gid.
-    In,
-}
 
 /// Rule that says when a field is sent without being asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,7 +163,7 @@ pub struct Resource {
     /// The scope that reading it through a link needs.
     pub read_scope: &'static str,
     /// Tags that its rich text may use.
-    pub flavor: crate::rich_text::RichTextProfile,
+    pub flavor: workgraph_richtext::RichTextProfile,
     /// Key of the stored display name, if it has one.
     pub title: Option<&'static str>,
     /// True if `resource_subtype` is part of its compact form.
@@ -207,7 +185,7 @@ impl Resource {
             path: "",
             noun: name,
             read_scope: "",
-            flavor: crate::rich_text::RichTextProfile::Description,
+            flavor: workgraph_richtext::RichTextProfile::Description,
             title: Some("name"),
             subtype: false,
             variants: &[],

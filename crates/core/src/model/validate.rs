@@ -4,9 +4,9 @@ use crate::model::draft::Draft;
 use crate::model::node::json_string;
 use crate::model::registry::{FieldDef, FieldSource, Resource, ValueType, Writability};
 use crate::model::time::{Date, Time};
-use crate::rich_text::clean_text;
 use serde_json::{Map, Value};
 use std::fmt;
+use workgraph_richtext::clean_text;
 
 /// Input of a client for a field. An absent field is not in [`CheckedInputs`] at all.
 #[derive(Clone, PartialEq, Debug)]

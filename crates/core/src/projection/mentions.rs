@@ -6,16 +6,16 @@ mod recipe;
 mod story_sentence;
 
 use crate::model::gid::Gid;
-use crate::model::node::{Node, decode_json_string, write_json_string};
-use crate::model::registry::{FieldSource, MentionRule, TypedField, ValueType};
+use crate::model::node::{Node, write_json_string};
+use crate::model::registry::{MentionRule, ValueType};
 use crate::model::resources::{resource, story};
-use crate::projection::plan::Plan;
-use crate::projection::projector::ProjectionContext;
-use crate::rich_text;
-use crate::rich_text::{LinkTarget, RichText};
+use crate::model::rich_text_values::linked;
+use crate::plan::Plan;
+use crate::projection::projection_context::ProjectionContext;
 use crate::storage::ReadView;
-use std::borrow::Cow;
 use std::cell::Cell;
+use workgraph_richtext as rich_text;
+use workgraph_richtext::{LinkTarget, RichText};
 
 /// Objects that the texts of a record name.
 #[derive(Debug, Default)]
@@ -80,15 +80,6 @@ pub(crate) fn mentioned_nodes(node: &Node, plan: &Plan) -> MentionedNodes {
     named
 }
 
-/// Returns the rich text that is stored under a key, if it may link to objects.
-fn linked<'n>(node: &'n Node, key: &str) -> Option<Cow<'n, str>> {
-    // One search of the whole body costs less than finding the text in it.
-    let any = rich_text::has_links(&node.body);
-    let raw = any.then(|| node.raw(key)).flatten();
-    raw.filter(|raw| rich_text::has_links(raw))
-        .map(decode_json_string)
-}
-
 /// Writes a text for the viewer, as a JSON string. Returns `None`, with nothing written, if all readers get the stored
 /// text.
 pub(crate) fn write(
@@ -125,7 +116,7 @@ fn read(html: &str, scene: &ProjectionContext<'_>, written: &mut RenderedText) -
     let count = Cell::new(0);
     let target = |gid| {
         count.set(count.get() + 1);
-        target(scene.view, scene.base_url, gid)
+        target(scene.view, scene.fields.base_url, gid)
     };
     let rich = match rich_text::reader_view(html, &target) {
         Ok(view) => view?,
@@ -150,21 +141,4 @@ pub(crate) fn target(view: &ReadView, base_url: &str, gid: u64) -> Option<LinkTa
         name: node.title(),
         href: format!("{base_url}/{}/{}", of.path, node.gid),
     })
-}
-
-/// Returns a plain text of a node without names of other objects, from the rich text that it is a view of.
-pub(crate) fn without_mentions(
-    node: &Node,
-    plain: TypedField<str>,
-    html: TypedField<str>,
-) -> Cow<'_, str> {
-    let stored = || node.get(plain).unwrap_or_default();
-    let FieldSource::Stored(key) = html.def.source else {
-        return stored();
-    };
-    match linked(node, key).map(|html| rich_text::without_names(&html)) {
-        Some(Ok(Some(rich))) => Cow::Owned(rich.text),
-        Some(Err(_)) => Cow::Borrowed(""),
-        Some(Ok(None)) | None => stored(),
-    }
 }

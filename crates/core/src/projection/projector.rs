@@ -1,45 +1,30 @@
 //! Projection: a plan over a view becomes JSON bytes.
 mod body_reader;
 mod field_values;
-mod head;
 mod links;
 #[cfg(test)]
 mod tests;
 
-pub use head::head;
+pub use crate::model::computed_field::DownloadUrls;
+pub use crate::model::node_head::head;
 
 use crate::domain_error::DomainError;
 use crate::interrupt::{InterruptReason, StepCounter};
+use crate::model::computed_field::ComputedFieldContext;
 use crate::model::custom_field_values::gids;
+use crate::model::edge::Edge;
 use crate::model::external_data;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Direction, FieldDef, FieldSource, Inclusion, MentionRule, ValueType};
 use crate::model::resources::resource;
-use crate::model::time::Time;
+use crate::plan::{LinkPlan, Plan, PlanStep};
 use crate::projection::mentions;
-use crate::projection::plan::{LinkPlan, Plan, PlanStep};
-use crate::storage::{Edge, ReadView};
+use crate::projection::projection_context::ProjectionContext;
+use crate::storage::ReadView;
 use body_reader::BodyReader;
 use field_values::RenderedDefinition;
 use rustc_hash::FxHashMap;
-
-/// Source of the addresses at which files can be fetched for a while.
-pub trait DownloadUrls: std::fmt::Debug {
-    /// Returns the address of the file that was made for a node at this time, or `None` if the file is gone.
-    fn address(&self, of: &Node, made: Time) -> Option<String>;
-}
-
-/// Data that a projection reads.
-#[derive(Debug)]
-pub struct ProjectionContext<'a> {
-    /// View with the nodes and edges of the records.
-    pub view: &'a ReadView,
-    /// Address of the API, without a trailing slash.
-    pub base_url: &'a str,
-    /// Source of addresses of files; `None` where no addresses are given out.
-    pub files: Option<&'a dyn DownloadUrls>,
-}
 
 /// Writer of records: it appends them as JSON to a buffer.
 #[derive(Debug)]
@@ -100,8 +85,11 @@ impl<'a> Projector<'a> {
         Self {
             scene: ProjectionContext {
                 view,
-                base_url,
-                files: None,
+                fields: ComputedFieldContext {
+                    viewer: view.viewer.user,
+                    base_url,
+                    files: None,
+                },
             },
             limit: out.len().saturating_add(budget),
             out,
@@ -118,7 +106,7 @@ impl<'a> Projector<'a> {
     /// Sets the source of addresses of files.
     #[must_use]
     pub fn with_downloads(mut self, files: &'a dyn DownloadUrls) -> Self {
-        self.scene.files = Some(files);
+        self.scene.fields.files = Some(files);
         self
     }
 
@@ -381,7 +369,7 @@ impl<'a> Projector<'a> {
             FieldSource::Workspace => self.link(node.workspace, step),
             FieldSource::Always(json) => self.raw(json),
             FieldSource::Computed(write) => {
-                write(node, &self.scene, &mut self.out);
+                write(node, &self.scene.fields, &mut self.out);
                 self.fits(0);
             }
             FieldSource::Count(rel, Direction::Out) => {

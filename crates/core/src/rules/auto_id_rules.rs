@@ -4,13 +4,14 @@
 //! the task to a project of the field: the next number, without gaps, also when many tasks are
 //! added at once. The edge stays, so a number is never given again. The project itself lists the
 //! fields that number its tasks, so a project without such fields needs no read for it.
+pub use crate::model::auto_id::{key, number_of, prefix};
+
 use crate::domain_error::DomainError;
 use crate::model::custom_field_values;
 use crate::model::gid::Gid;
-use crate::model::node::{Node, decode_json_string};
+use crate::model::node::Node;
 use crate::model::registry::rel;
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::custom_field_index::IndexKey;
 use crate::storage::{ListPosition, NodeRef, alias};
 
 /// Greatest length of a prefix, in characters.
@@ -22,30 +23,6 @@ pub fn numbering(project: &Node) -> impl Iterator<Item = Gid> {
         .raw("numbered_by")
         .into_iter()
         .flat_map(custom_field_values::gids)
-}
-
-/// Returns the prefix of a field that numbers tasks.
-#[must_use]
-pub fn prefix(field: &Node) -> Option<String> {
-    let raw = field.raw("id_prefix").filter(|raw| *raw != "null")?;
-    Some(decode_json_string(raw).into_owned())
-}
-
-/// Returns the key by which search finds a number: the key of the id as it is shown.
-#[must_use]
-pub fn key(prefix: &str, number: i64) -> IndexKey {
-    IndexKey::text(&format!("{prefix}-{number}"))
-}
-
-/// Returns the number that has this key.
-#[must_use]
-pub fn number_of(prefix: &str, of: &IndexKey) -> Option<i64> {
-    let IndexKey::Text(text) = of else {
-        return None;
-    };
-    let (_, digits) = text.rsplit_once('-')?;
-    let number = digits.parse().ok()?;
-    (key(prefix, number) == *of).then_some(number)
 }
 
 /// Gives a task the numbers of a project to which it is added, unless it has them.

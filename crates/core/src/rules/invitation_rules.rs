@@ -13,13 +13,14 @@ use super::membership_rules::{join_workspace, leave_workspace, rejoin_workspace}
 use crate::access::Role;
 use crate::audit::event_kinds;
 use crate::model::draft::Draft;
+use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{LinkOne, Relation, Type, TypedField, rel};
 use crate::model::resources::{membership, project, task, user, user_task_list};
 use crate::search::{Clause, Search, SearchEffort, SearchLink, SearchQuery, SortOrder};
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::{Edge, ListPosition, NodeRef, ReadQuery, ReadView, ViewerKey, alias};
+use crate::storage::{ListPosition, NodeRef, ReadQuery, ReadView, ViewerKey, alias};
 
 /// Greatest number of edges of one kind that are moved in one commit.
 const EDGES: usize = 1_000;

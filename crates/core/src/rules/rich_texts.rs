@@ -5,8 +5,8 @@ use crate::model::gid::Gid;
 use crate::model::registry::{Resource, TypedField};
 use crate::model::validate::{CheckedInputs, InputValue};
 use crate::projection::mentions;
-use crate::rich_text;
 use crate::storage::ReadView;
+use workgraph_richtext as rich_text;
 
 /// Returns the gids that the rich text of a body refers to, which must be loaded before [`write()`].
 #[must_use]

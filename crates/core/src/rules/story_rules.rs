@@ -4,10 +4,10 @@ use crate::model::gid::Gid;
 use crate::model::node::json_string;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{story, task};
-use crate::rich_text;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ChangeAction, ListPosition};
 use std::borrow::Cow;
+use workgraph_richtext as rich_text;
 
 /// Writes a system story on a task; `more` adds the fields of that kind of story. The module
 /// `mentions` makes its sentence from these for each reader.

@@ -1,5 +1,5 @@
 //! Column sets: the columns in which an index entry has a value.
-use super::index_entry::{IndexColumn, IndexEntry};
+use super::index_column::IndexColumn;
 
 /// Set of the columns in which an index entry has a value, and of its flags. Entries are stored by
 /// their column sets, and those with the same set in the order of their last modification. So
@@ -22,9 +22,9 @@ impl ColumnSet {
         IndexColumn::Subtask,
         IndexColumn::Subtype,
     ];
-    /// Position of the bit for [`IndexEntry::is_completed`].
+    /// Position of the bit for [`IndexEntry::is_completed`](crate::search::IndexEntry::is_completed).
     const DONE: usize = 8;
-    /// Position of the bit for [`IndexEntry::due_at_instant`].
+    /// Position of the bit for [`IndexEntry::due_at_instant`](crate::search::IndexEntry::due_at_instant).
     const TIMED: usize = 9;
 
     /// Returns the set with a number that a store kept.
@@ -62,17 +62,17 @@ impl ColumnSet {
     pub const fn timed(self) -> bool {
         self.bit(Self::TIMED)
     }
-}
 
-impl IndexEntry {
-    /// Returns the entry's column set.
-    #[must_use]
-    pub fn shape(&self) -> ColumnSet {
+    /// Returns the set with the columns for which `has_value` is true, and the two flags.
+    pub(super) fn of(
+        has_value: impl Fn(IndexColumn) -> bool,
+        is_completed: bool,
+        due_at_instant: bool,
+    ) -> Self {
         let bit = |at: usize, on: bool| u16::from(on) << at;
-        let columns = ColumnSet::COLUMNS.iter().enumerate();
-        let has = columns.map(|(at, column)| bit(at, self.value(*column).is_some()));
-        let flags =
-            bit(ColumnSet::DONE, self.is_completed) | bit(ColumnSet::TIMED, self.due_at_instant);
-        ColumnSet(has.fold(flags, |shape, bit| shape | bit))
+        let columns = Self::COLUMNS.iter().enumerate();
+        let has = columns.map(|(at, column)| bit(at, has_value(*column)));
+        let flags = bit(Self::DONE, is_completed) | bit(Self::TIMED, due_at_instant);
+        Self(has.fold(flags, |shape, bit| shape | bit))
     }
 }

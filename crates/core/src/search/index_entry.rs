@@ -1,13 +1,12 @@
 //! Index entries: data that a store keeps beside a node so that search need not read the node.
 use crate::model::gid::Gid;
 use crate::model::node::Node;
-use crate::model::registry::{Type, rel};
+use crate::model::registry::Type;
 use crate::model::resources::{project, task};
 use crate::model::time::{Date, Time};
 use crate::search::column_set::ColumnSet;
+use crate::search::index_column::IndexColumn;
 use crate::search::word_query::NodeWords;
-use crate::storage::snapshot::{Depth, Snapshot, Transaction};
-use crate::storage::{Edge, GraphStoreError};
 
 /// Returns true if nodes of a type are found by search or typeahead.
 #[must_use]
@@ -66,70 +65,6 @@ pub struct IndexEntry {
     pub likes: u32,
     /// Hash of its words: [`NodeWords::hash`].
     pub words_hash: i64,
-}
-
-/// Column that index entries are found and sorted by. An entry is in the list of a column if it has
-/// a [`value`](IndexEntry::value) there.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum IndexColumn {
-    /// The gid, which every entry has.
-    Gid,
-    /// [`IndexEntry::created`].
-    Created,
-    /// [`IndexEntry::modified`].
-    Modified,
-    /// [`IndexEntry::completed`].
-    Completed,
-    /// [`IndexEntry::due`].
-    Due,
-    /// [`IndexEntry::likes`], if there are any.
-    Likes,
-    /// [`IndexEntry::start`].
-    Start,
-    /// [`IndexEntry::responsible`].
-    Responsible,
-    /// [`IndexEntry::creator`].
-    Creator,
-    /// [`IndexEntry::assigner`].
-    Assigner,
-    /// [`IndexEntry::subtype`], unless it is the usual one.
-    Subtype,
-    /// [`IndexEntry::is_subtask`].
-    Subtask,
-    /// [`IndexEntry::is_blocked`].
-    Blocked,
-    /// [`IndexEntry::is_blocking`].
-    Blocking,
-}
-
-impl IndexColumn {
-    /// Columns by which entries are stored in order.
-    pub const SORTED: [Self; 7] = [
-        Self::Gid,
-        Self::Created,
-        Self::Modified,
-        Self::Completed,
-        Self::Due,
-        Self::Likes,
-        Self::Assigner,
-    ];
-    /// All columns.
-    pub const ALL: [Self; 14] = [
-        Self::Gid,
-        Self::Created,
-        Self::Modified,
-        Self::Completed,
-        Self::Due,
-        Self::Likes,
-        Self::Start,
-        Self::Responsible,
-        Self::Creator,
-        Self::Assigner,
-        Self::Subtype,
-        Self::Subtask,
-        Self::Blocked,
-        Self::Blocking,
-    ];
 }
 
 /// List of index entries. Lists are in no order, but where a list has a column, a store begins with
@@ -244,6 +179,13 @@ impl IndexEntry {
         card
     }
 
+    /// Returns the entry's column set.
+    #[must_use]
+    pub fn shape(&self) -> ColumnSet {
+        let has_value = |column| self.value(column).is_some();
+        ColumnSet::of(has_value, self.is_completed, self.due_at_instant)
+    }
+
     /// Returns the value by which the entry is found and sorted in a column.
     #[must_use]
     pub fn value(&self, column: IndexColumn) -> Option<i64> {
@@ -288,45 +230,4 @@ pub struct EntryScan {
     pub after: Option<(i64, Gid)>,
     /// Greatest number of entries.
     pub limit: usize,
-}
-
-/// Returns true if edges of this relation change the index entries of their ends.
-pub(crate) fn is_indexed_relation(of: crate::model::registry::Relation) -> bool {
-    matches!(of, rel::PARENT | rel::LIKES | rel::DEPENDS)
-}
-
-/// Builds the index entry of a live node that was read in full, with its words.
-///
-/// # Errors
-/// Fails if the store fails.
-pub fn build_entry(
-    snap: &mut dyn Snapshot,
-    node: &Node,
-) -> Result<(IndexEntry, NodeWords), GraphStoreError> {
-    let text = NodeWords::of(node);
-    let mut card = IndexEntry::of(node, &text);
-    if node.ty == Type::Task {
-        let each = &mut |edge: Edge, _| match edge.rel {
-            rel::PARENT => card.is_subtask = true,
-            rel::LIKES => card.likes += 1,
-            rel::DEPENDS => card.is_blocked = true,
-            _ => {}
-        };
-        snap.edges_out(node.gid, rel::PARENT, rel::DEPENDS, Depth::Edge, each)?;
-        card.is_blocking = snap.count_in(node.gid, rel::DEPENDS)? > 0;
-    }
-    Ok((card, text))
-}
-
-/// Writes the index entry of a node anew, if it is live and searchable.
-///
-/// # Errors
-/// Fails if the store fails.
-pub fn update_entry(txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStoreError> {
-    let node = txn.node(gid, Depth::Full)?;
-    let Some(node) = node.filter(|n| is_searchable(n.ty)) else {
-        return Ok(());
-    };
-    let (card, text) = build_entry(txn, &node)?;
-    txn.put_card(&card, &text)
 }

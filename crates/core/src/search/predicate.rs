@@ -2,15 +2,15 @@
 use super::{
     Clause, ColumnSet, EvalContext, IndexColumn, IndexEntry, NodeWords, SearchLink, ValuePredicate,
 };
+use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
+use crate::model::index_key::IndexKey;
 use crate::model::registry::{Relation, Type, rel};
 use crate::model::resources::{story, task};
-use crate::storage::GraphStoreError;
-use crate::storage::custom_field_index::IndexKey;
 
 impl Clause {
     /// Returns true if the condition may hold for entries with this column set.
-    pub(super) fn may_have(&self, shape: ColumnSet) -> bool {
+    pub(crate) fn may_have(&self, shape: ColumnSet) -> bool {
         let valued = |column| shape.has(column) != Some(false);
         let linked = |(by, _): &(SearchLink, Gid)| by.column().is_none_or(valued);
         match self {
@@ -31,7 +31,7 @@ impl Clause {
     }
 
     /// Returns true or false if the index entry alone decides the condition, else `None`.
-    pub(super) fn on_card(&self, card: &IndexEntry) -> Option<bool> {
+    pub(crate) fn on_card(&self, card: &IndexEntry) -> Option<bool> {
         let linked =
             |(by, to): &(SearchLink, Gid)| by.column().map(|c| card.value(c) == Some(to.as_i64()));
         let any = |of: &[(SearchLink, Gid)]| {
@@ -67,7 +67,7 @@ impl Clause {
     }
 
     /// Returns true if the condition holds, with look-ups beyond the index entry.
-    pub(super) fn looked_up(
+    pub(crate) fn looked_up(
         &self,
         card: &IndexEntry,
         around: &mut dyn EvalContext,
@@ -133,7 +133,7 @@ fn blocked(card: &IndexEntry, around: &mut dyn EvalContext) -> Result<bool, Grap
 
 impl SearchLink {
     /// Returns the column of the index entry that names the other node, if one does.
-    pub(super) const fn column(self) -> Option<IndexColumn> {
+    pub(crate) const fn column(self) -> Option<IndexColumn> {
         match self {
             Self::Responsible => Some(IndexColumn::Responsible),
             Self::Creator => Some(IndexColumn::Creator),
@@ -143,7 +143,7 @@ impl SearchLink {
     }
 
     /// Returns the relation of the node's edge to the other node, for a node of a type.
-    pub(super) const fn relation(self, ty: Type) -> Option<Relation> {
+    pub(crate) const fn relation(self, ty: Type) -> Option<Relation> {
         Some(match self {
             Self::Section => rel::SECTION,
             Self::Tag => rel::TAGS,
@@ -248,7 +248,7 @@ impl ValuePredicate {
     }
 
     /// Returns true if one key is that of a value that meets the predicate.
-    pub(super) fn fits(&self, key: &IndexKey) -> bool {
+    pub(crate) fn fits(&self, key: &IndexKey) -> bool {
         match self {
             Self::Set(on) => *on,
             Self::Within(ranges) => ranges.iter().any(|(from, to)| from <= key && key <= to),

@@ -6,7 +6,7 @@
 use crate::model::node::Node;
 use crate::model::registry::Type;
 use crate::model::resources::{task, user};
-use crate::projection::mentions;
+use crate::model::rich_text_values;
 use icu_normalizer::DecomposingNormalizer;
 use std::borrow::Cow;
 
@@ -89,7 +89,7 @@ impl NodeWords {
         }
         let notes = match node.ty {
             // Both types keep their description under the same key.
-            Type::Task | Type::Project => split_words(&mentions::without_mentions(
+            Type::Task | Type::Project => split_words(&rich_text_values::without_mentions(
                 node,
                 task::NOTES,
                 task::HTML_NOTES,

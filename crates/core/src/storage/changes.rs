@@ -1,10 +1,10 @@
 //! Changes: the writes of one request, and the journal entry of its commit.
 use crate::audit::{ActorContext, AuditEntry};
+use crate::model::edge::Seq;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type};
 use crate::model::time::Time;
-use crate::storage::Seq;
 use crate::storage::custom_field_index::ValueIndexEntry;
 
 /// A node to be written: a new one, or the next version of one.

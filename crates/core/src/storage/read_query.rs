@@ -5,7 +5,7 @@ use crate::interrupt::MaybeInterrupt;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::Relation;
-use crate::projection::plan::Plan;
+use crate::plan::Plan;
 use crate::search::{Search, SearchQuery};
 use std::sync::Arc;
 

@@ -1,17 +1,19 @@
 //! Primitives that a store offers for loading and committing.
 //!
-//! [`crate::storage::load`] and [`crate::storage::apply`] hold the logic that stores have in common: following plans,
+//! [`crate::engine::load`] and [`crate::engine::apply`] hold the logic that stores have in common: following plans,
 //! access filtering, page bounds, list positions, trashing subtrees. A store maps these primitives to its own reads and
 //! writes and nothing else.
 use crate::audit::AuditRow;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::{Edge, Seq};
 use crate::model::gid::Gid;
+use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type};
 use crate::search::{
     ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry, NodeWords, WordQuery,
 };
-use crate::storage::custom_field_index::IndexKey;
-use crate::storage::{Edge, GraphStoreError, JournalEntry, Seq};
+use crate::storage::JournalEntry;
 use std::sync::Arc;
 
 /// Depth to which a node is read.

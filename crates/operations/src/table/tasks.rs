@@ -11,7 +11,6 @@ use crate::operation::{
 use crate::request_context::RequestContext;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::custom_field_values;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::task;
@@ -19,6 +18,7 @@ use workgraph_core::model::validate::InputValue;
 use workgraph_core::rules::{custom_field_rules, story_rules};
 use workgraph_core::storage::{
     EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+    custom_field_view,
 };
 use workgraph_core::{Gid, tasks_of_container};
 
@@ -233,7 +233,7 @@ fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
     write(call, view, &mut draft, &inputs)?;
     let before = node.raw("external");
     task_external::write(call, &mut work, &mut draft, before, &inputs, home)?;
-    let projects: Vec<Gid> = custom_field_values::field_containers(view, node.gid).collect();
+    let projects: Vec<Gid> = custom_field_view::field_containers(view, node.gid).collect();
     let held = node.raw("custom_fields");
     let changed = task_values::write(call, view, &mut draft, &inputs, held, &projects)?;
     let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;

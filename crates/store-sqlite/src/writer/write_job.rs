@@ -85,7 +85,7 @@ impl WriteJob {
     pub(super) fn run(&mut self, session: &mut SqliteTransaction<'_>) -> bool {
         match self {
             Self::Graph(task) => {
-                let done = attempt(|| workgraph_core::storage::apply::apply(session, &task.work));
+                let done = attempt(|| workgraph_core::engine::apply::apply(session, &task.work));
                 task.settle(done.unwrap_or_else(|| Err(GraphStoreError::Failed(PANICKED.into()))))
             }
             Self::Token(task) => {

@@ -1,12 +1,13 @@
 //! Promises of the lists of index entries, below the port of a store: the entries of each list, and the values it
 //! returns of them.
 use super::{GraphStoreFailure, same};
+use workgraph_core::engine::{build_entry, update_entry};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::task;
 use workgraph_core::model::time::{Date, Time};
-use workgraph_core::search::{EntryList, IndexColumn, IndexEntry, build_entry, update_entry};
+use workgraph_core::search::{EntryList, IndexColumn, IndexEntry};
 use workgraph_core::storage::snapshot::{Depth, Transaction};
 
 const DAY: i64 = 86_400_000;

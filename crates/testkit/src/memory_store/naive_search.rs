@@ -2,6 +2,7 @@
 use super::memory_graph::MemoryGraph;
 use std::sync::Arc;
 use workgraph_core::access::Level;
+use workgraph_core::engine;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Relation, Type, rel};
@@ -9,7 +10,7 @@ use workgraph_core::rules::auto_id_rules;
 use workgraph_core::search::{CONTACTS, EvalContext, IndexEntry, NodeWords, Search, SearchQuery};
 use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::snapshot::{Depth, Snapshot};
-use workgraph_core::storage::{Edge, GraphStoreError, ReadQuery, ViewerKey, load};
+use workgraph_core::storage::{Edge, GraphStoreError, ReadQuery, ViewerKey};
 
 /// Returns all matches of a search, in order. `refs` are the nodes that its queries name.
 pub(super) fn search(
@@ -52,8 +53,8 @@ pub(super) fn search(
 }
 
 fn level(state: &mut MemoryGraph, viewer: ViewerKey, gid: Gid) -> Result<Level, GraphStoreError> {
-    let who = load::viewer(state, viewer)?;
-    let view = load::load(state, &ReadQuery::of(viewer).node(gid), Arc::new(who))?;
+    let who = engine::viewer(state, viewer)?;
+    let view = engine::load::load(state, &ReadQuery::of(viewer).node(gid), Arc::new(who))?;
     Ok(view.level(gid))
 }
 

@@ -8,8 +8,8 @@ use workgraph_core::model::registry::{Relation, Type, rel};
 use workgraph_core::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
 use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::snapshot::{Depth, PrefixList, Snapshot, WordScan};
-use workgraph_core::storage::{Edge, GraphStoreError, PageQuery, ReadQuery, Seq, ViewerKey, load};
-use workgraph_core::{Gid, tasks_of_container};
+use workgraph_core::storage::{Edge, GraphStoreError, PageQuery, ReadQuery, Seq, ViewerKey};
+use workgraph_core::{Gid, engine, tasks_of_container};
 
 /// The way in which the rows of a list are found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -244,8 +244,8 @@ pub(super) fn check(reading: Reading) -> Result<(), String> {
                 reading,
                 stepped: 0,
             };
-            let view =
-                load::load(&mut snap, &want, Arc::clone(&viewer)).map_err(|e| e.to_string())?;
+            let view = engine::load::load(&mut snap, &want, Arc::clone(&viewer))
+                .map_err(|e| e.to_string())?;
             assert_eq!(view.rows.gids.len(), limit, "at {depth}");
             let first = view.rows.gids.first().map(|g| g.as_i64());
             assert_eq!(first, Some(FIRST_TASK + depth + 1), "at {depth}");

@@ -5,12 +5,11 @@ use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Direction, FieldDef, Type, TypedField, rel};
 use crate::model::resources::task;
-use crate::projection::plan;
-use crate::projection::plan::{FieldPaths, Plan};
+use crate::plan::{FieldPaths, Plan};
 use crate::storage::{
     EdgeEnd, LinkSelector, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
-use crate::tasks_of_container;
+use crate::{plan, tasks_of_container};
 use std::sync::{Arc, OnceLock};
 
 impl Duplication {

@@ -1,7 +1,7 @@
 //! Sources of field values, and the types of custom fields.
-use super::{Direction, Relation};
+use super::rel::{Direction, Relation};
+use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::Node;
-use crate::projection::projector::ProjectionContext;
 
 /// Source of a field's value.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ pub enum FieldSource {
     /// This constant JSON.
     Always(&'static str),
     /// JSON that this function writes.
-    Computed(fn(&Node, &ProjectionContext<'_>, &mut Vec<u8>)),
+    Computed(fn(&Node, &ComputedFieldContext<'_>, &mut Vec<u8>)),
 }
 
 impl std::fmt::Debug for FieldSource {

@@ -1,6 +1,26 @@
 //! Relations of the graph: `source → target`, with the meaning of the auxiliary gid ([`crate::storage::Edge::aux`]).
 //! "Placed" relations are ordered lists: the rank is a list position.
-use super::Relation;
+/// Kind of an edge. Numbers are stored; those that are read together have neighbouring numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Relation(pub u8);
+
+impl Relation {
+    /// Returns true if lists into a node by this relation are short, seldom change, and are read with most records: a
+    /// store should cache them whole. A node has lists of one such relation only.
+    #[must_use]
+    pub const fn is_short(self) -> bool {
+        matches!(self, FIELD_ON | OPTION_OF)
+    }
+}
+
+/// Direction of edges: from a node to others, or from others to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// Edges that start here, in the order of their target's gid.
+    Out,
+    /// Edges that end here, in the order of rank, then of their source's gid.
+    In,
+}
 
 /// Task → section of a project it is in; aux is the project. Placed.
 pub const SECTION: Relation = Relation(1);

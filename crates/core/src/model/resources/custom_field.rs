@@ -1,11 +1,11 @@
 //! Custom fields: their definitions, and their values in the records of tasks.
 use super::{GID, RESOURCE_TYPE};
+use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, decode_json_string, members};
 use crate::model::registry::{
     CustomFieldType, Direction, FieldSource, LinkMany, LinkOne, NAME_MAX, Opaque, Resource,
     TEXT_MAX, Type, TypedField, ValuePart, ValueType, rel,
 };
-use crate::projection::projector::ProjectionContext;
 
 /// Longest text value, in characters.
 pub const VALUE_MAX: u32 = 1024;
@@ -316,7 +316,7 @@ fn is_reference(node: &Node) -> bool {
     kind(node) == CustomFieldType::Reference
 }
 
-fn representation(node: &Node, _scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+fn representation(node: &Node, _scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
     let word = if node.get(IS_FORMULA) {
         "formula"
     } else if node.get(ID_PREFIX).is_some() {
@@ -329,7 +329,7 @@ fn representation(node: &Node, _scene: &ProjectionContext<'_>, out: &mut Vec<u8>
     out.push(b'"');
 }
 
-fn read_only(node: &Node, _scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+fn read_only(node: &Node, _scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
     let computed = is_computed(node);
     out.extend_from_slice(if computed { b"true" } else { b"false" });
 }

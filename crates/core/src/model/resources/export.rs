@@ -1,11 +1,11 @@
 //! Exports: files with everything in a workspace, or with the part of it that a user sees.
 use super::{GID, RESOURCE_TYPE, job};
+use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, write_json_string};
 use crate::model::registry::{
     FieldDef, FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType,
 };
 use crate::model::time::Time;
-use crate::projection::projector::ProjectionContext;
 
 /// States of the export of an organization, in the order of the statuses of jobs.
 pub const STATES: &[&str] = &["pending", "started", "finished", "error"];
@@ -39,7 +39,7 @@ pub const ORGANIZATION: TypedField<LinkOne> = TypedField::home("organization")
     .compact()
     .doc("The exported organization.");
 
-fn download_url(node: &Node, scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+fn download_url(node: &Node, scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
     let done = node.get(COMPLETED_AT);
     let address = done.and_then(|done| scene.files?.address(node, done));
     match address {
@@ -48,7 +48,7 @@ fn download_url(node: &Node, scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn state(node: &Node, _: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+fn state(node: &Node, _: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
     let status = node.get(job::STATUS);
     let at = job::STATUSES
         .iter()

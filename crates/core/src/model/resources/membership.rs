@@ -3,10 +3,10 @@
 //! Each is a node with a gid of its own; the edge between the two parties has that gid as its auxiliary gid, so lists
 //! and access read edges and only a get reads the node.
 use super::{GID, RESOURCE_TYPE};
+use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::Node;
 use crate::model::registry::{FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType};
 use crate::model::time::Time;
-use crate::projection::projector::ProjectionContext;
 
 /// The user of a workspace or team membership.
 pub const USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
@@ -200,7 +200,7 @@ pub static CUSTOM_FIELD_MEMBERSHIP: Resource = Resource {
     ..Resource::of(Type::CustomFieldMembership, "custom_field_membership")
 };
 
-fn write_access(node: &Node, _scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+fn write_access(node: &Node, _scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
     let level = node.get(ACCESS_LEVEL);
     let full = matches!(level.as_deref(), Some("admin" | "editor"));
     out.extend_from_slice(if full {

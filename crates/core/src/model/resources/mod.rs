@@ -19,11 +19,11 @@ pub mod user_task_list;
 pub mod webhook;
 pub mod workspace;
 
+use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, write_json_string};
 use crate::model::registry::{
     FieldDef, FieldSource, Opaque, Resource, Type, TypedField, ValueType,
 };
-use crate::projection::projector::ProjectionContext;
 
 /// Declarations of every resource type.
 pub static ALL: &[&Resource] = &[
@@ -152,7 +152,7 @@ pub const PROJECT_COLORS: &[&str] = &[
 /// The display colours of tags: those of projects but `none`.
 pub const TAG_COLORS: &[&str] = PROJECT_COLORS.split_at(18).0;
 
-fn permalink(node: &Node, scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+fn permalink(node: &Node, scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
     write_json_string(
         out,
         &format!("{}/{}/{}", scene.base_url, resource(node.ty).path, node.gid),

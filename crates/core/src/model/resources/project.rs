@@ -1,14 +1,14 @@
 //! Projects: lists or boards of tasks, in sections.
 use super::membership::LEVELS;
 use super::{GID, PERMALINK, PROJECT_COLORS, RESOURCE_TYPE};
+use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::Node;
 use crate::model::registry::{
     Deprecation, Direction, FieldSource, Inclusion, LinkMany, LinkOne, MentionRule, NAME_MAX,
     Opaque, Resource, TEXT_MAX, Type, TypedField, ValueType, rel,
 };
 use crate::model::time::{Date, Time};
-use crate::projection::projector::ProjectionContext;
-use crate::rich_text::RichTextProfile;
+use workgraph_richtext::RichTextProfile;
 
 const ICONS: &[&str] = &[
     "list",
@@ -273,7 +273,7 @@ pub static PROJECT: Resource = Resource {
     ..Resource::of(Type::Project, "project")
 };
 
-fn public(node: &Node, _scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+fn public(node: &Node, _scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
     let public = node.get(PRIVACY).as_deref() == Some("public_to_workspace");
     out.extend_from_slice(if public { b"true" } else { b"false" });
 }

@@ -4,7 +4,7 @@ use crate::model::registry::{
     Direction, FieldSource, LinkOne, MentionRule, NAME_MAX, Opaque, Resource, TEXT_MAX, Type,
     TypedField, ValueType, rel,
 };
-use crate::rich_text::RichTextProfile;
+use workgraph_richtext::RichTextProfile;
 
 /// Its display name.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)

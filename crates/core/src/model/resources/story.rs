@@ -1,13 +1,13 @@
 //! Stories: comments, and records of changes.
 use super::{GID, LIKE_PARTS, RESOURCE_TYPE};
+use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::Node;
 use crate::model::registry::{
     Direction, FieldSource, LinkMany, LinkOne, MentionRule, NAME_MAX, Opaque, Resource, TEXT_MAX,
     Type, TypedField, ValueType, rel,
 };
 use crate::model::time::Time;
-use crate::projection::projector::ProjectionContext;
-use crate::rich_text::RichTextProfile;
+use workgraph_richtext::RichTextProfile;
 
 const STICKERS: &[&str] = &[
     "green_checkmark",
@@ -348,7 +348,7 @@ pub fn is_comment(node: &Node) -> bool {
     node.get(SUBTYPE).as_deref() == Some(COMMENT)
 }
 
-fn kind(node: &Node, _scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
+fn kind(node: &Node, _scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(if is_comment(node) {
         b"\"comment\""
     } else {
@@ -356,7 +356,7 @@ fn kind(node: &Node, _scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
     });
 }
 
-fn is_editable(node: &Node, scene: &ProjectionContext<'_>, out: &mut Vec<u8>) {
-    let own = is_comment(node) && node.get(CREATED_BY) == Some(scene.view.viewer.user);
+fn is_editable(node: &Node, scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
+    let own = is_comment(node) && node.get(CREATED_BY) == Some(scene.viewer);
     out.extend_from_slice(if own { b"true" } else { b"false" });
 }

@@ -5,7 +5,7 @@ use crate::model::registry::{
     Resource, TEXT_MAX, Type, TypedField, ValueType, rel,
 };
 use crate::model::time::{Date, Time};
-use crate::rich_text::RichTextProfile;
+use workgraph_richtext::RichTextProfile;
 
 /// The kinds of task.
 pub const SUBTYPES: &[&str] = &["default_task", "milestone", "approval"];

@@ -1,6 +1,6 @@
 //! The rich texts of recipes: those of a task and of its subtasks.
-use crate::rich_text::RichText;
 use serde_json::{Map, Value};
+use workgraph_richtext::RichText;
 
 /// Key of the rich text of a task, with the key of its plain form.
 const RICH: &str = "html_description";

@@ -1,11 +1,12 @@
 //! The custom fields of a task with its values.
 use super::{BodyReader, OutputSpan, Projector};
 use crate::model::custom_field_values as values;
-use crate::model::custom_field_values::{CustomFieldValue, DisplayFormat};
+use crate::model::custom_field_values::DisplayFormat;
 use crate::model::node::{Node, decode_json_string, write_json_string};
 use crate::model::registry::{CustomFieldType, FieldSource, ValuePart};
-use crate::projection::plan::{LinkPlan, Plan, PlanStep};
-use crate::rich_text;
+use crate::plan::{LinkPlan, Plan, PlanStep};
+use crate::storage::custom_field_view::{self, CustomFieldValue};
+use workgraph_richtext as rich_text;
 
 /// Data that the values of one custom field have in common.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl Projector<'_> {
         self.byte(b'[');
         let mut first = true;
         if let Some(plan) = plan {
-            for held in values::custom_field_values(self.scene.view, task.gid, object) {
+            for held in custom_field_view::custom_field_values(self.scene.view, task.gid, object) {
                 if self.stopped.is_some() {
                     return;
                 }

@@ -1,11 +1,11 @@
 //! Links of a record: nested records, and the inline objects of edges.
 use super::{OutputSpan, Projector};
+use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{FieldSource, ValueType};
 use crate::model::resources::resource;
-use crate::projection::plan::{LinkPlan, Plan, PlanStep};
-use crate::storage::Edge;
+use crate::plan::{LinkPlan, Plan, PlanStep};
 
 impl<'a> Projector<'a> {
     pub(super) fn items(&mut self, edges: &[Edge], parts: &[PlanStep]) {

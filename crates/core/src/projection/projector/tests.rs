@@ -3,7 +3,7 @@
 use super::*;
 use crate::access::{Level, Viewer};
 use crate::model::registry::{CustomFieldType, Relation, Type, rel};
-use crate::projection::plan::{DEPTH_MAX, FieldPaths, resolve_fields};
+use crate::plan::{DEPTH_MAX, FieldPaths, resolve_fields};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -4,13 +4,13 @@ use super::{Invitation, OBJECTS};
 use crate::model::custom_field_values;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
+use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::{CustomFieldType, Type};
 use crate::model::resources::{custom_field, task};
 use crate::rules::custom_field_rules;
 use crate::search::{Clause, Search, SearchEffort, SearchQuery, SortOrder, ValuePredicate};
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::custom_field_index::IndexKey;
 use crate::storage::{ListSource, PageQuery, ReadQuery, ReadView};
 
 /// Greatest number of custom fields that are looked through at once.

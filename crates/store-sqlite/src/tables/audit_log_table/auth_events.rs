@@ -10,9 +10,8 @@ use crate::transaction::SqliteTransaction;
 use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::{App, AuthStoreError};
-use workgraph_core::audit::{
-    ActorContext, AuditActor, AuditEntry, AuditEventKind, build_row, event_kinds,
-};
+use workgraph_core::audit::{ActorContext, AuditActor, AuditEntry, AuditEventKind, event_kinds};
+use workgraph_core::engine::build_row;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::time::Time;

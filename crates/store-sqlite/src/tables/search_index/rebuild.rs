@@ -6,10 +6,11 @@ use crate::open_error::failed;
 use crate::statements::Sql;
 use crate::transaction::{SqliteTransaction, gid, unreadable};
 use rusqlite::Connection;
+use workgraph_core::engine::{build_entry, update_entry};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Type;
-use workgraph_core::search::{IndexEntry, build_entry, is_searchable, update_entry};
+use workgraph_core::search::{IndexEntry, is_searchable};
 use workgraph_core::storage::GraphStoreError;
 
 /// Checks that the index entry of a live node agrees with the node. The flag that another task waits for it may stay

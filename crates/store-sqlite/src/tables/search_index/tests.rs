@@ -3,9 +3,10 @@ use super::rebuild::FORM_KEY;
 use super::*;
 use crate::migrations::migrate;
 use rusqlite::Connection;
+use workgraph_core::engine::update_entry;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::resources::task;
-use workgraph_core::search::{WordQuery, update_entry};
+use workgraph_core::search::WordQuery;
 use workgraph_core::storage::snapshot::Transaction;
 
 fn found(conn: &Connection, text: &str) -> Vec<u64> {

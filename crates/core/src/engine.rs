@@ -1,0 +1,17 @@
+//! The engine of the graph: loads, pages, searches and commits.
+//!
+//! It is the part that all stores have in common. A store calls [`load`](load::load) with a snapshot and
+//! [`apply`](apply::apply) with a transaction.
+pub mod apply;
+mod audit_derivation;
+mod audit_row_encoding;
+mod index_entries;
+pub mod load;
+mod loader;
+pub(crate) mod pagination;
+mod search_planner;
+
+pub use audit_derivation::has_audit_rows;
+pub use audit_row_encoding::build_row;
+pub use index_entries::{build_entry, update_entry};
+pub use loader::viewer;

@@ -1,0 +1,306 @@
+//! Committing: applies [`Changes`] to a [`Transaction`].
+use crate::engine::audit_derivation::AuditCollector;
+use crate::engine::{index_entries, loader};
+use crate::graph_store_error::GraphStoreError;
+use crate::journal::node_context::ContextCollector;
+use crate::model::edge::{Edge, Seq};
+use crate::model::gid::Gid;
+use crate::model::registry::{Relation, Type, rel};
+use crate::search;
+use crate::storage::snapshot::{Depth, Transaction};
+use crate::storage::{
+    ChangeAction, ChangeRecord, Changes, CommitReceipt, EdgeWrite, Guard, JournalEntry,
+    ListPosition, fingerprint,
+};
+use std::collections::BTreeSet;
+
+/// Distance of the ranks of neighbours in a list that was never respaced.
+const GAP: i64 = 1 << 32;
+
+/// Applies all of `changes`; on an error the caller rolls the transaction back.
+///
+/// # Errors
+/// [`GraphStoreError::Conflict`] when a guard fails or the anchor of a list position is gone,
+/// [`GraphStoreError::AliasTaken`] when an alias is taken, [`GraphStoreError::Failed`] when the store fails.
+pub fn apply(
+    txn: &mut dyn Transaction,
+    changes: &Changes,
+) -> Result<CommitReceipt, GraphStoreError> {
+    for guard in &changes.guards {
+        if !holds(txn, *guard)? {
+            return Err(GraphStoreError::Conflict);
+        }
+    }
+    let seq = txn.seq()? + 1;
+    let mut facts = changes.change_records.clone();
+    let mut notes = ContextCollector::new(changes);
+    let mut audit = AuditCollector::new(txn, changes)?;
+    let mut viewers = false;
+    for put in &changes.node_writes {
+        txn.put_node(&put.node, seq)?;
+        viewers |= matches!(put.node.ty, Type::WorkspaceMembership | Type::Workspace);
+    }
+    for gid in &changes.trashed {
+        let ty = txn.node(*gid, Depth::Head)?.map(|n| n.ty);
+        viewers |= ty.is_some_and(says_who_belongs);
+        if let Some(ty) = ty {
+            notes.record_subject(txn, *gid, ty)?;
+        }
+        let told = (&mut facts, &mut notes, &mut audit);
+        trash(txn, (*gid, ty), seq, told, 0)?;
+    }
+    for (src, rel, dst) in &changes.edge_removals {
+        txn.drop_edge(*src, *rel, *dst)?;
+        viewers |= is_membership(*rel);
+    }
+    for link in &changes.edge_writes {
+        if link.position == ListPosition::NextRank && !is_new(txn, link)? {
+            continue;
+        }
+        let rank = place(txn, link)?;
+        txn.put_edge(&Edge {
+            src: link.src,
+            rel: link.rel,
+            dst: link.dst,
+            rank,
+            seq,
+            aux: link.aux,
+        })?;
+        viewers |= is_membership(link.rel);
+    }
+    for (key, gid) in &changes.remove_aliases {
+        txn.drop_alias(key, *gid)?;
+    }
+    for (key, gid) in &changes.add_aliases {
+        txn.put_alias(key, *gid)?;
+    }
+    for entry in &changes.index_updates {
+        txn.put_values(entry.node, entry.field, &entry.keys)?;
+    }
+    for gid in with_cards(changes) {
+        index_entries::update_entry(txn, gid)?;
+    }
+    if viewers {
+        txn.invalidate_viewers()?;
+    }
+    audit.finish(txn)?;
+    let nodes = notes.finish(txn, &facts)?;
+    txn.append_journal(&JournalEntry {
+        seq,
+        time: changes.time,
+        actor: changes.actor,
+        change_records: facts,
+        node_contexts: nodes,
+    })?;
+    Ok(CommitReceipt { seq })
+}
+
+/// Returns the nodes with index entries that depend on the changes.
+fn with_cards(changes: &Changes) -> BTreeSet<Gid> {
+    let puts = changes.node_writes.iter().map(|put| &put.node);
+    let links = changes.edge_writes.iter().map(|l| (l.src, l.rel, l.dst));
+    let told = changes.edge_removals.iter().copied().chain(links);
+    let told = told.filter(|(_, rel, _)| index_entries::is_indexed_relation(*rel));
+    puts.filter(|n| search::is_searchable(n.ty))
+        .map(|n| n.gid)
+        .chain(told.flat_map(|(src, _, dst)| [src, dst]))
+        .collect()
+}
+
+/// Returns true if viewers are computed from nodes of this type.
+fn says_who_belongs(ty: Type) -> bool {
+    matches!(
+        ty,
+        Type::Workspace
+            | Type::WorkspaceMembership
+            | Type::Team
+            | Type::Project
+            | Type::CustomField
+    )
+}
+
+/// Returns true if an edge of this relation is a membership.
+fn is_membership(rel: Relation) -> bool {
+    matches!(rel, rel::WORKSPACES | rel::TEAM_MEMBERS | rel::MEMBERS)
+}
+
+fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, GraphStoreError> {
+    Ok(match guard {
+        Guard::Version(gid, version) => txn
+            .node(gid, Depth::Full)?
+            .is_some_and(|n| n.version == version),
+        Guard::Live(gid) => txn.node(gid, Depth::Head)?.is_some(),
+        Guard::Empty(gid, rel) => txn.count_in(gid, rel)? == 0,
+        Guard::AtLeast(gid, rel, least) => txn.count_in(gid, rel)? >= least,
+        Guard::Below(gid, rel, bound) => txn.count_in(gid, rel)? < bound,
+        Guard::AtMost(gid, rel, most) => txn.count_in(gid, rel)? <= most,
+        Guard::Links(gid, rel, seen) => {
+            let mut targets = Vec::new();
+            txn.edges_out(gid, rel, rel, Depth::Edge, &mut |edge, _| {
+                targets.push(edge.dst)
+            })?;
+            fingerprint(targets.into_iter()) == seen
+        }
+        Guard::Unlinked(src, rel, dst) => txn.edge_between(src, rel, dst)?.is_none(),
+    })
+}
+
+/// Trashes a node, and with it a task's subtasks and a project's task templates.
+fn trash(
+    txn: &mut dyn Transaction,
+    (gid, ty): (Gid, Option<Type>),
+    seq: Seq,
+    told: (
+        &mut Vec<ChangeRecord>,
+        &mut ContextCollector<'_>,
+        &mut AuditCollector<'_>,
+    ),
+    depth: u8,
+) -> Result<(), GraphStoreError> {
+    txn.trash_node(gid, seq)?;
+    if depth >= 8 {
+        return Ok(());
+    }
+    let (rel, ty) = match ty {
+        Some(Type::Project) => (rel::TEMPLATE_OF, Type::TaskTemplate),
+        Some(Type::TemplateTask) => (rel::PARENT, Type::TemplateTask),
+        _ => (rel::PARENT, Type::Task),
+    };
+    let mut children = Vec::new();
+    loader::all_in(txn, gid, rel, &mut |e| children.push(e.src))?;
+    let (facts, notes, audit) = told;
+    for child in children {
+        // Changes of template tasks make no events.
+        if ty != Type::TemplateTask {
+            let fact = ChangeRecord {
+                gid: child,
+                ty,
+                action: ChangeAction::Deleted,
+            };
+            notes.record_subject(txn, child, ty)?;
+            audit.add_change_record(txn, &fact)?;
+            facts.push(fact);
+        }
+        let told = (&mut *facts, &mut *notes, &mut *audit);
+        trash(txn, (child, Some(ty)), seq, told, depth + 1)?;
+    }
+    Ok(())
+}
+
+/// Returns true if there is no such edge yet, and its target is live.
+fn is_new(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<bool, GraphStoreError> {
+    let held = txn.edge_between(link.src, link.rel, link.dst)?;
+    Ok(held.is_none() && txn.node(link.dst, Depth::Head)?.is_some())
+}
+
+/// Returns the rank for the list position of an edge, after respacing the list if it has no room there.
+fn place(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<i64, GraphStoreError> {
+    let (dst, rel) = (link.dst, link.rel);
+    for _ in 0..2 {
+        let (low, high) = match link.position {
+            ListPosition::Rank(rank) => return Ok(rank),
+            ListPosition::NextRank => {
+                let last = txn.last_edge_before(dst, rel, (i64::MAX, i64::MAX))?;
+                return Ok(last.map_or(1, |e| e.rank.saturating_add(1)));
+            }
+            ListPosition::First => (None, next(txn, link, (i64::MIN, i64::MIN))?),
+            ListPosition::Last => (prev(txn, link, (i64::MAX, i64::MAX))?, None),
+            ListPosition::After(src) => {
+                let edge = txn
+                    .edge_between(src, rel, dst)?
+                    .ok_or(GraphStoreError::Conflict)?;
+                (Some(edge), next(txn, link, (edge.rank, edge.src.as_i64()))?)
+            }
+            ListPosition::Before(src) => {
+                let edge = txn
+                    .edge_between(src, rel, dst)?
+                    .ok_or(GraphStoreError::Conflict)?;
+                (prev(txn, link, (edge.rank, edge.src.as_i64()))?, Some(edge))
+            }
+        };
+        if let Some(rank) = between(low.map(|e| e.rank), high.map(|e| e.rank)) {
+            return Ok(rank);
+        }
+        let around = low.or(high).ok_or(GraphStoreError::Conflict)?;
+        spread(txn, dst, rel, around)?;
+    }
+    Err(GraphStoreError::Failed("a list could not be spread".into()))
+}
+
+/// Returns a rank strictly between two neighbours, if there is one.
+fn between(low: Option<i64>, high: Option<i64>) -> Option<i64> {
+    match (low, high) {
+        (None, None) => Some(0),
+        (Some(low), None) => low.checked_add(GAP),
+        (None, Some(high)) => high.checked_sub(GAP),
+        (Some(low), Some(high)) => {
+            let gap = high.checked_sub(low)?;
+            (gap >= 2).then(|| low + gap / 2)
+        }
+    }
+}
+
+/// Returns the neighbour after a key, other than the edge's own present position.
+fn next(
+    txn: &mut dyn Transaction,
+    link: &EdgeWrite,
+    mut after: (i64, i64),
+) -> Result<Option<Edge>, GraphStoreError> {
+    loop {
+        let mut found = None;
+        txn.scan_in(link.dst, link.rel, after, 1, Depth::Edge, &mut |edge, _| {
+            found = Some(edge)
+        })?;
+        match found {
+            Some(edge) if edge.src == link.src => after = (edge.rank, edge.src.as_i64()),
+            other => return Ok(other),
+        }
+    }
+}
+
+/// Returns the neighbour before a key, other than the edge's own present position.
+fn prev(
+    txn: &mut dyn Transaction,
+    link: &EdgeWrite,
+    mut before: (i64, i64),
+) -> Result<Option<Edge>, GraphStoreError> {
+    loop {
+        match txn.last_edge_before(link.dst, link.rel, before)? {
+            Some(edge) if edge.src == link.src => before = (edge.rank, edge.src.as_i64()),
+            other => return Ok(other),
+        }
+    }
+}
+
+/// Spreads the neighbours after an edge so that there is room again: the smallest run of them
+/// (64, 128, ... edges) that leaves at least 2^16 between each, or the rest of the list.
+fn spread(
+    txn: &mut dyn Transaction,
+    dst: Gid,
+    rel: Relation,
+    around: Edge,
+) -> Result<(), GraphStoreError> {
+    let start = around.rank;
+    let mut size = 64;
+    loop {
+        let mut run = Vec::with_capacity(size);
+        let from = (around.rank, around.src.as_i64());
+        txn.scan_in(dst, rel, from, size + 1, Depth::Edge, &mut |edge, _| {
+            run.push(edge)
+        })?;
+        let step = match run.get(size) {
+            None => GAP,
+            Some(end) => (end.rank - start) / (size as i64 + 1),
+        };
+        if run.len() > size && step < 1 << 16 {
+            size *= 2;
+            continue;
+        }
+        run.truncate(size);
+        for (i, mut edge) in run.into_iter().enumerate() {
+            edge.rank = start.saturating_add(step.saturating_mul(i as i64 + 1));
+            txn.put_edge(&edge)?;
+        }
+        return Ok(());
+    }
+}

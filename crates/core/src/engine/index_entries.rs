@@ -1,0 +1,49 @@
+//! Upkeep of the index entries that search reads.
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::Edge;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Relation, Type, rel};
+use crate::search::{IndexEntry, NodeWords, is_searchable};
+use crate::storage::snapshot::{Depth, Snapshot, Transaction};
+
+/// Returns true if edges of this relation change the index entries of their ends.
+pub(crate) fn is_indexed_relation(of: Relation) -> bool {
+    matches!(of, rel::PARENT | rel::LIKES | rel::DEPENDS)
+}
+
+/// Builds the index entry of a live node that was read in full, with its words.
+///
+/// # Errors
+/// Fails if the store fails.
+pub fn build_entry(
+    snap: &mut dyn Snapshot,
+    node: &Node,
+) -> Result<(IndexEntry, NodeWords), GraphStoreError> {
+    let text = NodeWords::of(node);
+    let mut card = IndexEntry::of(node, &text);
+    if node.ty == Type::Task {
+        let each = &mut |edge: Edge, _| match edge.rel {
+            rel::PARENT => card.is_subtask = true,
+            rel::LIKES => card.likes += 1,
+            rel::DEPENDS => card.is_blocked = true,
+            _ => {}
+        };
+        snap.edges_out(node.gid, rel::PARENT, rel::DEPENDS, Depth::Edge, each)?;
+        card.is_blocking = snap.count_in(node.gid, rel::DEPENDS)? > 0;
+    }
+    Ok((card, text))
+}
+
+/// Writes the index entry of a node anew, if it is live and searchable.
+///
+/// # Errors
+/// Fails if the store fails.
+pub fn update_entry(txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStoreError> {
+    let node = txn.node(gid, Depth::Full)?;
+    let Some(node) = node.filter(|n| is_searchable(n.ty)) else {
+        return Ok(());
+    };
+    let (card, text) = build_entry(txn, &node)?;
+    txn.put_card(&card, &text)
+}

@@ -1,0 +1,74 @@
+//! Loading: answers a [`ReadQuery`] from a [`Snapshot`], access rules and page bounds included.
+use crate::access::{Level, Viewer};
+use crate::engine::loader::Loader;
+use crate::engine::{pagination, search_planner};
+use crate::graph_store_error::GraphStoreError;
+use crate::storage::snapshot::{Depth, Snapshot};
+use crate::storage::{ReadQuery, ReadView};
+use std::sync::Arc;
+
+/// Answers the query `want`. The viewer is the one that [`viewer`](crate::engine::viewer) computes for [`ReadQuery::viewer`], now or from a
+/// cache that [`crate::storage::snapshot::Transaction::invalidate_viewers`] empties.
+///
+/// # Errors
+/// Returns an error if the store fails, or the interrupt of the query stops it.
+pub fn load(
+    snap: &mut dyn Snapshot,
+    want: &ReadQuery,
+    viewer: Arc<Viewer>,
+) -> Result<ReadView, GraphStoreError> {
+    let seq = snap.seq()?;
+    let viewer = match &want.allowed_workspaces {
+        Some(reach) if viewer.belongs_outside(reach) => Arc::new(viewer.restricted_to(reach)),
+        _ => viewer,
+    };
+    let mut loader = Loader::new(snap, want, ReadView::new(viewer, seq));
+    for (at, r) in want.node_refs.iter().enumerate() {
+        let gid = loader.named(r)?;
+        let found = match gid {
+            Some(gid) if loader.load_full(gid)? => Some(gid),
+            Some(gid) => loader.heir_of(gid)?,
+            None => None,
+        };
+        if let Some(gid) = found {
+            // Edges that the reply needs come first: the level can then be computed from them.
+            let plan = want.plans.iter().find(|(of, _)| *of == at);
+            if let Some((lo, hi)) = plan.and_then(|(_, plan)| plan.band) {
+                loader.band(gid, lo, hi, Depth::Head)?;
+            }
+            loader.level_of(gid)?;
+        }
+        loader.view.resolved_refs.push((r.clone(), found));
+    }
+    loader.rules(want)?;
+    for (at, plan) in &want.plans {
+        // What links to a hidden node shows nothing of the nodes at its ends.
+        if let Some(gid) = loader.found(*at)
+            && loader.view.level(gid) > Level::None
+        {
+            loader.follow(gid, plan)?;
+        }
+    }
+    for (node, plan) in &want.external_nodes {
+        loader.view.levels.insert(node.gid, Level::Admin);
+        loader.view.nodes.insert(node.gid, Arc::clone(node));
+        loader.many = true;
+        loader.follow(node.gid, plan)?;
+    }
+    if let Some(page) = &want.page {
+        pagination::read(&mut loader, page, want.page_plan.as_deref())?;
+    }
+    if let Some(sieve) = &want.row_query {
+        search_planner::filter_rows(&mut loader, sieve)?;
+    }
+    if let Some(search) = &want.search {
+        search_planner::run(&mut loader, search)?;
+    }
+    if let Some(plan) = &want.page_plan {
+        loader.many = true;
+        for gid in loader.view.rows.gids.clone() {
+            loader.follow(gid, plan)?;
+        }
+    }
+    Ok(loader.view)
+}

@@ -1,0 +1,172 @@
+//! Bands of edges, each read once, and the look-ups of the access rules.
+use super::{EDGE, Loader};
+use crate::access::AccessLookup;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::Edge;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Relation, Type, rel};
+use crate::storage::EdgeBand;
+use crate::storage::snapshot::{Depth, Snapshot};
+use std::sync::Arc;
+
+/// Visits every edge of a relation into a node.
+pub(crate) fn all_in(
+    snap: &mut dyn Snapshot,
+    dst: Gid,
+    rel: Relation,
+    each: &mut dyn FnMut(Edge),
+) -> Result<(), GraphStoreError> {
+    snap.scan_in(
+        dst,
+        rel,
+        (i64::MIN, i64::MIN),
+        usize::MAX >> 1,
+        Depth::Edge,
+        &mut |edge, _| each(edge),
+    )
+}
+
+impl Loader<'_> {
+    /// Loads the edges from a node with relations in `lo..=hi`.
+    pub(crate) fn band(
+        &mut self,
+        gid: Gid,
+        lo: Relation,
+        hi: Relation,
+        depth: Depth,
+    ) -> Result<(), GraphStoreError> {
+        let held = self.view.out.get(&gid).copied();
+        let heads = depth > Depth::Edge;
+        if held.is_some_and(|b| b.lo <= lo && b.hi >= hi && b.heads >= heads) {
+            return Ok(());
+        }
+        let (lo, hi) = held.map_or((lo, hi), |b| (lo.min(b.lo), hi.max(b.hi)));
+        let (mut edges, mut nodes) = (Vec::new(), Vec::new());
+        self.snap.edges_out(gid, lo, hi, depth, &mut |edge, node| {
+            edges.push(edge);
+            nodes.extend(node);
+        })?;
+        self.steps(edges.len())?;
+        self.charge(edges.len() * EDGE)?;
+        for node in nodes {
+            self.keep_node(node)?;
+        }
+        let start = self.view.edges.len() as u32;
+        self.view.edges.append(&mut edges);
+        let end = self.view.edges.len() as u32;
+        let band = EdgeBand {
+            lo,
+            hi,
+            start,
+            end,
+            heads,
+        };
+        self.view.out.insert(gid, band);
+        Ok(())
+    }
+
+    /// Adds edges from a node that were read along with it: all its edges with relations in `band`.
+    pub(crate) fn adopt(
+        &mut self,
+        gid: Gid,
+        (lo, hi): (Relation, Relation),
+        edges: &[Edge],
+    ) -> Result<(), GraphStoreError> {
+        if self.view.out.contains_key(&gid) {
+            return Ok(());
+        }
+        self.charge(edges.len() * EDGE)?;
+        let start = self.view.edges.len() as u32;
+        self.view.edges.extend_from_slice(edges);
+        let band = EdgeBand {
+            lo,
+            hi,
+            start,
+            end: self.view.edges.len() as u32,
+            heads: false,
+        };
+        self.view.out.insert(gid, band);
+        Ok(())
+    }
+
+    /// Loads the first edges into a node.
+    pub(super) fn ins(
+        &mut self,
+        gid: Gid,
+        rel: Relation,
+        limit: usize,
+        depth: Depth,
+    ) -> Result<(), GraphStoreError> {
+        if self.view.ins.contains_key(&(gid, rel)) {
+            return Ok(());
+        }
+        let (mut edges, mut nodes) = (Vec::new(), Vec::new());
+        self.snap.scan_in(
+            gid,
+            rel,
+            (i64::MIN, i64::MIN),
+            limit,
+            depth,
+            &mut |edge, node| {
+                edges.push(edge);
+                nodes.extend(node);
+            },
+        )?;
+        self.steps(edges.len())?;
+        self.charge(edges.len() * EDGE)?;
+        for node in nodes {
+            self.keep_node(node)?;
+        }
+        let start = self.view.edges.len() as u32;
+        self.view.edges.append(&mut edges);
+        self.view
+            .ins
+            .insert((gid, rel), (start, self.view.edges.len() as u32));
+        Ok(())
+    }
+}
+
+impl AccessLookup for Loader<'_> {
+    fn lookup_node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError> {
+        Ok(if self.load_full(gid)? {
+            self.view.nodes.get(&gid).cloned()
+        } else {
+            None
+        })
+    }
+    fn lookup_edges(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Edge>, GraphStoreError> {
+        self.band(gid, rel, rel, Depth::Edge)?;
+        Ok(self.view.links(gid, rel).to_vec())
+    }
+    fn is_linked(
+        &mut self,
+        source: Gid,
+        rel: Relation,
+        target: Gid,
+    ) -> Result<bool, GraphStoreError> {
+        match self.view.out.get(&source) {
+            Some(b) if b.lo <= rel && b.hi >= rel => {
+                Ok(self.view.link(source, rel, target).is_some())
+            }
+            _ => Ok(self.snap.edge_between(source, rel, target)?.is_some()),
+        }
+    }
+    fn teams_of(&mut self, user: Gid) -> Result<Vec<Gid>, GraphStoreError> {
+        let (first, all) = ((i64::MIN, i64::MIN), usize::MAX >> 1);
+        let (mut teams, depth) = (Vec::new(), Depth::Head);
+        self.snap.scan_in(
+            user,
+            rel::TEAM_MEMBERS,
+            first,
+            all,
+            depth,
+            &mut |edge, node| {
+                // A node that is no team has no members, even if it has such an edge.
+                teams.extend(node.filter(|n| n.ty == Type::Team).map(|_| edge.src));
+            },
+        )?;
+        self.steps(1 + teams.len())?;
+        Ok(teams)
+    }
+}

@@ -1,0 +1,120 @@
+//! Loading of the custom fields of tasks, and of the nodes that their values link to.
+use super::Loader;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::custom_field_values as values;
+use crate::model::gid::Gid;
+use crate::model::registry::{CustomFieldType, FieldSource, ValuePart, rel};
+use crate::model::resources::custom_field::FIELDS_MAX;
+use crate::model::resources::{custom_field, task};
+use crate::plan::{LinkPlan, PlanStep};
+use crate::storage::custom_field_view;
+use crate::storage::snapshot::Depth;
+use std::sync::Arc;
+
+impl Loader<'_> {
+    /// Loads the edges from a task to the custom fields of its projects and task list, with their definitions.
+    pub(crate) fn fields(&mut self, gid: Gid) -> Result<(), GraphStoreError> {
+        let own = match self.own_fields {
+            Some(own) => own,
+            // One look-up for all rows of a page; for a single task only if it is the viewer's.
+            None if self.many || self.is_mine(gid) => self.own_fields()?,
+            None => false,
+        };
+        if own {
+            self.band(gid, rel::SECTION, rel::MY_TASKS, Depth::Edge)?;
+        }
+        let places: Vec<Gid> = custom_field_view::field_containers(&self.view, gid).collect();
+        for place in places {
+            self.ins(place, rel::FIELD_ON, FIELDS_MAX, Depth::Full)?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if a task is assigned to the viewer.
+    fn is_mine(&self, gid: Gid) -> bool {
+        let assignee = self.view.node(gid).and_then(|n| n.get(task::ASSIGNEE));
+        assignee == Some(self.view.viewer.user)
+    }
+
+    /// Returns true if a task list of the viewer has custom fields, which is rare.
+    fn own_fields(&mut self) -> Result<bool, GraphStoreError> {
+        let mut own = false;
+        for list in Arc::clone(&self.view.viewer)
+            .memberships
+            .iter()
+            .filter_map(|s| s.task_list)
+        {
+            self.ins(list, rel::FIELD_ON, FIELDS_MAX, Depth::Full)?;
+            own |= !self.view.sources(list, rel::FIELD_ON).is_empty();
+        }
+        self.own_fields = Some(own);
+        Ok(own)
+    }
+
+    /// Returns true if a field of a project or task list gives its tasks automatic ids.
+    fn numbers(&self, place: Gid) -> bool {
+        let fields = self.view.sources(place, rel::FIELD_ON).iter();
+        let mut fields = fields.filter_map(|e| self.view.node(e.src));
+        fields.any(|field| field.raw("id_prefix").is_some())
+    }
+
+    /// Loads the custom fields of a task, and the nodes that its values link to.
+    pub(super) fn values(
+        &mut self,
+        gid: Gid,
+        key: &str,
+        then: &LinkPlan,
+    ) -> Result<(), GraphStoreError> {
+        self.fields(gid)?;
+        let LinkPlan::Plans(plans) = then else {
+            return Ok(());
+        };
+        let (Some(plan), Some(task)) = (plans.first(), self.view.nodes.get(&gid).cloned()) else {
+            return Ok(());
+        };
+        let places: Vec<Gid> = custom_field_view::field_containers(&self.view, gid).collect();
+        if places.iter().any(|place| self.numbers(*place)) {
+            self.band(gid, rel::NUMBERED, rel::NUMBERED, Depth::Edge)?;
+        }
+        for place in places {
+            // The fields of a container are those of all tasks in it.
+            let at = (std::ptr::from_ref(then) as usize, place);
+            if self.reached.insert(at) {
+                for edge in self.view.sources(place, rel::FIELD_ON).to_vec() {
+                    self.reach(edge.src, then)?;
+                }
+            }
+        }
+        for (field, value) in task.raw(key).into_iter().flat_map(values::stored_values) {
+            self.reach(field, then)?;
+            let kind = match self.kinds.get(&field) {
+                Some(kind) => *kind,
+                None => {
+                    let kind = self.view.node(field).map(custom_field::kind);
+                    self.kinds.insert(field, kind);
+                    kind
+                }
+            };
+            let Some(kind) = kind.filter(|k| k.links()) else {
+                continue;
+            };
+            let part = |s: &&PlanStep| match s.def.source {
+                FieldSource::Value(ValuePart::Linked(of)) => of == kind,
+                FieldSource::Value(ValuePart::Display) => true,
+                _ => false,
+            };
+            // The links stand before the one string that shows them.
+            let Some(step) = plan.steps.iter().find(part) else {
+                continue;
+            };
+            for target in values::linked(kind, value) {
+                if matches!(kind, CustomFieldType::Enum | CustomFieldType::MultiEnum) {
+                    let level = self.view.level(field);
+                    self.seen_through(target, level);
+                }
+                self.reach(target, &step.link_plan)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! Following a plan: loads everything that the projection of a record reads.
+use super::Loader;
+use crate::access::Level;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::custom_field_values;
+use crate::model::gid::Gid;
+use crate::model::node::members;
+use crate::model::registry::{Direction, FieldSource, Relation, Type, rel};
+use crate::plan::{LinkPlan, Plan, PlanStep};
+use crate::projection::mentions;
+use crate::storage::snapshot::Depth;
+
+/// Most links of one field that a record carries.
+const LINKS_MAX: usize = 1_000;
+/// Bytes of the budget that one followed link takes, even to a node that was followed before: at first for its entry in
+/// the set of followed nodes, later for the time of the look-up there.
+const LINK: usize = 16;
+
+/// Link plan for a node that is shown with its name alone.
+static STUB: LinkPlan = LinkPlan::Compact;
+
+impl Loader<'_> {
+    /// Loads everything that the projection of `gid` by `plan` reads.
+    pub(crate) fn follow(&mut self, gid: Gid, plan: &Plan) -> Result<(), GraphStoreError> {
+        let ty = self.view.nodes.get(&gid).map_or(plan.ty, |n| n.ty);
+        let plan = plan.of(ty);
+        if plan.reads_body && !self.load_full(gid)? {
+            return Ok(());
+        }
+        if let Some((lo, hi)) = plan.band {
+            // Rows of a page mostly lead to the same nodes, which are then read once; a single
+            // record gets its neighbours along with the edges.
+            let depth = if self.many { Depth::Edge } else { Depth::Head };
+            self.band(gid, lo, hi, depth)?;
+        }
+        for step in &plan.steps {
+            self.step(gid, step)?;
+        }
+        if plan.mentions {
+            self.mentions(gid, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Loads the nodes that the texts of a record name, with the viewer's levels on them.
+    fn mentions(&mut self, gid: Gid, plan: &Plan) -> Result<(), GraphStoreError> {
+        let Some(node) = self.view.nodes.get(&gid) else {
+            return Ok(());
+        };
+        let named = mentions::mentioned_nodes(node, plan);
+        self.steps(named.steps + named.linked.len())?;
+        for target in named.about {
+            self.reach(target, &STUB)?;
+        }
+        for target in named.linked {
+            // Users, too, only as far as the viewer may see them: the link is the author's word alone.
+            let there = self.deep(target, Depth::Head)?;
+            let target = match there {
+                true => Some(target),
+                false => self.heir_of(target)?,
+            };
+            if let Some(target) = target {
+                self.level_of(target)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, gid: Gid, step: &PlanStep) -> Result<(), GraphStoreError> {
+        if let (Some(only), Some(node)) = (step.def.applies_to, self.view.nodes.get(&gid))
+            && !only(node)
+        {
+            return Ok(());
+        }
+        if let Some(link) = step.def.visible_through {
+            let node = self.view.nodes.get(&gid);
+            if let Some(target) = node.and_then(|n| n.raw(link)).and_then(inline) {
+                self.reach(target, &STUB)?;
+            }
+        }
+        match step.def.source {
+            FieldSource::Inline(key) => {
+                let node = self.view.nodes.get(&gid);
+                if let Some(target) = node.and_then(|n| n.raw(key)).and_then(inline) {
+                    self.reach(target, &step.link_plan)?;
+                }
+            }
+            FieldSource::Stored(key) => {
+                let (LinkPlan::Group(parts), Some(node)) =
+                    (&step.link_plan, self.view.nodes.get(&gid))
+                else {
+                    return Ok(());
+                };
+                let inner: Vec<(&str, &str)> =
+                    node.raw(key).map(members).into_iter().flatten().collect();
+                let mut links = Vec::new();
+                for part in parts {
+                    if let FieldSource::Inline(key) = part.def.source {
+                        let value = inner.iter().find(|(k, _)| *k == key);
+                        links.extend(
+                            value
+                                .and_then(|(_, v)| inline(v))
+                                .map(|to| (to, &part.link_plan)),
+                        );
+                    }
+                }
+                for (to, then) in links {
+                    self.reach(to, then)?;
+                }
+            }
+            FieldSource::Workspace => {
+                if let Some(target) = self.view.nodes.get(&gid).and_then(|n| n.workspace) {
+                    self.reach(target, &step.link_plan)?;
+                }
+            }
+            FieldSource::Edges(rel, Direction::Out) => self.each_link(gid, rel, &step.link_plan)?,
+            FieldSource::Edges(rel, Direction::In) => {
+                self.ins(gid, rel, LINKS_MAX, Depth::Head)?;
+                if rel == rel::OPTION_OF {
+                    // A viewer who sees a field sees its options.
+                    let level = self.view.level(gid);
+                    for edge in self.view.sources(gid, rel).to_vec() {
+                        self.seen_through(edge.src, level);
+                    }
+                }
+                for edge in self.view.sources(gid, rel).to_vec() {
+                    self.reach(edge.src, &step.link_plan)?;
+                }
+            }
+            FieldSource::Aux(rel, dir) => {
+                if dir == Direction::In {
+                    self.ins(gid, rel, LINKS_MAX, Depth::Edge)?;
+                }
+                let edges = match dir {
+                    Direction::Out => self.view.links(gid, rel),
+                    Direction::In => self.view.sources(gid, rel),
+                };
+                let parties: Vec<Gid> = edges.iter().filter_map(|e| e.aux).collect();
+                for aux in parties {
+                    self.reach(aux, &step.link_plan)?;
+                }
+            }
+            FieldSource::Gids(key) => {
+                let node = self.view.nodes.get(&gid).cloned();
+                for target in node
+                    .iter()
+                    .filter_map(|n| n.raw(key))
+                    .flat_map(custom_field_values::gids)
+                {
+                    self.reach(target, &step.link_plan)?;
+                }
+            }
+            FieldSource::Values(key) => self.values(gid, key, &step.link_plan)?,
+            FieldSource::Count(rel, Direction::In) => {
+                let count = self.snap.count_in(gid, rel)?;
+                self.view.counts.insert((gid, rel), count);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn each_link(
+        &mut self,
+        gid: Gid,
+        rel: Relation,
+        then: &LinkPlan,
+    ) -> Result<(), GraphStoreError> {
+        for at in self.view.span(gid, rel) {
+            let Some(edge) = self.view.edges.get(at).copied() else {
+                break;
+            };
+            let LinkPlan::Items(parts) = then else {
+                self.reach(edge.dst, then)?;
+                continue;
+            };
+            for part in parts {
+                let target = match part.def.source {
+                    FieldSource::ItemTarget => Some(edge.dst),
+                    FieldSource::ItemAux => edge.aux,
+                    _ => None,
+                };
+                if let Some(target) = target {
+                    self.reach(target, &part.link_plan)?;
+                    if Some(target) == edge.aux {
+                        let level = self.view.level(target);
+                        self.seen_through(edge.dst, level);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads a linked node as deep as it will be shown, with the viewer's level on it.
+    pub(super) fn reach(&mut self, gid: Gid, then: &LinkPlan) -> Result<(), GraphStoreError> {
+        self.steps(1)?;
+        self.charge(LINK)?;
+        if !self
+            .reached
+            .insert((std::ptr::from_ref(then) as usize, gid))
+        {
+            return Ok(());
+        }
+        if !self.deep(gid, Depth::Head)? {
+            return match self.heir_of(gid)? {
+                Some(heir) => self.reach(heir, then),
+                None => Ok(()),
+            };
+        }
+        let ty = self.view.nodes.get(&gid).map(|n| n.ty);
+        if ty == Some(Type::User) {
+            // A viewer who sees the link sees the user, even where a text that only mentions the user came first.
+            self.at_least_seen(gid);
+        } else {
+            self.level_of(gid)?;
+            if ty == Some(Type::Tag) {
+                self.at_least_seen(gid);
+            }
+        }
+        if let LinkPlan::Plans(plans) = then
+            && let Some(plan) = plans.iter().find(|p| Some(p.ty) == ty)
+            && self.view.level(gid) > Level::None
+        {
+            self.follow(gid, plan)?;
+        }
+        Ok(())
+    }
+}
+
+impl Loader<'_> {
+    /// Raises the viewer's level on a node that is visible to all who see a link to it.
+    fn at_least_seen(&mut self, gid: Gid) {
+        let level = self.view.levels.entry(gid).or_default();
+        *level = (*level).max(Level::Viewer);
+    }
+}
+
+/// Returns the gid of a link that is kept in a body.
+fn inline(raw: &str) -> Option<Gid> {
+    Gid::parse(raw.trim_matches('"'))
+}

@@ -1,0 +1,161 @@
+//! Inputs of rules: nodes by their references, edges, ancestors and depths of subtasks.
+use super::{Loader, all_in};
+use crate::access::Level;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::gid::Gid;
+use crate::model::registry::rel;
+use crate::storage::snapshot::Depth;
+use crate::storage::{LinkSelector, NodeRef, ReadQuery, alias};
+use std::sync::Arc;
+
+impl Loader<'_> {
+    /// Returns the gid that a node reference names, live or not.
+    pub(crate) fn named(&mut self, name: &NodeRef) -> Result<Option<Gid>, GraphStoreError> {
+        match name {
+            NodeRef::Gid(gid) => Ok(Some(*gid)),
+            NodeRef::Alias(key) => self.snap.alias(key),
+            NodeRef::Address(address) => match self.snap.alias(&alias::email(address))? {
+                Some(person) => self.acquainted(person),
+                None => Ok(None),
+            },
+            NodeRef::TaskList {
+                user,
+                within_workspace_of: near,
+            } => {
+                let (Some(user), Some(near)) = (self.named(user)?, self.named(near)?) else {
+                    return Ok(None);
+                };
+                let Some(node) = self.snap.node(near, Depth::Head)? else {
+                    return Ok(None);
+                };
+                let workspace = node.workspace.unwrap_or(near);
+                self.snap.alias(&alias::task_list(user, workspace))
+            }
+            NodeRef::External { app, id } => {
+                let mut found = None;
+                for home in self.view.viewer.workspaces() {
+                    let task = self.snap.alias(&alias::external(*app, home, id))?;
+                    if task.is_some() && found.is_some() {
+                        return Ok(None);
+                    }
+                    found = found.or(task);
+                }
+                Ok(found)
+            }
+            NodeRef::Linked { node, by } => {
+                let Some(gid) = self.named(node)? else {
+                    return Ok(None);
+                };
+                match by {
+                    LinkSelector::FirstEdge(rel) => {
+                        self.band(gid, *rel, *rel, Depth::Head)?;
+                        Ok(self.view.links(gid, *rel).first().map(|e| e.dst))
+                    }
+                    LinkSelector::Aux(rel, to) => {
+                        let edge = self.snap.edge_between(gid, *rel, *to)?;
+                        Ok(edge.and_then(|e| e.aux))
+                    }
+                    LinkSelector::Rank(rel, rank) => {
+                        let (mut found, before) = (None, (*rank - 1, i64::MAX));
+                        self.snap
+                            .scan_in(gid, *rel, before, 1, Depth::Edge, &mut |edge, _| {
+                                found = Some(edge)
+                            })?;
+                        Ok(found.filter(|e| e.rank == *rank).map(|e| e.src))
+                    }
+                    LinkSelector::Key(key) => {
+                        let raw = if self.load_full(gid)? {
+                            self.view.nodes.get(&gid).and_then(|n| n.raw(key))
+                        } else {
+                            None
+                        };
+                        Ok(raw.and_then(|v| Gid::parse(v.trim_matches('"'))))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns a person as the viewer knows them: the person if the two share a workspace, else the invited user in one
+    /// of the viewer's workspaces.
+    fn acquainted(&mut self, person: Gid) -> Result<Option<Gid>, GraphStoreError> {
+        if self.load_full(person)? && self.level_of(person)? > Level::None {
+            return Ok(Some(person));
+        }
+        let viewer = Arc::clone(&self.view.viewer);
+        let seats = viewer.memberships.iter().map(|seat| seat.workspace);
+        for place in seats.chain(viewer.service_workspace) {
+            let invited = self.snap.alias(&alias::invitation(person, place))?;
+            let Some(invited) = invited else { continue };
+            if self
+                .snap
+                .edge_between(invited, rel::WORKSPACES, place)?
+                .is_some()
+            {
+                return Ok(Some(invited));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the edges that the rules of the request need.
+    pub(crate) fn rules(&mut self, want: &ReadQuery) -> Result<(), GraphStoreError> {
+        for (at, rel) in &want.out {
+            if let Some(gid) = self.found(*at) {
+                self.band(gid, *rel, *rel, Depth::Head)?;
+            }
+        }
+        for (at, rel, limit) in &want.into {
+            if let Some(gid) = self.found(*at) {
+                self.ins(gid, *rel, *limit, Depth::Head)?;
+            }
+        }
+        for (a, rel, b) in &want.linked {
+            if let (Some(a), Some(b)) = (self.found(*a), self.found(*b))
+                && self.view.link(a, *rel, b).is_none()
+                && let Some(edge) = self.snap.edge_between(a, *rel, b)?
+            {
+                self.view.singles.push(edge);
+            }
+        }
+        for at in &want.custom_fields_of {
+            if let Some(gid) = self.found(*at) {
+                self.band(gid, rel::SECTION, rel::SECTION, Depth::Edge)?;
+                self.fields(gid)?;
+            }
+        }
+        for at in &want.heights {
+            if let Some(gid) = self.found(*at) {
+                let height = self.height(gid)?;
+                self.view.heights.insert(gid, height);
+            }
+        }
+        for at in &want.ancestors {
+            let mut next = self.found(*at);
+            for _ in 0..8 {
+                let Some(gid) = next else { break };
+                self.level_of(gid)?;
+                self.band(gid, rel::PARENT, rel::PARENT, Depth::Head)?;
+                next = self.view.links(gid, rel::PARENT).first().map(|e| e.dst);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the number of levels of subtasks below a node.
+    fn height(&mut self, gid: Gid) -> Result<usize, GraphStoreError> {
+        let mut level = vec![gid];
+        for height in 0..8 {
+            let mut below = Vec::new();
+            for gid in level {
+                all_in(self.snap, gid, rel::PARENT, &mut |e| below.push(e.src))?;
+                self.steps(1)?;
+            }
+            if below.is_empty() {
+                return Ok(height);
+            }
+            level = below;
+        }
+        Ok(8)
+    }
+}

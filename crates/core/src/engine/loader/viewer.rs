@@ -1,0 +1,185 @@
+//! Computes a viewer from the user's memberships.
+use crate::access::{Acquaintances, Level, Role, Viewer, WorkspaceMembership};
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::Edge;
+use crate::model::gid::Gid;
+use crate::model::registry::{Relation, Type, rel};
+use crate::model::resources::{membership, workspace};
+use crate::rules::membership_roles::MembershipRole;
+use crate::storage::ViewerKey;
+use crate::storage::snapshot::{Depth, Snapshot};
+use rustc_hash::FxHashMap;
+
+/// Computes the viewer of a user from the user's memberships.
+///
+/// # Errors
+/// Returns an error if the store fails.
+pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, GraphStoreError> {
+    let mut viewer = Viewer {
+        service_workspace: key.service,
+        ..Viewer::without_memberships(key.user)
+    };
+    let mut seats = Vec::new();
+    snap.edges_out(
+        key.user,
+        rel::WORKSPACES,
+        rel::WORKSPACES,
+        Depth::Edge,
+        &mut |edge, _| seats.push(edge),
+    )?;
+    for edge in seats {
+        let Some(node) = edge
+            .aux
+            .map(|g| snap.node(g, Depth::Full))
+            .transpose()?
+            .flatten()
+        else {
+            continue;
+        };
+        let standing = MembershipRole::of_membership(&node);
+        let place = snap.node(edge.dst, Depth::Full)?;
+        viewer.memberships.push(WorkspaceMembership {
+            workspace: edge.dst,
+            role: standing.role,
+            paid: place.is_some_and(|w| w.get(workspace::PLAN).as_deref() == Some("paid")),
+            view_only: standing.view_only,
+            membership_gid: node.gid,
+            task_list: node.get(membership::TASK_LIST),
+        });
+    }
+    let mut teams = FxHashMap::default();
+    all_of(snap, key.user, rel::TEAM_MEMBERS, &[Type::Team], &mut |e| {
+        teams.insert(e.src, e.rank == 1);
+    })?;
+    viewer.teams = teams;
+    let mut shared: FxHashMap<Gid, Level> = FxHashMap::default();
+    let members: Vec<Gid> = std::iter::once(key.user)
+        .chain(viewer.teams.keys().copied())
+        .collect();
+    for member in members {
+        all_of(snap, member, rel::MEMBERS, SHARED, &mut |e| {
+            let best = shared.entry(e.src).or_default();
+            *best = (*best).max(Level::from_rank(e.rank));
+        })?;
+    }
+    viewer.shared_levels = shared;
+    if viewer.memberships.iter().any(|s| s.role == Role::Guest) {
+        viewer.acquaintances = acquaintances(snap, &viewer)?;
+    }
+    Ok(viewer)
+}
+
+/// Most members of one project or team that a viewer lists.
+const MEMBERS_HELD: usize = 256;
+/// Most users that a viewer lists.
+const USERS_HELD: usize = 2_048;
+
+/// Finds the users that a guest knows, in the workspaces where the viewer is a guest. A viewer is cached, and computed
+/// again after each change of a membership, so it does not list the members of large projects and teams.
+fn acquaintances(
+    snap: &mut dyn Snapshot,
+    viewer: &Viewer,
+) -> Result<FxHashMap<Gid, Acquaintances>, GraphStoreError> {
+    let mut found: FxHashMap<Gid, Acquaintances> = FxHashMap::default();
+    let mut room = USERS_HELD;
+    let mut teams: Vec<Gid> = viewer.teams.keys().copied().collect();
+    let mut projects: Vec<Gid> = viewer.shared_levels.keys().copied().collect();
+    projects.sort_unstable();
+    for project in projects {
+        // A membership of a custom field does not make a guest know other users.
+        let Some(home) = guest_home(snap, viewer, project, Type::Project)? else {
+            continue;
+        };
+        let known = found.entry(home).or_default();
+        let Some(members) = few(snap, project, rel::MEMBERS, room)? else {
+            known.projects.push(project);
+            continue;
+        };
+        for (member, is_team) in members {
+            if is_team {
+                teams.push(member);
+            } else if known.users.insert(member) {
+                room = room.saturating_sub(1);
+            }
+        }
+    }
+    teams.sort_unstable();
+    teams.dedup();
+    for team in teams {
+        let Some(home) = guest_home(snap, viewer, team, Type::Team)? else {
+            continue;
+        };
+        let known = found.entry(home).or_default();
+        let Some(members) = few(snap, team, rel::TEAM_MEMBERS, room)? else {
+            known.teams.push(team);
+            continue;
+        };
+        for (member, _) in members {
+            if known.users.insert(member) {
+                room = room.saturating_sub(1);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the members of a project or team, each with a flag that is true for teams; `None` if there are too many to
+/// be listed.
+fn few(
+    snap: &mut dyn Snapshot,
+    of: Gid,
+    rel: Relation,
+    room: usize,
+) -> Result<Option<Vec<(Gid, bool)>>, GraphStoreError> {
+    let most = room.min(MEMBERS_HELD);
+    let mut members = Vec::new();
+    snap.scan_out(
+        of,
+        rel,
+        i64::MIN,
+        most + 1,
+        Depth::Head,
+        &mut |edge, node| {
+            members.push((edge.dst, node.is_some_and(|n| n.ty == Type::Team)));
+        },
+    )?;
+    Ok(Some(members).filter(|members| members.len() <= most))
+}
+
+/// Returns the workspace of a node of this type, if the viewer is a guest there.
+fn guest_home(
+    snap: &mut dyn Snapshot,
+    viewer: &Viewer,
+    gid: Gid,
+    ty: Type,
+) -> Result<Option<Gid>, GraphStoreError> {
+    let node = snap.node(gid, Depth::Head)?.filter(|node| node.ty == ty);
+    let home = node.and_then(|node| node.workspace);
+    let is_guest = |home: &Gid| {
+        viewer
+            .membership(*home)
+            .is_some_and(|s| s.role == Role::Guest)
+    };
+    Ok(home.filter(is_guest))
+}
+
+/// Types of nodes that are shared by memberships with levels.
+const SHARED: &[Type] = &[Type::Project, Type::CustomField];
+
+/// Returns every edge of a relation into a node from nodes of some types: a node that is no team has no members, even
+/// if it has such an edge, and can be created and trashed without viewers being computed again.
+fn all_of(
+    snap: &mut dyn Snapshot,
+    dst: Gid,
+    rel: Relation,
+    types: &[Type],
+    each: &mut dyn FnMut(Edge),
+) -> Result<(), GraphStoreError> {
+    let first = (i64::MIN, i64::MIN);
+    let all = usize::MAX >> 1;
+    snap.scan_in(dst, rel, first, all, Depth::Head, &mut |edge, node| {
+        if node.is_some_and(|n| types.contains(&n.ty)) {
+            each(edge);
+        }
+    })
+}

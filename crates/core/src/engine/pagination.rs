@@ -1,0 +1,475 @@
+//! Pages: keyset reading of one list, with filters, access and bounds.
+//!
+//! A page reads its list in chunks until it has one row more than asked for, the list ends, or the walk has read
+//! [`crate::storage::PageQuery::row_cap`] rows: that cap bounds the work of any walk.
+mod alphabetical;
+mod viewer_workspaces;
+
+use crate::access::Level;
+use crate::engine::loader::Loader;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::{Edge, Seq};
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::readable::Readable;
+use crate::model::registry::{Direction, Relation, Type, rel};
+use crate::model::resources::{section, task};
+use crate::model::time::Time;
+use crate::plan::Plan;
+use crate::storage::snapshot::{Depth, InOutItem, Snapshot};
+use crate::storage::{EdgeEnd, ListSource, PageQuery, PageRows, RowFilter};
+use std::sync::Arc;
+
+/// A row of a list before it is filtered.
+struct CandidateRow {
+    gid: Gid,
+    key: RowKeyset,
+    seq: Seq,
+    edge: Option<Edge>,
+    node: Option<Arc<Node>>,
+    /// Range of its edges in [`RowChunk::out`].
+    out: (usize, usize),
+}
+
+/// Keyset of a row: as many numbers as its list has sort keys.
+#[derive(Clone, Copy)]
+struct RowKeyset {
+    parts: [i64; 4],
+    len: usize,
+}
+
+impl RowKeyset {
+    fn one(a: i64) -> Self {
+        Self {
+            parts: [a, 0, 0, 0],
+            len: 1,
+        }
+    }
+    fn two(a: i64, b: i64) -> Self {
+        Self {
+            parts: [a, b, 0, 0],
+            len: 2,
+        }
+    }
+    fn of(parts: [i64; 4]) -> Self {
+        Self { parts, len: 4 }
+    }
+    fn as_slice(&self) -> &[i64] {
+        self.parts.get(..self.len).unwrap_or(&self.parts)
+    }
+}
+
+const START: i64 = i64::MIN;
+/// Most rows read at once.
+const CHUNK_MAX: usize = 512;
+
+/// Reads the page into the view.
+pub(crate) fn read(
+    loader: &mut Loader<'_>,
+    page: &PageQuery,
+    plan: Option<&Plan>,
+) -> Result<(), GraphStoreError> {
+    let upto = page.max_seq.unwrap_or(loader.view.seq);
+    let mut rows = PageRows {
+        max_seq: upto,
+        rows_seen: page.rows_seen,
+        ..PageRows::default()
+    };
+    let anchor = match page.source.anchor() {
+        Some(at) => loader
+            .found(at)
+            .filter(|gid| loader.view.level(*gid) > Level::None),
+        // A list of the viewer's workspaces has the viewer as anchor.
+        None => Some(loader.view.viewer.user),
+    };
+    let Some(anchor) = anchor else {
+        loader.view.rows = rows;
+        return Ok(());
+    };
+    let from = of_task_list(loader, &page.source, anchor);
+    let open = page.anchor_grants_access && !guards_guests(loader, anchor);
+    let needs_body = !page.filters.is_empty() || !open || plan.is_some_and(|p| p.reads_body);
+    let how = ReadDepth {
+        depth: if needs_body { Depth::Full } else { Depth::Head },
+        band: plan.and_then(|p| p.band).filter(|_| needs_body),
+    };
+    let mut after = page.after.clone();
+    let mut last = None;
+    let viewer = Arc::clone(&loader.view.viewer);
+    // The first chunk has the size that a list open to the viewer needs; where rows are skipped, chunks grow.
+    let mut wanted = page.limit.saturating_add(1).min(CHUNK_MAX);
+    loader.view.reserve(wanted);
+    'reading: loop {
+        let chunk = match from {
+            ListSource::InViewerWorkspaces { ty } => {
+                let after = after.as_ref().and_then(|key| key.first()).copied();
+                viewer_workspaces::chunk(
+                    loader.snap,
+                    &viewer.workspaces(),
+                    ty,
+                    after,
+                    wanted,
+                    how.depth,
+                )?
+            }
+            _ => chunk(loader.snap, &from, anchor, after.as_deref(), wanted, how)?,
+        };
+        let ended = chunk.ended;
+        let mut read = None;
+        wanted = (wanted * 2).min(CHUNK_MAX);
+        for row in chunk.rows {
+            read = Some(row.key);
+            loader.steps(1)?;
+            if row.seq > upto {
+                continue;
+            }
+            if rows.gids.len() < page.limit && rows.rows_seen >= page.row_cap {
+                rows.is_truncated = true;
+                break 'reading;
+            }
+            if let (Some(band), Some(edges)) = (chunk.band, chunk.out.get(row.out.0..row.out.1)) {
+                loader.adopt(row.gid, band, edges)?;
+            }
+            if !admit(loader, (page, open), anchor, &row)? {
+                loader.forget(row.gid);
+                rows.rows_seen = rows.rows_seen.saturating_add(1);
+                continue;
+            }
+            if rows.gids.len() == page.limit {
+                // One row more than asked for: there is a next page, and it starts after the last row of this one.
+                break 'reading;
+            }
+            rows.rows_seen = rows.rows_seen.saturating_add(1);
+            rows.gids.push(row.gid);
+            last = Some(row.key);
+            if let Some(node) = row.node {
+                loader.keep_node(node)?;
+            }
+        }
+        if ended {
+            last = None;
+            break;
+        }
+        after = read.map(|key: RowKeyset| key.as_slice().to_vec()).or(after);
+    }
+    rows.next = last.map(|key| key.as_slice().to_vec());
+    loader.view.rows = rows;
+    Ok(())
+}
+
+/// Returns true if the viewer is a guest at the anchor: of a workspace's nodes, guests see those that are shared with
+/// them.
+fn guards_guests(loader: &Loader<'_>, anchor: Gid) -> bool {
+    let node = loader.view.node(anchor);
+    node.is_some_and(|n| n.ty == Type::Workspace) && !loader.view.viewer.is_member(anchor)
+}
+
+/// Returns the list source for a section: a section of a task list holds its tasks by another relation than one of a
+/// project.
+fn of_task_list(loader: &Loader<'_>, from: &ListSource, anchor: Gid) -> ListSource {
+    let container = || {
+        let section = loader.view.node(anchor)?;
+        loader.view.node(section.get(section::PROJECT)?)
+    };
+    match from {
+        ListSource::Edges {
+            anchor,
+            rel: rel::SECTION,
+            dir: Direction::In,
+            give,
+        } if container().is_some_and(|c| c.ty == Type::UserTaskList) => ListSource::Edges {
+            anchor: *anchor,
+            rel: rel::MY_TASKS,
+            dir: Direction::In,
+            give: *give,
+        },
+        other => other.clone(),
+    }
+}
+
+/// Returns true if the row belongs to the page: it passes the filters and the viewer may see it.
+fn admit(
+    loader: &mut Loader<'_>,
+    (page, open): (&PageQuery, bool),
+    anchor: Gid,
+    row: &CandidateRow,
+) -> Result<bool, GraphStoreError> {
+    for filter in &page.filters {
+        if let RowFilter::OtherEnd(gid) = filter {
+            let far = row
+                .edge
+                .map(|e| if e.src == anchor { e.dst } else { e.src });
+            if far != Some(*gid) {
+                return Ok(false);
+            }
+            continue;
+        }
+        if let RowFilter::Linked(rel, to) = filter {
+            if loader.snap.edge_between(row.gid, *rel, *to)?.is_none() {
+                return Ok(false);
+            }
+            continue;
+        }
+        let passes = match &row.node {
+            Some(node) => passes(filter, node),
+            None => {
+                loader.load_full(row.gid)?
+                    && loader.view.node(row.gid).is_some_and(|n| passes(filter, n))
+            }
+        };
+        if !passes {
+            return Ok(false);
+        }
+    }
+    if open {
+        loader.seen_through(row.gid, Level::Viewer);
+        return Ok(true);
+    }
+    if let Some(node) = &row.node {
+        loader.keep_node(Arc::clone(node))?;
+    }
+    Ok(loader.level_of(row.gid)? > Level::None)
+}
+
+fn passes(filter: &RowFilter, node: &Node) -> bool {
+    match filter {
+        RowFilter::Is(ty) => node.ty == *ty,
+        RowFilter::InWorkspace(workspace) => node.workspace == Some(*workspace),
+        RowFilter::CompletedSince(at) => {
+            !node.get(task::COMPLETED)
+                || node
+                    .get(task::COMPLETED_AT)
+                    .is_none_or(|done: Time| done >= *at)
+        }
+        RowFilter::ModifiedSince(at) => node.get(task::MODIFIED_AT).is_some_and(|t: Time| t >= *at),
+        RowFilter::Flag(key, wanted) => bool::read(node.raw(key).unwrap_or("false")) == *wanted,
+        RowFilter::Unset(key) => node.raw(key).is_none(),
+        RowFilter::OtherEnd(_) | RowFilter::Linked(..) => true,
+    }
+}
+
+/// Depth to which rows are read.
+#[derive(Clone, Copy)]
+struct ReadDepth {
+    depth: Depth,
+    /// Edges that the rows' plan follows, to be read along with rows in full.
+    band: Option<(Relation, Relation)>,
+}
+
+#[derive(Default)]
+struct RowChunk {
+    rows: Vec<CandidateRow>,
+    ended: bool,
+    /// Edges of all rows, one row after the other, if they were read along.
+    out: Vec<Edge>,
+    /// Relations of those edges.
+    band: Option<(Relation, Relation)>,
+}
+
+impl RowChunk {
+    /// Adds the rows of an incoming list.
+    fn scan_in(
+        &mut self,
+        snap: &mut dyn Snapshot,
+        (dst, rel): (Gid, Relation),
+        after: (i64, i64),
+        limit: usize,
+        how: ReadDepth,
+        row: &dyn Fn(Edge, Option<Arc<Node>>) -> Option<CandidateRow>,
+    ) -> Result<(), GraphStoreError> {
+        let (Some(band), Depth::Full) = (how.band, how.depth) else {
+            return snap.scan_in(dst, rel, after, limit, how.depth, &mut |edge, node| {
+                self.rows.extend(row(edge, node));
+            });
+        };
+        self.band = how.band;
+        snap.scan_in_out(dst, rel, after, limit, band, &mut |found| match found {
+            InOutItem::Row(edge, node) => {
+                let at = self.out.len();
+                let row = row(edge, Some(node)).map(|row| CandidateRow {
+                    out: (at, at),
+                    ..row
+                });
+                self.rows.extend(row);
+            }
+            InOutItem::Out(edge) => {
+                self.out.push(edge);
+                if let Some(row) = self.rows.last_mut() {
+                    row.out.1 += 1;
+                }
+            }
+        })
+    }
+}
+
+/// Reads the next rows of the list after a keyset.
+fn chunk(
+    snap: &mut dyn Snapshot,
+    from: &ListSource,
+    anchor: Gid,
+    after: Option<&[i64]>,
+    limit: usize,
+    how: ReadDepth,
+) -> Result<RowChunk, GraphStoreError> {
+    let depth = how.depth;
+    let key = |at: usize| after.and_then(|k| k.get(at)).copied().unwrap_or(START);
+    let mut chunk = RowChunk::default();
+    chunk.rows.reserve(limit);
+    let rows = &mut chunk.rows;
+    match *from {
+        ListSource::Edges {
+            rel,
+            dir: Direction::Out,
+            give,
+            ..
+        } => {
+            let far = if give == EdgeEnd::OtherEnd {
+                depth
+            } else {
+                Depth::Edge
+            };
+            snap.scan_out(anchor, rel, key(0), limit, far, &mut |edge, node| {
+                rows.extend(given(
+                    edge,
+                    edge.dst,
+                    give,
+                    RowKeyset::one(edge.dst.as_i64()),
+                    node,
+                ));
+            })?;
+        }
+        ListSource::Edges {
+            rel,
+            dir: Direction::In,
+            give,
+            ..
+        } => {
+            let how = if give == EdgeEnd::OtherEnd {
+                how
+            } else {
+                ReadDepth {
+                    depth: Depth::Edge,
+                    band: None,
+                }
+            };
+            let row = |edge: Edge, node| {
+                let key = RowKeyset::two(edge.rank, edge.src.as_i64());
+                given(edge, edge.src, give, key, node)
+            };
+            let after = (key(0), key(1));
+            chunk.scan_in(snap, (anchor, rel), after, limit, how, &row)?;
+        }
+        ListSource::InWorkspace { ty, .. } => {
+            snap.scan_home(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
+                rows.push(CandidateRow {
+                    gid,
+                    key: RowKeyset::one(gid.as_i64()),
+                    seq,
+                    edge: None,
+                    node,
+                    out: (0, 0),
+                });
+            })?;
+        }
+        // This source is several lists in one.
+        ListSource::InViewerWorkspaces { .. } => {}
+        ListSource::SingleNode { .. } => rows.extend(after.is_none().then(|| CandidateRow {
+            gid: anchor,
+            key: RowKeyset::one(anchor.as_i64()),
+            seq: 0,
+            edge: None,
+            node: None,
+            out: (0, 0),
+        })),
+        ListSource::TwoStep { outer, inner, .. } => {
+            return through(snap, anchor, outer, inner, after, limit, how);
+        }
+        ListSource::Alphabetical { rel, dir, .. } => {
+            return alphabetical::chunk(snap, anchor, rel, dir, after, limit);
+        }
+    }
+    chunk.ended = chunk.rows.len() < limit;
+    Ok(chunk)
+}
+
+fn given(
+    edge: Edge,
+    far: Gid,
+    give: EdgeEnd,
+    key: RowKeyset,
+    node: Option<Arc<Node>>,
+) -> Option<CandidateRow> {
+    let gid = if give == EdgeEnd::OtherEnd {
+        far
+    } else {
+        edge.aux?
+    };
+    Some(CandidateRow {
+        gid,
+        key,
+        seq: edge.seq,
+        edge: Some(edge),
+        node: node.filter(|n| n.gid == gid),
+        out: (0, 0),
+    })
+}
+
+/// Reads rows of a two-step list: the rest of the current part, then the parts after it.
+fn through(
+    snap: &mut dyn Snapshot,
+    anchor: Gid,
+    outer: Relation,
+    inner: Relation,
+    after: Option<&[i64]>,
+    limit: usize,
+    how: ReadDepth,
+) -> Result<RowChunk, GraphStoreError> {
+    let mut chunk = RowChunk::default();
+    chunk.rows.reserve(limit);
+    let mut part = match after {
+        Some(&[rank, gid, r, s]) => Gid::from_i64(gid).map(|part| (rank, part, (r, s))),
+        _ => None,
+    };
+    let mut place = match after {
+        Some(&[rank, gid, ..]) => (rank, gid),
+        _ => (START, START),
+    };
+    loop {
+        if let Some((rank, gid, from)) = part.take() {
+            let room = limit - chunk.rows.len();
+            let row = |edge: Edge, node| {
+                let key = RowKeyset::of([rank, gid.as_i64(), edge.rank, edge.src.as_i64()]);
+                given(edge, edge.src, EdgeEnd::OtherEnd, key, node)
+            };
+            chunk.scan_in(snap, (gid, inner), from, room, how, &row)?;
+            if chunk.rows.len() >= limit {
+                return Ok(chunk);
+            }
+        }
+        snap.scan_in(anchor, outer, place, 1, Depth::Edge, &mut |edge, _| {
+            part = Some((edge.rank, edge.src, (START, START)));
+        })?;
+        match part {
+            Some((rank, gid, _)) => place = (rank, gid.as_i64()),
+            None => {
+                chunk.ended = true;
+                return Ok(chunk);
+            }
+        }
+    }
+}
+
+/// Returns the list source of a container's tasks, in its order.
+#[must_use]
+pub fn tasks_of_container(anchor: usize, is_task_list: bool) -> ListSource {
+    let inner = if is_task_list {
+        rel::MY_TASKS
+    } else {
+        rel::SECTION
+    };
+    ListSource::TwoStep {
+        anchor,
+        outer: rel::SECTION_OF,
+        inner,
+    }
+}

@@ -1,0 +1,66 @@
+//! Lists over several workspaces, merged in the order of gids.
+use super::{CandidateRow, RowChunk, RowKeyset, START};
+use crate::graph_store_error::GraphStoreError;
+use crate::model::gid::Gid;
+use crate::model::registry::{Type, rel};
+use crate::storage::snapshot::{Depth, Snapshot};
+
+/// Fewest rows that are read of each list at once.
+const SHARE_MIN: usize = 16;
+
+/// Reads the next rows after a gid: about `limit` of all lists together, so that a page costs the same for any number
+/// of workspaces. Rows behind the end of a list that has more wait for the next chunk.
+pub(super) fn chunk(
+    snap: &mut dyn Snapshot,
+    homes: &[Gid],
+    ty: Type,
+    after: Option<i64>,
+    limit: usize,
+    depth: Depth,
+) -> Result<RowChunk, GraphStoreError> {
+    let share = limit.div_ceil(homes.len().max(1)).max(SHARE_MIN);
+    let mut rows: Vec<CandidateRow> = Vec::new();
+    let mut sure = i64::MAX;
+    for home in homes {
+        let start = rows.len();
+        let row = |gid: Gid, seq, node| CandidateRow {
+            gid,
+            key: RowKeyset::one(gid.as_i64()),
+            seq,
+            edge: None,
+            node,
+            out: (0, 0),
+        };
+        if ty == Type::User {
+            // All workspace memberships have rank 0.
+            let from = after.map_or((START, START), |gid| (0, gid));
+            snap.scan_in(
+                *home,
+                rel::WORKSPACES,
+                from,
+                share,
+                depth,
+                &mut |edge, node| {
+                    rows.push(row(edge.src, edge.seq, node));
+                },
+            )?;
+        } else {
+            let from = after.unwrap_or(START);
+            snap.scan_home(*home, ty, from, share, depth, &mut |gid, seq, node| {
+                rows.push(row(gid, seq, node));
+            })?;
+        }
+        if rows.len() - start >= share {
+            sure = rows.last().map_or(sure, |last| sure.min(last.gid.as_i64()));
+        }
+    }
+    rows.retain(|row| row.gid.as_i64() <= sure);
+    // Of several memberships the oldest says since when the user is there.
+    rows.sort_unstable_by_key(|row| (row.gid, row.seq));
+    rows.dedup_by_key(|row| row.gid);
+    Ok(RowChunk {
+        rows,
+        ended: sure == i64::MAX,
+        ..RowChunk::default()
+    })
+}

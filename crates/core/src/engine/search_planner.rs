@@ -1,0 +1,324 @@
+//! Planner of searches: finds the matches of a query.
+//!
+//! Each condition of which a store keeps a list is a source of candidates. The smallest source is
+//! gathered, reduced by others that are not much larger, sorted, and checked entry by entry. When
+//! there are many candidates, matches are probably frequent, and entries are scanned in the order
+//! of the query until there are enough matches. The matches may still lie at the far end of that
+//! order, so a scan that becomes too long is given up, and as much as possible is gathered. Each of
+//! these ways ends at the search's cap, so no search reads all of a large workspace.
+mod auto_id_scan;
+mod candidate_sources;
+mod candidates;
+mod fill;
+mod ordered_scan;
+mod room;
+
+use self::candidate_sources::sources;
+use self::candidates::{Candidates, GATHERED_MAX, PrefixScan, Ranked};
+use self::room::{End, Peek, Room};
+use crate::access::{AccessLookup, Level};
+use crate::engine::loader::Loader;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::edge::Edge;
+use crate::model::gid::Gid;
+use crate::model::index_key::IndexKey;
+use crate::model::node::Node;
+use crate::model::registry::{Relation, Type, rel};
+use crate::search::{
+    Clause, ColumnSet, EvalContext, IndexColumn, IndexEntry, Search, SearchEffort, SearchQuery,
+};
+use crate::storage::PageRows;
+use crate::storage::snapshot::Depth;
+use rustc_hash::FxHashMap;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Reads the matches of a search into the rows of the view.
+pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), GraphStoreError> {
+    let mut rows = PageRows {
+        max_seq: loader.view.seq,
+        ..PageRows::default()
+    };
+    let place = loader.found(search.workspace);
+    let place = place.filter(|gid| loader.view.level(*gid) > Level::None);
+    if let Some(place) = place {
+        let mut room = Room {
+            rows: &mut rows,
+            limit: search.limit,
+            cap: search.cap,
+            steps: usize::MAX,
+            peek: None,
+        };
+        let mut finder = SearchEngine::new(loader, place, search.effort);
+        for query in &search.queries {
+            if let Some(query) = query.renamed(&|at| finder.loader.found(*at)) {
+                // A search that has ended adds no more rows, so the flow need not be checked.
+                let _over = finder.find(&query, &mut room)?;
+            }
+        }
+        rows.entries_read = finder.read;
+    }
+    loader.view.rows = rows;
+    Ok(())
+}
+
+/// Removes the rows of a page that do not match the query.
+pub(crate) fn filter_rows(
+    loader: &mut Loader<'_>,
+    query: &SearchQuery,
+) -> Result<(), GraphStoreError> {
+    let rows = std::mem::take(&mut loader.view.rows.gids);
+    let mut kept = Vec::with_capacity(rows.len());
+    for gid in rows {
+        // Users belong to no workspace; only a sort order needs the workspace of the search.
+        let home = loader.view.node(gid).and_then(|n| n.workspace);
+        let mut finder = SearchEngine::new(loader, home.unwrap_or(gid), SearchEffort::USUAL);
+        match finder.loader.snap.card(home, query.ty, gid)? {
+            Some(card) if query.matches(&card, &mut finder)? => kept.push(gid),
+            _ => loader.forget(gid),
+        }
+    }
+    loader.view.rows.gids = kept;
+    Ok(())
+}
+
+type SearchFlow = Result<ControlFlow<End>, GraphStoreError>;
+
+struct SearchEngine<'f, 'l> {
+    loader: &'f mut Loader<'l>,
+    place: Gid,
+    effort: SearchEffort,
+    contacts: Option<FxHashMap<Gid, i64>>,
+    /// Candidates that contain all matches of the query.
+    gathered: Option<Rc<Candidates>>,
+    started: Option<PrefixScan>,
+    /// Column sets of the entries of a type, as they were read last.
+    shapes: Option<(Type, Vec<ColumnSet>)>,
+    /// Number of index entries and list entries that were read.
+    read: u64,
+}
+
+impl<'f, 'l> SearchEngine<'f, 'l> {
+    fn new(loader: &'f mut Loader<'l>, place: Gid, effort: SearchEffort) -> Self {
+        Self {
+            loader,
+            place,
+            effort,
+            contacts: None,
+            gathered: None,
+            started: None,
+            shapes: None,
+            read: 0,
+        }
+    }
+}
+
+impl SearchEngine<'_, '_> {
+    /// Returns the column sets of the entries of a type.
+    fn shapes(&mut self, ty: Type) -> Result<Vec<ColumnSet>, GraphStoreError> {
+        if let Some((_, shapes)) = self.shapes.as_ref().filter(|(of, _)| *of == ty) {
+            return Ok(shapes.clone());
+        }
+        let shapes = self.loader.snap.shapes(self.home(ty), ty)?;
+        self.read += shapes.len() as u64;
+        self.shapes = Some((ty, shapes.clone()));
+        Ok(shapes)
+    }
+
+    /// Returns the workspace of the searched entries, or `None` for users, who belong to none.
+    fn home(&self, ty: Type) -> Option<Gid> {
+        Some(self.place).filter(|_| ty != Type::User)
+    }
+
+    /// Finds the matches of one query. Lists are read a little, the order is scanned a little, then
+    /// both further, and at last candidates are gathered up to the cap.
+    fn find(&mut self, query: &SearchQuery, room: &mut Room<'_>) -> SearchFlow {
+        if room.is_full() || query.clauses.contains(&Clause::Never) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let (sources, effort) = (sources(query), self.effort);
+        self.gathered = None;
+        if sources.is_empty() {
+            // No condition has a list, so only a scan in order can find the matches.
+            let over = self.walk(query, room.cap, room)?;
+            return Ok(over.map_break(|_| End::Full));
+        }
+        let mut least = 0;
+        let rounds = [
+            (effort.probe, effort.peek, true),
+            (effort.gather, effort.walk, false),
+        ];
+        for (most, steps, peeks) in rounds {
+            let (most, steps) = (most.min(room.cap), steps.min(room.cap));
+            self.gathered = self.gather(query, &sources, least, most)?.map(Rc::new);
+            let steps = match &self.gathered {
+                // For these candidates no more entries are read than a scan would read of them.
+                Some(all) if all.ranked => 0,
+                Some(few) if few.rows.len() <= effort.sort => 0,
+                // A step of a scan costs as much as the entry of a candidate.
+                Some(many) => many.rows.len().min(steps),
+                None => steps,
+            };
+            if steps > 0 {
+                let seen = room.rows.rows_seen;
+                let found = room.rows.gids.len();
+                // The later ways find the same matches as the first scan, so it may be given up at
+                // any time.
+                room.peek = peeks.then_some(Peek { steps, found });
+                let over = self.walk(query, steps, room)?;
+                room.peek = None;
+                if over != ControlFlow::Break(End::Tired) {
+                    return Ok(over);
+                }
+                // Later ways look at the same rows again; the matches found so far come first in
+                // any case.
+                room.rows.rows_seen = seen;
+            }
+            if self.gathered.is_some() {
+                break;
+            }
+            least = most;
+        }
+        if self.gathered.is_none() {
+            let most = room.cap.min(GATHERED_MAX);
+            let some = self.gather_some(query, &sources, most)?;
+            self.gathered = Some(Rc::new(some));
+        }
+        match self.gathered.clone() {
+            Some(all) if all.ranked => self.ranked(query, all.rows.clone(), room),
+            Some(all) => self.sorted(query, all.rows.iter().map(|(_, gid)| *gid), room),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    /// Checks candidates whose positions in the order of the query are known. It reads no more
+    /// entries than are needed to find enough matches.
+    fn ranked(
+        &mut self,
+        query: &SearchQuery,
+        mut rows: Vec<Ranked>,
+        room: &mut Room<'_>,
+    ) -> SearchFlow {
+        let home = self.home(query.ty);
+        rows.sort_unstable_by(|a, b| query.compare(*a, *b));
+        for (_, gid) in rows {
+            self.read += 1;
+            if let Some(card) = self.loader.snap.card(home, query.ty, gid)?
+                && let over @ ControlFlow::Break(_) = self.admit(query, &card, room)?
+            {
+                return Ok(over);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Checks candidates in the order of the query, which their index entries give.
+    fn sorted(
+        &mut self,
+        query: &SearchQuery,
+        gids: impl Iterator<Item = Gid>,
+        room: &mut Room<'_>,
+    ) -> SearchFlow {
+        let home = self.home(query.ty);
+        let mut cards = Vec::with_capacity(gids.size_hint().0);
+        for gid in gids {
+            self.read += 1;
+            self.loader.steps(1)?;
+            if let Some(card) = self.loader.snap.card(home, query.ty, gid)?
+                && query.may_match(&card)
+            {
+                cards.push((query.rank(&card, self)?, card));
+            }
+        }
+        cards.sort_unstable_by(|a, b| query.compare((a.0, a.1.gid), (b.0, b.1.gid)));
+        for (_, card) in cards {
+            if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
+                return Ok(over);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Adds a candidate to the rows if it matches and the viewer may see it.
+    fn admit(&mut self, query: &SearchQuery, card: &IndexEntry, room: &mut Room<'_>) -> SearchFlow {
+        self.loader.steps(1)?;
+        if room.is_full() {
+            return Ok(ControlFlow::Break(End::Full));
+        }
+        let gathered = self.gathered.clone();
+        let elsewhere = gathered.as_ref().is_some_and(|g| !g.has(card.gid));
+        if elsewhere || !query.may_match(card) || room.rows.gids.contains(&card.gid) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let known = gathered.as_ref().map_or(&[][..], |g| &g.known);
+        room.rows.rows_seen = room.rows.rows_seen.saturating_add(1);
+        if query.matches_else(card, known, self)? && self.loader.level_of(card.gid)? > Level::None {
+            room.rows.gids.push(card.gid);
+            self.loader.load_full(card.gid)?;
+        } else {
+            self.loader.forget(card.gid);
+        }
+        Ok(if room.is_full() {
+            ControlFlow::Break(End::Full)
+        } else {
+            ControlFlow::Continue(())
+        })
+    }
+}
+
+impl SearchQuery {
+    /// Bounds that exclude nothing.
+    const UNBOUND: (i64, i64) = (i64::MIN, i64::MAX);
+
+    /// Returns the bounds of a column's values that all conditions leave.
+    fn bounds(&self, of: IndexColumn) -> (i64, i64) {
+        self.clauses
+            .iter()
+            .fold(Self::UNBOUND, |(from, to), clause| match clause {
+                Clause::Within(column, range) if *column == of => {
+                    (from.max(*range.start()), to.min(*range.end()))
+                }
+                _ => (from, to),
+            })
+    }
+}
+
+impl EvalContext for SearchEngine<'_, '_> {
+    fn node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError> {
+        self.loader.lookup_node(gid)
+    }
+    fn edges(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Edge>, GraphStoreError> {
+        self.loader.lookup_edges(gid, rel)
+    }
+    fn linked(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
+        self.loader.is_linked(src, rel, dst)
+    }
+    fn count_incoming(&mut self, gid: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
+        self.loader.snap.count_in(gid, rel)
+    }
+    fn stories(&mut self, task: Gid) -> Result<Vec<Arc<Node>>, GraphStoreError> {
+        let mut found = Vec::new();
+        let (first, all) = ((i64::MIN, i64::MIN), usize::MAX >> 1);
+        self.loader.snap.scan_in(
+            task,
+            rel::STORY_OF,
+            first,
+            all,
+            Depth::Full,
+            &mut |_, node| {
+                found.extend(node);
+            },
+        )?;
+        Ok(found)
+    }
+    fn contacts(&mut self, user: Gid) -> Result<i64, GraphStoreError> {
+        Ok(self.known()?.get(&user).copied().unwrap_or(0))
+    }
+    fn keys(&mut self, node: Gid, field: Gid) -> Result<Vec<IndexKey>, GraphStoreError> {
+        match self.prefix(field)? {
+            Some(prefix) => self.number(node, field, &prefix),
+            None => self.loader.snap.keys_of(node, field),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Candidate sources: the lists that a store keeps for the conditions of a query.
+use crate::model::gid::Gid;
+use crate::model::index_key::IndexKey;
+use crate::search::{
+    Clause, ColumnSet, IndexColumn, SearchLink, SearchQuery, ValuePredicate, WordQuery,
+};
+
+/// List of candidates for a condition.
+#[derive(Clone, Copy)]
+pub(super) enum CandidateSource<'q> {
+    Links(&'q [(SearchLink, Gid)]),
+    Column(IndexColumn, i64, i64),
+    /// Entries with another value in a column than these, or with none.
+    Others(IndexColumn, &'q [(SearchLink, Gid)]),
+    /// Entries with a column set that may match, modified within the bounds of the query.
+    Shapes,
+    Words(&'q WordQuery),
+    Value(Gid, &'q ValuePredicate),
+}
+
+/// Returns the sources of a query, with the indices of their conditions. Each source contains every
+/// node for which its condition holds.
+pub(super) fn sources(query: &SearchQuery) -> Vec<(usize, CandidateSource<'_>)> {
+    let by_who = |of: &[(SearchLink, Gid)]| of.iter().any(|(by, _)| *by == SearchLink::Responsible);
+    // Entries of an assignee are listed by completion and due time.
+    let with_who = query.clauses.iter().any(|clause| match clause {
+        Clause::Any(of) => by_who(of) && of.iter().all(|(by, _)| *by == SearchLink::Responsible),
+        Clause::All(of) => by_who(of),
+        _ => false,
+    });
+    let clauses = query.clauses.iter().enumerate();
+    let all = clauses.flat_map(|(at, clause)| of_clause(clause).into_iter().map(move |s| (at, s)));
+    let told = |clause: &Clause| with_who && matches!(clause, Clause::Completed(_));
+    let shaped = |clause: &Clause| clause.is_shaped() && !told(clause);
+    let shaped = query.clauses.iter().position(shaped);
+    let all = all.chain(shaped.map(|at| (at, CandidateSource::Shapes)));
+    all.filter(|(_, source)| {
+        !(with_who && matches!(source, CandidateSource::Column(IndexColumn::Due, ..)))
+    })
+    .collect()
+}
+
+impl CandidateSource<'_> {
+    /// Returns true if the source contains only nodes for which its condition holds.
+    pub(super) const fn is_exact(&self) -> bool {
+        match self {
+            Self::Value(..) => true,
+            // Of several prefixes only one is looked for.
+            Self::Words(words) => !words.match_prefixes || words.words.len() == 1,
+            _ => false,
+        }
+    }
+}
+
+fn of_clause(clause: &Clause) -> Vec<CandidateSource<'_>> {
+    let flag = |column| vec![CandidateSource::Column(column, 1, 1)];
+    match clause {
+        Clause::Any(of) if of.iter().all(|(by, _)| by.is_listed()) => {
+            vec![CandidateSource::Links(of)]
+        }
+        Clause::All(of) => of
+            .iter()
+            .filter(|(by, _)| by.is_listed())
+            .map(|pair| CandidateSource::Links(std::slice::from_ref(pair)))
+            .collect(),
+        Clause::None(of) => others(of).into_iter().collect(),
+        Clause::Within(column, range) if *column != IndexColumn::Modified => {
+            vec![CandidateSource::Column(
+                *column,
+                *range.start(),
+                *range.end(),
+            )]
+        }
+        Clause::Words(words) => vec![CandidateSource::Words(words)],
+        Clause::Value(field, test) if *test != ValuePredicate::Set(false) => {
+            vec![CandidateSource::Value(*field, test)]
+        }
+        Clause::Blocked(true) => flag(IndexColumn::Blocked),
+        Clause::Blocking(true) => flag(IndexColumn::Blocking),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the source of nodes that are linked to none of these, if index entries have that link.
+fn others(of: &[(SearchLink, Gid)]) -> Option<CandidateSource<'_>> {
+    let mut columns = of.iter().map(|(by, _)| by.column());
+    let first = columns.next()??;
+    let same = columns.all(|column| column == Some(first));
+    (same && ColumnSet::default().has(first).is_some())
+        .then_some(CandidateSource::Others(first, of))
+}
+
+impl Clause {
+    /// Returns true if the condition is about values in the column set of an entry, or about its
+    /// modification time.
+    const fn is_shaped(&self) -> bool {
+        matches!(
+            self,
+            Self::Lacks(_)
+                | Self::DueAtInstant(_)
+                | Self::Linked(
+                    SearchLink::Responsible | SearchLink::Creator | SearchLink::Assigner,
+                    _
+                )
+                | Self::Completed(_)
+                | Self::Within(IndexColumn::Modified, _)
+        )
+    }
+}
+
+impl SearchLink {
+    /// Returns true if the nodes with this link are listed at the other end of it.
+    const fn is_listed(self) -> bool {
+        !matches!(self, Self::Commenter)
+    }
+}
+
+impl ValuePredicate {
+    /// Returns ranges of the keys that may meet the predicate.
+    pub(super) fn ranges(&self) -> Vec<(IndexKey, IndexKey)> {
+        let last = || IndexKey::Text(char::MAX.to_string().repeat(2));
+        match self {
+            Self::Within(ranges) => ranges.clone(),
+            Self::Between(from, to) => vec![(from.clone(), to.clone())],
+            Self::Set(_) => vec![(IndexKey::FIRST, last())],
+            Self::EndsWith(_) | Self::Contains(_) => vec![(IndexKey::Text(String::new()), last())],
+        }
+    }
+}
+
+impl SearchQuery {
+    /// Returns the completion that the query requires of matches, if it does.
+    pub(super) fn done(&self) -> Option<bool> {
+        self.clauses.iter().find_map(|clause| match clause {
+            Clause::Completed(on) => Some(*on),
+            _ => None,
+        })
+    }
+
+    /// Returns the bounds of a column's values that all conditions leave, if any condition bounds it.
+    pub(super) fn within(&self, of: IndexColumn) -> Option<(i64, i64)> {
+        let bounds = self.bounds(of);
+        (bounds != Self::UNBOUND).then_some(bounds)
+    }
+}

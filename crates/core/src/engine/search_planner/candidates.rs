@@ -1,0 +1,252 @@
+//! Gathering of candidates: the smallest of the sources, reduced by others.
+use super::SearchEngine;
+use super::candidate_sources::CandidateSource;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::gid::Gid;
+use crate::model::registry::Type;
+use crate::search::{EntryList, IndexColumn, SearchQuery, SortOrder, WordQuery};
+
+/// Number of candidates of each list that are read at first.
+const FIRST: usize = 32;
+/// Factor by which more are read when no list has ended: at most a third more is read in vain.
+const GROWTH: usize = 4;
+/// Factor by which another list may be larger than the smallest one and still be read.
+const WIDER: usize = 4;
+/// Greatest number of candidates that are ever gathered: 96 MiB of them.
+pub(super) const GATHERED_MAX: usize = 1 << 22;
+/// Number of value keys that are tested for each candidate that may be found, and the greatest
+/// number of them.
+const TESTED: usize = 4;
+const TESTED_MAX: usize = 100_000;
+/// Number of candidates that are read and sorted in the time of a step.
+const SORTED: usize = 4;
+
+/// Candidate: its value in the column of the query's order, and its gid.
+pub(super) type Ranked = (Option<i64>, Gid);
+
+/// Candidates in the order of their gids.
+#[derive(Default)]
+pub(super) struct Candidates {
+    pub(super) rows: Vec<Ranked>,
+    /// True if the values are those of the index entries; otherwise they are not known.
+    pub(super) ranked: bool,
+    /// Indices of the conditions that are known to hold for all candidates.
+    pub(super) known: Vec<usize>,
+}
+
+impl Candidates {
+    /// Returns the candidates of a source, whose condition has this index.
+    fn of(basket: CandidateBuffer, clause: usize, source: CandidateSource<'_>) -> Self {
+        Self {
+            rows: basket.rows,
+            ranked: basket.ranked,
+            known: source.is_exact().then_some(clause).into_iter().collect(),
+        }
+    }
+
+    /// Returns true if a node is a candidate.
+    pub(super) fn has(&self, gid: Gid) -> bool {
+        self.rows.binary_search_by_key(&gid, |row| row.1).is_ok()
+    }
+}
+
+/// Least number of entries that are read of words with a prefix: fewer take no less time.
+const STARTS: usize = 1_000;
+
+/// Nodes that have a word with a prefix, as they were read last.
+pub(super) struct PrefixScan {
+    ty: Type,
+    words: WordQuery,
+    basket: CandidateBuffer,
+    /// True if these are all such nodes.
+    fits: bool,
+}
+
+/// Buffer of candidates that are being read.
+#[derive(Clone)]
+pub(super) struct CandidateBuffer {
+    rows: Vec<Ranked>,
+    /// Column of the query's order, if it is ordered by one.
+    column: Option<IndexColumn>,
+    /// True if each candidate was read with its value in that column.
+    ranked: bool,
+    most: usize,
+}
+
+impl CandidateBuffer {
+    fn new(order: SortOrder, most: usize) -> Self {
+        let column = match order {
+            SortOrder::Column(column) => Some(column),
+            SortOrder::Relevance | SortOrder::Contact => None,
+        };
+        Self {
+            rows: Vec::new(),
+            column,
+            ranked: column.is_some(),
+            most,
+        }
+    }
+
+    /// Adds a candidate of which only the gid was read.
+    pub(super) fn push(&mut self, gid: Gid) {
+        self.ranked = false;
+        self.rows.push((None, gid));
+    }
+
+    /// Returns the column whose values a list of entries must be read with, and the vector for them.
+    pub(super) fn of_list(&mut self, list: &EntryList) -> (IndexColumn, &mut Vec<Ranked>) {
+        let column = self.column.filter(|column| list.gives(*column));
+        self.ranked &= column.is_some();
+        (column.unwrap_or(IndexColumn::Gid), &mut self.rows)
+    }
+
+    pub(super) fn room(&self) -> usize {
+        self.most.saturating_sub(self.rows.len())
+    }
+    /// Returns the number of keys that may be tested to fill the buffer.
+    pub(super) fn tests(&self) -> usize {
+        self.room().saturating_mul(TESTED).min(TESTED_MAX)
+    }
+    pub(super) fn fits(&self) -> bool {
+        self.rows.len() <= self.most
+    }
+}
+
+impl SearchEngine<'_, '_> {
+    /// Returns the candidates of the smallest source, without those that other small sources lack;
+    /// `None` if all sources have more than `most`. The sources are read in turn, each time a
+    /// little further, so that of the others no more is read than of the smallest.
+    pub(super) fn gather(
+        &mut self,
+        query: &SearchQuery,
+        sources: &[(usize, CandidateSource<'_>)],
+        least: usize,
+        most: usize,
+    ) -> Result<Option<Candidates>, GraphStoreError> {
+        let further = |size: &usize| (*size < most).then(|| size.saturating_mul(GROWTH).min(most));
+        let first = match sources {
+            [_] => most,
+            _ => least.saturating_mul(GROWTH).max(FIRST).min(most),
+        };
+        for size in std::iter::successors(Some(first), further) {
+            for (at, (clause, source)) in sources.iter().enumerate() {
+                let (basket, true) = self.fill(query, *source, size)? else {
+                    continue;
+                };
+                let mut gathered = Candidates::of(basket, *clause, *source);
+                for (_, (clause, other)) in sources.iter().enumerate().filter(|(n, _)| *n != at) {
+                    if gathered.rows.len() < self.effort.narrow {
+                        break;
+                    }
+                    let wider = gathered.rows.len().saturating_mul(WIDER);
+                    if let (others, true) = self.fill(query, *other, wider)? {
+                        keep_common(&mut gathered.rows, &others.rows);
+                        gathered.known.extend(other.is_exact().then_some(*clause));
+                    }
+                }
+                return Ok(Some(gathered));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the candidates of the first source with no more than `most`, or else about
+    /// `most` of the first source.
+    pub(super) fn gather_some(
+        &mut self,
+        query: &SearchQuery,
+        sources: &[(usize, CandidateSource<'_>)],
+        most: usize,
+    ) -> Result<Candidates, GraphStoreError> {
+        let mut first = None;
+        for (clause, source) in sources {
+            let (basket, fits) = self.fill(query, *source, most)?;
+            let gathered = Candidates::of(basket, *clause, *source);
+            if fits {
+                return Ok(gathered);
+            }
+            first.get_or_insert(gathered);
+        }
+        Ok(first.unwrap_or_default())
+    }
+
+    /// Reads nodes of a source in the order of gids, about `most` if there are more; returns true
+    /// with them if they are all.
+    fn fill(
+        &mut self,
+        query: &SearchQuery,
+        source: CandidateSource<'_>,
+        most: usize,
+    ) -> Result<(CandidateBuffer, bool), GraphStoreError> {
+        let mut basket = CandidateBuffer::new(query.order, most);
+        let fits = match source {
+            CandidateSource::Words(words) if words.match_prefixes => {
+                return self.fill_starts(query, words, most);
+            }
+            CandidateSource::Words(words) => self.pour_words(query.ty, words, &mut basket)?,
+            CandidateSource::Links(links) => self.pour_links(query, links, &mut basket)?,
+            CandidateSource::Column(column, from, to) => {
+                self.pour_list(query.ty, EntryList::Within(column, from, to), &mut basket)?
+            }
+            CandidateSource::Others(column, of) => {
+                self.pour_others(query.ty, column, of, &mut basket)?
+            }
+            CandidateSource::Shapes => {
+                let bounds = query.bounds(IndexColumn::Modified);
+                self.pour_shapes(query.ty, bounds, &mut basket, |s| query.may_have(s))?
+            }
+            CandidateSource::Value(field, test) => self.pour_tested(field, test, &mut basket)?,
+        };
+        self.sort(&mut basket)?;
+        Ok((basket, fits))
+    }
+
+    /// Sorts the candidates that were read by gid, each once.
+    fn sort(&mut self, basket: &mut CandidateBuffer) -> Result<(), GraphStoreError> {
+        self.read = self.read.saturating_add(basket.rows.len() as u64);
+        self.loader.steps(basket.rows.len() / SORTED)?;
+        basket.rows.sort_unstable_by_key(|row| row.1);
+        basket.rows.dedup_by_key(|row| row.1);
+        Ok(())
+    }
+
+    /// Reads the nodes that have a word with the longest prefix. They are kept, because the next
+    /// query often has the same prefix.
+    fn fill_starts(
+        &mut self,
+        query: &SearchQuery,
+        words: &WordQuery,
+        most: usize,
+    ) -> Result<(CandidateBuffer, bool), GraphStoreError> {
+        let ty = query.ty;
+        let is_known =
+            |s: &PrefixScan| (s.ty, &s.words) == (ty, words) && (s.fits || s.basket.most >= most);
+        let started = match self.started.take().filter(is_known) {
+            Some(started) => started,
+            None => {
+                let mut basket = CandidateBuffer::new(query.order, most.max(STARTS));
+                let fits = self.pour_starts(ty, words, &mut basket)?;
+                self.sort(&mut basket)?;
+                PrefixScan {
+                    ty,
+                    words: words.clone(),
+                    basket,
+                    fits,
+                }
+            }
+        };
+        let fits = started.fits && started.basket.rows.len() <= most;
+        let basket = started.basket.clone();
+        self.started = Some(started);
+        Ok((basket, fits))
+    }
+}
+
+/// Keeps the candidates that are also among others; both are in the order of gids.
+fn keep_common(rows: &mut Vec<Ranked>, others: &[Ranked]) {
+    let mut others = others.iter().map(|row| row.1).peekable();
+    rows.retain(|(_, gid)| {
+        while others.next_if(|other| other < gid).is_some() {}
+        others.peek() == Some(gid)
+    });
+}

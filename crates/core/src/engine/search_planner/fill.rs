@@ -1,0 +1,256 @@
+//! Reading of one list of candidates, until the buffer is full.
+use super::SearchEngine;
+use super::candidates::CandidateBuffer;
+use crate::graph_store_error::GraphStoreError;
+use crate::model::gid::Gid;
+use crate::model::index_key::IndexKey;
+use crate::model::registry::{Relation, Type, rel};
+use crate::search::{
+    ColumnSet, EntryList, IndexColumn, SearchLink, SearchQuery, ValuePredicate, WordQuery,
+};
+use crate::storage::snapshot::{PrefixList, WordScan};
+
+impl SearchEngine<'_, '_> {
+    pub(super) fn pour_starts(
+        &mut self,
+        ty: Type,
+        words: &WordQuery,
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        let longest = words.words.iter().max_by_key(|word| word.len());
+        if let Some(start) = longest {
+            let list = PrefixList {
+                home: self.home(ty),
+                ty,
+                prefix: start,
+                names: words.names_only,
+                limit: basket.room() + 1,
+            };
+            self.loader
+                .snap
+                .list_prefix_matches(&list, &mut |gid| basket.push(gid))?;
+        }
+        Ok(basket.fits())
+    }
+
+    pub(super) fn pour_words(
+        &mut self,
+        ty: Type,
+        words: &WordQuery,
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        let scan = WordScan {
+            home: self.home(ty),
+            ty,
+            words,
+            names: words.names_only,
+            descending: true,
+            after: None,
+            limit: basket.room() + 1,
+        };
+        self.loader
+            .snap
+            .scan_words(&scan, &mut |gid| basket.push(gid))?;
+        Ok(basket.fits())
+    }
+
+    /// Reads entries that have no value in a column, or another value than these.
+    pub(super) fn pour_others(
+        &mut self,
+        ty: Type,
+        column: IndexColumn,
+        of: &[(SearchLink, Gid)],
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        let mut values: Vec<i64> = of.iter().map(|(_, to)| to.as_i64()).collect();
+        values.sort_unstable();
+        let mut from = i64::MIN;
+        for value in values {
+            let list = EntryList::Within(column, from, value - 1);
+            if from < value && !self.pour_list(ty, list, basket)? {
+                return Ok(false);
+            }
+            from = value + 1;
+        }
+        Ok(
+            self.pour_list(ty, EntryList::Within(column, from, i64::MAX), basket)?
+                && self.pour_shapes(ty, SearchQuery::UNBOUND, basket, |shape| {
+                    shape.has(column) == Some(false)
+                })?,
+        )
+    }
+
+    /// Reads entries that have one of some column sets and were modified within bounds.
+    pub(super) fn pour_shapes(
+        &mut self,
+        ty: Type,
+        (from, to): (i64, i64),
+        basket: &mut CandidateBuffer,
+        fits: impl Fn(ColumnSet) -> bool,
+    ) -> Result<bool, GraphStoreError> {
+        for shape in self.shapes(ty)?.into_iter().filter(|shape| fits(*shape)) {
+            if !self.pour_list(ty, EntryList::Shaped(shape, from, to), basket)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn pour_links(
+        &mut self,
+        query: &SearchQuery,
+        links: &[(SearchLink, Gid)],
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        for (by, to) in links {
+            if !self.pour_link(query, *by, *to, basket)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn pour_tested(
+        &mut self,
+        field: Gid,
+        test: &ValuePredicate,
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        if let Some(prefix) = self.prefix(field)? {
+            return self.pour_numbers((field, &prefix), test, basket);
+        }
+        for (from, to) in test.ranges() {
+            if !self.pour_values(field, test, (&from, &to), basket)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn pour_values(
+        &mut self,
+        field: Gid,
+        test: &ValuePredicate,
+        range: (&IndexKey, &IndexKey),
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        let most = basket.tests();
+        let (mut read, mut last): (usize, Option<(IndexKey, Gid)>) = (0, None);
+        while basket.fits() && read <= most {
+            // One more than fits, to find out whether there are more.
+            let limit = basket.room() + 1;
+            let (mut some, mut found) = (0, None);
+            let each = &mut |key: IndexKey, gid| {
+                some += 1;
+                if test.fits(&key) {
+                    basket.push(gid);
+                } else {
+                    read += 1;
+                }
+                found = Some((key, gid));
+            };
+            let after = last.as_ref().map(|(key, gid)| (key, *gid));
+            self.loader
+                .snap
+                .scan_values(field, range, after, limit, each)?;
+            if some < limit {
+                break;
+            }
+            last = found;
+        }
+        self.read = self.read.saturating_add(read as u64);
+        Ok(basket.fits() && read <= most)
+    }
+
+    pub(super) fn pour_list(
+        &mut self,
+        ty: Type,
+        list: EntryList,
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        let (home, most) = (self.home(ty), basket.room() + 1);
+        let (column, rows) = basket.of_list(&list);
+        let each = &mut |gid, value| rows.push((value, gid));
+        self.loader
+            .snap
+            .list_cards(home, ty, list, column, most, each)?;
+        Ok(basket.fits())
+    }
+
+    /// Reads nodes that are linked to a node.
+    pub(super) fn pour_link(
+        &mut self,
+        query: &SearchQuery,
+        by: SearchLink,
+        to: Gid,
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        if by == SearchLink::Responsible {
+            let list = EntryList::Of {
+                who: to,
+                done: query.done(),
+                due: query.within(IndexColumn::Due),
+            };
+            return self.pour_list(query.ty, list, basket);
+        }
+        if let Some(column) = by.column() {
+            let list = EntryList::Within(column, to.as_i64(), to.as_i64());
+            return self.pour_list(query.ty, list, basket);
+        }
+        match by {
+            SearchLink::Project => self.pour_project(to, basket),
+            SearchLink::Team if query.ty == Type::Task => {
+                let projects = self.sources_of(to, rel::TEAM, basket.room() + 1)?;
+                let mut fits = projects.len() <= basket.room();
+                for project in projects {
+                    fits = fits && self.pour_project(project, basket)?;
+                }
+                Ok(fits)
+            }
+            SearchLink::Section => Ok(self.pour_edges(to, rel::SECTION, basket)?
+                && self.pour_edges(to, rel::MY_TASKS, basket)?),
+            by => match by.relation(query.ty) {
+                Some(rel) => self.pour_edges(to, rel, basket),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Reads the tasks of a project.
+    pub(super) fn pour_project(
+        &mut self,
+        project: Gid,
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        for section in self.sources_of(project, rel::SECTION_OF, usize::MAX >> 1)? {
+            if !self.pour_edges(section, rel::SECTION, basket)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(super) fn pour_edges(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        basket: &mut CandidateBuffer,
+    ) -> Result<bool, GraphStoreError> {
+        let found = self.sources_of(dst, rel, basket.room() + 1)?;
+        found.into_iter().for_each(|gid| basket.push(gid));
+        Ok(basket.fits())
+    }
+
+    fn sources_of(
+        &mut self,
+        dst: Gid,
+        rel: Relation,
+        limit: usize,
+    ) -> Result<Vec<Gid>, GraphStoreError> {
+        let mut found = Vec::new();
+        self.loader
+            .snap
+            .list_in(dst, rel, limit, &mut |gid| found.push(gid))?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,294 @@
+//! Scan of index entries in the order of a query, until there are enough matches.
+use super::room::{End, Room};
+use super::{SearchEngine, SearchFlow};
+use crate::graph_store_error::GraphStoreError;
+use crate::model::gid::Gid;
+use crate::model::registry::Type;
+use crate::search::{
+    CONTACTS, EntryScan, IndexColumn, IndexEntry, SearchQuery, SortOrder, WordQuery,
+};
+use crate::storage::snapshot::WordScan;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+/// Greatest number of entries that are read at once.
+const CHUNK_MAX: usize = 1_024;
+
+/// Least number of entries of one column set that are read at once.
+const LANE_MIN: usize = 4;
+
+/// Entries of one column set, in the order of the scan.
+struct ScanCursor {
+    scan: EntryScan,
+    /// Entries that were read but not checked yet.
+    cards: VecDeque<IndexEntry>,
+}
+
+/// Part of the entries that are scanned in an order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ScanPartition {
+    /// Entries that have a value in the column of the order.
+    Valued,
+    /// Entries that have none.
+    Unvalued,
+    /// Users to whom the viewer has assigned none of their last tasks.
+    Strangers,
+    /// Nodes that have all words in the name.
+    Named,
+    /// Nodes that have all words, but not all in the name.
+    NotNamed,
+}
+
+impl SearchEngine<'_, '_> {
+    /// Scans up to `steps` entries in the order of the query.
+    pub(super) fn walk(
+        &mut self,
+        query: &SearchQuery,
+        steps: usize,
+        room: &mut Room<'_>,
+    ) -> SearchFlow {
+        room.steps = steps;
+        let words = query.words().next().cloned();
+        let parts: &[ScanPartition] = match (query.order, &words) {
+            (SortOrder::Relevance, Some(_)) if query.ascending => {
+                &[ScanPartition::NotNamed, ScanPartition::Named]
+            }
+            (SortOrder::Relevance, Some(_)) => &[ScanPartition::Named, ScanPartition::NotNamed],
+            (SortOrder::Contact, _) => return self.walk_users(query, room),
+            (
+                SortOrder::Column(IndexColumn::Gid | IndexColumn::Created | IndexColumn::Modified),
+                _,
+            ) => &[ScanPartition::Valued],
+            (SortOrder::Column(_), _) => &[ScanPartition::Valued, ScanPartition::Unvalued],
+            (SortOrder::Relevance, None) => &[ScanPartition::Unvalued],
+        };
+        for part in parts {
+            let over = match (part, &words) {
+                (ScanPartition::Named | ScanPartition::NotNamed, Some(words)) => {
+                    self.walk_words(query, words, *part == ScanPartition::Named, room)?
+                }
+                _ if query.order == SortOrder::Column(IndexColumn::Modified) => {
+                    self.walk_lanes(query, room)?
+                }
+                _ => self.walk_cards(query, *part, room)?,
+            };
+            if over.is_break() {
+                return Ok(over);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn walk_cards(
+        &mut self,
+        query: &SearchQuery,
+        part: ScanPartition,
+        room: &mut Room<'_>,
+    ) -> SearchFlow {
+        let sorted = match query.order {
+            SortOrder::Column(column) => column,
+            _ => IndexColumn::Gid,
+        };
+        let (column, (from, to)) = match part {
+            ScanPartition::Valued => (sorted, query.bounds(sorted)),
+            _ => (IndexColumn::Gid, (i64::MIN, i64::MAX)),
+        };
+        let mut scan = EntryScan {
+            home: self.home(query.ty),
+            ty: query.ty,
+            column,
+            shape: None,
+            from,
+            to,
+            descending: !query.ascending,
+            after: None,
+            limit: room.limit.clamp(1, CHUNK_MAX),
+        };
+        while scan.limit > 0 {
+            for card in self.chunk(&mut scan)? {
+                self.loader.steps(1)?;
+                if !room.step() {
+                    return Ok(ControlFlow::Break(End::Tired));
+                }
+                let elsewhere = match part {
+                    ScanPartition::Unvalued => {
+                        sorted != IndexColumn::Gid && card.value(sorted).is_some()
+                    }
+                    ScanPartition::Strangers => self.known()?.contains_key(&card.gid),
+                    _ => false,
+                };
+                if !elsewhere
+                    && let over @ ControlFlow::Break(_) = self.admit(query, &card, room)?
+                {
+                    return Ok(over);
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Scans the entries whose column sets may match, in the order of modification time, in either
+    /// direction. The entries of each column set are in that order, so the next entry is the next
+    /// one of one of the cursors.
+    fn walk_lanes(&mut self, query: &SearchQuery, room: &mut Room<'_>) -> SearchFlow {
+        let mut shapes = self.shapes(query.ty)?;
+        shapes.retain(|shape| query.may_have(*shape));
+        let (from, to) = query.bounds(IndexColumn::Modified);
+        let limit = room.limit.div_ceil(shapes.len().max(1));
+        let mut lanes = Vec::with_capacity(shapes.len());
+        for shape in shapes {
+            let scan = EntryScan {
+                home: self.home(query.ty),
+                ty: query.ty,
+                column: IndexColumn::Modified,
+                shape: Some(shape),
+                from,
+                to,
+                descending: !query.ascending,
+                after: None,
+                limit: limit.clamp(LANE_MIN, CHUNK_MAX),
+            };
+            let mut lane = ScanCursor {
+                scan,
+                cards: VecDeque::new(),
+            };
+            self.refill(&mut lane)?;
+            lanes.push(lane);
+        }
+        let place = |lane: &ScanCursor| lane.cards.front().map(|c| (Some(c.modified), c.gid));
+        loop {
+            let ahead = lanes
+                .iter_mut()
+                .filter_map(|lane| Some((place(lane)?, lane)));
+            let Some((_, lane)) = ahead.min_by(|(a, _), (b, _)| query.compare(*a, *b)) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            if let Some(card) = lane.cards.pop_front() {
+                if !room.step() {
+                    return Ok(ControlFlow::Break(End::Tired));
+                }
+                if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
+                    return Ok(over);
+                }
+            }
+            self.refill(lane)?;
+        }
+    }
+
+    /// Reads more entries for a cursor that has none left.
+    fn refill(&mut self, lane: &mut ScanCursor) -> Result<(), GraphStoreError> {
+        if lane.cards.is_empty() && lane.scan.limit > 0 {
+            lane.cards = self.chunk(&mut lane.scan)?.into();
+        }
+        Ok(())
+    }
+
+    /// Reads the next entries of a scan, and moves the scan behind them; returns nothing once the
+    /// scan has ended.
+    fn chunk(&mut self, scan: &mut EntryScan) -> Result<Vec<IndexEntry>, GraphStoreError> {
+        let mut cards = Vec::with_capacity(scan.limit);
+        let each = &mut |card| cards.push(card);
+        self.loader.snap.scan_cards(scan, each)?;
+        self.read = self.read.saturating_add(cards.len() as u64);
+        let last = cards.last().filter(|_| cards.len() == scan.limit);
+        let after = last.and_then(|card| Some((card.value(scan.column)?, card.gid)));
+        scan.limit = if after.is_some() {
+            (scan.limit * 2).min(CHUNK_MAX)
+        } else {
+            0
+        };
+        scan.after = after;
+        Ok(cards)
+    }
+
+    /// Scans the nodes that have the words: those with all words in the name, or the others.
+    fn walk_words(
+        &mut self,
+        query: &SearchQuery,
+        words: &WordQuery,
+        named: bool,
+        room: &mut Room<'_>,
+    ) -> SearchFlow {
+        let mut scan = WordScan {
+            home: self.home(query.ty),
+            ty: query.ty,
+            words,
+            names: named || words.names_only,
+            descending: !query.ascending,
+            after: None,
+            limit: CHUNK_MAX,
+        };
+        loop {
+            let mut gids = Vec::with_capacity(CHUNK_MAX);
+            self.loader
+                .snap
+                .scan_words(&scan, &mut |gid| gids.push(gid))?;
+            for gid in &gids {
+                if !room.step() {
+                    return Ok(ControlFlow::Break(End::Tired));
+                }
+                self.read += 2;
+                self.loader.steps(1)?;
+                let Some(card) = self.loader.snap.card(scan.home, query.ty, *gid)? else {
+                    continue;
+                };
+                if !query.may_match(&card) || (query.rank(&card, self)? == Some(1)) != named {
+                    continue;
+                }
+                if let over @ ControlFlow::Break(_) = self.admit(query, &card, room)? {
+                    return Ok(over);
+                }
+            }
+            scan.after = gids.last().copied();
+            if gids.len() < CHUNK_MAX {
+                return Ok(ControlFlow::Continue(()));
+            }
+        }
+    }
+
+    /// Scans users: those to whom the viewer assigned tasks lately first, or last if ascending, and
+    /// the others.
+    fn walk_users(&mut self, query: &SearchQuery, room: &mut Room<'_>) -> SearchFlow {
+        let known: Vec<Gid> = self.known()?.keys().copied().collect();
+        let known_first = !query.ascending;
+        for part in [known_first, !known_first] {
+            let over = if part {
+                self.sorted(query, known.iter().copied(), room)?
+            } else {
+                self.walk_cards(query, ScanPartition::Strangers, room)?
+            };
+            if over.is_break() {
+                return Ok(over);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Returns the users to whom the viewer assigned their last tasks, with the number of tasks of
+    /// each.
+    pub(super) fn known(&mut self) -> Result<&FxHashMap<Gid, i64>, GraphStoreError> {
+        if self.contacts.is_none() {
+            let me = self.loader.view.viewer.user.as_i64();
+            let scan = EntryScan {
+                home: Some(self.place),
+                ty: Type::Task,
+                column: IndexColumn::Assigner,
+                shape: None,
+                from: me,
+                to: me,
+                descending: true,
+                after: None,
+                limit: CONTACTS,
+            };
+            let mut counts = FxHashMap::default();
+            self.loader.snap.scan_cards(&scan, &mut |card| {
+                if let Some(user) = card.responsible {
+                    *counts.entry(user).or_insert(0) += 1;
+                }
+            })?;
+            self.contacts = Some(counts);
+        }
+        Ok(self.contacts.get_or_insert_default())
+    }
+}

@@ -1,0 +1,21 @@
+//! Data from which a field without a stored value is computed.
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::time::Time;
+
+/// Source of the addresses at which files can be fetched for a while.
+pub trait DownloadUrls: std::fmt::Debug {
+    /// Returns the address of the file that was made for a node at this time, or `None` if the file is gone.
+    fn address(&self, of: &Node, made: Time) -> Option<String>;
+}
+
+/// Data that computed fields need besides the node.
+#[derive(Clone, Copy, Debug)]
+pub struct ComputedFieldContext<'a> {
+    /// User or service account that reads the record.
+    pub viewer: Gid,
+    /// Address of the API, without a trailing slash.
+    pub base_url: &'a str,
+    /// Source of addresses of files; `None` where no addresses are given out.
+    pub files: Option<&'a dyn DownloadUrls>,
+}

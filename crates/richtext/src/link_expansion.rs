@@ -1,0 +1,299 @@
+//! References: links, images and embedded objects, written out for readers who may see them.
+use crate::allowed_tags::{OBJECT_TYPES, Tag, is_address};
+use crate::characters::is_allowed;
+use crate::parse::{ALONG, Attributes, MarkupToken, get, parse_gid};
+use crate::rich_text::{LinkResolver, LinkTarget};
+use crate::rich_text_error::RichError;
+
+/// The text of a link to an object out of sight.
+const PRIVATE: &str = "Private Link";
+
+/// Writes out the references in a text from a client. A reference to an object that the client may not see must have a
+/// text of its own.
+pub(crate) fn written(
+    pieces: Vec<MarkupToken>,
+    links: &LinkResolver<'_>,
+) -> Result<Vec<MarkupToken>, RichError> {
+    expand(pieces, links, false)
+}
+
+/// Writes out a stored text for a reader, who may see less than its author.
+pub(crate) fn read(
+    pieces: Vec<MarkupToken>,
+    links: &LinkResolver<'_>,
+) -> Result<Vec<MarkupToken>, RichError> {
+    expand(pieces, links, true)
+}
+
+/// Removes the names of linked objects: the text of links and embedded objects, unless the author chose it, and the
+/// names of images.
+pub(crate) fn unnamed(pieces: Vec<MarkupToken>) -> Vec<MarkupToken> {
+    let named = |tag: &Tag, given: &Attributes| {
+        tag.name != "a" || get(given, "data-asana-dynamic") != Some("false")
+    };
+    emptied(pieces, named)
+}
+
+/// Removes all text inside links to objects.
+pub(crate) fn own_words(pieces: Vec<MarkupToken>) -> Vec<MarkupToken> {
+    emptied(pieces, |_, _| true)
+}
+
+fn emptied(
+    pieces: Vec<MarkupToken>,
+    which: impl Fn(&Tag, &Attributes) -> bool,
+) -> Vec<MarkupToken> {
+    let mut out = Vec::with_capacity(pieces.len());
+    // Content is dropped until this tag closes.
+    let mut within: Option<&'static Tag> = None;
+    for piece in pieces {
+        match (piece, within) {
+            (MarkupToken::Close(tag), Some(of)) if tag == of => {
+                within = None;
+                out.push(MarkupToken::Close(tag));
+            }
+            (_, Some(_)) => {}
+            (MarkupToken::Open(tag, mut attributes), None) => {
+                let linked = get(&attributes, "data-asana-gid").is_some();
+                if linked && which(tag, &attributes) {
+                    attributes.retain(|(name, _)| *name != "alt");
+                    within = Some(tag).filter(|tag| !tag.void);
+                }
+                out.push(MarkupToken::Open(tag, attributes));
+            }
+            (piece, None) => out.push(piece),
+        }
+    }
+    out
+}
+
+fn expand(
+    pieces: Vec<MarkupToken>,
+    links: &LinkResolver<'_>,
+    stored: bool,
+) -> Result<Vec<MarkupToken>, RichError> {
+    let mut out = Vec::with_capacity(pieces.len());
+    // Content is dropped until this tag closes: its generated text has been written.
+    let mut replaced: Option<&'static Tag> = None;
+    // Text for the open link if it turns out to be empty; links do not nest.
+    let mut shown = String::new();
+    for piece in pieces {
+        match (piece, replaced) {
+            (MarkupToken::Close(tag), Some(of)) if tag == of => {
+                replaced = None;
+                out.push(MarkupToken::Close(tag));
+            }
+            (_, Some(_)) => {}
+            (MarkupToken::Open(tag, attributes), None) => {
+                let content = match tag.name {
+                    "a" => link(tag, &attributes, links, stored, &mut out)?,
+                    "img" => image(tag, &attributes, links, stored, &mut out)?,
+                    "object" => object(tag, &attributes, links, stored, &mut out)?,
+                    "td" => cell(tag, attributes, &mut out)?,
+                    _ => {
+                        out.push(MarkupToken::Open(tag, attributes));
+                        TagContent::Own
+                    }
+                };
+                match content {
+                    TagContent::Own => {}
+                    TagContent::OwnOr(text) => shown = text,
+                    TagContent::Replaced => replaced = Some(tag),
+                }
+            }
+            (MarkupToken::Close(tag), None) => {
+                if tag.name == "a" && matches!(out.last(), Some(MarkupToken::Open(..))) {
+                    out.push(MarkupToken::Text(std::mem::take(&mut shown)));
+                }
+                out.push(MarkupToken::Close(tag));
+            }
+            (piece, None) => out.push(piece),
+        }
+    }
+    Ok(out)
+}
+
+/// Content of a tag that was just written.
+enum TagContent {
+    /// The content that was given.
+    Own,
+    /// The content that was given, or this text if that is empty.
+    OwnOr(String),
+    /// A text that has been written already.
+    Replaced,
+}
+
+fn link(
+    tag: &'static Tag,
+    given: &Attributes,
+    links: &LinkResolver<'_>,
+    stored: bool,
+    out: &mut Vec<MarkupToken>,
+) -> Result<TagContent, RichError> {
+    let href = match get(given, "href").map(str::trim) {
+        Some(href) if is_address(href) => Some(href),
+        Some(href) if get(given, "data-asana-gid").is_none() => {
+            let right = "an absolute http, https or mailto address";
+            return Err(RichError::Value(
+                "href",
+                href.chars().take(100).collect(),
+                right,
+            ));
+        }
+        _ => None,
+    };
+    let Some(gid) = gid(given, "data-asana-gid")? else {
+        let href = href.ok_or(RichError::NoTarget("a"))?;
+        let mut attributes = vec![("href", href.to_owned())];
+        if get(given, "data-asana-accessible") == Some("false") {
+            attributes.push(("data-asana-accessible", "false".to_owned()));
+        }
+        out.push(MarkupToken::Open(tag, attributes));
+        return Ok(TagContent::OwnOr(href.to_owned()));
+    };
+    let Some(target) = links(gid) else {
+        let mut attributes = Vec::new();
+        match href {
+            Some(href) => attributes.push(("href", href.to_owned())),
+            None if stored => {}
+            None => return Err(RichError::Unknown("a", gid)),
+        }
+        attributes.push(("data-asana-accessible", "false".to_owned()));
+        out.push(MarkupToken::Open(tag, attributes));
+        out.push(MarkupToken::Text(PRIVATE.to_owned()));
+        return Ok(TagContent::Replaced);
+    };
+    let fixed = get(given, "data-asana-dynamic") == Some("false");
+    let mut attributes = Vec::with_capacity(7);
+    if is_address(&target.href) {
+        attributes.push(("href", line(&target.href)));
+    }
+    attributes.push(("data-asana-accessible", "true".to_owned()));
+    attributes.push(("data-asana-dynamic", (!fixed).to_string()));
+    attributes.push(("data-asana-type", line(&target.kind)));
+    attributes.push(("data-asana-gid", target.gid.to_string()));
+    for name in ALONG {
+        if let Some(gid) = self::gid(given, name)?.filter(|gid| !stored || links(*gid).is_some()) {
+            attributes.push((name, gid.to_string()));
+        }
+    }
+    out.push(MarkupToken::Open(tag, attributes));
+    let name = name_of(&target);
+    if fixed {
+        return Ok(TagContent::OwnOr(name));
+    }
+    out.push(MarkupToken::Text(name));
+    Ok(TagContent::Replaced)
+}
+
+fn image(
+    tag: &'static Tag,
+    given: &Attributes,
+    links: &LinkResolver<'_>,
+    stored: bool,
+    out: &mut Vec<MarkupToken>,
+) -> Result<TagContent, RichError> {
+    let gid = gid(given, "data-asana-gid")?.ok_or(RichError::NoTarget("img"))?;
+    let mut attributes = vec![("data-asana-gid", gid.to_string())];
+    attributes.push(("data-asana-type", "attachment".to_owned()));
+    match links(gid) {
+        Some(target) if target.kind != "attachment" => return Err(RichError::NotAnAttachment(gid)),
+        Some(target) => {
+            attributes.push(("alt", line(&target.name)));
+            if is_address(&target.href) {
+                attributes.push(("src", line(&target.href)));
+            }
+        }
+        None if stored || get(given, "data-asana-deleted") == Some("true") => {
+            attributes.push(("data-asana-deleted", "true".to_owned()));
+        }
+        None => return Err(RichError::Unknown("img", gid)),
+    }
+    out.push(MarkupToken::Open(tag, attributes));
+    Ok(TagContent::Own)
+}
+
+fn object(
+    tag: &'static Tag,
+    given: &Attributes,
+    links: &LinkResolver<'_>,
+    stored: bool,
+    out: &mut Vec<MarkupToken>,
+) -> Result<TagContent, RichError> {
+    let kind = get(given, "type").unwrap_or_default();
+    if !OBJECT_TYPES.contains(&kind) {
+        let right = "application/vnd.asana.external_media, .project_milestones or .project_goals";
+        return Err(RichError::Value(
+            "type",
+            kind.chars().take(100).collect(),
+            right,
+        ));
+    }
+    let gid = gid(given, "data-asana-gid")?.ok_or(RichError::NoTarget("object"))?;
+    let mut attributes = vec![("type", kind.to_owned())];
+    let content = match links(gid) {
+        Some(target) => {
+            attributes.push(("data-asana-type", line(&target.kind)));
+            name_of(&target)
+        }
+        None if stored || get(given, "data-asana-accessible") == Some("false") => {
+            attributes.push(("data-asana-accessible", "false".to_owned()));
+            PRIVATE.to_owned()
+        }
+        None => return Err(RichError::Unknown("object", gid)),
+    };
+    attributes.push(("data-asana-gid", gid.to_string()));
+    out.push(MarkupToken::Open(tag, attributes));
+    out.push(MarkupToken::Text(content));
+    Ok(TagContent::Replaced)
+}
+
+fn cell(
+    tag: &'static Tag,
+    attributes: Attributes,
+    out: &mut Vec<MarkupToken>,
+) -> Result<TagContent, RichError> {
+    for (name, value) in &attributes {
+        if !value
+            .parse::<u8>()
+            .is_ok_and(|n| n > 0 && n.to_string() == *value)
+        {
+            let value = value.chars().take(100).collect();
+            return Err(RichError::Value(name, value, "a number from 1 to 255"));
+        }
+    }
+    out.push(MarkupToken::Open(tag, attributes));
+    Ok(TagContent::Own)
+}
+
+/// Reads an attribute that holds a gid.
+fn gid(given: &Attributes, name: &'static str) -> Result<Option<u64>, RichError> {
+    let Some(value) = get(given, name) else {
+        return Ok(None);
+    };
+    let wrong = || RichError::Value(name, value.chars().take(100).collect(), "a recognized ID");
+    parse_gid(value).map(Some).ok_or_else(wrong)
+}
+
+/// Returns the name of an object as the text of a link.
+fn name_of(target: &LinkTarget) -> String {
+    let name = line(&target.name);
+    if target.kind == "user" {
+        format!("@{name}")
+    } else {
+        name
+    }
+}
+
+/// Returns a stored name on one line, without the characters that XML cannot carry.
+fn line(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_control() || !is_allowed(c) {
+                ' '
+            } else {
+                c
+            }
+        })
+        .collect()
+}
