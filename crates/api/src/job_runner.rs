@@ -8,7 +8,7 @@ use crate::execute::allowance_retry;
 use crate::features::exports::export_files::ExportWriteError;
 use crate::state::Api;
 use workgraph_core::domain_error::{DomainError, DomainErrorKind};
-use workgraph_core::jobs::tree_export::FileEnd;
+use workgraph_core::jobs::FileEnd;
 use workgraph_core::jobs::{FileOutput, JobStepResult, LEASE_MS, LeasedJob, cleanup};
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::time::Time;

@@ -14,7 +14,7 @@ use workgraph_api::features::exports::export_files::{
     EXPORT_RETENTION, ExportFiles, ExportWriteError, RESOURCE_EXPORT_RETENTION, file_name,
 };
 use workgraph_core::Gid;
-use workgraph_core::jobs::tree_export::FileEnd;
+use workgraph_core::jobs::FileEnd;
 use workgraph_core::jobs::{DEADLINE_MS, FileOutput};
 
 /// Extension of the names of whole files that are kept for a month.

@@ -6,7 +6,7 @@
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use std::io::{self, Write};
-use workgraph_core::jobs::tree_export::FileEnd;
+use workgraph_core::jobs::FileEnd;
 
 /// Deflate, no flags, no time, no name, unknown system.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];

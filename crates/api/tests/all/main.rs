@@ -30,6 +30,7 @@ mod interrupts;
 mod jobs;
 mod limits;
 mod members;
+mod module_circles;
 mod token_cache;
 mod workspace_lists;
 mod world;

@@ -3,8 +3,8 @@ use async_trait::async_trait;
 use std::fmt;
 use std::time::Duration;
 use workgraph_core::Gid;
+use workgraph_core::jobs::FileEnd;
 use workgraph_core::jobs::FileOutput;
-use workgraph_core::jobs::tree_export::FileEnd;
 
 /// Lifetime of a download URL.
 pub const DOWNLOAD_URL_LIFETIME: Duration = Duration::from_secs(3600);
