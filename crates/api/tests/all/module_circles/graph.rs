@@ -20,13 +20,16 @@ pub(super) struct Circle {
 /// Arrows between modules, with the names that tie them.
 type Arrows = BTreeMap<(usize, usize), BTreeSet<String>>;
 
+/// Names that are being looked up, each in a module, as a module or as anything: imports can go in circles, too.
+type Seen = Vec<(usize, String, bool)>;
+
 impl Crate {
     /// Returns what a path stands for in a module; `None` for things of other crates and of the code itself.
     fn resolve(
         &self,
         module: usize,
         path: &[String],
-        seen: &mut Vec<(usize, String)>,
+        seen: &mut Seen,
         wants_module: bool,
     ) -> Option<Target> {
         let mut target = Target::Module(module);
@@ -57,10 +60,10 @@ impl Crate {
         &self,
         module: usize,
         name: &str,
-        seen: &mut Vec<(usize, String)>,
+        seen: &mut Seen,
         wants_module: bool,
     ) -> Option<Target> {
-        let key = (module, name.to_owned());
+        let key = (module, name.to_owned(), wants_module);
         if seen.contains(&key) {
             return None;
         }
