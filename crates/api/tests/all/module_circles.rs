@@ -119,8 +119,8 @@ const FOLDERS: &[(&str, &str)] = &[
         "the builders of rows fill the columns of the file of the folder",
     ),
     (
-        "server::config",
-        "a row of the table of settings names the field of the configuration that it reads",
+        "operations::operation::inputs",
+        "an input is read by the reader of a request, which goes by the definition of the input",
     ),
     (
         "store-sqlite::cache::node_cache",

@@ -16,7 +16,7 @@ use crate::model::edge::Edge;
 use crate::model::external_data;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
-use crate::model::registry::{Direction, FieldDef, FieldSource, Inclusion, MentionRule, ValueType};
+use crate::model::registry::{Direction, FieldSource, Inclusion, MentionRule, ValueType};
 use crate::model::resources::resource;
 use crate::plan::{LinkPlan, Plan, PlanStep};
 use crate::projection::mentions;

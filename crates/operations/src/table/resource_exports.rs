@@ -7,10 +7,10 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::audit::event_kinds::RESOURCE_EXPORT_STARTED;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::jobs::FileEnd;
 use workgraph_core::jobs::resource_export::{
     ExportFilters, ExportPart, ExportedKind, PEOPLE, ResourceExport, TIMES,
 };
-use workgraph_core::jobs::FileEnd;
 use workgraph_core::jobs::{self, JobKind};
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::job;

@@ -11,12 +11,12 @@ use crate::operation::{
 use crate::request_context::RequestContext;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::storage::custom_field_view;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::task;
 use workgraph_core::model::validate::InputValue;
 use workgraph_core::rules::{custom_field_rules, story_rules};
+use workgraph_core::storage::custom_field_view;
 use workgraph_core::storage::{
     EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };

@@ -2,7 +2,7 @@
 //! break them.
 use super::*;
 use crate::access::{Level, Viewer};
-use crate::model::registry::{CustomFieldType, Relation, Type, rel};
+use crate::model::registry::{CustomFieldType, FieldDef, Relation, Type, rel};
 use crate::plan::{DEPTH_MAX, FieldPaths, resolve_fields};
 use std::collections::BTreeMap;
 use std::sync::Arc;
