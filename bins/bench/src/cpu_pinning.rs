@@ -30,8 +30,8 @@ impl CpuPinning {
         let pinned = Self {
             before: vec![(thread.clone(), usable), (process.clone(), served)],
         };
-        place(&thread, &first.to_string())?;
-        place(&process, &last.to_string())?;
+        pin(&thread, &first.to_string())?;
+        pin(&process, &last.to_string())?;
         Ok(pinned)
     }
 }
@@ -40,7 +40,7 @@ impl Drop for CpuPinning {
     fn drop(&mut self) {
         for (thread, processors) in &self.before {
             // A server that has ended needs no processor; the thread's own set can only be widened again.
-            if let Err(error) = place(thread, processors) {
+            if let Err(error) = pin(thread, processors) {
                 eprintln!("not unpinned: {error:#}");
             }
         }
@@ -75,7 +75,7 @@ fn processors(list: &str) -> Vec<u32> {
 }
 
 /// Puts a process with all its threads, or one thread, on processors.
-fn place(id: &str, processors: &str) -> Result<()> {
+fn pin(id: &str, processors: &str) -> Result<()> {
     // The standard library can't do this; util-linux, which every Linux has, can.
     let mut command = Command::new("taskset");
     if std::path::Path::new(&format!("/proc/self/task/{id}")).exists() {

@@ -101,7 +101,7 @@ impl WebhookReceiver {
         })?;
         let done = std::mem::take(&mut *done.lock());
         let ended = clock::now();
-        while !self.was_told(&done) && clock::now().duration_since(ended) < PATIENCE {
+        while !self.received_all(&done) && clock::now().duration_since(ended) < PATIENCE {
             clock::pause(Duration::from_millis(20));
         }
         let cpu = server.cpu()?.saturating_sub(before);
@@ -117,7 +117,7 @@ impl WebhookReceiver {
         let mut errors = outcome.errors;
         if lags.len() < done.len() {
             let missing = (done.len() - lags.len()) as u64;
-            errors.insert("events that were not told".to_owned(), missing);
+            errors.insert("events that were not delivered".to_owned(), missing);
         }
         lags.sort_by(f64::total_cmp);
         let at = |percent: usize| lags.get(lags.len() * percent / 100).copied().unwrap_or(0.0);
@@ -130,7 +130,7 @@ impl WebhookReceiver {
     }
 
     /// Returns true if the receiver got an event of every resource that was written.
-    fn was_told(&self, done: &FirstSeenTimes) -> bool {
+    fn received_all(&self, done: &FirstSeenTimes) -> bool {
         let told = self.told.lock();
         let told = told.as_ref();
         done.keys()

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type, rel};
-use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView, RowFilter};
+use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView};
 use workgraph_core::tasks_of_container;
 use workgraph_operations::operation::inputs::{InputDef, InputReader};
 use workgraph_operations::operation::{

@@ -27,7 +27,7 @@ pub fn apply(
     changes: &Changes,
 ) -> Result<CommitReceipt, GraphStoreError> {
     for guard in &changes.guards {
-        if !holds(txn, *guard)? {
+        if !guard_holds(txn, *guard)? {
             return Err(GraphStoreError::Conflict);
         }
     }
@@ -42,7 +42,7 @@ pub fn apply(
     }
     for gid in &changes.trashed {
         let ty = txn.node(*gid, Depth::Head)?.map(|n| n.ty);
-        viewers |= ty.is_some_and(says_who_belongs);
+        viewers |= ty.is_some_and(affects_viewers);
         if let Some(ty) = ty {
             notes.record_subject(txn, *gid, ty)?;
         }
@@ -57,7 +57,7 @@ pub fn apply(
         if link.position == ListPosition::NextRank && !is_new(txn, link)? {
             continue;
         }
-        let rank = place(txn, link)?;
+        let rank = rank_for(txn, link)?;
         txn.put_edge(&Edge {
             src: link.src,
             rel: link.rel,
@@ -77,7 +77,7 @@ pub fn apply(
     for entry in &changes.index_updates {
         txn.put_values(entry.node, entry.field, &entry.keys)?;
     }
-    for gid in with_cards(changes) {
+    for gid in nodes_to_index(changes) {
         index_entries::update_entry(txn, gid)?;
     }
     if viewers {
@@ -96,7 +96,7 @@ pub fn apply(
 }
 
 /// Returns the nodes with index entries that depend on the changes.
-fn with_cards(changes: &Changes) -> BTreeSet<Gid> {
+fn nodes_to_index(changes: &Changes) -> BTreeSet<Gid> {
     let puts = changes.node_writes.iter().map(|put| &put.node);
     let links = changes.edge_writes.iter().map(|l| (l.src, l.rel, l.dst));
     let told = changes.edge_removals.iter().copied().chain(links);
@@ -108,7 +108,7 @@ fn with_cards(changes: &Changes) -> BTreeSet<Gid> {
 }
 
 /// Returns true if viewers are computed from nodes of this type.
-fn says_who_belongs(ty: Type) -> bool {
+fn affects_viewers(ty: Type) -> bool {
     matches!(
         ty,
         Type::Workspace
@@ -124,7 +124,7 @@ fn is_membership(rel: Relation) -> bool {
     matches!(rel, rel::WORKSPACES | rel::TEAM_MEMBERS | rel::MEMBERS)
 }
 
-fn holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, GraphStoreError> {
+fn guard_holds(txn: &mut dyn Transaction, guard: Guard) -> Result<bool, GraphStoreError> {
     Ok(match guard {
         Guard::Version(gid, version) => txn
             .node(gid, Depth::Full)?
@@ -194,7 +194,7 @@ fn is_new(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<bool, GraphStor
 }
 
 /// Returns the rank for the list position of an edge, after respacing the list if it has no room there.
-fn place(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<i64, GraphStoreError> {
+fn rank_for(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<i64, GraphStoreError> {
     let (dst, rel) = (link.dst, link.rel);
     for _ in 0..2 {
         let (low, high) = match link.position {
@@ -218,17 +218,17 @@ fn place(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<i64, GraphStoreE
                 (prev(txn, link, (edge.rank, edge.src.as_i64()))?, Some(edge))
             }
         };
-        if let Some(rank) = between(low.map(|e| e.rank), high.map(|e| e.rank)) {
+        if let Some(rank) = rank_between(low.map(|e| e.rank), high.map(|e| e.rank)) {
             return Ok(rank);
         }
         let around = low.or(high).ok_or(GraphStoreError::Conflict)?;
-        spread(txn, dst, rel, around)?;
+        respace(txn, dst, rel, around)?;
     }
     Err(GraphStoreError::Failed("a list could not be spread".into()))
 }
 
 /// Returns a rank strictly between two neighbours, if there is one.
-fn between(low: Option<i64>, high: Option<i64>) -> Option<i64> {
+fn rank_between(low: Option<i64>, high: Option<i64>) -> Option<i64> {
     match (low, high) {
         (None, None) => Some(0),
         (Some(low), None) => low.checked_add(GAP),
@@ -274,7 +274,7 @@ fn prev(
 
 /// Spreads the neighbours after an edge so that there is room again: the smallest run of them
 /// (64, 128, ... edges) that leaves at least 2^16 between each, or the rest of the list.
-fn spread(
+fn respace(
     txn: &mut dyn Transaction,
     dst: Gid,
     rel: Relation,

@@ -45,5 +45,5 @@ pub fn update_entry(txn: &mut dyn Transaction, gid: Gid) -> Result<(), GraphStor
         return Ok(());
     };
     let (card, text) = build_entry(txn, &node)?;
-    txn.put_card(&card, &text)
+    txn.put_index_entry(&card, &text)
 }

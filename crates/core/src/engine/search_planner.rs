@@ -74,7 +74,7 @@ pub(crate) fn filter_rows(
         // Users belong to no workspace; only a sort order needs the workspace of the search.
         let home = loader.view.node(gid).and_then(|n| n.workspace);
         let mut finder = SearchEngine::new(loader, home.unwrap_or(gid), SearchEffort::USUAL);
-        match finder.loader.snap.card(home, query.ty, gid)? {
+        match finder.loader.snap.index_entry(home, query.ty, gid)? {
             Some(card) if query.matches(&card, &mut finder)? => kept.push(gid),
             _ => loader.forget(gid),
         }
@@ -120,7 +120,7 @@ impl SearchEngine<'_, '_> {
         if let Some((_, shapes)) = self.shapes.as_ref().filter(|(of, _)| *of == ty) {
             return Ok(shapes.clone());
         }
-        let shapes = self.loader.snap.shapes(self.home(ty), ty)?;
+        let shapes = self.loader.snap.column_sets(self.home(ty), ty)?;
         self.read += shapes.len() as u64;
         self.shapes = Some((ty, shapes.clone()));
         Ok(shapes)
@@ -204,7 +204,7 @@ impl SearchEngine<'_, '_> {
         rows.sort_unstable_by(|a, b| query.compare(*a, *b));
         for (_, gid) in rows {
             self.read += 1;
-            if let Some(card) = self.loader.snap.card(home, query.ty, gid)?
+            if let Some(card) = self.loader.snap.index_entry(home, query.ty, gid)?
                 && let over @ ControlFlow::Break(_) = self.admit(query, &card, room)?
             {
                 return Ok(over);
@@ -225,7 +225,7 @@ impl SearchEngine<'_, '_> {
         for gid in gids {
             self.read += 1;
             self.loader.steps(1)?;
-            if let Some(card) = self.loader.snap.card(home, query.ty, gid)?
+            if let Some(card) = self.loader.snap.index_entry(home, query.ty, gid)?
                 && query.may_match(&card)
             {
                 cards.push((query.rank(&card, self)?, card));

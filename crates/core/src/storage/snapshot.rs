@@ -229,7 +229,7 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    fn card(
+    fn index_entry(
         &mut self,
         home: Option<Gid>,
         ty: Type,
@@ -240,7 +240,7 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    fn list_cards(
+    fn list_index_entries(
         &mut self,
         home: Option<Gid>,
         ty: Type,
@@ -253,12 +253,16 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    fn shapes(&mut self, home: Option<Gid>, ty: Type) -> Result<Vec<ColumnSet>, GraphStoreError>;
+    fn column_sets(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+    ) -> Result<Vec<ColumnSet>, GraphStoreError>;
     /// Visits index entries by the value of a column.
     ///
     /// # Errors
     /// Returns an error if the store fails, or index entries are not kept in the order of this column.
-    fn scan_cards(
+    fn scan_index_entries(
         &mut self,
         scan: &EntryScan,
         each: &mut dyn FnMut(IndexEntry),
@@ -333,7 +337,11 @@ pub trait Transaction: Snapshot {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    fn put_card(&mut self, card: &IndexEntry, text: &NodeWords) -> Result<(), GraphStoreError>;
+    fn put_index_entry(
+        &mut self,
+        card: &IndexEntry,
+        text: &NodeWords,
+    ) -> Result<(), GraphStoreError>;
     /// Appends to the journal.
     ///
     /// # Errors

@@ -149,7 +149,7 @@ fn what_someone_has_in_a_file_from_before_is_listed_with_its_times() {
         let mut found = Vec::new();
         let each = &mut |gid: Gid, value| found.push((gid.get(), value));
         session
-            .list_cards(home, Type::Task, list, column, 10, each)
+            .list_index_entries(home, Type::Task, list, column, 10, each)
             .unwrap();
         found.sort_unstable();
         assert_eq!(found, expected, "{column:?}");

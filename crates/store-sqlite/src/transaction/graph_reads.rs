@@ -268,7 +268,7 @@ impl Snapshot for SqliteTransaction<'_> {
         Ok(keys)
     }
 
-    fn card(
+    fn index_entry(
         &mut self,
         home: Option<Gid>,
         ty: Type,
@@ -277,7 +277,7 @@ impl Snapshot for SqliteTransaction<'_> {
         self.card_of(home, ty, gid)
     }
 
-    fn list_cards(
+    fn list_index_entries(
         &mut self,
         home: Option<Gid>,
         ty: Type,
@@ -289,7 +289,11 @@ impl Snapshot for SqliteTransaction<'_> {
         self.list((home, ty), list, column, most, each)
     }
 
-    fn shapes(&mut self, home: Option<Gid>, ty: Type) -> Result<Vec<ColumnSet>, GraphStoreError> {
+    fn column_sets(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+    ) -> Result<Vec<ColumnSet>, GraphStoreError> {
         self.shapes_of(home, ty).map_err(failed)
     }
     fn list_prefix_matches(
@@ -299,7 +303,7 @@ impl Snapshot for SqliteTransaction<'_> {
     ) -> Result<(), GraphStoreError> {
         self.starts(list, each)
     }
-    fn scan_cards(
+    fn scan_index_entries(
         &mut self,
         scan: &EntryScan,
         each: &mut dyn FnMut(IndexEntry),

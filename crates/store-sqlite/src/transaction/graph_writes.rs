@@ -66,7 +66,11 @@ impl Transaction for SqliteTransaction<'_> {
         }
     }
 
-    fn put_card(&mut self, card: &IndexEntry, text: &NodeWords) -> Result<(), GraphStoreError> {
+    fn put_index_entry(
+        &mut self,
+        card: &IndexEntry,
+        text: &NodeWords,
+    ) -> Result<(), GraphStoreError> {
         self.put_entry(card, text).map_err(failed)
     }
 

@@ -74,7 +74,7 @@ pub fn lists(txn: &mut dyn Transaction) -> Result<(), GraphStoreFailure> {
         for column in IndexColumn::ALL {
             let mut found = Vec::new();
             let each = &mut |gid, value| found.push((gid, value));
-            txn.list_cards(home, Type::Task, list, column, usize::MAX >> 1, each)?;
+            txn.list_index_entries(home, Type::Task, list, column, usize::MAX >> 1, each)?;
             found.sort_unstable();
             let value = |card: &IndexEntry| card.value(column).filter(|_| list.gives(column));
             let expected = cards.iter().filter(|card| list.has(card));
@@ -87,7 +87,7 @@ pub fn lists(txn: &mut dyn Transaction) -> Result<(), GraphStoreFailure> {
         }
         let mut found = 0;
         let each = &mut |_, _| found += 1;
-        txn.list_cards(home, Type::Task, list, IndexColumn::Gid, 2, each)?;
+        txn.list_index_entries(home, Type::Task, list, IndexColumn::Gid, 2, each)?;
         let most = cards.iter().filter(|card| list.has(card)).count().min(2);
         same(&found, &most, "a list gives as many as it is asked for")?;
     }

@@ -332,7 +332,7 @@ impl Snapshot for MemoryGraph {
         Ok(keys.into_iter().flatten().cloned().collect())
     }
 
-    fn card(
+    fn index_entry(
         &mut self,
         home: Option<Gid>,
         ty: Type,
@@ -342,7 +342,7 @@ impl Snapshot for MemoryGraph {
         Ok(card.filter(|c| c.workspace == home && c.ty == ty))
     }
 
-    fn list_cards(
+    fn list_index_entries(
         &mut self,
         home: Option<Gid>,
         ty: Type,
@@ -363,14 +363,18 @@ impl Snapshot for MemoryGraph {
         Ok(())
     }
 
-    fn shapes(&mut self, home: Option<Gid>, ty: Type) -> Result<Vec<ColumnSet>, GraphStoreError> {
+    fn column_sets(
+        &mut self,
+        home: Option<Gid>,
+        ty: Type,
+    ) -> Result<Vec<ColumnSet>, GraphStoreError> {
         let cards = self.cards.values().map(|(card, _)| card);
         let found = cards.filter(|c| c.workspace == home && c.ty == ty);
         let shapes: BTreeSet<ColumnSet> = found.map(IndexEntry::shape).collect();
         Ok(shapes.into_iter().collect())
     }
 
-    fn scan_cards(
+    fn scan_index_entries(
         &mut self,
         scan: &EntryScan,
         each: &mut dyn FnMut(IndexEntry),

@@ -124,7 +124,7 @@ impl Snapshot for Deep {
     ) -> Result<(), GraphStoreError> {
         Ok(())
     }
-    fn list_cards(
+    fn list_index_entries(
         &mut self,
         _: Option<Gid>,
         _: Type,
@@ -170,7 +170,7 @@ impl Snapshot for Deep {
     fn keys_of(&mut self, _: Gid, _: Gid) -> Result<Vec<IndexKey>, GraphStoreError> {
         Ok(Vec::new())
     }
-    fn card(
+    fn index_entry(
         &mut self,
         _: Option<Gid>,
         _: Type,
@@ -178,10 +178,10 @@ impl Snapshot for Deep {
     ) -> Result<Option<IndexEntry>, GraphStoreError> {
         Ok(None)
     }
-    fn shapes(&mut self, _: Option<Gid>, _: Type) -> Result<Vec<ColumnSet>, GraphStoreError> {
+    fn column_sets(&mut self, _: Option<Gid>, _: Type) -> Result<Vec<ColumnSet>, GraphStoreError> {
         Ok(Vec::new())
     }
-    fn scan_cards(
+    fn scan_index_entries(
         &mut self,
         _: &EntryScan,
         _: &mut dyn FnMut(IndexEntry),

@@ -173,7 +173,7 @@ impl SearchEngine<'_, '_> {
         let each = &mut |gid, value| rows.push((value, gid));
         self.loader
             .snap
-            .list_cards(home, ty, list, column, most, each)?;
+            .list_index_entries(home, ty, list, column, most, each)?;
         Ok(basket.fits())
     }
 

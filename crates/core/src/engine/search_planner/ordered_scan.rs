@@ -189,7 +189,7 @@ impl SearchEngine<'_, '_> {
     fn chunk(&mut self, scan: &mut EntryScan) -> Result<Vec<IndexEntry>, GraphStoreError> {
         let mut cards = Vec::with_capacity(scan.limit);
         let each = &mut |card| cards.push(card);
-        self.loader.snap.scan_cards(scan, each)?;
+        self.loader.snap.scan_index_entries(scan, each)?;
         self.read = self.read.saturating_add(cards.len() as u64);
         let last = cards.last().filter(|_| cards.len() == scan.limit);
         let after = last.and_then(|card| Some((card.value(scan.column)?, card.gid)));
@@ -230,7 +230,7 @@ impl SearchEngine<'_, '_> {
                 }
                 self.read += 2;
                 self.loader.steps(1)?;
-                let Some(card) = self.loader.snap.card(scan.home, query.ty, *gid)? else {
+                let Some(card) = self.loader.snap.index_entry(scan.home, query.ty, *gid)? else {
                     continue;
                 };
                 if !query.may_match(&card) || (query.rank(&card, self)? == Some(1)) != named {
@@ -282,7 +282,7 @@ impl SearchEngine<'_, '_> {
                 limit: CONTACTS,
             };
             let mut counts = FxHashMap::default();
-            self.loader.snap.scan_cards(&scan, &mut |card| {
+            self.loader.snap.scan_index_entries(&scan, &mut |card| {
                 if let Some(user) = card.responsible {
                     *counts.entry(user).or_insert(0) += 1;
                 }

@@ -38,7 +38,11 @@ impl Transaction for MemoryGraph {
         Ok(())
     }
 
-    fn put_card(&mut self, card: &IndexEntry, text: &NodeWords) -> Result<(), GraphStoreError> {
+    fn put_index_entry(
+        &mut self,
+        card: &IndexEntry,
+        text: &NodeWords,
+    ) -> Result<(), GraphStoreError> {
         if self.old_cards && self.cards.contains_key(&card.gid) {
             return Ok(());
         }
