@@ -147,7 +147,10 @@ fn run(settings: ApiSettings, stride: usize) -> (usize, Vec<String>) {
         .map(|(reader, _)| (*reader, Hidden::of(&place, reader)))
         .collect();
     let each: usize = readers.iter().map(|(_, hidden)| hidden.len()).sum();
-    assert!(stride == 1 || each % stride != 0, "{each} cases each");
+    assert!(
+        stride == 1 || !each.is_multiple_of(stride),
+        "{each} cases each"
+    );
     let (mut nth, mut tried, mut found) = (0, 0, Vec::new());
     for row in all() {
         let mut ground = Ground::new(&place, row);
