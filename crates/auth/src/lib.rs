@@ -4,7 +4,7 @@
 pub mod authorization;
 pub mod conformance;
 pub mod endpoints;
-mod json_object;
+mod json;
 pub mod memory_token_store;
 pub mod oidc;
 mod params;
@@ -30,8 +30,8 @@ pub use endpoints::token_endpoints::{
 };
 pub use memory_token_store::MemoryTokenStore;
 pub use oidc::id_token::{IdToken, UserInfo};
-pub use oidc::signing_keys::{Rs256, Signer, SigningKeyRing};
-pub use params::{Param, percent_encode};
+pub use oidc::signing_keys::{JsonWebKey, Rs256, Signer, SigningKeyRing};
+pub use params::Param;
 pub use ports::oauth_store::{
     ConsentRecord, IssuedTokens, OAuthStore, PasswordChange, RedemptionOutcome,
 };

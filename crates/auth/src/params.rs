@@ -1,5 +1,5 @@
 //! Parameters: lists of names and values, as queries and forms carry them.
-use std::fmt::Write;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Decoded parameter: name and value.
 pub type Param = (String, String);
@@ -28,47 +28,32 @@ impl<'a> Params<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RepeatedParam(pub(crate) &'static str);
 
-/// Percent-encodes everything but unreserved characters (RFC 3986 section 2.3), so that the text
+/// Characters that are encoded: all but the unreserved ones (RFC 3986 section 2.3), so that a text
 /// reads back in a query, a form and a fragment alike.
-#[must_use]
-pub fn percent_encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
-}
+const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Joins `name=value` by `&`, with encoded values. Names are constants of this crate and need no
 /// encoding.
 pub(crate) fn join(fields: &[(&'static str, String)]) -> String {
     let each: Vec<String> = fields
         .iter()
-        .map(|(name, value)| format!("{name}={}", percent_encode(value)))
+        .map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, COMPONENT)))
         .collect();
     each.join("&")
 }
 
 /// Decodes form encoding; `None` for a broken escape or invalid UTF-8.
 pub(crate) fn decode(text: &str) -> Option<String> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        out.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let mut digit = || char::from(bytes.next()?).to_digit(16);
-                u8::try_from(digit()? * 16 + digit()?).ok()?
-            }
-            other => other,
-        });
-    }
-    String::from_utf8(out).ok()
+    let text = text.replace('+', " ");
+    let mut escapes = text.split('%').skip(1).map(str::as_bytes);
+    let whole = escapes
+        .all(|after| matches!(after, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit()));
+    let decoded = percent_decode_str(&text).decode_utf8().ok()?;
+    whole.then(|| decoded.into_owned())
 }
 
 /// Reads a number in the only form in which this service writes it: no sign, no leading zero.

@@ -7,8 +7,8 @@ use workgraph_auth::authorization::browser_session::{consent_ticket, verify_cons
 use workgraph_auth::{
     AuthStoreError, Authorization, AuthorizationCode, AuthorizationRequest, AuthorizationResponse,
     AuthorizationStep, AuthorizeError, ConsentRecord, Param, Secret, SecretDigest, VerifiedClient,
-    percent_encode,
 };
+use workgraph_wire::percent::encode_component;
 
 use crate::common_responses::{invalid_form, page, plain, see_other};
 use crate::csrf::origin;
@@ -249,7 +249,7 @@ impl Portal {
             (REQUEST.to_owned(), query.to_owned()),
             (TICKET.to_owned(), ticket),
         ];
-        let next = percent_encode(&format!("{AUTHORIZE}?{query}"));
+        let next = encode_component(&format!("{AUTHORIZE}?{query}"));
         let shown = ConsentPage {
             app: &asked.client().name,
             host: asked.redirect().host(),

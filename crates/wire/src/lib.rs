@@ -11,6 +11,7 @@ pub mod form_body;
 pub mod json_body;
 pub mod keyring;
 pub mod messages;
+pub mod percent;
 pub mod phrase;
 pub mod query_params;
 pub mod request_options;
@@ -19,7 +20,6 @@ pub mod signed_ticket;
 
 mod bracket_fields;
 mod json_error;
-mod percent;
 mod phrase_words;
 
 pub use cursor::{Cursor, CursorError, listing_digest};

@@ -1,8 +1,11 @@
-//! Percent-coding of queries and forms (RFC 3986 section 2.1), strict when reading.
+//! Percent-coding of paths, queries and forms (RFC 3986 section 2.1), strict when reading.
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 
 /// Reason for which a text could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PercentError {
+pub enum PercentError {
     /// A `%` without two hexadecimal digits.
     Percent,
     /// The bytes are not UTF-8.
@@ -11,50 +14,59 @@ pub(crate) enum PercentError {
     Nul,
 }
 
+/// Characters that are coded in the names and values of queries that this crate writes.
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b',')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'/')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*');
+
+/// Characters that are coded wherever a text stands: all but the unreserved ones (RFC 3986 section 2.3).
+const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
 /// Decodes `raw`; if `plus` is true, `+` means a space.
-pub(crate) fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
-    let mut out = Vec::with_capacity(raw.len());
-    let mut bytes = raw.iter().copied();
-    while let Some(byte) = bytes.next() {
-        out.push(match byte {
-            b'%' => {
-                let high = bytes.next().and_then(digit).ok_or(PercentError::Percent)?;
-                let low = bytes.next().and_then(digit).ok_or(PercentError::Percent)?;
-                (high << 4) | low
-            }
-            b'+' if plus => b' ',
-            other => other,
-        });
+///
+/// # Errors
+/// A `%` without two hexadecimal digits, a NUL, or bytes that are not UTF-8.
+pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
+    let mut escapes = raw.split(|byte| *byte == b'%').skip(1);
+    let is_whole = |after: &[u8]| matches!(after, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    if !escapes.all(is_whole) {
+        return Err(PercentError::Percent);
     }
-    if out.contains(&0) {
+    let bytes: Vec<u8> = if plus && raw.contains(&b'+') {
+        let space = |byte: &u8| if *byte == b'+' { b' ' } else { *byte };
+        percent_decode(&raw.iter().map(space).collect::<Vec<u8>>()).collect()
+    } else {
+        Cow::from(percent_decode(raw)).into_owned()
+    };
+    if bytes.contains(&0) {
         return Err(PercentError::Nul);
     }
-    String::from_utf8(out).map_err(|_| PercentError::Utf8)
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        b'A'..=b'F' => Some(byte - b'A' + 10),
-        _ => None,
-    }
+    String::from_utf8(bytes).map_err(|_| PercentError::Utf8)
 }
 
 /// Appends `text`, coded as a name or value of a query.
 pub(crate) fn encode(out: &mut String, text: &str) {
-    const HEX: [char; 16] = [
-        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F',
-    ];
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~,:@/()*".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.extend(HEX.get(usize::from(byte >> 4)));
-            out.extend(HEX.get(usize::from(byte & 15)));
-        }
-    }
+    out.extend(utf8_percent_encode(text, QUERY));
+}
+
+/// Codes everything but unreserved characters, so that the text reads back in a path, a query, a form and a fragment
+/// alike.
+#[must_use]
+pub fn encode_component(text: &str) -> String {
+    utf8_percent_encode(text, COMPONENT).to_string()
 }
 
 #[cfg(test)]
@@ -65,7 +77,7 @@ mod tests {
     fn decoding_is_strict() {
         assert_eq!(decode(b"a%20b+c%C3%A9", true), Ok("a b cé".to_owned()));
         assert_eq!(decode(b"a+b", false), Ok("a+b".to_owned()));
-        for bad in [&b"%"[..], b"%2", b"%zz", b"%+1", b"100%"] {
+        for bad in [&b"%"[..], b"%2", b"%zz", b"%+1", b"%%41", b"100%"] {
             assert_eq!(decode(bad, true), Err(PercentError::Percent), "{bad:?}");
         }
         for bad in [&b"%ff"[..], b"%c3", b"%c0%af", b"%ed%a0%80", b"\xff"] {
@@ -79,5 +91,17 @@ mod tests {
         let mut out = String::new();
         encode(&mut out, "a b&c=d+e%é,f.g|h");
         assert_eq!(out, "a%20b%26c%3Dd%2Be%25%C3%A9,f.g%7Ch");
+    }
+
+    #[test]
+    fn a_component_keeps_unreserved_characters_alone() {
+        assert_eq!(encode_component("-._~aZ0"), "-._~aZ0");
+        for c in ('\0'..='\x7f').filter(|c| !c.is_ascii_alphanumeric() && !"-._~".contains(*c)) {
+            assert_eq!(
+                encode_component(&c.to_string()),
+                format!("%{:02X}", u32::from(c))
+            );
+        }
+        assert_eq!(encode_component("é/+"), "%C3%A9%2F%2B");
     }
 }

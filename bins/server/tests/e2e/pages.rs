@@ -3,7 +3,7 @@ use crate::common::{Folder, Reply, Server, WIDE};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use workgraph_wire::percent::encode_component;
 
 /// Browser of a user, with its cookies.
 struct Browser<'s> {
@@ -11,18 +11,6 @@ struct Browser<'s> {
     cookies: BTreeMap<String, String>,
     /// Value of the `X-Forwarded-For` header that a proxy would send.
     forwarded: Option<&'static str>,
-}
-
-/// Returns a text as a form or query has it.
-fn encode(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            write!(out, "%{byte:02X}").unwrap();
-        }
-        out
-    })
 }
 
 /// Returns a hidden field of the first form that has it.
@@ -96,9 +84,9 @@ impl<'s> Browser<'s> {
     /// Posts a form with the anti-forgery text of the page that has it.
     fn post(&mut self, page: &str, path: &str, fields: &[(&str, &str)]) -> Reply {
         let page = self.get(page).text();
-        let mut form = format!("csrf={}", encode(&hidden(&page, "csrf")));
+        let mut form = format!("csrf={}", encode_component(&hidden(&page, "csrf")));
         for (name, value) in fields {
-            write!(form, "&{name}={}", encode(value)).unwrap();
+            write!(form, "&{name}={}", encode_component(value)).unwrap();
         }
         self.send("POST", path, Some(&form))
     }
@@ -194,7 +182,7 @@ fn check(what: &str, reply: &Reply) {
         .unwrap();
     let digest = ring::digest::digest(&ring::digest::SHA256, style.as_bytes());
     assert!(
-        policy.contains(&format!("'sha256-{}'", STANDARD.encode(digest))),
+        policy.contains(&format!("'sha256-{}'", STANDARD.encode_component(digest))),
         "{what}: the style is not let in"
     );
     assert!(text.len() < 60 << 10, "{what} has {} bytes", text.len());
@@ -216,7 +204,7 @@ fn every_html_route_has_its_headers() {
     let app = ada.register("Planner", redirect);
     let native = ada.register("Terminal", "urn:ietf:wg:oauth:2.0:oob");
     let authorize = |client: &str, redirect: &str, more: &str| {
-        let redirect = encode(redirect);
+        let redirect = encode_component(redirect);
         format!(
             "/-/oauth_authorize?client_id={client}&redirect_uri={redirect}&response_type=code&state=x&scope=tasks:read{more}"
         )
@@ -267,8 +255,8 @@ fn every_html_route_has_its_headers() {
     let deny = {
         let page = ada.get(&authorize(&native, oob, challenge)).text();
         let (request, ticket) = (
-            encode(&hidden(&page, "request")),
-            encode(&hidden(&page, "ticket")),
+            encode_component(&hidden(&page, "request")),
+            encode_component(&hidden(&page, "ticket")),
         );
         move |word: &str| format!("request={request}&ticket={ticket}&decision={word}")
     };
@@ -305,14 +293,14 @@ fn names_of_apps_are_text_on_every_page() {
             .replace('"', "&quot;");
         let query = format!(
             "/-/oauth_authorize?client_id={app}&redirect_uri={}&response_type=code&state=x&scope=tasks:read",
-            encode(redirect)
+            encode_component(redirect)
         );
         let consent = ada.get(&query).text();
         let (request, ticket) = (hidden(&consent, "request"), hidden(&consent, "ticket"));
         let form = format!(
             "request={}&ticket={}&decision=allow",
-            encode(&request),
-            encode(&ticket)
+            encode_component(&request),
+            encode_component(&ticket)
         );
         leads(&ada.send("POST", "/-/oauth_authorize", Some(&form)));
         let mut nobody = Browser::new(&server);

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
+use serde::Serialize;
 
 use crate::authorization::registered_app::{App, authenticate};
 use crate::endpoints::introspection::{Introspection, introspect};
-use crate::json_object::JsonObject;
+use crate::json::to_json;
 use crate::oidc::id_token::UserInfo;
 use crate::oidc::signing_keys::Signer;
 use crate::params::{Param, Params, RepeatedParam, decode, number};
@@ -55,6 +56,22 @@ impl EndpointReply {
             body,
             challenge: false,
         }
+    }
+
+    /// Returns an error in the form of RFC 6749, section 5.2: its code, and a sentence for the
+    /// developer of the client.
+    #[must_use]
+    pub fn error(status: u16, code: &str, description: &str) -> Self {
+        #[derive(Serialize)]
+        struct ErrorBody<'a> {
+            error: &'a str,
+            error_description: &'a str,
+        }
+        let body = ErrorBody {
+            error: code,
+            error_description: description,
+        };
+        Self::new(status, to_json(&body))
     }
 
     /// Returns the headers.
@@ -114,11 +131,7 @@ impl TokenError {
                 "Only refresh tokens can be revoked here.".to_owned(),
             ),
         };
-        let body = JsonObject::default()
-            .text("error", code)
-            .text("error_description", &why)
-            .end();
-        EndpointReply::new(status, body)
+        EndpointReply::error(status, code, &why)
     }
 }
 

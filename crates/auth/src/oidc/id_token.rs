@@ -4,10 +4,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
 
-use crate::json_object::JsonObject;
+use crate::json::to_json;
 use crate::oidc::ID_TOKEN_LIFETIME;
-use crate::oidc::signing_keys::{SignError, Signer};
+use crate::oidc::signing_keys::{ALGORITHM, SignError, Signer};
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_text::{Secret, SecretDigest};
 
@@ -24,16 +25,25 @@ pub struct UserInfo {
     pub picture: Option<String>,
 }
 
+/// Claims about a user that scopes give: `email`, and for `profile` name and picture.
+#[derive(Serialize)]
+struct UserClaims<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    email: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<&'a str>,
+}
+
 impl UserInfo {
-    /// Adds the claims that the scopes give: `email`, and for `profile` name and picture.
-    fn claims(&self, json: JsonObject, scopes: ScopeSet) -> JsonObject {
-        let email = scopes.allows("email").then_some(self.email.as_str());
+    fn claims(&self, scopes: ScopeSet) -> UserClaims<'_> {
         let profile = scopes.allows("profile");
-        let name = profile.then_some(self.name.as_str());
-        let picture = self.picture.as_deref().filter(|_| profile);
-        json.maybe("email", email)
-            .maybe("name", name)
-            .maybe("picture", picture)
+        UserClaims {
+            email: scopes.allows("email").then_some(self.email.as_str()),
+            name: profile.then_some(self.name.as_str()),
+            picture: self.picture.as_deref().filter(|_| profile),
+        }
     }
 }
 
@@ -58,6 +68,33 @@ pub struct IdToken<'a> {
     pub code: Option<&'a Secret>,
 }
 
+/// Claims of an id_token.
+#[derive(Serialize)]
+struct IdTokenClaims<'a> {
+    iss: &'a str,
+    sub: String,
+    aud: String,
+    exp: u64,
+    iat: u64,
+    auth_time: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    c_hash: Option<String>,
+    #[serde(flatten)]
+    user: UserClaims<'a>,
+}
+
+/// Header of a signed text (RFC 7515 section 4.1).
+#[derive(Serialize)]
+struct JwsHeader<'a> {
+    alg: &'static str,
+    typ: &'static str,
+    kid: &'a str,
+}
+
 fn seconds(at: SystemTime) -> u64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
@@ -71,17 +108,18 @@ impl IdToken<'_> {
     /// Returns the claims as JSON.
     #[must_use]
     pub fn claims(&self, now: SystemTime) -> String {
-        let json = JsonObject::default()
-            .text("iss", self.issuer)
-            .text("sub", &self.user.id.to_string())
-            .text("aud", &self.app.to_string())
-            .number("exp", seconds(now) + ID_TOKEN_LIFETIME.as_secs())
-            .number("iat", seconds(now))
-            .number("auth_time", seconds(self.auth_time))
-            .maybe("nonce", self.nonce)
-            .maybe("at_hash", self.access.map(half_hash).as_deref())
-            .maybe("c_hash", self.code.map(half_hash).as_deref());
-        self.user.claims(json, self.scopes).end()
+        to_json(&IdTokenClaims {
+            iss: self.issuer,
+            sub: self.user.id.to_string(),
+            aud: self.app.to_string(),
+            exp: seconds(now) + ID_TOKEN_LIFETIME.as_secs(),
+            iat: seconds(now),
+            auth_time: seconds(self.auth_time),
+            nonce: self.nonce,
+            at_hash: self.access.map(half_hash),
+            c_hash: self.code.map(half_hash),
+            user: self.user.claims(self.scopes),
+        })
     }
 
     /// Returns the signed text (JWS compact form, RFC 7515 section 3.1).
@@ -89,11 +127,11 @@ impl IdToken<'_> {
     /// # Errors
     /// The signer failed.
     pub fn sign(&self, signer: &dyn Signer, now: SystemTime) -> Result<String, SignError> {
-        let header = JsonObject::default()
-            .text("alg", crate::oidc::signing_keys::ALGORITHM)
-            .text("typ", "JWT")
-            .text("kid", signer.kid())
-            .end();
+        let header = to_json(&JwsHeader {
+            alg: ALGORITHM,
+            typ: "JWT",
+            kid: signer.kid(),
+        });
         let mut text = URL_SAFE_NO_PAD.encode(header);
         text.push('.');
         URL_SAFE_NO_PAD.encode_string(self.claims(now), &mut text);
@@ -108,8 +146,15 @@ impl IdToken<'_> {
 /// `openid`.
 #[must_use]
 pub fn user_info(person: &UserInfo, scopes: ScopeSet) -> Option<String> {
-    let json = JsonObject::default().text("sub", &person.id.to_string());
-    scopes
-        .allows("openid")
-        .then(|| person.claims(json, scopes).end())
+    #[derive(Serialize)]
+    struct UserInfoReply<'a> {
+        sub: String,
+        #[serde(flatten)]
+        user: UserClaims<'a>,
+    }
+    let reply = || UserInfoReply {
+        sub: person.id.to_string(),
+        user: person.claims(scopes),
+    };
+    scopes.allows("openid").then(|| to_json(&reply()))
 }

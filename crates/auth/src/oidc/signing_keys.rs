@@ -8,8 +8,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rsa::PublicKeyComponents;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
+use serde::Serialize;
 
-use crate::json_object::JsonObject;
+use crate::json::to_json;
 use crate::oidc::ID_TOKEN_LIFETIME;
 use crate::tokens::token_text::SecretDigest;
 
@@ -40,14 +41,40 @@ pub trait Signer: Send + Sync {
     /// Returns the key's name in the key set.
     fn kid(&self) -> &str;
 
-    /// Returns the public half as a JSON Web Key (RFC 7517 section 4).
-    fn jwk(&self) -> String;
+    /// Returns the public half.
+    fn jwk(&self) -> JsonWebKey;
 
     /// Signs a message: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518 section 3.3).
     ///
     /// # Errors
     /// The key cannot be used.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, SignError>;
+}
+
+/// Public RSA key for signatures (RFC 7517 section 4).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct JsonWebKey {
+    /// The key type: `RSA`.
+    pub kty: &'static str,
+    /// The use of the key: `sig`.
+    #[serde(rename = "use")]
+    pub usage: &'static str,
+    /// The algorithm of its signatures.
+    pub alg: &'static str,
+    /// The name of the key in the key set.
+    pub kid: String,
+    /// The modulus in base64url.
+    pub n: String,
+    /// The exponent in base64url.
+    pub e: String,
+}
+
+/// Members of which the digest is a key's thumbprint, in the order of RFC 7638 section 3.
+#[derive(Serialize)]
+struct ThumbprintInput<'a> {
+    e: &'a str,
+    kty: &'static str,
+    n: &'a str,
 }
 
 /// RSA key in this process.
@@ -72,11 +99,11 @@ impl Rs256 {
         let PublicKeyComponents::<Vec<u8>> { n, e } = pair.public().into();
         let (n, e) = (URL_SAFE_NO_PAD.encode(n), URL_SAFE_NO_PAD.encode(e));
         // The thumbprint of RFC 7638: the same key has the same name on every node.
-        let essence = JsonObject::default()
-            .text("e", &e)
-            .text("kty", "RSA")
-            .text("n", &n)
-            .end();
+        let essence = to_json(&ThumbprintInput {
+            e: &e,
+            kty: "RSA",
+            n: &n,
+        });
         let kid = URL_SAFE_NO_PAD.encode(SecretDigest::of(&essence).0);
         Ok(Self { pair, kid, n, e })
     }
@@ -87,15 +114,15 @@ impl Signer for Rs256 {
         &self.kid
     }
 
-    fn jwk(&self) -> String {
-        JsonObject::default()
-            .text("kty", "RSA")
-            .text("use", "sig")
-            .text("alg", ALGORITHM)
-            .text("kid", &self.kid)
-            .text("n", &self.n)
-            .text("e", &self.e)
-            .end()
+    fn jwk(&self) -> JsonWebKey {
+        JsonWebKey {
+            kty: "RSA",
+            usage: "sig",
+            alg: ALGORITHM,
+            kid: self.kid.clone(),
+            n: self.n.clone(),
+            e: self.e.clone(),
+        }
     }
 
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, SignError> {
@@ -198,9 +225,11 @@ impl SigningKeyRing {
     /// no longer than [`KEY_SET_LIFETIME`].
     #[must_use]
     pub fn key_set(&self, now: SystemTime) -> String {
-        let keys: Vec<String> = self.published(now).map(Signer::jwk).collect();
-        JsonObject::default()
-            .raw("keys", &format!("[{}]", keys.join(",")))
-            .end()
+        #[derive(Serialize)]
+        struct KeySet {
+            keys: Vec<JsonWebKey>,
+        }
+        let keys = self.published(now).map(Signer::jwk).collect();
+        to_json(&KeySet { keys })
     }
 }

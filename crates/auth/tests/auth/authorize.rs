@@ -1,4 +1,5 @@
 //! The authorization request and the responses to it.
+use percent_encoding::percent_decode_str;
 use proptest::prelude::*;
 use workgraph_auth::authorization::authorization_request::{MAX_ECHO_BYTES, client};
 use workgraph_auth::tokens::scope::SCOPES;
@@ -38,20 +39,7 @@ pub(crate) fn sent_to(delivery: AuthorizationResponse) -> String {
 
 /// Decodes the fields of a query or fragment.
 pub(crate) fn fields(text: &str) -> Vec<Param> {
-    let decode = |text: &str| {
-        let mut bytes = Vec::new();
-        let mut rest = text.as_bytes();
-        while let [first, tail @ ..] = rest {
-            rest = tail;
-            bytes.push(*first);
-            if *first == b'%' {
-                let hex = std::str::from_utf8(&rest[..2]).unwrap();
-                *bytes.last_mut().unwrap() = u8::from_str_radix(hex, 16).unwrap();
-                rest = &rest[2..];
-            }
-        }
-        String::from_utf8(bytes).unwrap()
-    };
+    let decode = |text: &str| percent_decode_str(text).decode_utf8().unwrap().into_owned();
     text.split('&')
         .map(|pair| pair.split_once('=').unwrap())
         .map(|(name, value)| (decode(name), decode(value)))

@@ -11,8 +11,8 @@ use workgraph_auth::oidc::ID_TOKEN_LIFETIME;
 use workgraph_auth::oidc::id_token::user_info;
 use workgraph_auth::oidc::signing_keys::{KEY_SET_LIFETIME, SignError};
 use workgraph_auth::{
-    AuthorizationPolicy, EndpointRequest, Endpoints, IdToken, IssuerInResponses, Rs256, ScopeSet,
-    Secret, SecretDigest, Signer, SigningKeyRing, UserInfo,
+    AuthorizationPolicy, EndpointRequest, Endpoints, IdToken, IssuerInResponses, JsonWebKey, Rs256,
+    ScopeSet, Secret, SecretDigest, Signer, SigningKeyRing, UserInfo,
 };
 
 use crate::at;
@@ -196,8 +196,15 @@ impl Signer for Named {
     fn kid(&self) -> &str {
         self.0
     }
-    fn jwk(&self) -> String {
-        format!("{{\"kid\":\"{}\"}}", self.0)
+    fn jwk(&self) -> JsonWebKey {
+        JsonWebKey {
+            kty: "RSA",
+            usage: "sig",
+            alg: "RS256",
+            kid: self.kid().to_owned(),
+            n: String::new(),
+            e: String::new(),
+        }
     }
     fn sign(&self, _: &[u8]) -> Result<Vec<u8>, SignError> {
         Ok(Vec::new())
@@ -315,6 +322,20 @@ fn b58_the_discovery_document() {
     ] {
         assert!(text.contains(line), "{line} in {text}");
     }
+    let names: Vec<&str> = text
+        .split(['{', '}', ',', '['])
+        .filter_map(|part| part.split_once("\":"))
+        .map(|(name, _)| name.trim_start_matches('"'))
+        .collect();
+    assert_eq!(
+        names.join(" "),
+        "issuer authorization_endpoint token_endpoint revocation_endpoint introspection_endpoint userinfo_endpoint \
+         jwks_uri response_types_supported response_modes_supported grant_types_supported subject_types_supported \
+         id_token_signing_alg_values_supported token_endpoint_auth_methods_supported \
+         revocation_endpoint_auth_methods_supported introspection_endpoint_auth_methods_supported \
+         code_challenge_methods_supported scopes_supported claims_supported claims_parameter_supported \
+         request_parameter_supported request_uri_parameter_supported"
+    );
 }
 
 /// B76. A client that reads there that responses name the issuer takes one without it for a

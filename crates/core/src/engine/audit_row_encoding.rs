@@ -2,12 +2,14 @@
 use crate::audit::{ActorContext, AuditEntry, AuditRow, AuthMethod, first_gid};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
-use crate::model::node::{Node, decode_json_string, json_string, members};
+use crate::model::node::{Node, decode_json_string, members};
 use crate::model::registry::Type;
 use crate::model::resources::{resource, user};
 use crate::model::time::Time;
 use crate::storage::NodeWrite;
 use crate::storage::snapshot::{Depth, Transaction};
+use serde::Serialize;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Greatest number of bytes that are kept of a client's `User-Agent`.
@@ -35,34 +37,58 @@ fn email(node: &Node) -> Option<String> {
     email.filter(|e| !e.is_empty()).map(Into::into)
 }
 
-/// JSON object that is written member by member.
-struct AuditJson(String);
+/// Members of the body of a row, in their order.
+#[derive(Serialize)]
+struct RowBody<'a> {
+    actor: RowActor<'a>,
+    resource: RowResource<'a>,
+    details: RowDetails<'a>,
+    context: RowContext<'a>,
+}
 
-impl AuditJson {
-    fn new() -> Self {
-        Self("{".to_owned())
-    }
-    fn text(&mut self, name: &str, text: &str) {
-        self.raw(name, &json_string(text));
-    }
-    fn maybe(&mut self, name: &str, text: Option<&str>) {
-        if let Some(text) = text {
-            self.text(name, text);
-        }
-    }
-    fn raw(&mut self, name: &str, json: &str) {
-        if self.0.len() > 1 {
-            self.0.push(',');
-        }
-        self.0.push('"');
-        self.0.push_str(name);
-        self.0.push_str("\":");
-        self.0.push_str(json);
-    }
-    fn close(mut self) -> String {
-        self.0.push('}');
-        self.0
-    }
+#[derive(Serialize)]
+struct RowActor<'a> {
+    actor_type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    email: Option<String>,
+}
+
+#[derive(Serialize)]
+struct RowResource<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_subtype: Option<Cow<'a, str>>,
+    gid: String,
+    /// Null for a resource without a name.
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    email: Option<String>,
+}
+
+#[derive(Serialize)]
+struct RowDetails<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_value: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_value: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct RowContext<'a> {
+    context_type: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_authentication_method: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_ip_address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_agent: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oauth_app_name: Option<&'a str>,
 }
 
 /// Builds the row of an act that happened at `at`. Nodes are looked up first among `puts`, the
@@ -86,16 +112,20 @@ pub fn build_row(
         Some(id) => txn.app_name(id)?,
         None => None,
     };
-    let mut details = AuditJson::new();
-    details.maybe("old_value", told.old.as_deref());
-    details.maybe("new_value", told.new.as_deref());
-    let body = format!(
-        "\"actor\":{},\"resource\":{},\"details\":{},\"context\":{}",
-        actor(acting, who.as_deref()),
-        subject(told.resource, what.as_deref()),
-        details.close(),
-        context(acting, app.as_deref()),
-    );
+    let body = RowBody {
+        actor: actor(acting, who.as_deref()),
+        resource: subject(told.resource, what.as_deref()),
+        details: RowDetails {
+            old_value: told.old.as_deref(),
+            new_value: told.new.as_deref(),
+        },
+        context: context(acting, app.as_deref()),
+    };
+    let json = serde_json::to_string(&body).map_err(|e| GraphStoreError::Failed(e.to_string()))?;
+    // Rows are kept without the braces: readers put members around these.
+    let body = json
+        .strip_prefix('{')
+        .and_then(|json| json.strip_suffix('}'));
     Ok(AuditRow {
         gid: first_gid(at),
         time: at,
@@ -104,58 +134,42 @@ pub fn build_row(
         actor_type: acting.actor.ty(),
         actor: acting.actor.gid(),
         resource: told.resource,
-        body: body.into(),
+        body: body.unwrap_or_default().into(),
     })
 }
 
-fn actor(acting: &ActorContext, node: Option<&Node>) -> String {
-    let mut out = AuditJson::new();
-    out.text("actor_type", acting.actor.ty().name());
-    if let Some(gid) = acting.actor.gid() {
-        out.text("gid", &gid.to_string());
+fn actor<'a>(acting: &'a ActorContext, node: Option<&Node>) -> RowActor<'a> {
+    RowActor {
+        actor_type: acting.actor.ty().name(),
+        gid: acting.actor.gid().map(|gid| gid.to_string()),
+        name: node.map(Node::title),
+        email: node.and_then(email),
     }
-    if let Some(node) = node {
-        out.text("name", &node.title());
-        out.maybe("email", email(node).as_deref());
-    }
-    out.close()
 }
 
-fn subject(gid: Gid, node: Option<&Node>) -> String {
-    let mut out = AuditJson::new();
-    if let Some(node) = node {
-        out.text("resource_type", resource(node.ty).name);
-        let subtype = members(&node.head).find(|(key, _)| *key == "resource_subtype");
-        out.maybe(
-            "resource_subtype",
-            subtype.map(|(_, v)| decode_json_string(v)).as_deref(),
-        );
+fn subject(gid: Gid, node: Option<&Node>) -> RowResource<'_> {
+    let subtype = node.and_then(|node| {
+        let (_, value) = members(&node.head).find(|(key, _)| *key == "resource_subtype")?;
+        Some(decode_json_string(value))
+    });
+    RowResource {
+        resource_type: node.map(|node| resource(node.ty).name),
+        resource_subtype: subtype,
+        gid: gid.to_string(),
+        name: node
+            .filter(|node| resource(node.ty).title.is_some())
+            .map(Node::title),
+        email: node.and_then(email),
     }
-    out.text("gid", &gid.to_string());
-    match node {
-        Some(node) if resource(node.ty).title.is_some() => out.text("name", &node.title()),
-        _ => out.raw("name", "null"),
-    }
-    out.maybe("email", node.and_then(email).as_deref());
-    out.close()
 }
 
-fn context(acting: &ActorContext, app: Option<&str>) -> String {
-    let mut out = AuditJson::new();
-    out.text("context_type", acting.channel.name());
-    out.maybe(
-        "api_authentication_method",
-        acting.method.map(AuthMethod::name),
-    );
-    out.maybe(
-        "client_ip_address",
-        acting.address.map(|ip| ip.to_string()).as_deref(),
-    );
+fn context<'a>(acting: &'a ActorContext, app: Option<&'a str>) -> RowContext<'a> {
     let agent = acting.user_agent.as_deref();
-    out.maybe(
-        "user_agent",
-        agent.and_then(|text| text.get(..text.floor_char_boundary(AGENT_MAX))),
-    );
-    out.maybe("oauth_app_name", app);
-    out.close()
+    RowContext {
+        context_type: acting.channel.name(),
+        api_authentication_method: acting.method.map(AuthMethod::name),
+        client_ip_address: acting.address.map(|ip| ip.to_string()),
+        user_agent: agent.and_then(|text| text.get(..text.floor_char_boundary(AGENT_MAX))),
+        oauth_app_name: app,
+    }
 }

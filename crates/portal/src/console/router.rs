@@ -2,8 +2,9 @@
 use std::time::SystemTime;
 
 use workgraph_api::ApiResponse;
-use workgraph_auth::{OAuthStore, percent_encode};
+use workgraph_auth::OAuthStore;
 use workgraph_core::audit::ActorContext;
+use workgraph_wire::percent::encode_component;
 
 use crate::common_responses::{invalid_form, page, see_other};
 use crate::console::{Console, ConsoleResponse, ConsoleUser, WriteContext};
@@ -86,7 +87,7 @@ pub(crate) fn visitor(visit: &AuthenticatedSession) -> ConsoleUser<'_> {
 }
 
 fn sign_in_first(request: &PortalRequest) -> ApiResponse {
-    let next = percent_encode(&request.path);
+    let next = encode_component(&request.path);
     see_other(format!("{}?next={next}", paths::SIGN_IN))
 }
 

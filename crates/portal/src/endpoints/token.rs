@@ -2,7 +2,7 @@
 use std::time::SystemTime;
 
 use workgraph_api::ApiResponse;
-use workgraph_auth::{EndpointRequest, Endpoints, NewTokenMaterial, TokenError};
+use workgraph_auth::{EndpointReply, EndpointRequest, Endpoints, NewTokenMaterial, TokenError};
 
 use crate::common_responses::failure;
 use crate::csrf::network;
@@ -33,7 +33,7 @@ impl Portal {
             Ok(reply) => reply,
             Err(broken) => {
                 let phrase = self.log(&broken);
-                return into_api_response(&error(
+                return into_api_response(&EndpointReply::error(
                     500,
                     "server_error",
                     &format!("Something broke here: {phrase}"),
@@ -57,7 +57,7 @@ impl Portal {
         to: Endpoint,
         request: &PortalRequest,
         now: SystemTime,
-    ) -> Result<workgraph_auth::EndpointReply, PortalError> {
+    ) -> Result<EndpointReply, PortalError> {
         let invalid = |why: String| Ok(TokenError::InvalidRequest(why).reply());
         if !request.query.is_empty() {
             return invalid("Parameters belong into the body, not into the query.".to_owned());
@@ -101,7 +101,7 @@ impl Portal {
     }
 }
 
-fn into_api_response(reply: &workgraph_auth::EndpointReply) -> ApiResponse {
+fn into_api_response(reply: &EndpointReply) -> ApiResponse {
     let mut out = ApiResponse::json(reply.status, reply.body.clone().into_bytes());
     for (name, value) in reply.headers() {
         out = out.with(name, value);
@@ -109,16 +109,9 @@ fn into_api_response(reply: &workgraph_auth::EndpointReply) -> ApiResponse {
     out
 }
 
-/// Returns an error in the form of RFC 6749, which the errors of `TokenError` have, too.
-fn error(status: u16, code: &str, why: &str) -> workgraph_auth::EndpointReply {
-    // Nothing in these texts needs escaping.
-    let body = format!(r#"{{"error":"{code}","error_description":"{why}"}}"#);
-    workgraph_auth::EndpointReply::new(status, body)
-}
-
 fn too_many(wait: u64) -> ApiResponse {
     let why = format!("Too many requests from this address. Retry after {wait} seconds.");
-    into_api_response(&error(429, "temporarily_unavailable", &why))
+    into_api_response(&EndpointReply::error(429, "temporarily_unavailable", &why))
         .with("Retry-After", wait.to_string())
 }
 
@@ -129,7 +122,7 @@ impl Portal {
     pub fn refused(&self, route: Route, status: u16, why: &str) -> ApiResponse {
         let mut reply = match route.endpoint {
             Endpoint::Token | Endpoint::Revoke | Endpoint::TokenInfo => {
-                into_api_response(&error(status, "invalid_request", why))
+                into_api_response(&EndpointReply::error(status, "invalid_request", why))
             }
             _ => failure(status, "This form was not taken", why),
         };

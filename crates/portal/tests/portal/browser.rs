@@ -3,14 +3,14 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use workgraph_api::ApiResponse;
-use workgraph_auth::percent_encode;
 use workgraph_portal::PortalRequest;
+use workgraph_wire::percent::encode_component;
 
 use crate::fixtures::{CHALLENGE, REDIRECT, Town};
 
 /// Returns a text without special characters, as a form or query has it.
 pub(crate) fn form(fields: &[(&str, &str)]) -> String {
-    let pair = |(name, value): &(&str, &str)| format!("{name}={}", percent_encode(value));
+    let pair = |(name, value): &(&str, &str)| format!("{name}={}", encode_component(value));
     fields.iter().map(pair).collect::<Vec<_>>().join("&")
 }
 /// Returns a request with only the headers that a form needs.

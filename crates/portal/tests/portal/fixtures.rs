@@ -12,8 +12,8 @@ use workgraph_auth::authorization::registered_app::mint_secret;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::oidc::signing_keys::SignError;
 use workgraph_auth::{
-    Account, App, AuthStoreError, Login, LoopbackPolicy, OAuthStore, RedirectUri, RegisteredScopes,
-    Secret, Signer, SigningKeyRing, Tier, TokenStore, UserDirectory, UserInfo,
+    Account, App, AuthStoreError, JsonWebKey, Login, LoopbackPolicy, OAuthStore, RedirectUri,
+    RegisteredScopes, Secret, Signer, SigningKeyRing, Tier, TokenStore, UserDirectory, UserInfo,
 };
 use workgraph_core::GidGenerator;
 use workgraph_core::audit::ActorContext;
@@ -172,8 +172,15 @@ impl Signer for Stamp {
     fn kid(&self) -> &str {
         "stamp"
     }
-    fn jwk(&self) -> String {
-        "{}".to_owned()
+    fn jwk(&self) -> JsonWebKey {
+        JsonWebKey {
+            kty: "RSA",
+            usage: "sig",
+            alg: "RS256",
+            kid: self.kid().to_owned(),
+            n: String::new(),
+            e: String::new(),
+        }
     }
     fn sign(&self, _: &[u8]) -> Result<Vec<u8>, SignError> {
         Ok(vec![1])

@@ -10,7 +10,7 @@ use crate::common::{Folder, Line, Reply, Server, WIDE, admin};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use workgraph_auth::authorization::pkce::CodeChallenge;
-use workgraph_auth::percent_encode;
+use workgraph_wire::percent::encode_component;
 
 pub(crate) const AUTHORIZE: &str = "/-/oauth_authorize";
 pub(crate) const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
@@ -20,7 +20,7 @@ pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) fn form(pairs: &[(&str, &str)]) -> String {
     let each: Vec<String> = pairs
         .iter()
-        .map(|(name, value)| format!("{}={}", percent_encode(name), percent_encode(value)))
+        .map(|(name, value)| format!("{}={}", encode_component(name), encode_component(value)))
         .collect();
     each.join("&")
 }

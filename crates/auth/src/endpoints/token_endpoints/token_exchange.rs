@@ -1,6 +1,8 @@
 //! The token endpoint's two exchanges.
 use std::time::SystemTime;
 
+use serde::Serialize;
+
 use super::{
     EndpointReply, EndpointRequest, EndpointStop, Endpoints, NewTokenMaterial, TokenError, claim,
     missing, params,
@@ -9,7 +11,7 @@ use crate::authorization::authorization_code::{AuthorizationCode, CodeCheck};
 use crate::authorization::authorization_request::is_openid;
 use crate::authorization::registered_app::App;
 use crate::endpoints::introspection::ACCESS_LIFETIME;
-use crate::json_object::JsonObject;
+use crate::json::to_json;
 use crate::oidc::id_token::{IdToken, UserInfo};
 use crate::params::Params;
 use crate::ports::oauth_store::{IssuedTokens, RedemptionOutcome};
@@ -92,11 +94,10 @@ impl Endpoints<'_> {
         let outcome = self.store.redeem(&digest, Some(tokens), now).await;
         match outcome.map_err(EndpointStop::ServerError)? {
             RedemptionOutcome::Issued(left) => Ok(TokenResponse {
-                access: &access_text,
-                refresh: Some(&refresh_text),
-                person: &person,
-                scope: (left.scopes != code.scopes).then_some(left.scopes),
+                refresh_token: Some(refresh_text.expose()),
+                scope: (left.scopes != code.scopes).then(|| left.scopes.to_string()),
                 id_token: id_token.as_deref(),
+                ..TokenResponse::new(&access_text, &person)
             }
             .reply()),
             RedemptionOutcome::Spent | RedemptionOutcome::Replayed | RedemptionOutcome::Unknown => {
@@ -157,11 +158,8 @@ impl Endpoints<'_> {
             return Err(REFRESH.into());
         };
         Ok(TokenResponse {
-            access: &access_text,
-            refresh: None,
-            person: &person,
-            scope: (left.scopes != asked).then_some(left.scopes),
-            id_token: None,
+            scope: (left.scopes != asked).then(|| left.scopes.to_string()),
+            ..TokenResponse::new(&access_text, &person)
         }
         .reply())
     }
@@ -204,34 +202,50 @@ impl Endpoints<'_> {
     }
 }
 
-/// Successful reply of the token endpoint.
+/// Successful reply of the token endpoint (RFC 6749 section 5.1).
+#[derive(Serialize)]
 struct TokenResponse<'a> {
-    access: &'a Secret,
-    refresh: Option<&'a Secret>,
-    person: &'a UserInfo,
-    /// The scopes, if they are not the requested ones (RFC 6749 section 5.1).
-    scope: Option<ScopeSet>,
+    access_token: &'a str,
+    expires_in: u64,
+    token_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<&'a str>,
+    data: TokenUser<'a>,
+    /// The scopes, if they are not the requested ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     id_token: Option<&'a str>,
 }
 
-impl TokenResponse<'_> {
+/// User for whom a token was issued.
+#[derive(Serialize)]
+struct TokenUser<'a> {
+    id: u64,
+    gid: String,
+    name: &'a str,
+    email: &'a str,
+}
+
+impl<'a> TokenResponse<'a> {
+    fn new(access: &'a Secret, user: &'a UserInfo) -> Self {
+        Self {
+            access_token: access.expose(),
+            expires_in: ACCESS_LIFETIME.as_secs(),
+            token_type: "bearer",
+            refresh_token: None,
+            data: TokenUser {
+                id: user.id,
+                gid: user.id.to_string(),
+                name: &user.name,
+                email: &user.email,
+            },
+            scope: None,
+            id_token: None,
+        }
+    }
+
     fn reply(&self) -> EndpointReply {
-        let gid = self.person.id.to_string();
-        let data = JsonObject::default()
-            .number("id", self.person.id)
-            .text("gid", &gid)
-            .text("name", &self.person.name)
-            .text("email", &self.person.email)
-            .end();
-        let scope = self.scope.map(|scope| scope.to_string());
-        let json = JsonObject::default()
-            .text("access_token", self.access.expose())
-            .number("expires_in", ACCESS_LIFETIME.as_secs())
-            .text("token_type", "bearer")
-            .maybe("refresh_token", self.refresh.map(Secret::expose))
-            .raw("data", &data)
-            .maybe("scope", scope.as_deref())
-            .maybe("id_token", self.id_token);
-        EndpointReply::ok(json.end())
+        EndpointReply::ok(to_json(self))
     }
 }
