@@ -5,6 +5,7 @@
 use crate::hash_chain::{ChainPosition, RowDigest};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use std::fmt;
+use thiserror::Error;
 
 /// First words of a line, with the version of the format.
 const FORM: &str = "audit-checkpoint 1";
@@ -46,36 +47,20 @@ pub struct CheckpointKey(Ed25519KeyPair);
 pub struct CheckpointPublicKey(pub [u8; 32]);
 
 /// Error: the bytes are not the seed of a key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("this is not the seed of an Ed25519 key")]
 pub struct InvalidKeySeed;
 
-impl fmt::Display for InvalidKeySeed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this is not the seed of an Ed25519 key")
-    }
-}
-
-impl std::error::Error for InvalidKeySeed {}
-
 /// The reason for which a line is no checkpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum CheckpointError {
     /// The line does not have the form of a checkpoint.
+    #[error("this line is not in the form of a checkpoint")]
     Form,
     /// The signature was not made with this key.
+    #[error("the line's signature is not of this key")]
     Signature,
 }
-
-impl fmt::Display for CheckpointError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Form => "this line is not in the form of a checkpoint",
-            Self::Signature => "the line's signature is not of this key",
-        })
-    }
-}
-
-impl std::error::Error for CheckpointError {}
 
 impl CheckpointKey {
     /// Makes the key of this seed, which is 32 random bytes (RFC 8032 section 5.1.5).

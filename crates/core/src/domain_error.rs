@@ -1,6 +1,7 @@
 //! Errors of requests, in terms of the domain. The api crate maps them to statuses.
 use crate::interrupt::InterruptReason;
 use std::fmt;
+use thiserror::Error;
 
 /// Kind of a domain error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +25,8 @@ pub enum DomainErrorKind {
 }
 
 /// A refusal that the client can act on.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{message}")]
 pub struct DomainError {
     /// Kind of the error, from which the status follows.
     pub kind: DomainErrorKind,
@@ -122,13 +124,6 @@ impl DomainError {
         }
     }
 }
-
-impl fmt::Display for DomainError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-impl std::error::Error for DomainError {}
 
 impl From<InterruptReason> for DomainError {
     fn from(interrupted: InterruptReason) -> Self {

@@ -4,22 +4,17 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
+use thiserror::Error;
 use workgraph_auth::{AuthStoreError, OAuthStore, Secret, SigningKeyRing};
 use workgraph_core::audit::ActorContext;
 
 /// Error: the queue of passwords is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("too many passwords are being checked")]
 pub struct PasswordQueueFull;
 
-impl fmt::Display for PasswordQueueFull {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("too many passwords are being checked")
-    }
-}
-
-impl std::error::Error for PasswordQueueFull {}
-
 /// Slot in the queue of passwords, free again when it is dropped.
+#[error("too many passwords are being checked")]
 pub struct PasswordSlot(#[expect(dead_code, reason = "kept to be dropped")] Box<dyn Send + Sync>);
 
 impl PasswordSlot {

@@ -1,16 +1,21 @@
 //! Errors of opening a store, and conversion of SQLite's errors.
-use std::fmt;
 use std::path::PathBuf;
+use thiserror::Error;
 use workgraph_core::storage::GraphStoreError;
 
 /// Reason why a store could not be opened.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum StoreOpenError {
     /// The linked SQLite is older than the oldest one that is used.
+    #[error("SQLite {0} is linked, but 3.51.3 or newer is needed: older ones can lose commits")]
     OldSqlite(String),
     /// Another process has the folder open.
+    #[error("another Workgraph process has {} open", .0.display())]
     Locked(PathBuf),
     /// The file is of a newer version of this program.
+    #[error(
+        "the data is of a newer version of Workgraph: its form is {found}, this program knows {known}; use the newer program, or restore a backup made before the upgrade"
+    )]
     Newer {
         /// The version of the file.
         found: usize,
@@ -18,52 +23,31 @@ pub enum StoreOpenError {
         known: usize,
     },
     /// The file is an SQLite database of another program.
+    #[error("the file is a database, but not one of Workgraph")]
     Foreign,
     /// The file is of an older version, but was opened for reading only.
+    #[error(
+        "the data is of an older version of Workgraph; start the server once, which brings it up to date"
+    )]
     Older,
     /// The file system cannot hold a write-ahead log, as networked ones cannot.
+    #[error(
+        "the file system does not support write-ahead logging (SQLite stays in mode {0}); use a local disk"
+    )]
     NoWal(String),
     /// A folder or file could not be made or opened.
+    #[error("{path}: {1}", path = .0.display())]
     Io(PathBuf, std::io::Error),
     /// The search index could not be made from the nodes of an older file.
+    #[error("the search index: {0}")]
     SearchIndex(GraphStoreError),
     /// A webhook's secret could not be converted to the form in which secrets are kept from now on.
+    #[error("{0}")]
     Secrets(String),
     /// SQLite failed.
+    #[error("SQLite: {0}")]
     Sqlite(rusqlite::Error),
 }
-
-impl fmt::Display for StoreOpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OldSqlite(version) => {
-                write!(f, "SQLite {version} is linked, but 3.51.3 or newer is needed: older ones can lose commits")
-            }
-            Self::Locked(path) => {
-                write!(f, "another Workgraph process has {} open", path.display())
-            }
-            Self::Newer { found, known } => write!(
-                f,
-                "the data is of a newer version of Workgraph: its form is {found}, this program knows {known}; \
-                 use the newer program, or restore a backup made before the upgrade"
-            ),
-            Self::Foreign => f.write_str("the file is a database, but not one of Workgraph"),
-            Self::Older => f.write_str(
-                "the data is of an older version of Workgraph; start the server once, which brings it up to date",
-            ),
-            Self::NoWal(mode) => write!(
-                f,
-                "the file system does not support write-ahead logging (SQLite stays in mode {mode}); use a local disk"
-            ),
-            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::SearchIndex(error) => write!(f, "the search index: {error}"),
-            Self::Secrets(why) => f.write_str(why),
-            Self::Sqlite(error) => write!(f, "SQLite: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for StoreOpenError {}
 
 impl From<rusqlite::Error> for StoreOpenError {
     fn from(error: rusqlite::Error) -> Self {

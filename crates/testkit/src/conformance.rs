@@ -23,6 +23,7 @@ use crate::fixture::Fixture;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use thiserror::Error;
 pub use webhook_cases::{webhooks, webhooks_of_apps};
 use workgraph_core::access::Role;
 use workgraph_core::model::gid::Gid;
@@ -37,16 +38,9 @@ pub type GraphStoreCase =
     for<'a> fn(&'a dyn GraphStore) -> CaseFuture<'a, Result<(), GraphStoreFailure>>;
 
 /// Promise that a store did not keep.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct GraphStoreFailure(String);
-
-impl fmt::Display for GraphStoreFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for GraphStoreFailure {}
 
 impl From<GraphStoreError> for GraphStoreFailure {
     fn from(error: GraphStoreError) -> Self {

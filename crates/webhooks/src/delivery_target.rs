@@ -1,7 +1,7 @@
 //! Targets: the URLs of receivers.
 use crate::target_policy::TargetPolicy;
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use thiserror::Error;
 
 /// The longest target, in bytes.
 pub const TARGET_MAX: usize = 1024;
@@ -29,34 +29,26 @@ pub struct Target {
 }
 
 /// The reason for which a target is refused. `Display` is the message for the client.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum TargetError {
     /// Not a URL that can be called.
+    #[error(
+        "Not a URL that events can be sent to; it must be https://host/path without user and fragment"
+    )]
     Malformed,
     /// http, where only https is allowed.
+    #[error("Not allowed; it must begin with https://")]
     PlainHttp,
     /// A port that is neither 443 nor above 1023 (80 for http).
+    #[error("Not allowed; the port must be 443 or above 1023")]
     Port,
     /// An address that is not public.
+    #[error("not allowed; it must lead to a public address")]
     Address,
     /// A name that never leads to a public address.
+    #[error("not allowed; it must lead to a public address")]
     Local,
 }
-
-impl fmt::Display for TargetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Malformed => {
-                "Not a URL that events can be sent to; it must be https://host/path without user and fragment"
-            }
-            Self::PlainHttp => "Not allowed; it must begin with https://",
-            Self::Port => "Not allowed; the port must be 443 or above 1023",
-            Self::Address | Self::Local => "not allowed; it must lead to a public address",
-        })
-    }
-}
-impl std::error::Error for TargetError {}
-
 impl Target {
     /// Reads a target and checks everything that needs no resolver.
     ///

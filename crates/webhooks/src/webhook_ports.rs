@@ -4,8 +4,8 @@ use crate::event_filter::EventFilter;
 use crate::webhook_record::{DeliveryState, JournalPosition, Webhook};
 use async_trait::async_trait;
 use bytes::Bytes;
-use std::fmt;
 use std::time::{Duration, SystemTime};
+use thiserror::Error;
 
 /// One request to a target.
 #[derive(Clone, Debug)]
@@ -34,24 +34,15 @@ pub struct TargetReply {
 }
 
 /// The reason for which there is no reply.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum DeliveryError {
     /// The name leads to an address that may not be called; no connection was made.
+    #[error("the target leads to an address that is not allowed")]
     NotAllowed,
     /// No connection, no TLS, or no complete reply in time; the text says which.
+    #[error("{0}")]
     Broken(String),
 }
-
-impl fmt::Display for DeliveryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAllowed => f.write_str("the target leads to an address that is not allowed"),
-            Self::Broken(why) => f.write_str(why),
-        }
-    }
-}
-impl std::error::Error for DeliveryError {}
-
 /// Client that sends requests to targets. It follows no redirects, connects only to addresses that it has checked
 /// itself, and reads only the start of a reply.
 #[async_trait]
@@ -157,16 +148,9 @@ impl DeliveryPermission {
 }
 
 /// Error of a store, with its message.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("storage failed: {0}")]
 pub struct WebhookStoreError(pub String);
-
-impl fmt::Display for WebhookStoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "storage failed: {}", self.0)
-    }
-}
-impl std::error::Error for WebhookStoreError {}
-
 /// Store of webhooks and of the log of their deliveries. All that a method wrote is durable when it returns.
 ///
 /// A webhook that was made with an app lasts as long as the app has a live grant of its user. That is a live refresh

@@ -8,13 +8,13 @@
 //! The values of an opened cursor still count as input: callers bind them as parameters and never put
 //! them into a query's text.
 
-use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::digest::{Context, SHA256};
+use thiserror::Error;
 
 use crate::keyring::{KeyLookup, KeyRing};
 use crate::messages;
@@ -45,24 +45,15 @@ pub struct Cursor {
 }
 
 /// Reason for which a token was refused. `Display` is the message for the client; both are status 400.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum CursorError {
     /// Not a token of ours, changed, or of another listing.
+    #[error("{}", messages::OFFSET_INVALID)]
     Invalid,
     /// Past its expiry, or sealed with a key that has been retired.
+    #[error("{}", messages::OFFSET_EXPIRED)]
     Expired,
 }
-
-impl fmt::Display for CursorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Invalid => messages::OFFSET_INVALID,
-            Self::Expired => messages::OFFSET_EXPIRED,
-        })
-    }
-}
-
-impl std::error::Error for CursorError {}
 
 /// Returns the digest of a listing: of all that a token is bound to, in an agreed order, such as user,
 /// app, route, filters and sort order. Each part is hashed with its length, so moving bytes from one

@@ -1,6 +1,6 @@
 //! Form-encoded bodies (`application/x-www-form-urlencoded`), for OAuth endpoints and API bodies.
 
-use std::fmt;
+use thiserror::Error;
 
 pub use crate::bracket_fields::{BRACKETS_MAX, field_of, nested};
 use crate::json_body::JsonBody;
@@ -12,11 +12,13 @@ use crate::request_options::RequestOptions;
 pub const FORM_BYTES: usize = 64 * 1024;
 
 /// Error of a form that can't be read. `Display` is the message for the client.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FormError {
     /// The form is over the limit: status 413.
+    #[error("{}", messages::BODY_TOO_LARGE)]
     TooLarge,
     /// A field that can't be read: status 400.
+    #[error("{0}")]
     Field(QueryError),
 }
 
@@ -30,17 +32,6 @@ impl FormError {
         }
     }
 }
-
-impl fmt::Display for FormError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge => f.write_str(messages::BODY_TOO_LARGE),
-            Self::Field(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for FormError {}
 
 impl From<QueryError> for FormError {
     fn from(error: QueryError) -> Self {

@@ -1,35 +1,45 @@
 //! Query strings: strict decoding, typed reading, and the query of the next page.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+
+use thiserror::Error;
 
 use crate::messages::clip;
 use crate::percent::{self, PercentError};
 use crate::request_options::{LIMIT_MAX, RequestOptions, some, terms};
 
 /// Kind of error of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum QueryProblem {
     /// A `%` without two hexadecimal digits.
+    #[error("not valid percent-encoding")]
     Percent,
     /// Not UTF-8 after decoding.
+    #[error("not valid UTF-8")]
     Utf8,
     /// Holds a NUL.
+    #[error("must not contain NUL")]
     Nul,
     /// Given more than once.
+    #[error("given twice")]
     Repeated,
     /// Not a whole number from 1 to 100.
+    #[error("must be 1 to 100")]
     Limit,
     /// Neither true nor false.
+    #[error("must be true or false")]
     Flag,
     /// Brackets in its name that can't be read.
+    #[error("brackets must be name[], name[0] or name[part], at most 5 of them")]
     Brackets,
     /// Its name is that of a value and of a list, or of other shapes that don't agree.
+    #[error("given in two ways; use one of name=, name[]=, name[0]= and name[part]=")]
     Conflicting,
 }
 
 /// Error of a parameter that can't be read. `Display` is the message for the client; all are status 400.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{param}: {problem}")]
 pub struct QueryError {
     /// The parameter's name, cut and escaped for an echo.
     pub param: String,
@@ -45,28 +55,6 @@ impl QueryError {
         }
     }
 }
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rule = match self.problem {
-            QueryProblem::Percent => "not valid percent-encoding",
-            QueryProblem::Utf8 => "not valid UTF-8",
-            QueryProblem::Nul => "must not contain NUL",
-            QueryProblem::Repeated => "given twice",
-            QueryProblem::Limit => "must be 1 to 100",
-            QueryProblem::Flag => "must be true or false",
-            QueryProblem::Brackets => {
-                "brackets must be name[], name[0] or name[part], at most 5 of them"
-            }
-            QueryProblem::Conflicting => {
-                "given in two ways; use one of name=, name[]=, name[0]= and name[part]="
-            }
-        };
-        write!(f, "{}: {rule}", self.param)
-    }
-}
-
-impl std::error::Error for QueryError {}
 
 /// Decoded parameters in the order they were sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

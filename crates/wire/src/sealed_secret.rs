@@ -3,40 +3,32 @@
 //! A sealed secret is `sealed:1:` and base64url of `key id 2 | nonce 12 | ciphertext | tag 16` (bytes,
 //! big-endian): ChaCha20-Poly1305 under a key that is derived from a key of the ring for this purpose alone.
 //! It is bound to the owner of the secret and opens for no other.
+use thiserror::Error;
+
 use crate::cursor::cipher;
 use crate::keyring::{KeyLookup, KeyRing};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{Aad, NONCE_LEN, Nonce};
 use ring::hmac;
-use std::fmt;
 
 const PURPOSE: &[u8] = b"workgraph kept secret";
 /// First characters of every sealed secret, with the version of the form.
 const MARK: &str = "sealed:1:";
 
 /// Reason for which a sealed secret was not opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SecretError {
     /// The text is not sealed.
+    #[error("the secret is not sealed")]
     NotSealed,
     /// The text was changed, or belongs to another owner.
+    #[error("the sealed secret is garbled")]
     Tampered,
     /// The ring does not have the key, or not any more.
+    #[error("the key of the sealed secret is not in the key ring")]
     NoKey,
 }
-
-impl fmt::Display for SecretError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotSealed => "the secret is not sealed",
-            Self::Tampered => "the sealed secret is garbled",
-            Self::NoKey => "the key of the sealed secret is not in the key ring",
-        })
-    }
-}
-
-impl std::error::Error for SecretError {}
 
 /// Seals a secret with the current key. `owner` names the owner of the secret, such as `webhook 12`; `nonce`
 /// must be fresh random bytes. Returns `None` if the secret is too long for any cipher.

@@ -1,8 +1,9 @@
 //! The authorization request, read in two steps: first the client and its redirect URL, then the
 //! rest of the parameters. No response is sent to an app before the first step succeeded.
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+use thiserror::Error;
 
 use crate::authorization::authorization_policy::AuthorizationPolicy;
 use crate::authorization::authorization_response::{
@@ -24,28 +25,17 @@ pub const MAX_ECHO_BYTES: usize = 2048;
 /// Reason for which a request is answered with a page of plain text, status 400 and no redirect: no
 /// verified client is known to which the browser could be sent. The text repeats nothing of the
 /// request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum UnverifiedClientError {
     /// `client_id` is missing, given twice, or not the id of an app.
+    #[error("invalid_request: The `client_id` parameter does not match a valid application.")]
     Client,
     /// `redirect_uri` is missing, given twice, or not byte for byte one of the app's.
+    #[error(
+        "invalid_request: The `redirect_uri` parameter does not match a valid url for the application."
+    )]
     Redirect,
 }
-
-impl fmt::Display for UnverifiedClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Client => {
-                "invalid_request: The `client_id` parameter does not match a valid application."
-            }
-            Self::Redirect => {
-                "invalid_request: The `redirect_uri` parameter does not match a valid url for the application."
-            }
-        })
-    }
-}
-
-impl std::error::Error for UnverifiedClientError {}
 
 /// Returns the id of the app that a request names, for the caller to look up.
 ///

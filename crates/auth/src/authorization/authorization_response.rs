@@ -1,5 +1,6 @@
 //! Responses of the authorization endpoint: their targets and their encodings.
-use std::fmt;
+
+use thiserror::Error;
 
 use crate::authorization::redirect_uri::RedirectUri;
 use crate::params::join;
@@ -68,31 +69,45 @@ impl ResponseMode {
 }
 
 /// Error of the authorization endpoint that is sent to the app (RFC 6749 section 4.1.2.1).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AuthorizeError {
     /// A parameter is missing, malformed or given twice.
+    #[error("{0}")]
     InvalidRequest(String),
     /// A response type that does not exist, or is not allowed for this app.
+    #[error(
+        "The `response_type` parameter must be code, id_token or both; a native app gets a code."
+    )]
     UnsupportedResponseType,
     /// Scopes that the app may not ask for; the text is the request's.
+    #[error("Your app is not allowed to request user authorization for `{}` scopes.", printable(.0))]
     ForbiddenScopes(String),
     /// An id_token without the scope `openid`.
+    #[error("An id_token needs the scope openid.")]
     InvalidScope,
     /// The user denied the request.
+    #[error("The user denied the request.")]
     Denied,
     /// The app is in none of the user's workspaces.
+    #[error("The app is not available in any of the user's workspaces.")]
     NotDistributed,
     /// `prompt=none`, and no user is signed in.
+    #[error("The user is not signed in.")]
     LoginRequired,
     /// `prompt=none`, and the user has not agreed to this yet.
+    #[error("The user has not agreed to this request yet.")]
     ConsentRequired,
     /// A request object was passed.
+    #[error("Request objects are not supported.")]
     RequestNotSupported,
     /// A reference to a request object was passed.
+    #[error("References to request objects are not supported.")]
     RequestUriNotSupported,
     /// An error of this service.
+    #[error("The server could not answer the request.")]
     ServerError,
     /// This service is overloaded.
+    #[error("The server is too busy to answer the request.")]
     TemporarilyUnavailable,
 }
 
@@ -117,35 +132,6 @@ impl AuthorizeError {
 }
 
 /// Writes the `error_description`.
-impl fmt::Display for AuthorizeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::InvalidRequest(why) => why,
-            Self::ForbiddenScopes(scopes) => {
-                return write!(
-                    f,
-                    "Your app is not allowed to request user authorization for `{}` scopes.",
-                    printable(scopes)
-                );
-            }
-            Self::UnsupportedResponseType => {
-                "The `response_type` parameter must be code, id_token or both; a native app gets a code."
-            }
-            Self::InvalidScope => "An id_token needs the scope openid.",
-            Self::Denied => "The user denied the request.",
-            Self::NotDistributed => "The app is not available in any of the user's workspaces.",
-            Self::LoginRequired => "The user is not signed in.",
-            Self::ConsentRequired => "The user has not agreed to this request yet.",
-            Self::RequestNotSupported => "Request objects are not supported.",
-            Self::RequestUriNotSupported => "References to request objects are not supported.",
-            Self::ServerError => "The server could not answer the request.",
-            Self::TemporarilyUnavailable => "The server is too busy to answer the request.",
-        })
-    }
-}
-
-impl std::error::Error for AuthorizeError {}
-
 /// Returns at most 200 characters of a text, without those that a description may not have (RFC
 /// 6749 section 4.1.2.1).
 pub(crate) fn printable(text: &str) -> String {

@@ -1,5 +1,5 @@
 //! Redirect URLs and the rules of their registration. A request must then repeat one byte for byte.
-use std::fmt;
+use thiserror::Error;
 
 /// Redirect URL of native apps: the code is shown on a page instead.
 pub const OUT_OF_BAND: &str = "urn:ietf:wg:oauth:2.0:oob";
@@ -21,42 +21,35 @@ pub enum LoopbackPolicy {
 pub struct RedirectUri(String);
 
 /// Reason for which a redirect URL cannot be registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum RedirectError {
     /// Neither `https` nor the out-of-band URN.
+    #[error(
+        "A redirect URL must start with https://, or be urn:ietf:wg:oauth:2.0:oob for native apps."
+    )]
     Scheme,
     /// Longer than [`MAX_REDIRECT_BYTES`].
+    #[error("A redirect URL must not be longer than 2,000 characters.")]
     Long,
     /// Spaces, control characters, backslashes, or anything outside ASCII.
+    #[error("A redirect URL must be plain ASCII without spaces and backslashes.")]
     Characters,
     /// A fragment.
+    #[error("A redirect URL must not have a fragment.")]
     Fragment,
     /// A user name or password.
+    #[error("A redirect URL must not have a user name or password.")]
     UserInfo,
     /// A wildcard.
+    #[error("A redirect URL must not have a wildcard.")]
     Wildcard,
     /// No host, or one of impossible form; or an impossible port.
+    #[error("A redirect URL must have a valid host and port.")]
     Host,
     /// A dot segment or a broken percent escape.
+    #[error("A redirect URL must not have dot segments or broken escapes.")]
     Path,
 }
-
-impl fmt::Display for RedirectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Scheme => "A redirect URL must start with https://, or be urn:ietf:wg:oauth:2.0:oob for native apps.",
-            Self::Long => "A redirect URL must not be longer than 2,000 characters.",
-            Self::Characters => "A redirect URL must be plain ASCII without spaces and backslashes.",
-            Self::Fragment => "A redirect URL must not have a fragment.",
-            Self::UserInfo => "A redirect URL must not have a user name or password.",
-            Self::Wildcard => "A redirect URL must not have a wildcard.",
-            Self::Host => "A redirect URL must have a valid host and port.",
-            Self::Path => "A redirect URL must not have dot segments or broken escapes.",
-        })
-    }
-}
-
-impl std::error::Error for RedirectError {}
 
 impl RedirectUri {
     /// Checks a redirect URL for registration. Stores read stored URLs with

@@ -7,13 +7,14 @@ mod oauth_cases;
 pub mod oauth_laws;
 mod token_cases;
 
-use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use thiserror::Error;
 
 use crate::ports::oauth_store::OAuthStore;
 use crate::ports::token_store::{AuthStoreError, TokenStore};
@@ -27,16 +28,9 @@ pub type TokenStoreCase =
     ) -> Pin<Box<dyn Future<Output = Result<(), TokenStoreFailure>> + Send + 'a>>;
 
 /// Requirement that a store did not meet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct TokenStoreFailure(String);
-
-impl fmt::Display for TokenStoreFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TokenStoreFailure {}
 
 impl From<AuthStoreError> for TokenStoreFailure {
     fn from(error: AuthStoreError) -> Self {

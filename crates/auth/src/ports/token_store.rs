@@ -1,34 +1,25 @@
 //! Port of the store of tokens and accounts.
-use std::fmt;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
+use thiserror::Error;
 
 use crate::tokens::token_record::{Account, Login, Tier, TokenRecord};
 use crate::tokens::token_text::{Secret, SecretDigest};
 
 /// Error of a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AuthStoreError {
     /// The store could not be reached or failed; the text is for the log.
+    #[error("the token store is unavailable: {0}")]
     Unavailable(String),
     /// An id, digest or e-mail address is taken. Nothing was changed.
+    #[error("an id, digest or e-mail address is taken")]
     Conflict,
     /// The named account does not exist, or is disabled but must not be. Nothing was changed.
+    #[error("no such account, or it is switched off")]
     NoAccount,
 }
-
-impl fmt::Display for AuthStoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unavailable(why) => write!(f, "the token store is unavailable: {why}"),
-            Self::Conflict => f.write_str("an id, digest or e-mail address is taken"),
-            Self::NoAccount => f.write_str("no such account, or it is switched off"),
-        }
-    }
-}
-
-impl std::error::Error for AuthStoreError {}
 
 /// Store of tokens and accounts. Every method is one trip, and its effect is seen by every later call on
 /// every node: no result may come from a cache that a revocation does not reach.

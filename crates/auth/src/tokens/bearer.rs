@@ -1,23 +1,28 @@
 //! Reader of the bearer token in the `Authorization` header (RFC 6750 section 2.1).
 //!
 //! A token in a query or a body is ignored: the caller does not pass it in.
-use std::fmt;
+use thiserror::Error;
 
 /// Name of the scheme.
 const SCHEME: &str = "Bearer";
 
 /// Reason for which a request's headers hold no bearer token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BearerError {
     /// There is no `Authorization` header, or it is empty.
+    #[error("no Authorization header")]
     Missing,
     /// The header names another scheme, such as `Basic`.
+    #[error("the Authorization scheme is not Bearer")]
     Scheme,
     /// The scheme is there but no token.
+    #[error("no token after Bearer")]
     Empty,
     /// More than one token, or a token with white space in it.
+    #[error("more than one token after Bearer")]
     Spaced,
     /// More than one `Authorization` header, even if they agree.
+    #[error("more than one Authorization header")]
     Repeated,
 }
 
@@ -32,20 +37,6 @@ impl BearerError {
         }
     }
 }
-
-impl fmt::Display for BearerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Missing => "no Authorization header",
-            Self::Scheme => "the Authorization scheme is not Bearer",
-            Self::Empty => "no token after Bearer",
-            Self::Spaced => "more than one token after Bearer",
-            Self::Repeated => "more than one Authorization header",
-        })
-    }
-}
-
-impl std::error::Error for BearerError {}
 
 /// Returns the token in the values of a request's `Authorization` headers.
 ///

@@ -1,7 +1,8 @@
 //! Grants: the rights of one request, decided from a stored token at one instant.
-use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use thiserror::Error;
 
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::{Account, Tier, TokenRecord};
@@ -33,17 +34,22 @@ pub struct Grant {
 }
 
 /// Reason for which a token is refused. Each is a 401.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TokenRefusal {
     /// No such token, or its record is not consistent.
+    #[error("the bearer token is unknown")]
     Unknown,
     /// The token has expired; the client may get another with a refresh token.
+    #[error("the bearer token has expired; a refresh token may be used to get another")]
     Expired,
     /// The token was revoked.
+    #[error("the bearer token was revoked")]
     Revoked,
     /// The token's account is disabled.
+    #[error("the account of the bearer token is disabled")]
     Disabled,
     /// The token is a refresh token, which is not a bearer token.
+    #[error("a refresh token is not a bearer token")]
     NotBearer,
 }
 
@@ -54,22 +60,6 @@ impl TokenRefusal {
         "invalid_token"
     }
 }
-
-impl fmt::Display for TokenRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Unknown => "the bearer token is unknown",
-            Self::Expired => {
-                "the bearer token has expired; a refresh token may be used to get another"
-            }
-            Self::Revoked => "the bearer token was revoked",
-            Self::Disabled => "the account of the bearer token is disabled",
-            Self::NotBearer => "a refresh token is not a bearer token",
-        })
-    }
-}
-
-impl std::error::Error for TokenRefusal {}
 
 /// Checks that a stored token is good for a request at `now`, and returns its grant.
 ///

@@ -2,6 +2,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use thiserror::Error;
+
 /// Word for full permissions. Never part of a list.
 pub const DEFAULT: &str = "default";
 
@@ -113,24 +115,15 @@ const _: () = assert!(SCOPES.len() < 127);
 pub const FULL_ACCESS_DESCRIPTION: &str = "See and change everything you can see and change";
 
 /// Reason for which a text is not a set of scopes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScopeError {
     /// This name is not a scope.
+    #[error("unknown scope `{0}`")]
     Unknown(String),
     /// `default` stood beside other scopes; it only stands alone.
+    #[error("`default` cannot be combined with other scopes")]
     Mixed,
 }
-
-impl fmt::Display for ScopeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(name) => write!(f, "unknown scope `{name}`"),
-            Self::Mixed => f.write_str("`default` cannot be combined with other scopes"),
-        }
-    }
-}
-
-impl std::error::Error for ScopeError {}
 
 /// Permissions of a token: a set of scopes, or everything.
 ///

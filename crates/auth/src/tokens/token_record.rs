@@ -2,6 +2,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use thiserror::Error;
+
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind};
 
@@ -171,17 +173,9 @@ pub fn normalize_email(email: &str) -> String {
 const PASSWORD_BYTES: std::ops::RangeInclusive<usize> = 8..=1024;
 
 /// Error of a password that is too short or too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a password has {} to {} bytes", PASSWORD_BYTES.start(), PASSWORD_BYTES.end())]
 pub struct PasswordLength;
-
-impl std::fmt::Display for PasswordLength {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (least, most) = PASSWORD_BYTES.into_inner();
-        write!(f, "a password has {least} to {most} bytes")
-    }
-}
-
-impl std::error::Error for PasswordLength {}
 
 /// Checks that a password has an allowed length.
 ///

@@ -1,5 +1,6 @@
 //! E-mail addresses: one check and one form for all that stores or compares them.
 use std::fmt;
+use thiserror::Error;
 
 /// Longest address, in bytes: 64 before the `@` and 255 after it, the limits of mail servers (RFC 5321).
 pub const ADDRESS_MAX: usize = 320;
@@ -9,36 +10,26 @@ pub const ADDRESS_MAX: usize = 320;
 pub struct EmailAddress(String);
 
 /// Reason for which a text is no e-mail address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum AddressError {
     /// It is longer than [`ADDRESS_MAX`].
+    #[error("it may be at most {ADDRESS_MAX} bytes long")]
     TooLong,
     /// It does not have exactly one `@`.
+    #[error("it must have exactly one @")]
     AtSign,
     /// There is nothing before the `@`, or nothing after it.
+    #[error("something must be on both sides of the @")]
     Empty,
     /// A part begins or ends with a dot, or has two in a row.
+    #[error("dots must stand between other characters")]
     Dots,
     /// A character that is not allowed in addresses: a blank, a control or an invisible character, a bracket.
+    #[error(
+        "only letters, digits and . ! # $ % & ' * + - / = ? ^ _ ` {{ | }} ~ may stand before the @, only letters, digits, dots and hyphens after it"
+    )]
     Character,
 }
-
-impl fmt::Display for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong => write!(f, "it may be at most {ADDRESS_MAX} bytes long"),
-            Self::AtSign => f.write_str("it must have exactly one @"),
-            Self::Empty => f.write_str("something must be on both sides of the @"),
-            Self::Dots => f.write_str("dots must stand between other characters"),
-            Self::Character => f.write_str(
-                "only letters, digits and . ! # $ % & ' * + - / = ? ^ _ ` { | } ~ may stand before the @, \
-                 only letters, digits, dots and hyphens after it",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for AddressError {}
 
 impl EmailAddress {
     /// Checks an address and gives it the form in which it is compared. Blanks around it are left out.

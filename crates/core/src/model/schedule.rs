@@ -4,9 +4,9 @@
 //! `null` next to a value for the same end is no contradiction: the value counts.
 //! Clearing: `due_on: null` clears the due date and time, `due_at: null` does so if there was
 //! a time (and changes nothing if there was none); the same for the start. No due, no start.
-use std::fmt;
 
 use crate::model::time::{Date, Time};
+use thiserror::Error;
 
 /// Start and due of a task. `start_on` and `due_on` are the days of `start_at` and `due_at` where those are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,44 +65,33 @@ pub struct ProjectDatesPatch {
 }
 
 /// Reason for which dates were refused. The text is the whole message, field names included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ScheduleError {
     /// Both `due_on` and `due_at` have a value.
+    #[error("You may only provide one of due_on or due_at!")]
     TwoDues,
     /// Both `start_on` and `start_at` have a value.
+    #[error("You may only provide one of start_on or start_at!")]
     TwoStarts,
     /// A start for a milestone.
+    #[error("A milestone has no start: leave out start_on and start_at, or send null")]
     MilestoneStart,
     /// `start_on` without `due_on` or `due_at` in the request.
+    #[error("start_on: Needs due_on or due_at in the same request")]
     StartOnNeedsDue,
     /// `start_at` without `due_at` in the request.
+    #[error("start_at: Needs due_at in the same request")]
     StartAtNeedsDueAt,
     /// The `start_on` of a project without `due_on` in the request.
+    #[error("start_on: Needs due_on in the same request")]
     ProjectStartNeedsDueOn,
     /// The start would be after the due date or time.
+    #[error("The start must not be after the due date")]
     StartAfterDue,
     /// The start and due day of a project would be the same.
+    #[error("start_on: Must differ from due_on")]
     ProjectSameDay,
 }
-
-impl fmt::Display for ScheduleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TwoDues => "You may only provide one of due_on or due_at!",
-            Self::TwoStarts => "You may only provide one of start_on or start_at!",
-            Self::MilestoneStart => {
-                "A milestone has no start: leave out start_on and start_at, or send null"
-            }
-            Self::StartOnNeedsDue => "start_on: Needs due_on or due_at in the same request",
-            Self::StartAtNeedsDueAt => "start_at: Needs due_at in the same request",
-            Self::ProjectStartNeedsDueOn => "start_on: Needs due_on in the same request",
-            Self::StartAfterDue => "The start must not be after the due date",
-            Self::ProjectSameDay => "start_on: Must differ from due_on",
-        })
-    }
-}
-
-impl std::error::Error for ScheduleError {}
 
 impl<T> Patch<T> {
     const fn is_set(&self) -> bool {

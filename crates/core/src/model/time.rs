@@ -4,6 +4,7 @@
 //! module reads no clock.
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use thiserror::Error;
 
 const DAY_MILLIS: i64 = 86_400_000;
 /// 0001-01-01 as days since the Unix epoch.
@@ -40,32 +41,17 @@ impl Moment {
 }
 
 /// A value that is not a date or a time; the message says what would be one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TimeError {
     /// Not a date; holds the (shortened) value.
+    #[error("Date must be in ISO-8601 (yyyy-mm-dd) format, not: {0}")]
     Date(String),
     /// Not a date and time; holds the (shortened) value.
+    #[error(
+        "Date-time must be in ISO-8601 (yyyy-mm-ddThh:mm:ss.fffZ, or with a zone offset like +02:00) format, not: {0}"
+    )]
     Time(String),
 }
-
-impl fmt::Display for TimeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Date(value) => {
-                write!(
-                    f,
-                    "Date must be in ISO-8601 (yyyy-mm-dd) format, not: {value}"
-                )
-            }
-            Self::Time(value) => write!(
-                f,
-                "Date-time must be in ISO-8601 (yyyy-mm-ddThh:mm:ss.fffZ, or with a zone offset like +02:00) format, not: {value}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TimeError {}
 
 impl Time {
     /// The first millisecond of the year 1.
