@@ -1,5 +1,6 @@
 //! Ports to the outside world: time and randomness.
 use std::time::SystemTime;
+use thiserror::Error;
 
 /// Source of the time. Tests set it by hand.
 pub trait Clock: Send + Sync {
@@ -17,12 +18,6 @@ pub trait Entropy: Send + Sync {
 }
 
 /// Error of a system that gave no random bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("the system gave no random bytes")]
 pub struct EntropyUnavailable;
-
-impl std::fmt::Display for EntropyUnavailable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the system gave no random bytes")
-    }
-}
-impl std::error::Error for EntropyUnavailable {}

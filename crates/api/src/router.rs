@@ -3,6 +3,7 @@ use crate::error::ApiError;
 use rustc_hash::FxHashMap;
 use workgraph_operations::Method;
 use workgraph_operations::operation::{NumberedOperation, Operation};
+use workgraph_wire::percent;
 
 /// Index of operations by method and path.
 #[derive(Debug, Default)]
@@ -99,30 +100,8 @@ impl Router {
 
 /// Decodes a percent-encoded path segment.
 fn decode(segment: &str) -> Option<String> {
-    if segment.is_empty() {
-        return None;
-    }
-    let mut out = Vec::with_capacity(segment.len());
-    let mut bytes = segment.bytes();
-    while let Some(b) = bytes.next() {
-        let byte = if b == b'%' {
-            let hex = [bytes.next()?, bytes.next()?];
-            u8::from_str_radix(
-                std::str::from_utf8(&hex)
-                    .ok()
-                    .filter(|h| h.bytes().all(|b| b.is_ascii_hexdigit()))?,
-                16,
-            )
-            .ok()?
-        } else {
-            b
-        };
-        if byte == b'/' || byte == 0 {
-            return None;
-        }
-        out.push(byte);
-    }
-    String::from_utf8(out).ok()
+    let text = percent::decode(segment.as_bytes(), false).ok()?;
+    (!text.is_empty() && !text.contains('/')).then_some(text)
 }
 
 #[cfg(test)]
@@ -137,6 +116,10 @@ mod tests {
         assert_eq!(
             find("GET", "/users/ann%40x.org").unwrap().parameters,
             [("user_gid", "ann@x.org".to_owned())]
+        );
+        assert_eq!(
+            find("GET", "/users/a+n%2Bn").unwrap().parameters,
+            [("user_gid", "a+n+n".to_owned())]
         );
         for path in ["/tasks/", "/tasks/12/", "/tasks/12/addTag/"] {
             let method = if path.ends_with("Tag/") {
@@ -159,6 +142,9 @@ mod tests {
             ("GET", "/tasks/1%2f2"),
             ("GET", "/tasks/..;/x"),
             ("GET", "/tasks/%zz"),
+            ("GET", "/tasks/%+1"),
+            ("GET", "/tasks/1%2"),
+            ("GET", "/tasks/%ff"),
             ("GET", "/tasks/%00"),
             ("GET", "tasks/12"),
             ("GET", "/TASKS/12"),

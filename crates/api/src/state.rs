@@ -8,7 +8,7 @@ use crate::ports::{Clock, Entropy};
 use crate::router::Router;
 use crate::token_usage::TokenUsage;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, OnceLock};
 use workgraph_auth::{AuthStoreError, TokenStore};
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStore;
@@ -31,7 +31,7 @@ pub struct Api {
     /// The limit of a user as a multiple of the limit of one token; 0 for no limit.
     pub(crate) user_multiple: AtomicU32,
     pub(crate) settings: ApiSettings,
-    pub(crate) keys: RwLock<KeyRing>,
+    pub(crate) keys: KeyRing,
     pub(crate) gid_generator: GidGenerator,
     pub(crate) token_usage: TokenUsage,
     /// Function that is called when a job was started.
@@ -78,7 +78,7 @@ impl Api {
             user_multiple: AtomicU32::new(parts.settings.user_multiple.unwrap_or(0)),
             caches: ApiCaches::new(parts.settings.caches),
             settings: parts.settings,
-            keys: RwLock::new(parts.keys),
+            keys: parts.keys,
             gid_generator: parts.gid_generator,
             token_usage: TokenUsage::default(),
             router: Router::new(workgraph_operations::TABLES),

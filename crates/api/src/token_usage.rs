@@ -1,8 +1,8 @@
 //! Last-used times of tokens, approximate: requests buffer them, and batches write them from time to time.
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
 use workgraph_auth::{AuthStoreError, TokenRecord, TokenStore};
 
@@ -40,14 +40,9 @@ impl TokenUsage {
         };
         let is_seen = |seen: &AtomicU64| seen.load(Relaxed) == record.id;
         let seen = self.seen.get(record.id as usize % SEEN_SLOTS);
-        let free = || match self.pending.try_lock() {
-            Ok(uses) => Some(uses),
-            Err(TryLockError::Poisoned(uses)) => Some(uses.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        };
         if record.last_used_at.is_none_or(old)
             && !seen.is_some_and(is_seen)
-            && let Some(mut uses) = free()
+            && let Some(mut uses) = self.pending.try_lock()
             && (uses.len() < BUFFERED_TOKENS_MAX || uses.contains_key(&record.id))
         {
             uses.entry(record.id).or_insert(now);
@@ -58,7 +53,7 @@ impl TokenUsage {
     }
 
     fn drain(&self) -> Vec<(u64, SystemTime)> {
-        let mut uses = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.pending.lock();
         for seen in &self.seen {
             seen.store(0, Relaxed);
         }
@@ -91,7 +86,7 @@ mod tests {
             let _held = uses.pending.lock();
             std::panic::resume_unwind(Box::new(()));
         });
-        assert!(catch_unwind(panics).is_err() && uses.pending.is_poisoned());
+        assert!(catch_unwind(panics).is_err());
         uses.note(
             &TokenRecord::personal(7, SecretDigest([0; 32]), 1, now),
             now,

@@ -1,6 +1,6 @@
 //! The error of the storage port.
-use thiserror::Error;
 use crate::interrupt::InterruptReason;
+use thiserror::Error;
 
 /// Reason for which a store could not answer a call.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -21,6 +21,7 @@ pub enum GraphStoreError {
     #[error("stopped: {0}")]
     Interrupted(InterruptReason),
 }
+
 impl From<InterruptReason> for GraphStoreError {
     fn from(interrupted: InterruptReason) -> Self {
         Self::Interrupted(interrupted)

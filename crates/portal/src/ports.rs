@@ -14,7 +14,6 @@ use workgraph_core::audit::ActorContext;
 pub struct PasswordQueueFull;
 
 /// Slot in the queue of passwords, free again when it is dropped.
-#[error("too many passwords are being checked")]
 pub struct PasswordSlot(#[expect(dead_code, reason = "kept to be dropped")] Box<dyn Send + Sync>);
 
 impl PasswordSlot {

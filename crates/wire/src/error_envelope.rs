@@ -89,39 +89,9 @@ fn object(out: &mut Vec<u8>, message: &str, phrase: Option<&str>) {
     out.push(b'}');
 }
 
-/// Returns `{"error":...,"error_description":...}` (RFC 6749 section 5.2), for the token endpoints.
-/// Characters which that section forbids in a description are replaced: a double quote by a single
-/// one, anything else by `?`.
-#[must_use]
-pub fn oauth_error(error: &str, description: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(48 + error.len() + description.len());
-    out.extend_from_slice(br#"{"error":"#);
-    string(&mut out, &plain(error));
-    out.extend_from_slice(br#","error_description":"#);
-    string(&mut out, &plain(description));
-    out.push(b'}');
-    out
-}
-
-/// Maps text into the characters that RFC 6749 section 5.2 allows.
-fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '"' => '\'',
-            '\\' => '?',
-            ' '..='~' => c,
-            _ => '?',
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn text(bytes: Vec<u8>) -> String {
-        String::from_utf8(bytes).unwrap()
-    }
 
     /// S04.
     #[test]
@@ -154,13 +124,5 @@ mod tests {
     #[test]
     fn there_is_always_at_least_one_error() {
         assert_eq!(errors(&[]), errors(&[ErrorObject::new("Server Error")]));
-    }
-
-    #[test]
-    fn oauth_errors_keep_to_the_characters_of_rfc_6749() {
-        assert_eq!(
-            text(oauth_error("invalid_request", "bad \"code\" \\ é\n")),
-            r#"{"error":"invalid_request","error_description":"bad 'code' ? ??"}"#
-        );
     }
 }

@@ -59,13 +59,7 @@ pub fn missing_input(param: &str) -> String {
     format!("{}: Missing input", clip(param))
 }
 
-/// Returns the text of a 400: a key beside `data` and `options`.
-#[must_use]
-pub fn unrecognized_field(key: &str) -> String {
-    unrecognized(&clip(key))
-}
-
-/// Returns the same text for a key that has been clipped already.
+/// Returns the text of a 400: a key beside `data` and `options`, which has been clipped already.
 pub(crate) fn unrecognized(key: &str) -> String {
     format!(
         "Unrecognized request field `{key}`. The only allowed keys at the top level are: data, options. Is it possible \
@@ -132,7 +126,7 @@ mod tests {
             "You do not have access to this project."
         );
         assert!(
-            unrecognized_field("name")
+            unrecognized("name")
                 .starts_with("Unrecognized request field `name`. The only allowed keys")
         );
         assert!(TRUNCATED.contains("truncated data set"));

@@ -1,6 +1,6 @@
 //! Query strings: strict decoding, typed reading, and the query of the next page.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use thiserror::Error;
 
@@ -174,19 +174,6 @@ impl QueryParams {
             }
         }
         Ok(())
-    }
-
-    /// Checks that no name is there twice, for endpoints where every parameter counts (RFC 6749 section
-    /// 3.1).
-    ///
-    /// # Errors
-    /// The first name that repeats.
-    pub fn distinct(&self) -> Result<(), QueryError> {
-        let mut seen = BTreeSet::new();
-        match self.iter().find(|(name, _)| !seen.insert(*name)) {
-            Some((name, _)) => Err(QueryError::new(name, QueryProblem::Repeated)),
-            None => Ok(()),
-        }
     }
 
     /// Returns true if there are no parameters.

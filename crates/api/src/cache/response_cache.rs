@@ -5,9 +5,9 @@
 //! until that number changes. Token, limits and scopes are still checked each time.
 //!
 //! [`GraphStore::version`]: workgraph_core::storage::GraphStore::version
+use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use workgraph_auth::ScopeSet;
 use workgraph_core::storage::ViewerKey;
 use workgraph_operations::operation::NumberedOperation;
@@ -114,8 +114,7 @@ impl ResponseCache {
     fn slot(&self, hash: u64) -> Option<MutexGuard<'_, ResponseCacheSlot>> {
         // The lower bits of the hash are its best.
         let at = usize::try_from(hash % SLOTS as u64).unwrap_or_default();
-        let slot = self.slots.get(at)?;
-        Some(slot.lock().unwrap_or_else(PoisonError::into_inner))
+        self.slots.get(at).map(Mutex::lock)
     }
 
     /// Returns the cached reply of this version, if there is one.

@@ -91,16 +91,13 @@ impl PageBinding {
                 ..PagePosition::default()
             });
         };
-        let keys = api
-            .keys
-            .read()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let cursor = Cursor::open(token, &keys, self.listing, api.clock.now()).map_err(|e| {
-            DomainError::invalid(match e {
-                CursorError::Invalid => messages::OFFSET_INVALID,
-                CursorError::Expired => messages::OFFSET_EXPIRED,
-            })
-        })?;
+        let cursor =
+            Cursor::open(token, &api.keys, self.listing, api.clock.now()).map_err(|e| {
+                DomainError::invalid(match e {
+                    CursorError::Invalid => messages::OFFSET_INVALID,
+                    CursorError::Expired => messages::OFFSET_EXPIRED,
+                })
+            })?;
         Ok(PagePosition {
             limit: self.limit.map_or(100, usize::from),
             paged: true,
@@ -205,11 +202,7 @@ pub(crate) fn write_next_page(
     json: Vec<u8>,
 ) -> Result<Vec<u8>, ApiError> {
     let nonce = api.random_bytes::<12>()?;
-    let keys = api
-        .keys
-        .read()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let offset = cursor.seal(&keys, nonce);
+    let offset = cursor.seal(&api.keys, nonce);
     let query = call.query.next_page_query(limit, &offset);
     let path = format!("{}?{query}", bounds.path);
     let uri = format!("{}{path}", call.settings.base_url);

@@ -11,7 +11,7 @@ use crate::execute::response_plan::ResponsePlan;
 use crate::execute::{allowance_retry, record_response};
 use crate::state::Api;
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::Grant;
 use workgraph_core::access::Level;
@@ -260,8 +260,7 @@ fn decode_sync_token(
     let Some(token) = call.query("sync")? else {
         return Ok(None);
     };
-    let keys = api.keys.read().unwrap_or_else(PoisonError::into_inner);
-    let cursor = Cursor::open(token, &keys, listing, api.clock.now()).ok();
+    let cursor = Cursor::open(token, &api.keys, listing, api.clock.now()).ok();
     Ok(cursor.map(|c| EventPosition {
         seq: c.max_seq,
         changes_seen: c.rows_sent,
@@ -282,8 +281,7 @@ fn encode_sync_token(
         expires: api.clock.now() + call.settings.sync_lifetime,
     };
     let nonce = api.random_bytes::<12>()?;
-    let keys = api.keys.read().unwrap_or_else(PoisonError::into_inner);
-    Ok(cursor.seal(&keys, nonce))
+    Ok(cursor.seal(&api.keys, nonce))
 }
 
 /// Writes events, with the objects that they name as the caller may see them now.

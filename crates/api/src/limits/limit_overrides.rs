@@ -1,8 +1,8 @@
 //! Figures of single apps and tokens that replace those of the settings.
+use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Release};
-use std::sync::{PoisonError, RwLock};
 
 /// Figures of an app or a token that replace those of the settings. Those of an app hold for each of its tokens,
 /// because tokens share nothing.
@@ -54,7 +54,7 @@ impl ActiveLimitOverrides {
     /// Replaces the overrides.
     pub(crate) fn set(&self, quotas: LimitOverrides) {
         let any = !quotas.apps.is_empty() || !quotas.tokens.is_empty();
-        *self.quotas.write().unwrap_or_else(PoisonError::into_inner) = quotas;
+        *self.quotas.write() = quotas;
         self.any.store(any, Release);
     }
 
@@ -63,7 +63,7 @@ impl ActiveLimitOverrides {
         if !self.any.load(Acquire) {
             return LimitOverride::default();
         }
-        let quotas = self.quotas.read().unwrap_or_else(PoisonError::into_inner);
+        let quotas = self.quotas.read();
         let app = app.and_then(|app| quotas.apps.get(&app)).copied();
         let token = quotas.tokens.get(&token).copied();
         token.unwrap_or_default().or(app.unwrap_or_default())

@@ -209,12 +209,6 @@ impl SigningKeyRing {
             .map(|entry| entry.signer.as_ref())
     }
 
-    /// Returns the time at which the newest key was made; rotation by age uses it.
-    #[must_use]
-    pub fn newest_key_time(&self) -> Option<SystemTime> {
-        self.0.last().map(|entry| entry.shown)
-    }
-
     /// Returns the key set to be published at `now` (RFC 7517 section 5). Let clients cache it for
     /// no longer than [`KEY_SET_LIFETIME`].
     #[must_use]

@@ -266,7 +266,6 @@ fn b56_keys_are_published_before_and_after_they_sign() {
     )));
     assert!(SigningKeyRing::default().signer(at(0)).is_none());
     assert_eq!(SigningKeyRing::default().key_set(at(0)), r#"{"keys":[]}"#);
-    assert_eq!(ring_of_one().newest_key_time(), Some(at(0)));
 }
 
 #[test]

@@ -183,5 +183,5 @@ fn another_top_level_is_refused() {
         );
     }
     let stray = read_body(br#"{"name":"x"}"#).unwrap_err().to_string();
-    assert_eq!(stray, messages::unrecognized_field("name"));
+    assert_eq!(stray, messages::unrecognized("name"));
 }

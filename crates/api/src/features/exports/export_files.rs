@@ -1,7 +1,7 @@
 //! Files of exports: the port through which jobs write them, and the times for which they are kept.
 use async_trait::async_trait;
-use std::fmt;
 use std::time::Duration;
+use thiserror::Error;
 use workgraph_core::Gid;
 use workgraph_core::jobs::FileEnd;
 use workgraph_core::jobs::FileOutput;
@@ -20,24 +20,15 @@ pub const RESOURCE_EXPORT_RETENTION: Duration =
     RESOURCE_DOWNLOAD_OFFER_PERIOD.saturating_add(DOWNLOAD_URL_LIFETIME.saturating_mul(2));
 
 /// The reason why a file was not written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ExportWriteError {
     /// A job with a higher fencing token has written since.
+    #[error("another runner writes the file")]
     StaleFencingToken,
     /// The file cannot be written; the text is the reason.
+    #[error("{0}")]
     Failed(String),
 }
-
-impl fmt::Display for ExportWriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::StaleFencingToken => f.write_str("another runner writes the file"),
-            Self::Failed(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for ExportWriteError {}
 
 /// The files that exports are written to.
 #[async_trait]

@@ -5,7 +5,7 @@
 //! target gets an event twice, but never misses one.
 use super::delivery_batch::{DELIVERY_EVENTS_MAX, DeliveryBatch};
 use super::scheduler::DeliveryAttempt;
-use super::service_state::{WebhookService, lock_scheduler};
+use super::service_state::WebhookService;
 use crate::background_error::{BackgroundError, RedeliveryError};
 use crate::state::Api;
 use bytes::Bytes;
@@ -36,14 +36,14 @@ impl Api {
         };
         loop {
             let after = {
-                let board = lock_scheduler(&hooks.scheduler);
+                let board = hooks.scheduler.lock();
                 if board.is_empty() {
                     return Ok(());
                 }
                 board.scanned
             };
             let events = self.graph.journal_entries(after, READ).await?;
-            let mut board = lock_scheduler(&hooks.scheduler);
+            let mut board = hooks.scheduler.lock();
             let count = events.len();
             for event in events {
                 board.note_commit(event);
@@ -58,13 +58,13 @@ impl Api {
     #[must_use]
     pub fn take_delivery(&self) -> Option<DeliveryAttempt> {
         let hooks = self.webhooks.get()?;
-        lock_scheduler(&hooks.scheduler).take_due(self.clock.now())
+        hooks.scheduler.lock().take_due(self.clock.now())
     }
 
     /// Returns the time of the next attempt; `None` if there are no webhooks.
     #[must_use]
     pub fn next_delivery(&self) -> Option<SystemTime> {
-        lock_scheduler(&self.webhooks.get()?.scheduler).next()
+        self.webhooks.get()?.scheduler.lock().next()
     }
 
     /// Carries out an attempt and stores its result.
@@ -91,7 +91,7 @@ impl Api {
         let hook = &taken.hook;
         let standing = hooks.store.delivery_permission(hook.id).await?;
         if standing == DeliveryPermission::Deleted {
-            lock_scheduler(&hooks.scheduler).remove(hook.id);
+            hooks.scheduler.lock().remove(hook.id);
             return Ok(());
         }
         let from = hook.state.position;
@@ -102,7 +102,7 @@ impl Api {
                 Err(failure)
                     if failure.is_deadline_exceeded() && DELIVERY_EVENTS_MAX >> narrowed > 1 =>
                 {
-                    lock_scheduler(&hooks.scheduler).retry_smaller(taken);
+                    hooks.scheduler.lock().retry_smaller(taken);
                     return Ok(());
                 }
                 batch => {
@@ -116,10 +116,10 @@ impl Api {
             // The owner may not see these events; there is nothing to send.
             let mut state = hook.state.clone();
             state.position = state.position.max(batch.end_position);
-            lock_scheduler(&hooks.scheduler).settle(taken, state, false);
+            hooks.scheduler.lock().settle(taken, state, false);
             return Ok(());
         }
-        if !lock_scheduler(&hooks.scheduler).renew(taken, self.clock.now()) {
+        if !hooks.scheduler.lock().renew(taken, self.clock.now()) {
             // The work took longer than the lease, and another attempt holds the webhook by now.
             return Ok(());
         }
@@ -136,7 +136,7 @@ impl Api {
                 hook.state.failed(now, why, *wait, random)
             }
         };
-        if !lock_scheduler(&hooks.scheduler).holds(taken) {
+        if !hooks.scheduler.lock().holds(taken) {
             // Another attempt holds the webhook by now.
             return Ok(());
         }
@@ -146,7 +146,7 @@ impl Api {
                 "deleted after a day of failing deliveries"
             );
             hooks.store.remove(hook.id).await?;
-            lock_scheduler(&hooks.scheduler).remove(hook.id);
+            hooks.scheduler.lock().remove(hook.id);
             return Ok(());
         };
         let kept = hooks
@@ -154,8 +154,8 @@ impl Api {
             .record_attempt(hook.id, state.clone(), Some(line))
             .await;
         match kept {
-            Ok(true) => lock_scheduler(&hooks.scheduler).settle(taken, state, true),
-            Ok(false) => lock_scheduler(&hooks.scheduler).remove(hook.id),
+            Ok(true) => hooks.scheduler.lock().settle(taken, state, true),
+            Ok(false) => hooks.scheduler.lock().remove(hook.id),
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -235,7 +235,7 @@ impl Api {
         let line = log.iter().find(|d| d.id == delivery);
         let line = line.ok_or(RedeliveryError::NoDelivery(delivery))?;
         let taken = {
-            let (mut board, now) = (lock_scheduler(&hooks.scheduler), self.clock.now());
+            let (mut board, now) = (hooks.scheduler.lock(), self.clock.now());
             if board.is_leased(id, now) {
                 return Err(RedeliveryError::UnderWay);
             }
@@ -261,7 +261,7 @@ impl Api {
             Ok(_) => Err(RedeliveryError::EventsGone),
             Err(failure) => Err(BackgroundError::DeliveryBody(Box::new(failure)).into()),
         };
-        lock_scheduler(&hooks.scheduler).settle(&taken, state, true);
+        hooks.scheduler.lock().settle(&taken, state, true);
         outcome
     }
 
@@ -275,16 +275,16 @@ impl Api {
             return Ok(u64::MAX);
         };
         let (ids, seq) = {
-            let board = lock_scheduler(&hooks.scheduler);
+            let board = hooks.scheduler.lock();
             (board.idle_webhooks(), board.scanned)
         };
         for some in ids.chunks(256) {
             hooks.store.advance_positions(some.to_vec(), seq).await?;
-            lock_scheduler(&hooks.scheduler).mark_advanced(some, seq);
+            hooks.scheduler.lock().mark_advanced(some, seq);
         }
         let before = self.clock.now().checked_sub(hooks.settings.log_retention);
         let before = before.unwrap_or(SystemTime::UNIX_EPOCH);
         hooks.store.prune_delivery_log(before).await?;
-        Ok(lock_scheduler(&hooks.scheduler).journal_needed_up_to())
+        Ok(hooks.scheduler.lock().journal_needed_up_to())
     }
 }

@@ -1,6 +1,5 @@
 //! The content of a delivery: the events after a position, as the webhook's owner may see them.
 use super::scheduler::occurrence;
-use super::service_state::lock_scheduler;
 use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::features::events::{EventPosition, EventRecords, PositionedEvent, events_after};
@@ -168,7 +167,7 @@ impl Api {
         interrupt: &MaybeInterrupt,
     ) -> Result<(Vec<Arc<JournalEntry>>, u64), ApiError> {
         let hooks = self.webhooks.get();
-        if let Some(found) = hooks.and_then(|h| lock_scheduler(&h.scheduler).recent.feed(ask)) {
+        if let Some(found) = hooks.and_then(|h| h.scheduler.lock().recent.feed(ask)) {
             return Ok(found);
         }
         let trip = || self.graph.events_about(ask, interrupt.clone());

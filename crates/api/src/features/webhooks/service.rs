@@ -4,7 +4,7 @@ pub use super::scheduler::DeliveryAttempt;
 pub use super::service_state::WebhookSettings;
 
 use super::scheduler::DeliveryScheduler;
-use super::service_state::{WebhookService, lock_scheduler, server_error};
+use super::service_state::{WebhookService, server_error};
 use crate::background_error::BackgroundError;
 use crate::error::ApiError;
 use crate::execute::load::load;
@@ -16,9 +16,9 @@ use crate::features::webhooks::webhook_records::{answer, scene};
 use crate::state::Api;
 use bytes::Bytes;
 use futures_util::lock;
+use parking_lot::Mutex;
 use serde_json::Value;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use workgraph_auth::Grant;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -129,14 +129,14 @@ pub(crate) async fn execute_webhook_action(
                 if !kept.await.map_err(server_error)? {
                     return Err(gone(call).into());
                 }
-                lock_scheduler(&hooks.scheduler).filter(&hook);
+                hooks.scheduler.lock().filter(&hook);
             }
             answer(api, call, &hook, asked, 200).await
         }
         WebhookAction::Delete => {
             let hook = owned_webhook(api, hooks, call).await?;
             hooks.store.remove(hook.id).await.map_err(server_error)?;
-            lock_scheduler(&hooks.scheduler).remove(hook.id);
+            hooks.scheduler.lock().remove(hook.id);
             Ok(CostedResponse::new(200, envelope::empty_envelope(), 1))
         }
     }
@@ -267,7 +267,7 @@ async fn create(
             Some("invalid_token"),
         ));
     }
-    lock_scheduler(&hooks.scheduler).put(vec![hook.clone()]);
+    hooks.scheduler.lock().put(vec![hook.clone()]);
     drop(setting);
     // If this is the first webhook, commits since it was stored may have been left out. If they cannot be read now, the
     // next commit causes another scan.
@@ -296,7 +296,7 @@ struct HandshakeGuard<'a>(&'a WebhookService, u64);
 
 impl<'a> HandshakeGuard<'a> {
     fn begin(hooks: &'a WebhookService, user: u64) -> Result<Self, DomainError> {
-        let mut all = hooks.handshakes();
+        let mut all = hooks.handshakes.lock();
         let own = all.entry(user).or_default();
         if *own >= HANDSHAKES {
             let why = format!(
@@ -314,22 +314,13 @@ impl<'a> HandshakeGuard<'a> {
 
 impl Drop for HandshakeGuard<'_> {
     fn drop(&mut self) {
-        let mut all = self.0.handshakes();
+        let mut all = self.0.handshakes.lock();
         if let Some(own) = all.get_mut(&self.1) {
             *own -= 1;
             if *own == 0 {
                 all.remove(&self.1);
             }
         }
-    }
-}
-
-impl WebhookService {
-    fn handshakes(&self) -> MutexGuard<'_, HashMap<u64, u32>> {
-        // Changed by single calls, so a poisoned one is complete.
-        self.handshakes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

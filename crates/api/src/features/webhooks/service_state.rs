@@ -2,8 +2,9 @@
 use super::scheduler::DeliveryScheduler;
 use crate::error::ApiError;
 use futures_util::lock;
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use workgraph_webhooks::{TargetPolicy, WebhookClient, WebhookLimits, WebhookStore};
 
@@ -42,12 +43,6 @@ pub(crate) struct WebhookService {
     /// Held while a user's change is written to the store and to the scheduler, so that both have the changes in one
     /// order.
     pub(super) store_order: lock::Mutex<()>,
-}
-
-pub(crate) fn lock_scheduler(
-    board: &Mutex<DeliveryScheduler>,
-) -> MutexGuard<'_, DeliveryScheduler> {
-    board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the error of a request for which a part of the service failed.
