@@ -198,19 +198,19 @@ pub(crate) async fn serve(
     let offload = Offload::start(config.offload.long_reads, config.store.read_timeout)?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));
-    let courier = webhook_worker::DeliveryWorker {
+    let delivery_worker = webhook_worker::DeliveryWorker {
         api: Arc::clone(&api),
         clock: Arc::clone(&clock),
         offload: Arc::clone(&offload),
     };
-    webhook_worker::set_up(&courier.api, &base.storage, &config.webhooks, own).await?;
-    webhook_worker::start(courier, &config.delivery);
+    webhook_worker::set_up(&delivery_worker.api, &base.storage, &config.webhooks, own).await?;
+    webhook_worker::start(delivery_worker, &config.delivery);
     let keys = SigningKeyStore::new(
         config.folder(),
         config.oauth.key_lifetime,
         base.clock.clone(),
     );
-    let notary = AuditSigner::open(
+    let audit_signer = AuditSigner::open(
         config.folder(),
         &config.audit,
         config.api.audit_retention,
@@ -274,10 +274,10 @@ pub(crate) async fn serve(
         Arc::clone(&base.storage),
         config.oauth.remember,
     ));
-    let notary = Arc::new(notary);
+    let audit_signer = Arc::new(audit_signer);
     let watch = {
-        let notary = Arc::clone(&notary);
-        tokio::spawn(async move { notary.run().await })
+        let audit_signer = Arc::clone(&audit_signer);
+        tokio::spawn(async move { audit_signer.run().await })
     };
     let outcome = listener::serve(edge, listener, metrics_listener, reload).await;
     if let Some(workers) = workers {
@@ -286,7 +286,7 @@ pub(crate) async fn serve(
     chores.abort();
     watch.abort();
     // Changes that were made until the end are covered, too.
-    notary.run_once(true).await;
+    audit_signer.run_once(true).await;
     socket::remove(config.folder());
     tracing::info!("stopped");
     outcome

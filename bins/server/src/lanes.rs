@@ -169,12 +169,12 @@ async fn the_deliveries_of_a_webhook_take_the_lane_of_the_webhook() {
         WebhookSettings::default(),
     );
     set.await.unwrap();
-    let courier = DeliveryWorker {
+    let delivery_worker = DeliveryWorker {
         api: Arc::clone(&world.api),
         clock: Arc::clone(&world.clock),
         offload: Arc::clone(&world.offload),
     };
-    let delivering = tokio::spawn(courier.deliver(2));
+    let delivering = tokio::spawn(delivery_worker.deliver(2));
     assert_eq!(world.first_lane().await, OffloadLane::Webhook(4_711));
     delivering.abort();
 }

@@ -5,22 +5,27 @@ pub(crate) mod request_scope;
 use crate::config::schema::LogConfig;
 use crate::config::setting::LogFormat;
 use crate::log::line_format::WithRequestId;
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 use std::io::IsTerminal;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::{JsonFields, format};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Starts logging to standard error.
 ///
 /// # Errors
 /// Fails if the level is not a level.
 pub(crate) fn start(log: &LogConfig) -> Result<()> {
-    let filter = EnvFilter::builder()
-        .parse(&log.level)
+    let filter: Targets = log
+        .level
+        .parse()
         .with_context(|| format!("log.level: `{}`", log.level))?;
+    let of_targets = filter.iter().map(|(_, level)| level);
+    let levels = of_targets.chain(filter.default_level());
     let terminal = std::io::stderr().is_terminal();
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(levels.max().unwrap_or(LevelFilter::OFF))
         .with_writer(std::io::stderr);
     let format = format().with_target(false);
     let is_json = match log.format {
@@ -33,17 +38,19 @@ pub(crate) fn start(log: &LogConfig) -> Result<()> {
         builder
             .fmt_fields(JsonFields::new())
             .event_format(WithRequestId { format })
+            .finish()
+            .with(filter)
             .try_init()
     } else {
         let format = format.with_ansi(terminal);
         builder
             .with_ansi(terminal)
             .event_format(WithRequestId { format })
+            .finish()
+            .with(filter)
             .try_init()
     };
-    started
-        .map_err(Error::from_boxed)
-        .context("logging can't start")?;
+    started.context("logging can't start")?;
     std::panic::set_hook(Box::new(|panic| {
         // The message may hold a client's data, so only the location is logged.
         let place = panic

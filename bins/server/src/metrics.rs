@@ -27,7 +27,7 @@ struct Histogram {
 }
 
 /// Number of shards of the counters, so that threads seldom write to the same one.
-const LANES: usize = 8;
+const SHARDS: usize = 8;
 
 /// Shard with the counts of some of the connections.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl MetricsShard {
 pub(crate) struct Metrics {
     /// Index of each operation in every shard. The empty name is for requests that matched none.
     operations: FxHashMap<&'static str, usize>,
-    lanes: [MetricsShard; LANES],
+    shards: [MetricsShard; SHARDS],
     /// Number of open connections.
     pub(crate) connections: AtomicI64,
     /// Number of connections refused because there were too many.
@@ -85,13 +85,13 @@ impl Metrics {
             let place = operations.len();
             operations.entry(name).or_insert(place);
         }
-        let lane = |_| MetricsShard {
+        let shard = |_| MetricsShard {
             replies: operations.values().map(|_| Default::default()).collect(),
             reads: Histogram::default(),
             writes: Histogram::default(),
         };
         Self {
-            lanes: std::array::from_fn(lane),
+            shards: std::array::from_fn(shard),
             operations,
             connections: AtomicI64::new(0),
             refused: AtomicU64::new(0),
@@ -109,18 +109,18 @@ impl Metrics {
         status: u16,
         took: Duration,
     ) {
-        let Some(lane) = self.lanes.get(connection as usize % LANES) else {
+        let Some(shard) = self.shards.get(connection as usize % SHARDS) else {
             return;
         };
         let class = usize::from(status / 100).saturating_sub(1);
         let row = self.operations.get(operation);
         let row = row.or_else(|| self.operations.get(""));
-        let row = row.and_then(|at| lane.replies.get(*at));
+        let row = row.and_then(|at| shard.replies.get(*at));
         if let Some(counter) = row.and_then(|row| row.get(class)) {
             counter.fetch_add(1, Relaxed);
         }
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let histogram = lane.histogram(read);
+        let histogram = shard.histogram(read);
         let at = BUCKETS.partition_point(|(bound, _)| *bound < micros);
         if let Some(counter) = histogram.counts.get(at) {
             counter.fetch_add(1, Relaxed);
@@ -133,7 +133,7 @@ impl Metrics {
         &'m self,
         counter: impl Fn(&'m MetricsShard) -> Option<&'m AtomicU64>,
     ) -> u64 {
-        let all = self.lanes.iter().filter_map(counter);
+        let all = self.shards.iter().filter_map(counter);
         all.map(|counter| counter.load(Relaxed)).sum()
     }
 
@@ -160,7 +160,7 @@ impl Metrics {
         let mut rows = Vec::new();
         for (name, at) in names {
             for class in 0..5 {
-                let count = self.sum_shards(|lane| lane.replies.get(*at)?.get(class));
+                let count = self.sum_shards(|shard| shard.replies.get(*at)?.get(class));
                 if count > 0 {
                     rows.push((
                         format!("{{operation=\"{name}\",status=\"{}xx\"}}", class + 1),
@@ -175,14 +175,14 @@ impl Metrics {
             let read = class == "read";
             let mut sum = 0;
             for at in 0..=BUCKETS.len() {
-                sum += self.sum_shards(|lane| lane.histogram(read).counts.get(at));
+                sum += self.sum_shards(|shard| shard.histogram(read).counts.get(at));
                 let bound = BUCKETS.get(at).map_or("+Inf", |(_, name)| name);
                 rows.push((
                     format!("_bucket{{class=\"{class}\",le=\"{bound}\"}}"),
                     sum.to_string(),
                 ));
             }
-            let micros = self.sum_shards(|lane| Some(&lane.histogram(read).micros));
+            let micros = self.sum_shards(|shard| Some(&shard.histogram(read).micros));
             let seconds = Duration::from_micros(micros).as_secs_f64();
             rows.push((format!("_sum{{class=\"{class}\"}}"), seconds.to_string()));
             rows.push((format!("_count{{class=\"{class}\"}}"), sum.to_string()));

@@ -49,7 +49,7 @@ pub(crate) enum LimitScope {
 #[derive(Debug)]
 pub(crate) struct RuntimeLimits {
     path: PathBuf,
-    held: Mutex<RuntimeLimitsState>,
+    state: Mutex<RuntimeLimitsState>,
 }
 
 #[derive(Debug)]
@@ -67,16 +67,17 @@ impl RuntimeLimits {
     pub(crate) fn open(config: &Config) -> Result<Self> {
         let path = config.folder().join("limits.json");
         let changed = read(&path)?;
-        let held = RuntimeLimitsState {
+        let state = RuntimeLimitsState {
             config: config.clone(),
             changed,
         };
-        held.changed_config()
-            .and_then(|_| held.quotas())
+        state
+            .changed_config()
+            .and_then(|_| state.quotas())
             .with_context(|| path.display().to_string())?;
         Ok(Self {
             path,
-            held: Mutex::new(held),
+            state: Mutex::new(state),
         })
     }
 
@@ -85,7 +86,7 @@ impl RuntimeLimits {
     /// # Errors
     /// Fails if a value can't be put in force, which [`open`](Self::open) and [`change`](Self::change) prevent.
     pub(crate) fn apply(&self, api: &Api) -> Result<()> {
-        self.held.lock().apply(api)
+        self.state.lock().apply(api)
     }
 
     /// Takes the limits of another configuration; changes by command stay.
@@ -93,16 +94,16 @@ impl RuntimeLimits {
     /// # Errors
     /// Fails if the two don't go together. Nothing is changed then.
     pub(crate) fn reload(&self, config: &Config, api: &Api) -> Result<()> {
-        let mut held = self.held.lock();
+        let mut state = self.state.lock();
         let mut next = RuntimeLimitsState {
-            config: held.config.clone(),
-            changed: held.changed.clone(),
+            config: state.config.clone(),
+            changed: state.changed.clone(),
         };
         for (name, value) in config::section(&mut config.clone(), "limits") {
             config::set(&mut next.config, &format!("limits.{name}"), &value).map_err(Error::msg)?;
         }
         next.apply(api)?;
-        *held = next;
+        *state = next;
         Ok(())
     }
 
@@ -111,10 +112,10 @@ impl RuntimeLimits {
     /// # Errors
     /// Names what is no such figure or no value for one, or says why it can't be kept. Nothing is changed then.
     pub(crate) fn change(&self, whose: LimitScope, pairs: &[String], api: &Api) -> Result<Value> {
-        let mut held = self.held.lock();
+        let mut state = self.state.lock();
         let mut next = RuntimeLimitsState {
-            config: held.config.clone(),
-            changed: held.changed.clone(),
+            config: state.config.clone(),
+            changed: state.changed.clone(),
         };
         let changed = match whose {
             LimitScope::All => &mut next.changed.settings,
@@ -139,9 +140,9 @@ impl RuntimeLimits {
             let text = serde_json::to_vec_pretty(&next.changed)?;
             write_private(&self.path, &text)?;
             next.apply(api)?;
-            *held = next;
+            *state = next;
         }
-        held.shown(whose)
+        state.json(whose)
     }
 }
 
@@ -176,7 +177,7 @@ impl RuntimeLimitsState {
         })
     }
 
-    fn shown(&self, whose: LimitScope) -> Result<Value> {
+    fn json(&self, whose: LimitScope) -> Result<Value> {
         let pairs = |pairs: Option<&NamedFigures>| json!(pairs.cloned().unwrap_or_default());
         Ok(match whose {
             LimitScope::App(id) => json!({"app": id, "own": pairs(self.changed.apps.get(&id))}),

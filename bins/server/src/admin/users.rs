@@ -98,7 +98,7 @@ impl AdminService {
             .await
             .with_context(|| format!("{gid}: the user can't be renamed"))?;
         if let Some((place, role)) = seat {
-            self.seat(gid, place, role).await?;
+            self.add_member(gid, place, role).await?;
         }
         let account = self.as_operator().account(gid.get()).await;
         let account = account.with_context(|| format!("{gid}: the account can't be read"))?;
@@ -109,7 +109,7 @@ impl AdminService {
     }
 
     /// Gives a user a membership with a role, in place of one they had before.
-    async fn seat(&self, user: Gid, place: &Node, role: Role) -> Result<()> {
+    async fn add_member(&self, user: Gid, place: &Node, role: Role) -> Result<()> {
         let waiting = self.api.invitations(user).await;
         let waiting =
             waiting.with_context(|| format!("the invitations of user {user} can't be read"))?;

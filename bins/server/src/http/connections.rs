@@ -301,7 +301,7 @@ impl ConnectionTracker {
         Some((
             line,
             ConnectionGuard {
-                door: Arc::clone(self),
+                tracker: Arc::clone(self),
                 number,
                 counted_network: counted,
             },
@@ -322,7 +322,7 @@ impl ConnectionTracker {
         }
         clients.insert(network, here + 1);
         Some(ProxiedRequestGuard {
-            door: Arc::clone(self),
+            tracker: Arc::clone(self),
             network,
         })
     }
@@ -386,20 +386,20 @@ fn decrement(counts: &mut HashMap<IpAddr, usize>, network: IpAddr) {
 /// Guard of a request of a client that came through a proxy; it counts until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ProxiedRequestGuard {
-    door: Arc<ConnectionTracker>,
+    tracker: Arc<ConnectionTracker>,
     network: IpAddr,
 }
 
 impl Drop for ProxiedRequestGuard {
     fn drop(&mut self) {
-        decrement(&mut self.door.clients.lock(), self.network);
+        decrement(&mut self.tracker.clients.lock(), self.network);
     }
 }
 
 /// Guard of an open connection; it counts until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionGuard {
-    door: Arc<ConnectionTracker>,
+    tracker: Arc<ConnectionTracker>,
     number: u64,
     /// Network under which the connection counts, if it does.
     counted_network: Option<IpAddr>,
@@ -407,15 +407,15 @@ pub(crate) struct ConnectionGuard {
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let mut lines = self.door.lines.lock();
+        let mut lines = self.tracker.lines.lock();
         lines.open.remove(&self.number);
         if let Some(network) = self.counted_network {
             decrement(&mut lines.by_ip, network);
         }
         if lines.open.is_empty() {
-            self.door.empty.notify_one();
+            self.tracker.empty.notify_one();
         }
-        self.door.metrics.connections.fetch_sub(1, Relaxed);
+        self.tracker.metrics.connections.fetch_sub(1, Relaxed);
     }
 }
 

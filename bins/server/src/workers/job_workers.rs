@@ -55,8 +55,8 @@ pub(crate) async fn start(
     // This process alone has the store, so the owner of a lease is dead.
     let released = api.release_dead_leases().await;
     released.context("the jobs of the process before this one can't be released")?;
-    let bell = Arc::new(Notify::new());
-    let ring = Arc::clone(&bell);
+    let wake = Arc::new(Notify::new());
+    let ring = Arc::clone(&wake);
     api.set_job_notifier(move || ring.notify_one());
     let (stop, stopped) = watch::channel(false);
     let mut tasks = Vec::with_capacity(WORKERS);
@@ -65,7 +65,7 @@ pub(crate) async fn start(
             api: Arc::clone(api),
             clock: Arc::clone(clock),
             metrics: Arc::clone(metrics),
-            bell: Arc::clone(&bell),
+            wake: Arc::clone(&wake),
             offload: Arc::clone(offload),
             stopped: stopped.clone(),
         };
@@ -78,7 +78,7 @@ struct JobWorker {
     api: Arc<Api>,
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
-    bell: Arc<Notify>,
+    wake: Arc<Notify>,
     offload: Arc<Offload>,
     stopped: watch::Receiver<bool>,
 }
@@ -94,7 +94,7 @@ impl JobWorker {
                     let nap = until.map_or(NAP, |wait| wait.clamp(Duration::from_millis(1), NAP));
                     // Each of these events may bring a job.
                     tokio::select! {
-                        _ = tokio::time::timeout(nap, self.bell.notified()) => {}
+                        _ = tokio::time::timeout(nap, self.wake.notified()) => {}
                         _ = self.stopped.wait_for(|stopped| *stopped) => {}
                     }
                 }

@@ -32,10 +32,10 @@ pub(crate) struct DeliveryWorker {
 }
 
 /// Starts the delivery worker and the pruning of the journal; both end with the runtime.
-pub(crate) fn start(courier: DeliveryWorker, settings: &DeliveryConfig) {
-    tokio::spawn(prune_journal_loop(Arc::clone(&courier.api)));
+pub(crate) fn start(delivery_worker: DeliveryWorker, settings: &DeliveryConfig) {
+    tokio::spawn(prune_journal_loop(Arc::clone(&delivery_worker.api)));
     let workers = usize::try_from(settings.workers).unwrap_or(1).max(1);
-    tokio::spawn(async move { courier.deliver(workers).await });
+    tokio::spawn(async move { delivery_worker.deliver(workers).await });
 }
 
 /// Gives the API the webhook store, client and settings.

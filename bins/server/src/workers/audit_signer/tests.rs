@@ -11,39 +11,39 @@ use workgraph_core::storage::Changes;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-struct Turned(Mutex<SystemTime>);
+struct TestClock(Mutex<SystemTime>);
 
-impl Clock for Turned {
+impl Clock for TestClock {
     fn now(&self) -> SystemTime {
         *self.0.lock().unwrap()
     }
 }
 
 /// Data folder with its audit signer, and a user who exports things there.
-struct Place {
+struct SignerFixture {
     folder: PathBuf,
     settings: AuditConfig,
     storage: Arc<Storage>,
-    clock: Arc<Turned>,
-    notary: AuditSigner,
+    clock: Arc<TestClock>,
+    signer: AuditSigner,
 }
 
-impl Place {
+impl SignerFixture {
     fn new(rows: u32) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let (number, process) = (NUMBER.fetch_add(1, Ordering::Relaxed), std::process::id());
-        let folder = std::env::temp_dir().join(format!("workgraph-notary-{process}-{number}"));
+        let folder = std::env::temp_dir().join(format!("workgraph-signer-{process}-{number}"));
         crate::adapters::data_dir::create_data_dir(&folder).unwrap();
         let anchor = String::new();
         let settings = AuditConfig { anchor, rows };
         let start = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-        let clock = Arc::new(Turned(Mutex::new(start)));
+        let clock = Arc::new(TestClock(Mutex::new(start)));
         let keys = workgraph_wire::KeyRing::new(1, [7; 32]);
         let entropy = Arc::new(crate::adapters::clock::SystemEntropy::new());
         let sealer = crate::adapters::sealed_webhooks::WebhookSecretSealer::new(keys, entropy);
         let options = crate::adapters::stores::StoreOptions::default();
         let storage = Arc::new(Storage::open(&folder, options, sealer).unwrap());
-        let notary = AuditSigner::open(
+        let signer = AuditSigner::open(
             &folder,
             &settings,
             90 * DAY,
@@ -52,7 +52,7 @@ impl Place {
             &SystemEntropy::new(),
         );
         Self {
-            notary: notary.unwrap(),
+            signer: signer.unwrap(),
             folder,
             settings,
             storage,
@@ -108,7 +108,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SignerFixture {
     fn drop(&mut self) {
         // The folder of a failing test stays, for a look at it.
         if !std::thread::panicking() {
@@ -119,18 +119,18 @@ impl Drop for Place {
 
 #[tokio::test]
 async fn what_is_new_is_signed_when_it_is_much_or_time_is_up() {
-    let place = Place::new(3);
-    place.notary.run_once(true).await;
+    let place = SignerFixture::new(3);
+    place.signer.run_once(true).await;
     assert_eq!((place.check(), place.anchored()), ((0, 0, 0, vec![]), 0));
     place.act(2).await;
-    place.notary.run_once(false).await;
+    place.signer.run_once(false).await;
     assert_eq!(place.check(), (2, 2, 0, vec![]), "two are not much");
     place.act(1).await;
-    place.notary.run_once(false).await;
+    place.signer.run_once(false).await;
     assert_eq!(place.check(), (3, 3, 3, vec![]));
     place.act(1).await;
-    place.notary.run_once(true).await;
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
+    place.signer.run_once(true).await;
     assert_eq!((place.check(), place.anchored()), ((4, 4, 4, vec![]), 2));
     let mode = std::fs::metadata(place.folder.join("audit-key.json")).unwrap();
     assert_eq!(mode.permissions().mode() & 0o777, 0o600);
@@ -138,45 +138,45 @@ async fn what_is_new_is_signed_when_it_is_much_or_time_is_up() {
 
 #[tokio::test]
 async fn old_rows_are_dropped_and_the_rest_can_be_checked() {
-    let place = Place::new(100);
+    let place = SignerFixture::new(100);
     place.act(5).await;
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
     place.pass(60 * DAY);
     place.act(4).await;
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
     place.pass(30 * DAY - Duration::from_secs(1));
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
     assert_eq!(place.check(), (9, 9, 9, vec![]), "not a second too early");
     place.pass(Duration::from_secs(2));
-    place.notary.run_once(false).await;
+    place.signer.run_once(false).await;
     assert_eq!((place.rows().await, place.check()), (4, (4, 9, 9, vec![])));
     // The last row stays, however old, so that the numbers go on.
     place.pass(365 * DAY);
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
     assert_eq!((place.rows().await, place.check()), (1, (1, 9, 9, vec![])));
     place.act(2).await;
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
     assert_eq!(place.check(), (2, 11, 11, vec![]));
 }
 
 #[tokio::test]
 async fn what_was_signed_and_not_anchored_is_anchored_later() {
-    let place = Place::new(1);
+    let place = SignerFixture::new(1);
     let anchors = place.folder.join("audit-anchors");
     std::fs::create_dir(&anchors).unwrap();
     place.act(1).await;
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
     assert_eq!(place.storage.audit_tail().unwrap().head.seq, 1);
     std::fs::remove_dir(&anchors).unwrap();
-    place.notary.run_once(true).await;
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
+    place.signer.run_once(true).await;
     assert_eq!((place.check(), place.anchored()), ((1, 1, 1, vec![]), 1));
     // A line that was broken off is not made longer.
     let mut text = std::fs::read_to_string(&anchors).unwrap();
     text.pop();
     std::fs::write(&anchors, &text).unwrap();
     place.act(1).await;
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
     let (rows, last, covered, findings) = place.check();
     assert_eq!((rows, last, covered, findings), (2, 2, 2, vec![]));
     let anchored = std::fs::read_to_string(&anchors).unwrap();
@@ -188,9 +188,9 @@ async fn what_was_signed_and_not_anchored_is_anchored_later() {
 
 #[tokio::test]
 async fn another_key_signs_nothing_and_says_so() {
-    let place = Place::new(1);
+    let place = SignerFixture::new(1);
     place.act(2).await;
-    place.notary.run_once(true).await;
+    place.signer.run_once(true).await;
     std::fs::remove_file(place.folder.join("audit-key.json")).unwrap();
     let other = AuditSigner::open(
         &place.folder,
