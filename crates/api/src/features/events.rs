@@ -321,10 +321,12 @@ impl EventRecords {
         plan: &Arc<Plan>,
     ) -> Result<Self, ApiError> {
         let mut gids = Vec::with_capacity(some.len());
-        for (i, told) in some.iter().enumerate() {
+        for (i, positioned) in some.iter().enumerate() {
             // This gid is above all that exist, because these nodes are stored nowhere.
             let gid = Gid::new(GID_END - 1 - i as u64).unwrap_or(at);
-            let record = told.event.event_node(gid, told.change, &told.summary);
+            let record = positioned
+                .event
+                .event_node(gid, positioned.change, &positioned.summary);
             want.external_nodes
                 .push((Arc::new(record), Arc::clone(plan)));
             gids.push(gid);
@@ -337,8 +339,8 @@ impl EventRecords {
         let mut view = load(api, &want).await?;
         let mut gone: Vec<Node> = Vec::new();
         let mut known = HashSet::new();
-        for told in some {
-            for about in &told.event.node_contexts {
+        for positioned in some {
+            for about in &positioned.event.node_contexts {
                 if view.resolve(&NodeRef::Gid(about.gid)).is_none()
                     && view.node(about.gid).is_none()
                     && known.insert(about.gid)
@@ -348,24 +350,29 @@ impl EventRecords {
             }
         }
         let mut shown = Vec::with_capacity(gids.len());
-        for (gid, told) in gids.into_iter().zip(some) {
-            let subject = told.change.gid;
+        for (gid, positioned) in gids.into_iter().zip(some) {
+            let subject = positioned.change.gid;
             let hidden = view.node(subject).is_some() && view.level(subject) == Level::None;
             let orphan = || {
-                told.holders()
+                positioned
+                    .holders()
                     .any(|g| view.resolve(&NodeRef::Gid(g)).is_none())
             };
             if hidden && orphan() {
                 gone.extend(
-                    told.event
+                    positioned
+                        .event
                         .context_of(subject)
                         .map(|about| about.tombstone()),
                 );
-            } else if hidden && told.summary.parent == Some(at) && told.summary.action == "removed"
+            } else if hidden
+                && positioned.summary.parent == Some(at)
+                && positioned.summary.action == "removed"
             {
                 // The viewer saw the removal of these objects, but may not see their later state.
                 gone.extend(
-                    told.event
+                    positioned
+                        .event
                         .context_of(subject)
                         .map(|about| about.tombstone()),
                 );

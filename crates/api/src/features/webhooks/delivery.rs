@@ -31,22 +31,22 @@ impl Api {
     /// # Errors
     /// Fails when the store fails; the text is for the log.
     pub async fn scan_commits(&self) -> Result<(), BackgroundError> {
-        let Some(hooks) = self.webhooks.get() else {
+        let Some(service) = self.webhooks.get() else {
             return Ok(());
         };
         loop {
             let after = {
-                let board = hooks.scheduler.lock();
-                if board.is_empty() {
+                let scheduler = service.scheduler.lock();
+                if scheduler.is_empty() {
                     return Ok(());
                 }
-                board.scanned
+                scheduler.scanned
             };
             let events = self.graph.journal_entries(after, READ).await?;
-            let mut board = hooks.scheduler.lock();
+            let mut scheduler = service.scheduler.lock();
             let count = events.len();
             for event in events {
-                board.note_commit(event);
+                scheduler.note_commit(event);
             }
             if count < READ {
                 return Ok(());
@@ -57,8 +57,8 @@ impl Api {
     /// Begins an attempt, if one is due.
     #[must_use]
     pub fn take_delivery(&self) -> Option<DeliveryAttempt> {
-        let hooks = self.webhooks.get()?;
-        hooks.scheduler.lock().take_due(self.clock.now())
+        let service = self.webhooks.get()?;
+        service.scheduler.lock().take_due(self.clock.now())
     }
 
     /// Returns the time of the next attempt; `None` if there are no webhooks.
@@ -85,24 +85,24 @@ impl Api {
         taken: &DeliveryAttempt,
         interrupt: MaybeInterrupt,
     ) -> Result<(), BackgroundError> {
-        let Some(hooks) = self.webhooks.get() else {
+        let Some(service) = self.webhooks.get() else {
             return Ok(());
         };
-        let hook = &taken.hook;
-        let standing = hooks.store.delivery_permission(hook.id).await?;
+        let webhook = &taken.webhook;
+        let standing = service.store.delivery_permission(webhook.id).await?;
         if standing == DeliveryPermission::Deleted {
-            hooks.scheduler.lock().remove(hook.id);
+            service.scheduler.lock().remove(webhook.id);
             return Ok(());
         }
-        let from = hook.state.position;
+        let from = webhook.state.position;
         let batch = if taken.waiting {
             let narrowed = taken.halvings;
-            let batch = self.batch(hook, standing, (from, None), narrowed, &interrupt);
+            let batch = self.batch(webhook, standing, (from, None), narrowed, &interrupt);
             match batch.await {
                 Err(failure)
                     if failure.is_deadline_exceeded() && DELIVERY_EVENTS_MAX >> narrowed > 1 =>
                 {
-                    hooks.scheduler.lock().retry_smaller(taken);
+                    service.scheduler.lock().retry_smaller(taken);
                     return Ok(());
                 }
                 batch => {
@@ -112,50 +112,50 @@ impl Api {
         } else {
             DeliveryBatch::empty(from)
         };
-        if batch.count == 0 && hook.due(false) > self.clock.now() {
+        if batch.count == 0 && webhook.due(false) > self.clock.now() {
             // The owner may not see these events; there is nothing to send.
-            let mut state = hook.state.clone();
+            let mut state = webhook.state.clone();
             state.position = state.position.max(batch.end_position);
-            hooks.scheduler.lock().settle(taken, state, false);
+            service.scheduler.lock().settle(taken, state, false);
             return Ok(());
         }
-        if !hooks.scheduler.lock().renew(taken, self.clock.now()) {
+        if !service.scheduler.lock().renew(taken, self.clock.now()) {
             // The work took longer than the lease, and another attempt holds the webhook by now.
             return Ok(());
         }
         let to = batch.end_position;
-        let (outcome, mut line) = self.attempt(hooks, hook, batch).await;
+        let (outcome, mut line) = self.attempt(service, webhook, batch).await;
         let now = self.clock.now();
         line.from = from;
         let next = match &outcome {
-            Ok(_) => Some(hook.state.succeeded(now, to)),
+            Ok(_) => Some(webhook.state.succeeded(now, to)),
             Err((why, wait)) => {
                 let mut random = [0; 8];
                 self.entropy.fill(&mut random)?;
                 let random = u64::from_le_bytes(random);
-                hook.state.failed(now, why, *wait, random)
+                webhook.state.failed(now, why, *wait, random)
             }
         };
-        if !hooks.scheduler.lock().holds(taken) {
+        if !service.scheduler.lock().holds(taken) {
             // Another attempt holds the webhook by now.
             return Ok(());
         }
         let Some(state) = next else {
             tracing::info!(
-                webhook = hook.id,
+                webhook = webhook.id,
                 "deleted after a day of failing deliveries"
             );
-            hooks.store.remove(hook.id).await?;
-            hooks.scheduler.lock().remove(hook.id);
+            service.store.remove(webhook.id).await?;
+            service.scheduler.lock().remove(webhook.id);
             return Ok(());
         };
-        let kept = hooks
+        let kept = service
             .store
-            .record_attempt(hook.id, state.clone(), Some(line))
+            .record_attempt(webhook.id, state.clone(), Some(line))
             .await;
         match kept {
-            Ok(true) => hooks.scheduler.lock().settle(taken, state, true),
-            Ok(false) => hooks.scheduler.lock().remove(hook.id),
+            Ok(true) => service.scheduler.lock().settle(taken, state, true),
+            Ok(false) => service.scheduler.lock().remove(webhook.id),
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -164,28 +164,28 @@ impl Api {
     /// Sends a batch. Returns the reason of a failure with the wait that the target asks for, and the line for the log.
     async fn attempt(
         &self,
-        hooks: &WebhookService,
-        hook: &Webhook,
+        service: &WebhookService,
+        webhook: &Webhook,
         batch: DeliveryBatch,
     ) -> (Result<(), (String, Option<Duration>)>, DeliveryLogEntry) {
-        let number = hook.state.retries.saturating_add(1);
+        let number = webhook.state.retries.saturating_add(1);
         let mut line = DeliveryLogEntry {
             id: 0,
-            webhook: hook.id,
+            webhook: webhook.id,
             sent_at: self.clock.now(),
-            from: hook.state.position,
+            from: webhook.state.position,
             to: batch.end_position,
             events: batch.count,
             attempt: number,
             status: None,
             error: String::new(),
         };
-        let mut headers = vec![(SIGNATURE_HEADER, signature(&hook.secret, &batch.body))];
-        if hooks.settings.event_ids {
+        let mut headers = vec![(SIGNATURE_HEADER, signature(&webhook.secret, &batch.body))];
+        if service.settings.event_ids {
             headers.push((EVENT_IDS_HEADER, batch.ids));
             headers.push((ATTEMPT_HEADER, number.to_string()));
         }
-        let answer = match Target::parse(&hook.target) {
+        let answer = match Target::parse(&webhook.target) {
             None => Err(DeliveryError::NotAllowed),
             Some(target) => {
                 let attempt = DeliveryRequest {
@@ -194,7 +194,7 @@ impl Api {
                     body: Bytes::from(batch.body),
                     timeout: TIMEOUT,
                 };
-                hooks.client.post(attempt).await
+                service.client.post(attempt).await
             }
         };
         let outcome = match answer {
@@ -224,33 +224,33 @@ impl Api {
     /// # Errors
     /// Fails with the reason: there is no such delivery, an attempt is under way, or the target failed.
     pub async fn redeliver(&self, id: u64, delivery: u64) -> Result<u32, RedeliveryError> {
-        let hooks = self.webhooks.get().ok_or(RedeliveryError::NoWebhooks)?;
-        let standing = hooks.store.delivery_permission(id).await?;
+        let service = self.webhooks.get().ok_or(RedeliveryError::NoWebhooks)?;
+        let standing = service.store.delivery_permission(id).await?;
         match standing {
             DeliveryPermission::Deleted => return Err(RedeliveryError::NoWebhook(id)),
             DeliveryPermission::Suspended => return Err(RedeliveryError::Suspended(id)),
             DeliveryPermission::Active => {}
         }
-        let log = hooks.store.deliveries(id, 10_000).await?;
+        let log = service.store.deliveries(id, 10_000).await?;
         let line = log.iter().find(|d| d.id == delivery);
         let line = line.ok_or(RedeliveryError::NoDelivery(delivery))?;
         let taken = {
-            let (mut board, now) = (hooks.scheduler.lock(), self.clock.now());
-            if board.is_leased(id, now) {
+            let (mut scheduler, now) = (service.scheduler.lock(), self.clock.now());
+            if scheduler.is_leased(id, now) {
                 return Err(RedeliveryError::UnderWay);
             }
-            board.lease(id, now)
+            scheduler.lease(id, now)
         };
         let taken = taken.ok_or(RedeliveryError::NoWebhook(id))?;
-        let state = taken.hook.state.clone();
+        let state = taken.webhook.state.clone();
         let span = (line.from, Some(line.to));
-        let batch = self.batch(&taken.hook, standing, span, 0, &None).await;
+        let batch = self.batch(&taken.webhook, standing, span, 0, &None).await;
         let outcome = match batch {
             Ok(batch) if batch.count > 0 => {
-                let (outcome, mut again) = self.attempt(hooks, &taken.hook, batch).await;
+                let (outcome, mut again) = self.attempt(service, &taken.webhook, batch).await;
                 (again.from, again.to) = (line.from, line.to);
                 let events = again.events;
-                let kept = hooks
+                let kept = service
                     .store
                     .record_attempt(id, state.clone(), Some(again))
                     .await;
@@ -261,7 +261,7 @@ impl Api {
             Ok(_) => Err(RedeliveryError::EventsGone),
             Err(failure) => Err(BackgroundError::DeliveryBody(Box::new(failure)).into()),
         };
-        hooks.scheduler.lock().settle(&taken, state, true);
+        service.scheduler.lock().settle(&taken, state, true);
         outcome
     }
 
@@ -271,20 +271,20 @@ impl Api {
     /// # Errors
     /// Fails when the store fails; the text is for the log.
     pub async fn maintain_webhooks(&self) -> Result<u64, BackgroundError> {
-        let Some(hooks) = self.webhooks.get() else {
+        let Some(service) = self.webhooks.get() else {
             return Ok(u64::MAX);
         };
         let (ids, seq) = {
-            let board = hooks.scheduler.lock();
-            (board.idle_webhooks(), board.scanned)
+            let scheduler = service.scheduler.lock();
+            (scheduler.idle_webhooks(), scheduler.scanned)
         };
         for some in ids.chunks(256) {
-            hooks.store.advance_positions(some.to_vec(), seq).await?;
-            hooks.scheduler.lock().mark_advanced(some, seq);
+            service.store.advance_positions(some.to_vec(), seq).await?;
+            service.scheduler.lock().mark_advanced(some, seq);
         }
-        let before = self.clock.now().checked_sub(hooks.settings.log_retention);
+        let before = self.clock.now().checked_sub(service.settings.log_retention);
         let before = before.unwrap_or(SystemTime::UNIX_EPOCH);
-        hooks.store.prune_delivery_log(before).await?;
-        Ok(hooks.scheduler.lock().journal_needed_up_to())
+        service.store.prune_delivery_log(before).await?;
+        Ok(service.scheduler.lock().journal_needed_up_to())
     }
 }

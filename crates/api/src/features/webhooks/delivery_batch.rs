@@ -64,13 +64,13 @@ impl Api {
     /// Fails when the store fails, or the work is stopped.
     pub(crate) async fn batch(
         &self,
-        hook: &Webhook,
+        webhook: &Webhook,
         standing: DeliveryPermission,
         (after, end): (JournalPosition, Option<JournalPosition>),
         narrowed: u32,
         interrupt: &MaybeInterrupt,
     ) -> Result<DeliveryBatch, ApiError> {
-        let (Some(at), Some(user)) = (Gid::new(hook.resource), Gid::new(hook.user)) else {
+        let (Some(at), Some(user)) = (Gid::new(webhook.resource), Gid::new(webhook.user)) else {
             return Ok(DeliveryBatch::empty(after));
         };
         let ask = EventQuery {
@@ -79,10 +79,10 @@ impl Api {
             limit: DELIVERY_EVENTS_MAX + 1,
             scan: SCAN >> narrowed,
         };
-        let fed = self.watched_commits(hook, ask, interrupt).await?;
+        let fed = self.watched_commits(webhook, ask, interrupt).await?;
         let mut most = (DELIVERY_EVENTS_MAX >> narrowed).max(1);
         loop {
-            let of = (hook, at, user, interrupt);
+            let of = (webhook, at, user, interrupt);
             let batch = self.at_most(most, of, standing, (after, end), &fed).await;
             match batch {
                 // Fewer events at a time; an event that fits in no delivery is left out, so that the webhook does not
@@ -98,7 +98,7 @@ impl Api {
     async fn at_most(
         &self,
         most: usize,
-        (hook, at, user, interrupt): (&Webhook, Gid, Gid, &MaybeInterrupt),
+        (webhook, at, user, interrupt): (&Webhook, Gid, Gid, &MaybeInterrupt),
         standing: DeliveryPermission,
         (after, end): (JournalPosition, Option<JournalPosition>),
         (events, upto): &(Vec<Arc<JournalEntry>>, u64),
@@ -108,7 +108,7 @@ impl Api {
             changes_seen: after.facts,
         };
         let mut all = events_after(events.iter().map(AsRef::as_ref), at, place).filter(|t| {
-            hook.wants(&occurrence(t.event, t.change, &t.summary))
+            webhook.wants(&occurrence(t.event, t.change, &t.summary))
                 && end.is_none_or(|end| JournalPosition::from(t.next_position) <= end)
         });
         let some: Vec<PositionedEvent<'_>> = all.by_ref().take(most.max(1)).collect();
@@ -124,12 +124,16 @@ impl Api {
             return Ok(DeliveryBatch::empty(to));
         }
         if most == 0 {
-            let event = some.first().map(|told| told.event.seq);
-            tracing::warn!(webhook = hook.id, event, "an event is too large to be told");
+            let event = some.first().map(|positioned| positioned.event.seq);
+            tracing::warn!(
+                webhook = webhook.id,
+                event,
+                "an event is too large to be delivered"
+            );
             return Ok(DeliveryBatch::empty(to));
         }
         let Some(records) = self
-            .visible_events(hook, at, user, &some, interrupt)
+            .visible_events(webhook, at, user, &some, interrupt)
             .await?
         else {
             return Ok(DeliveryBatch::empty(to));
@@ -146,8 +150,8 @@ impl Api {
         let (mut body, _) = allowance_retry::compute(&records.view.interrupt, project).await?;
         body.push(b'}');
         let id = |gid: &Gid| {
-            let told = some.get(usize::try_from(GID_END - 1 - gid.get()).ok()?)?;
-            Some(format!("{}-{}", told.event.seq, told.index))
+            let positioned = some.get(usize::try_from(GID_END - 1 - gid.get()).ok()?)?;
+            Some(format!("{}-{}", positioned.event.seq, positioned.index))
         };
         let ids: Vec<String> = records.gids.iter().filter_map(id).collect();
         Ok(DeliveryBatch {
@@ -162,20 +166,20 @@ impl Api {
     /// them are there.
     async fn watched_commits(
         &self,
-        hook: &Webhook,
+        webhook: &Webhook,
         ask: EventQuery,
         interrupt: &MaybeInterrupt,
     ) -> Result<(Vec<Arc<JournalEntry>>, u64), ApiError> {
-        let hooks = self.webhooks.get();
-        if let Some(found) = hooks.and_then(|h| h.scheduler.lock().recent.feed(ask)) {
+        let service = self.webhooks.get();
+        if let Some(found) = service.and_then(|service| service.scheduler.lock().recent.feed(ask)) {
             return Ok(found);
         }
         let trip = || self.graph.events_about(ask, interrupt.clone());
         let fed = allowance_retry::query_store(interrupt, trip).await?;
         if ask.after < fed.pruned {
             tracing::warn!(
-                webhook = hook.id,
-                "events were dropped before they were told"
+                webhook = webhook.id,
+                "events were dropped before they were delivered"
             );
         }
         Ok((fed.events.into_iter().map(Arc::new).collect(), fed.upto))
@@ -184,7 +188,7 @@ impl Api {
     /// Returns the events as their webhook's owner may see them; `None` if the owner may see nothing.
     async fn visible_events(
         &self,
-        hook: &Webhook,
+        webhook: &Webhook,
         at: Gid,
         user: Gid,
         some: &[PositionedEvent<'_>],
@@ -192,7 +196,7 @@ impl Api {
     ) -> Result<Option<EventRecords>, ApiError> {
         let key = ViewerKey {
             user,
-            service: hook.service.and_then(Gid::new),
+            service: webhook.service.and_then(Gid::new),
         };
         let want = ReadQuery {
             interrupt: interrupt.clone(),
@@ -209,8 +213,9 @@ impl Api {
             Some(_) => {}
             // The resource of the webhook is deleted: its deletion is the last event.
             None => records.gids.retain(|gid| {
-                let told = usize::try_from(GID_END - 1 - gid.get()).ok();
-                told.and_then(|i| some.get(i))
+                let positioned = usize::try_from(GID_END - 1 - gid.get()).ok();
+                positioned
+                    .and_then(|i| some.get(i))
                     .is_some_and(|t| t.change.gid == at)
             }),
         }

@@ -31,7 +31,7 @@ pub(crate) fn occurrence<'e>(
 
 #[derive(Debug)]
 struct ScheduledWebhook {
-    hook: Webhook,
+    webhook: Webhook,
     /// The last commit that concerns the webhook.
     last_commit: u64,
     /// The time of its entry in the agenda.
@@ -46,14 +46,14 @@ struct ScheduledWebhook {
 
 impl ScheduledWebhook {
     fn waiting(&self) -> bool {
-        self.last_commit > self.hook.state.position.seq
+        self.last_commit > self.webhook.state.position.seq
     }
 
     fn plan(&mut self, due: SystemTime, agenda: &mut DueTimes) {
         if self.due != due {
-            agenda.remove(&(self.due, self.hook.id));
+            agenda.remove(&(self.due, self.webhook.id));
             self.due = due;
-            agenda.insert((due, self.hook.id));
+            agenda.insert((due, self.webhook.id));
         }
     }
 
@@ -66,11 +66,11 @@ impl ScheduledWebhook {
                 seq: seq - 1,
                 facts: 0,
             };
-            self.hook.state.position = self.hook.state.position.max(before);
+            self.webhook.state.position = self.webhook.state.position.max(before);
         }
         self.last_commit = self.last_commit.max(seq);
         if free {
-            self.plan(self.hook.due(true), agenda);
+            self.plan(self.webhook.due(true), agenda);
         }
     }
 }
@@ -81,7 +81,7 @@ type DueTimes = BTreeSet<(SystemTime, u64)>;
 /// A leased attempt to deliver.
 #[derive(Clone, Debug)]
 pub struct DeliveryAttempt {
-    pub(crate) hook: Webhook,
+    pub(crate) webhook: Webhook,
     pub(crate) waiting: bool,
     pub(crate) lease: u64,
     pub(crate) halvings: u32,
@@ -91,7 +91,7 @@ impl DeliveryAttempt {
     /// Returns the gid of the webhook.
     #[must_use]
     pub fn webhook(&self) -> u64 {
-        self.hook.id
+        self.webhook.id
     }
 }
 
@@ -123,30 +123,30 @@ impl DeliveryScheduler {
 
     /// Adds webhooks, or replaces them. A webhook with a position before the last commit that was read counts as
     /// waiting; an attempt then finds out if there are events.
-    pub(crate) fn put(&mut self, hooks: Vec<Webhook>) {
+    pub(crate) fn put(&mut self, webhooks: Vec<Webhook>) {
         if self.entries.is_empty() {
-            let first = hooks.iter().map(|h| h.state.position.seq).min();
+            let first = webhooks.iter().map(|h| h.state.position.seq).min();
             self.scanned = first.unwrap_or(self.scanned);
         }
-        for hook in hooks {
-            self.remove(hook.id);
-            let seq = hook.state.position.seq;
+        for webhook in webhooks {
+            self.remove(webhook.id);
+            let seq = webhook.state.position.seq;
             let noted = if seq < self.scanned { self.scanned } else { 0 };
             self.by_resource
-                .entry(hook.resource)
+                .entry(webhook.resource)
                 .or_default()
-                .push(hook.id);
-            let due = hook.due(noted > seq);
-            self.agenda.insert((due, hook.id));
+                .push(webhook.id);
+            let due = webhook.due(noted > seq);
+            self.agenda.insert((due, webhook.id));
             let entry = ScheduledWebhook {
                 last_commit: noted,
                 due,
                 lease: 0,
                 halvings: 0,
                 stored_position: seq,
-                hook,
+                webhook,
             };
-            self.entries.insert(entry.hook.id, entry);
+            self.entries.insert(entry.webhook.id, entry);
         }
     }
 
@@ -155,18 +155,18 @@ impl DeliveryScheduler {
             return;
         };
         self.agenda.remove(&(entry.due, id));
-        if let Some(ids) = self.by_resource.get_mut(&entry.hook.resource) {
+        if let Some(ids) = self.by_resource.get_mut(&entry.webhook.resource) {
             ids.retain(|i| *i != id);
             if ids.is_empty() {
-                self.by_resource.remove(&entry.hook.resource);
+                self.by_resource.remove(&entry.webhook.resource);
             }
         }
     }
 
     /// Replaces the filters of a webhook.
-    pub(crate) fn filter(&mut self, hook: &Webhook) {
-        if let Some(entry) = self.entries.get_mut(&hook.id) {
-            entry.hook.filters.clone_from(&hook.filters);
+    pub(crate) fn filter(&mut self, webhook: &Webhook) {
+        if let Some(entry) = self.entries.get_mut(&webhook.id) {
+            entry.webhook.filters.clone_from(&webhook.filters);
         }
     }
 
@@ -197,8 +197,8 @@ impl DeliveryScheduler {
                 .collect();
             for id in self.by_resource.get(&at.get()).into_iter().flatten() {
                 if let Some(entry) = self.entries.get_mut(id)
-                    && event.seq > entry.hook.state.position.seq
-                    && heard.iter().any(|told| entry.hook.wants(told))
+                    && event.seq > entry.webhook.state.position.seq
+                    && heard.iter().any(|told| entry.webhook.wants(told))
                 {
                     entry.note(event.seq, &mut self.agenda);
                 }
@@ -223,7 +223,7 @@ impl DeliveryScheduler {
         let entry = self.entries.get_mut(&id)?;
         entry.lease = lease;
         let taken = DeliveryAttempt {
-            hook: entry.hook.clone(),
+            webhook: entry.webhook.clone(),
             waiting: entry.waiting(),
             lease,
             halvings: entry.halvings,
@@ -242,14 +242,14 @@ impl DeliveryScheduler {
     pub(crate) fn renew(&mut self, taken: &DeliveryAttempt, now: SystemTime) -> bool {
         let holds = self.holds(taken);
         if holds {
-            self.plan(taken.hook.id, now + LEASE);
+            self.plan(taken.webhook.id, now + LEASE);
         }
         holds
     }
 
     /// Returns true if an attempt still holds its webhook.
     pub(crate) fn holds(&self, taken: &DeliveryAttempt) -> bool {
-        let entry = self.entries.get(&taken.hook.id);
+        let entry = self.entries.get(&taken.webhook.id);
         entry.is_some_and(|e| e.lease == taken.lease)
     }
 
@@ -259,11 +259,11 @@ impl DeliveryScheduler {
         if !self.holds(taken) {
             return;
         }
-        let id = taken.hook.id;
+        let id = taken.webhook.id;
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.lease = 0;
             entry.halvings = taken.halvings + 1;
-            let due = entry.hook.due(entry.waiting());
+            let due = entry.webhook.due(entry.waiting());
             self.plan(id, due);
         }
     }
@@ -273,15 +273,15 @@ impl DeliveryScheduler {
         if !self.holds(taken) {
             return;
         }
-        let id = taken.hook.id;
+        let id = taken.webhook.id;
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.lease = 0;
             entry.halvings = taken.halvings.saturating_sub(1);
             if saved {
                 entry.stored_position = state.position.seq;
             }
-            entry.hook.state = state;
-            let due = entry.hook.due(entry.waiting());
+            entry.webhook.state = state;
+            let due = entry.webhook.due(entry.waiting());
             self.plan(id, due);
         }
     }
@@ -296,7 +296,7 @@ impl DeliveryScheduler {
         let idle = |e: &&ScheduledWebhook| {
             !e.waiting() && e.lease == 0 && e.stored_position < self.scanned
         };
-        let ids = self.entries.values().filter(idle).map(|e| e.hook.id);
+        let ids = self.entries.values().filter(idle).map(|e| e.webhook.id);
         ids.collect()
     }
 
@@ -307,7 +307,7 @@ impl DeliveryScheduler {
                 entry.stored_position = entry.stored_position.max(seq);
                 let here = JournalPosition { seq, facts: 0 };
                 if entry.lease == 0 {
-                    entry.hook.state.position = entry.hook.state.position.max(here);
+                    entry.webhook.state.position = entry.webhook.state.position.max(here);
                 }
             }
         }

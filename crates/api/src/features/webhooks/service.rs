@@ -48,17 +48,17 @@ impl Api {
         deliver: Arc<dyn WebhookClient>,
         settings: WebhookSettings,
     ) -> Result<(), BackgroundError> {
-        let mut board = DeliveryScheduler::new(self.caches.recent_commits());
-        board.put(store.all().await?);
-        let hooks = WebhookService {
+        let mut scheduler = DeliveryScheduler::new(self.caches.recent_commits());
+        scheduler.put(store.all().await?);
+        let service = WebhookService {
             store,
             client: deliver,
             settings,
-            scheduler: Mutex::new(board),
+            scheduler: Mutex::new(scheduler),
             handshakes: Mutex::default(),
             store_order: lock::Mutex::default(),
         };
-        let set = self.webhooks.set(hooks);
+        let set = self.webhooks.set(service);
         set.map_err(|_| BackgroundError::WebhooksAreSet)
     }
 
@@ -71,10 +71,10 @@ impl Api {
         id: u64,
         limit: usize,
     ) -> Result<Vec<workgraph_webhooks::DeliveryLogEntry>, BackgroundError> {
-        let Some(hooks) = self.webhooks.get() else {
+        let Some(service) = self.webhooks.get() else {
             return Ok(Vec::new());
         };
-        Ok(hooks.store.deliveries(id, limit).await?)
+        Ok(service.store.deliveries(id, limit).await?)
     }
 
     /// Returns a number that changes with every commit, if the store knows it without a trip.
@@ -97,7 +97,7 @@ impl Api {
     /// Fails when the store fails; the text is for the log.
     pub async fn all_webhooks(&self) -> Result<Vec<Webhook>, BackgroundError> {
         match self.webhooks.get() {
-            Some(hooks) => Ok(hooks.store.all().await?),
+            Some(service) => Ok(service.store.all().await?),
             None => Ok(Vec::new()),
         }
     }
@@ -111,32 +111,38 @@ pub(crate) async fn execute_webhook_action(
     act: WebhookAction,
     asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
-    let hooks = api.webhooks.get();
-    let hooks = hooks.ok_or_else(|| server_error("webhooks are not set up"))?;
+    let service = api.webhooks.get();
+    let service = service.ok_or_else(|| server_error("webhooks are not set up"))?;
     match act {
-        WebhookAction::List => list(api, hooks, call, path, asked).await,
-        WebhookAction::Create => create(api, hooks, call, asked).await,
+        WebhookAction::List => list(api, service, call, path, asked).await,
+        WebhookAction::Create => create(api, service, call, asked).await,
         WebhookAction::Get => {
-            let hook = owned_webhook(api, hooks, call).await?;
-            answer(api, call, &hook, asked, 200).await
+            let webhook = owned_webhook(api, service, call).await?;
+            answer(api, call, &webhook, asked, 200).await
         }
         WebhookAction::Update => {
-            let mut hook = owned_webhook(api, hooks, call).await?;
+            let mut webhook = owned_webhook(api, service, call).await?;
             if let Some(value) = call.data.get("filters") {
-                hook.filters = filters(value, hook.kind)?;
-                let _setting = hooks.store_order.lock().await;
-                let kept = hooks.store.set_filters(hook.id, hook.filters.clone());
+                webhook.filters = filters(value, webhook.kind)?;
+                let _setting = service.store_order.lock().await;
+                let kept = service
+                    .store
+                    .set_filters(webhook.id, webhook.filters.clone());
                 if !kept.await.map_err(server_error)? {
                     return Err(gone(call).into());
                 }
-                hooks.scheduler.lock().filter(&hook);
+                service.scheduler.lock().filter(&webhook);
             }
-            answer(api, call, &hook, asked, 200).await
+            answer(api, call, &webhook, asked, 200).await
         }
         WebhookAction::Delete => {
-            let hook = owned_webhook(api, hooks, call).await?;
-            hooks.store.remove(hook.id).await.map_err(server_error)?;
-            hooks.scheduler.lock().remove(hook.id);
+            let webhook = owned_webhook(api, service, call).await?;
+            service
+                .store
+                .remove(webhook.id)
+                .await
+                .map_err(server_error)?;
+            service.scheduler.lock().remove(webhook.id);
             Ok(CostedResponse::new(200, envelope::empty_envelope(), 1))
         }
     }
@@ -150,7 +156,7 @@ fn gone(call: &RequestContext<'_>) -> DomainError {
 /// Returns the webhook that the path names. It must be the caller's, made with the same app.
 async fn owned_webhook(
     api: &Api,
-    hooks: &WebhookService,
+    service: &WebhookService,
     call: &RequestContext<'_>,
 ) -> Result<Webhook, ApiError> {
     let NodeRef::Gid(gid) = call.path_ref("webhook_gid")? else {
@@ -158,10 +164,10 @@ async fn owned_webhook(
     };
     // A user who was removed from every workspace learns nothing.
     load(api, &call.read_query()).await?;
-    let found = hooks.store.get(gid.get()).await.map_err(server_error)?;
-    let hook = found.ok_or_else(|| gone(call))?;
-    if (hook.user, hook.app) == (call.grant.user, call.grant.app) {
-        return Ok(hook);
+    let found = service.store.get(gid.get()).await.map_err(server_error)?;
+    let webhook = found.ok_or_else(|| gone(call))?;
+    if (webhook.user, webhook.app) == (call.grant.user, call.grant.app) {
+        return Ok(webhook);
     }
     Err(if call.settings.hide_forbidden {
         gone(call)
@@ -196,7 +202,7 @@ fn filters(value: &Value, kind: u8) -> Result<Vec<EventFilter>, DomainError> {
 /// Creates a webhook, after its target completed the handshake.
 async fn create(
     api: &Api,
-    hooks: &WebhookService,
+    service: &WebhookService,
     call: &RequestContext<'_>,
     asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
@@ -210,17 +216,17 @@ async fn create(
     require_level(&view, on, Level::Viewer)?;
     let kind = on.ty as u8;
     let filters = filters(call.data.get("filters").unwrap_or(&Value::Null), kind)?;
-    let target = Target::read(text, &hooks.settings.policy).map_err(|refused| match refused {
+    let target = Target::read(text, &service.settings.policy).map_err(|refused| match refused {
         TargetError::Local => DomainError::forbidden(format!("target: {refused}")),
         _ => DomainError::field("target", refused),
     })?;
     let secret = signing_secret(api.random_bytes::<32>()?);
     let grant = call.grant;
-    let handshake = HandshakeGuard::begin(hooks, grant.user)?;
-    perform_handshake(hooks, target, &secret).await?;
+    let handshake = HandshakeGuard::begin(service, grant.user)?;
+    perform_handshake(service, target, &secret).await?;
     drop(handshake);
     let now = api.clock.now();
-    let hook = Webhook {
+    let webhook = Webhook {
         id: api.next_gid().get(),
         user: grant.user,
         app: grant.app,
@@ -234,10 +240,10 @@ async fn create(
         created_at: now,
         state: DeliveryState::default(),
     };
-    let setting = hooks.store_order.lock().await;
-    let kept = hooks.store.insert(hook, hooks.settings.limits).await;
-    let hook = match kept.map_err(server_error)? {
-        InsertOutcome::Done(hook) => *hook,
+    let setting = service.store_order.lock().await;
+    let kept = service.store.insert(webhook, service.settings.limits).await;
+    let webhook = match kept.map_err(server_error)? {
+        InsertOutcome::Done(webhook) => *webhook,
         // The user revoked the app's authorization during the handshake.
         InsertOutcome::NoGrant => {
             return Err(ApiError::Unauthorized(
@@ -246,13 +252,13 @@ async fn create(
             ));
         }
         InsertOutcome::ResourceFull => {
-            let most = hooks.settings.limits.per_resource;
+            let most = service.settings.limits.per_resource;
             let why =
                 format!("resource: has {most} webhooks already, which is the most there may be");
             return Err(DomainError::forbidden(why).into());
         }
         InsertOutcome::OwnerFull => {
-            let most = hooks.settings.limits.per_owner;
+            let most = service.settings.limits.per_owner;
             let why = format!(
                 "You have {most} webhooks with this app already, which is the most there may be"
             );
@@ -261,13 +267,17 @@ async fn create(
     };
     // A revocation of all tokens that came before the webhook was stored has not deleted it.
     if grant.app.is_none() && !is_token_live(api, grant).await? {
-        hooks.store.remove(hook.id).await.map_err(server_error)?;
+        service
+            .store
+            .remove(webhook.id)
+            .await
+            .map_err(server_error)?;
         return Err(ApiError::Unauthorized(
             messages::NOT_AUTHORIZED,
             Some("invalid_token"),
         ));
     }
-    hooks.scheduler.lock().put(vec![hook.clone()]);
+    service.scheduler.lock().put(vec![webhook.clone()]);
     drop(setting);
     // If this is the first webhook, commits since it was stored may have been left out. If they cannot be read now, the
     // next commit causes another scan.
@@ -275,8 +285,8 @@ async fn create(
         let why = error.to_string();
         tracing::error!(why, "the journal could not be read for a new webhook");
     }
-    let mut answered = answer(api, call, &hook, asked, 201).await?;
-    let location = format!("{}/webhooks/{}", call.settings.base_url, hook.id);
+    let mut answered = answer(api, call, &webhook, asked, 201).await?;
+    let location = format!("{}/webhooks/{}", call.settings.base_url, webhook.id);
     answered.reply.headers.push(("Location", location));
     Ok(answered)
 }
@@ -295,8 +305,8 @@ const HANDSHAKES: u32 = 3;
 struct HandshakeGuard<'a>(&'a WebhookService, u64);
 
 impl<'a> HandshakeGuard<'a> {
-    fn begin(hooks: &'a WebhookService, user: u64) -> Result<Self, DomainError> {
-        let mut all = hooks.handshakes.lock();
+    fn begin(service: &'a WebhookService, user: u64) -> Result<Self, DomainError> {
+        let mut all = service.handshakes.lock();
         let own = all.entry(user).or_default();
         if *own >= HANDSHAKES {
             let why = format!(
@@ -308,7 +318,7 @@ impl<'a> HandshakeGuard<'a> {
             ));
         }
         *own += 1;
-        Ok(Self(hooks, user))
+        Ok(Self(service, user))
     }
 }
 
@@ -326,7 +336,7 @@ impl Drop for HandshakeGuard<'_> {
 
 /// Sends the handshake to the target.
 async fn perform_handshake(
-    hooks: &WebhookService,
+    service: &WebhookService,
     target: Target,
     secret: &str,
 ) -> Result<(), DomainError> {
@@ -336,7 +346,7 @@ async fn perform_handshake(
         body: Bytes::from_static(b"{}"),
         timeout: TIMEOUT,
     };
-    let why = match hooks.client.post(attempt).await {
+    let why = match service.client.post(attempt).await {
         Ok(reply) if is_handshake_confirmed(secret, reply.status, reply.secret.as_deref()) => {
             return Ok(());
         }
@@ -354,7 +364,7 @@ async fn perform_handshake(
 /// Lists the caller's webhooks that were made with the same app.
 async fn list(
     api: &Api,
-    hooks: &WebhookService,
+    service: &WebhookService,
     call: &RequestContext<'_>,
     path: &str,
     asked: &ResponsePlan<'_>,
@@ -395,7 +405,7 @@ async fn list(
         after,
         limit: limit.saturating_add(1),
     };
-    let mut found = hooks.store.list(page).await.map_err(server_error)?;
+    let mut found = service.store.list(page).await.map_err(server_error)?;
     let more = found.len() > limit;
     found.truncate(limit);
     // Lists of webhooks have full records.

@@ -23,36 +23,36 @@ use workgraph_operations::request_context::RequestContext;
 use workgraph_webhooks::{EventFilter, Webhook};
 
 /// Returns a webhook as a node that is in no store.
-fn node(hook: &Webhook) -> Option<Node> {
+fn node(webhook: &Webhook) -> Option<Node> {
     let time = |at: Option<SystemTime>| {
         at.map_or_else(
             || "null".to_owned(),
             |at| format!("\"{}\"", Time::from_system(at)),
         )
     };
-    let filters: Value = hook.filters.iter().map(EventFilter::json).collect();
-    let state = &hook.state;
+    let filters: Value = webhook.filters.iter().map(EventFilter::json).collect();
+    let state = &webhook.state;
     let next = state.next_attempt_at.filter(|_| state.retries > 0);
     let body = format!(
         "{{\"active\":true,\"resource\":\"{}\",\"target\":{},\"created_at\":{},\"last_failure_at\":{},\
          \"last_failure_content\":{},\"last_success_at\":{},\"delivery_retry_count\":{},\
          \"next_attempt_after\":{},\"failure_deletion_timestamp\":{},\"filters\":{filters}}}",
-        hook.resource,
-        json_string(&hook.target),
-        time(Some(hook.created_at)),
+        webhook.resource,
+        json_string(&webhook.target),
+        time(Some(webhook.created_at)),
         time(state.last_failure_at),
         json_string(&state.last_failure_content),
         // The handshake was the first success.
-        time(state.last_success_at.or(Some(hook.created_at))),
+        time(state.last_success_at.or(Some(webhook.created_at))),
         state.retries,
         time(next),
         time(state.deletion_at()),
     );
-    let gid = Gid::new(hook.id)?;
+    let gid = Gid::new(webhook.id)?;
     Some(Node {
         gid,
         ty: Type::Webhook,
-        workspace: Gid::new(hook.workspace),
+        workspace: Gid::new(webhook.workspace),
         version: 1,
         head: head(Type::Webhook, gid, None, None, iter::empty()).into(),
         body: body.into(),
@@ -66,14 +66,14 @@ pub(crate) async fn scene(
     some: &[Webhook],
     asked: &ResponsePlan<'_>,
 ) -> Result<ReadView, ApiError> {
-    for hook in some {
-        let node = node(hook).ok_or_else(|| server_error("a webhook has no gid"))?;
+    for webhook in some {
+        let node = node(webhook).ok_or_else(|| server_error("a webhook has no gid"))?;
         want.external_nodes
             .push((Arc::new(node), Arc::clone(&asked.plan)));
     }
     let mut view = load(api, &want).await?;
-    for hook in some {
-        let (gid, ty) = (Gid::new(hook.resource), Type::from_code(hook.kind));
+    for webhook in some {
+        let (gid, ty) = (Gid::new(webhook.resource), Type::from_code(webhook.kind));
         if let Some((gid, ty)) = gid.zip(ty).filter(|(gid, _)| view.node(*gid).is_none()) {
             let about = NodeContext {
                 gid,
@@ -90,22 +90,22 @@ pub(crate) async fn scene(
 pub(crate) async fn answer(
     api: &Api,
     call: &RequestContext<'_>,
-    hook: &Webhook,
+    webhook: &Webhook,
     asked: &ResponsePlan<'_>,
     status: u16,
 ) -> Result<CostedResponse, ApiError> {
-    let shown = show(api, (hook, call.read_query()), asked, None).await;
+    let shown = show(api, (webhook, call.read_query()), asked, None).await;
     let (mut body, tally) = match shown {
         Err(failure) if failure.is_render_failure() && call.operation.method != Method::Get => {
             let (stub, want) = (asked.stub()?, answer::uninterrupted_query(call));
-            show(api, (hook, want), &stub, Some(budget::MIN_STUB_BYTES)).await?
+            show(api, (webhook, want), &stub, Some(budget::MIN_STUB_BYTES)).await?
         }
         shown => shown?,
     };
     if status == 201 {
         // The secret is shown here and in the handshake, and never again.
         body.extend_from_slice(b",\"X-Hook-Secret\":");
-        body.extend_from_slice(json_string(&hook.secret).as_bytes());
+        body.extend_from_slice(json_string(&webhook.secret).as_bytes());
     }
     body.push(b'}');
     Ok(CostedResponse::new(
@@ -118,12 +118,12 @@ pub(crate) async fn answer(
 /// Writes the start of a response with a webhook in it, in at most `room` bytes, or the rest of the budget.
 async fn show(
     api: &Api,
-    (hook, want): (&Webhook, ReadQuery),
+    (webhook, want): (&Webhook, ReadQuery),
     asked: &ResponsePlan<'_>,
     room: Option<usize>,
 ) -> Result<(Vec<u8>, ProjectionCounts), ApiError> {
-    let view = scene(api, want, std::slice::from_ref(hook), asked).await?;
-    let gid = Gid::new(hook.id).ok_or_else(|| server_error("a webhook has no gid"))?;
+    let view = scene(api, want, std::slice::from_ref(webhook), asked).await?;
+    let gid = Gid::new(webhook.id).ok_or_else(|| server_error("a webhook has no gid"))?;
     let project = || {
         let room = room.unwrap_or_else(|| asked.budget.remaining());
         let start = answer::open_envelope(1024);
