@@ -1,5 +1,10 @@
 //! Tasks by their automatic ids.
-use crate::operation::{Operation, read};
+use crate::operation::Operation;
+use crate::operation::inputs::{
+    Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,
+};
+use crate::operation::steps::Steps;
+use crate::operation::typed_rows::read;
 use crate::request_context::{RequestContext, require_level};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -14,33 +19,59 @@ pub static CUSTOM_IDS: &[Operation] = &[read(
     "getTaskForCustomID",
     "/workspaces/{workspace_gid}/tasks/custom_id/{custom_id}",
     Type::Task,
-    needs,
-    choose,
+    &Steps::new(needs, choose),
 )
 .scope("tasks:read")];
 
-/// Returns the task that the path names, if it names one.
-fn named(call: &RequestContext<'_>) -> Result<Option<NodeRef>, DomainError> {
-    let workspace =
-        crate::request_context::parse_gid("workspace", call.parameter("workspace_gid"))?;
-    Ok(auto_id_rules::task(workspace, call.parameter("custom_id")))
+const CUSTOM_ID: Input<String> = Input::parsed(
+    InputPlace::Path,
+    "custom_id",
+    InputType::Token,
+    |input, inputs| Ok(inputs.path_text(input).map(str::to_owned)),
+    "The automatic id of the task: the prefix of its project, a hyphen and a number.",
+);
+
+/// A workspace, and the automatic id of a task in it.
+struct TaskByCustomId {
+    workspace: Named<Gid>,
+    custom_id: String,
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let mut want = call.read_query().node(call.path_ref("workspace_gid")?);
-    if let Some(task) = named(call)? {
+impl OperationInput for TaskByCustomId {
+    const INPUTS: &'static [&'static InputDef] = &[&path::WORKSPACE.def, &CUSTOM_ID.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            workspace: inputs.required(&path::WORKSPACE)?,
+            custom_id: inputs.required(&CUSTOM_ID)?,
+        })
+    }
+}
+
+impl TaskByCustomId {
+    /// Returns the task that the id names, if it names one.
+    fn task(&self) -> Option<NodeRef> {
+        auto_id_rules::task(self.workspace.node, &self.custom_id)
+    }
+}
+
+fn needs(call: &RequestContext<'_>, input: &TaskByCustomId) -> Result<ReadQuery, DomainError> {
+    let mut want = call.read_query().node(input.workspace.node);
+    if let Some(task) = input.task() {
         want.add_ref(task);
     }
     Ok(want)
 }
 
-fn choose(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainError> {
-    call.path_node(view, "workspace_gid", Level::Viewer)?;
-    let task = named(call)?.and_then(|task| view.resolve(&task));
+fn choose(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &TaskByCustomId,
+) -> Result<Gid, DomainError> {
+    call.named_node(view, &input.workspace, Level::Viewer)?;
+    let task = input.task().and_then(|task| view.resolve(&task));
     let task = task.and_then(|gid| view.node(gid));
     let task = task.filter(|task| call.is_visible(view, task));
-    let task =
-        task.ok_or_else(|| DomainError::not_found("task", clip(call.parameter("custom_id"))))?;
+    let task = task.ok_or_else(|| DomainError::not_found("task", clip(&input.custom_id)))?;
     require_level(view, task, Level::Viewer)?;
     Ok(task.gid)
 }

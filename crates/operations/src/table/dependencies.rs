@@ -1,13 +1,17 @@
 //! Dependencies: tasks that wait for others.
-use crate::operation::{Decision, ListDefinition, Operation, action, list};
+use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput, path};
+use crate::operation::steps::Steps;
+use crate::operation::typed_rows::action;
+use crate::operation::{Decision, ListDefinition, Operation, list};
 use crate::request_context::RequestContext;
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::story;
 use workgraph_core::rules::story_rules::add_system_story;
-use workgraph_core::storage::{EdgeEnd, ListPosition, NodeRef, ReadQuery, ReadView};
+use workgraph_core::storage::{EdgeEnd, ListPosition, ReadQuery, ReadView};
 
 /// Operations on dependencies and dependents.
 pub static DEPENDENCIES: &[Operation] = &[
@@ -30,38 +34,30 @@ pub static DEPENDENCIES: &[Operation] = &[
     action(
         "addDependenciesForTask",
         "/tasks/{task_gid}/addDependencies",
-        dependency_needs,
-        add_dependencies,
+        &Steps::new(dependency_needs::<true>, add_dependencies::<true>),
     )
     .scope("tasks:write")
-    .body(&["dependencies"])
     .paid_only(PREMIUM),
     action(
         "removeDependenciesForTask",
         "/tasks/{task_gid}/removeDependencies",
-        dependency_needs,
-        remove_dependencies,
+        &Steps::new(dependency_needs::<true>, remove_dependencies::<true>),
     )
     .scope("tasks:write")
-    .body(&["dependencies"])
     .paid_only(PREMIUM),
     action(
         "addDependentsForTask",
         "/tasks/{task_gid}/addDependents",
-        dependency_needs,
-        add_dependencies,
+        &Steps::new(dependency_needs::<false>, add_dependencies::<false>),
     )
     .scope("tasks:write")
-    .body(&["dependents"])
     .paid_only(PREMIUM),
     action(
         "removeDependentsForTask",
         "/tasks/{task_gid}/removeDependents",
-        dependency_needs,
-        remove_dependencies,
+        &Steps::new(dependency_needs::<false>, remove_dependencies::<false>),
     )
     .scope("tasks:write")
-    .body(&["dependents"])
     .paid_only(PREMIUM),
 ];
 
@@ -81,44 +77,90 @@ const WAITING: ListDefinition = ListDefinition::Edges {
 
 /// The most dependencies and dependents a task may have together.
 const DEPENDENCIES_MAX: usize = 30;
-/// Returns the body field of a dependency operation; dependents are the same edges from the other side.
-fn side(call: &RequestContext<'_>) -> &'static str {
-    if call.operation.path.ends_with("Dependents") {
-        "dependents"
+
+const DEPENDENCIES_OF_TASK: Input<Vec<Named<Gid>>> = Input::gids(
+    "dependencies",
+    &[Type::Task],
+    "The tasks for which the task waits; they are in its workspace.",
+)
+.required();
+const DEPENDENTS_OF_TASK: Input<Vec<Named<Gid>>> = Input::gids(
+    "dependents",
+    &[Type::Task],
+    "The tasks that wait for the task; they are in its workspace.",
+)
+.required();
+
+/// Returns the input for the other tasks: dependencies, or dependents, which are the same edges from the other side.
+const fn side(forward: bool) -> &'static Input<Vec<Named<Gid>>> {
+    if forward {
+        &DEPENDENCIES_OF_TASK
     } else {
-        "dependencies"
+        &DEPENDENTS_OF_TASK
     }
 }
 
-fn dependency_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let on = call.path_ref("task_gid")?;
-    let mut want = call.read_query().edges(on.clone(), rel::DEPENDS).into(
-        on,
-        rel::DEPENDS,
-        DEPENDENCIES_MAX + 1,
-    );
-    for other in call.gids(side(call))? {
+/// A task with its dependencies (`FORWARD`) or dependents.
+struct LinkedTasks<const FORWARD: bool> {
+    task: Named<Gid>,
+    others: Vec<Named<Gid>>,
+}
+
+impl<const FORWARD: bool> OperationInput for LinkedTasks<FORWARD> {
+    const INPUTS: &'static [&'static InputDef] = &[&path::TASK.def, &side(FORWARD).def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            task: inputs.required(&path::TASK)?,
+            others: inputs.required(side(FORWARD))?,
+        })
+    }
+}
+
+impl<const FORWARD: bool> LinkedTasks<FORWARD> {
+    /// The name of the body field.
+    const FIELD: &'static str = side(FORWARD).def.name;
+
+    /// Returns both ends of the edge between the task and another: first the task that waits.
+    const fn ends(task: Gid, other: Gid) -> (Gid, Gid) {
+        if FORWARD {
+            (task, other)
+        } else {
+            (other, task)
+        }
+    }
+}
+
+fn dependency_needs<const FORWARD: bool>(
+    call: &RequestContext<'_>,
+    input: &LinkedTasks<FORWARD>,
+) -> Result<ReadQuery, DomainError> {
+    let on = input.task.node;
+    let most = DEPENDENCIES_MAX + 1;
+    let mut want = call.read_query().edges(on, rel::DEPENDS);
+    want = want.into(on, rel::DEPENDS, most);
+    for other in &input.others {
         want = want
-            .edges(other, rel::DEPENDS)
-            .into(other, rel::DEPENDS, DEPENDENCIES_MAX + 1);
+            .edges(other.node, rel::DEPENDS)
+            .into(other.node, rel::DEPENDS, most);
     }
     Ok(want)
 }
 
 /// Returns the other tasks of the request.
-fn others<'v>(
+fn others<'v, const FORWARD: bool>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
+    input: &LinkedTasks<FORWARD>,
     on: &Node,
 ) -> Result<Vec<&'v Node>, DomainError> {
-    let field = side(call);
+    let field = LinkedTasks::<FORWARD>::FIELD;
     let mut found = Vec::new();
-    for (i, gid) in call.gids(field)?.into_iter().enumerate() {
+    for (i, named) in input.others.iter().enumerate() {
         let other = call.resolve_ref(
             view,
             &format!("{field}: [{i}]"),
-            &NodeRef::Gid(gid),
-            &[Type::Task],
+            &named.node_ref(),
+            named.input.types(),
             Level::Viewer,
         )?;
         if other.gid == on.gid {
@@ -137,24 +179,24 @@ fn others<'v>(
     Ok(found)
 }
 
-fn add_dependencies(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let on = call.path_node(view, "task_gid", Level::Editor)?;
-    let forward = side(call) == "dependencies";
+fn add_dependencies<const FORWARD: bool>(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &LinkedTasks<FORWARD>,
+) -> Result<Decision, DomainError> {
+    let field = LinkedTasks::<FORWARD>::FIELD;
+    let on = call.named_node(view, &input.task, Level::Editor)?;
     let mut work = call.change_builder();
     let held = |gid| view.links(gid, rel::DEPENDS).len() + view.sources(gid, rel::DEPENDS).len();
     let mut count = held(on.gid);
-    for other in others(call, view, on)? {
-        let (waits, for_it) = if forward {
-            (on.gid, other.gid)
-        } else {
-            (other.gid, on.gid)
-        };
+    for other in others(call, view, input, on)? {
+        let (waits, for_it) = LinkedTasks::<FORWARD>::ends(on.gid, other.gid);
         if view.link(waits, rel::DEPENDS, for_it).is_some() {
             continue;
         }
         if view.link(for_it, rel::DEPENDS, waits).is_some() {
             return Err(DomainError::field(
-                side(call),
+                field,
                 format_args!("Would make two tasks wait for each other: {}", other.gid),
             ));
         }
@@ -162,7 +204,7 @@ fn add_dependencies(call: &RequestContext<'_>, view: &ReadView) -> Result<Decisi
         for (task, count) in [(on, count), (other, held(other.gid) + 1)] {
             if count > DEPENDENCIES_MAX {
                 return Err(DomainError::field(
-                    side(call),
+                    field,
                     format_args!(
                         "Too many for {}: a task has at most {DEPENDENCIES_MAX} dependencies and dependents together",
                         task.gid
@@ -173,8 +215,8 @@ fn add_dependencies(call: &RequestContext<'_>, view: &ReadView) -> Result<Decisi
         work.require_live(other.gid);
         work.require_unlinked(for_it, rel::DEPENDS, waits);
         work.link(waits, rel::DEPENDS, for_it, ListPosition::Rank(0), None);
-        work.record_added(on.gid, Type::Task, side(call), other.gid);
-        let kind = if forward {
+        work.record_added(on.gid, Type::Task, field, other.gid);
+        let kind = if FORWARD {
             "dependency_added"
         } else {
             "dependent_added"
@@ -186,22 +228,19 @@ fn add_dependencies(call: &RequestContext<'_>, view: &ReadView) -> Result<Decisi
     Ok(Decision::of(work.changes))
 }
 
-fn remove_dependencies(
+fn remove_dependencies<const FORWARD: bool>(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &LinkedTasks<FORWARD>,
 ) -> Result<Decision, DomainError> {
-    let on = call.path_node(view, "task_gid", Level::Editor)?;
-    let forward = side(call) == "dependencies";
+    let field = LinkedTasks::<FORWARD>::FIELD;
+    let on = call.named_node(view, &input.task, Level::Editor)?;
     let mut work = call.change_builder();
-    for other in others(call, view, on)? {
-        let (waits, for_it) = if forward {
-            (on.gid, other.gid)
-        } else {
-            (other.gid, on.gid)
-        };
+    for other in others(call, view, input, on)? {
+        let (waits, for_it) = LinkedTasks::<FORWARD>::ends(on.gid, other.gid);
         if view.link(waits, rel::DEPENDS, for_it).is_some() {
             work.unlink(waits, rel::DEPENDS, for_it);
-            work.record_removed(on.gid, Type::Task, side(call), other.gid);
+            work.record_removed(on.gid, Type::Task, field, other.gid);
         }
     }
     Ok(Decision::of(work.changes))

@@ -1,10 +1,12 @@
 //! Inserting a task into the caller's own task list, as clients did before lists had sections.
-use super::list_position::InsertPosition;
 use super::task_creation::add_node_refs;
 use super::task_fields::assign;
+use super::task_links::inputs::InsertTask;
 use crate::operation::Decision;
+use crate::operation::inputs::Named;
 use crate::request_context::RequestContext;
 use serde_json::{Map, Value};
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
@@ -13,10 +15,7 @@ use workgraph_core::model::resources::task;
 use workgraph_core::model::validate;
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rules::story_rules;
-use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
-
-/// Name of the path parameter for the list.
-pub(super) const LIST: &str = "user_task_list_gid";
+use workgraph_core::storage::{ListPosition, ReadQuery, ReadView};
 
 /// Returns the inputs that assign a task to the caller.
 fn own_assignment(call: &RequestContext<'_>) -> Result<CheckedInputs, DomainError> {
@@ -25,16 +24,18 @@ fn own_assignment(call: &RequestContext<'_>) -> Result<CheckedInputs, DomainErro
     validate::check_inputs(&task::TASK, &data, false)
 }
 
-pub(super) fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let on = NodeRef::Gid(call.required_gid("task")?);
+pub(super) fn needs(
+    call: &RequestContext<'_>,
+    list: &Named<Gid>,
+    input: &InsertTask,
+) -> Result<ReadQuery, DomainError> {
+    let on = input.task.node_ref();
     let mut want = call
         .read_query()
-        .into(call.path_ref(LIST)?, rel::SECTION_OF, 1)
+        .into(list.node, rel::SECTION_OF, 1)
         .edges(on.clone(), rel::MY_TASKS)
         .edge(on.clone(), rel::FOLLOWERS, call.user_gid());
-    if let Some(neighbour) =
-        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
-    {
+    if let Some(neighbour) = input.position.neighbour() {
         want = want.edges(neighbour, rel::MY_TASKS);
     }
     add_node_refs(call, want, &own_assignment(call)?, &on)
@@ -42,10 +43,14 @@ pub(super) fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError>
 
 /// Assigns the task to the owner of the list, who alone may change it. Without a position it goes to the top of the
 /// first section, and else to the section of its neighbour.
-pub(super) fn insert(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let list = call.path_node(view, LIST, Level::Editor)?;
-    let name = NodeRef::Gid(call.required_gid("task")?);
-    let on = call.resolve_ref(view, "task", &name, &[Type::Task], Level::Editor)?;
+pub(super) fn insert(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    list: &Named<Gid>,
+    input: &InsertTask,
+) -> Result<Decision, DomainError> {
+    let list = call.named_node(view, list, Level::Editor)?;
+    let on = call.named_node(view, &input.task, Level::Editor)?;
     if on.workspace != list.workspace {
         return Err(DomainError::field(
             "task",
@@ -53,7 +58,7 @@ pub(super) fn insert(call: &RequestContext<'_>, view: &ReadView) -> Result<Decis
         ));
     }
     let home = on.workspace.unwrap_or(on.gid);
-    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+    let anchor = input.position;
     let section = match anchor.neighbour() {
         Some(gid) if gid == on.gid => {
             return Err(DomainError::invalid(

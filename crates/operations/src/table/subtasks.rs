@@ -1,25 +1,26 @@
 //! Moving a task under a parent, or out from under one.
-use super::list_position::InsertPosition;
 use super::subtask_depth::{SUBTASK_LEVELS_MAX, require_subtask_depth};
+use super::task_links::inputs::SetParent;
 use crate::operation::Decision;
 use crate::request_context::RequestContext;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Type, rel};
-use workgraph_core::storage::{ChangeAction, ListPosition, NodeRef, ReadQuery, ReadView};
+use workgraph_core::storage::{ChangeAction, ListPosition, ReadQuery, ReadView};
 
-pub(super) fn parent_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let on = call.path_ref("task_gid")?;
+pub(super) fn parent_needs(
+    call: &RequestContext<'_>,
+    input: &SetParent,
+) -> Result<ReadQuery, DomainError> {
+    let on = input.task.node;
     let mut want = call.read_query().edges(on, rel::PARENT);
-    if let Some(parent) = call.body_gid("parent")? {
-        let at = want.add_ref(parent);
+    if let Some(parent) = &input.parent {
+        let at = want.add_ref(parent.node);
         want.ancestors.push(at);
-        let moved = want.add_ref(call.path_ref("task_gid")?);
+        let moved = want.add_ref(on);
         want.heights.push(moved);
-        if let Some(neighbour) =
-            InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
-        {
-            want = want.edge(neighbour, rel::PARENT, parent);
+        if let Some(neighbour) = input.position.get()?.neighbour() {
+            want = want.edge(neighbour, rel::PARENT, parent.node);
         }
     }
     Ok(want)
@@ -28,26 +29,21 @@ pub(super) fn parent_needs(call: &RequestContext<'_>) -> Result<ReadQuery, Domai
 pub(super) fn set_parent(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &SetParent,
 ) -> Result<Decision, DomainError> {
-    let on = call.path_node(view, "task_gid", Level::Editor)?;
-    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+    let on = call.named_node(view, &input.task, Level::Editor)?;
+    let anchor = input.position.get()?;
     let mut work = call.change_builder();
     let held = view.links(on.gid, rel::PARENT).first().map(|e| e.dst);
     work.require_links(view, on.gid, rel::PARENT);
-    let Some(parent) = call.body_gid("parent")? else {
+    let Some(parent) = &input.parent else {
         if let Some(old) = held {
             work.unlink(on.gid, rel::PARENT, old);
             work.add_change_record(on.gid, Type::Task, ChangeAction::Removed { parent: old });
         }
         return Ok(Decision::about(work.changes, on.gid));
     };
-    let parent = call.resolve_ref(
-        view,
-        "parent",
-        &NodeRef::Gid(parent),
-        &[Type::Task],
-        Level::Editor,
-    )?;
+    let parent = call.named_node(view, parent, Level::Editor)?;
     if parent.workspace != on.workspace {
         return Err(DomainError::field(
             "parent",

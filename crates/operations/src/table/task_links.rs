@@ -1,9 +1,16 @@
 //! Links of a task: projects, sections, tags, followers, dependencies, its parent.
+pub(super) mod inputs;
+
+use self::inputs::{
+    AddProject, InsertTarget, InsertTask, RemoveProject, TaskAndFollowers, TaskAndTag,
+};
 use super::list_position::InsertPosition;
 use super::my_tasks;
-use super::named_users::{leaver, member_of};
+use super::named_users::{leaver, named_member};
 use super::subtasks::{parent_needs, set_parent};
-use crate::operation::{Decision, Operation, action};
+use crate::operation::steps::Steps;
+use crate::operation::typed_rows::action;
+use crate::operation::{Decision, Operation};
 use crate::request_context::{RequestContext, require_level};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -15,89 +22,70 @@ use workgraph_core::model::resources::{section, story};
 use workgraph_core::rules::auto_id_rules;
 use workgraph_core::rules::story_rules::add_system_story;
 use workgraph_core::storage::change_builder::ChangeBuilder;
-use workgraph_core::storage::{
-    ChangeAction, LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView,
-};
+use workgraph_core::storage::{ChangeAction, LinkSelector, ListPosition, ReadQuery, ReadView};
 
 /// Operations on the links of a task.
 pub static TASK_LINKS: &[Operation] = &[
     action(
         "addTaskForSection",
         "/sections/{section_gid}/addTask",
-        section_needs,
-        add_to_section,
+        &Steps::new(section_needs, add_to_section),
     )
     .alias_paths(&["/user_task_lists/{user_task_list_gid}/tasks/insert"])
-    .scope("tasks:write")
-    .body(&["task"]),
+    .scope("tasks:write"),
     action(
         "addProjectForTask",
         "/tasks/{task_gid}/addProject",
-        project_needs,
-        add_project,
+        &Steps::new(project_needs, add_project),
     )
-    .scope("tasks:write")
-    .body(&["project"]),
+    .scope("tasks:write"),
     action(
         "removeProjectForTask",
         "/tasks/{task_gid}/removeProject",
-        unproject_needs,
-        remove_project,
+        &Steps::new(unproject_needs, remove_project),
     )
-    .scope("tasks:write")
-    .body(&["project"]),
+    .scope("tasks:write"),
     action(
         "addTagForTask",
         "/tasks/{task_gid}/addTag",
-        tag_needs,
-        add_tag,
+        &Steps::new(tag_needs, add_tag),
     )
-    .scope("tasks:write")
-    .body(&["tag"]),
+    .scope("tasks:write"),
     action(
         "removeTagForTask",
         "/tasks/{task_gid}/removeTag",
-        tag_needs,
-        remove_tag,
+        &Steps::new(tag_needs, remove_tag),
     )
-    .scope("tasks:write")
-    .body(&["tag"]),
+    .scope("tasks:write"),
     action(
         "addFollowersForTask",
         "/tasks/{task_gid}/addFollowers",
-        follower_needs,
-        add_followers,
+        &Steps::new(follower_needs, add_followers),
     )
     .scope("tasks:write")
-    .body(&["followers"])
     .responds_with(Type::Task),
     action(
         "removeFollowerForTask",
         "/tasks/{task_gid}/removeFollowers",
-        follower_needs,
-        remove_followers,
+        &Steps::new(follower_needs, remove_followers),
     )
     .scope("tasks:write")
-    .body(&["followers"])
     .responds_with(Type::Task),
     action(
         "setParentForTask",
         "/tasks/{task_gid}/setParent",
-        parent_needs,
-        set_parent,
+        &Steps::new(parent_needs, set_parent),
     )
     .scope("tasks:write")
-    .body(&["parent"])
-    .nullable(&["parent"])
     .responds_with(Type::Task),
 ];
 
-fn section_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    if !call.parameter(my_tasks::LIST).is_empty() {
-        return my_tasks::needs(call);
-    }
-    let place = call.path_ref("section_gid")?;
-    let on = call.required_gid("task")?;
+fn section_needs(call: &RequestContext<'_>, input: &InsertTask) -> Result<ReadQuery, DomainError> {
+    let place = match &input.target {
+        InsertTarget::Section(section) => section.node_ref(),
+        InsertTarget::TaskList(list) => return my_tasks::needs(call, list, input),
+    };
+    let on = input.task.node;
     let container = place.clone().of(LinkSelector::Key("project"));
     let mut want = call
         .read_query()
@@ -105,9 +93,7 @@ fn section_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
         .node(container)
         .edges(on, rel::SECTION)
         .edges(on, rel::MY_TASKS);
-    if let Some(neighbour) =
-        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
-    {
+    if let Some(neighbour) = input.position.neighbour() {
         want =
             want.edge(neighbour, rel::SECTION, place.clone())
                 .edge(neighbour, rel::MY_TASKS, place);
@@ -116,23 +102,22 @@ fn section_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
 }
 
 /// Adds the task to a section, without a position to its top; other sections of the project lose it.
-fn add_to_section(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    if !call.parameter(my_tasks::LIST).is_empty() {
-        return my_tasks::insert(call, view);
-    }
-    let place = call.path_node(view, "section_gid", Level::Editor)?;
-    let on = call.resolve_ref(
-        view,
-        "task",
-        &NodeRef::Gid(call.required_gid("task")?),
-        &[Type::Task],
-        Level::Editor,
-    )?;
+fn add_to_section(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &InsertTask,
+) -> Result<Decision, DomainError> {
+    let section = match &input.target {
+        InsertTarget::Section(section) => section,
+        InsertTarget::TaskList(list) => return my_tasks::insert(call, view, list, input),
+    };
+    let place = call.named_node(view, section, Level::Editor)?;
+    let on = call.named_node(view, &input.task, Level::Editor)?;
     let container = place
         .get(section::PROJECT)
         .and_then(|g| view.node(g))
         .ok_or_else(|| DomainError::not_found("section", place.gid))?;
-    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+    let anchor = input.position;
     let mut work = call.change_builder();
     if container.ty == Type::UserTaskList {
         if view
@@ -164,7 +149,6 @@ fn add_to_section(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision
         return Ok(Decision::of(work.changes));
     }
     put(
-        call,
         view,
         &mut work,
         on,
@@ -196,12 +180,7 @@ fn check_neighbour(
 }
 
 /// Puts a task into a section of a project, and removes it from the project's other sections.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "each is a different thing; the two callers name them all"
-)]
 fn put(
-    _call: &RequestContext<'_>,
     view: &ReadView,
     work: &mut ChangeBuilder<'_>,
     on: &Node,
@@ -270,36 +249,32 @@ fn put(
     Ok(())
 }
 
-fn project_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let (on, project) = (call.path_ref("task_gid")?, call.required_gid("project")?);
+fn project_needs(call: &RequestContext<'_>, input: &AddProject) -> Result<ReadQuery, DomainError> {
+    let (on, project) = (input.task.node, input.project.node);
     let mut want = call
         .read_query()
         .edges(on, rel::SECTION)
         .into(project, rel::SECTION_OF, 1000);
-    if let Some(section) = call.body_gid("section")? {
+    if let Some(section) = input.section {
         want = want.edge(section, rel::SECTION_OF, project);
     }
-    if let Some(neighbour) =
-        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
-    {
+    if let Some(neighbour) = input.position.neighbour() {
         want = want.edges(neighbour, rel::SECTION);
     }
     Ok(want)
 }
 
 /// Adds the task to a project: without a position to the end of the project, or of the section that is named.
-fn add_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let on = call.path_node(view, "task_gid", Level::Editor)?;
-    let project = call.resolve_ref(
-        view,
-        "project",
-        &NodeRef::Gid(call.required_gid("project")?),
-        &[Type::Project],
-        Level::Editor,
-    )?;
-    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
+fn add_project(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &AddProject,
+) -> Result<Decision, DomainError> {
+    let on = call.named_node(view, &input.task, Level::Editor)?;
+    let project = call.named_node(view, &input.project, Level::Editor)?;
+    let anchor = input.position;
     let sections = view.sources(project.gid, rel::SECTION_OF);
-    let named = match call.body_gid("section")? {
+    let named = match input.section {
         Some(gid) if view.link(gid, rel::SECTION_OF, project.gid).is_none() => {
             return Err(DomainError::field(
                 "section",
@@ -325,7 +300,6 @@ fn add_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, D
     };
     let mut work = call.change_builder();
     put(
-        call,
         view,
         &mut work,
         on,
@@ -337,22 +311,21 @@ fn add_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, D
     Ok(Decision::of(work.changes))
 }
 
-fn unproject_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    Ok(call
-        .read_query()
-        .edges(call.path_ref("task_gid")?, rel::SECTION)
-        .node(call.required_gid("project")?))
+fn unproject_needs(
+    call: &RequestContext<'_>,
+    input: &RemoveProject,
+) -> Result<ReadQuery, DomainError> {
+    let query = call.read_query().edges(input.task.node, rel::SECTION);
+    Ok(query.node(input.project.node))
 }
 
-fn remove_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let on = call.path_node(view, "task_gid", Level::Editor)?;
-    let project = call.resolve_ref(
-        view,
-        "project",
-        &NodeRef::Gid(call.required_gid("project")?),
-        &[Type::Project],
-        Level::Editor,
-    )?;
+fn remove_project(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &RemoveProject,
+) -> Result<Decision, DomainError> {
+    let on = call.named_node(view, &input.task, Level::Editor)?;
+    let project = call.named_node(view, &input.project, Level::Editor)?;
     let mut work = call.change_builder();
     if let Some(edge) = view
         .links(on.gid, rel::SECTION)
@@ -380,26 +353,24 @@ fn remove_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision
     Ok(Decision::of(work.changes))
 }
 
-fn tag_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    Ok(call.read_query().edge(
-        call.path_ref("task_gid")?,
-        rel::TAGS,
-        call.required_gid("tag")?,
-    ))
+fn tag_needs(call: &RequestContext<'_>, input: &TaskAndTag) -> Result<ReadQuery, DomainError> {
+    let query = call.read_query();
+    Ok(query.edge(input.task.node, rel::TAGS, input.tag.node))
 }
 
 /// Returns the task and the tag of the request, and whether they are linked.
 fn tagged<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
+    input: &TaskAndTag,
 ) -> Result<(&'v Node, &'v Node, bool), DomainError> {
-    let on = call.path_node(view, "task_gid", Level::Editor)?;
-    let gid = call.required_gid("tag")?;
+    let on = call.named_node(view, &input.task, Level::Editor)?;
+    let gid = input.tag.node;
     let linked = view.link(on.gid, rel::TAGS, gid).is_some();
     let tag = match view.node(gid).filter(|_| linked) {
         // A user who sees the task sees its tags.
         Some(tag) => tag,
-        None => call.resolve_ref(view, "tag", &NodeRef::Gid(gid), &[Type::Tag], Level::Viewer)?,
+        None => call.named_node(view, &input.tag, Level::Viewer)?,
     };
     if tag.workspace != on.workspace {
         return Err(DomainError::field(
@@ -410,8 +381,12 @@ fn tagged<'v>(
     Ok((on, tag, linked))
 }
 
-fn add_tag(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let (on, tag, linked) = tagged(call, view)?;
+fn add_tag(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &TaskAndTag,
+) -> Result<Decision, DomainError> {
+    let (on, tag, linked) = tagged(call, view, input)?;
     let mut work = call.change_builder();
     if !linked {
         work.require_live(tag.gid);
@@ -430,8 +405,12 @@ fn add_tag(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domai
     Ok(Decision::of(work.changes))
 }
 
-fn remove_tag(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let (on, tag, linked) = tagged(call, view)?;
+fn remove_tag(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &TaskAndTag,
+) -> Result<Decision, DomainError> {
+    let (on, tag, linked) = tagged(call, view, input)?;
     let mut work = call.change_builder();
     if linked {
         work.unlink(on.gid, rel::TAGS, tag.gid);
@@ -447,29 +426,31 @@ fn remove_tag(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Do
     Ok(Decision::of(work.changes))
 }
 
-fn follower_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let on = call.path_ref("task_gid")?;
-    let mut want = call.read_query().node(on.clone());
-    for who in call.users("followers")? {
+fn follower_needs(
+    call: &RequestContext<'_>,
+    input: &TaskAndFollowers,
+) -> Result<ReadQuery, DomainError> {
+    let on = input.task.node;
+    let mut want = call.read_query().node(on);
+    for follower in &input.followers {
+        let user = follower.node_ref();
         want = want
-            .edges(who.clone(), rel::WORKSPACES)
-            .edge(on.clone(), rel::FOLLOWERS, who);
+            .edges(user.clone(), rel::WORKSPACES)
+            .edge(on, rel::FOLLOWERS, user);
     }
     Ok(want)
 }
 
-fn add_followers(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let on = call.path_node(view, "task_gid", Level::Commenter)?;
+fn add_followers(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &TaskAndFollowers,
+) -> Result<Decision, DomainError> {
+    let on = call.named_node(view, &input.task, Level::Commenter)?;
     let mut work = call.change_builder();
     work.require_live(on.gid);
-    for name in call.users("followers")? {
-        let who = member_of(
-            call,
-            view,
-            "followers",
-            &name,
-            on.workspace.unwrap_or(on.gid),
-        )?;
+    for named in &input.followers {
+        let who = named_member(call, view, named, on.workspace.unwrap_or(on.gid))?;
         let joining = work.changes.edge_writes.iter().any(|l| l.dst == who);
         if joining || view.link(on.gid, rel::FOLLOWERS, who).is_some() {
             continue;
@@ -483,11 +464,16 @@ fn add_followers(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision,
     Ok(Decision::about(work.changes, on.gid))
 }
 
-fn remove_followers(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let on = call.path_node(view, "task_gid", Level::Viewer)?;
+fn remove_followers(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &TaskAndFollowers,
+) -> Result<Decision, DomainError> {
+    let on = call.named_node(view, &input.task, Level::Viewer)?;
     let mut work = call.change_builder();
-    for name in call.users("followers")? {
-        let who = leaver(call, view, "followers", &name, on.gid, rel::FOLLOWERS)?;
+    for named in &input.followers {
+        let (field, name) = (named.input.name, &named.node);
+        let who = leaver(call, view, field, name, on.gid, rel::FOLLOWERS)?;
         if who != call.user_gid() {
             require_level(view, on, Level::Commenter)?;
         }

@@ -1,9 +1,14 @@
 //! Typeahead: objects with a name of which words begin with the text; the most relevant to the caller come first.
-use crate::operation::{Operation, SearchRequest, typeahead as row};
+use crate::operation::inputs::{
+    Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, one_of, path,
+};
+use crate::operation::steps::Description;
+use crate::operation::typed_rows::typeahead as row;
+use crate::operation::{Operation, SearchRequest};
 use crate::request_context::RequestContext;
+use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
-use workgraph_core::model::validate::clip;
 use workgraph_core::search::{
     Clause, IndexColumn, Search, SearchEffort, SearchLink, SearchQuery, SortOrder, WORDS_MAX,
     WordQuery,
@@ -13,58 +18,147 @@ use workgraph_core::search::{
 pub static TYPEAHEAD: &[Operation] = &[row(
     "typeaheadForWorkspace",
     "/workspaces/{workspace_gid}/typeahead",
-    typeahead,
+    &Description::new(typeahead),
 )
-.scope("workspaces.typeahead:read")
-.filters(&["resource_type", "type", "query", "count"])];
+.scope("workspaces.typeahead:read")];
 
 /// Number of objects if the request has no `count`.
 const USUAL: usize = 20;
 
-/// Values of `resource_type` and their types; there are no nodes of types without one here.
-const TYPES: &[(&str, Option<Type>)] = &[
-    ("actor", Some(Type::User)),
-    ("agent", None),
-    ("custom_field", Some(Type::CustomField)),
-    ("goal", None),
-    ("project", Some(Type::Project)),
-    ("project_template", Some(Type::ProjectTemplate)),
-    ("portfolio", None),
-    ("tag", Some(Type::Tag)),
-    ("task", Some(Type::Task)),
-    ("team", Some(Type::Team)),
-    ("user", Some(Type::User)),
-];
+/// Values of `resource_type`.
+const WORDS: InputType = InputType::Word(&[
+    "actor",
+    "agent",
+    "custom_field",
+    "goal",
+    "project",
+    "project_template",
+    "portfolio",
+    "tag",
+    "task",
+    "team",
+    "user",
+]);
 
-fn typeahead(call: &RequestContext<'_>) -> Result<SearchRequest, DomainError> {
-    // `type` is the old name.
-    let (name, text) = match (call.query("resource_type")?, call.query("type")?) {
-        (Some(text), _) => ("resource_type", text),
-        (None, Some(text)) => ("type", text),
-        (None, None) => return Err(DomainError::missing("resource_type")),
+/// Returns the type that a value of `resource_type` means; there are no nodes of types without one here.
+fn node_type(word: &str) -> Option<Type> {
+    match word {
+        "actor" | "user" => Some(Type::User),
+        "custom_field" => Some(Type::CustomField),
+        "project" => Some(Type::Project),
+        "project_template" => Some(Type::ProjectTemplate),
+        "tag" => Some(Type::Tag),
+        "task" => Some(Type::Task),
+        "team" => Some(Type::Team),
+        _ => None,
+    }
+}
+
+// Texts, since only the one that counts must be a known word.
+const RESOURCE_TYPE: Input<String> = Input::parsed(
+    InputPlace::Query,
+    "resource_type",
+    WORDS,
+    read_text,
+    "The type of the objects; required unless `type` is given.",
+);
+const TYPE: Input<String> = Input::parsed(
+    InputPlace::Query,
+    "type",
+    WORDS,
+    read_text,
+    "The old name of `resource_type`.",
+);
+const COUNT: Input<usize> = Input::parsed(
+    InputPlace::Query,
+    "count",
+    InputType::Number(1, 100),
+    read_count,
+    "The most objects in the response; 20 without it.",
+);
+const WORDS_OF_NAME: Input<WordQuery> = Input::parsed(
+    InputPlace::Query,
+    "query",
+    InputType::Token,
+    read_words,
+    "Text with which words of the name begin. Without it all objects match.",
+);
+
+fn read_text(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<String>, DomainError> {
+    Ok(inputs.query_text(input)?.map(str::to_owned))
+}
+
+fn read_count(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<usize>, DomainError> {
+    let Some(text) = inputs.query_text(input)? else {
+        return Ok(None);
     };
-    let Some((_, ty)) = TYPES.iter().find(|(known, _)| *known == text) else {
-        let known: Vec<&str> = TYPES.iter().map(|(known, _)| *known).collect();
-        let known = known.join(", ");
-        let text = clip(text);
+    let count = text.parse().ok().filter(|n| (1..=100).contains(n));
+    count
+        .map(Some)
+        .ok_or_else(|| DomainError::field(input.name, "must be 1 to 100"))
+}
+
+fn read_words(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<WordQuery>, DomainError> {
+    let Some(text) = inputs.query_text(input)? else {
+        return Ok(None);
+    };
+    let words = WordQuery::new(text, true, true);
+    if words.words.len() > WORDS_MAX {
         return Err(DomainError::field(
-            name,
-            format_args!("Not a recognized value: {text}; it is one of {known}"),
+            input.name,
+            format_args!("At most {WORDS_MAX} different words are looked for"),
         ));
-    };
-    let limit = count(call)?;
+    }
+    Ok(Some(words))
+}
+
+/// Inputs of the typeahead.
+struct Typeahead {
+    ty: Option<Type>,
+    count: Option<usize>,
+    workspace: Named<Gid>,
+    words: Option<WordQuery>,
+}
+
+impl OperationInput for Typeahead {
+    const INPUTS: &'static [&'static InputDef] = &[
+        &path::WORKSPACE.def,
+        &RESOURCE_TYPE.def,
+        &TYPE.def,
+        &WORDS_OF_NAME.def,
+        &COUNT.def,
+    ];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        let texts = (inputs.optional(&RESOURCE_TYPE)?, inputs.optional(&TYPE)?);
+        let word = match texts {
+            (Some(text), _) => one_of(&RESOURCE_TYPE.def, &text)?,
+            (None, Some(text)) => one_of(&TYPE.def, &text)?,
+            (None, None) => return Err(DomainError::missing(RESOURCE_TYPE.def.name)),
+        };
+        Ok(Self {
+            ty: node_type(word),
+            count: inputs.optional(&COUNT)?,
+            workspace: inputs.required(&path::WORKSPACE)?,
+            words: inputs.optional(&WORDS_OF_NAME)?,
+        })
+    }
+}
+
+fn typeahead(call: &RequestContext<'_>, input: &Typeahead) -> Result<SearchRequest, DomainError> {
     let mut want = call.read_query();
-    let place = want.add_ref(call.path_ref("workspace_gid")?);
+    let place = want.add_ref(input.workspace.node);
     let me = want.add_ref(call.user_gid());
-    let mut queries = ty.map_or_else(Vec::new, |ty| likely(ty, place, me));
-    if let Some(text) = call.query("query")? {
-        let words = WordQuery::new(text, true, true);
-        if words.words.len() > WORDS_MAX {
-            return Err(DomainError::field(
-                "query",
-                format_args!("At most {WORDS_MAX} different words are looked for"),
-            ));
-        }
+    let mut queries = input.ty.map_or_else(Vec::new, |ty| likely(ty, place, me));
+    if let Some(words) = &input.words {
         for query in &mut queries {
             query.clauses.push(Clause::Words(words.clone()));
         }
@@ -72,14 +166,14 @@ fn typeahead(call: &RequestContext<'_>) -> Result<SearchRequest, DomainError> {
     want.search = Some(Search {
         workspace: place,
         queries,
-        limit,
+        limit: input.count.unwrap_or(USUAL),
         cap: call.settings.candidates(),
         effort: SearchEffort::USUAL,
     });
     Ok(SearchRequest {
         query: want,
         referenced: Vec::new(),
-        ty: ty.unwrap_or(Type::Task),
+        ty: input.ty.unwrap_or(Type::Task),
     })
 }
 
@@ -104,12 +198,4 @@ fn likely(ty: Type, place: usize, me: usize) -> Vec<SearchQuery<usize>> {
         Type::Project => vec![query(Vec::new(), recent)],
         _ => vec![query(Vec::new(), SortOrder::Column(IndexColumn::Gid))],
     }
-}
-
-fn count(call: &RequestContext<'_>) -> Result<usize, DomainError> {
-    let Some(text) = call.query("count")? else {
-        return Ok(USUAL);
-    };
-    let count = text.parse().ok().filter(|n| (1..=100).contains(n));
-    count.ok_or_else(|| DomainError::field("count", "must be 1 to 100"))
 }
