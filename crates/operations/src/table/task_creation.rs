@@ -1,122 +1,37 @@
 //! Creation of tasks: the nodes in which a task is created, and the checks.
-use super::named_users::member_of;
+pub(super) mod inputs;
+
+use self::inputs::{CreateTask, PROJECTS, ProjectPlacement};
+use super::named_users::named_member;
 use super::subtask_depth::require_subtask_depth;
 use super::task_fields::{assign, like, write};
 use super::{task_external, task_values};
 use crate::operation::Decision;
 use crate::request_context::{RequestContext, parse_gid};
-use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::custom_field::FIELDS_MAX;
 use workgraph_core::model::resources::task;
-use workgraph_core::model::resources::task::PROJECTS_MAX;
-use workgraph_core::model::validate::{CheckedInputs, InputValue, reference};
+use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::rules::{auto_id_rules, custom_field_rules, rich_texts, story_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ChangeAction, ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// A project for a new task, and the section if the body names one.
-struct ProjectPlacement {
-    project: Gid,
-    section: Option<Gid>,
-    field: &'static str,
-}
-
-/// Returns the projects in the body: from `projects` and from `memberships`.
-fn project_placements(call: &RequestContext<'_>) -> Result<Vec<ProjectPlacement>, DomainError> {
-    let mut spots: Vec<ProjectPlacement> = Vec::new();
-    if let Some(value) = call.field("memberships") {
-        let Value::Array(items) = value else {
-            return Err(DomainError::field(
-                "memberships",
-                "Value is not an array; it must be an array of {project, section}",
-            ));
-        };
-        for (i, item) in items.iter().enumerate() {
-            let part = |name: &str| -> Result<Option<Gid>, DomainError> {
-                let field = format!("memberships: [{i}]: {name}");
-                item.get(name)
-                    .filter(|v| !v.is_null())
-                    .map(|v| parse_gid(&field, &reference(&field, v)?))
-                    .transpose()
-            };
-            let project = part("project")?;
-            let project = project.ok_or_else(|| {
-                DomainError::field(
-                    "memberships",
-                    format_args!("[{i}]: project: Missing required field"),
-                )
-            })?;
-            if spots.iter().any(|s| s.project == project) {
-                return Err(DomainError::field(
-                    "memberships",
-                    format_args!("[{i}]: project: given twice"),
-                ));
-            }
-            spots.push(ProjectPlacement {
-                project,
-                section: part("section")?,
-                field: "memberships",
-            });
-        }
-    }
-    for project in call.gids("projects")? {
-        if !spots.iter().any(|s| s.project == project) {
-            spots.push(ProjectPlacement {
-                project,
-                section: None,
-                field: "projects",
-            });
-        }
-    }
-    if spots.len() > PROJECTS_MAX {
-        return Err(DomainError::field(
-            "projects",
-            format_args!("Too many: a task can be in at most {PROJECTS_MAX} projects"),
-        ));
-    }
-    Ok(spots)
-}
-
-/// Returns the workspace of a new task, from path or body.
-fn workspace_of(call: &RequestContext<'_>) -> Result<Option<NodeRef>, DomainError> {
-    if call.parameter("workspace_gid").is_empty() {
-        return Ok(call.body_gid("workspace")?.map(NodeRef::Gid));
-    }
-    call.path_ref("workspace_gid").map(Some)
-}
-
-/// Returns the parent of a new task, from path or body.
-fn parent_of(call: &RequestContext<'_>) -> Result<Option<NodeRef>, DomainError> {
-    if call.parameter("task_gid").is_empty() {
-        return Ok(call.body_gid("parent")?.map(NodeRef::Gid));
-    }
-    call.path_ref("task_gid").map(Some)
-}
-
-pub(super) fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let inputs = call.inputs(Type::Task, true)?;
+pub(super) fn create_needs(
+    call: &RequestContext<'_>,
+    input: &CreateTask,
+) -> Result<ReadQuery, DomainError> {
+    let (inputs, spots) = (&input.fields, &input.placements);
+    let near = NodeRef::Gid(input.home);
     let mut want = call.read_query();
-    let (workspace, parent, spots) = (
-        workspace_of(call)?,
-        parent_of(call)?,
-        project_placements(call)?,
-    );
-    let near = workspace
-        .or_else(|| spots.first().map(|s| NodeRef::Gid(s.project)))
-        .or_else(|| parent.clone());
-    let Some(near) = near else {
-        return Err(DomainError::invalid(workgraph_wire::messages::TASK_HOME));
-    };
     want.add_ref(near.clone());
-    if let Some(parent) = parent {
-        let at = want.add_ref(parent);
+    if let Some(parent) = &input.parent {
+        let at = want.add_ref(parent.node);
         want.ancestors.push(at);
     }
-    for spot in &spots {
+    for spot in spots {
         want = match spot.section {
             Some(section) => want
                 .node(spot.project)
@@ -127,13 +42,13 @@ pub(super) fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, Domai
             want = want.into(spot.project, rel::FIELD_ON, FIELDS_MAX);
         }
     }
-    for tag in call.gids("tags")? {
-        want.add_ref(tag);
+    for tag in &input.tags {
+        want.add_ref(tag.node);
     }
-    for who in call.users("followers")? {
-        want = want.edges(who, rel::WORKSPACES);
+    for follower in &input.followers {
+        want = want.edges(follower.node.clone(), rel::WORKSPACES);
     }
-    add_node_refs(call, want, &inputs, &near)
+    add_node_refs(call, want, inputs, &near)
 }
 
 /// Adds the nodes that create and update both refer to: the assignee with their list, and links in the notes.
@@ -165,32 +80,14 @@ pub(super) fn add_node_refs(
 pub(super) fn create_task(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &CreateTask,
 ) -> Result<Decision, DomainError> {
-    let inputs = call.inputs(Type::Task, true)?;
-    let (workspace, spots) = (workspace_of(call)?, project_placements(call)?);
-    let parent = match parent_of(call)? {
-        Some(_) if !call.parameter("task_gid").is_empty() => {
-            Some(call.path_node(view, "task_gid", Level::Editor)?)
-        }
-        Some(name) => {
-            Some(call.resolve_ref(view, "parent", &name, &[Type::Task], Level::Editor)?)
-        }
-        None => None,
-    };
-    let mut home = match workspace {
-        Some(_) if !call.parameter("workspace_gid").is_empty() => {
-            Some(call.path_node(view, "workspace_gid", Level::Viewer)?.gid)
-        }
-        Some(workspace) => Some(
-            call.resolve_ref(
-                view,
-                "workspace",
-                &workspace,
-                &[Type::Workspace],
-                Level::Viewer,
-            )?
-            .gid,
-        ),
+    let (inputs, spots) = (&input.fields, &input.placements);
+    let parent = input.parent.as_ref();
+    let parent = parent.map(|parent| call.named_node(view, parent, Level::Editor));
+    let parent = parent.transpose()?;
+    let mut home = match &input.workspace {
+        Some(workspace) => Some(call.named_node(view, workspace, Level::Viewer)?.gid),
         None => parent.and_then(|p| p.workspace),
     };
     for (i, spot) in spots.iter().enumerate() {
@@ -199,7 +96,7 @@ pub(super) fn create_task(
             view,
             &field,
             &NodeRef::Gid(spot.project),
-            &[Type::Project],
+            PROJECTS.def.types(),
             Level::Editor,
         )?;
         if home.is_some() && project.workspace != home {
@@ -229,16 +126,16 @@ pub(super) fn create_task(
     draft.set(task::CREATED_BY, call.user_gid());
     draft.set(task::CREATED_AT, work.now);
     draft.set(task::MODIFIED_AT, work.now);
-    write(call, view, &mut draft, &inputs)?;
-    task_external::write(call, &mut work, &mut draft, None, &inputs, home)?;
+    write(call, view, &mut draft, inputs)?;
+    task_external::write(call, &mut work, &mut draft, None, inputs, home)?;
     let projects: Vec<Gid> = spots.iter().map(|s| s.project).collect();
-    let values = task_values::write(call, view, &mut draft, &inputs, None, &projects)?;
+    let values = task_values::write(call, view, &mut draft, inputs, None, &projects)?;
     custom_field_rules::index_value_changes(&mut work, draft.gid, view, &values);
     let mut followers = vec![call.user_gid()];
-    let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
+    let assignee = assign(call, view, &mut work, &mut draft, inputs, home)?;
     followers.extend(assignee.map(|n| n.gid));
-    for name in call.users("followers")? {
-        followers.push(member_of(call, view, "followers", &name, home)?);
+    for follower in &input.followers {
+        followers.push(named_member(call, view, follower, home)?);
     }
     let on = draft.gid;
     work.create(
@@ -267,18 +164,12 @@ pub(super) fn create_task(
             into(&mut work, spot.project);
         }
     }
-    for name in call.gids("tags")? {
-        let tag = call.resolve_ref(
-            view,
-            "tags",
-            &NodeRef::Gid(name),
-            &[Type::Tag],
-            Level::Viewer,
-        )?;
+    for named in &input.tags {
+        let tag = call.named_node(view, named, Level::Viewer)?;
         work.link(on, rel::TAGS, tag.gid, ListPosition::Rank(0), None);
         into(&mut work, tag.gid);
     }
-    like(call, view, &mut work, on, &inputs);
+    like(call, view, &mut work, on, inputs);
     story_rules::add_task_stories(&mut work, &draft);
     Ok(Decision::about(work.changes, on))
 }

@@ -1,13 +1,16 @@
 //! Tasks: listing, creating, changing and deleting them.
+mod inputs;
+
+use self::inputs::{ASSIGNEE, Assignee, ListTasks, UpdateTask, WORKSPACE};
 use super::list_filters::{COMPLETED_SINCE, MODIFIED_SINCE};
+use super::task_creation::inputs::CreateTask;
 use super::task_creation::{add_node_refs, create_needs, create_task};
 use super::task_fields::{assign, like, write};
 use super::{task_external, task_values};
-use crate::operation::inputs::Input;
-use crate::operation::{
-    Decision, ListDefinition, ListRequest, Operation, computed_list, create, delete, get, list,
-    update,
-};
+use crate::operation::inputs::{Input, Named};
+use crate::operation::steps::{Description, Steps};
+use crate::operation::typed_rows::{computed_list, create, update};
+use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
 use crate::request_context::RequestContext;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
@@ -24,20 +27,20 @@ use workgraph_core::{Gid, tasks_of_container};
 
 /// Operations on tasks.
 pub static TASKS: &[Operation] = &[
-    computed_list("getTasks", "/tasks", Type::Task, tasks)
+    computed_list("getTasks", "/tasks", Type::Task, &Description::new(tasks))
         .scope("tasks:read")
         .filtered_by(SINCE),
-    create(
-        "createTask",
-        "/tasks",
-        Type::Task,
-        create_needs,
-        create_task,
-    )
-    .alias_paths(&["/workspaces/{workspace_gid}/tasks"])
-    .scope("tasks:write"),
+    create("createTask", "/tasks", Type::Task, CREATE)
+        .alias_paths(&["/workspaces/{workspace_gid}/tasks"])
+        .scope("tasks:write"),
     get("getTask", "/tasks/{task_gid}", Type::Task).scope("tasks:read"),
-    update("updateTask", "/tasks/{task_gid}", Type::Task, needs, change).scope("tasks:write"),
+    update(
+        "updateTask",
+        "/tasks/{task_gid}",
+        Type::Task,
+        &Steps::new(needs, change),
+    )
+    .scope("tasks:write"),
     delete("deleteTask", "/tasks/{task_gid}", Level::Editor).scope("tasks:delete"),
     list(
         "getTasksForProject",
@@ -82,12 +85,12 @@ pub static TASKS: &[Operation] = &[
         "createSubtaskForTask",
         "/tasks/{task_gid}/subtasks",
         Type::Task,
-        create_needs,
-        create_task,
+        CREATE,
     )
     .scope("tasks:write"),
 ];
 
+const CREATE: &Steps<CreateTask, Decision> = &Steps::new(create_needs, create_task);
 /// Time filters of lists of tasks.
 const SINCE: &[&Input<RowFilter>] = &[&COMPLETED_SINCE, &MODIFIED_SINCE];
 
@@ -104,67 +107,16 @@ const SUBTASKS: ListDefinition = ListDefinition::Edges {
     open: true,
 };
 
-fn tasks(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
-    static CONTAINERS: [(&str, Type); 4] = [
-        ("project", Type::Project),
-        ("section", Type::Section),
-        ("tag", Type::Tag),
-        ("user_task_list", Type::UserTaskList),
-    ];
-    let mut want = call.read_query();
-    let mut chosen = Vec::new();
-    for (name, ty) in &CONTAINERS {
-        if let Some(gid) = call.query_gid(name)? {
-            chosen.push((*name, ty, gid));
-        }
-    }
-    let workspace = call.query_gid("workspace")?;
-    if chosen.is_empty()
-        && [call.query("assignee")?, call.query("assignee.any")?].contains(&Some("null"))
-    {
-        return unassigned(
-            call,
-            workspace.ok_or_else(|| DomainError::missing("workspace"))?,
-        );
-    }
-    let assignee = call.query_user("assignee")?;
-    match (chosen.as_slice(), assignee, workspace) {
-        ([(name, ty, gid)], None, _) => {
-            let anchor = want.add_ref(*gid);
-            let (from, open) = match ty {
-                Type::Project => (tasks_of_container(anchor, false), true),
-                Type::UserTaskList => (tasks_of_container(anchor, true), false),
-                Type::Section => (
-                    ListSource::Edges {
-                        anchor,
-                        rel: rel::SECTION,
-                        dir: Direction::In,
-                        give: EdgeEnd::OtherEnd,
-                    },
-                    true,
-                ),
-                _ => (
-                    ListSource::Edges {
-                        anchor,
-                        rel: rel::TAGS,
-                        dir: Direction::In,
-                        give: EdgeEnd::OtherEnd,
-                    },
-                    false,
-                ),
-            };
-            Ok(ListRequest {
-                query: want,
-                page: PageQuery::of(from, open, 0),
-                computed: false,
-                anchor: name,
-                anchor_types: std::slice::from_ref(*ty),
-            })
-        }
-        ([], Some(assignee), Some(workspace)) => {
+fn tasks(call: &RequestContext<'_>, input: &ListTasks) -> Result<ListRequest, DomainError> {
+    let containers = input.containers.as_slice();
+    match (containers, &input.assignee, &input.workspace) {
+        ([container], None, _) => Ok(in_container(call, container)),
+        ([], Some(Assignee::Nobody), Some(workspace)) => Ok(unassigned(call, workspace)),
+        ([], Some(Assignee::User(user)), Some(workspace)) => {
+            let mut want = call.read_query();
             let list = NodeRef::TaskList {
-                user: Box::new(assignee),
-                within_workspace_of: Box::new(NodeRef::Gid(workspace)),
+                user: Box::new(user.clone()),
+                within_workspace_of: Box::new(workspace.node_ref()),
             };
             let anchor = want.add_ref(list);
             let page = PageQuery::of(tasks_of_container(anchor, true), false, 0);
@@ -172,34 +124,60 @@ fn tasks(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
                 query: want,
                 page,
                 computed: true,
-                anchor: "assignee",
+                anchor: ASSIGNEE.def.name,
                 anchor_types: &[Type::UserTaskList],
             })
         }
-        ([], Some(_), None) | ([], None, None) => Err(DomainError::missing("workspace")),
-        ([], None, Some(_)) => Err(DomainError::missing("assignee")),
+        ([], _, None) => Err(DomainError::missing(WORKSPACE.def.name)),
+        ([], None, Some(_)) => Err(DomainError::missing(ASSIGNEE.def.name)),
         _ => Err(DomainError::invalid(workgraph_wire::messages::TASK_FILTERS)),
     }
 }
 
-/// Lists the tasks of a workspace without an assignee.
-fn unassigned(call: &RequestContext<'_>, workspace: Gid) -> Result<ListRequest, DomainError> {
+/// Lists the tasks of a project, section, tag or task list.
+fn in_container(call: &RequestContext<'_>, container: &Named<Gid>) -> ListRequest {
     let mut want = call.read_query();
-    let (anchor, ty) = (want.add_ref(workspace), Type::Task);
+    let anchor = want.add_ref(container.node);
+    let types = container.input.types();
+    let edges = |rel| ListSource::Edges {
+        anchor,
+        rel,
+        dir: Direction::In,
+        give: EdgeEnd::OtherEnd,
+    };
+    let (from, open) = match types.first() {
+        Some(Type::Project) => (tasks_of_container(anchor, false), true),
+        Some(Type::UserTaskList) => (tasks_of_container(anchor, true), false),
+        Some(Type::Section) => (edges(rel::SECTION), true),
+        _ => (edges(rel::TAGS), false),
+    };
+    ListRequest {
+        query: want,
+        page: PageQuery::of(from, open, 0),
+        computed: false,
+        anchor: container.input.name,
+        anchor_types: types,
+    }
+}
+
+/// Lists the tasks of a workspace without an assignee.
+fn unassigned(call: &RequestContext<'_>, workspace: &Named<Gid>) -> ListRequest {
+    let mut want = call.read_query();
+    let (anchor, ty) = (want.add_ref(workspace.node), Type::Task);
     let mut page = PageQuery::of(ListSource::InWorkspace { anchor, ty }, false, 0);
     page.filters.push(RowFilter::Unset("assignee"));
-    Ok(ListRequest {
+    ListRequest {
         query: want,
         page,
         computed: true,
-        anchor: "workspace",
-        anchor_types: &[Type::Workspace],
-    })
+        anchor: workspace.input.name,
+        anchor_types: workspace.input.types(),
+    }
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let inputs = call.inputs(Type::Task, false)?;
-    let on = call.path_ref("task_gid")?;
+fn needs(call: &RequestContext<'_>, input: &UpdateTask) -> Result<ReadQuery, DomainError> {
+    let inputs = &input.fields;
+    let on = input.task.node_ref();
     let mut want = call.read_query().node(on.clone());
     if inputs.has("liked") {
         want = want.edge(on.clone(), rel::LIKES, call.user_gid());
@@ -218,25 +196,29 @@ fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
             call.parse_user_ref("assignee", who)?,
         );
     }
-    add_node_refs(call, want, &inputs, &on)
+    add_node_refs(call, want, inputs, &on)
 }
 
-fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "task_gid", Level::Viewer)?;
-    let inputs = call.inputs(Type::Task, false)?;
+fn change(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateTask,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.task, Level::Viewer)?;
+    let inputs = &input.fields;
     if inputs.names().any(|n| n != "liked") {
         crate::request_context::require_level(view, node, Level::Editor)?;
     }
     let home = node.workspace.unwrap_or(node.gid);
     let mut work = call.change_builder();
     let mut draft = Draft::edit(node);
-    write(call, view, &mut draft, &inputs)?;
+    write(call, view, &mut draft, inputs)?;
     let before = node.raw("external");
-    task_external::write(call, &mut work, &mut draft, before, &inputs, home)?;
+    task_external::write(call, &mut work, &mut draft, before, inputs, home)?;
     let projects: Vec<Gid> = custom_field_view::field_containers(view, node.gid).collect();
     let held = node.raw("custom_fields");
-    let changed = task_values::write(call, view, &mut draft, &inputs, held, &projects)?;
-    let assignee = assign(call, view, &mut work, &mut draft, &inputs, home)?;
+    let changed = task_values::write(call, view, &mut draft, inputs, held, &projects)?;
+    let assignee = assign(call, view, &mut work, &mut draft, inputs, home)?;
     if let Some(who) = assignee
         && draft.changed(task::ASSIGNEE)
         && view.link(node.gid, rel::FOLLOWERS, who.gid).is_none()
@@ -250,7 +232,7 @@ fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
         );
         work.record_added(node.gid, Type::Task, "followers", who.gid);
     }
-    like(call, view, &mut work, node.gid, &inputs);
+    like(call, view, &mut work, node.gid, inputs);
     let told = draft.clone();
     if draft.changed_keys().next().is_some() {
         draft.set(task::MODIFIED_AT, work.now);
