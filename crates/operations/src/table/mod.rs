@@ -28,6 +28,7 @@ pub mod tags;
 mod task_creation;
 mod task_external;
 mod task_fields;
+mod task_link_inputs;
 pub mod task_links;
 mod task_values;
 pub mod tasks;

@@ -1,7 +1,7 @@
 //! Inserting a task into the caller's own task list, as clients did before lists had sections.
 use super::task_creation::add_node_refs;
 use super::task_fields::assign;
-use super::task_links::inputs::InsertTask;
+use super::task_link_inputs::InsertTask;
 use crate::operation::Decision;
 use crate::operation::inputs::Named;
 use crate::request_context::RequestContext;

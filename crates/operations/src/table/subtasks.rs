@@ -1,6 +1,6 @@
 //! Moving a task under a parent, or out from under one.
 use super::subtask_depth::{SUBTASK_LEVELS_MAX, require_subtask_depth};
-use super::task_links::inputs::SetParent;
+use super::task_link_inputs::SetParent;
 use crate::operation::Decision;
 use crate::request_context::RequestContext;
 use workgraph_core::access::Level;

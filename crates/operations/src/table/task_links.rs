@@ -1,13 +1,11 @@
 //! Links of a task: projects, sections, tags, followers, dependencies, its parent.
-pub(super) mod inputs;
-
-use self::inputs::{
-    AddProject, InsertTarget, InsertTask, RemoveProject, TaskAndFollowers, TaskAndTag,
-};
 use super::list_position::InsertPosition;
 use super::my_tasks;
 use super::named_users::{leaver, named_member};
 use super::subtasks::{parent_needs, set_parent};
+use super::task_link_inputs::{
+    AddProject, InsertTarget, InsertTask, RemoveProject, TaskAndFollowers, TaskAndTag,
+};
 use crate::operation::steps::Steps;
 use crate::operation::typed_rows::action;
 use crate::operation::{Decision, Operation};

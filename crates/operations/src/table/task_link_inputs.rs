@@ -56,7 +56,7 @@ fn position(inputs: &InputReader<'_>) -> Result<InsertPosition, DomainError> {
 }
 
 /// The node of the path into which a task is inserted.
-pub(in crate::table) enum InsertTarget {
+pub(super) enum InsertTarget {
     /// A section.
     Section(Named<Gid>),
     /// A user's task list.
@@ -64,10 +64,10 @@ pub(in crate::table) enum InsertTarget {
 }
 
 /// A section or task list, and the task to insert.
-pub(in crate::table) struct InsertTask {
-    pub(in crate::table) target: InsertTarget,
-    pub(in crate::table) task: Named<Gid>,
-    pub(in crate::table) position: InsertPosition,
+pub(super) struct InsertTask {
+    pub(super) target: InsertTarget,
+    pub(super) task: Named<Gid>,
+    pub(super) position: InsertPosition,
 }
 
 impl OperationInput for InsertTask {
@@ -171,12 +171,12 @@ impl OperationInput for TaskAndFollowers {
 }
 
 /// A task, and its new parent.
-pub(in crate::table) struct SetParent {
-    pub(in crate::table) task: Named<Gid>,
-    pub(in crate::table) parent: Option<Named<Gid>>,
+pub(super) struct SetParent {
+    pub(super) task: Named<Gid>,
+    pub(super) parent: Option<Named<Gid>>,
     /// The position among the subtasks of the parent. Without a parent its error is reported after the checks of
     /// access.
-    pub(in crate::table) position: Deferred<InsertPosition>,
+    pub(super) position: Deferred<InsertPosition>,
 }
 
 impl OperationInput for SetParent {
