@@ -46,6 +46,9 @@ pub(crate) struct EdgeBand {
     pub(crate) heads: bool,
 }
 
+/// Number of edges that the read of one record usually has.
+const EDGES_USUAL: usize = 24;
+
 /// Returns a map with room for the nodes of one record, so that it does not grow step by step.
 fn roomy<V>() -> FxHashMap<Gid, V> {
     FxHashMap::with_capacity_and_hasher(14, FxBuildHasher)
@@ -64,7 +67,7 @@ impl ReadView {
             interrupt: None,
             nodes: roomy(),
             levels: roomy(),
-            edges: Vec::new(),
+            edges: Vec::with_capacity(EDGES_USUAL),
             out: roomy(),
             ins: FxHashMap::default(),
             counts: FxHashMap::default(),

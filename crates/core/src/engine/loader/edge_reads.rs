@@ -8,6 +8,7 @@ use crate::model::node::Node;
 use crate::model::registry::{Relation, Type, rel};
 use crate::storage::EdgeBand;
 use crate::storage::snapshot::{Depth, Snapshot};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Visits every edge of a relation into a node.
@@ -27,6 +28,9 @@ pub(crate) fn all_in(
     )
 }
 
+/// Nodes that were read along with edges; most nodes have few.
+type TargetNodes = SmallVec<[Arc<Node>; 16]>;
+
 impl Loader<'_> {
     /// Loads the edges from a node with relations in `lo..=hi`.
     pub(crate) fn band(
@@ -42,19 +46,13 @@ impl Loader<'_> {
             return Ok(());
         }
         let (lo, hi) = held.map_or((lo, hi), |b| (lo.min(b.lo), hi.max(b.hi)));
-        let (mut edges, mut nodes) = (Vec::new(), Vec::new());
+        let (edges, mut nodes) = (&mut self.view.edges, TargetNodes::new());
+        let start = edges.len();
         self.snap.edges_out(gid, lo, hi, depth, &mut |edge, node| {
             edges.push(edge);
             nodes.extend(node);
         })?;
-        self.steps(edges.len())?;
-        self.charge(edges.len() * EDGE)?;
-        for node in nodes {
-            self.keep_node(node)?;
-        }
-        let start = self.view.edges.len() as u32;
-        self.view.edges.append(&mut edges);
-        let end = self.view.edges.len() as u32;
+        let (start, end) = self.keep_read(start, nodes)?;
         let band = EdgeBand {
             lo,
             hi,
@@ -101,7 +99,8 @@ impl Loader<'_> {
         if self.view.ins.contains_key(&(gid, rel)) {
             return Ok(());
         }
-        let (mut edges, mut nodes) = (Vec::new(), Vec::new());
+        let (edges, mut nodes) = (&mut self.view.edges, TargetNodes::new());
+        let start = edges.len();
         self.snap.scan_in(
             gid,
             rel,
@@ -113,17 +112,25 @@ impl Loader<'_> {
                 nodes.extend(node);
             },
         )?;
-        self.steps(edges.len())?;
-        self.charge(edges.len() * EDGE)?;
+        let span = self.keep_read(start, nodes)?;
+        self.view.ins.insert((gid, rel), span);
+        Ok(())
+    }
+
+    /// Counts the edges that were read from index `start` on, and keeps the nodes that came with them. Returns the span
+    /// of the edges.
+    fn keep_read(
+        &mut self,
+        start: usize,
+        nodes: TargetNodes,
+    ) -> Result<(u32, u32), GraphStoreError> {
+        let end = self.view.edges.len();
+        self.steps(end - start)?;
+        self.charge((end - start) * EDGE)?;
         for node in nodes {
             self.keep_node(node)?;
         }
-        let start = self.view.edges.len() as u32;
-        self.view.edges.append(&mut edges);
-        self.view
-            .ins
-            .insert((gid, rel), (start, self.view.edges.len() as u32));
-        Ok(())
+        Ok((start as u32, end as u32))
     }
 }
 
