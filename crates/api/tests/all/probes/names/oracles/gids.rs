@@ -1,6 +1,5 @@
 //! Gids: when forbidden objects are hidden, a gid that the caller may not see gets the reply of one that nothing has.
 use super::*;
-use crate::probes::sender;
 
 /// Environment variable with the stride through the cases; at 1 all are tried.
 const STRIDE: &str = "WORKGRAPH_ORACLE_STRIDE";
@@ -8,9 +7,6 @@ const STRIDE: &str = "WORKGRAPH_ORACLE_STRIDE";
 /// Stride of the usual run. It does not divide the number of cases of an input, so each reader and type is tried
 /// somewhere.
 const USUAL_STRIDE: usize = 13;
-
-/// A name that is no gid.
-const MALFORMED: &str = "no-gid";
 
 /// An input of a row that may take a gid.
 enum Input {
@@ -47,8 +43,9 @@ impl Input {
         match self {
             Self::Path(at) => one.path[*at].1 = gid.to_owned(),
             Self::Query(slot, alone) => {
-                one.query
-                    .retain(|(name, _)| name != slot && (!alone || row.query.contains(name)));
+                one.query.retain(|(name, _)| {
+                    name != slot && (!alone || row.required_query().any(|n| n == *name))
+                });
                 one.query.push((slot, gid.to_owned()));
                 if *slot == "assignee" {
                     let orchid = place.world.gid("orchid").to_string();
@@ -81,11 +78,11 @@ impl Input {
             // Links in texts and actions of a batch do not fail the request.
             Self::Body(slot, _) if slot.starts_with("html_") || *slot == "actions" => true,
             Self::Body(..) => send(&with).status >= 300,
-            Self::Query(slot, _) => {
-                let mut without = with.clone();
-                without.query.retain(|(name, _)| name != slot);
-                let [a, b] = [send(&with), send(&without)];
-                plain(&a, MALFORMED) != plain(&b, MALFORMED)
+            Self::Query(slot, alone) => {
+                let mut base = ground.base.clone();
+                base.query
+                    .retain(|(name, _)| !alone || row.required_query().any(|n| n == *name));
+                super::super::is_read(&ground.prepared.world, row, &base, slot)
             }
         }
     }
