@@ -90,6 +90,7 @@ cases! {
     "a commit that fails leaves nothing in the audit log" => audit_cases::all_or_nothing,
     "the audit log is read by any conditions together, in its order" => audit_cases::filtered,
     "changed memberships count from the next load on" => access_cases::next_load,
+    "a user who is gone is known to no guest from the next load on" => access_cases::gone_acquaintance,
     "only teams and projects have members" => access_cases::no_team,
     "a service account has one workspace" => access_cases::service,
     "of two writers of one version one wins" => race_cases::one_version,

@@ -107,11 +107,13 @@ fn nodes_to_index(changes: &Changes) -> BTreeSet<Gid> {
         .collect()
 }
 
-/// Returns true if viewers are computed from nodes of this type.
+/// Returns true if viewers are computed from nodes of this type that are not trashed. Users are among them: a guest's
+/// viewer lists those that share a project or team with the guest.
 fn affects_viewers(ty: Type) -> bool {
     matches!(
         ty,
-        Type::Workspace
+        Type::User
+            | Type::Workspace
             | Type::WorkspaceMembership
             | Type::Team
             | Type::Project

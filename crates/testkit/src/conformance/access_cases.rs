@@ -150,6 +150,38 @@ pub(super) async fn next_load(store: &dyn GraphStore) -> Result<(), GraphStoreFa
 }
 
 /// A case found by a random history: viewers are not computed anew when such a node comes or goes.
+pub(super) async fn gone_acquaintance(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
+    let mut scene = StoreScene::new(store).await?;
+    let gus = scene.fixture.member(scene.acme, "Gus", Role::Guest);
+    let bob = scene.fixture.member(scene.acme, "Bob", Role::Member);
+    let project = scene
+        .fixture
+        .private_project(scene.acme, "Shared", scene.ann);
+    for user in [gus, bob] {
+        scene
+            .fixture
+            .share(project, scene.acme, user, Level::Editor);
+    }
+    scene.commit().await?;
+    let known = async |scene: &StoreScene<'_>| {
+        let view = scene.load(scene.want_of(gus)).await?;
+        let acquaintances = view.viewer.acquaintances.get(&scene.acme);
+        Ok::<_, GraphStoreFailure>(acquaintances.is_some_and(|known| known.users.contains(&bob)))
+    };
+    same(
+        &known(&scene).await?,
+        &true,
+        "a guest knows the other members of a project",
+    )?;
+    scene.fixture.with(|work| work.trash(bob, Type::User));
+    scene.commit().await?;
+    same(
+        &known(&scene).await?,
+        &false,
+        "a user who is gone is not known",
+    )
+}
+
 pub(super) async fn no_team(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let bob = scene.fixture.member(scene.acme, "Bob", Role::Member);
