@@ -12,7 +12,7 @@ mod metrics;
 mod runtime_limits;
 mod workers;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 use clap::Parser;
 use cli::{AdminCommand, Cli, Command, ConfigCommand, ServeArgs, UserCommand, say};
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         // Names and values that are not UTF-8 can't be settings.
         let environment = std::env::vars_os()
             .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-        config::load(&flags, environment).map_err(Error::msg)
+        config::load(&flags, environment)
     };
     let config = load()?;
     let command = cli.command.unwrap_or_else(|| {

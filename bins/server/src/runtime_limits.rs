@@ -4,7 +4,7 @@
 //! configuration leaves them.
 use crate::adapters::data_dir::write_private;
 use crate::config::{self, Config};
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ impl RuntimeLimits {
             changed: state.changed.clone(),
         };
         for (name, value) in config::section(&mut config.clone(), "limits") {
-            config::set(&mut next.config, &format!("limits.{name}"), &value).map_err(Error::msg)?;
+            config::set(&mut next.config, &format!("limits.{name}"), &value)?;
         }
         next.apply(api)?;
         *state = next;
@@ -160,7 +160,7 @@ impl RuntimeLimitsState {
     fn changed_config(&self) -> Result<Config> {
         let mut config = self.config.clone();
         for (name, value) in &self.changed.settings {
-            config::set(&mut config, &format!("limits.{name}"), value).map_err(Error::msg)?;
+            config::set(&mut config, &format!("limits.{name}"), value)?;
         }
         Ok(config)
     }

@@ -3,6 +3,7 @@ use crate::config::flags::Flags;
 pub(crate) use crate::config::schema::Config;
 use crate::config::schema::settings;
 use crate::config::setting::Setting;
+use anyhow::{Context, Error, Result, anyhow, bail};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
@@ -28,15 +29,15 @@ const NOT_SETTINGS: &[&str] = &[
 pub(crate) fn load(
     flags: &Flags,
     environment: impl Iterator<Item = (String, String)>,
-) -> Result<Config, String> {
+) -> Result<Config> {
     let mut config = Config::default();
     if let Some(path) = &flags.config {
-        let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
-        let text = std::fs::read_to_string(path).map_err(|e| failed(&e))?;
-        let table = DeTable::parse(&text).map_err(|e| failed(&e))?;
-        set_table(&mut config, "", table.get_ref()).map_err(|(start, e)| {
+        let named = || path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(named)?;
+        let table = DeTable::parse(&text).with_context(named)?;
+        set_table(&mut config, "", table.get_ref()).map_err(|(start, error)| {
             let line = text.bytes().take(start).filter(|b| *b == b'\n').count() + 1;
-            format!("{}:{line}: {e}", path.display())
+            error.context(format!("{}:{line}", path.display()))
         })?;
     }
     for (name, value) in environment {
@@ -49,13 +50,13 @@ pub(crate) fn load(
         let variable = |key: &str| key.replace('.', "_").to_ascii_uppercase();
         find(&rest.to_ascii_uppercase(), "WORKGRAPH_", variable)
             .and_then(|setting| setting.set(&mut config, &value))
-            .map_err(|e| format!("{name}: {e}"))?;
+            .context(name)?;
     }
     for pair in &flags.set {
         let (key, value) = pair
             .split_once('=')
-            .ok_or_else(|| format!("--set {pair}: KEY=VALUE is expected"))?;
-        set(&mut config, key, value).map_err(|e| format!("--set {e}"))?;
+            .with_context(|| format!("--set {pair}: KEY=VALUE is expected"))?;
+        set(&mut config, key, value).map_err(|error| anyhow!("--set {error:#}"))?;
     }
     for (key, value) in flags.settings() {
         set(&mut config, key, value)?;
@@ -72,7 +73,7 @@ fn find(
     name: &str,
     prefix: &str,
     name_of: impl Fn(&str) -> String,
-) -> Result<&'static Setting<Config>, String> {
+) -> Result<&'static Setting<Config>> {
     if let Some(setting) = settings().find(|setting| name_of(setting.key) == name) {
         return Ok(setting);
     }
@@ -86,29 +87,29 @@ fn find(
         )
     };
     let nearest = settings().map(distance).min();
-    Err(match nearest {
+    match nearest {
         Some((distance, known)) if distance * 4 <= name.len() => {
-            format!("there is no such setting; is {prefix}{known} meant?")
+            bail!("there is no such setting; is {prefix}{known} meant?")
         }
-        _ => "there is no such setting".to_owned(),
-    })
+        _ => bail!("there is no such setting"),
+    }
 }
 
 /// Gives a setting a value.
 ///
 /// # Errors
 /// Fails if there is no such setting, or it can't have the value.
-pub(crate) fn set(config: &mut Config, key: &str, value: &str) -> Result<(), String> {
+pub(crate) fn set(config: &mut Config, key: &str, value: &str) -> Result<()> {
     find(key, "", str::to_owned)
         .and_then(|setting| setting.set(config, value))
-        .map_err(|e| format!("{key}: {e}"))
+        .with_context(|| key.to_owned())
 }
 
 /// Gives settings the values in a table of the file.
 ///
 /// # Errors
 /// Says what is wrong, and at which byte.
-fn set_table(config: &mut Config, above: &str, table: &DeTable<'_>) -> Result<(), (usize, String)> {
+fn set_table(config: &mut Config, above: &str, table: &DeTable<'_>) -> Result<(), (usize, Error)> {
     for (name, value) in table {
         let key = format!("{above}{}", name.get_ref());
         let integer = match value.get_ref() {
@@ -123,7 +124,7 @@ fn set_table(config: &mut Config, above: &str, table: &DeTable<'_>) -> Result<()
             (DeValue::String(text), _) => set(config, &key, text),
             (DeValue::Boolean(value), _) => set(config, &key, &value.to_string()),
             (_, Some(number)) => set(config, &key, &number.to_string()),
-            _ => Err(format!("{key}: must be a text, a number, or true or false")),
+            _ => Err(anyhow!("{key}: must be a text, a number, or true or false")),
         };
         outcome.map_err(|e| (name.span().start, e))?;
     }

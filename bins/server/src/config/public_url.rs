@@ -1,21 +1,20 @@
 //! The address that clients reach the server at.
 use crate::config::setting::SettingValue;
+use anyhow::{Result, bail};
 
 /// Address that clients reach the server at, without a slash at the end; empty if it is the one listened on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PublicUrl(pub(crate) String);
 
 impl SettingValue for PublicUrl {
-    fn set(&mut self, text: &str) -> Result<(), String> {
+    fn set(&mut self, text: &str) -> Result<()> {
         let url = text.trim_end_matches('/');
         let host = url
             .strip_prefix("https://")
             .or_else(|| url.strip_prefix("http://"));
         let is_host = |h: &str| !h.is_empty() && !h.contains(['@', '?', '#', ' ', '"', '\\']);
         if !url.is_empty() && !host.is_some_and(is_host) {
-            return Err(
-                "must be an http or https address without user, query and fragment".to_owned(),
-            );
+            bail!("must be an http or https address without user, query and fragment");
         }
         self.0 = url.to_owned();
         Ok(())

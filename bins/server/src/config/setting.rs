@@ -1,4 +1,5 @@
 //! A setting, and the types of values that settings can have.
+use anyhow::{Context, Result, anyhow, bail};
 use std::net::IpAddr;
 use std::time::Duration;
 use workgraph_auth::{IssuerInResponses, LoopbackPolicy};
@@ -61,12 +62,12 @@ impl<C: Default> Setting<C> {
     ///
     /// # Errors
     /// Says what would be right. The value may have changed.
-    pub(crate) fn set(&self, config: &mut C, text: &str) -> Result<(), String> {
+    pub(crate) fn set(&self, config: &mut C, text: &str) -> Result<()> {
         let value = (self.field)(config);
         value.set(text)?;
         let allowed = |number| (self.least..=self.most).contains(&number);
         match self.bounds(value) {
-            Some(bounds) if !value.number().is_none_or(allowed) => Err(format!("must be {bounds}")),
+            Some(bounds) if !value.number().is_none_or(allowed) => bail!("must be {bounds}"),
             _ => Ok(()),
         }
     }
@@ -88,7 +89,7 @@ pub(crate) trait SettingValue {
     ///
     /// # Errors
     /// Says what would be right.
-    fn set(&mut self, text: &str) -> Result<(), String>;
+    fn set(&mut self, text: &str) -> Result<()>;
     /// Returns the text from which the value can be set.
     fn text(&self) -> String;
     /// Returns the number in the value that bounds apply to, in seconds for a time.
@@ -104,8 +105,8 @@ pub(crate) trait SettingValue {
 macro_rules! numbers {
     ($($type:ty: $name:literal),*) => {$(
         impl SettingValue for $type {
-            fn set(&mut self, text: &str) -> Result<(), String> {
-                *self = text.parse().map_err(|_| format!(concat!("must be ", $name, ", not `{}`"), text))?;
+            fn set(&mut self, text: &str) -> Result<()> {
+                *self = text.parse().map_err(|_| anyhow!(concat!("must be ", $name, ", not `{}`"), text))?;
                 Ok(())
             }
             fn text(&self) -> String {
@@ -120,7 +121,7 @@ macro_rules! numbers {
 numbers!(u8: "a number up to 255", u32: "a number", usize: "a number");
 
 impl SettingValue for String {
-    fn set(&mut self, text: &str) -> Result<(), String> {
+    fn set(&mut self, text: &str) -> Result<()> {
         text.clone_into(self);
         Ok(())
     }
@@ -168,9 +169,9 @@ impl NamedValues for LogFormat {
 }
 
 impl<T: NamedValues> SettingValue for T {
-    fn set(&mut self, text: &str) -> Result<(), String> {
+    fn set(&mut self, text: &str) -> Result<()> {
         let named = T::NAMES.iter().find(|(name, _)| *name == text);
-        (_, *self) = *named.ok_or_else(|| {
+        (_, *self) = *named.with_context(|| {
             let names: Vec<&str> = T::NAMES.iter().map(|(name, _)| *name).collect();
             format!("must be {}, not `{text}`", names.join(" or "))
         })?;
@@ -184,8 +185,8 @@ impl<T: NamedValues> SettingValue for T {
 
 /// A limit that `off` switches off.
 impl SettingValue for Option<u32> {
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        let wrong = |_| format!("must be a number or off, not `{text}`");
+    fn set(&mut self, text: &str) -> Result<()> {
+        let wrong = |_| anyhow!("must be a number or off, not `{text}`");
         *self = match text {
             "off" => None,
             _ => Some(text.parse().map_err(wrong)?),
@@ -202,11 +203,11 @@ impl SettingValue for Option<u32> {
 
 /// Limits, by their names with commas between them.
 impl SettingValue for PerLimit<bool> {
-    fn set(&mut self, text: &str) -> Result<(), String> {
+    fn set(&mut self, text: &str) -> Result<()> {
         let mut named = Self::default();
         for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
             let limit = Limit::ALL.into_iter().find(|limit| limit.name() == name);
-            *named.of_mut(limit.ok_or_else(|| {
+            *named.of_mut(limit.with_context(|| {
                 let names = Limit::ALL.map(Limit::name).join(", ");
                 format!("must be some of {names}, not `{name}`")
             })?) = true;
@@ -222,15 +223,15 @@ impl SettingValue for PerLimit<bool> {
 
 /// Networks such as `10.1.0.0/16`, and addresses alone, with spaces or commas between them.
 impl SettingValue for Vec<IpNet> {
-    fn set(&mut self, text: &str) -> Result<(), String> {
+    fn set(&mut self, text: &str) -> Result<()> {
         let network = |word: &str| {
             let alone = word.parse().ok().map(|address: IpAddr| address.into());
-            alone
-                .or_else(|| parse_network(word))
-                .ok_or_else(|| format!("must be networks such as 10.0.0.0/8 or ::1, not `{word}`"))
+            alone.or_else(|| parse_network(word)).with_context(|| {
+                format!("must be networks such as 10.0.0.0/8 or ::1, not `{word}`")
+            })
         };
         let words = text.split([' ', ',']).filter(|word| !word.is_empty());
-        *self = words.map(network).collect::<Result<_, _>>()?;
+        *self = words.map(network).collect::<Result<_>>()?;
         Ok(())
     }
     fn text(&self) -> String {
@@ -246,7 +247,7 @@ const TIME_MAX: u64 = 100 * 365 * 86_400;
 
 /// A number of seconds, or one with a unit.
 impl SettingValue for Duration {
-    fn set(&mut self, text: &str) -> Result<(), String> {
+    fn set(&mut self, text: &str) -> Result<()> {
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let unit = match text.get(digits.len()..) {
             Some("") => Some(1),
@@ -260,7 +261,7 @@ impl SettingValue for Duration {
         *self = seconds
             .filter(|seconds| *seconds <= TIME_MAX)
             .map(Self::from_secs)
-            .ok_or_else(|| format!("must be a time such as 30s, 10m, 24h or 7d, not `{text}`"))?;
+            .with_context(|| format!("must be a time such as 30s, 10m, 24h or 7d, not `{text}`"))?;
         Ok(())
     }
     fn text(&self) -> String {

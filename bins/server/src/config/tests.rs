@@ -20,7 +20,7 @@ fn load_with(file: &str, env: &[(&str, &str)], set: &[&str]) -> Result<Config, S
         env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())),
     );
     std::fs::remove_dir_all(&folder).unwrap();
-    out
+    out.map_err(|error| format!("{error:#}"))
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The addresses of clients behind proxies.
 use crate::config::setting::SettingValue;
+use anyhow::Result;
 use hyper::header::HeaderMap;
 use std::net::{IpAddr, SocketAddr};
 use workgraph_webhooks::target_policy::IpNet;
@@ -9,7 +10,7 @@ use workgraph_webhooks::target_policy::IpNet;
 pub(crate) struct TrustedProxies(Vec<IpNet>);
 
 impl SettingValue for TrustedProxies {
-    fn set(&mut self, text: &str) -> Result<(), String> {
+    fn set(&mut self, text: &str) -> Result<()> {
         self.0.set(text)
     }
     fn text(&self) -> String {
