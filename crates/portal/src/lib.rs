@@ -18,6 +18,8 @@ mod route;
 mod session;
 
 pub use portal::{Portal, PortalDependencies, PortalSettings};
-pub use ports::{AuditedStore, PasswordHasher, PasswordQueueFull, PasswordSlot, SigningKeys};
+pub use ports::{
+    AuditedStore, PasswordHashError, PasswordHasher, PasswordQueueFull, PasswordSlot, SigningKeys,
+};
 pub use request::PortalRequest;
 pub use route::{Route, names};

@@ -89,7 +89,7 @@ impl Portal {
         let change = PasswordChange {
             user: account.user,
             before,
-            after: after.map_err(PortalError)?,
+            after: after?,
             keep_session: Some(visit.session.digest),
             revoke_tokens_at: (field("revoke") == "yes").then_some(now),
         };

@@ -11,7 +11,9 @@ use workgraph_auth::{
 use crate::common_responses::failure;
 use crate::csrf::{Throttle, origin};
 use crate::one_time_secrets::OneTimeSecrets;
-use crate::ports::{AuditedStore, PasswordHasher, SigningKeys, WorkspaceDirectory};
+use crate::ports::{
+    AuditedStore, PasswordHashError, PasswordHasher, SigningKeys, WorkspaceDirectory,
+};
 use crate::request::PortalRequest;
 use crate::route::{self, Endpoint, Route};
 
@@ -113,6 +115,12 @@ pub(crate) struct PortalError(pub(crate) String);
 
 impl From<AuthStoreError> for PortalError {
     fn from(error: AuthStoreError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<PasswordHashError> for PortalError {
+    fn from(error: PasswordHashError) -> Self {
         Self(error.to_string())
     }
 }

@@ -46,14 +46,19 @@ pub trait PasswordHasher: Send + Sync {
     /// Returns the hash of a new password.
     ///
     /// # Errors
-    /// Fails if it cannot be hashed; the text is for the log.
+    /// [`PasswordHashError`]: it cannot be hashed.
     async fn hash(
         &self,
         slot: PasswordSlot,
         password: Secret,
         salt: [u8; 16],
-    ) -> Result<Secret, String>;
+    ) -> Result<Secret, PasswordHashError>;
 }
+
+/// Error of a password that was not hashed; the text, with the causes, is for the log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a password was not hashed: {0}")]
+pub struct PasswordHashError(pub String);
 
 /// Port that records the actor of the portal's writes in the audit log.
 pub trait AuditedStore: Send + Sync {

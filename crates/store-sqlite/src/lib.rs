@@ -18,7 +18,7 @@ mod writer;
 
 pub use backup::ReadOnlyStore;
 pub use connection_setup::StoreOptions;
-pub use open_error::StoreOpenError;
+pub use open_error::{ResealError, StoreOpenError};
 pub use secret_resealing::Reseal;
 pub use sqlite_store::{SqliteStore, StoreStats};
 pub use tables::audit_log_table::AuditLogProgress;

@@ -3,6 +3,9 @@ use std::path::PathBuf;
 use thiserror::Error;
 use workgraph_core::storage::GraphStoreError;
 
+/// Error of the function that converts the secrets of webhooks, which is the caller's.
+pub type ResealError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Reason why a store could not be opened.
 #[derive(Debug, Error)]
 pub enum StoreOpenError {
@@ -43,7 +46,7 @@ pub enum StoreOpenError {
     SearchIndex(GraphStoreError),
     /// A webhook's secret could not be converted to the form in which secrets are kept from now on.
     #[error("{0}")]
-    Secrets(String),
+    Secrets(ResealError),
     /// SQLite failed.
     #[error("SQLite: {0}")]
     Sqlite(rusqlite::Error),

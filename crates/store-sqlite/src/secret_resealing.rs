@@ -1,10 +1,10 @@
 //! Conversion of webhook secrets to the form in which they are kept from now on.
-use crate::open_error::StoreOpenError;
+use crate::open_error::{ResealError, StoreOpenError};
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Function that gets the id and the stored secret of a webhook, and returns the form in which it is kept from now on;
 /// `None` if it stays as it is.
-pub type Reseal<'r> = dyn FnMut(u64, &str) -> Result<Option<String>, String> + 'r;
+pub type Reseal<'r> = dyn FnMut(u64, &str) -> Result<Option<String>, ResealError> + 'r;
 
 /// Key in `meta` while the file may still hold secrets in the old form.
 const WIPE_KEY: &str = "wipe_secrets";
@@ -98,7 +98,7 @@ mod tests {
         conn
     }
 
-    fn sealed(id: u64, secret: &str) -> Result<Option<String>, String> {
+    fn sealed(id: u64, secret: &str) -> Result<Option<String>, ResealError> {
         Ok(secret.starts_with(PLAIN).then(|| format!("sealed {id}")))
     }
 
@@ -115,8 +115,9 @@ mod tests {
             Ok(None)
         };
         reseal(&mut conn, &mut none).unwrap();
-        let mut fails = |_: u64, _: &str| Err("no key".to_owned());
-        assert!(reseal(&mut conn, &mut fails).is_err());
+        let mut fails = |_: u64, _: &str| Err("no key".into());
+        let failed = reseal(&mut conn, &mut fails).unwrap_err();
+        assert_eq!(failed.to_string(), "no key");
     }
 
     #[test]

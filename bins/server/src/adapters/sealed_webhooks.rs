@@ -188,7 +188,7 @@ mod tests {
         );
 
         let seal = sealer(7);
-        let mut reseal = |id, kept: &str| seal.reseal(id, kept).map_err(|e| e.to_string());
+        let mut reseal = |id, kept: &str| seal.reseal(id, kept).map_err(Into::into);
         let opened = SqliteStore::open_resealed(&folder, StoreOptions::default(), &mut reseal);
         let sqlite = Arc::new(opened.unwrap());
         let store = SealedWebhookStore {

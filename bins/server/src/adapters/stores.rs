@@ -45,11 +45,7 @@ impl Storage {
             .mode(0o600)
             .open(folder.join("workgraph.db"));
         made.with_context(|| folder.display().to_string())?;
-        let mut reseal = |id, kept: &str| {
-            sealer
-                .reseal(id, kept)
-                .map_err(|error| format!("{error:#}"))
-        };
+        let mut reseal = |id, kept: &str| sealer.reseal(id, kept).map_err(Into::into);
         let opened = SqliteStore::open_resealed(folder, options, &mut reseal);
         let sqlite = opened.with_context(|| not_opened(folder))?;
         let sqlite = Arc::new(sqlite);

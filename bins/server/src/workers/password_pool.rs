@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use tokio::sync::oneshot;
 use workgraph_auth::{Secret, check_password};
-use workgraph_portal::{PasswordHasher, PasswordQueueFull, PasswordSlot};
+use workgraph_portal::{PasswordHashError, PasswordHasher, PasswordQueueFull, PasswordSlot};
 
 /// Room set aside for a hash, in blocks of a kibibyte: more than the allocator ever keeps for itself, so that memory
 /// that was used goes back to the system each time. Untouched room costs nothing.
@@ -177,11 +177,11 @@ impl PasswordHasher for PasswordPool {
         slot: PasswordSlot,
         password: Secret,
         salt: [u8; 16],
-    ) -> Result<Secret, String> {
+    ) -> Result<Secret, PasswordHashError> {
         let made = self.run(slot, move || hash(password.expose(), &salt));
         let made = made.await.context("a thread for passwords did not answer");
         made.and_then(|made| made)
-            .map_err(|error| format!("{error:#}"))
+            .map_err(|error| PasswordHashError(format!("{error:#}")))
     }
 }
 

@@ -19,8 +19,8 @@ use workgraph_core::GidGenerator;
 use workgraph_core::audit::ActorContext;
 use workgraph_portal::console::{InvitationSummary, WorkspaceDirectory, WorkspaceSeat};
 use workgraph_portal::{
-    AuditedStore, PasswordHasher, PasswordQueueFull, PasswordSlot, Portal, PortalDependencies,
-    PortalRequest, PortalSettings, SigningKeys,
+    AuditedStore, PasswordHashError, PasswordHasher, PasswordQueueFull, PasswordSlot, Portal,
+    PortalDependencies, PortalRequest, PortalSettings, SigningKeys,
 };
 use workgraph_testkit::{ManualClock, MemoryStore};
 
@@ -99,7 +99,12 @@ impl PasswordHasher for Locks {
         let right = format!("hash of {}", password.expose());
         hash.is_some_and(|hash| hash.expose() == right)
     }
-    async fn hash(&self, _: PasswordSlot, password: Secret, _: [u8; 16]) -> Result<Secret, String> {
+    async fn hash(
+        &self,
+        _: PasswordSlot,
+        password: Secret,
+        _: [u8; 16],
+    ) -> Result<Secret, PasswordHashError> {
         Ok(Secret::new(format!("hash of {}", password.expose())))
     }
 }
