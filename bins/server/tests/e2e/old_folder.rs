@@ -1,7 +1,8 @@
 //! Data folders of earlier versions: each opens, answers the same bytes and finishes the jobs that were waiting.
 //!
 //! A folder under `fixtures/data-folder-*` holds the files that a version left, its database packed, and in
-//! `expected.json` the replies that the version sent, with the jobs that were queued.
+//! `expected.json` the replies that the version sent, with the jobs that were queued. The deadlines of these jobs are in
+//! the year 2100: a version gives them some hours.
 use crate::common::{Folder, Server, WIDE, pause, run};
 use flate2::read::GzDecoder;
 use serde_json::Value;
