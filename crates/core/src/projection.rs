@@ -3,5 +3,3 @@
 pub(crate) mod mentions;
 mod projection_context;
 pub mod projector;
-
-pub use crate::plan;

@@ -3,6 +3,7 @@ pub mod change_builder;
 pub mod changes;
 pub mod custom_field_index;
 pub mod custom_field_view;
+mod graph_store_wrapper;
 mod page_query;
 mod read_query;
 mod read_view;
@@ -14,6 +15,7 @@ pub use crate::storage::changes::{
     ChangeAction, ChangeRecord, Changes, CommitReceipt, EdgeWrite, Guard, JournalEntry,
     ListPosition, NodeContext, NodeWrite, fingerprint,
 };
+pub use graph_store_wrapper::GraphStoreWrapper;
 pub use page_query::{ALPHABETICAL_CAP, EdgeEnd, ListSource, PageQuery, PageRows, RowFilter};
 pub use read_query::{LinkSelector, NodeRef, ReadQuery, ViewerKey, alias};
 pub(crate) use read_view::EdgeBand;

@@ -5,7 +5,6 @@ pub mod operation;
 pub mod request_context;
 pub mod settings;
 pub mod table;
-mod unchanged_fields;
 
 pub use caller::Caller;
 pub use method::Method;

@@ -7,7 +7,7 @@ pub mod typed_rows;
 use crate::request_context::RequestContext;
 pub use rows::{
     action, audit_log, batch, computed_list, create, delete, events, get, list, read, search,
-    typeahead, update, webhooks,
+    update, webhooks,
 };
 
 use crate::method::Method;

@@ -10,7 +10,7 @@ use workgraph_auth::conformance::block_on;
 use workgraph_core::access::Role;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
-use workgraph_core::projection::plan;
+use workgraph_core::plan;
 use workgraph_core::storage::{Changes, GraphStore, PageQuery, ReadQuery, ViewerKey};
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::{Fixture, ScratchFolder};

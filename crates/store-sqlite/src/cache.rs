@@ -26,7 +26,7 @@
 //! | hot cache ([`HotCache`]) | the connection of the snapshot | the end of the snapshot | 256 gids with three parts of 4 KiB at most: 3 MiB for each connection |
 //! | node cache ([`node_cache`]) | all readers; the writer, for nodes that it has not written yet | a commit that writes the node, an edge from it or an edge of a short list into it | `StoreOptions::node_cache_bytes` |
 //!
-//! What a write outdates is gathered in [`Invalidations`] while it is made. Nothing here is a matter of access: a cache
+//! A write gathers the entries that it outdates in [`Invalidations`]. Nothing here is a matter of access: a cache
 //! holds what the tables hold, and the rules of access are applied to what is read, from wherever it comes. Viewers are
 //! asked for by their own key, tokens by their digest.
 //!

@@ -1,18 +1,14 @@
 //! A graph store of one's own: it wraps another store, counts what is committed, and must still keep every promise of
-//! the port, so all conformance cases run against it. A store over a database of yours starts the same way.
+//! the port, so all conformance cases run against it. A store over a database of yours implements `GraphStore` itself.
 //! Run it with `cargo run -p workgraph-testkit --example own_store`.
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use workgraph_auth::conformance::block_on;
-use workgraph_core::MaybeInterrupt;
 use workgraph_core::access::Role;
-use workgraph_core::audit::{AuditQuery, AuditRow};
-use workgraph_core::model::time::Time;
 use workgraph_core::storage::{
-    Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
-    ReadQuery, ReadView, Seq, ViewerKey,
+    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, ReadQuery, ViewerKey,
 };
 use workgraph_testkit::{Fixture, MemoryStore, conformance};
 
@@ -30,57 +26,15 @@ impl<S> CountingStore<S> {
 }
 
 #[async_trait]
-impl<S: GraphStore> GraphStore for CountingStore<S> {
-    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
-        self.inner.load(want).await
+impl<S: GraphStore> GraphStoreWrapper for CountingStore<S> {
+    fn inner(&self) -> &dyn GraphStore {
+        &self.inner
     }
 
-    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+    async fn wrapped_commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         let receipt = self.inner.commit(changes).await?;
         self.commits.fetch_add(1, Ordering::Relaxed);
         Ok(receipt)
-    }
-
-    // These two have defaults, for stores without versions. A wrapper passes them on, or the version inside is lost.
-    fn version(&self) -> Option<u64> {
-        self.inner.version()
-    }
-
-    async fn changed(&self, since: u64) {
-        self.inner.changed(since).await;
-    }
-
-    async fn journal_entries(
-        &self,
-        after: Seq,
-        limit: usize,
-    ) -> Result<Vec<JournalEntry>, GraphStoreError> {
-        self.inner.journal_entries(after, limit).await
-    }
-
-    async fn events_about(
-        &self,
-        ask: EventQuery,
-        interrupt: MaybeInterrupt,
-    ) -> Result<EventPage, GraphStoreError> {
-        self.inner.events_about(ask, interrupt).await
-    }
-
-    async fn audit_rows(
-        &self,
-        ask: AuditQuery,
-        interrupt: MaybeInterrupt,
-    ) -> Result<Vec<AuditRow>, GraphStoreError> {
-        self.inner.audit_rows(ask, interrupt).await
-    }
-
-    async fn prune_journal(
-        &self,
-        before: Time,
-        upto: Seq,
-        limit: usize,
-    ) -> Result<usize, GraphStoreError> {
-        self.inner.prune_journal(before, upto, limit).await
     }
 }
 

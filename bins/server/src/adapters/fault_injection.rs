@@ -13,13 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use workgraph_core::audit::{AuditQuery, AuditRow};
-use workgraph_core::model::time::Time;
+use workgraph_core::Gid;
 use workgraph_core::storage::{
-    Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
-    NodeRef, ReadQuery, ReadView, Seq,
+    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, NodeRef, ReadQuery,
+    ReadView,
 };
-use workgraph_core::{Gid, MaybeInterrupt};
 
 /// Returns the store, or a wrapper that fails as the environment says.
 pub(crate) fn with_fault_injection(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphStore> {
@@ -87,9 +85,12 @@ impl FaultInjectingStore {
 }
 
 #[async_trait]
-impl GraphStore for FaultInjectingStore {
+impl GraphStoreWrapper for FaultInjectingStore {
+    fn inner(&self) -> &dyn GraphStore {
+        &*self.graph
+    }
     #[expect(clippy::panic, reason = "that is what it is for")]
-    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+    async fn wrapped_load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         if let Some(at) = self.at
             && want.node_refs.contains(&NodeRef::Gid(at))
         {
@@ -104,37 +105,8 @@ impl GraphStore for FaultInjectingStore {
         self.held().await;
         self.graph.load(want).await
     }
-    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+    async fn wrapped_commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         self.held().await;
         self.graph.commit(changes).await
-    }
-    async fn journal_entries(
-        &self,
-        after: Seq,
-        limit: usize,
-    ) -> Result<Vec<JournalEntry>, GraphStoreError> {
-        self.graph.journal_entries(after, limit).await
-    }
-    async fn events_about(
-        &self,
-        ask: EventQuery,
-        interrupt: MaybeInterrupt,
-    ) -> Result<EventPage, GraphStoreError> {
-        self.graph.events_about(ask, interrupt).await
-    }
-    async fn audit_rows(
-        &self,
-        ask: AuditQuery,
-        interrupt: MaybeInterrupt,
-    ) -> Result<Vec<AuditRow>, GraphStoreError> {
-        self.graph.audit_rows(ask, interrupt).await
-    }
-    async fn prune_journal(
-        &self,
-        before: Time,
-        upto: Seq,
-        limit: usize,
-    ) -> Result<usize, GraphStoreError> {
-        self.graph.prune_journal(before, upto, limit).await
     }
 }

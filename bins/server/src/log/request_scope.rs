@@ -6,7 +6,8 @@
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::pin::pin;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use tracing::{Level, Span};
 
 /// Id of a request: the process, the connection, and the number of the request on it. It stands in the header
@@ -74,23 +75,43 @@ impl Drop for RequestScope {
     }
 }
 
-/// Makes a future work on a request, on whichever threads it is polled.
-pub(crate) async fn in_request<F: Future>(
+pin_project_lite::pin_project! {
+    /// Work on a request, on whichever threads it is polled. An `async fn` around the work would have room for it twice,
+    /// and move it at the first poll.
+    pub(crate) struct InRequest<F> {
+        #[pin]
+        future: F,
+        request: Option<RequestId>,
+        span: Span,
+    }
+}
+
+impl<F: Future> Future for InRequest<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let _scope = RequestScope::enter(*this.request);
+        let _span = this.span.enter();
+        this.future.poll(cx)
+    }
+}
+
+/// Makes a future work on a request.
+pub(crate) fn in_request<F: Future>(
     request: Option<RequestId>,
     span: Span,
     future: F,
-) -> F::Output {
-    let mut future = pin!(future);
-    std::future::poll_fn(|cx| {
-        let _scope = RequestScope::enter(request);
-        let _span = span.enter();
-        future.as_mut().poll(cx)
-    })
-    .await
+) -> InRequest<F> {
+    InRequest {
+        future,
+        request,
+        span,
+    }
 }
 
 /// Makes a future work on the request of the caller, also when another task or thread polls it.
-pub(crate) fn in_current_request<F: Future>(future: F) -> impl Future<Output = F::Output> {
+pub(crate) fn in_current_request<F: Future>(future: F) -> InRequest<F> {
     let span = if tracing::level_enabled!(Level::DEBUG) {
         Span::current()
     } else {
@@ -103,7 +124,7 @@ pub(crate) fn in_current_request<F: Future>(future: F) -> impl Future<Output = F
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use std::task::{Context, Poll, Wake, Waker};
+    use std::task::{Wake, Waker};
 
     struct Nobody;
 

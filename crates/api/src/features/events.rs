@@ -20,7 +20,7 @@ use workgraph_core::journal::event_rendering::{RenderedEvent, render_event};
 use workgraph_core::model::gid::GID_END;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::time::Time;
-use workgraph_core::projection::plan::Plan;
+use workgraph_core::plan::Plan;
 use workgraph_core::storage::{
     ChangeRecord, EventPage, EventQuery, JournalEntry, NodeRef, ReadQuery, ReadView,
 };

@@ -33,7 +33,6 @@ use workgraph_auth::{
     mint_token,
 };
 use workgraph_core::access::{Level, Role};
-use workgraph_core::audit::{AuditQuery, AuditRow};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{
@@ -44,8 +43,8 @@ use workgraph_core::rules::membership_rules as membership;
 use workgraph_core::search::{Search, SearchEffort};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
-    Changes, CommitReceipt, EventPage, EventQuery, GraphStore, GraphStoreError, JournalEntry,
-    ListPosition, ReadQuery, ReadView, Seq, ViewerKey,
+    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, JournalEntry,
+    ListPosition, ReadQuery, ReadView, ViewerKey,
 };
 use workgraph_core::{Gid, GidGenerator};
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};

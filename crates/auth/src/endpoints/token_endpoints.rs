@@ -10,13 +10,14 @@ use async_trait::async_trait;
 use serde::Serialize;
 
 use crate::authorization::registered_app::{App, authenticate};
-use crate::endpoints::introspection::{Introspection, introspect};
+use crate::endpoints::introspection::introspect;
 use crate::json::to_json;
 use crate::oidc::id_token::UserInfo;
 use crate::oidc::signing_keys::Signer;
 use crate::params::{Param, Params, RepeatedParam, decode, number};
 use crate::ports::oauth_store::OAuthStore;
 use crate::ports::token_store::AuthStoreError;
+use crate::tokens::token_record::{Account, TokenRecord};
 use crate::tokens::token_text::{TokenKind, token_digest};
 
 mod token_exchange;
@@ -271,17 +272,8 @@ impl Endpoints<'_> {
         let claim = claim.complete()?;
         let app = self.client(claim).await?;
         let done = || EndpointReply::ok("{}".to_owned());
-        // A text that no token can have is an unknown token: the purpose of the request is reached
-        // (section 2.2).
-        let Some(digest) = token_digest(text) else {
-            return Ok(done());
-        };
-        let found = self
-            .store
-            .find_token(&digest)
-            .await
-            .map_err(EndpointStop::ServerError)?;
-        let Some((record, _)) = found else {
+        // For an unknown token the purpose of the request is reached (section 2.2).
+        let Some((record, _)) = self.find_token(text).await? else {
             return Ok(done());
         };
         if record.kind != TokenKind::Refresh {
@@ -302,21 +294,19 @@ impl Endpoints<'_> {
     ) -> Result<EndpointReply, EndpointStop> {
         let params = params(form)?;
         let text = params.one("token")?.ok_or_else(|| missing("token"))?;
-        let reply = match token_digest(text) {
-            None => Introspection::Inactive,
-            Some(token_digest) => {
-                let found = self
-                    .store
-                    .find_token(&token_digest)
-                    .await
-                    .map_err(EndpointStop::ServerError)?;
-                introspect(
-                    found.as_ref().map(|(record, account)| (record, account)),
-                    now,
-                )
-            }
-        };
+        let found = self.find_token(text).await?;
+        let found = found.as_ref().map(|(record, account)| (record, account));
+        let reply = introspect(found, now);
         Ok(EndpointReply::ok(reply.to_json()))
+    }
+
+    /// Returns the token with this text and its context. A text that no token can have is an unknown token.
+    async fn find_token(&self, text: &str) -> Result<Option<(TokenRecord, Account)>, EndpointStop> {
+        let Some(digest) = token_digest(text) else {
+            return Ok(None);
+        };
+        let found = self.store.find_token(&digest).await;
+        found.map_err(EndpointStop::ServerError)
     }
 
     /// Returns the app of credentials that are right. It takes one look-up by id, then one

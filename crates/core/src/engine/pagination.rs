@@ -31,6 +31,20 @@ struct CandidateRow {
     out: (usize, usize),
 }
 
+impl CandidateRow {
+    /// Returns the row of a node in a list by gid, without an edge.
+    fn of_node(gid: Gid, seq: Seq, node: Option<Arc<Node>>) -> Self {
+        Self {
+            gid,
+            key: RowKeyset::one(gid.as_i64()),
+            seq,
+            edge: None,
+            node,
+            out: (0, 0),
+        }
+    }
+}
+
 /// Keyset of a row: as many numbers as its list has sort keys.
 #[derive(Clone, Copy)]
 struct RowKeyset {
@@ -361,26 +375,15 @@ fn chunk(
         }
         ListSource::InWorkspace { ty, .. } => {
             snap.scan_home(anchor, ty, key(0), limit, depth, &mut |gid, seq, node| {
-                rows.push(CandidateRow {
-                    gid,
-                    key: RowKeyset::one(gid.as_i64()),
-                    seq,
-                    edge: None,
-                    node,
-                    out: (0, 0),
-                });
+                rows.push(CandidateRow::of_node(gid, seq, node));
             })?;
         }
         // This source is several lists in one.
         ListSource::InViewerWorkspaces { .. } => {}
-        ListSource::SingleNode { .. } => rows.extend(after.is_none().then(|| CandidateRow {
-            gid: anchor,
-            key: RowKeyset::one(anchor.as_i64()),
-            seq: 0,
-            edge: None,
-            node: None,
-            out: (0, 0),
-        })),
+        ListSource::SingleNode { .. } => {
+            let row = || CandidateRow::of_node(anchor, 0, None);
+            rows.extend(after.is_none().then(row));
+        }
         ListSource::TwoStep { outer, inner, .. } => {
             return through(snap, anchor, outer, inner, after, limit, how);
         }

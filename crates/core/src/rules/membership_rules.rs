@@ -42,69 +42,75 @@ pub fn create_user(work: &mut ChangeBuilder<'_>, name: &str, email: &EmailAddres
 /// section.
 pub fn join_workspace(
     work: &mut ChangeBuilder<'_>,
-    who: Gid,
-    place: Gid,
-    place_name: &str,
+    user: Gid,
+    workspace: Gid,
+    workspace_name: &str,
     role: Role,
 ) -> Gid {
-    let mut list = work.draft(Type::UserTaskList, Some(place));
+    let mut list = work.draft(Type::UserTaskList, Some(workspace));
     list.set(
         user_task_list::NAME,
-        format!("My Tasks in {place_name}").as_str(),
+        format!("My Tasks in {workspace_name}").as_str(),
     );
-    list.set(user_task_list::OWNER, who);
+    list.set(user_task_list::OWNER, user);
     let list = work.create(&list, None);
     work.changes
         .add_aliases
-        .push((alias::task_list(who, place), list));
-    add_section(work, list, place, "Recently assigned", ListPosition::Last);
-    rejoin_workspace(work, who, place, list, MembershipRole::of(role))
+        .push((alias::task_list(user, workspace), list));
+    add_section(
+        work,
+        list,
+        workspace,
+        "Recently assigned",
+        ListPosition::Last,
+    );
+    rejoin_workspace(work, user, workspace, list, MembershipRole::of(role))
 }
 
 /// Makes a user a member with a task list that exists already, as for users who come back.
 pub fn rejoin_workspace(
     work: &mut ChangeBuilder<'_>,
-    who: Gid,
-    place: Gid,
+    user: Gid,
+    workspace: Gid,
     list: Gid,
-    standing: MembershipRole,
+    role: MembershipRole,
 ) -> Gid {
-    let mut seat = work.draft(Type::WorkspaceMembership, Some(place));
-    seat.set(membership::USER, who);
-    seat.set(membership::TASK_LIST, list);
-    seat.set(membership::IS_ADMIN, standing.role == Role::Admin);
-    seat.set(membership::IS_GUEST, standing.role == Role::Guest);
-    if standing.view_only {
-        seat.set(membership::IS_VIEW_ONLY, true);
+    let mut draft = work.draft(Type::WorkspaceMembership, Some(workspace));
+    draft.set(membership::USER, user);
+    draft.set(membership::TASK_LIST, list);
+    draft.set(membership::IS_ADMIN, role.role == Role::Admin);
+    draft.set(membership::IS_GUEST, role.role == Role::Guest);
+    if role.view_only {
+        draft.set(membership::IS_VIEW_ONLY, true);
     }
-    seat.set(membership::CREATED_AT, work.now);
-    let seat = work.create(&seat, Some(place));
-    work.require_unlinked(who, rel::WORKSPACES, place);
+    draft.set(membership::CREATED_AT, work.now);
+    let gid = work.create(&draft, Some(workspace));
+    work.require_unlinked(user, rel::WORKSPACES, workspace);
     work.link(
-        who,
+        user,
         rel::WORKSPACES,
-        place,
+        workspace,
         ListPosition::Rank(0),
-        Some(seat),
+        Some(gid),
     );
-    work.unlink(who, rel::FORMER, place);
-    seat
+    work.unlink(user, rel::FORMER, workspace);
+    gid
 }
 
 /// Ends a user's membership of a workspace, and stores its role for the case that they come back.
 pub fn leave_workspace(
     work: &mut ChangeBuilder<'_>,
-    who: Gid,
-    place: Gid,
-    seat: Option<Gid>,
-    standing: MembershipRole,
+    user: Gid,
+    workspace: Gid,
+    membership_gid: Option<Gid>,
+    role: MembershipRole,
 ) {
-    work.unlink(who, rel::WORKSPACES, place);
-    if let Some(seat) = seat {
-        work.trash(seat, Type::WorkspaceMembership);
+    work.unlink(user, rel::WORKSPACES, workspace);
+    if let Some(membership_gid) = membership_gid {
+        work.trash(membership_gid, Type::WorkspaceMembership);
     }
-    let rank = ListPosition::Rank(standing.rank());
-    work.link(who, rel::FORMER, place, rank, seat);
+    let rank = ListPosition::Rank(role.rank());
+    work.link(user, rel::FORMER, workspace, rank, membership_gid);
 }
 
 /// Creates a team of an organization, with its first admin.
@@ -116,10 +122,10 @@ pub fn create_team(
     if draft.get(team::NAME).is_none_or(|n| n.is_empty()) {
         draft.set(team::NAME, "New team");
     }
-    let home = draft.workspace;
-    let gid = work.create(&draft, home);
-    if let (Some(admin), Some(home)) = (admin, home) {
-        join_team(work, admin, gid, home, true);
+    let workspace = draft.workspace;
+    let gid = work.create(&draft, workspace);
+    if let (Some(admin), Some(workspace)) = (admin, workspace) {
+        join_team(work, admin, gid, workspace, true);
     }
     gid
 }
@@ -127,43 +133,37 @@ pub fn create_team(
 /// Makes a user a member of a team.
 pub fn join_team(
     work: &mut ChangeBuilder<'_>,
-    who: Gid,
-    place: Gid,
-    home: Gid,
+    user: Gid,
+    team: Gid,
+    workspace: Gid,
     admin: bool,
 ) -> Gid {
-    let mut draft = work.draft(Type::TeamMembership, Some(home));
-    draft.set(membership::USER, who);
-    draft.set(membership::TEAM, place);
+    let mut draft = work.draft(Type::TeamMembership, Some(workspace));
+    draft.set(membership::USER, user);
+    draft.set(membership::TEAM, team);
     draft.set(membership::TEAM_IS_ADMIN, admin);
-    let gid = work.create(&draft, Some(place));
-    work.require_unlinked(place, rel::TEAM_MEMBERS, who);
+    let gid = work.create(&draft, Some(team));
+    work.require_unlinked(team, rel::TEAM_MEMBERS, user);
     work.link(
-        place,
+        team,
         rel::TEAM_MEMBERS,
-        who,
+        user,
         ListPosition::Rank(i64::from(admin)),
         Some(gid),
     );
-    work.add_change_record(
-        who,
-        Type::User,
-        ChangeAction::Added {
-            parent: Some(place),
-        },
-    );
+    work.add_change_record(user, Type::User, ChangeAction::Added { parent: Some(team) });
     gid
 }
 
 /// Shares a project with a user or team.
 pub fn join_project(
     work: &mut ChangeBuilder<'_>,
-    who: Gid,
-    place: Gid,
-    home: Gid,
+    member: Gid,
+    project: Gid,
+    workspace: Gid,
     level: Level,
 ) -> Gid {
-    PROJECTS.join(work, who, place, home, level)
+    PROJECTS.join(work, member, project, workspace, level)
 }
 
 /// Creates a project with its first section; the creator is its owner unless the draft names another.
@@ -172,10 +172,10 @@ pub fn create_project(
     draft: crate::model::draft::Draft,
     creator: Gid,
 ) -> Gid {
-    let home = draft.workspace;
+    let workspace = draft.workspace;
     let gid = create_empty_project(work, draft, creator);
-    if let Some(home) = home {
-        add_section(work, gid, home, "Untitled section", ListPosition::Last);
+    if let Some(workspace) = workspace {
+        add_section(work, gid, workspace, "Untitled section", ListPosition::Last);
     }
     gid
 }
@@ -189,10 +189,10 @@ pub fn create_empty_project(
     draft.set(project::CREATED_AT, work.now);
     draft.set(project::MODIFIED_AT, work.now);
     draft.set(project::CREATED_BY, creator);
-    let home = draft.workspace;
-    let gid = work.create(&draft, home);
-    if let Some(home) = home {
-        join_project(work, creator, gid, home, Level::Admin);
+    let workspace = draft.workspace;
+    let gid = work.create(&draft, workspace);
+    if let Some(workspace) = workspace {
+        join_project(work, creator, gid, workspace, Level::Admin);
     }
     work.link(
         gid,
@@ -208,15 +208,15 @@ pub fn create_empty_project(
 pub fn add_section(
     work: &mut ChangeBuilder<'_>,
     container: Gid,
-    home: Gid,
+    workspace: Gid,
     name: &str,
-    place: ListPosition,
+    position: ListPosition,
 ) -> Gid {
-    let mut draft = work.draft(Type::Section, Some(home));
+    let mut draft = work.draft(Type::Section, Some(workspace));
     draft.set(section::NAME, name);
     draft.set(section::CREATED_AT, work.now);
     draft.set(section::PROJECT, container);
     let gid = work.create(&draft, Some(container));
-    work.link(gid, rel::SECTION_OF, container, place, None);
+    work.link(gid, rel::SECTION_OF, container, position, None);
     gid
 }

@@ -74,32 +74,32 @@ impl Sharing {
     pub fn join(
         &self,
         work: &mut ChangeBuilder<'_>,
-        who: Gid,
-        place: Gid,
-        home: Gid,
+        member: Gid,
+        shared: Gid,
+        workspace: Gid,
         level: Level,
     ) -> Gid {
-        let mut draft = work.draft(self.membership, Some(home));
-        draft.set(membership::PARENT, place);
-        draft.set(membership::MEMBER, who);
+        let mut draft = work.draft(self.membership, Some(workspace));
+        draft.set(membership::PARENT, shared);
+        draft.set(membership::MEMBER, member);
         draft.set(membership::ACCESS_LEVEL, self.word(level));
-        let gid = work.create(&draft, Some(place));
-        work.require_unlinked(place, rel::MEMBERS, who);
+        let gid = work.create(&draft, Some(shared));
+        work.require_unlinked(shared, rel::MEMBERS, member);
         let rank = ListPosition::Rank(level as i64);
-        work.link(place, rel::MEMBERS, who, rank, Some(gid));
+        work.link(shared, rel::MEMBERS, member, rank, Some(gid));
         if self.ty == Type::Project {
-            work.record_added(place, self.ty, "members", who);
+            work.record_added(shared, self.ty, "members", member);
         }
         gid
     }
 
     /// Ends a membership.
-    pub fn leave(&self, work: &mut ChangeBuilder<'_>, who: Gid, place: Gid, membership: Gid) {
+    pub fn leave(&self, work: &mut ChangeBuilder<'_>, member: Gid, shared: Gid, membership: Gid) {
         work.trash(membership, self.membership);
-        work.unlink(place, rel::MEMBERS, who);
+        work.unlink(shared, rel::MEMBERS, member);
         if self.ty == Type::Project {
-            work.unlink(place, rel::PROJECT_FOLLOWERS, who);
-            work.record_removed(place, self.ty, "members", who);
+            work.unlink(shared, rel::PROJECT_FOLLOWERS, member);
+            work.record_removed(shared, self.ty, "members", member);
         }
     }
 }

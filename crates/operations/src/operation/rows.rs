@@ -138,21 +138,6 @@ pub const fn search(
         Handler::Search(describe),
     )
 }
-/// Lists the names of the matches of a search.
-#[must_use]
-pub const fn typeahead(
-    id: &'static str,
-    path: &'static str,
-    describe: fn(&RequestContext<'_>) -> Result<SearchRequest, DomainError>,
-) -> Operation {
-    row(
-        id,
-        Method::Get,
-        path,
-        ResponseKind::Names,
-        Handler::Search(describe),
-    )
-}
 /// Carries out an action on webhooks.
 #[must_use]
 pub const fn webhooks(

@@ -4,6 +4,7 @@ use super::named_users::member_of;
 use super::project_people::{
     add_followers, add_members, follow, people_needs, remove_followers, remove_members,
 };
+use crate::operation::inputs::RecordUpdate;
 use crate::operation::{
     Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, delete, get,
     list, read, update,
@@ -427,15 +428,16 @@ fn write(
 fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
     let on = call.path_ref("project_gid")?;
     let want = call.read_query().edges(on.clone(), rel::TEAM);
-    let want = call.with_unchanged(Type::Project, &on, want);
-    add_node_refs(call, want, &call.writable_inputs(Type::Project)?)
+    let update = RecordUpdate::read(Type::Project, &call.data);
+    add_node_refs(call, update.with_unchanged(&on, want), update.written()?)
 }
 
 fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
     let node = call.path_node(view, "project_gid", Level::Editor)?;
-    let inputs = call.checked_update(view, node)?;
+    let update = RecordUpdate::read(Type::Project, &call.data);
     let mut draft = Draft::edit(node);
-    write(call, view, &mut draft, &inputs)?;
+    let inputs = update.checked(view, node)?;
+    write(call, view, &mut draft, inputs)?;
     let sharing = draft.changed(project::PRIVACY)
         || draft.changed(project::OWNER)
         || draft.changed(project::SHARE_ACCESS);

@@ -17,7 +17,7 @@ use workgraph_core::model::resources::job;
 use workgraph_core::model::time::Time;
 use workgraph_core::model::validate;
 use workgraph_core::model::validate::{clip, shown};
-use workgraph_core::projection::plan::FieldPaths;
+use workgraph_core::plan::FieldPaths;
 use workgraph_core::storage::{Guard, ListPosition, NodeRef, ReadQuery, ReadView};
 
 /// The body field with the parts of the export.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use workgraph_core::domain_error::DomainErrorKind;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
-use workgraph_core::projection::plan;
-use workgraph_core::projection::plan::FieldPaths;
+use workgraph_core::plan;
+use workgraph_core::plan::FieldPaths;
 use workgraph_core::projection::projector::Projector;
 use workgraph_core::search::{
     Clause, IndexColumn, Search, SearchEffort, SearchLink, SearchQuery, SortOrder,

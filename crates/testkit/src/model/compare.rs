@@ -7,7 +7,7 @@ use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Relation, Type, rel};
 use workgraph_core::model::time::Time;
-use workgraph_core::projection::plan;
+use workgraph_core::plan;
 use workgraph_core::storage::{
     Edge, EdgeEnd, GraphStore, ListSource, NodeRef, PageQuery, PageRows, ReadQuery, ReadView,
     RowFilter, ViewerKey,

@@ -411,7 +411,7 @@ async fn list(
     // Lists of webhooks have full records.
     let plan = match &call.options.fields {
         Some(_) => Arc::clone(&asked.plan),
-        None => workgraph_core::projection::plan::full(Type::Webhook),
+        None => workgraph_core::plan::full(Type::Webhook),
     };
     let asked = ResponsePlan {
         ty: Type::Webhook,

@@ -2,7 +2,7 @@
 use super::source::{Crate, Import};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a name stands for.
+/// Meaning of a name: a module, or an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Target {
     Module(usize),

@@ -1,6 +1,5 @@
 //! The clock, the random bytes and the stores from which the API of a test is built.
 use super::*;
-use workgraph_core::MaybeInterrupt;
 
 /// The manual clock behind the clock port of the API.
 pub(crate) struct Hand(pub(crate) ManualClock);
@@ -32,8 +31,11 @@ pub(super) struct Hesitant {
 }
 
 #[async_trait]
-impl GraphStore for Hesitant {
-    async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
+impl GraphStoreWrapper for Hesitant {
+    fn inner(&self) -> &dyn GraphStore {
+        &*self.store
+    }
+    async fn wrapped_load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         let effort = *self.effort.lock().unwrap();
         let mut other = None;
         if let (Some(effort), Some(search)) = (effort, &want.search) {
@@ -55,45 +57,10 @@ impl GraphStore for Hesitant {
         }
         Ok(view)
     }
-    async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
+    async fn wrapped_commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         if self.on.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
         self.store.commit(changes).await
-    }
-    fn version(&self) -> Option<u64> {
-        self.store.version()
-    }
-    async fn changed(&self, since: u64) {
-        self.store.changed(since).await;
-    }
-    async fn journal_entries(
-        &self,
-        after: Seq,
-        limit: usize,
-    ) -> Result<Vec<JournalEntry>, GraphStoreError> {
-        self.store.journal_entries(after, limit).await
-    }
-    async fn events_about(
-        &self,
-        ask: EventQuery,
-        interrupt: MaybeInterrupt,
-    ) -> Result<EventPage, GraphStoreError> {
-        self.store.events_about(ask, interrupt).await
-    }
-    async fn audit_rows(
-        &self,
-        ask: AuditQuery,
-        interrupt: MaybeInterrupt,
-    ) -> Result<Vec<AuditRow>, GraphStoreError> {
-        self.store.audit_rows(ask, interrupt).await
-    }
-    async fn prune_journal(
-        &self,
-        before: Time,
-        upto: Seq,
-        limit: usize,
-    ) -> Result<usize, GraphStoreError> {
-        self.store.prune_journal(before, upto, limit).await
     }
 }

@@ -19,7 +19,7 @@ use crate::ports::token_store::AuthStoreError;
 use crate::tokens::grant::is_alive;
 use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
-use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_token, token_digest};
+use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_token};
 
 const CODE: TokenError = TokenError::InvalidGrant("code");
 const REFRESH: TokenError = TokenError::InvalidGrant("refresh_token");
@@ -117,14 +117,7 @@ impl Endpoints<'_> {
             .one("refresh_token")?
             .ok_or_else(|| missing("refresh_token"))?;
         let scope = params.one("scope")?;
-        let found = match token_digest(text) {
-            Some(token_digest) => self
-                .store
-                .find_token(&token_digest)
-                .await
-                .map_err(EndpointStop::ServerError)?,
-            None => None,
-        };
+        let found = self.find_token(text).await?;
         let own = |(record, account): &(TokenRecord, _)| {
             record.kind == TokenKind::Refresh
                 && record.app == Some(app.id)

@@ -1,5 +1,5 @@
 //! Lists over several workspaces, merged in the order of gids.
-use super::{CandidateRow, RowChunk, RowKeyset, START};
+use super::{CandidateRow, RowChunk, START};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, rel};
@@ -23,14 +23,6 @@ pub(super) fn chunk(
     let mut sure = i64::MAX;
     for home in homes {
         let start = rows.len();
-        let row = |gid: Gid, seq, node| CandidateRow {
-            gid,
-            key: RowKeyset::one(gid.as_i64()),
-            seq,
-            edge: None,
-            node,
-            out: (0, 0),
-        };
         if ty == Type::User {
             // All workspace memberships have rank 0.
             let from = after.map_or((START, START), |gid| (0, gid));
@@ -41,13 +33,13 @@ pub(super) fn chunk(
                 share,
                 depth,
                 &mut |edge, node| {
-                    rows.push(row(edge.src, edge.seq, node));
+                    rows.push(CandidateRow::of_node(edge.src, edge.seq, node));
                 },
             )?;
         } else {
             let from = after.unwrap_or(START);
             snap.scan_home(*home, ty, from, share, depth, &mut |gid, seq, node| {
-                rows.push(row(gid, seq, node));
+                rows.push(CandidateRow::of_node(gid, seq, node));
             })?;
         }
         if rows.len() - start >= share {

@@ -53,17 +53,6 @@ impl RawInputs<'_> {
         }
     }
 
-    /// Returns the gid in a path parameter.
-    ///
-    /// # Errors
-    /// Fails when the parameter is not a gid.
-    pub fn required_path_gid(&self, name: &str) -> Result<Gid, DomainError> {
-        match self.path_ref(name)? {
-            NodeRef::Gid(parse_gid) => Ok(parse_gid),
-            _ => Err(DomainError::not_found(name, clip(self.parameter(name)))),
-        }
-    }
-
     /// Parses a user given as gid, e-mail address or `me`.
     ///
     /// # Errors
@@ -101,16 +90,6 @@ impl RawInputs<'_> {
     pub fn query_gid(&self, name: &str) -> Result<Option<Gid>, DomainError> {
         self.query(name)?
             .map(|text| parse_gid(name, text))
-            .transpose()
-    }
-
-    /// Returns the user that a query parameter names.
-    ///
-    /// # Errors
-    /// Fails when it is given twice, or does not name a user.
-    pub fn query_user(&self, name: &str) -> Result<Option<NodeRef>, DomainError> {
-        self.query(name)?
-            .map(|text| self.parse_user_ref(name, text))
             .transpose()
     }
 
@@ -168,14 +147,6 @@ impl RawInputs<'_> {
             .ok_or_else(|| DomainError::missing(name))
     }
 
-    /// Returns the user in a body field that must be there.
-    ///
-    /// # Errors
-    /// Fails when it is missing or does not name a user.
-    pub fn required_user(&self, name: &str) -> Result<NodeRef, DomainError> {
-        self.parse_user_ref(name, &validate::reference(name, self.required(name)?)?)
-    }
-
     /// Returns the users in a body field: an array, or text separated by commas.
     ///
     /// # Errors
@@ -184,18 +155,6 @@ impl RawInputs<'_> {
         self.text_list(name)?
             .iter()
             .map(|text| self.parse_user_ref(name, text))
-            .collect()
-    }
-
-    /// Returns the gids in a body field: an array, or text separated by commas.
-    ///
-    /// # Errors
-    /// Fails when it is neither, or an item is not a gid.
-    pub fn gids(&self, name: &str) -> Result<Vec<Gid>, DomainError> {
-        self.text_list(name)?
-            .iter()
-            .enumerate()
-            .map(|(i, text)| parse_gid(&format!("{name}: [{i}]"), text))
             .collect()
     }
 

@@ -65,7 +65,7 @@ pub struct RecordUpdate {
 impl RecordUpdate {
     /// Reads the body of an update of a record.
     #[must_use]
-    pub(super) fn read(ty: Type, data: &Map<String, Value>) -> Self {
+    pub(crate) fn read(ty: Type, data: &Map<String, Value>) -> Self {
         let resource = resource(ty);
         let fixed = resource.fields.iter().filter(|def| is_fixed(def));
         let fixed: Vec<(&FieldDef, Value)> = fixed
