@@ -109,4 +109,8 @@ impl GraphStoreWrapper for FaultInjectingStore {
         self.held().await;
         self.graph.commit(changes).await
     }
+    /// Every load is held, so none may be spared by a kept reply.
+    fn wrapped_version(&self) -> Option<u64> {
+        None
+    }
 }

@@ -24,6 +24,12 @@ pub trait GraphStoreWrapper: Send + Sync {
     async fn wrapped_commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         self.inner().commit(changes).await
     }
+
+    /// Returns the version, as [`GraphStore::version`] does. A wrapper that must see every load gives none, so that no
+    /// reply is kept.
+    fn wrapped_version(&self) -> Option<u64> {
+        self.inner().version()
+    }
 }
 
 #[async_trait]
@@ -37,7 +43,7 @@ impl<W: GraphStoreWrapper> GraphStore for W {
     }
 
     fn version(&self) -> Option<u64> {
-        self.inner().version()
+        self.wrapped_version()
     }
 
     async fn changed(&self, since: u64) {
