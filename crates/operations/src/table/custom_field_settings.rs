@@ -1,10 +1,15 @@
 //! Custom field settings: the custom fields of the tasks of a project.
-use super::custom_fields::define;
-use super::list_position::InsertPosition;
-use crate::operation::inputs::{InputReader, path};
-use crate::operation::{Decision, ListDefinition, Operation, action, list};
+use super::custom_fields::{FieldDefinition, define};
+use super::list_position::{InsertInputs, InsertPosition, RequestedPosition, insert_beside};
+use crate::operation::inputs::{
+    Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput,
+    parse_gid, path,
+};
+use crate::operation::steps::Steps;
+use crate::operation::typed_rows::action;
+use crate::operation::{Decision, ListDefinition, Operation, list};
 use crate::request_context::{RequestContext, require_level};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
@@ -15,7 +20,7 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::custom_field::FIELDS_MAX;
 use workgraph_core::model::resources::{custom_field_setting, project};
-use workgraph_core::model::validate::{flag, reference};
+use workgraph_core::model::validate::reference;
 use workgraph_core::rules::{auto_id_rules, custom_field_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
@@ -44,21 +49,17 @@ pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
     action(
         "addCustomFieldSettingForProject",
         "/projects/{project_gid}/addCustomFieldSetting",
-        add_needs,
-        add,
+        &Steps::new(add_needs, add),
     )
     .scope("projects:write")
-    .body(&["custom_field"])
     .responds_with(Type::CustomFieldSetting)
     .paid_only(PREMIUM),
     action(
         "removeCustomFieldSettingForProject",
         "/projects/{project_gid}/removeCustomFieldSetting",
-        remove_needs,
-        remove,
+        &Steps::new(remove_needs, remove),
     )
     .scope("projects:write")
-    .body(&["custom_field"])
     .paid_only(PREMIUM),
 ];
 
@@ -71,35 +72,103 @@ const OF_CONTAINER: ListDefinition = ListDefinition::Edges {
     open: false,
 };
 
-/// The field of the body: the gid of an existing field, or the definition of a new one for this project alone.
-enum FieldInput<'c> {
-    Existing(Gid),
-    Defined(&'c Map<String, Value>),
+const ADDED: Input<AddedField> = Input::parsed(
+    InputPlace::Body,
+    "custom_field",
+    InputType::Node(&[Type::CustomField]),
+    read_added,
+    "The custom field, one of the project's workspace, or the definition of a new one for this project alone.",
+)
+.required();
+const REMOVED: Input<Named<Gid>> = Input::gid(
+    InputPlace::Body,
+    "custom_field",
+    &[Type::CustomField],
+    "The custom field to remove from the project.",
+)
+.required();
+const IS_IMPORTANT: Input<bool> = Input::flag(
+    InputPlace::Body,
+    "is_important",
+    "True if lists of the project's tasks show the field.",
+);
+const BESIDE: InsertInputs = insert_beside(&[Type::CustomFieldSetting]);
+
+/// The field that is added to a project.
+enum AddedField {
+    /// An existing field.
+    Existing(Named<Gid>),
+    /// A new field for this project alone.
+    Defined(FieldDefinition),
 }
 
-fn field<'c>(call: &'c RequestContext<'_>) -> Result<FieldInput<'c>, DomainError> {
-    match call.required("custom_field")? {
-        Value::Object(definition) if !definition.contains_key("gid") => {
-            Ok(FieldInput::Defined(definition))
+fn read_added(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<AddedField>, DomainError> {
+    Ok(match inputs.body_value(input) {
+        None => None,
+        Some(Value::Object(definition)) if !definition.contains_key("gid") => {
+            Some(AddedField::Defined(FieldDefinition::of(definition)))
         }
-        value => {
-            let text = reference("custom_field", value)?;
-            crate::request_context::parse_gid("custom_field", &text).map(FieldInput::Existing)
+        Some(value) => {
+            let node = parse_gid(input.name, &reference(input.name, value)?)?;
+            Some(AddedField::Existing(Named { input, node }))
         }
+    })
+}
+
+/// A project, and the custom field that it gets.
+struct AddSetting {
+    project: Named<Gid>,
+    field: AddedField,
+    position: RequestedPosition,
+    is_important: Deferred<Option<bool>>,
+}
+
+impl OperationInput for AddSetting {
+    const INPUTS: &'static [&'static InputDef] = &[
+        &path::PROJECT_OR_TASK_LIST.def,
+        &ADDED.def,
+        &IS_IMPORTANT.def,
+        &BESIDE.before.def,
+        &BESIDE.after.def,
+    ];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            project: inputs.required(&path::PROJECT_OR_TASK_LIST)?,
+            field: inputs.required(&ADDED)?,
+            position: BESIDE.read(inputs)?,
+            is_important: inputs.deferred_optional(&IS_IMPORTANT),
+        })
     }
 }
 
-fn add_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let place = crate::request_context::parse_gid("project", call.parameter("project_gid"))?;
+/// A project, and the custom field that it loses.
+struct RemoveSetting {
+    project: Named<Gid>,
+    field: Named<Gid>,
+}
+
+impl OperationInput for RemoveSetting {
+    const INPUTS: &'static [&'static InputDef] = &[&path::PROJECT_OR_TASK_LIST.def, &REMOVED.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            project: inputs.required(&path::PROJECT_OR_TASK_LIST)?,
+            field: inputs.required(&REMOVED)?,
+        })
+    }
+}
+
+fn add_needs(call: &RequestContext<'_>, input: &AddSetting) -> Result<ReadQuery, DomainError> {
+    let place = input.project.node;
     let want = jobs::start_needs(call.read_query(), call.job_requester());
     let mut want = want.into(place, rel::FIELD_ON, FIELDS_MAX);
-    if let FieldInput::Existing(field) = field(call)? {
-        want.add_ref(field);
-        want.add_ref(NodeRef::Gid(field).of(LinkSelector::Aux(rel::FIELD_ON, place)));
+    if let AddedField::Existing(field) = &input.field {
+        want.add_ref(field.node);
+        want.add_ref(field.node_ref().of(LinkSelector::Aux(rel::FIELD_ON, place)));
     }
-    if let Some(neighbour) =
-        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
-    {
+    if let Some(neighbour) = input.position.position.neighbour() {
         want.add_ref(NodeRef::Gid(neighbour).of(LinkSelector::Key("custom_field")));
     }
     Ok(want)
@@ -112,9 +181,12 @@ fn is_shown(call: &RequestContext<'_>, view: &ReadView, field: Gid) -> bool {
 }
 
 /// Returns a project, or the caller's task list, if the caller may change its settings.
-fn customized<'v>(call: &RequestContext<'_>, view: &'v ReadView) -> Result<&'v Node, DomainError> {
-    let project = InputReader::new(&call.raw).required(&path::PROJECT_OR_TASK_LIST)?;
-    let node = call.named_node(view, &project, Level::Editor)?;
+fn customized<'v>(
+    call: &RequestContext<'_>,
+    view: &'v ReadView,
+    project: &Named<Gid>,
+) -> Result<&'v Node, DomainError> {
+    let node = call.named_node(view, project, Level::Editor)?;
     let admins = node.get(project::CUSTOMIZE_ACCESS).as_deref() == Some("admin");
     if admins && node.ty == Type::Project {
         require_level(view, node, Level::Admin)?;
@@ -127,17 +199,16 @@ fn list_position(
     call: &RequestContext<'_>,
     view: &ReadView,
     project: Gid,
+    anchor: RequestedPosition,
 ) -> Result<Option<ListPosition>, DomainError> {
-    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
-    let name = InsertPosition::field_name(call, "insert_before", "insert_after");
     let of_setting = |setting: Gid| {
         let edges = view.sources(project, rel::FIELD_ON);
         let edge = edges.iter().find(|e| e.aux == Some(setting));
         edge.map(|e| e.src)
             .filter(|field| is_shown(call, view, *field))
-            .ok_or_else(|| DomainError::reference_not_found(name, setting))
+            .ok_or_else(|| DomainError::reference_not_found(anchor.field, setting))
     };
-    Ok(match anchor {
+    Ok(match anchor.position {
         InsertPosition::None => None,
         InsertPosition::Before(setting) => Some(ListPosition::Before(of_setting(setting)?)),
         InsertPosition::After(setting) => Some(ListPosition::After(of_setting(setting)?)),
@@ -145,33 +216,29 @@ fn list_position(
     })
 }
 
-fn add(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = customized(call, view)?;
-    let place = list_position(call, view, node.gid)?;
-    let important = call.field("is_important");
-    let important = important.map(|v| flag("is_important", v)).transpose()?;
+fn add(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &AddSetting,
+) -> Result<Decision, DomainError> {
+    let node = customized(call, view, &input.project)?;
+    let place = list_position(call, view, node.gid, input.position)?;
+    let important = *input.is_important.get()?;
     let home = node.workspace.unwrap_or(node.gid);
     let held = view.sources(node.gid, rel::FIELD_ON);
     let mut work = call.change_builder();
-    let gid = match field(call)? {
-        FieldInput::Existing(gid) => {
-            let types = &[Type::CustomField];
-            let found = call.resolve_ref(
-                view,
-                "custom_field",
-                &NodeRef::Gid(gid),
-                types,
-                Level::Viewer,
-            )?;
+    let gid = match &input.field {
+        AddedField::Existing(field) => {
+            let found = call.named_node(view, field, Level::Viewer)?;
             if found.workspace != node.workspace {
                 return Err(DomainError::field(
                     "custom_field",
                     "Not a custom field of the project's workspace",
                 ));
             }
-            gid
+            found.gid
         }
-        FieldInput::Defined(definition) => define(call, &mut work, definition, home, false)
+        AddedField::Defined(definition) => define(call, &mut work, definition, home, false)
             .map_err(|f| DomainError::field("custom_field", f.message))?,
     };
     // A field that the project already has only moves, and changes its importance.
@@ -258,15 +325,23 @@ fn note(work: &mut ChangeBuilder<'_>, project: &Node, field: Gid, there: bool) {
     });
 }
 
-fn remove_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let place = call.path_ref("project_gid")?;
-    let field = call.required_gid("custom_field")?;
-    Ok(call.read_query().edge(field, rel::FIELD_ON, place))
+fn remove_needs(
+    call: &RequestContext<'_>,
+    input: &RemoveSetting,
+) -> Result<ReadQuery, DomainError> {
+    let project = input.project.node;
+    Ok(call
+        .read_query()
+        .edge(input.field.node, rel::FIELD_ON, project))
 }
 
-fn remove(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = customized(call, view)?;
-    let gid = call.required_gid("custom_field")?;
+fn remove(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &RemoveSetting,
+) -> Result<Decision, DomainError> {
+    let node = customized(call, view, &input.project)?;
+    let gid = input.field.node;
     let found = view.link(gid, rel::FIELD_ON, node.gid);
     let Some(edge) = found.filter(|_| is_shown(call, view, gid)) else {
         return Err(DomainError::field_not_on_object(gid));

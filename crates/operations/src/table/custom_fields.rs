@@ -1,13 +1,17 @@
 //! Custom fields: definitions and the options of enum fields.
+mod inputs;
+
+pub(super) use self::inputs::FieldDefinition;
+use self::inputs::{CreateCustomField, FieldValues, UpdateCustomField};
 use super::enum_options::{
     change_option, change_option_needs, create_option, insert_needs, insert_option, option_needs,
-    options, unchanged_options,
+    unchanged_options,
 };
-use crate::operation::{
-    Decision, ListDefinition, Operation, action, create, delete, get, list, update,
-};
-use crate::request_context::RequestContext;
-use serde_json::{Map, Value};
+use crate::operation::steps::Steps;
+use crate::operation::typed_rows::{action, create, update};
+use crate::operation::{Decision, ListDefinition, Operation, delete, get, list};
+use crate::request_context::{RequestContext, require_level};
+use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
@@ -19,7 +23,7 @@ use workgraph_core::model::validate;
 use workgraph_core::model::validate::{CheckedInputs, InputValue, shown, split};
 use workgraph_core::rules::{auto_id_rules, custom_field_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
-use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
+use workgraph_core::storage::{ListPosition, ReadQuery, ReadView};
 
 /// Operations on custom fields.
 pub static CUSTOM_FIELDS: &[Operation] = &[
@@ -27,11 +31,9 @@ pub static CUSTOM_FIELDS: &[Operation] = &[
         "createCustomField",
         "/custom_fields",
         Type::CustomField,
-        create_needs,
-        create_field,
+        &Steps::new(create_needs, create_field),
     )
     .scope("custom_fields:write")
-    .body(&["workspace", "resource_subtype"])
     .paid_only(PREMIUM)
     .no_guests(),
     get(
@@ -46,8 +48,7 @@ pub static CUSTOM_FIELDS: &[Operation] = &[
         "updateCustomField",
         "/custom_fields/{custom_field_gid}",
         Type::CustomField,
-        needs,
-        change,
+        &Steps::new(needs, change),
     )
     .scope("custom_fields:write")
     .paid_only(PREMIUM)
@@ -63,8 +64,7 @@ pub static CUSTOM_FIELDS: &[Operation] = &[
         "createEnumOptionForCustomField",
         "/custom_fields/{custom_field_gid}/enum_options",
         Type::EnumOption,
-        option_needs,
-        create_option,
+        &Steps::new(option_needs, create_option),
     )
     .scope("custom_fields:write")
     .paid_only(PREMIUM)
@@ -72,11 +72,9 @@ pub static CUSTOM_FIELDS: &[Operation] = &[
     action(
         "insertEnumOptionForCustomField",
         "/custom_fields/{custom_field_gid}/enum_options/insert",
-        insert_needs,
-        insert_option,
+        &Steps::new(insert_needs, insert_option),
     )
     .scope("custom_fields:write")
-    .body(&["enum_option"])
     .responds_with(Type::EnumOption)
     .paid_only(PREMIUM)
     .no_guests(),
@@ -84,8 +82,7 @@ pub static CUSTOM_FIELDS: &[Operation] = &[
         "updateEnumOption",
         "/enum_options/{enum_option_gid}",
         Type::EnumOption,
-        change_option_needs,
-        change_option,
+        &Steps::new(change_option_needs, change_option),
     )
     .scope("custom_fields:write")
     .paid_only(PREMIUM)
@@ -105,66 +102,23 @@ pub static CUSTOM_FIELDS: &[Operation] = &[
 /// Message for free workspaces and guests.
 pub(super) const PREMIUM: &str = "Custom Fields are not available for free users or guests.";
 
-/// Names of properties that every task has.
-const BUILT_IN: &[&str] = &[
-    "assignee",
-    "collaborators",
-    "completed at",
-    "completed on",
-    "created at",
-    "created by",
-    "created on",
-    "creator",
-    "dependencies",
-    "description",
-    "due date",
-    "due on",
-    "followers",
-    "last modified on",
-    "name",
-    "notes",
-    "parent task",
-    "projects",
-    "section",
-    "section/column",
-    "start date",
-    "start on",
-    "tags",
-    "task id",
-    "task name",
-];
-
-fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    Ok(call.read_query().node(call.required_gid("workspace")?))
+fn create_needs(
+    call: &RequestContext<'_>,
+    input: &CreateCustomField,
+) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(input.workspace.node))
 }
 
-/// Returns the name in a body.
-fn name_of(data: &Map<String, Value>) -> Result<Option<String>, DomainError> {
-    let Some(value) = data.get("name") else {
-        return Ok(None);
-    };
-    let name = validate::text("name", value, workgraph_core::model::registry::NAME_MAX)?;
-    let name = name.trim();
-    if name.is_empty() {
-        return Err(DomainError::field("name", "Cannot be empty"));
-    }
-    if BUILT_IN.contains(&name.to_lowercase().as_str()) {
-        return Err(DomainError::field(
-            "name",
-            format_args!("{name} is the name of a built-in field; choose another"),
-        ));
-    }
-    Ok(Some(name.to_owned()))
-}
-
-fn create_field(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let workspace = NodeRef::Gid(call.required_gid("workspace")?);
-    let types = &[Type::Workspace];
-    let home = call.resolve_ref(view, "workspace", &workspace, types, Level::Viewer)?;
+fn create_field(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &CreateCustomField,
+) -> Result<Decision, DomainError> {
+    let home = call.named_node(view, &input.workspace, Level::Viewer)?;
     call.require_plan(view, home)?;
-    crate::request_context::require_level(view, home, Level::Editor)?;
+    require_level(view, home, Level::Editor)?;
     let mut work = call.change_builder();
-    let gid = define(call, &mut work, &call.data, home.gid, true)?;
+    let gid = define(call, &mut work, &input.definition, home.gid, true)?;
     Ok(Decision::about(work.changes, gid))
 }
 
@@ -172,31 +126,31 @@ fn create_field(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, 
 pub(super) fn define(
     call: &RequestContext<'_>,
     work: &mut ChangeBuilder<'_>,
-    data: &Map<String, Value>,
+    definition: &FieldDefinition,
     home: Gid,
     global: bool,
 ) -> Result<Gid, DomainError> {
-    let inputs = validate::check_inputs(&custom_field::CUSTOM_FIELD, data, true)?;
-    if !inputs.has("resource_subtype") {
+    let values = definition.values.get()?;
+    if !values.checked.has("resource_subtype") {
         return Err(DomainError::missing("resource_subtype"));
     }
     let mut draft = work.draft(Type::CustomField, Some(home));
     draft.set(custom_field::CREATED_BY, call.user_gid());
     draft.set(custom_field::IS_GLOBAL, global);
-    write(&mut draft, data, &inputs)?;
+    write(&mut draft, values, definition.is_owned_by_app)?;
     if draft.get(custom_field::NAME).is_none_or(|n| n.is_empty()) {
         return Err(DomainError::missing("name"));
     }
     let kind = kind(&draft);
-    if kind == CustomFieldType::Reference && !inputs.has("input_restrictions") {
+    if kind == CustomFieldType::Reference && !values.checked.has("input_restrictions") {
         return Err(DomainError::missing("input_restrictions"));
     }
     let gid = custom_field_rules::create_custom_field(work, &draft, home);
-    let options = options(data, kind)?;
-    for option in options {
-        let inputs = validate::check_inputs(&enum_option::ENUM_OPTION, &option, true)?;
+    let options = definition.options.get()?.as_ref();
+    let options = options.map(|options| options.of_type(kind)).transpose()?;
+    for option in options.into_iter().flatten() {
         custom_field_rules::add_option(work, gid, home, ListPosition::Last, |draft| {
-            inputs.fill(&enum_option::ENUM_OPTION, draft);
+            option.fill(&enum_option::ENUM_OPTION, draft);
         });
     }
     Ok(gid)
@@ -211,17 +165,15 @@ fn kind(draft: &Draft) -> CustomFieldType {
 /// Writes a body's fields into a draft; fields that contradict each other are refused.
 fn write(
     draft: &mut Draft,
-    data: &Map<String, Value>,
-    inputs: &CheckedInputs,
+    values: &FieldValues,
+    is_owned_by_app: bool,
 ) -> Result<(), DomainError> {
+    let inputs = &values.checked;
     inputs.fill(&custom_field::CUSTOM_FIELD, draft);
-    if let Some(name) = name_of(data)? {
+    if let Some(name) = values.name.get()? {
         draft.set(custom_field::NAME, name.as_str());
     }
-    if data
-        .get("owned_by_app")
-        .is_some_and(|v| *v == Value::Bool(true))
-    {
+    if is_owned_by_app {
         return Err(DomainError::forbidden(
             "owned_by_app: This app may not own custom fields.",
         ));
@@ -333,50 +285,37 @@ fn restrict(draft: &mut Draft, inputs: &CheckedInputs) -> Result<(), DomainError
     Ok(())
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let field = call.path_ref("custom_field_gid")?;
+fn needs(call: &RequestContext<'_>, input: &UpdateCustomField) -> Result<ReadQuery, DomainError> {
+    let field = input.field.node_ref();
     let want = call.read_query().node(field.clone());
-    Ok(if call.has_field("enum_options") {
+    Ok(if input.options.is_some() {
         want.into(field, rel::OPTION_OF, OPTIONS_MAX)
     } else {
         want
     })
 }
 
-fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "custom_field_gid", Level::Editor)?;
-    let mut data = call.data.clone();
-    // A body may repeat the values that never change.
-    let same = |data: &Map<String, Value>, name: &str, now: &str| match data.get(name) {
-        Some(value) if validate::reference(name, value)? != now => {
-            Err(DomainError::unwritable(name))
-        }
-        _ => Ok(()),
-    };
+fn change(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateCustomField,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.field, Level::Editor)?;
     let home = node.workspace.unwrap_or(node.gid);
-    same(&data, "workspace", &home.to_string())?;
-    let formula = node.get(custom_field::IS_FORMULA);
-    for name in ["resource_subtype", "type"] {
-        same(&data, name, custom_field::kind(node).name())?;
-        data.remove(name);
+    // A body may repeat the values that never change.
+    input.check_workspace(home)?;
+    input.changed.check_subtype(node)?;
+    if let Some(options) = &input.options {
+        unchanged_options(view, node.gid, options)?;
     }
-    if data.get("is_formula_field") == Some(&Value::Bool(formula)) {
-        data.remove("is_formula_field");
-    }
-    let prefix = auto_id_rules::prefix(node).map_or(Value::Null, Value::String);
-    if data.get("id_prefix") == Some(&prefix) {
-        data.remove("id_prefix");
-    }
-    if let Some(options) = data.remove("enum_options") {
-        unchanged_options(view, node.gid, &options)?;
-    }
-    let inputs = validate::check_inputs(&custom_field::CUSTOM_FIELD, &data, false)?;
+    input.changed.check_constants(node)?;
+    let values = input.changed.values.get()?;
     let mut draft = Draft::edit(node);
-    write(&mut draft, &data, &inputs)?;
+    write(&mut draft, values, input.is_owned_by_app)?;
     let sharing =
         draft.changed(custom_field::PRIVACY) || draft.changed(custom_field::DEFAULT_ACCESS);
     if sharing {
-        crate::request_context::require_level(view, node, Level::Admin)?;
+        require_level(view, node, Level::Admin)?;
     }
     let mut work = call.change_builder();
     let (before, after) = (

@@ -1,8 +1,15 @@
 //! The options of enum and multi_enum custom fields.
-use super::list_position::InsertPosition;
+mod inputs;
+
+pub(super) use self::inputs::{
+    CURRENT_OPTIONS, CreateOption, InsertOption, NewOptions, OPTIONS, UpdateOption,
+};
+use self::inputs::{MOVED, too_many_options};
+use super::list_position::{InsertPosition, RequestedPosition};
 use crate::operation::Decision;
+use crate::operation::inputs::Named;
 use crate::request_context::RequestContext;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
@@ -18,79 +25,15 @@ use workgraph_core::storage::{
     Edge, Guard, LinkSelector, ListPosition, NodeWrite, ReadQuery, ReadView,
 };
 
-/// Returns the options of a new field: objects with a name, at least one of them enabled.
-pub(super) fn options(
-    data: &Map<String, Value>,
-    kind: CustomFieldType,
-) -> Result<Vec<Map<String, Value>>, DomainError> {
-    let field = "enum_options";
-    let Some(value) = data.get(field).filter(|v| !v.is_null()) else {
-        return Ok(Vec::new());
-    };
-    let Value::Array(items) = value else {
-        return Err(DomainError::field(
-            field,
-            format_args!("Value is not an array: {}", shown(value)),
-        ));
-    };
-    if !matches!(kind, CustomFieldType::Enum | CustomFieldType::MultiEnum) {
-        if items.is_empty() {
-            return Ok(Vec::new());
-        }
-        return Err(DomainError::field(
-            field,
-            "Only enum and multi_enum fields have options",
-        ));
-    }
-    if items.len() > OPTIONS_MAX {
-        return Err(too_many_options());
-    }
-    let mut options = Vec::with_capacity(items.len());
-    for (at, item) in items.iter().enumerate() {
-        let Value::Object(option) = item else {
-            return Err(DomainError::field(
-                field,
-                format_args!("[{at}]: Not an object with a name: {}", shown(item)),
-            ));
-        };
-        named_option(option, &format!("{field}: [{at}]: name"))?;
-        options.push(option.clone());
-    }
-    let off = |o: &Map<String, Value>| o.get("enabled") == Some(&Value::Bool(false));
-    if options.iter().all(off) {
-        return Err(DomainError::field(
-            field,
-            "At least one option must be enabled",
-        ));
-    }
-    Ok(options)
-}
-
-fn too_many_options() -> DomainError {
-    DomainError::field(
-        "enum_options",
-        format_args!("Too many: a custom field has at most {OPTIONS_MAX}, disabled ones included"),
-    )
-}
-
-/// Checks that an option has a name that is not empty.
-fn named_option(data: &Map<String, Value>, field: &str) -> Result<(), DomainError> {
-    let name = data.get("name").filter(|v| !v.is_null());
-    let name = name.ok_or_else(|| DomainError::missing(field))?;
-    if validate::string(field, name)?.trim().is_empty() {
-        return Err(DomainError::field(field, "Cannot be empty"));
-    }
-    Ok(())
-}
-
-pub(super) fn option_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let field = call.path_ref("custom_field_gid")?;
+pub(super) fn option_needs(
+    call: &RequestContext<'_>,
+    input: &CreateOption,
+) -> Result<ReadQuery, DomainError> {
+    let field = input.field.node_ref();
     let mut want = call
         .read_query()
         .into(field.clone(), rel::OPTION_OF, OPTIONS_MAX + 1);
-    if let Some(neighbour) =
-        InsertPosition::read(call, "insert_before", "insert_after")?.neighbour()
-    {
+    if let Some(neighbour) = input.position.position.neighbour() {
         want = want.edge(neighbour, rel::OPTION_OF, field);
     }
     Ok(want)
@@ -100,8 +43,9 @@ pub(super) fn option_needs(call: &RequestContext<'_>) -> Result<ReadQuery, Domai
 fn with_options<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
+    field: &Named<Gid>,
 ) -> Result<&'v Node, DomainError> {
-    let field = call.path_node(view, "custom_field_gid", Level::Editor)?;
+    let field = call.named_node(view, field, Level::Editor)?;
     match custom_field::kind(field) {
         CustomFieldType::Enum | CustomFieldType::MultiEnum => Ok(field),
         kind => Err(DomainError::field(
@@ -114,13 +58,12 @@ fn with_options<'v>(
 /// Checks that the neighbour is an option of the same field.
 fn check_neighbour(
     view: &ReadView,
-    name: &str,
-    anchor: InsertPosition,
+    anchor: RequestedPosition,
     field: Gid,
 ) -> Result<(), DomainError> {
-    match anchor.neighbour() {
+    match anchor.position.neighbour() {
         Some(gid) if view.link(gid, rel::OPTION_OF, field).is_none() => {
-            Err(DomainError::reference_not_found(name, gid))
+            Err(DomainError::reference_not_found(anchor.field, gid))
         }
         _ => Ok(()),
     }
@@ -129,22 +72,21 @@ fn check_neighbour(
 pub(super) fn create_option(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &CreateOption,
 ) -> Result<Decision, DomainError> {
-    let field = with_options(call, view)?;
-    named_option(&call.data, "name")?;
-    let anchor = InsertPosition::read(call, "insert_before", "insert_after")?;
-    let name = InsertPosition::field_name(call, "insert_before", "insert_after");
-    check_neighbour(view, name, anchor, field.gid)?;
+    let field = with_options(call, view, &input.field)?;
+    input.option.name.get()?;
+    check_neighbour(view, input.position, field.gid)?;
     if view.sources(field.gid, rel::OPTION_OF).len() >= OPTIONS_MAX {
         return Err(too_many_options());
     }
-    let inputs = call.inputs(Type::EnumOption, true)?;
+    let inputs = input.option.fields.get()?;
     let mut work = call.change_builder();
     work.require_live(field.gid);
     let room = Guard::AtMost(field.gid, rel::OPTION_OF, OPTIONS_MAX as u64 - 1);
     work.changes.guards.push(room);
     let home = field.workspace.unwrap_or(field.gid);
-    let place = anchor.list_position(ListPosition::Last);
+    let place = input.position.position.list_position(ListPosition::Last);
     let gid = custom_field_rules::add_option(&mut work, field.gid, home, place, |draft| {
         inputs.fill(&enum_option::ENUM_OPTION, draft);
     });
@@ -152,15 +94,17 @@ pub(super) fn create_option(
     Ok(Decision::about(work.changes, gid))
 }
 
-pub(super) fn insert_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let field = call.path_ref("custom_field_gid")?;
-    let moved = call.required_gid("enum_option")?;
-    let mut want = call
-        .read_query()
-        .node(field.clone())
-        .edge(moved, rel::OPTION_OF, field.clone());
-    let anchor = InsertPosition::read(call, "before_enum_option", "after_enum_option")?;
-    if let Some(neighbour) = anchor.neighbour() {
+pub(super) fn insert_needs(
+    call: &RequestContext<'_>,
+    input: &InsertOption,
+) -> Result<ReadQuery, DomainError> {
+    let field = input.field.node_ref();
+    let mut want = call.read_query().node(field.clone()).edge(
+        input.option.node,
+        rel::OPTION_OF,
+        field.clone(),
+    );
+    if let Some(neighbour) = input.position.position.neighbour() {
         want = want.edge(neighbour, rel::OPTION_OF, field);
     }
     Ok(want)
@@ -169,20 +113,20 @@ pub(super) fn insert_needs(call: &RequestContext<'_>) -> Result<ReadQuery, Domai
 pub(super) fn insert_option(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &InsertOption,
 ) -> Result<Decision, DomainError> {
-    let field = with_options(call, view)?;
-    let moved = call.required_gid("enum_option")?;
+    let field = with_options(call, view, &input.field)?;
+    let moved = input.option.node;
     if view.link(moved, rel::OPTION_OF, field.gid).is_none() {
-        return Err(DomainError::reference_not_found("enum_option", moved));
+        return Err(DomainError::reference_not_found(MOVED.def.name, moved));
     }
-    let anchor = InsertPosition::read(call, "before_enum_option", "after_enum_option")?;
+    let anchor = input.position.position;
     if anchor == InsertPosition::None {
         return Err(DomainError::invalid(
             "You must specify one of before_enum_option or after_enum_option",
         ));
     }
-    let name = InsertPosition::field_name(call, "before_enum_option", "after_enum_option");
-    check_neighbour(view, name, anchor, field.gid)?;
+    check_neighbour(view, input.position, field.gid)?;
     let mut work = call.change_builder();
     if anchor.neighbour() != Some(moved) {
         let place = anchor.list_position(ListPosition::Last);
@@ -192,8 +136,11 @@ pub(super) fn insert_option(
     Ok(Decision::about(work.changes, moved))
 }
 
-pub(super) fn change_option_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let option = call.path_ref("enum_option_gid")?;
+pub(super) fn change_option_needs(
+    call: &RequestContext<'_>,
+    input: &UpdateOption,
+) -> Result<ReadQuery, DomainError> {
+    let option = input.option.node_ref();
     let field = option.clone().of(LinkSelector::Key("custom_field"));
     Ok(call
         .read_query()
@@ -204,14 +151,14 @@ pub(super) fn change_option_needs(call: &RequestContext<'_>) -> Result<ReadQuery
 pub(super) fn change_option(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &UpdateOption,
 ) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "enum_option_gid", Level::Editor)?;
-    if call.has_field("name") {
-        named_option(&call.data, "name")?;
-    }
+    let node = call.named_node(view, &input.option, Level::Editor)?;
     let mut draft = Draft::edit(node);
-    let inputs = call.inputs(Type::EnumOption, false)?;
-    inputs.fill(&enum_option::ENUM_OPTION, &mut draft);
+    input
+        .fields
+        .get()?
+        .fill(&enum_option::ENUM_OPTION, &mut draft);
     let mut work = call.change_builder();
     let field = node.get(enum_option::CUSTOM_FIELD);
     if let Some(field) = field.filter(|_| draft.changed(enum_option::ENABLED))

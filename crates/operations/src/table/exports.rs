@@ -2,7 +2,10 @@
 //! that pass filters.
 use super::export_node::create_export_node;
 use super::resource_exports;
-use crate::operation::{Decision, Operation, create, get};
+use crate::operation::inputs::{Input, InputDef, InputPlace, InputReader, Named, OperationInput};
+use crate::operation::steps::Steps;
+use crate::operation::typed_rows::create;
+use crate::operation::{Decision, Operation, get};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -22,29 +25,23 @@ pub static EXPORTS: &[Operation] = &[
         "createGraphExport",
         "/exports/graph",
         Type::Job,
-        graph_needs,
-        export_graph,
+        &Steps::new(graph_needs, export_graph),
     )
-    .body(&["parent"])
     .paid_only(PREMIUM),
     create(
         "createResourceExport",
         "/exports/resource",
         Type::Job,
-        resource_exports::needs,
-        resource_exports::export,
+        &Steps::new(resource_exports::needs, resource_exports::export),
     )
-    .body(&["workspace", "export_request_parameters"])
     .paid_only(PREMIUM)
     .no_guests(),
     create(
         "createOrganizationExport",
         "/organization_exports",
         Type::OrganizationExport,
-        organization_needs,
-        export_organization,
+        &Steps::new(organization_needs, export_organization),
     )
-    .body(&["organization"])
     .not_in_batch(),
     get(
         "getOrganizationExport",
@@ -58,17 +55,63 @@ pub static EXPORTS: &[Operation] = &[
 /// Message for free workspaces.
 const PREMIUM: &str = "Exports are not available for free users.";
 
-fn graph_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let parent = call.required_gid("parent")?;
+const PARENT: Input<Named<Gid>> = Input::gid(
+    InputPlace::Body,
+    "parent",
+    ROOTS,
+    "The team, project or task that is exported with all that is in it.",
+)
+.required();
+const ORGANIZATION: Input<Named<Gid>> = Input::gid(
+    InputPlace::Body,
+    "organization",
+    &[Type::Workspace],
+    "The organization that is exported.",
+)
+.required();
+
+/// The root of a tree to export.
+struct ExportGraph {
+    parent: Named<Gid>,
+}
+
+impl OperationInput for ExportGraph {
+    const INPUTS: &'static [&'static InputDef] = &[&PARENT.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            parent: inputs.required(&PARENT)?,
+        })
+    }
+}
+
+/// An organization to export.
+struct ExportOrganization {
+    organization: Named<Gid>,
+}
+
+impl OperationInput for ExportOrganization {
+    const INPUTS: &'static [&'static InputDef] = &[&ORGANIZATION.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            organization: inputs.required(&ORGANIZATION)?,
+        })
+    }
+}
+
+fn graph_needs(call: &RequestContext<'_>, input: &ExportGraph) -> Result<ReadQuery, DomainError> {
+    let parent = input.parent.node;
     let found = NodeRef::Alias(cached(call.user_gid(), parent));
     Ok(jobs::start_needs(call.read_query(), call.job_requester())
         .node(parent)
         .node(found))
 }
 
-fn export_graph(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let parent = call.required_gid("parent")?;
-    let parent = call.resolve_ref(view, "parent", &NodeRef::Gid(parent), ROOTS, Level::Viewer)?;
+fn export_graph(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &ExportGraph,
+) -> Result<Decision, DomainError> {
+    let parent = call.named_node(view, &input.parent, Level::Viewer)?;
     call.require_plan(view, parent)?;
     let home = parent.workspace.unwrap_or(parent.gid);
     let mut work = call.change_builder();
@@ -121,18 +164,20 @@ fn found_again(
     draft.gid
 }
 
-fn organization_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let organization = call.required_gid("organization")?;
+fn organization_needs(
+    call: &RequestContext<'_>,
+    input: &ExportOrganization,
+) -> Result<ReadQuery, DomainError> {
+    let organization = input.organization.node;
     Ok(jobs::start_needs(call.read_query(), call.job_requester()).node(organization))
 }
 
 fn export_organization(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &ExportOrganization,
 ) -> Result<Decision, DomainError> {
-    let name = NodeRef::Gid(call.required_gid("organization")?);
-    let types = &[Type::Workspace];
-    let organization = call.resolve_ref(view, "organization", &name, types, Level::Viewer)?;
+    let organization = call.named_node(view, &input.organization, Level::Viewer)?;
     let home = organization.gid;
     if view.viewer.service_workspace != Some(home) {
         return Err(DomainError::forbidden(

@@ -1,7 +1,10 @@
 //! Exports of resources: reading the request, and starting the job.
 use super::export_node::create_export_node;
 use crate::operation::Decision;
-use crate::request_context::{RequestContext, parse_gid};
+use crate::operation::inputs::{
+    Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, parse_gid,
+};
+use crate::request_context::RequestContext;
 use serde_json::{Map, Value};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -20,8 +23,22 @@ use workgraph_core::model::validate::{clip, shown};
 use workgraph_core::plan::FieldPaths;
 use workgraph_core::storage::{Guard, ListPosition, NodeRef, ReadQuery, ReadView};
 
+const WORKSPACE: Input<Named<Gid>> = Input::gid(
+    InputPlace::Body,
+    "workspace",
+    &[Type::Workspace],
+    "The workspace of the resources.",
+)
+.required();
 /// The body field with the parts of the export.
-const PARTS: &str = "export_request_parameters";
+const PARTS: Input<Vec<ExportPart>> = Input::parsed(
+    InputPlace::Body,
+    "export_request_parameters",
+    InputType::Structure,
+    |input, inputs| inputs.body_value(input).map(read_parts).transpose(),
+    "The parts of the export, at most 20: objects with `resource_type`, and if wanted `filters` and `fields`.",
+)
+.required();
 /// The most parts of one export.
 const PARTS_MAX: usize = 20;
 /// The most users that one filter names.
@@ -30,33 +47,51 @@ const USERS_MAX: usize = 100;
 /// at every checkpoint.
 const ALL_USERS_MAX: usize = 200;
 
-pub(super) fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let workspace = call.required_gid("workspace")?;
+/// A workspace, and the resources of it to export.
+pub(super) struct ExportResources {
+    workspace: Named<Gid>,
+    parts: Vec<ExportPart>,
+}
+
+impl OperationInput for ExportResources {
+    const INPUTS: &'static [&'static InputDef] = &[&WORKSPACE.def, &PARTS.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            workspace: inputs.required(&WORKSPACE)?,
+            parts: inputs.required(&PARTS)?,
+        })
+    }
+}
+
+pub(super) fn needs(
+    call: &RequestContext<'_>,
+    input: &ExportResources,
+) -> Result<ReadQuery, DomainError> {
+    let workspace = input.workspace.node;
     let mut want =
         jobs::start_needs(call.read_query(), call.job_requester()).into(workspace, rel::EXPORTS, 1);
-    for part in parts(call)? {
-        for user in part
-            .filters
-            .user_filters
-            .iter()
-            .flat_map(|(_, users)| users)
-        {
-            want.add_ref(*user);
-        }
+    let filters = input
+        .parts
+        .iter()
+        .flat_map(|part| &part.filters.user_filters);
+    for user in filters.flat_map(|(_, users)| users) {
+        want.add_ref(*user);
     }
     Ok(want)
 }
 
-pub(super) fn export(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let name = NodeRef::Gid(call.required_gid("workspace")?);
-    let types = &[Type::Workspace];
-    let workspace = call.resolve_ref(view, "workspace", &name, types, Level::Viewer)?;
+pub(super) fn export(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &ExportResources,
+) -> Result<Decision, DomainError> {
+    let workspace = call.named_node(view, &input.workspace, Level::Viewer)?;
     call.require_plan(view, workspace)?;
-    let parts = parts(call)?;
-    for (at, part) in parts.iter().enumerate() {
+    let name_of_parts = PARTS.def.name;
+    for (at, part) in input.parts.iter().enumerate() {
         for (name, users) in &part.filters.user_filters {
             for (i, user) in users.iter().enumerate() {
-                let field = format!("{PARTS}: [{at}]: filters: {name}: [{i}]");
+                let field = format!("{name_of_parts}: [{at}]: filters: {name}: [{i}]");
                 let (user, types) = (NodeRef::Gid(*user), &[Type::User]);
                 call.resolve_ref(view, &field, &user, types, Level::Viewer)?;
             }
@@ -76,7 +111,7 @@ pub(super) fn export(call: &RequestContext<'_>, view: &ReadView) -> Result<Decis
         file_node: new,
         base_url: call.settings.base_url.clone(),
         file_end: FileEnd::default(),
-        parts,
+        parts: input.parts.clone(),
         after: None,
     };
     let gid = jobs::start(
@@ -94,23 +129,24 @@ pub(super) fn export(call: &RequestContext<'_>, view: &ReadView) -> Result<Decis
     Ok(Decision::about(work.changes, gid))
 }
 
-/// Returns the parts that the body asks for.
-fn parts(call: &RequestContext<'_>) -> Result<Vec<ExportPart>, DomainError> {
-    let list = list(PARTS, call.required(PARTS)?)?;
+/// Returns the parts that a body asks for.
+fn read_parts(value: &Value) -> Result<Vec<ExportPart>, DomainError> {
+    let name = PARTS.def.name;
+    let list = list(name, value)?;
     if list.is_empty() || list.len() > PARTS_MAX {
         let why = format_args!("Must have 1 to {PARTS_MAX} items, not: {}", list.len());
-        return Err(DomainError::field(PARTS, why));
+        return Err(DomainError::field(name, why));
     }
     let parts = list.iter().enumerate();
     let parts: Vec<ExportPart> = parts
-        .map(|(at, value)| part(&format!("{PARTS}: [{at}]"), value))
+        .map(|(at, value)| part(&format!("{name}: [{at}]"), value))
         .collect::<Result<_, _>>()?;
     let filters = parts.iter().flat_map(|part| &part.filters.user_filters);
     let users: usize = filters.map(|(_, users)| users.len()).sum();
     if users > ALL_USERS_MAX {
         let why =
             format_args!("Must name at most {ALL_USERS_MAX} users in all filters, not: {users}");
-        return Err(DomainError::field(PARTS, why));
+        return Err(DomainError::field(name, why));
     }
     Ok(parts)
 }

@@ -1,13 +1,42 @@
 //! Copies between projects and templates: their parts, and the team that they belong to.
 use super::projects::team_of;
+use crate::operation::inputs::{Input, InputPlace, Named};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::jobs::date_shift::DateShift;
 use workgraph_core::jobs::duplication::{CopyKind, CopyOptions, CopyPhase, Duplication};
 use workgraph_core::jobs::template_snapshot::TemplateData;
-use workgraph_core::model::registry::Relation;
+use workgraph_core::model::registry::{Relation, Type};
 use workgraph_core::storage::{LinkSelector, NodeRef, ReadView};
+
+/// The team of the copy.
+pub(super) const TEAM: Input<Named<Gid>> = Input::gid(
+    InputPlace::Body,
+    "team",
+    &[Type::Team],
+    "The team to which the copy belongs; the team of the original if it is absent.",
+);
+
+/// Returns a reference to the team of the original, by a relation.
+pub(super) fn original_team(original: &Named<Gid>, by: Relation) -> NodeRef {
+    original.node_ref().of(LinkSelector::FirstEdge(by))
+}
+
+/// Returns the team that the body names, or else that of the original.
+pub(super) fn copy_team(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    home: Gid,
+    team: Option<&Named<Gid>>,
+    (original, by): (&Named<Gid>, Relation),
+) -> Result<Option<Gid>, DomainError> {
+    let name = match team {
+        Some(team) => Some(team.node_ref()),
+        None => Some(original_team(original, by)).filter(|r| view.resolve(r).is_some()),
+    };
+    team_of(call, view, home, name.as_ref())
+}
 
 /// Returns a reference to the team of the node in the path, by a relation.
 pub(super) fn own_team(

@@ -1,11 +1,15 @@
 //! Templates of projects and tasks: creating them, and instantiating them.
 use super::instantiation::{instantiate_project, instantiate_task, project_needs, task_needs};
 use super::projects::places_allowed;
-use super::template_copies::{full_copy, own_team, team};
+use super::template_copies::{TEAM, copy_team, full_copy, original_team};
 use crate::method::Method;
+use crate::operation::inputs::{
+    Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, path,
+};
+use crate::operation::steps::{Description, Steps};
+use crate::operation::typed_rows::{self, action, computed_list};
 use crate::operation::{
-    Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, delete, get,
-    list,
+    Decision, ListDefinition, ListRequest, Operation, create, delete, get, list,
 };
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
@@ -14,12 +18,11 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::jobs::cleanup::{delete_template, template_deletion_needs};
 use workgraph_core::jobs::duplication::{CopyKind, CopyPhase};
 use workgraph_core::jobs::{self, JobKind};
-use workgraph_core::model::registry::{Direction, Relation, Type, rel};
+use workgraph_core::model::registry::{Direction, NAME_MAX, Relation, Type, rel};
 use workgraph_core::model::resources::{job, project, project_template};
-use workgraph_core::model::validate::{flag, text};
 use workgraph_core::rules::custom_field_rules;
 use workgraph_core::storage::{
-    EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
+    EdgeEnd, ListPosition, ListSource, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
 /// Operations on templates.
@@ -28,7 +31,7 @@ pub static TEMPLATES: &[Operation] = &[
         "getProjectTemplates",
         "/project_templates",
         Type::ProjectTemplate,
-        project_templates,
+        &Description::new(project_templates),
     )
     .scope("project_templates:read"),
     get(
@@ -40,8 +43,7 @@ pub static TEMPLATES: &[Operation] = &[
     action(
         "deleteProjectTemplate",
         "/project_templates/{project_template_gid}",
-        delete_needs,
-        delete_project_template,
+        &Steps::new(delete_needs, delete_project_template),
     )
     .with_method(Method::Delete)
     .paid_only("Project Templates are not available for free users."),
@@ -57,14 +59,12 @@ pub static TEMPLATES: &[Operation] = &[
         },
     )
     .scope("project_templates:read"),
-    create(
+    typed_rows::create(
         "projectSaveAsTemplate",
         "/projects/{project_gid}/saveAsTemplate",
         Type::Job,
-        save_needs,
-        save,
-    )
-    .body(&["name", "public"]),
+        &Steps::new(save_needs, save),
+    ),
     create(
         "instantiateProject",
         "/project_templates/{project_template_gid}/instantiateProject",
@@ -78,10 +78,9 @@ pub static TEMPLATES: &[Operation] = &[
         "getTaskTemplates",
         "/task_templates",
         Type::TaskTemplate,
-        task_templates,
+        &Description::new(task_templates),
     )
-    .scope("task_templates:read")
-    .query(&["project"]),
+    .scope("task_templates:read"),
     get(
         "getTaskTemplate",
         "/task_templates/{task_template_gid}",
@@ -103,16 +102,116 @@ pub static TEMPLATES: &[Operation] = &[
     ),
 ];
 
+const OF_WORKSPACE: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "workspace",
+    &[Type::Workspace],
+    "Lists the project templates of this workspace. Beside `team`, only those of the team in it.",
+);
+const OF_TEAM: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "team",
+    &[Type::Team],
+    "Lists the project templates of this team.",
+);
+const OF_PROJECT: Input<Named<Gid>> = Input::gid(
+    InputPlace::Query,
+    "project",
+    &[Type::Project],
+    "Lists the task templates of this project.",
+)
+.required();
+const NAME: Input<String> =
+    Input::text("name", NAME_MAX, "The name of the new project template.").required();
+const PUBLIC: Input<bool> = Input::flag(
+    InputPlace::Body,
+    "public",
+    "True if all members of the team see the new project template.",
+)
+.required();
+const WORKSPACE: Input<Named<Gid>> = Input::gid(
+    InputPlace::Body,
+    "workspace",
+    &[Type::Workspace],
+    "The workspace of the project; a template never has another.",
+);
+
+/// The workspace or team of which project templates are listed.
+struct ListProjectTemplates {
+    workspace: Option<Named<Gid>>,
+    team: Option<Named<Gid>>,
+}
+
+impl OperationInput for ListProjectTemplates {
+    const INPUTS: &'static [&'static InputDef] = &[&OF_WORKSPACE.def, &OF_TEAM.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            workspace: inputs.optional(&OF_WORKSPACE)?,
+            team: inputs.optional(&OF_TEAM)?,
+        })
+    }
+}
+
+/// The project of which task templates are listed.
+struct ListTaskTemplates {
+    project: Named<Gid>,
+}
+
+impl OperationInput for ListTaskTemplates {
+    const INPUTS: &'static [&'static InputDef] = &[&OF_PROJECT.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            project: inputs.required(&OF_PROJECT)?,
+        })
+    }
+}
+
+/// A project template to delete.
+struct DeleteProjectTemplate {
+    template: Named<Gid>,
+}
+
+impl OperationInput for DeleteProjectTemplate {
+    const INPUTS: &'static [&'static InputDef] = &[&path::PROJECT_TEMPLATE.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            template: inputs.required(&path::PROJECT_TEMPLATE)?,
+        })
+    }
+}
+
+/// A project, and the template that it is saved as.
+struct SaveAsTemplate {
+    project: Named<Gid>,
+    team: Option<Named<Gid>>,
+    workspace: Option<Named<Gid>>,
+    name: Deferred<String>,
+    public: Deferred<bool>,
+}
+
+impl OperationInput for SaveAsTemplate {
+    const INPUTS: &'static [&'static InputDef] = &[
+        &path::PROJECT.def,
+        &NAME.def,
+        &PUBLIC.def,
+        &TEAM.def,
+        &WORKSPACE.def,
+    ];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            project: inputs.required(&path::PROJECT)?,
+            team: inputs.optional(&TEAM)?,
+            workspace: inputs.optional(&WORKSPACE)?,
+            name: inputs.deferred(&NAME),
+            public: inputs.deferred(&PUBLIC),
+        })
+    }
+}
+
 /// Lists the nodes at the other end of edges into the node that a query parameter names.
-fn at(
-    call: &RequestContext<'_>,
-    name: &'static str,
-    types: &'static [Type],
-    rel: Relation,
-    gid: Gid,
-) -> ListRequest {
+fn at(call: &RequestContext<'_>, anchor_node: &Named<Gid>, rel: Relation) -> ListRequest {
     let mut want = call.read_query();
-    let anchor = want.add_ref(gid);
+    let anchor = want.add_ref(anchor_node.node);
     let from = ListSource::Edges {
         anchor,
         rel,
@@ -123,96 +222,92 @@ fn at(
         query: want,
         page: PageQuery::of(from, false, 0),
         computed: false,
-        anchor: name,
-        anchor_types: types,
+        anchor: anchor_node.input.name,
+        anchor_types: anchor_node.input.types(),
     }
 }
 
-fn project_templates(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
-    let workspace = call.query_gid("workspace")?;
-    if let Some(team) = call.query_gid("team")? {
-        let mut listed = at(call, "team", &[Type::Team], rel::TEMPLATE_TEAM, team);
-        listed
-            .page
-            .filters
-            .extend(workspace.map(RowFilter::InWorkspace));
+fn project_templates(
+    call: &RequestContext<'_>,
+    input: &ListProjectTemplates,
+) -> Result<ListRequest, DomainError> {
+    let workspace = input.workspace.as_ref();
+    if let Some(team) = &input.team {
+        let mut listed = at(call, team, rel::TEMPLATE_TEAM);
+        let filter = workspace.map(|workspace| RowFilter::InWorkspace(workspace.node));
+        listed.page.filters.extend(filter);
         return Ok(listed);
     }
+    let workspace = workspace.ok_or_else(|| DomainError::missing(OF_WORKSPACE.def.name))?;
     let mut want = call.read_query();
-    let anchor = want.add_ref(workspace.ok_or_else(|| DomainError::missing("workspace"))?);
+    let anchor = want.add_ref(workspace.node);
     let ty = Type::ProjectTemplate;
     Ok(ListRequest {
         query: want,
         page: PageQuery::of(ListSource::InWorkspace { anchor, ty }, false, 0),
         computed: false,
-        anchor: "workspace",
-        anchor_types: &[Type::Workspace],
+        anchor: workspace.input.name,
+        anchor_types: workspace.input.types(),
     })
 }
 
-fn task_templates(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
-    let project = call.query_gid("project")?;
-    let project = project.ok_or_else(|| DomainError::missing("project"))?;
-    Ok(at(
-        call,
-        "project",
-        &[Type::Project],
-        rel::TEMPLATE_OF,
-        project,
-    ))
+fn task_templates(
+    call: &RequestContext<'_>,
+    input: &ListTaskTemplates,
+) -> Result<ListRequest, DomainError> {
+    Ok(at(call, &input.project, rel::TEMPLATE_OF))
 }
 
-fn delete_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let template = call.path_ref("project_template_gid")?;
+fn delete_needs(
+    call: &RequestContext<'_>,
+    input: &DeleteProjectTemplate,
+) -> Result<ReadQuery, DomainError> {
+    let template = input.template.node_ref();
     Ok(template_deletion_needs(call.read_query(), template))
 }
 
 fn delete_project_template(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &DeleteProjectTemplate,
 ) -> Result<Decision, DomainError> {
-    let template = call.path_node(view, "project_template_gid", Level::Editor)?;
+    let template = call.named_node(view, &input.template, Level::Editor)?;
     let mut work = call.change_builder();
     delete_template(&mut work, view, template.gid);
     Ok(Decision::of(work.changes))
 }
 
-fn save_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let old = call.path_ref("project_gid")?;
+fn save_needs(call: &RequestContext<'_>, input: &SaveAsTemplate) -> Result<ReadQuery, DomainError> {
     let mut want = jobs::start_needs(call.read_query(), call.job_requester())
-        .follow(old, custom_field_rules::settings())
-        .node(own_team(call, "project_gid", rel::TEAM)?);
-    for name in ["team", "workspace"] {
-        if let Some(gid) = call.body_gid(name)? {
-            want.add_ref(gid);
-        }
+        .follow(input.project.node_ref(), custom_field_rules::settings())
+        .node(original_team(&input.project, rel::TEAM));
+    for named in [&input.team, &input.workspace].into_iter().flatten() {
+        want.add_ref(named.node);
     }
     Ok(want)
 }
 
-fn save(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let old = call.path_node(view, "project_gid", Level::Editor)?;
+fn save(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &SaveAsTemplate,
+) -> Result<Decision, DomainError> {
+    let old = call.named_node(view, &input.project, Level::Editor)?;
     let home = old.workspace.unwrap_or(old.gid);
-    let name = text("name", call.required("name")?, 1024)?;
-    let public = flag("public", call.required("public")?)?;
-    if let Some(workspace) = call.body_gid("workspace")? {
-        let types = &[Type::Workspace];
-        call.resolve_ref(
-            view,
-            "workspace",
-            &NodeRef::Gid(workspace),
-            types,
-            Level::Viewer,
-        )?;
-        if workspace != home {
+    let name = input.name.get()?;
+    let public = *input.public.get()?;
+    if let Some(workspace) = &input.workspace {
+        call.named_node(view, workspace, Level::Viewer)?;
+        if workspace.node != home {
             return Err(DomainError::field(
-                "workspace",
+                WORKSPACE.def.name,
                 "Not the workspace of the project",
             ));
         }
     }
     places_allowed(view, home, "project templates")?;
-    let team = team(call, view, home, "project_gid", rel::TEAM)?;
+    let original = (&input.project, rel::TEAM);
+    let team = copy_team(call, view, home, input.team.as_ref(), original)?;
     let mut work = call.change_builder();
     let mut draft = work.draft(Type::ProjectTemplate, Some(home));
     draft.set(project_template::NAME, name.as_str());
