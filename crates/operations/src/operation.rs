@@ -305,10 +305,11 @@ impl Operation {
         let declared = declared.filter(|i| i.place == InputPlace::Query && i.required);
         declared.map(|i| i.name).chain(self.query.iter().copied())
     }
-    /// Returns the names of the query parameters that are optional.
+    /// Returns the names of the query parameters that are optional, without families of parameters.
     pub fn optional_query(&self) -> impl Iterator<Item = &'static str> {
         let declared = self.declared_inputs();
         let declared = declared.filter(|i| i.place == InputPlace::Query && !i.required);
+        let declared = declared.filter(|i| !i.is_family());
         declared.map(|i| i.name).chain(self.filters.iter().copied())
     }
     /// Returns the names of the body fields that are required, each with true if null counts as given.

@@ -14,7 +14,7 @@ use workgraph_wire::QueryParams;
 fn text(input: &InputDef) -> String {
     match input.ty {
         InputType::Node(_) | InputType::Nodes(_) => "17".to_owned(),
-        InputType::Text(_) | InputType::Token => "words".to_owned(),
+        InputType::Text(_) | InputType::Terms(_) | InputType::Token => "words".to_owned(),
         InputType::Word(words) | InputType::Words(words) => words[0].to_owned(),
         InputType::Flag => "true".to_owned(),
         InputType::Number(least, _) => least.to_string(),
@@ -31,6 +31,7 @@ fn requested(row: &Operation) -> Vec<(&'static str, &'static str)> {
         .map(|input| (input.name, text(input)))
         .collect();
     let query: Vec<String> = place(InputPlace::Query)
+        .filter(|input| !input.is_family())
         .map(|input| format!("{}={}", input.name, text(input)))
         .collect();
     let mut data = Map::new();

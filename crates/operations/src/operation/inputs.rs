@@ -76,6 +76,8 @@ pub enum InputType {
     Nodes(&'static [Type]),
     /// A text of at most so many characters.
     Text(u32),
+    /// A text of at most so many different words, which are looked for.
+    Terms(usize),
     /// One of these words.
     Word(&'static [&'static str]),
     /// Several of these words: an array, or text separated by commas.
@@ -110,7 +112,7 @@ pub struct RecordFields {
 /// The declaration of an input, without the type of its value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct InputDef {
-    /// The name in the request. The fields of a record have the name `data`.
+    /// The name in the request. The fields of a record have the name `data`. A family of parameters has gaps in braces.
     pub name: &'static str,
     /// The part of the request in which it stands.
     pub place: InputPlace,
@@ -127,6 +129,31 @@ pub struct InputDef {
 }
 
 impl InputDef {
+    /// Returns the declaration of an input. A path parameter is required.
+    #[must_use]
+    pub const fn new(
+        place: InputPlace,
+        name: &'static str,
+        ty: InputType,
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            place,
+            required: matches!(place, InputPlace::Path),
+            nullable: false,
+            ty,
+            doc,
+            path_alternative: None,
+        }
+    }
+
+    /// Returns true if the name has gaps, as in `custom_fields.{custom_field_gid}.{test}`: it stands for many parameters.
+    #[must_use]
+    pub fn is_family(&self) -> bool {
+        self.name.contains('{')
+    }
+
     /// Returns the types of the nodes that the input may name.
     #[must_use]
     pub const fn types(&self) -> &'static [Type] {
@@ -170,16 +197,10 @@ impl<T> Input<T> {
         parse: ParseInput<T>,
         doc: &'static str,
     ) -> Self {
-        let def = InputDef {
-            name,
-            place,
-            required: matches!(place, InputPlace::Path),
-            nullable: false,
-            ty,
-            doc,
-            path_alternative: None,
-        };
-        Self { def, parse }
+        Self {
+            def: InputDef::new(place, name, ty, doc),
+            parse,
+        }
     }
 
     /// Makes a request without the input an error.

@@ -83,6 +83,36 @@ impl<'a> InputReader<'a> {
         self.raw.query(input.name)
     }
 
+    /// Returns the text of a query parameter of a table, whose entries have no parser of their own.
+    ///
+    /// # Errors
+    /// Fails when it is given twice.
+    pub(crate) fn table_text(
+        &self,
+        input: &'static InputDef,
+    ) -> Result<Option<&'a str>, DomainError> {
+        self.record(input);
+        self.query_text(input)
+    }
+
+    /// Returns the names and texts of all query parameters, for families of them.
+    pub(crate) fn query_pairs(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.raw.query.iter()
+    }
+
+    /// Checks that a query parameter of a family is given once.
+    ///
+    /// # Errors
+    /// Fails when it is given twice.
+    pub(crate) fn require_once(&self, parameter: &str) -> Result<(), DomainError> {
+        self.raw.query(parameter).map(drop)
+    }
+
+    /// Returns true if the request asks for a further page.
+    pub(crate) fn has_offset(&self) -> bool {
+        self.query_pairs().any(|(name, _)| name == "offset")
+    }
+
     /// Returns a body field. Null counts as absent.
     pub(crate) fn body_value(&self, input: &InputDef) -> Option<&'a Value> {
         self.raw.field(input.name)
