@@ -13,15 +13,19 @@ use crate::router::RouteMatch;
 use crate::state::Api;
 use crate::{error, input};
 use futures_util::future::join_all;
+use serde_json::Value;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::validate::clip;
 use workgraph_operations::Caller;
 use workgraph_operations::Method;
-use workgraph_wire::batch_actions::{ActionOutcome, BatchAction, BatchActionError};
+use workgraph_wire::batch_actions::{ActionOutcome, BatchAction};
 use workgraph_wire::{batch_actions, envelope};
 
 /// The token and the client of a batch.
 type BatchActor<'a> = (&'a Authentication, Caller<'a>);
+
+/// An action with the operation that it asks for.
+type RoutedAction = (BatchAction, RouteMatch);
 
 /// Responds to `POST /batch`.
 pub(crate) async fn run_batch(
@@ -40,11 +44,11 @@ pub(crate) async fn run_batch(
     let actions = read.and_then(|(_, data, options)| {
         let actions = batch_actions::actions(&data)
             .map_err(|error| DomainError::invalid(error.to_string()))?;
-        let actions: Vec<_> = actions.iter().map(BatchAction::read).collect();
+        let actions: Vec<_> = actions.iter().map(|action| routed(api, action)).collect();
         Ok((actions, options))
     });
     let weight = match &actions {
-        Ok((actions, _)) => actions.iter().map(|action| weight_of(api, action)).sum(),
+        Ok((actions, _)) => actions.iter().map(weight_of).sum(),
         Err(_) => RequestWeight::of(found.operation),
     };
     api.admit_weight(by.0, weight, found.number, admission)?;
@@ -56,7 +60,12 @@ pub(crate) async fn run_batch(
     };
     // The outcomes are sent together, so they have one budget.
     let budget = ResponseBudget::new(api.settings.reply_max);
-    let outcomes = join_all(actions.iter().map(|action| run(api, action, by, &budget))).await;
+    let outcomes = join_all(
+        actions
+            .into_iter()
+            .map(|action| run(api, action, by, &budget)),
+    )
+    .await;
     let (mut list, mut cost) = (vec![b'['], 0u32);
     for answered in outcomes {
         if list.len() > 1 {
@@ -88,16 +97,24 @@ pub(crate) async fn run_batch(
     Ok(CostedResponse::new(200, body, cost))
 }
 
+/// Reads an action and finds its operation.
+fn routed(api: &Api, action: &Value) -> Result<RoutedAction, ApiError> {
+    let action = BatchAction::read(action).map_err(|e| DomainError::invalid(e.to_string()))?;
+    let method = Method::parse(action.method);
+    let found = api.router.match_route(method, &action.path)?;
+    Ok((action, found))
+}
+
 /// Carries out one action. Never fails: an error is the outcome of the action.
 async fn run(
     api: &Api,
-    action: &Result<BatchAction, BatchActionError>,
+    action: Result<RoutedAction, ApiError>,
     by: BatchActor<'_>,
     budget: &ResponseBudget,
 ) -> CostedResponse {
     let outcome = match action {
         Ok(action) => run_action(api, action, by, budget).await,
-        Err(wrong) => Err(DomainError::invalid(wrong.to_string()).into()),
+        Err(wrong) => Err(wrong),
     };
     outcome.unwrap_or_else(|failure| CostedResponse {
         reply: error::error_response(&failure, &*api.entropy),
@@ -107,27 +124,18 @@ async fn run(
 
 /// Returns the weight of an action against the limits. An action that cannot be carried out counts like any failing
 /// request.
-fn weight_of(api: &Api, action: &Result<BatchAction, BatchActionError>) -> RequestWeight {
-    let found = action.as_ref().ok().and_then(|a| {
-        api.router
-            .match_route(Method::parse(a.method), &a.path)
-            .ok()
-    });
-    found.map_or(RequestWeight::FAILING, |found| {
-        RequestWeight::of(found.operation)
-    })
+fn weight_of(action: &Result<RoutedAction, ApiError>) -> RequestWeight {
+    let found = action.as_ref().map(|(_, found)| found.operation);
+    found.map_or(RequestWeight::FAILING, RequestWeight::of)
 }
 
 /// Authorizes and dispatches one action.
 async fn run_action(
     api: &Api,
-    action: &BatchAction,
+    (action, found): RoutedAction,
     (authentication, caller): BatchActor<'_>,
     budget: &ResponseBudget,
 ) -> Result<CostedResponse, ApiError> {
-    let found = api
-        .router
-        .match_route(Method::parse(action.method), &action.path)?;
     if found.operation.not_in_batch {
         return Err(DomainError::field(
             "relative_path",
@@ -136,7 +144,7 @@ async fn run_action(
         .into());
     }
     let authorized = authorize(found.row(), &authentication.grant)?;
-    let sent = OperationInput::Action(action);
+    let sent = OperationInput::Action(&action);
     api.dispatch(sent, &found.parameters, authorized, caller, budget)
         .await
 }

@@ -117,6 +117,17 @@ pub struct FieldDef {
     pub doc: &'static str,
 }
 
+impl FieldDef {
+    /// Returns the key under which a body has the value.
+    #[must_use]
+    pub const fn stored_key(&self) -> &'static str {
+        match self.source {
+            FieldSource::Stored(key) | FieldSource::Inline(key) => key,
+            _ => self.name,
+        }
+    }
+}
+
 /// Objects that a text names, on which its written form depends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MentionRule {

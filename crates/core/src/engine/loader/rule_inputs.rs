@@ -2,6 +2,7 @@
 use super::{Loader, all_in};
 use crate::access::Level;
 use crate::graph_store_error::GraphStoreError;
+use crate::model::body_reader::BodyReader;
 use crate::model::gid::Gid;
 use crate::model::registry::rel;
 use crate::storage::snapshot::Depth;
@@ -121,7 +122,9 @@ impl Loader<'_> {
         for at in &want.custom_fields_of {
             if let Some(gid) = self.found(*at) {
                 self.band(gid, rel::SECTION, rel::SECTION, Depth::Edge)?;
-                self.fields(gid)?;
+                let task = self.view.nodes.get(&gid).cloned();
+                let body = task.as_deref().map_or("", |task| &*task.body);
+                self.fields(gid, &mut BodyReader::new(body))?;
             }
         }
         for at in &want.heights {

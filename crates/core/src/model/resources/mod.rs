@@ -153,10 +153,10 @@ pub const PROJECT_COLORS: &[&str] = &[
 pub const TAG_COLORS: &[&str] = PROJECT_COLORS.split_at(18).0;
 
 fn permalink(node: &Node, scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
-    write_json_string(
-        out,
-        &format!("{}/{}/{}", scene.base_url, resource(node.ty).path, node.gid),
-    );
+    let mut gid = itoa::Buffer::new();
+    let gid = gid.format(node.gid.get());
+    let path = resource(node.ty).path;
+    write_json_string(out, &[scene.base_url, "/", path, "/", gid].concat());
 }
 
 #[cfg(test)]
