@@ -223,6 +223,31 @@ fn read_word(
     text.map(|text| one_of(input, text)).transpose()
 }
 
+impl Input<Vec<&'static str>> {
+    /// Returns an input for several of some words in the body.
+    #[must_use]
+    pub const fn words(
+        name: &'static str,
+        words: &'static [&'static str],
+        doc: &'static str,
+    ) -> Self {
+        let ty = InputType::Words(words);
+        Self::parsed(InputPlace::Body, name, ty, read_words, doc)
+    }
+}
+
+fn read_words(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<Vec<&'static str>>, DomainError> {
+    let Some(value) = inputs.body_value(input) else {
+        return Ok(None);
+    };
+    let texts = validate::references(input.name, value)?;
+    let words = texts.iter().map(|text| one_of(input, text));
+    words.collect::<Result<_, _>>().map(Some)
+}
+
 /// Returns the word of an input's type that a text is.
 ///
 /// # Errors
