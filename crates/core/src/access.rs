@@ -13,7 +13,7 @@ use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
     custom_field, custom_field_setting, enum_option, job, membership, project, project_template,
-    section, task, task_template, team, user_task_list,
+    section, status_update, task, task_template, team, user_task_list,
 };
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -103,6 +103,7 @@ fn at_depth(
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
             None => Level::None,
         },
+        Type::StatusUpdate => of_link(viewer, node.get(status_update::PARENT), facts, depth)?,
         Type::CustomField => of_custom_field(viewer, node, seat.role, facts)?,
         Type::EnumOption => of_link(viewer, node.get(enum_option::CUSTOM_FIELD), facts, depth)?,
         Type::CustomFieldSetting => {
@@ -110,7 +111,7 @@ fn at_depth(
         }
         Type::ProjectTemplate => of_template(viewer, node, full, facts)?,
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
-        // Only the organization's service account sees the export of the organization. The last two are never nodes of
+        // Only the organization's service account sees the export of the organization. The last three are never nodes of
         // a store.
         Type::User
         | Type::Job
@@ -118,7 +119,8 @@ fn at_depth(
         | Type::ResourceExport
         | Type::OrganizationExport
         | Type::Webhook
-        | Type::Event => Level::None,
+        | Type::Event
+        | Type::ProjectStatus => Level::None,
     };
     Ok(if seat.view_only {
         found.min(Level::Viewer)

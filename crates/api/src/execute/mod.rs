@@ -20,6 +20,7 @@ use std::sync::Arc;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type, rel};
+use workgraph_core::model::resources::is_one_of;
 use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView};
 use workgraph_core::tasks_of_container;
 use workgraph_operations::operation::inputs::{InputDef, InputReader};
@@ -281,7 +282,7 @@ fn require_anchor(
     let node = view
         .resolve(anchor)
         .and_then(|g| view.node(g))
-        .filter(|n| types.contains(&n.ty) && call.is_visible(view, n) && is_known_user(view, n));
+        .filter(|n| is_one_of(n, types) && call.is_visible(view, n) && is_known_user(view, n));
     let node = node.ok_or_else(|| {
         DomainError::reference_not_found(
             name,

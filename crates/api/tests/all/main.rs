@@ -31,6 +31,7 @@ mod jobs;
 mod limits;
 mod members;
 mod module_circles;
+mod status_updates;
 mod token_cache;
 mod workspace_lists;
 mod world;

@@ -256,6 +256,7 @@ fn passes(filter: &RowFilter, node: &Node) -> bool {
                     .is_none_or(|done: Time| done >= *at)
         }
         RowFilter::ModifiedSince(at) => node.get(task::MODIFIED_AT).is_some_and(|t: Time| t >= *at),
+        RowFilter::CreatedSince(at) => node.get(task::CREATED_AT).is_some_and(|t: Time| t >= *at),
         RowFilter::Flag(key, wanted) => bool::read(node.raw(key).unwrap_or("false")) == *wanted,
         RowFilter::Unset(key) => node.raw(key).is_none(),
         RowFilter::OtherEnd(_) | RowFilter::Linked(..) => true,

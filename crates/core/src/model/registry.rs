@@ -46,6 +46,10 @@ pub enum Writability {
     /// As `Constant`, for a map from custom fields to values; the error names a custom field that the object does not
     /// have.
     NoCustomFields,
+    /// Never: other operations set the link. Its present value may be repeated, as in a record sent back.
+    Current,
+    /// As `Current`, but a record without a gid makes a new node, to which the field then links.
+    NewRecord,
 }
 
 /// Type of the values of a field.
@@ -160,6 +164,16 @@ impl Deprecation {
     }
 }
 
+/// A second representation of nodes of another type: records with other fields, under a type name and path of their
+/// own.
+#[derive(Debug)]
+pub struct Representation {
+    /// Type of the nodes.
+    pub of: Type,
+    /// Returns true for the nodes of the type that have the representation.
+    pub applies_to: fn(&Node) -> bool,
+}
+
 /// The declaration of one resource type.
 #[derive(Debug)]
 pub struct Resource {
@@ -181,6 +195,8 @@ pub struct Resource {
     pub subtype: bool,
     /// Types with records in the same replies; each has its own fields for the same names.
     pub variants: &'static [Type],
+    /// Nodes that the records represent, if the type has none of its own.
+    pub representation: Option<Representation>,
     /// All fields, in the order in which they are sent.
     pub fields: &'static [FieldDef],
 }
@@ -200,7 +216,17 @@ impl Resource {
             title: Some("name"),
             subtype: false,
             variants: &[],
+            representation: None,
             fields: &[],
+        }
+    }
+
+    /// Returns the type of the nodes that the records represent.
+    #[must_use]
+    pub const fn node_type(&self) -> Type {
+        match &self.representation {
+            Some(representation) => representation.of,
+            None => self.ty,
         }
     }
 

@@ -96,6 +96,8 @@ pub enum RowFilter {
     CompletedSince(Time),
     /// The node was modified at or after the instant.
     ModifiedSince(Time),
+    /// The node was created at or after the instant.
+    CreatedSince(Time),
     /// A stored flag has this value (absent means false).
     Flag(&'static str, bool),
     /// The body has nothing under this key: the field has its default.

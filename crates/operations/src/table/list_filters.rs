@@ -18,6 +18,14 @@ pub(super) const MODIFIED_SINCE: Input<RowFilter> = Input::filter(
     "Only tasks that were changed at this time or later. `now` is accepted.",
 );
 
+/// Filter by the time of creation.
+pub(super) const CREATED_SINCE: Input<RowFilter> = Input::filter(
+    "created_since",
+    InputType::Instant,
+    |input, inputs| Ok(inputs.query_time(input)?.map(RowFilter::CreatedSince)),
+    "Only objects that were created at this time or later. `now` is accepted.",
+);
+
 /// Filter by the flag of archived projects.
 pub(super) const ARCHIVED: Input<RowFilter> = Input::filter(
     "archived",

@@ -21,6 +21,7 @@ pub mod projects;
 mod resource_exports;
 pub mod search;
 pub mod sections;
+pub mod status_updates;
 pub mod stories;
 mod subtask_depth;
 mod subtasks;
@@ -56,6 +57,7 @@ pub static TABLES: &[&[Operation]] = &[
     custom_ids::CUSTOM_IDS,
     tags::TAGS,
     stories::STORIES,
+    status_updates::STATUS_UPDATES,
     search::SEARCH,
     typeahead::TYPEAHEAD,
     batch::BATCH,

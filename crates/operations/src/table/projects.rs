@@ -10,6 +10,7 @@ use super::project_people::{
     add_followers, add_members, follow, followers_needs, members_needs, remove_followers,
     remove_members,
 };
+use super::status_updates::{add_linked, draft_status, status_in_project};
 use crate::operation::steps::{Description, Steps};
 use crate::operation::typed_rows::{action, computed_list, create, read, update};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
@@ -26,7 +27,8 @@ use workgraph_core::model::schedule::{
 };
 use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
-use workgraph_core::rules::{membership_rules, rich_texts};
+use workgraph_core::rules::{membership_rules, rich_texts, status_rules};
+use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
     EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
@@ -215,6 +217,9 @@ fn add_node_refs(
     for gid in rich_texts::referenced(inputs, project::HTML_NOTES) {
         want.add_ref(gid);
     }
+    if let Some(status) = status_in_project(inputs)? {
+        add_linked(&mut want, &status);
+    }
     Ok(want)
 }
 
@@ -252,7 +257,11 @@ fn create_project(
     let mut draft = work.draft(Type::Project, Some(home));
     draft.set(project::OWNER, call.user_gid());
     write(call, view, &mut draft, &input.fields)?;
+    let status = new_status(call, view, &work, &mut draft, &input.fields)?;
     let gid = membership_rules::create_project(&mut work, draft, call.user_gid());
+    if let Some(status) = status {
+        status_rules::add_status(&mut work, &status, gid);
+    }
     if let Some(team) = shared {
         work.link(gid, rel::TEAM, team.gid, ListPosition::Rank(0), None);
     }
@@ -310,6 +319,21 @@ pub(super) fn places_allowed(view: &ReadView, home: Gid, what: &str) -> Result<(
         )));
     }
     Ok(())
+}
+
+/// Returns the status update that the body has for the project, after making it the current one.
+fn new_status(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &ChangeBuilder<'_>,
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+) -> Result<Option<Draft>, DomainError> {
+    let Some(status) = status_in_project(inputs)? else {
+        return Ok(None);
+    };
+    let form = (Type::ProjectStatus, &status);
+    draft_status(call, view, work, draft, form).map(Some)
 }
 
 /// Writes the body's fields into a draft.
@@ -412,6 +436,9 @@ fn change(
         ));
     }
     let mut work = call.change_builder();
+    if let Some(status) = new_status(call, view, &work, &mut draft, inputs)? {
+        status_rules::add_status(&mut work, &status, node.gid);
+    }
     if let Some(given) = inputs.get("team") {
         let name = match given {
             InputValue::Ref(team) => Some(crate::request_context::parse_gid("team", team)?),

@@ -36,6 +36,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-template",
     "HIDDEN-weeding",
     "HIDDEN-hook",
+    "HIDDEN-status",
 ];
 
 /// Names that guests may not find.
@@ -338,6 +339,14 @@ fn texts(world: &mut World) {
     ok(world.call("ada", "PUT", &at, &json!({ "html_notes": html })));
     let on = format!("/tasks/{}/stories", gid(world, "shared"));
     makes(world, "comment", &on, json!({ "html_text": html }));
+    for (name, on, title) in [
+        ("h_status", "h_project", "HIDDEN-status"),
+        ("s_status", "meadow", "Well"),
+    ] {
+        let data = json!({"parent": gid(world, on), "title": title, "html_text": html,
+            "status_type": "at_risk"});
+        makes(world, name, "/status_updates", data);
+    }
     let at = format!("/teams/{}", gid(world, "open_team"));
     ok(world.call("ada", "PUT", &at, &json!({ "html_description": html })));
 }

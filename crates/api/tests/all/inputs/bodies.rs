@@ -194,7 +194,7 @@ fn what_would_have_no_effect_is_refused() {
         ),
         (
             &projects,
-            json!({"current_status": {"color": "green", "text": "x"}}),
+            json!({"current_status": {"gid": "12", "color": "green"}}),
             cannot("current_status"),
         ),
         (

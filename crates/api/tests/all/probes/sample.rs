@@ -29,6 +29,7 @@ pub(crate) struct Tenant {
     pub(super) export: &'static str,
     pub(super) project_template: &'static str,
     pub(super) task_template: &'static str,
+    pub(super) status: &'static str,
 }
 
 pub(crate) const ORCHID: Tenant = Tenant {
@@ -54,6 +55,7 @@ pub(crate) const ORCHID: Tenant = Tenant {
     export: "orchid_export",
     project_template: "plot_plan",
     task_template: "weeding",
+    status: "moss_status",
 };
 
 pub(super) const BASALT: Tenant = Tenant {
@@ -79,6 +81,7 @@ pub(super) const BASALT: Tenant = Tenant {
     export: "basalt_export",
     project_template: "dig_plan",
     task_template: "drilling",
+    status: "quarry_status",
 };
 
 /// Returns the name of a tenant's node that fits a path parameter.
@@ -104,6 +107,7 @@ pub(super) fn parameter(tenant: &Tenant, name: &str) -> &'static str {
         "organization_export_gid" => tenant.export,
         "project_template_gid" => tenant.project_template,
         "task_template_gid" => tenant.task_template,
+        "status_update_gid" | "project_status_gid" => tenant.status,
         other => panic!("no sample for {other}"),
     }
 }
@@ -183,7 +187,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             let value = match name {
                 "resource_type" => "project".to_owned(),
                 "workspace" | "organization" => gid(tenant.workspace),
-                "project" => gid(tenant.project),
+                "project" | "parent" => gid(tenant.project),
                 other => panic!("{}: no sample for the parameter {other}", row.id),
             };
             (name, value)
@@ -200,7 +204,10 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             "followers" | "members" => json!([gid(tenant.member)]),
             "name" => json!("Probe"),
             "organization" => json!(gid(tenant.workspace)),
-            "parent" if row.id == "createMembership" => json!(gid(tenant.project)),
+            "parent" if matches!(row.id, "createMembership" | "createStatusForObject") => {
+                json!(gid(tenant.project))
+            }
+            "status_type" => json!("on_track"),
             "parent" | "task" => json!(gid(tenant.other_task)),
             "access_level" => json!("editor"),
             "public" => json!(false),
@@ -299,7 +306,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         "insertEnumOptionForCustomField" => {
             put("after_enum_option", json!(gid(tenant.other_option)));
         }
-        "createStoryForTask" => put("text", json!("Probe")),
+        "createStoryForTask" | "createStatusForObject" => put("text", json!("Probe")),
         "updateStory" => put("is_pinned", json!(true)),
         "removeDependentsForTask" | "addDependentsForTask" => {
             put("dependents", json!([gid(tenant.other_task)]));

@@ -163,6 +163,7 @@ const FROM_ORCHID: Walls = Walls {
         "basalt_export",
         "dig_plan",
         "drilling",
+        "quarry_status",
     ],
 };
 const FROM_BASALT: Walls = Walls {
@@ -189,6 +190,7 @@ const FROM_BASALT: Walls = Walls {
         "orchid_export",
         "plot_plan",
         "weeding",
+        "moss_status",
     ],
 };
 

@@ -220,6 +220,21 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         });
         put(name, gid);
     }
+    for (name, project, home, who, title) in [
+        ("moss_status", moss, orchid, ada, "The Moss is damp"),
+        ("quarry_status", quarry, basalt, bob, "The Quarry is dry"),
+    ] {
+        let gid = f.with(|work| {
+            let mut draft = work.draft(Type::StatusUpdate, Some(home));
+            draft.set(status_update::TITLE, title);
+            draft.set(status_update::SUBTYPE, "project_status_update");
+            draft.set(status_update::PARENT, project);
+            draft.set(status_update::CREATED_BY, who);
+            draft.set(status_update::CREATED_AT, work.now);
+            status_rules::add_status(work, &draft, project)
+        });
+        put(name, gid);
+    }
 }
 
 fn names_of(names: &BTreeMap<String, Gid>, name: &str) -> Gid {
@@ -279,6 +294,7 @@ pub(crate) fn is_orchid(name: &str) -> bool {
             | "basalt_export"
             | "dig_plan"
             | "drilling"
+            | "quarry_status"
     )
 }
 

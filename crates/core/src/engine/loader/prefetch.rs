@@ -217,7 +217,7 @@ impl Loader<'_> {
             }
         }
         if let LinkPlan::Plans(plans) = then
-            && let Some(plan) = plans.iter().find(|p| Some(p.ty) == ty)
+            && let Some(plan) = plans.iter().find(|p| Some(p.node_type) == ty)
             && self.view.level(gid) > Level::None
         {
             self.follow(gid, plan)?;

@@ -64,6 +64,18 @@ impl Loader<'_> {
                             })?;
                         Ok(found.filter(|e| e.rank == *rank).map(|e| e.src))
                     }
+                    LinkSelector::Nth(rel, count) => {
+                        let (mut found, start) = (Vec::new(), (i64::MIN, i64::MIN));
+                        self.snap.scan_in(
+                            gid,
+                            *rel,
+                            start,
+                            *count + 1,
+                            Depth::Head,
+                            &mut |edge, _| found.push(edge.src),
+                        )?;
+                        Ok(found.get(*count).copied())
+                    }
                     LinkSelector::Key(key) => {
                         let raw = if self.load_full(gid)? {
                             self.view.nodes.get(&gid).and_then(|n| n.raw(key))

@@ -65,6 +65,7 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::ProjectTemplate),
     home(Type::TemplateTask),
     home(Type::TaskTemplate),
+    home(Type::StatusUpdate),
 ];
 const TEAM: &[ExportedList] = &[
     edges(
@@ -110,6 +111,12 @@ const PROJECT: &[ExportedList] = &[
         EdgeEnd::OtherEnd,
     ),
     deep(ExportedListSource::Tasks, Type::Task),
+    edges(
+        Type::StatusUpdate,
+        rel::STATUS_OF,
+        Direction::In,
+        EdgeEnd::OtherEnd,
+    ),
 ];
 const STORIES: ExportedList = edges(Type::Story, rel::STORY_OF, Direction::In, EdgeEnd::OtherEnd);
 const SUBTASKS: ExportedList = deep(

@@ -257,6 +257,18 @@ impl<K: ?Sized> TypedField<K> {
         self.def.write = Writability::NoCustomFields;
         self
     }
+    /// Makes writing any link but the present one an error: other operations set it.
+    #[must_use]
+    pub const fn current(mut self) -> Self {
+        self.def.write = Writability::Current;
+        self
+    }
+    /// Makes the field accept a new record of the linked type, and no other link than the present one.
+    #[must_use]
+    pub const fn new_record(mut self) -> Self {
+        self.def.write = Writability::NewRecord;
+        self
+    }
     /// Adds the scopes that naming the field needs.
     #[must_use]
     pub const fn needs(mut self, scopes: &'static [&'static str]) -> Self {

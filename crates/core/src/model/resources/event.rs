@@ -22,6 +22,7 @@ const ANYTHING: &[Type] = &[
     Type::EnumOption,
     Type::CustomFieldSetting,
     Type::CustomFieldMembership,
+    Type::StatusUpdate,
 ];
 
 /// User who made the change.

@@ -9,6 +9,7 @@ pub mod membership;
 pub mod project;
 pub mod project_template;
 pub mod section;
+pub mod status_update;
 pub mod story;
 pub mod tag;
 pub mod task;
@@ -52,6 +53,8 @@ pub static ALL: &[&Resource] = &[
     &export::ORGANIZATION_EXPORT,
     &membership::CUSTOM_FIELD_MEMBERSHIP,
     &export::RESOURCE_EXPORT,
+    &status_update::STATUS_UPDATE,
+    &status_update::PROJECT_STATUS,
 ];
 
 /// Returns the declaration of a type.
@@ -83,7 +86,20 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::OrganizationExport => &export::ORGANIZATION_EXPORT,
         Type::CustomFieldMembership => &membership::CUSTOM_FIELD_MEMBERSHIP,
         Type::ResourceExport => &export::RESOURCE_EXPORT,
+        Type::StatusUpdate => &status_update::STATUS_UPDATE,
+        Type::ProjectStatus => &status_update::PROJECT_STATUS,
     }
+}
+
+/// Returns true if a node can be shown as a record of one of these types: the node has the type, or the type is a second
+/// representation of it.
+#[must_use]
+pub fn is_one_of(node: &Node, types: &[Type]) -> bool {
+    let represents = |ty: &Type| {
+        let representation = resource(*ty).representation.as_ref();
+        representation.is_some_and(|r| r.of == node.ty && (r.applies_to)(node))
+    };
+    types.contains(&node.ty) || types.iter().any(represents)
 }
 
 /// `gid`: identifier of the record, on every type.

@@ -73,6 +73,18 @@ pub const USER_TASK_LIST: Input<Named<Gid>> = gid(
 );
 /// The story.
 pub const STORY: Input<Named<Gid>> = gid("story_gid", &[Type::Story], "The story.");
+/// The status update.
+pub const STATUS_UPDATE: Input<Named<Gid>> = gid(
+    "status_update_gid",
+    &[Type::StatusUpdate],
+    "The status update.",
+);
+/// The status update of a project, in its old form.
+pub const PROJECT_STATUS: Input<Named<Gid>> = gid(
+    "project_status_gid",
+    &[Type::ProjectStatus],
+    "The project status.",
+);
 /// The webhook.
 pub const WEBHOOK: Input<Named<Gid>> = gid("webhook_gid", &[Type::Webhook], "The webhook.");
 /// The custom field.
@@ -123,6 +135,8 @@ const NODES: &[&InputDef] = &[
     &TAG.def,
     &USER_TASK_LIST.def,
     &STORY.def,
+    &STATUS_UPDATE.def,
+    &PROJECT_STATUS.def,
     &WEBHOOK.def,
     &CUSTOM_FIELD.def,
     &ENUM_OPTION.def,
