@@ -60,12 +60,7 @@ pub(crate) async fn run_batch(
     };
     // The outcomes are sent together, so they have one budget.
     let budget = ResponseBudget::new(api.settings.reply_max);
-    let outcomes = join_all(
-        actions
-            .into_iter()
-            .map(|action| run(api, action, by, &budget)),
-    )
-    .await;
+    let outcomes = join_all(actions.iter().map(|action| run(api, action, by, &budget))).await;
     let (mut list, mut cost) = (vec![b'['], 0u32);
     for answered in outcomes {
         if list.len() > 1 {
@@ -108,18 +103,25 @@ fn routed(api: &Api, action: &Value) -> Result<RoutedAction, ApiError> {
 /// Carries out one action. Never fails: an error is the outcome of the action.
 async fn run(
     api: &Api,
-    action: Result<RoutedAction, ApiError>,
+    action: &Result<RoutedAction, ApiError>,
     by: BatchActor<'_>,
     budget: &ResponseBudget,
 ) -> CostedResponse {
-    let outcome = match action {
-        Ok(action) => run_action(api, action, by, budget).await,
-        Err(wrong) => Err(wrong),
+    let refused;
+    let failure = match action {
+        Ok(action) => match run_action(api, action, by, budget).await {
+            Ok(answered) => return answered,
+            Err(failure) => {
+                refused = failure;
+                &refused
+            }
+        },
+        Err(failure) => failure,
     };
-    outcome.unwrap_or_else(|failure| CostedResponse {
-        reply: error::error_response(&failure, &*api.entropy),
+    CostedResponse {
+        reply: error::error_response(failure, &*api.entropy),
         cost: failure.cost(api.settings.reply_max),
-    })
+    }
 }
 
 /// Returns the weight of an action against the limits. An action that cannot be carried out counts like any failing
@@ -132,7 +134,7 @@ fn weight_of(action: &Result<RoutedAction, ApiError>) -> RequestWeight {
 /// Authorizes and dispatches one action.
 async fn run_action(
     api: &Api,
-    (action, found): RoutedAction,
+    (action, found): &RoutedAction,
     (authentication, caller): BatchActor<'_>,
     budget: &ResponseBudget,
 ) -> Result<CostedResponse, ApiError> {
@@ -144,7 +146,7 @@ async fn run_action(
         .into());
     }
     let authorized = authorize(found.row(), &authentication.grant)?;
-    let sent = OperationInput::Action(&action);
+    let sent = OperationInput::Action(action);
     api.dispatch(sent, &found.parameters, authorized, caller, budget)
         .await
 }
