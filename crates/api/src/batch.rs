@@ -3,6 +3,7 @@
 //! Actions run at the same time and their outcomes keep their order. The limits are charged once for all of them, so a
 //! batch that does not fit runs none.
 use crate::budget::ResponseBudget;
+use crate::dispatch::viewer_key;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
 use crate::gate::{AdmissionState, Authentication, authorize};
@@ -13,12 +14,14 @@ use crate::router::RouteMatch;
 use crate::state::Api;
 use crate::{error, input};
 use futures_util::future::join_all;
-use serde_json::Value;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::time::Time;
 use workgraph_core::model::validate::clip;
 use workgraph_operations::Caller;
 use workgraph_operations::Method;
-use workgraph_wire::batch_actions::{ActionOutcome, BatchAction};
+use workgraph_operations::operation::inputs::{InputReader, OperationInput as _, RawInputs};
+use workgraph_operations::operation::requests::BatchActions;
+use workgraph_wire::batch_actions::{ActionOutcome, BatchAction, BatchActionError};
 use workgraph_wire::{batch_actions, envelope};
 
 /// The token and the client of a batch.
@@ -41,10 +44,17 @@ pub(crate) async fn run_batch(
         found.operation,
         &api.settings,
     );
-    let actions = read.and_then(|(_, data, options)| {
-        let actions = batch_actions::actions(&data)
-            .map_err(|error| DomainError::invalid(error.to_string()))?;
-        let actions: Vec<_> = actions.iter().map(|action| routed(api, action)).collect();
+    let actions = read.and_then(|(query, data, options)| {
+        let raw = RawInputs {
+            parameters: &found.parameters,
+            query,
+            data,
+            me: viewer_key(&by.0.grant)?.user,
+            now: Time::from_system(by.0.checked_at),
+        };
+        let BatchActions(actions) = BatchActions::read(&InputReader::new(&raw))?;
+        let actions = actions.into_iter().map(|action| routed(api, action));
+        let actions: Vec<_> = actions.collect();
         Ok((actions, options))
     });
     let weight = match &actions {
@@ -92,9 +102,12 @@ pub(crate) async fn run_batch(
     Ok(CostedResponse::new(200, body, cost))
 }
 
-/// Reads an action and finds its operation.
-fn routed(api: &Api, action: &Value) -> Result<RoutedAction, ApiError> {
-    let action = BatchAction::read(action).map_err(|e| DomainError::invalid(e.to_string()))?;
+/// Finds the operation of an action.
+fn routed(
+    api: &Api,
+    action: Result<BatchAction, BatchActionError>,
+) -> Result<RoutedAction, ApiError> {
+    let action = action.map_err(|e| DomainError::invalid(e.to_string()))?;
     let method = Method::parse(action.method);
     let found = api.router.match_route(method, &action.path)?;
     Ok((action, found))

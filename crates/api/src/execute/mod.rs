@@ -108,14 +108,14 @@ pub(crate) async fn execute(
         }
         // A batch dispatches its actions instead.
         Handler::Batch => Err(ApiError::NoRoute),
-        Handler::Webhooks(act) => {
+        Handler::Webhooks(action) => {
             Box::pin(webhooks::service::execute_webhook_action(
-                api, call, path, act, &asked,
+                api, call, path, action, &asked,
             ))
             .await
         }
-        Handler::Audit => Box::pin(audit_log::list_audit_log(api, call, path)).await,
-        Handler::Events(span) => Box::pin(events::list_events(api, call, span, &asked)).await,
+        Handler::Audit(list) => Box::pin(audit_log::list_audit_log(api, call, path, list)).await,
+        Handler::Events(list) => Box::pin(events::list_events(api, call, list, &asked)).await,
         Handler::Write(needs, decide) => {
             let subject = Box::pin(commit(api, call, &Untyped { needs, decide })).await?;
             Box::pin(write_response(api, call, subject, &asked)).await

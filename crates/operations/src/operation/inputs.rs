@@ -70,7 +70,8 @@ pub enum InputPlace {
 /// The type of an input, with its bounds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum InputType {
-    /// A gid of a node of one of these types; for users also an e-mail address or `me`.
+    /// A gid of a node of one of these types, or of any type if there are none; for users also an e-mail address or
+    /// `me`.
     Node(&'static [Type]),
     /// Several nodes of these types: an array, or text separated by commas.
     Nodes(&'static [Type]),
@@ -124,7 +125,7 @@ pub struct InputDef {
     pub ty: InputType,
     /// One sentence: the meaning of the input.
     pub doc: &'static str,
-    /// The path parameter that replaces it in rows with that parameter.
+    /// The path parameter that replaces it in rows with that parameter. It may have an alternative, too.
     pub path_alternative: Option<&'static InputDef>,
 }
 

@@ -156,10 +156,10 @@ impl<'a> InputReader<'a> {
     /// Returns the declaration under which an input stands in this request: its own, or that of the path parameter that
     /// replaces it.
     pub(crate) fn place_of(&self, input: &'static InputDef) -> &'static InputDef {
-        match input.path_alternative {
-            Some(path) if self.path_text(path).is_some() => path,
-            _ => input,
-        }
+        let mut paths = std::iter::successors(input.path_alternative, |path| path.path_alternative);
+        paths
+            .find(|path| self.path_text(path).is_some())
+            .unwrap_or(input)
     }
 
     /// Returns the text of an input in the path or query.
