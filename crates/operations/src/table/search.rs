@@ -12,7 +12,7 @@ use crate::operation::{Operation, SearchRequest};
 use crate::request_context::RequestContext;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
-use workgraph_core::search::{Clause, IndexColumn, Search, SearchEffort, SearchQuery, SortOrder};
+use workgraph_core::search::{Search, SearchEffort};
 
 /// Operations that search.
 pub static SEARCH: &[Operation] = &[
@@ -42,37 +42,24 @@ const PREMIUM: &str = "Search is only available to premium users.";
 const MOST: usize = 100;
 
 fn tasks(call: &RequestContext<'_>, input: &TaskSearch) -> Result<SearchRequest, DomainError> {
-    Ok(describe(call, Type::Task, &input.0))
+    Ok(describe(call, &input.0))
 }
 
 fn projects(
     call: &RequestContext<'_>,
     input: &ProjectSearch,
 ) -> Result<SearchRequest, DomainError> {
-    Ok(describe(call, Type::Project, &input.0))
+    Ok(describe(call, &input.0))
 }
 
-fn describe(call: &RequestContext<'_>, ty: Type, input: &SearchInput) -> SearchRequest {
+fn describe(call: &RequestContext<'_>, input: &SearchInput) -> SearchRequest {
     let mut want = call.read_query();
     let workspace = want.add_ref(input.workspace.node);
-    let nodes = input.conditions.nodes.iter();
+    let nodes = input.nodes.iter();
     let refs: Vec<usize> = nodes
         .map(|(_, node, _)| want.add_ref(node.clone()))
         .collect();
-    let clauses = &input.conditions.clauses;
-    let has_words = clauses.iter().any(|c| matches!(c, Clause::Words(_)));
-    let order = match input.order {
-        // Without words all matches are equally relevant.
-        SortOrder::Relevance if !has_words => SortOrder::Column(IndexColumn::Modified),
-        order => order,
-    };
-    let query = SearchQuery {
-        ty,
-        clauses: clauses.clone(),
-        order,
-        ascending: input.ascending,
-    };
-    let query = query.renamed(&|at| refs.get(*at).copied());
+    let query = input.query.renamed(&|at| refs.get(*at).copied());
     want.search = Some(Search {
         workspace,
         queries: query.into_iter().collect(),
@@ -82,7 +69,7 @@ fn describe(call: &RequestContext<'_>, ty: Type, input: &SearchInput) -> SearchR
     });
     SearchRequest {
         query: want,
-        referenced: input.conditions.nodes.clone(),
-        ty,
+        referenced: input.nodes.clone(),
+        ty: input.query.ty,
     }
 }

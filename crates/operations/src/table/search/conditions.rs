@@ -16,11 +16,14 @@ const NULL: &str = "null";
 const NAMES_MAX: usize = 100;
 const DAY: i64 = 86_400_000;
 
+/// Node that a request names: its parameter, the reference, and the types that it may have.
+pub(super) type ReferencedNode = (String, NodeRef, &'static [Type]);
+
 /// Conditions that a request sets on matches.
 #[derive(Default)]
 pub(super) struct Conditions {
-    /// The nodes that conditions name, each with its parameter and the types that it may have.
-    pub(super) nodes: Vec<(String, NodeRef, &'static [Type])>,
+    /// The nodes that conditions name.
+    pub(super) nodes: Vec<ReferencedNode>,
     /// The conditions; they name nodes by index.
     pub(super) clauses: Vec<Clause<usize>>,
 }
@@ -64,20 +67,20 @@ impl Conditions {
                     match quantifier {
                         // No node has that type: each name is unknown, and every node is linked to none.
                         _ if def.types().is_empty() => {}
-                        Quantifier::AnyOf if contained => {
+                        Quantifier::Any if contained => {
                             containers.links.extend(pairs);
                             containers.or_no_project |= or_none;
                         }
-                        Quantifier::AnyOf => {
+                        Quantifier::Any => {
                             let any = any_of(pairs, or_none.then_some(link));
                             conditions.clauses.extend(any);
                         }
-                        Quantifier::AllOf => {
+                        Quantifier::All => {
                             let all = (!pairs.is_empty()).then_some(Clause::All(pairs));
                             let none = or_none.then_some(Clause::Linked(link, false));
                             conditions.clauses.extend(all.into_iter().chain(none));
                         }
-                        Quantifier::NoneOf => {
+                        Quantifier::Not => {
                             let none = (!pairs.is_empty()).then_some(Clause::None(pairs));
                             let some = or_none.then_some(Clause::Linked(link, true));
                             conditions.clauses.extend(none.into_iter().chain(some));

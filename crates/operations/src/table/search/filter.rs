@@ -30,11 +30,11 @@ pub(super) enum FilterKind {
 #[derive(Clone, Copy)]
 pub(super) enum Quantifier {
     /// At least one.
-    AnyOf,
+    Any,
     /// Each of them.
-    AllOf,
+    All,
     /// None of them.
-    NoneOf,
+    Not,
 }
 
 /// Comparison of a match with the value of a filter.

@@ -1,5 +1,5 @@
 //! Inputs of the searches.
-use super::conditions::Conditions;
+use super::conditions::{Conditions, ReferencedNode};
 use super::custom::{CUSTOM_FIELDS, CUSTOM_TYPES};
 use super::filter::Filter;
 use super::filters::{PROJECTS, TASKS};
@@ -8,7 +8,8 @@ use crate::operation::inputs::{
 };
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::search::{IndexColumn, SortOrder};
+use workgraph_core::model::registry::Type;
+use workgraph_core::search::{Clause, IndexColumn, SearchQuery, SortOrder};
 
 const TASK_ORDER: Input<SortOrder> = order(
     &[
@@ -62,14 +63,16 @@ fn read_order(
 /// Inputs of a search.
 pub(super) struct SearchInput {
     pub(super) workspace: Named<Gid>,
-    pub(super) conditions: Conditions,
-    pub(super) order: SortOrder,
-    pub(super) ascending: bool,
+    /// The nodes that the query names, each with its parameter and the types that it may have.
+    pub(super) nodes: Vec<ReferencedNode>,
+    /// The query; it names nodes by index.
+    pub(super) query: SearchQuery<usize>,
 }
 
 impl SearchInput {
     fn read(
         inputs: &InputReader<'_>,
+        ty: Type,
         filters: &'static [Filter],
         order: &'static Input<SortOrder>,
     ) -> Result<Self, DomainError> {
@@ -83,12 +86,22 @@ impl SearchInput {
         let mut conditions = Conditions::read(filters, inputs)?;
         inputs.optional(&CUSTOM_TYPES)?;
         conditions.add_custom_fields(inputs.or_default(&CUSTOM_FIELDS)?);
-        let order = inputs.optional(order)?;
+        let Conditions { nodes, clauses } = conditions;
+        let has_words = clauses.iter().any(|c| matches!(c, Clause::Words(_)));
+        let order = match inputs.optional(order)? {
+            // Without words all matches are equally relevant.
+            Some(SortOrder::Relevance) if !has_words => None,
+            order => order,
+        };
         Ok(Self {
             workspace,
-            conditions,
-            order: order.unwrap_or(SortOrder::Column(IndexColumn::Modified)),
-            ascending: inputs.or_default(&ASCENDING)?,
+            nodes,
+            query: SearchQuery {
+                ty,
+                clauses,
+                order: order.unwrap_or(SortOrder::Column(IndexColumn::Modified)),
+                ascending: inputs.or_default(&ASCENDING)?,
+            },
         })
     }
 }
@@ -130,7 +143,7 @@ impl OperationInput for TaskSearch {
         ],
     );
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        SearchInput::read(inputs, TASKS, &TASK_ORDER).map(Self)
+        SearchInput::read(inputs, Type::Task, TASKS, &TASK_ORDER).map(Self)
     }
 }
 
@@ -149,6 +162,6 @@ impl OperationInput for ProjectSearch {
         ],
     );
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
-        SearchInput::read(inputs, PROJECTS, &PROJECT_ORDER).map(Self)
+        SearchInput::read(inputs, Type::Project, PROJECTS, &PROJECT_ORDER).map(Self)
     }
 }
