@@ -38,7 +38,7 @@ const FILES: &[&str] = &[
     "25-automatic-ids",
     "26-custom-field-memberships",
     "27-resource-exports",
-    "28-status-updates",
+    "31-time-tracking",
 ];
 
 /// A part of a transcript.

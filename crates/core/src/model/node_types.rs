@@ -57,11 +57,10 @@ pub enum Type {
     CustomFieldMembership = 26,
     /// Result of an export of resources.
     ResourceExport = 27,
-    /// A report of how an object, such as a project, is getting on.
-    StatusUpdate = 30,
-    /// The old form of a status update of a project. A second representation is never stored; such types have the
-    /// highest numbers.
-    ProjectStatus = 254,
+    /// A category of tracked time.
+    TimeTrackingCategory = 35,
+    /// Time that a user spent on a task.
+    TimeTrackingEntry = 36,
 }
 
 impl Type {
@@ -92,8 +91,8 @@ impl Type {
         Self::OrganizationExport,
         Self::CustomFieldMembership,
         Self::ResourceExport,
-        Self::StatusUpdate,
-        Self::ProjectStatus,
+        Self::TimeTrackingCategory,
+        Self::TimeTrackingEntry,
     ];
 
     /// Returns the type with this stored number.

@@ -1,4 +1,5 @@
 //! Samples: for every row, a request that its tenant's admin may make and that has an effect.
+use super::record_samples;
 use crate::world::{Answer, World};
 use serde_json::{Map, Value, json};
 use workgraph_api::request::Method;
@@ -29,7 +30,6 @@ pub(crate) struct Tenant {
     pub(super) export: &'static str,
     pub(super) project_template: &'static str,
     pub(super) task_template: &'static str,
-    pub(super) status: &'static str,
 }
 
 pub(crate) const ORCHID: Tenant = Tenant {
@@ -55,7 +55,6 @@ pub(crate) const ORCHID: Tenant = Tenant {
     export: "orchid_export",
     project_template: "plot_plan",
     task_template: "weeding",
-    status: "moss_status",
 };
 
 pub(super) const BASALT: Tenant = Tenant {
@@ -81,12 +80,11 @@ pub(super) const BASALT: Tenant = Tenant {
     export: "basalt_export",
     project_template: "dig_plan",
     task_template: "drilling",
-    status: "quarry_status",
 };
 
 /// Returns the name of a tenant's node that fits a path parameter.
-pub(super) fn parameter(tenant: &Tenant, name: &str) -> &'static str {
-    match name {
+pub(super) fn parameter(tenant: &Tenant, name: &str) -> String {
+    let name = match name {
         "workspace_gid" => tenant.workspace,
         "user_gid" => tenant.member,
         "team_gid" => tenant.team,
@@ -107,9 +105,9 @@ pub(super) fn parameter(tenant: &Tenant, name: &str) -> &'static str {
         "organization_export_gid" => tenant.export,
         "project_template_gid" => tenant.project_template,
         "task_template_gid" => tenant.task_template,
-        "status_update_gid" | "project_status_gid" => tenant.status,
-        other => panic!("no sample for {other}"),
-    }
+        other => return record_samples::record(tenant, other),
+    };
+    name.to_owned()
 }
 
 /// Returns the names of a row's path parameters.
@@ -179,7 +177,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
     let gid = |name: &str| world.gid(name).to_string();
     let mut path: Vec<(&'static str, String)> = parameters(row)
         .into_iter()
-        .map(|name| (name, gid(parameter(tenant, name))))
+        .map(|name| (name, gid(&parameter(tenant, name))))
         .collect();
     let mut query: Vec<(&'static str, String)> = row
         .required_query()
@@ -187,7 +185,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             let value = match name {
                 "resource_type" => "project".to_owned(),
                 "workspace" | "organization" => gid(tenant.workspace),
-                "project" | "parent" => gid(tenant.project),
+                "project" => gid(tenant.project),
                 other => panic!("{}: no sample for the parameter {other}", row.id),
             };
             (name, value)
@@ -204,10 +202,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             "followers" | "members" => json!([gid(tenant.member)]),
             "name" => json!("Probe"),
             "organization" => json!(gid(tenant.workspace)),
-            "parent" if matches!(row.id, "createMembership" | "createStatusForObject") => {
-                json!(gid(tenant.project))
-            }
-            "status_type" => json!("on_track"),
+            "parent" if row.id == "createMembership" => json!(gid(tenant.project)),
             "parent" | "task" => json!(gid(tenant.other_task)),
             "access_level" => json!("editor"),
             "public" => json!(false),
@@ -224,7 +219,8 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             "resource_subtype" => json!("number"),
             "custom_field" => json!(gid(tenant.field)),
             "enum_option" => json!(gid(tenant.option)),
-            other => panic!("{}: no sample for the field {other}", row.id),
+            other => record_samples::required(other)
+                .unwrap_or_else(|| panic!("{}: no sample for the field {other}", row.id)),
         };
         body.insert(name.to_owned(), value);
     }
@@ -306,13 +302,14 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         "insertEnumOptionForCustomField" => {
             put("after_enum_option", json!(gid(tenant.other_option)));
         }
-        "createStoryForTask" | "createStatusForObject" => put("text", json!("Probe")),
+        "createStoryForTask" => put("text", json!("Probe")),
         "updateStory" => put("is_pinned", json!(true)),
         "removeDependentsForTask" | "addDependentsForTask" => {
             put("dependents", json!([gid(tenant.other_task)]));
         }
         _ => {}
     }
+    record_samples::complete(world, tenant, row, &mut query, &mut body);
     if row.path.contains("{webhook_gid}") {
         let data =
             json!({"resource": gid(tenant.project), "target": "https://hooks.test/echo/probe"});

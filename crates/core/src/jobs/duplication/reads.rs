@@ -201,7 +201,6 @@ static BELOW: CopyPlans = CopyPlans(OnceLock::new(), |ty| {
     .def;
     Plan {
         ty,
-        node_type: ty,
         steps: vec![plan::PlanStep::new(
             &SUBTASKS,
             plan::LinkPlan::Plans(vec![whole(ty)]),

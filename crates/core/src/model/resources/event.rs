@@ -22,7 +22,8 @@ const ANYTHING: &[Type] = &[
     Type::EnumOption,
     Type::CustomFieldSetting,
     Type::CustomFieldMembership,
-    Type::StatusUpdate,
+    Type::TimeTrackingCategory,
+    Type::TimeTrackingEntry,
 ];
 
 /// User who made the change.

@@ -86,18 +86,15 @@ pub const NUM_LIKES: TypedField<Opaque> = TypedField::other(
     FieldSource::Count(rel::STORY_LIKES, Direction::Out),
 )
 .doc("How many users like it.");
-/// Old name of `liked`.
-pub const HEARTED: TypedField<Opaque> = TypedField::other(
+const HEARTED: TypedField<Opaque> = TypedField::other(
     "hearted",
     ValueType::Flag,
     FieldSource::HasViewer(rel::STORY_LIKES),
 )
 .doc("Old name of liked.");
-/// Old name of `likes`.
-pub const HEARTS: TypedField<LinkMany> =
+const HEARTS: TypedField<LinkMany> =
     TypedField::items("hearts", LIKE_PARTS, rel::STORY_LIKES).doc("Old name of likes.");
-/// Old name of `num_likes`.
-pub const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
+const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
     "num_hearts",
     ValueType::Int,
     FieldSource::Count(rel::STORY_LIKES, Direction::Out),
