@@ -3,6 +3,7 @@
 //! Actions run at the same time and their outcomes keep their order. The limits are charged once for all of them, so a
 //! batch that does not fit runs none.
 use crate::budget::ResponseBudget;
+use crate::dispatch::viewer_key;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
 use crate::gate::{AdmissionState, Authentication, authorize};
@@ -14,14 +15,20 @@ use crate::state::Api;
 use crate::{error, input};
 use futures_util::future::join_all;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::time::Time;
 use workgraph_core::model::validate::clip;
 use workgraph_operations::Caller;
 use workgraph_operations::Method;
+use workgraph_operations::operation::inputs::{InputReader, OperationInput as _, RawInputs};
+use workgraph_operations::operation::requests::BatchActions;
 use workgraph_wire::batch_actions::{ActionOutcome, BatchAction, BatchActionError};
 use workgraph_wire::{batch_actions, envelope};
 
 /// The token and the client of a batch.
 type BatchActor<'a> = (&'a Authentication, Caller<'a>);
+
+/// An action with the operation that it asks for.
+type RoutedAction = (BatchAction, RouteMatch);
 
 /// Responds to `POST /batch`.
 pub(crate) async fn run_batch(
@@ -37,14 +44,21 @@ pub(crate) async fn run_batch(
         found.operation,
         &api.settings,
     );
-    let actions = read.and_then(|(_, data, options)| {
-        let actions = batch_actions::actions(&data)
-            .map_err(|error| DomainError::invalid(error.to_string()))?;
-        let actions: Vec<_> = actions.iter().map(BatchAction::read).collect();
+    let actions = read.and_then(|(query, data, options)| {
+        let raw = RawInputs {
+            parameters: &found.parameters,
+            query,
+            data,
+            me: viewer_key(&by.0.grant)?.user,
+            now: Time::from_system(by.0.checked_at),
+        };
+        let BatchActions(actions) = BatchActions::read(&InputReader::new(&raw))?;
+        let actions = actions.into_iter().map(|action| routed(api, action));
+        let actions: Vec<_> = actions.collect();
         Ok((actions, options))
     });
     let weight = match &actions {
-        Ok((actions, _)) => actions.iter().map(|action| weight_of(api, action)).sum(),
+        Ok((actions, _)) => actions.iter().map(weight_of).sum(),
         Err(_) => RequestWeight::of(found.operation),
     };
     api.admit_weight(by.0, weight, found.number, admission)?;
@@ -88,46 +102,55 @@ pub(crate) async fn run_batch(
     Ok(CostedResponse::new(200, body, cost))
 }
 
+/// Finds the operation of an action.
+fn routed(
+    api: &Api,
+    action: Result<BatchAction, BatchActionError>,
+) -> Result<RoutedAction, ApiError> {
+    let action = action.map_err(|e| DomainError::invalid(e.to_string()))?;
+    let method = Method::parse(action.method);
+    let found = api.router.match_route(method, &action.path)?;
+    Ok((action, found))
+}
+
 /// Carries out one action. Never fails: an error is the outcome of the action.
 async fn run(
     api: &Api,
-    action: &Result<BatchAction, BatchActionError>,
+    action: &Result<RoutedAction, ApiError>,
     by: BatchActor<'_>,
     budget: &ResponseBudget,
 ) -> CostedResponse {
-    let outcome = match action {
-        Ok(action) => run_action(api, action, by, budget).await,
-        Err(wrong) => Err(DomainError::invalid(wrong.to_string()).into()),
+    let refused;
+    let failure = match action {
+        Ok(action) => match run_action(api, action, by, budget).await {
+            Ok(answered) => return answered,
+            Err(failure) => {
+                refused = failure;
+                &refused
+            }
+        },
+        Err(failure) => failure,
     };
-    outcome.unwrap_or_else(|failure| CostedResponse {
-        reply: error::error_response(&failure, &*api.entropy),
+    CostedResponse {
+        reply: error::error_response(failure, &*api.entropy),
         cost: failure.cost(api.settings.reply_max),
-    })
+    }
 }
 
 /// Returns the weight of an action against the limits. An action that cannot be carried out counts like any failing
 /// request.
-fn weight_of(api: &Api, action: &Result<BatchAction, BatchActionError>) -> RequestWeight {
-    let found = action.as_ref().ok().and_then(|a| {
-        api.router
-            .match_route(Method::parse(a.method), &a.path)
-            .ok()
-    });
-    found.map_or(RequestWeight::FAILING, |found| {
-        RequestWeight::of(found.operation)
-    })
+fn weight_of(action: &Result<RoutedAction, ApiError>) -> RequestWeight {
+    let found = action.as_ref().map(|(_, found)| found.operation);
+    found.map_or(RequestWeight::FAILING, RequestWeight::of)
 }
 
 /// Authorizes and dispatches one action.
 async fn run_action(
     api: &Api,
-    action: &BatchAction,
+    (action, found): &RoutedAction,
     (authentication, caller): BatchActor<'_>,
     budget: &ResponseBudget,
 ) -> Result<CostedResponse, ApiError> {
-    let found = api
-        .router
-        .match_route(Method::parse(action.method), &action.path)?;
     if found.operation.not_in_batch {
         return Err(DomainError::field(
             "relative_path",

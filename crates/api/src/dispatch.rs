@@ -110,17 +110,25 @@ pub(crate) fn response_cache_key<'r>(
     path: &'r str,
     query: &'r str,
 ) -> Result<ResponseCacheKey<'r>, ApiError> {
-    let user =
-        Gid::new(grant.user).ok_or_else(|| ApiError::Server("a token names no user".to_owned()))?;
     Ok(ResponseCacheKey {
-        viewer: ViewerKey {
-            user,
-            service: grant.workspace.and_then(Gid::new),
-        },
+        viewer: viewer_key(grant)?,
         app: grant.app,
         scopes: grant.scopes,
         allowed_workspaces: grant.allowed_workspaces.as_deref(),
         path,
         query,
+    })
+}
+
+/// Returns the viewer of requests with a grant.
+///
+/// # Errors
+/// Fails when the grant names no user.
+pub(crate) fn viewer_key(grant: &Grant) -> Result<ViewerKey, ApiError> {
+    let user =
+        Gid::new(grant.user).ok_or_else(|| ApiError::Server("a token names no user".to_owned()))?;
+    Ok(ViewerKey {
+        user,
+        service: grant.workspace.and_then(Gid::new),
     })
 }

@@ -121,7 +121,11 @@ fn is_input(operation: &Operation, name: &str) -> bool {
     let of_record = operation.record().and_then(|ty| resource(ty).field(name));
     requires(operation, name)
         || of_record.is_none_or(|def| match def.write {
-            Writability::Always | Writability::Constant | Writability::NoCustomFields => true,
+            Writability::Always
+            | Writability::Constant
+            | Writability::NoCustomFields
+            | Writability::Current
+            | Writability::NewRecord => true,
             Writability::OnCreate => operation.method == Method::Post,
             Writability::Refused | Writability::Never => false,
         })

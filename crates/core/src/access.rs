@@ -13,7 +13,7 @@ use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
     custom_field, custom_field_setting, enum_option, job, membership, project, project_template,
-    resource, section, task, task_template, team, time_tracking, user_task_list,
+    section, status_update, task, task_template, team, user_task_list,
 };
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -103,25 +103,15 @@ fn at_depth(
             Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
             None => Level::None,
         },
+        Type::StatusUpdate => of_link(viewer, node.get(status_update::PARENT), facts, depth)?,
         Type::CustomField => of_custom_field(viewer, node, seat.role, facts)?,
         Type::EnumOption => of_link(viewer, node.get(enum_option::CUSTOM_FIELD), facts, depth)?,
         Type::CustomFieldSetting => {
             in_container(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
         }
         Type::ProjectTemplate => of_template(viewer, node, full, facts)?,
-        // Guests see the categories of the entries that they see, in those entries.
-        Type::TimeTrackingCategory => by_role(Level::Viewer),
-        Type::TimeTrackingEntry => {
-            let found = of_container(viewer, node, facts, depth)?;
-            of_author(
-                viewer,
-                node.get(time_tracking::CREATED_BY),
-                seat.role,
-                found,
-            )
-        }
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
-        // Only the organization's service account sees the export of the organization. The last two are never nodes of
+        // Only the organization's service account sees the export of the organization. The last three are never nodes of
         // a store.
         Type::User
         | Type::Job
@@ -129,7 +119,8 @@ fn at_depth(
         | Type::ResourceExport
         | Type::OrganizationExport
         | Type::Webhook
-        | Type::Event => Level::None,
+        | Type::Event
+        | Type::ProjectStatus => Level::None,
     };
     Ok(if seat.view_only {
         found.min(Level::Viewer)
@@ -174,27 +165,6 @@ fn of_link(
     match gid.map(|g| facts.lookup_node(g)).transpose()?.flatten() {
         Some(node) => at_depth(viewer, &node, facts, depth + 1),
         None => Ok(Level::None),
-    }
-}
-
-/// Returns the level on the node that contains this one.
-fn of_container(
-    viewer: &Viewer,
-    node: &Node,
-    facts: &mut dyn AccessLookup,
-    depth: u8,
-) -> Result<Level, GraphStoreError> {
-    let container = resource(node.ty).container;
-    let container = container.and_then(|key| node.get(key));
-    of_link(viewer, container, facts, depth)
-}
-
-/// Returns the level on a record that only its author and admins change, by the level on the node that contains it.
-fn of_author(viewer: &Viewer, author: Option<Gid>, role: Role, found: Level) -> Level {
-    match found {
-        Level::None | Level::Admin => found,
-        _ if author == Some(viewer.user) || role == Role::Admin => found.max(Level::Editor),
-        _ => Level::Viewer,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Model of the domain: gids, nodes, drafts, the declarations of resource types with their fields, and checks of input.
 pub(crate) mod auto_id;
+pub(crate) mod body_reader;
 pub mod computed_field;
 pub mod custom_field_values;
 pub mod draft;

@@ -24,6 +24,8 @@ use std::sync::{Arc, OnceLock};
 pub struct Plan {
     /// Type of the record.
     pub ty: Type,
+    /// Type of the nodes that it represents.
+    pub node_type: Type,
     /// Fields in the order in which they are sent; gid is always the first.
     pub steps: Vec<PlanStep>,
     /// Smallest run of relations that holds all outgoing edges to read.
@@ -137,9 +139,11 @@ fn default_plan(ty: Type, sent: Inclusions) -> Plan {
 
 fn default_then(def: &'static FieldDef) -> LinkPlan {
     match def.value_type {
-        ValueType::One(types) | ValueType::Many(types) if def.record.is_some() => {
+        ValueType::One(types) | ValueType::Many(types)
+            if def.record.is_some() || types.iter().any(is_representation) =>
+        {
             let sent = match (def.source, def.record) {
-                (_, Some(Inclusion::Compact)) => COMPACT,
+                (_, Some(Inclusion::Compact) | None) => COMPACT,
                 (FieldSource::Values(_), _) => VALUED,
                 _ => FULL,
             };
@@ -151,6 +155,11 @@ fn default_then(def: &'static FieldDef) -> LinkPlan {
         ValueType::Group(parts) => LinkPlan::Group(default_parts(parts)),
         _ => LinkPlan::Value,
     }
+}
+
+/// Returns true if the heads of the nodes are not the compact form of the type.
+fn is_representation(ty: &Type) -> bool {
+    resource(*ty).representation.is_some()
 }
 
 fn default_parts(parts: &'static [FieldDef]) -> Vec<PlanStep> {
@@ -222,6 +231,7 @@ impl Plan {
         let reads_body = !steps.iter().all(|s| in_head(s.def));
         Self {
             ty,
+            node_type: r.node_type(),
             steps,
             band,
             is_head,

@@ -16,9 +16,7 @@ pub use crate::storage::changes::{
     ListPosition, NodeContext, NodeWrite, fingerprint,
 };
 pub use graph_store_wrapper::GraphStoreWrapper;
-pub use page_query::{
-    ALPHABETICAL_CAP, EdgeEnd, LinkFilter, ListSource, PageQuery, PageRows, RowFilter,
-};
+pub use page_query::{ALPHABETICAL_CAP, EdgeEnd, ListSource, PageQuery, PageRows, RowFilter};
 pub use read_query::{LinkSelector, NodeRef, ReadQuery, ViewerKey, alias};
 pub(crate) use read_view::EdgeBand;
 pub use read_view::ReadView;

@@ -1,17 +1,16 @@
 //! The operation table: types that describe an operation, and its handler as data.
 pub mod inputs;
+pub mod requests;
 mod rows;
 pub mod steps;
 pub mod typed_rows;
 
 use crate::request_context::RequestContext;
-pub use rows::{
-    action, audit_log, batch, computed_list, create, delete, events, get, list, read, search,
-    update, webhooks,
-};
+pub use rows::{action, computed_list, create, delete, get, list, read, search, update};
 
 use crate::method::Method;
 use crate::operation::inputs::{Input, InputDef, InputPlace};
+use crate::operation::requests::{ListAuditLog, ListEvents, WebhookRequest};
 use crate::operation::steps::{Described, Prepare};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Relation, Type};
@@ -122,35 +121,11 @@ pub enum Handler {
     /// Carries out the actions of its body, each as a request of its own.
     Batch,
     /// Lists the events since the last call.
-    Events(EventScope),
+    Events(&'static dyn Described<ListEvents>),
     /// Lists the audit log of a workspace.
-    Audit,
+    Audit(&'static dyn Described<ListAuditLog>),
     /// Carries out an action on webhooks, which have a store of their own.
-    Webhooks(WebhookAction),
-}
-
-/// An action on webhooks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WebhookAction {
-    /// Lists the webhooks of the caller.
-    List,
-    /// Creates a webhook.
-    Create,
-    /// Returns a webhook.
-    Get,
-    /// Replaces the filters of a webhook.
-    Update,
-    /// Deletes a webhook.
-    Delete,
-}
-
-/// The scope of a list of events.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EventScope {
-    /// Events of one task or project, and of the nodes in it.
-    Resource,
-    /// Events of a whole workspace, for its service accounts.
-    Workspace,
+    Webhooks(&'static dyn Described<WebhookRequest>),
 }
 
 /// Returns the read query of an operation.
@@ -169,7 +144,7 @@ impl std::fmt::Debug for Handler {
             Self::Write(..) | Self::PreparedWrite(_) => "act",
             Self::Batch => "batch",
             Self::Events(_) => "events",
-            Self::Audit => "audit log",
+            Self::Audit(_) => "audit log",
             Self::Webhooks(_) => "webhooks",
         })
     }
@@ -305,10 +280,11 @@ impl Operation {
         let declared = declared.filter(|i| i.place == InputPlace::Query && i.required);
         declared.map(|i| i.name).chain(self.query.iter().copied())
     }
-    /// Returns the names of the query parameters that are optional.
+    /// Returns the names of the query parameters that are optional, without families of parameters.
     pub fn optional_query(&self) -> impl Iterator<Item = &'static str> {
         let declared = self.declared_inputs();
         let declared = declared.filter(|i| i.place == InputPlace::Query && !i.required);
+        let declared = declared.filter(|i| !i.is_family());
         declared.map(|i| i.name).chain(self.filters.iter().copied())
     }
     /// Returns the names of the body fields that are required, each with true if null counts as given.
@@ -416,15 +392,11 @@ impl Operation {
     /// Returns true if the operation changes data.
     #[must_use]
     pub const fn writes(&self) -> bool {
-        matches!(
-            self.handler,
-            Handler::Delete(..)
-                | Handler::Write(..)
-                | Handler::PreparedWrite(_)
-                | Handler::Webhooks(
-                    WebhookAction::Create | WebhookAction::Update | WebhookAction::Delete
-                )
-        )
+        match self.handler {
+            Handler::Delete(..) | Handler::Write(..) | Handler::PreparedWrite(_) => true,
+            Handler::Webhooks(_) => !matches!(self.method, Method::Get),
+            _ => false,
+        }
     }
     /// Returns the type of the record that the operation responds with.
     #[must_use]

@@ -12,7 +12,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::jobs::JobRequester;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
-use workgraph_core::model::resources::resource;
+use workgraph_core::model::resources::{is_one_of, resource};
 use workgraph_core::model::time::Time;
 use workgraph_core::model::validate::clip;
 use workgraph_core::storage::change_builder::ChangeBuilder;
@@ -129,7 +129,7 @@ impl<'a> RequestContext<'a> {
     ) -> Result<&'v Node, DomainError> {
         let types = input.types();
         let found = view.resolve(name).and_then(|g| view.node(g));
-        let found = found.filter(|n| types.contains(&n.ty) && self.is_visible(view, n));
+        let found = found.filter(|n| is_one_of(n, types) && self.is_visible(view, n));
         let node = found.ok_or_else(|| {
             let noun = types.first().map_or(input.name, |ty| resource(*ty).noun);
             DomainError::not_found(noun, clip(self.raw.parameter(input.name)))
@@ -200,9 +200,10 @@ impl<'a> RequestContext<'a> {
         types: &[Type],
         least: Level,
     ) -> Result<&'v Node, DomainError> {
-        let found = view.resolve(name).and_then(|g| view.node(g)).filter(|n| {
-            types.contains(&n.ty) && self.is_visible(view, n) && is_known_user(view, n)
-        });
+        let found = view
+            .resolve(name)
+            .and_then(|g| view.node(g))
+            .filter(|n| is_one_of(n, types) && self.is_visible(view, n) && is_known_user(view, n));
         let node =
             found.ok_or_else(|| DomainError::reference_not_found(field, format_ref(name)))?;
         require_level(view, node, least)?;

@@ -146,7 +146,7 @@ fn below(path: &str) -> Result<String, BatchActionError> {
     } else {
         let path = path.strip_prefix('/').unwrap_or(path);
         if path != "-" && !path.starts_with("-/") {
-            return Ok(format!("/{path}"));
+            return Ok(["/", path].concat());
         }
         "not allowed in a batch"
     };

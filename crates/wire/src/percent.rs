@@ -40,6 +40,11 @@ const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
 /// # Errors
 /// A `%` without two hexadecimal digits, a NUL, or bytes that are not UTF-8.
 pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
+    // Nearly all texts are as they read.
+    if !raw.iter().any(|byte| matches!(byte, b'%' | b'+' | 0)) {
+        let text = str::from_utf8(raw).map_err(|_| PercentError::Utf8)?;
+        return Ok(text.to_owned());
+    }
     let mut escapes = raw.split(|byte| *byte == b'%').skip(1);
     let is_whole = |after: &[u8]| matches!(after, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
     if !escapes.all(is_whole) {

@@ -82,8 +82,12 @@ impl RequestOptions {
     /// Fails if an option has the wrong type.
     pub(crate) fn take_from(self, data: &mut Map<String, Value>) -> Result<Self, JsonError> {
         let mut misplaced = Self::default();
-        for name in ["fields", "expand", "pretty"] {
-            let value = data.remove(&format!("opt_{name}"));
+        for (sent, name) in [
+            ("opt_fields", "fields"),
+            ("opt_expand", "expand"),
+            ("opt_pretty", "pretty"),
+        ] {
+            let value = data.remove(sent);
             if let Some(value) = value.filter(|value| !value.is_null()) {
                 misplaced.output(name, &value)?;
             }

@@ -10,10 +10,10 @@ use crate::execute::{allowance_retry, pagination, record_response};
 use crate::state::Api;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
-use workgraph_core::audit::{ActorType, AuditEventKind, AuditQuery};
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::validate::clip;
 use workgraph_limits::CostInputs;
+use workgraph_operations::operation::requests::ListAuditLog;
+use workgraph_operations::operation::steps::Described;
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{Cursor, NextPage, envelope};
 
@@ -25,16 +25,17 @@ pub(crate) async fn list_audit_log(
     api: &Api,
     call: &RequestContext<'_>,
     path: &str,
+    list: &dyn Described<ListAuditLog>,
 ) -> Result<CostedResponse, ApiError> {
     let bounds = PageBinding::of(call, path)?;
-    let place = call.path_ref("workspace_gid")?;
-    let view = load(api, &call.read_query().node(place)).await?;
-    let home = call.path_node(&view, "workspace_gid", Level::Viewer)?.gid;
+    let input = list.describe(call)?;
+    let view = load(api, &call.read_query().node(input.workspace.node)).await?;
+    let home = call.named_node(&view, &input.workspace, Level::Viewer)?.gid;
     if view.viewer.service_workspace != Some(home) {
         let why = "The audit log of a workspace is for its service accounts.";
         return Err(DomainError::forbidden(why).into());
     }
-    let mut ask = filters(call, home)?;
+    let mut ask = *input.query.get()?;
     let position = bounds.decode_offset(api, call)?;
     ask.after = position.last().and_then(Gid::from_i64);
     ask.limit = bounds.limit().map_or(PAGE, usize::from);
@@ -71,36 +72,4 @@ pub(crate) async fn list_audit_log(
         extra_fields: 0,
     };
     Ok(CostedResponse::new(200, body, work.cost()))
-}
-
-/// Returns the conditions of the query.
-fn filters(call: &RequestContext<'_>, home: Gid) -> Result<AuditQuery, DomainError> {
-    let kind = |text: &str| {
-        AuditEventKind::parse(text).ok_or_else(|| {
-            let shown = clip(text);
-            DomainError::field(
-                "event_type",
-                format_args!("Not a recognized value: {shown}"),
-            )
-        })
-    };
-    let actor_type = |text: &str| {
-        ActorType::parse(text).ok_or_else(|| {
-            let words: Vec<&str> = ActorType::ALL.iter().map(|ty| ty.name()).collect();
-            let (shown, words) = (clip(text), words.join(", "));
-            DomainError::field(
-                "actor_type",
-                format_args!("Not a recognized value: {shown}; it is one of {words}"),
-            )
-        })
-    };
-    Ok(AuditQuery {
-        start: call.query_time("start_at")?,
-        end: call.query_time("end_at")?,
-        kind: call.query("event_type")?.map(kind).transpose()?,
-        actor_type: call.query("actor_type")?.map(actor_type).transpose()?,
-        actor: call.query_gid("actor_gid")?,
-        resource: call.query_gid("resource_gid")?,
-        ..AuditQuery::all(home, PAGE)
-    })
 }

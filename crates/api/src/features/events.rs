@@ -25,7 +25,9 @@ use workgraph_core::storage::{
     ChangeRecord, EventPage, EventQuery, JournalEntry, NodeRef, ReadQuery, ReadView,
 };
 use workgraph_core::{Gid, Node};
-use workgraph_operations::operation::EventScope;
+use workgraph_operations::operation::inputs::InputPlace;
+use workgraph_operations::operation::requests::{EventScope, ListEvents};
+use workgraph_operations::operation::steps::Described;
 use workgraph_operations::request_context::{RequestContext, require_level};
 use workgraph_wire::{Cursor, envelope, listing_digest};
 
@@ -130,14 +132,14 @@ pub(crate) fn events_after<'e>(
 pub(crate) async fn list_events(
     api: &Api,
     call: &RequestContext<'_>,
-    span: EventScope,
+    list: &dyn Described<ListEvents>,
     asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
-    let name = watched_ref(call, span)?;
-    let view = load(api, &call.read_query().node(name.clone())).await?;
-    let at = open(call, &view, span, &name)?;
+    let input = list.describe(call)?;
+    let view = load(api, &call.read_query().node(input.resource.node)).await?;
+    let at = open(call, &view, &input)?;
     let listing = token_binding(call.grant, at);
-    let most = match span {
+    let most = match input.scope {
         EventScope::Resource => RESOURCE_EVENTS_MAX,
         EventScope::Workspace => WORKSPACE_EVENTS_MAX,
     };
@@ -145,7 +147,7 @@ pub(crate) async fn list_events(
         seq,
         changes_seen: 0,
     };
-    let Some(after) = decode_sync_token(api, call, listing)? else {
+    let Some(after) = decode_sync_token(api, &input, listing)? else {
         return Err(ApiError::Resync(encode_sync_token(
             api,
             call,
@@ -196,45 +198,25 @@ pub(crate) async fn list_events(
     }
 }
 
-/// Returns the reference to the node of the events, as the request names it.
-fn watched_ref(call: &RequestContext<'_>, span: EventScope) -> Result<NodeRef, DomainError> {
-    let path = call.parameters.last().map(|(name, _)| *name);
-    match (span, path) {
-        (_, Some(name)) => call.path_ref(name),
-        (EventScope::Resource | EventScope::Workspace, None) => {
-            let gid = call.query_gid("resource")?;
-            gid.map(NodeRef::Gid)
-                .ok_or_else(|| DomainError::missing("resource"))
-        }
-    }
-}
-
 /// Checks that the node exists and that the caller may see its events.
-fn open(
-    call: &RequestContext<'_>,
-    view: &ReadView,
-    span: EventScope,
-    name: &NodeRef,
-) -> Result<Gid, ApiError> {
-    if let Some((path, _)) = call.parameters.last() {
-        let node = call.path_node(view, path, Level::Viewer)?;
-        if span == EventScope::Workspace && view.viewer.service_workspace != Some(node.gid) {
+fn open(call: &RequestContext<'_>, view: &ReadView, input: &ListEvents) -> Result<Gid, ApiError> {
+    let resource = &input.resource;
+    if resource.input.place == InputPlace::Path {
+        let node = call.named_node(view, resource, Level::Viewer)?;
+        if input.scope == EventScope::Workspace && view.viewer.service_workspace != Some(node.gid) {
             let why = "The events of a workspace are for its service accounts.";
             return Err(DomainError::forbidden(why).into());
         }
         return Ok(node.gid);
     }
-    let found = view.resolve(name).and_then(|g| view.node(g));
-    let node = found.filter(|n| call.is_visible(view, n)).ok_or_else(|| {
-        DomainError::reference_not_found(
-            "resource",
-            workgraph_operations::request_context::format_ref(name),
-        )
-    })?;
+    let found = view.node(resource.node);
+    let node = found
+        .filter(|n| call.is_visible(view, n))
+        .ok_or_else(|| DomainError::reference_not_found(resource.input.name, resource.node))?;
     require_level(view, node, Level::Viewer)?;
     if !matches!(node.ty, Type::Task | Type::Project) {
         let why = "Not a task or project; of other objects webhooks tell";
-        return Err(DomainError::field("resource", why).into());
+        return Err(DomainError::field(resource.input.name, why).into());
     }
     Ok(node.gid)
 }
@@ -254,10 +236,10 @@ fn token_binding(grant: &Grant, at: Gid) -> [u8; 16] {
 /// Returns the position in the token that the client sent, if that is still valid.
 fn decode_sync_token(
     api: &Api,
-    call: &RequestContext<'_>,
+    input: &ListEvents,
     listing: [u8; 16],
 ) -> Result<Option<EventPosition>, ApiError> {
-    let Some(token) = call.query("sync")? else {
+    let Some(token) = input.sync.get()? else {
         return Ok(None);
     };
     let cursor = Cursor::open(token, &api.keys, listing, api.clock.now()).ok();

@@ -7,12 +7,13 @@ use workgraph_operations::all;
 use workgraph_operations::operation::{Handler, ResponseKind};
 
 /// Types of records that are nested as a part of their owner, with more than the compact fields.
-const PARTS: [&str; 5] = [
+const PARTS: [&str; 6] = [
     "custom_field",
     "custom_field_setting",
     "enum_option",
     "graph_export",
     "export_request",
+    "project_status",
 ];
 
 fn compact(value: &Value, nested: bool, what: &str) {

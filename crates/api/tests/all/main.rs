@@ -31,7 +31,7 @@ mod jobs;
 mod limits;
 mod members;
 mod module_circles;
-mod time_tracking;
+mod status_updates;
 mod token_cache;
 mod workspace_lists;
 mod world;

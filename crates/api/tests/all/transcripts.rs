@@ -38,7 +38,7 @@ const FILES: &[&str] = &[
     "25-automatic-ids",
     "26-custom-field-memberships",
     "27-resource-exports",
-    "31-time-tracking",
+    "28-status-updates",
 ];
 
 /// A part of a transcript.

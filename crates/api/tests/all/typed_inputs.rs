@@ -3,8 +3,9 @@ use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use workgraph_api::operations::all;
 use workgraph_api::operations::operation::inputs::{
-    InputDef, InputPlace, InputReader, InputType, RawInputs,
+    InputDef, InputPlace, InputReader, InputType, OperationInput, RawInputs,
 };
+use workgraph_api::operations::operation::requests::BatchActions;
 use workgraph_api::operations::operation::{Handler, Operation};
 use workgraph_core::Gid;
 use workgraph_core::model::time::Time;
@@ -14,7 +15,7 @@ use workgraph_wire::QueryParams;
 fn text(input: &InputDef) -> String {
     match input.ty {
         InputType::Node(_) | InputType::Nodes(_) => "17".to_owned(),
-        InputType::Text(_) | InputType::Token => "words".to_owned(),
+        InputType::Text(_) | InputType::Terms(_) | InputType::Token => "words".to_owned(),
         InputType::Word(words) | InputType::Words(words) => words[0].to_owned(),
         InputType::Flag => "true".to_owned(),
         InputType::Number(least, _) => least.to_string(),
@@ -31,6 +32,7 @@ fn requested(row: &Operation) -> Vec<(&'static str, &'static str)> {
         .map(|input| (input.name, text(input)))
         .collect();
     let query: Vec<String> = place(InputPlace::Query)
+        .filter(|input| !input.is_family())
         .map(|input| format!("{}={}", input.name, text(input)))
         .collect();
     let mut data = Map::new();
@@ -59,6 +61,10 @@ fn requested(row: &Operation) -> Vec<(&'static str, &'static str)> {
         Handler::PreparedLookup(steps) => drop(steps.prepare(&reader)),
         Handler::DescribedPage(list) => drop(list.read_inputs(&reader)),
         Handler::DescribedSearch(search) => drop(search.read_inputs(&reader)),
+        Handler::Events(list) => drop(list.read_inputs(&reader)),
+        Handler::Audit(list) => drop(list.read_inputs(&reader)),
+        Handler::Webhooks(action) => drop(action.read_inputs(&reader)),
+        Handler::Batch => drop(BatchActions::read(&reader)),
         _ => {}
     }
     let seen = seen.into_inner();

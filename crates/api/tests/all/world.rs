@@ -3,7 +3,6 @@
 //! Organization `orchid` is paid, workspace `basalt` is free. All names in the one are plants and all names in the
 //! other are rocks, so that foreign bytes are easy to find.
 mod parts;
-mod records;
 mod service;
 mod store_controls;
 mod tenants;
@@ -37,10 +36,11 @@ use workgraph_core::access::{Level, Role};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{
-    export, job, project, project_template, story, task_template, team, user,
+    export, job, project, project_template, status_update, story, task_template, team, user,
 };
-use workgraph_core::model::time::{Date, Time};
+use workgraph_core::model::time::Time;
 use workgraph_core::rules::membership_rules as membership;
+use workgraph_core::rules::status_rules;
 use workgraph_core::search::{Search, SearchEffort};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
@@ -170,7 +170,6 @@ impl World {
         let mut fixture = Fixture::new(Time::from_system(now));
         let mut names = BTreeMap::new();
         tenants(&mut fixture, &mut names);
-        records::records(&mut fixture, &mut names);
         more(&mut fixture, &mut names);
         let changes = fixture.take();
 

@@ -41,6 +41,15 @@ impl ActorType {
         Self::ExternalAdministrator,
     ];
 
+    /// Names of all types, in the order of [`ActorType::ALL`].
+    pub const NAMES: &'static [&'static str] = &[
+        Self::User.name(),
+        Self::Asana.name(),
+        Self::AsanaSupport.name(),
+        Self::Anonymous.name(),
+        Self::ExternalAdministrator.name(),
+    ];
+
     /// Returns the name of the type in the contract.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -86,6 +86,9 @@ macro_rules! kinds {
 
         /// All kinds of audit events.
         pub static ALL: &[AuditEventKind] = &[$($($name),*),*];
+
+        /// Names of all kinds, in the order of [`ALL`].
+        pub const NAMES: &[&str] = &[$($($text),*),*];
     };
 }
 

@@ -31,6 +31,10 @@ fn types_have_names_and_numbers_of_their_own_and_are_found_by_both() {
         assert_eq!(AuditEventKind::parse(kind.name), Some(*kind));
         assert_eq!(AuditEventKind::from_code(kind.code), Some(*kind));
     }
+    let names: Vec<&str> = event_kinds::ALL.iter().map(|kind| kind.name).collect();
+    assert_eq!(names, event_kinds::NAMES);
+    let names: Vec<&str> = ActorType::ALL.iter().map(|ty| ty.name()).collect();
+    assert_eq!(names, ActorType::NAMES);
     assert_eq!(AuditEventKind::parse("task_created"), None);
     for ty in ActorType::ALL {
         assert_eq!(ActorType::parse(ty.name()), Some(*ty));

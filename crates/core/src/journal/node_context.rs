@@ -8,7 +8,7 @@ use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::node::{Node, decode_json_string, members};
 use crate::model::registry::{Relation, Type, rel};
-use crate::model::resources::{custom_field_setting, membership, resource, section};
+use crate::model::resources::{custom_field_setting, membership, section, status_update};
 use crate::storage::snapshot::{Depth, Transaction};
 use crate::storage::{ChangeAction, ChangeRecord, Changes, EdgeWrite, NodeContext};
 use rustc_hash::FxHashMap;
@@ -98,7 +98,8 @@ impl<'c> ContextCollector<'c> {
                 | Type::ProjectMembership
                 | Type::CustomFieldMembership
                 | Type::CustomFieldSetting
-        ) || resource(ty).container.is_some();
+                | Type::StatusUpdate
+        );
         let read = match put {
             Some(_) => None,
             None if deep => txn.node(gid, Depth::Full)?,
@@ -215,6 +216,7 @@ impl<'c> ContextCollector<'c> {
             Type::CustomFieldMembership => Some((membership::PARENT, Type::CustomField)),
             Type::CustomFieldSetting => Some((custom_field_setting::PARENT, Type::Project)),
             Type::TeamMembership => Some((membership::TEAM, Type::Team)),
+            Type::StatusUpdate => Some((status_update::PARENT, Type::Project)),
             _ => None,
         };
         if let Some((gid, usual)) = held.and_then(|(key, ty)| Some((node?.get(key)?, ty))) {
@@ -223,12 +225,6 @@ impl<'c> ContextCollector<'c> {
                 Type::Project => self.type_of(txn, gid)?.unwrap_or(usual),
                 _ => usual,
             };
-            places.push((gid, ty));
-        }
-        let container = resource(ty).container;
-        if let Some(gid) = container.and_then(|key| node?.get(key))
-            && let Some(ty) = self.type_of(txn, gid)?
-        {
             places.push((gid, ty));
         }
         match ty {

@@ -34,7 +34,7 @@ impl Node {
     #[must_use]
     pub fn title(&self) -> String {
         members(&self.head)
-            .find(|(k, _)| *k == "name")
+            .find(|(k, _)| matches!(*k, "name" | "title"))
             .map(|(_, v)| decode_json_string(v).into_owned())
             .unwrap_or_default()
     }

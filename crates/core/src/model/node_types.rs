@@ -57,10 +57,11 @@ pub enum Type {
     CustomFieldMembership = 26,
     /// Result of an export of resources.
     ResourceExport = 27,
-    /// A category of tracked time.
-    TimeTrackingCategory = 35,
-    /// Time that a user spent on a task.
-    TimeTrackingEntry = 36,
+    /// A report of how an object, such as a project, is getting on.
+    StatusUpdate = 30,
+    /// The old form of a status update of a project. A second representation is never stored; such types have the
+    /// highest numbers.
+    ProjectStatus = 254,
 }
 
 impl Type {
@@ -91,8 +92,8 @@ impl Type {
         Self::OrganizationExport,
         Self::CustomFieldMembership,
         Self::ResourceExport,
-        Self::TimeTrackingCategory,
-        Self::TimeTrackingEntry,
+        Self::StatusUpdate,
+        Self::ProjectStatus,
     ];
 
     /// Returns the type with this stored number.

@@ -1,7 +1,7 @@
 //! Typed reading of the fields of a node.
 use crate::model::gid::Gid;
 use crate::model::node::{Node, decode_json_string};
-use crate::model::registry::{FieldSource, LinkOne, TypedField};
+use crate::model::registry::{LinkOne, TypedField};
 use crate::model::time::{Date, Time};
 use std::borrow::Cow;
 
@@ -9,11 +9,8 @@ impl Node {
     /// Returns the typed value of a field, or its default.
     #[must_use]
     pub fn get<K: Readable + ?Sized>(&self, field: TypedField<K>) -> K::Value<'_> {
-        let key = match field.def.source {
-            FieldSource::Stored(key) | FieldSource::Inline(key) => key,
-            _ => field.def.name,
-        };
-        K::read(self.raw(key).unwrap_or(field.def.default))
+        let raw = self.raw(field.def.stored_key());
+        K::read(raw.unwrap_or(field.def.default))
     }
 }
 

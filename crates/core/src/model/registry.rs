@@ -46,6 +46,10 @@ pub enum Writability {
     /// As `Constant`, for a map from custom fields to values; the error names a custom field that the object does not
     /// have.
     NoCustomFields,
+    /// Never: other operations set the link. Its present value may be repeated, as in a record sent back.
+    Current,
+    /// As `Current`, but a record without a gid makes a new node, to which the field then links.
+    NewRecord,
 }
 
 /// Type of the values of a field.
@@ -113,10 +117,19 @@ pub struct FieldDef {
     pub mentions: MentionRule,
     /// Stored key of a link: the value is sent only to viewers who see the linked node.
     pub visible_through: Option<&'static str>,
-    /// For links in the body: relation by which the linked node lists the nodes that link to it.
-    pub listed_by: Option<Relation>,
     /// Meaning of the field, for the documents.
     pub doc: &'static str,
+}
+
+impl FieldDef {
+    /// Returns the key under which a body has the value.
+    #[must_use]
+    pub const fn stored_key(&self) -> &'static str {
+        match self.source {
+            FieldSource::Stored(key) | FieldSource::Inline(key) => key,
+            _ => self.name,
+        }
+    }
 }
 
 /// Objects that a text names, on which its written form depends.
@@ -151,6 +164,16 @@ impl Deprecation {
     }
 }
 
+/// A second representation of nodes of another type: records with other fields, under a type name and path of their
+/// own.
+#[derive(Debug)]
+pub struct Representation {
+    /// Type of the nodes.
+    pub of: Type,
+    /// Returns true for the nodes of the type that have the representation.
+    pub applies_to: fn(&Node) -> bool,
+}
+
 /// The declaration of one resource type.
 #[derive(Debug)]
 pub struct Resource {
@@ -172,8 +195,8 @@ pub struct Resource {
     pub subtype: bool,
     /// Types with records in the same replies; each has its own fields for the same names.
     pub variants: &'static [Type],
-    /// Link to the one node that contains it, if there is one: changes are events of that node, too.
-    pub container: Option<TypedField<LinkOne>>,
+    /// Nodes that the records represent, if the type has none of its own.
+    pub representation: Option<Representation>,
     /// All fields, in the order in which they are sent.
     pub fields: &'static [FieldDef],
 }
@@ -193,8 +216,17 @@ impl Resource {
             title: Some("name"),
             subtype: false,
             variants: &[],
-            container: None,
+            representation: None,
             fields: &[],
+        }
+    }
+
+    /// Returns the type of the nodes that the records represent.
+    #[must_use]
+    pub const fn node_type(&self) -> Type {
+        match &self.representation {
+            Some(representation) => representation.of,
+            None => self.ty,
         }
     }
 

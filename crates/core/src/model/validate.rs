@@ -91,6 +91,14 @@ pub fn check_inputs(
                 unchanged(def, value)?;
                 continue;
             }
+            Writability::NewRecord if is_new_record(value) => {}
+            // An update has compared the others with the present link.
+            Writability::Current | Writability::NewRecord if value.is_null() && creating => {
+                continue;
+            }
+            Writability::Current | Writability::NewRecord => {
+                return Err(DomainError::unwritable(name));
+            }
             Writability::OnCreate if !creating => return Err(DomainError::unwritable(name)),
             Writability::OnCreate | Writability::Always => {}
         }
@@ -98,9 +106,21 @@ pub fn check_inputs(
             // Clients that send every property send null if they have no value for this one.
             continue;
         }
-        entries.push((def.name, value_of(def, value)?));
+        let input = match def.write {
+            Writability::NewRecord => InputValue::Json(value.clone()),
+            _ => value_of(def, value)?,
+        };
+        entries.push((def.name, input));
     }
     Ok(CheckedInputs { entries })
+}
+
+/// Returns true if the value of a link is a record that does not exist yet.
+#[must_use]
+pub fn is_new_record(value: &Value) -> bool {
+    value
+        .as_object()
+        .is_some_and(|record| !record.contains_key("gid"))
 }
 
 /// Returns true if a value says that there is none. An empty text does so too, except for fields of text: forms have no

@@ -1,5 +1,4 @@
 //! Projection: a plan over a view becomes JSON bytes.
-mod body_reader;
 mod field_values;
 mod links;
 #[cfg(test)]
@@ -10,6 +9,7 @@ pub use crate::model::node_head::head;
 
 use crate::domain_error::DomainError;
 use crate::interrupt::{InterruptReason, StepCounter};
+use crate::model::body_reader::BodyReader;
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::custom_field_values::gids;
 use crate::model::edge::Edge;
@@ -22,7 +22,6 @@ use crate::plan::{LinkPlan, Plan, PlanStep};
 use crate::projection::mentions;
 use crate::projection::projection_context::ProjectionContext;
 use crate::storage::ReadView;
-use body_reader::BodyReader;
 use field_values::RenderedDefinition;
 use rustc_hash::FxHashMap;
 

@@ -6,5 +6,5 @@ pub mod membership_roles;
 pub mod membership_rules;
 pub mod rich_texts;
 pub mod sharing;
+pub mod status_rules;
 pub mod story_rules;
-pub mod time_tracking_rules;

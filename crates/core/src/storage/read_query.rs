@@ -53,6 +53,8 @@ pub enum LinkSelector {
     Aux(Relation, Gid),
     /// The edge with this rank into it.
     Rank(Relation, i64),
+    /// The edge into it before which its list has this many.
+    Nth(Relation, usize),
 }
 
 impl NodeRef {

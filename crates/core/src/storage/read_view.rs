@@ -47,7 +47,7 @@ pub(crate) struct EdgeBand {
 }
 
 /// Number of edges that the read of one record usually has.
-const EDGES_USUAL: usize = 24;
+const EDGES_USUAL: usize = 64;
 
 /// Returns a map with room for the nodes of one record, so that it does not grow step by step.
 fn roomy<V>() -> FxHashMap<Gid, V> {

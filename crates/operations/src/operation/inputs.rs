@@ -70,12 +70,15 @@ pub enum InputPlace {
 /// The type of an input, with its bounds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum InputType {
-    /// A gid of a node of one of these types; for users also an e-mail address or `me`.
+    /// A gid of a node of one of these types, or of any type if there are none; for users also an e-mail address or
+    /// `me`.
     Node(&'static [Type]),
     /// Several nodes of these types: an array, or text separated by commas.
     Nodes(&'static [Type]),
     /// A text of at most so many characters.
     Text(u32),
+    /// A text of at most so many different words, which are looked for.
+    Terms(usize),
     /// One of these words.
     Word(&'static [&'static str]),
     /// Several of these words: an array, or text separated by commas.
@@ -110,7 +113,7 @@ pub struct RecordFields {
 /// The declaration of an input, without the type of its value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct InputDef {
-    /// The name in the request. The fields of a record have the name `data`.
+    /// The name in the request. The fields of a record have the name `data`. A family of parameters has gaps in braces.
     pub name: &'static str,
     /// The part of the request in which it stands.
     pub place: InputPlace,
@@ -122,11 +125,36 @@ pub struct InputDef {
     pub ty: InputType,
     /// One sentence: the meaning of the input.
     pub doc: &'static str,
-    /// The path parameter that replaces it in rows with that parameter.
+    /// The path parameter that replaces it in rows with that parameter. It may have an alternative, too.
     pub path_alternative: Option<&'static InputDef>,
 }
 
 impl InputDef {
+    /// Returns the declaration of an input. A path parameter is required.
+    #[must_use]
+    pub const fn new(
+        place: InputPlace,
+        name: &'static str,
+        ty: InputType,
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            place,
+            required: matches!(place, InputPlace::Path),
+            nullable: false,
+            ty,
+            doc,
+            path_alternative: None,
+        }
+    }
+
+    /// Returns true if the name has gaps, as in `custom_fields.{custom_field_gid}.{test}`: it stands for many parameters.
+    #[must_use]
+    pub fn is_family(&self) -> bool {
+        self.name.contains('{')
+    }
+
     /// Returns the types of the nodes that the input may name.
     #[must_use]
     pub const fn types(&self) -> &'static [Type] {
@@ -170,16 +198,10 @@ impl<T> Input<T> {
         parse: ParseInput<T>,
         doc: &'static str,
     ) -> Self {
-        let def = InputDef {
-            name,
-            place,
-            required: matches!(place, InputPlace::Path),
-            nullable: false,
-            ty,
-            doc,
-            path_alternative: None,
-        };
-        Self { def, parse }
+        Self {
+            def: InputDef::new(place, name, ty, doc),
+            parse,
+        }
     }
 
     /// Makes a request without the input an error.

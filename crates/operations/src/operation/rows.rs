@@ -1,7 +1,7 @@
 //! Constructors of rows that are alike.
 use super::{
-    DecisionFn, EventScope, Handler, ListDefinition, ListRequest, Operation, ReadQueryFn,
-    ResponseKind, SearchRequest, WebhookAction, inputs,
+    DecisionFn, Handler, ListDefinition, ListRequest, Operation, ReadQueryFn, ResponseKind,
+    SearchRequest, inputs,
 };
 use crate::method::Method;
 use crate::request_context::RequestContext;
@@ -100,28 +100,6 @@ pub const fn computed_list(
         Handler::ComputedPage(list),
     )
 }
-/// Lists the events since the last call.
-#[must_use]
-pub const fn events(id: &'static str, path: &'static str, span: EventScope) -> Operation {
-    row(
-        id,
-        Method::Get,
-        path,
-        ResponseKind::Events,
-        Handler::Events(span),
-    )
-}
-/// Lists the audit log of a workspace.
-#[must_use]
-pub const fn audit_log(id: &'static str, path: &'static str) -> Operation {
-    row(
-        id,
-        Method::Get,
-        path,
-        ResponseKind::AuditLog,
-        Handler::Audit,
-    )
-}
 /// Lists the matches of a search.
 #[must_use]
 pub const fn search(
@@ -137,17 +115,6 @@ pub const fn search(
         ResponseKind::List(ty),
         Handler::Search(describe),
     )
-}
-/// Carries out an action on webhooks.
-#[must_use]
-pub const fn webhooks(
-    id: &'static str,
-    method: Method,
-    path: &'static str,
-    answer: ResponseKind,
-    act: WebhookAction,
-) -> Operation {
-    row(id, method, path, answer, Handler::Webhooks(act))
 }
 /// Creates a node.
 #[must_use]
@@ -209,17 +176,4 @@ pub const fn action(
         ResponseKind::Empty,
         Handler::Write(needs, decide),
     )
-}
-
-/// Carries out the actions of its body.
-#[must_use]
-pub const fn batch(id: &'static str, path: &'static str) -> Operation {
-    row(
-        id,
-        Method::Post,
-        path,
-        ResponseKind::Outcomes,
-        Handler::Batch,
-    )
-    .not_in_batch()
 }

@@ -1,5 +1,6 @@
 //! Constructors of rows with typed inputs.
 use super::inputs::OperationInput;
+use super::requests::{BatchActions, ListAuditLog, ListEvents, WebhookRequest};
 use super::rows::row;
 use super::steps::{Description, Steps};
 use super::{Decision, Handler, ListRequest, Operation, ResponseKind, SearchRequest};
@@ -92,4 +93,47 @@ pub const fn action<T: OperationInput>(
 ) -> Operation {
     let run = Handler::PreparedWrite(steps);
     with_inputs::<T>(row(id, Method::Post, path, ResponseKind::Empty, run))
+}
+
+/// Lists the events since the last call.
+#[must_use]
+pub const fn events<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    list: &'static Description<T, ListEvents>,
+) -> Operation {
+    let run = Handler::Events(list);
+    with_inputs::<T>(row(id, Method::Get, path, ResponseKind::Events, run))
+}
+
+/// Lists the audit log of a workspace.
+#[must_use]
+pub const fn audit_log<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    list: &'static Description<T, ListAuditLog>,
+) -> Operation {
+    let run = Handler::Audit(list);
+    with_inputs::<T>(row(id, Method::Get, path, ResponseKind::AuditLog, run))
+}
+
+/// Carries out an action on webhooks.
+#[must_use]
+pub const fn webhooks<T: OperationInput>(
+    id: &'static str,
+    method: Method,
+    path: &'static str,
+    answer: ResponseKind,
+    action: &'static Description<T, WebhookRequest>,
+) -> Operation {
+    let run = Handler::Webhooks(action);
+    with_inputs::<T>(row(id, method, path, answer, run))
+}
+
+/// Carries out the actions of its body.
+#[must_use]
+pub const fn batch(id: &'static str, path: &'static str) -> Operation {
+    let run = Handler::Batch;
+    with_inputs::<BatchActions>(row(id, Method::Post, path, ResponseKind::Outcomes, run))
+        .not_in_batch()
 }

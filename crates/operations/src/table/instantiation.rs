@@ -1,10 +1,14 @@
 //! Instantiation of project templates and task templates.
+mod inputs;
+
+use self::inputs::{InstantiateProject, InstantiateTask, RequestedDate};
 use super::named_users::member_of;
 use super::projects::places_allowed;
-use super::template_copies::{full_copy, own_team, team};
+use super::template_copies::{copy_team, full_copy, original_team};
 use crate::operation::Decision;
+use crate::operation::steps::Steps;
 use crate::request_context::RequestContext;
-use serde_json::Value;
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::jobs::duplication::CopyKind;
@@ -14,125 +18,71 @@ use workgraph_core::jobs::{self, JobKind, template_instantiation};
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::{job, project, project_template};
 use workgraph_core::model::time::Date;
-use workgraph_core::model::validate::{clip, flag, reference, string, text};
+use workgraph_core::model::validate::clip;
 use workgraph_core::rules::{auto_id_rules, custom_field_rules, membership_rules};
 use workgraph_core::storage::{LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// Returns the items `{gid, value}` of a list in the body.
-fn items<'c>(
-    call: &'c RequestContext<'_>,
-    name: &str,
-) -> Result<Vec<(String, &'c Value)>, DomainError> {
-    let list = match call.field(name) {
-        None => return Ok(Vec::new()),
-        Some(Value::Array(list)) => list,
-        Some(_) => {
-            return Err(DomainError::field(
-                name,
-                "Value is not an array; it must be an array of {gid, value}",
-            ));
-        }
-    };
-    let mut out = Vec::new();
-    for (i, item) in list.iter().enumerate() {
-        let part = |part: &str| item.get(part).filter(|v| !v.is_null());
-        let missing = |part: &str| DomainError::missing(&format!("{name}: [{i}]: {part}"));
-        let gid = part("gid").ok_or_else(|| missing("gid"))?;
-        let gid = reference(format_args!("{name}: [{i}]: gid"), gid)?;
-        out.push((gid, part("value").ok_or_else(|| missing("value"))?));
-    }
-    Ok(out)
-}
+/// Steps of `instantiateProject`.
+pub(super) const PROJECT: &Steps<InstantiateProject, Decision> =
+    &Steps::new(project_needs, instantiate_project);
+/// Steps of `instantiateTask`.
+pub(super) const TASK: &Steps<InstantiateTask, Decision> =
+    &Steps::new(task_needs, instantiate_task);
 
-/// Returns the users who are to fill roles, by the gid of the role.
-fn filled(call: &RequestContext<'_>) -> Result<Vec<(String, NodeRef)>, DomainError> {
-    let mut out = Vec::new();
-    for (i, (gid, value)) in items(call, "requested_roles")?.into_iter().enumerate() {
-        let field = format!("requested_roles: [{i}]: value");
-        let user = call.parse_user_ref(&field, &reference(&field, value)?)?;
-        out.push((gid, user));
-    }
-    Ok(out)
-}
-
-pub(super) fn project_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+fn project_needs(
+    call: &RequestContext<'_>,
+    input: &InstantiateProject,
+) -> Result<ReadQuery, DomainError> {
     let mut want = jobs::start_needs(call.read_query(), call.job_requester())
-        .follow(
-            call.path_ref("project_template_gid")?,
-            custom_field_rules::settings(),
-        )
-        .node(own_team(call, "project_template_gid", rel::TEMPLATE_TEAM)?);
-    if let Some(team) = call.body_gid("team")? {
-        want.add_ref(team);
+        .follow(input.template.node_ref(), custom_field_rules::settings())
+        .node(original_team(&input.template, rel::TEMPLATE_TEAM));
+    if let Some(team) = &input.team {
+        want.add_ref(team.node);
     }
-    for (_, user) in filled(call)? {
-        want = want.edges(user, rel::WORKSPACES);
+    for role in &input.roles {
+        want = want.edges(role.user.clone(), rel::WORKSPACES);
     }
     Ok(want)
 }
 
 /// Returns the day in the body for the start of the project.
-fn start_day(
-    call: &RequestContext<'_>,
-    frozen: &TemplateData,
-) -> Result<Option<Date>, DomainError> {
+fn start_day(dates: &[RequestedDate], frozen: &TemplateData) -> Result<Option<Date>, DomainError> {
     let mut day = None;
-    for (i, (gid, value)) in items(call, "requested_dates")?.into_iter().enumerate() {
-        if gid != START || frozen.requested_dates() == "[]" {
-            let field = format!("requested_dates: [{i}]");
-            return Err(DomainError::reference_not_found(&field, clip(&gid)));
+    for date in dates {
+        if date.gid != START || frozen.requested_dates() == "[]" {
+            let gid = clip(&date.gid);
+            return Err(DomainError::reference_not_found(&date.field, gid));
         }
-        let field = format!("requested_dates: [{i}]: value");
-        // The value is a day, or an instant of which only the day counts.
-        let value = string(&field, value)?;
-        let date = Date::parse(value);
-        day = Some(date.map_err(|e| DomainError::field(&field, e))?);
+        day = Some(*date.day.get()?);
     }
     Ok(day)
 }
 
-fn privacy(call: &RequestContext<'_>) -> Result<&'static str, DomainError> {
-    const SETTINGS: &[&str] = &["public_to_workspace", "private_to_team", "private"];
-    if let Some(value) = call.field("privacy_setting") {
-        let word = string("privacy_setting", value)?;
-        let found = SETTINGS.iter().find(|s| **s == word);
-        return found.copied().ok_or_else(|| {
-            let known = SETTINGS.join(", ");
-            let wrong = format_args!(
-                "Not a recognized value: {}; it is one of {known}",
-                clip(word)
-            );
-            DomainError::field("privacy_setting", wrong)
-        });
-    }
-    Ok(match call.field("public") {
-        Some(value) if !flag("public", value)? => "private",
-        _ => "public_to_workspace",
-    })
-}
-
-pub(super) fn instantiate_project(
+fn instantiate_project(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &InstantiateProject,
 ) -> Result<Decision, DomainError> {
-    let old = call.path_node(view, "project_template_gid", Level::Viewer)?;
+    let old = call.named_node(view, &input.template, Level::Viewer)?;
     let home = old.workspace.unwrap_or(old.gid);
-    let name = text("name", call.required("name")?, 1024)?;
+    let name = input.name.get()?;
     let frozen = TemplateData::of(old)?;
-    let strict = call.field("is_strict");
-    let strict = strict.map(|v| flag("is_strict", v)).transpose()?;
+    let strict = *input.is_strict.get()?;
     let today = Date::of(call.now);
-    let shift = frozen.shift(start_day(call, &frozen)?, today, strict == Some(true))?;
+    let shift = frozen.shift(start_day(input.dates.get()?, &frozen)?, today, strict)?;
     let mut roles = Vec::new();
-    for (i, (gid, user)) in filled(call)?.into_iter().enumerate() {
-        let field = format!("requested_roles: [{i}]");
-        let role = frozen.role(&gid);
-        let role = role.ok_or_else(|| DomainError::reference_not_found(&field, clip(&gid)))?;
-        roles.push((role, member_of(call, view, &field, &user, home)?));
+    for requested in &input.roles {
+        let field = &requested.field;
+        let role = frozen.role(&requested.gid);
+        let role =
+            role.ok_or_else(|| DomainError::reference_not_found(field, clip(&requested.gid)))?;
+        let user = member_of(call, view, field, &requested.user, home)?;
+        roles.push((role, user));
     }
-    let privacy = privacy(call)?;
+    let privacy = *input.privacy.get()?;
     places_allowed(view, home, "projects")?;
-    let team = team(call, view, home, "project_template_gid", rel::TEMPLATE_TEAM)?;
+    let original = (&input.template, rel::TEMPLATE_TEAM);
+    let team = copy_team(call, view, home, input.team.as_ref(), original)?;
     let mut work = call.change_builder();
     let mut draft = work.draft(Type::Project, Some(home));
     draft.set(project::NAME, name.as_str());
@@ -167,35 +117,33 @@ pub(super) fn instantiate_project(
     Ok(Decision::about(work.changes, gid))
 }
 
-/// Returns a reference to the project of the template in the path.
-fn home_of(call: &RequestContext<'_>) -> Result<NodeRef, DomainError> {
-    Ok(call
-        .path_ref("task_template_gid")?
-        .of(LinkSelector::Key("project")))
+/// Returns a reference to the project of a task template.
+fn project_of(template: Gid) -> NodeRef {
+    NodeRef::Gid(template).of(LinkSelector::Key("project"))
 }
 
-pub(super) fn task_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let want = jobs::start_needs(call.read_query(), call.job_requester())
-        .node(call.path_ref("task_template_gid")?);
-    Ok(want.into(home_of(call)?, rel::SECTION_OF, 1))
+fn task_needs(
+    call: &RequestContext<'_>,
+    input: &InstantiateTask,
+) -> Result<ReadQuery, DomainError> {
+    let template = input.template.node;
+    let want = jobs::start_needs(call.read_query(), call.job_requester()).node(template);
+    Ok(want.into(project_of(template), rel::SECTION_OF, 1))
 }
 
-pub(super) fn instantiate_task(
+fn instantiate_task(
     call: &RequestContext<'_>,
     view: &ReadView,
+    input: &InstantiateTask,
 ) -> Result<Decision, DomainError> {
-    let old = call.path_node(view, "task_template_gid", Level::Viewer)?;
+    let old = call.named_node(view, &input.template, Level::Viewer)?;
     let home = old.workspace.unwrap_or(old.gid);
-    let at = call.resolve_ref(
-        view,
-        "project",
-        &home_of(call)?,
-        &[Type::Project],
-        Level::Editor,
-    )?;
+    let project = project_of(input.template.node);
+    let types = &[Type::Project];
+    let at = call.resolve_ref(view, "project", &project, types, Level::Editor)?;
     let recipe = template_instantiation::recipe(old)?;
-    let name = match call.field("name") {
-        Some(value) => text("name", value, 1024)?,
+    let name = match input.name.get()? {
+        Some(name) => name.clone(),
         None => template_instantiation::titled(&recipe).to_owned(),
     };
     let mut work = call.change_builder();

@@ -1,20 +1,23 @@
 //! Jobs: reading them, and the operations that start one.
-use super::projects::{places_allowed, team_of};
-use crate::operation::{Decision, Operation, create, get};
+mod inputs;
+
+use self::inputs::{DuplicateProject, DuplicateTask};
+use super::projects::places_allowed;
+use super::template_copies::{copy_team, original_team};
+use crate::operation::steps::Steps;
+use crate::operation::typed_rows::create;
+use crate::operation::{Decision, Operation, get};
 use crate::request_context::RequestContext;
-use serde_json::Value;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::jobs::date_shift::{DateAnchor, DateShift};
+use workgraph_core::jobs::date_shift::DateShift;
 use workgraph_core::jobs::duplication::{self, CopyKind, CopyOptions, Duplication};
 use workgraph_core::jobs::template_snapshot::TemplateData;
 use workgraph_core::jobs::{self, JobKind};
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::{job, project};
-use workgraph_core::model::time::Date;
-use workgraph_core::model::validate::{clip, flag, string};
 use workgraph_core::rules::{custom_field_rules, membership_rules};
-use workgraph_core::storage::{LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
+use workgraph_core::storage::{ListPosition, ReadQuery, ReadView};
 
 /// Operations that read or start jobs.
 pub static JOBS: &[Operation] = &[
@@ -25,69 +28,34 @@ pub static JOBS: &[Operation] = &[
         "duplicateTask",
         "/tasks/{task_gid}/duplicate",
         Type::Job,
-        task_needs,
-        duplicate_task,
+        &Steps::new(task_needs, duplicate_task),
     )
     .scope("tasks:write"),
     create(
         "duplicateProject",
         "/projects/{project_gid}/duplicate",
         Type::Job,
-        project_needs,
-        duplicate_project,
+        &Steps::new(project_needs, duplicate_project),
     )
-    .scope("projects:write")
-    .body(&["name"]),
+    .scope("projects:write"),
 ];
 
-/// Values of `include`: parts of a project that a copy may have besides its tasks, views and rules.
-const OF_PROJECT: &[&str] = &[
-    "allocations",
-    "forms",
-    "members",
-    "notes",
-    "permissions",
-    "task_assignee",
-    "task_attachments",
-    "task_dates",
-    "task_dependencies",
-    "task_followers",
-    "task_notes",
-    "task_projects",
-    "task_subtasks",
-    "task_tags",
-    "task_templates",
-    "task_type_default",
-];
-
-/// Returns the names in `include`: text separated by commas, or an array.
-fn include(call: &RequestContext<'_>, allowed: &[&str]) -> Result<Vec<String>, DomainError> {
-    let names = call.text_list("include")?;
-    match names.iter().find(|n| !allowed.contains(&n.as_str())) {
-        None => Ok(names),
-        Some(name) => Err(DomainError::field(
-            "include",
-            format_args!(
-                "Not a recognized value: {}; it is one of {}",
-                clip(name),
-                allowed.join(", ")
-            ),
-        )),
-    }
-}
-
-fn task_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
+fn task_needs(call: &RequestContext<'_>, input: &DuplicateTask) -> Result<ReadQuery, DomainError> {
     let want = jobs::start_needs(call.read_query(), call.job_requester());
-    Ok(duplication::root(want, &call.path_ref("task_gid")?))
+    Ok(duplication::root(want, &input.task.node_ref()))
 }
 
-fn duplicate_task(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let old = call.path_node(view, "task_gid", Level::Viewer)?;
+fn duplicate_task(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &DuplicateTask,
+) -> Result<Decision, DomainError> {
+    let old = call.named_node(view, &input.task, Level::Viewer)?;
     let home = old.workspace.unwrap_or(old.gid);
-    let names = include(call, &CopyOptions::NAMES)?;
+    let names = input.parts.get()?;
     let parts = names.iter().fold(CopyOptions::default(), |p, n| p.with(n));
-    let name = match call.field("name") {
-        Some(value) => workgraph_core::model::validate::text("name", value, 1024)?,
+    let name = match input.name.get()? {
+        Some(name) => name.clone(),
         None => format!("Duplicate of {}", old.title()),
     };
     places_allowed(view, home, "tasks")?;
@@ -106,92 +74,40 @@ fn duplicate_task(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision
     Ok(Decision::about(work.changes, gid))
 }
 
-fn project_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let old = call.path_ref("project_gid")?;
+fn project_needs(
+    call: &RequestContext<'_>,
+    input: &DuplicateProject,
+) -> Result<ReadQuery, DomainError> {
+    let old = input.project.node_ref();
     let mut want = jobs::start_needs(call.read_query(), call.job_requester())
         .edges(old.clone(), rel::MEMBERS)
         .edges(old.clone(), rel::PROJECT_FOLLOWERS)
         .edges(old.clone(), rel::TEAM)
         .follow(old, custom_field_rules::settings())
-        .node(team_ref(call)?);
-    if let Some(team) = call.body_gid("team")? {
-        want.add_ref(team);
+        .node(original_team(&input.project, rel::TEAM));
+    if let Some(team) = &input.team {
+        want.add_ref(team.node);
     }
     Ok(want)
 }
 
-/// Returns a reference to the team of the project in the path.
-fn team_ref(call: &RequestContext<'_>) -> Result<NodeRef, DomainError> {
-    Ok(call
-        .path_ref("project_gid")?
-        .of(LinkSelector::FirstEdge(rel::TEAM)))
-}
-
-/// Reads `schedule_dates`: the day at which the dates of the copies begin or end.
-fn schedule(
+fn duplicate_project(
     call: &RequestContext<'_>,
-    dates: bool,
-) -> Result<(Option<DateAnchor>, bool), DomainError> {
-    let Some(value) = call.field("schedule_dates") else {
-        return Ok((None, false));
-    };
-    let Value::Object(map) = value else {
-        return Err(DomainError::field(
-            "schedule_dates",
-            "Value is not a JSON object; it is {should_skip_weekends, start_on or due_on}",
-        ));
-    };
-    if !dates {
-        return Err(DomainError::field(
-            "schedule_dates",
-            "Needs task_dates in include",
-        ));
-    }
-    let day = |name: &str| -> Result<Option<i32>, DomainError> {
-        let field = format!("schedule_dates: {name}");
-        let value = map.get(name).filter(|v| !v.is_null());
-        let day = |v| match Date::parse(string(&field, v)?) {
-            Ok(day) => Ok(day.days()),
-            Err(e) => Err(DomainError::field(&field, e)),
-        };
-        value.map(day).transpose()
-    };
-    let skips = "schedule_dates: should_skip_weekends";
-    let skip = map.get("should_skip_weekends").filter(|v| !v.is_null());
-    let skip = flag(skips, skip.ok_or_else(|| DomainError::missing(skips))?)?;
-    let anchor = match (day("start_on")?, day("due_on")?) {
-        (Some(day), None) => DateAnchor::Start(day),
-        (None, Some(day)) => DateAnchor::Due(day),
-        (None, None) => return Err(DomainError::missing("schedule_dates: start_on")),
-        (Some(_), Some(_)) => {
-            return Err(DomainError::field(
-                "schedule_dates",
-                "You may only provide one of start_on or due_on!",
-            ));
-        }
-    };
-    Ok((Some(anchor), skip))
-}
-
-fn duplicate_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let old = call.path_node(view, "project_gid", Level::Viewer)?;
+    view: &ReadView,
+    input: &DuplicateProject,
+) -> Result<Decision, DomainError> {
+    let old = call.named_node(view, &input.project, Level::Viewer)?;
     let home = old.workspace.unwrap_or(old.gid);
-    let names = include(call, OF_PROJECT)?;
-    let has = |name: &str| names.iter().any(|n| n == name);
+    let names = input.parts.get()?;
+    let has = |name: &str| names.contains(&name);
     let tasks = names.iter().filter_map(|n| n.strip_prefix("task_"));
     let parts = tasks.fold(CopyOptions::default(), CopyOptions::with);
-    let (anchor, skip_weekends) = schedule(call, has("task_dates"))?;
-    let name = workgraph_core::model::validate::text("name", call.required("name")?, 1024)?;
+    let schedule = input.schedule(has("task_dates"))?;
+    let anchor = schedule.map(|schedule| schedule.anchor);
+    let name = input.name.get()?;
     places_allowed(view, home, "projects")?;
-    let team = match call.body_gid("team")? {
-        Some(team) => Some(NodeRef::Gid(team)),
-        None => view
-            .links(old.gid, rel::TEAM)
-            .first()
-            .map(|_| team_ref(call))
-            .transpose()?,
-    };
-    let team = team_of(call, view, home, team.as_ref())?;
+    let original = (&input.project, rel::TEAM);
+    let team = copy_team(call, view, home, input.team.as_ref(), original)?;
 
     let mut work = call.change_builder();
     let mut draft = work.draft(Type::Project, Some(home));
@@ -252,7 +168,7 @@ fn duplicate_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decis
         parts,
         shift: DateShift {
             days: 0,
-            skip_weekends,
+            skip_weekends: schedule.is_some_and(|schedule| schedule.skip_weekends),
         },
         anchor,
         copied: 0,

@@ -18,6 +18,14 @@ pub(super) const MODIFIED_SINCE: Input<RowFilter> = Input::filter(
     "Only tasks that were changed at this time or later. `now` is accepted.",
 );
 
+/// Filter by the time of creation.
+pub(super) const CREATED_SINCE: Input<RowFilter> = Input::filter(
+    "created_since",
+    InputType::Instant,
+    |input, inputs| Ok(inputs.query_time(input)?.map(RowFilter::CreatedSince)),
+    "Only objects that were created at this time or later. `now` is accepted.",
+);
+
 /// Filter by the flag of archived projects.
 pub(super) const ARCHIVED: Input<RowFilter> = Input::filter(
     "archived",
@@ -28,23 +36,3 @@ pub(super) const ARCHIVED: Input<RowFilter> = Input::filter(
     },
     "Only projects that are archived, or only those that are not.",
 );
-
-/// Returns a filter by the first day of the rows, which have their day under the key of the field.
-macro_rules! day_filter {
-    ($name:literal, $filter:ident, $field:expr, $doc:literal) => {
-        $crate::operation::inputs::Input::filter(
-            $name,
-            $crate::operation::inputs::InputType::Day,
-            |input, inputs| {
-                let day = inputs.query_day(input)?;
-                Ok(
-                    day.map(|day| {
-                        workgraph_core::storage::RowFilter::$filter($field.def.name, day)
-                    }),
-                )
-            },
-            $doc,
-        )
-    };
-}
-pub(super) use day_filter;

@@ -18,12 +18,10 @@ mod my_tasks;
 mod named_users;
 mod project_people;
 pub mod projects;
-mod record_family;
-mod record_links;
-mod record_list;
 mod resource_exports;
 pub mod search;
 pub mod sections;
+pub mod status_updates;
 pub mod stories;
 mod subtask_depth;
 mod subtasks;
@@ -38,8 +36,6 @@ pub mod tasks;
 pub mod teams;
 mod template_copies;
 pub mod templates;
-pub mod time_tracking_categories;
-pub mod time_tracking_entries;
 pub mod typeahead;
 pub mod users;
 pub mod webhooks;
@@ -61,6 +57,7 @@ pub static TABLES: &[&[Operation]] = &[
     custom_ids::CUSTOM_IDS,
     tags::TAGS,
     stories::STORIES,
+    status_updates::STATUS_UPDATES,
     search::SEARCH,
     typeahead::TYPEAHEAD,
     batch::BATCH,
@@ -72,8 +69,6 @@ pub static TABLES: &[&[Operation]] = &[
     events::EVENTS,
     webhooks::WEBHOOKS,
     audit::AUDIT,
-    time_tracking_categories::TIME_TRACKING_CATEGORIES,
-    time_tracking_entries::TIME_TRACKING_ENTRIES,
 ];
 
 /// Returns all operations.

@@ -1,14 +1,19 @@
 //! Projects: creating, changing, sharing and listing them.
+mod inputs;
+
+use self::inputs::{
+    CreateProject, LISTED_WORKSPACE, ListProjects, OneProject, TEAM, UpdateProject, WORKSPACE,
+};
 use super::list_filters::ARCHIVED;
-use super::named_users::member_of;
+use super::named_users::{member_of, named_member};
 use super::project_people::{
-    add_followers, add_members, follow, people_needs, remove_followers, remove_members,
+    add_followers, add_members, follow, followers_needs, members_needs, remove_followers,
+    remove_members,
 };
-use crate::operation::inputs::RecordUpdate;
-use crate::operation::{
-    Decision, ListDefinition, ListRequest, Operation, action, computed_list, create, delete, get,
-    list, read, update,
-};
+use super::status_updates::{add_linked, draft_status, status_in_project};
+use crate::operation::steps::{Description, Steps};
+use crate::operation::typed_rows::{action, computed_list, create, read, update};
+use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -22,22 +27,27 @@ use workgraph_core::model::schedule::{
 };
 use workgraph_core::model::time::Date;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
-use workgraph_core::rules::{membership_rules, rich_texts};
+use workgraph_core::rules::{membership_rules, rich_texts, status_rules};
+use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
     EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
 /// Operations on projects.
 pub static PROJECTS: &[Operation] = &[
-    computed_list("getProjects", "/projects", Type::Project, projects)
-        .scope("projects:read")
-        .filtered_by(&[&ARCHIVED]),
+    computed_list(
+        "getProjects",
+        "/projects",
+        Type::Project,
+        &Description::new(projects),
+    )
+    .scope("projects:read")
+    .filtered_by(&[&ARCHIVED]),
     create(
         "createProject",
         "/projects",
         Type::Project,
-        create_needs,
-        create_project,
+        &Steps::new(create_needs, create_project),
     )
     .scope("projects:write"),
     get("getProject", "/projects/{project_gid}", Type::Project).scope("projects:read"),
@@ -45,49 +55,39 @@ pub static PROJECTS: &[Operation] = &[
         "updateProject",
         "/projects/{project_gid}",
         Type::Project,
-        needs,
-        change,
+        &Steps::new(needs, change),
     )
     .scope("projects:write"),
     delete("deleteProject", "/projects/{project_gid}", Level::Admin).scope("projects:delete"),
     action(
         "addFollowersForProject",
         "/projects/{project_gid}/addFollowers",
-        people_needs,
-        add_followers,
+        &Steps::new(followers_needs, add_followers),
     )
-    .body(&["followers"])
     .responds_with(Type::Project),
     action(
         "removeFollowersForProject",
         "/projects/{project_gid}/removeFollowers",
-        people_needs,
-        remove_followers,
+        &Steps::new(followers_needs, remove_followers),
     )
-    .body(&["followers"])
     .responds_with(Type::Project),
     action(
         "addMembersForProject",
         "/projects/{project_gid}/addMembers",
-        people_needs,
-        add_members,
+        &Steps::new(members_needs, add_members),
     )
-    .body(&["members"])
     .responds_with(Type::Project),
     action(
         "removeMembersForProject",
         "/projects/{project_gid}/removeMembers",
-        people_needs,
-        remove_members,
+        &Steps::new(members_needs, remove_members),
     )
-    .body(&["members"])
     .responds_with(Type::Project),
     read(
         "getTaskCountsForProject",
         "/projects/{project_gid}/task_counts",
         Type::Project,
-        needs,
-        counted,
+        &Steps::new(counted_needs, counted),
     )
     .scope("projects:read")
     .counts(),
@@ -110,8 +110,7 @@ pub static PROJECTS: &[Operation] = &[
         "createProjectForTeam",
         "/teams/{team_gid}/projects",
         Type::Project,
-        create_needs,
-        create_project,
+        &Steps::new(create_needs, create_project),
     )
     .scope("projects:write"),
     list(
@@ -126,8 +125,7 @@ pub static PROJECTS: &[Operation] = &[
         "createProjectForWorkspace",
         "/workspaces/{workspace_gid}/projects",
         Type::Project,
-        create_needs,
-        create_project,
+        &Steps::new(create_needs, create_project),
     )
     .scope("projects:write"),
 ];
@@ -145,94 +143,63 @@ const OF_TEAM: ListDefinition = ListDefinition::Edges {
     open: false,
 };
 
-fn projects(call: &RequestContext<'_>) -> Result<ListRequest, DomainError> {
+fn projects(call: &RequestContext<'_>, input: &ListProjects) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
-    let (workspace, team) = (call.query_gid("workspace")?, call.query_gid("team")?);
-    let (mut page, anchor, anchor_types) = match (workspace, team) {
+    let ty = Type::Project;
+    let (source, anchor) = match (&input.workspace, &input.team) {
         (_, Some(team)) => {
-            let anchor = want.add_ref(team);
-            (
-                PageQuery::of(
-                    ListSource::Edges {
-                        anchor,
-                        rel: rel::TEAM,
-                        dir: Direction::In,
-                        give: EdgeEnd::OtherEnd,
-                    },
-                    false,
-                    0,
-                ),
-                "team",
-                &[Type::Team][..],
-            )
+            let source = ListSource::Edges {
+                anchor: want.add_ref(team.node),
+                rel: rel::TEAM,
+                dir: Direction::In,
+                give: EdgeEnd::OtherEnd,
+            };
+            (source, team.input)
         }
         (Some(workspace), None) => {
-            let anchor = want.add_ref(workspace);
-            (
-                PageQuery::of(
-                    ListSource::InWorkspace {
-                        anchor,
-                        ty: Type::Project,
-                    },
-                    false,
-                    0,
-                ),
-                "workspace",
-                &[Type::Workspace][..],
-            )
+            let anchor = want.add_ref(workspace.node);
+            (ListSource::InWorkspace { anchor, ty }, workspace.input)
         }
-        (None, None) => {
-            let ty = Type::Project;
-            (
-                PageQuery::of(ListSource::InViewerWorkspaces { ty }, false, 0),
-                "workspace",
-                &[][..],
-            )
-        }
+        (None, None) => (ListSource::InViewerWorkspaces { ty }, &LISTED_WORKSPACE.def),
     };
-    if team.is_some() {
-        page.filters.extend(workspace.map(RowFilter::InWorkspace));
+    let mut page = PageQuery::of(source, false, 0);
+    if let (Some(workspace), Some(_)) = (&input.workspace, &input.team) {
+        page.filters.push(RowFilter::InWorkspace(workspace.node));
     }
     Ok(ListRequest {
         query: want,
         page,
         computed: false,
-        anchor,
-        anchor_types,
+        anchor: anchor.name,
+        anchor_types: anchor.types(),
     })
 }
 
-fn counted(call: &RequestContext<'_>, view: &ReadView) -> Result<Gid, DomainError> {
-    call.path_node(view, "project_gid", Level::Viewer)
+fn counted_needs(call: &RequestContext<'_>, input: &OneProject) -> Result<ReadQuery, DomainError> {
+    Ok(call.read_query().node(input.project.node))
+}
+
+fn counted(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &OneProject,
+) -> Result<Gid, DomainError> {
+    call.named_node(view, &input.project, Level::Viewer)
         .map(|n| n.gid)
 }
 
-/// Returns the workspace and team of a new project, from path or body.
-fn workspace_and_team_refs(
+fn create_needs(
     call: &RequestContext<'_>,
-) -> Result<(Option<NodeRef>, Option<NodeRef>), DomainError> {
-    let path = |name: &str| {
-        if call.parameter(name).is_empty() {
-            Ok(None)
-        } else {
-            call.path_ref(name).map(Some)
-        }
-    };
-    let workspace = path("workspace_gid")?.or(call.body_gid("workspace")?.map(NodeRef::Gid));
-    let team = path("team_gid")?.or(call.body_gid("team")?.map(NodeRef::Gid));
-    Ok((workspace, team))
-}
-
-fn create_needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let (workspace, team) = workspace_and_team_refs(call)?;
+    input: &CreateProject,
+) -> Result<ReadQuery, DomainError> {
     let mut want = call.read_query();
-    for place in [workspace, team].into_iter().flatten() {
-        want.add_ref(place);
+    for named in [&input.workspace, &input.team].into_iter().flatten() {
+        want.add_ref(named.node);
     }
-    for who in call.users("followers")? {
-        want = want.edges(who, rel::WORKSPACES);
+    for follower in &input.followers {
+        want = want.edges(follower.node.clone(), rel::WORKSPACES);
     }
-    add_node_refs(call, want, &call.inputs(Type::Project, true)?)
+    add_node_refs(call, want, &input.fields)
 }
 
 /// Adds the nodes that the body refers to: owner, followers, links in the description.
@@ -250,36 +217,27 @@ fn add_node_refs(
     for gid in rich_texts::referenced(inputs, project::HTML_NOTES) {
         want.add_ref(gid);
     }
+    if let Some(status) = status_in_project(inputs)? {
+        add_linked(&mut want, &status);
+    }
     Ok(want)
 }
 
-fn create_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let (workspace, team) = workspace_and_team_refs(call)?;
-    let shared = match &team {
-        Some(_) if !call.parameter("team_gid").is_empty() => {
-            Some(call.path_node(view, "team_gid", Level::Viewer)?)
-        }
-        Some(team) => Some(call.resolve_ref(view, "team", team, &[Type::Team], Level::Viewer)?),
-        None => None,
-    };
-    let home = match (&workspace, shared) {
-        (Some(_), _) if !call.parameter("workspace_gid").is_empty() => {
-            call.path_node(view, "workspace_gid", Level::Viewer)?.gid
-        }
-        (Some(workspace), _) => {
-            call.resolve_ref(
-                view,
-                "workspace",
-                workspace,
-                &[Type::Workspace][..],
-                Level::Viewer,
-            )?
-            .gid
-        }
+fn create_project(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &CreateProject,
+) -> Result<Decision, DomainError> {
+    let team = input.team.as_ref();
+    let shared = team
+        .map(|team| call.named_node(view, team, Level::Viewer))
+        .transpose()?;
+    let home = match (&input.workspace, shared) {
+        (Some(workspace), _) => call.named_node(view, workspace, Level::Viewer)?.gid,
         (None, Some(team)) => team
             .workspace
-            .ok_or_else(|| DomainError::missing("workspace"))?,
-        (None, None) => return Err(DomainError::missing("workspace")),
+            .ok_or_else(|| DomainError::missing(WORKSPACE.def.name))?,
+        (None, None) => return Err(DomainError::missing(WORKSPACE.def.name)),
     };
     if let Some(team) = shared {
         team_takes(view, home, team)?;
@@ -298,14 +256,17 @@ fn create_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision
     let mut work = call.change_builder();
     let mut draft = work.draft(Type::Project, Some(home));
     draft.set(project::OWNER, call.user_gid());
-    let inputs = call.inputs(Type::Project, true)?;
-    write(call, view, &mut draft, &inputs)?;
+    write(call, view, &mut draft, &input.fields)?;
+    let status = new_status(call, view, &work, &mut draft, &input.fields)?;
     let gid = membership_rules::create_project(&mut work, draft, call.user_gid());
+    if let Some(status) = status {
+        status_rules::add_status(&mut work, &status, gid);
+    }
     if let Some(team) = shared {
         work.link(gid, rel::TEAM, team.gid, ListPosition::Rank(0), None);
     }
-    for name in call.users("followers")? {
-        let who = member_of(call, view, "followers", &name, home)?;
+    for follower in &input.followers {
+        let who = named_member(call, view, follower, home)?;
         follow(&mut work, view, gid, home, who);
     }
     Ok(Decision::about(work.changes, gid))
@@ -314,7 +275,10 @@ fn create_project(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision
 /// Checks that the caller may create projects in a team of the workspace.
 fn team_takes(view: &ReadView, home: Gid, team: &Node) -> Result<(), DomainError> {
     if team.workspace != Some(home) {
-        return Err(DomainError::field("team", "Not a team of that workspace"));
+        return Err(DomainError::field(
+            TEAM.def.name,
+            "Not a team of that workspace",
+        ));
     }
     let admins_only = team.get(team::CONTENT).as_deref() == Some("only_team_admins");
     let least = if admins_only {
@@ -355,6 +319,21 @@ pub(super) fn places_allowed(view: &ReadView, home: Gid, what: &str) -> Result<(
         )));
     }
     Ok(())
+}
+
+/// Returns the status update that the body has for the project, after making it the current one.
+fn new_status(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    work: &ChangeBuilder<'_>,
+    draft: &mut Draft,
+    inputs: &CheckedInputs,
+) -> Result<Option<Draft>, DomainError> {
+    let Some(status) = status_in_project(inputs)? else {
+        return Ok(None);
+    };
+    let form = (Type::ProjectStatus, &status);
+    draft_status(call, view, work, draft, form).map(Some)
 }
 
 /// Writes the body's fields into a draft.
@@ -425,18 +404,21 @@ fn write(
     Ok(())
 }
 
-fn needs(call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-    let on = call.path_ref("project_gid")?;
+fn needs(call: &RequestContext<'_>, input: &UpdateProject) -> Result<ReadQuery, DomainError> {
+    let on = input.project.node_ref();
     let want = call.read_query().edges(on.clone(), rel::TEAM);
-    let update = RecordUpdate::read(Type::Project, &call.data);
-    add_node_refs(call, update.with_unchanged(&on, want), update.written()?)
+    let want = input.fields.with_unchanged(&on, want);
+    add_node_refs(call, want, input.fields.written()?)
 }
 
-fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-    let node = call.path_node(view, "project_gid", Level::Editor)?;
-    let update = RecordUpdate::read(Type::Project, &call.data);
+fn change(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateProject,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.project, Level::Editor)?;
     let mut draft = Draft::edit(node);
-    let inputs = update.checked(view, node)?;
+    let inputs = input.fields.checked(view, node)?;
     write(call, view, &mut draft, inputs)?;
     let sharing = draft.changed(project::PRIVACY)
         || draft.changed(project::OWNER)
@@ -454,6 +436,9 @@ fn change(call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, Domain
         ));
     }
     let mut work = call.change_builder();
+    if let Some(status) = new_status(call, view, &work, &mut draft, inputs)? {
+        status_rules::add_status(&mut work, &status, node.gid);
+    }
     if let Some(given) = inputs.get("team") {
         let name = match given {
             InputValue::Ref(team) => Some(crate::request_context::parse_gid("team", team)?),

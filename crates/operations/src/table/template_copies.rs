@@ -38,30 +38,6 @@ pub(super) fn copy_team(
     team_of(call, view, home, name.as_ref())
 }
 
-/// Returns a reference to the team of the node in the path, by a relation.
-pub(super) fn own_team(
-    call: &RequestContext<'_>,
-    parameter: &str,
-    by: Relation,
-) -> Result<NodeRef, DomainError> {
-    Ok(call.path_ref(parameter)?.of(LinkSelector::FirstEdge(by)))
-}
-
-/// Returns the team in the body, or else that of the node in the path.
-pub(super) fn team(
-    call: &RequestContext<'_>,
-    view: &ReadView,
-    home: Gid,
-    parameter: &str,
-    by: Relation,
-) -> Result<Option<Gid>, DomainError> {
-    let name = match call.body_gid("team")? {
-        Some(team) => Some(NodeRef::Gid(team)),
-        None => Some(own_team(call, parameter, by)?).filter(|r| view.resolve(r).is_some()),
-    };
-    team_of(call, view, home, name.as_ref())
-}
-
 /// Returns a duplication with all parts that a copy of a project can have; templates keep all of them.
 pub(super) fn full_copy(kind: CopyKind, from: Gid, to: Gid) -> Duplication {
     Duplication {

@@ -1,5 +1,5 @@
 //! Templates of projects and tasks: creating them, and instantiating them.
-use super::instantiation::{instantiate_project, instantiate_task, project_needs, task_needs};
+use super::instantiation;
 use super::projects::places_allowed;
 use super::template_copies::{TEAM, copy_team, full_copy, original_team};
 use crate::method::Method;
@@ -7,10 +7,8 @@ use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, path,
 };
 use crate::operation::steps::{Description, Steps};
-use crate::operation::typed_rows::{self, action, computed_list};
-use crate::operation::{
-    Decision, ListDefinition, ListRequest, Operation, create, delete, get, list,
-};
+use crate::operation::typed_rows::{action, computed_list, create};
+use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -59,7 +57,7 @@ pub static TEMPLATES: &[Operation] = &[
         },
     )
     .scope("project_templates:read"),
-    typed_rows::create(
+    create(
         "projectSaveAsTemplate",
         "/projects/{project_gid}/saveAsTemplate",
         Type::Job,
@@ -69,11 +67,9 @@ pub static TEMPLATES: &[Operation] = &[
         "instantiateProject",
         "/project_templates/{project_template_gid}/instantiateProject",
         Type::Job,
-        project_needs,
-        instantiate_project,
+        instantiation::PROJECT,
     )
-    .scope("projects:write")
-    .body(&["name"]),
+    .scope("projects:write"),
     computed_list(
         "getTaskTemplates",
         "/task_templates",
@@ -97,8 +93,7 @@ pub static TEMPLATES: &[Operation] = &[
         "instantiateTask",
         "/task_templates/{task_template_gid}/instantiateTask",
         Type::Job,
-        task_needs,
-        instantiate_task,
+        instantiation::TASK,
     ),
 ];
 

@@ -79,7 +79,7 @@ const COUNT: Input<usize> = Input::parsed(
 const WORDS_OF_NAME: Input<WordQuery> = Input::parsed(
     InputPlace::Query,
     "query",
-    InputType::Token,
+    InputType::Terms(WORDS_MAX),
     read_words,
     "Text with which words of the name begin. Without it all objects match.",
 );

@@ -24,10 +24,11 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
-use workgraph_core::model::resources::webhook;
-use workgraph_core::storage::{NodeRef, PageRows};
-use workgraph_operations::operation::WebhookAction;
-use workgraph_operations::request_context::{RequestContext, require_level};
+use workgraph_core::storage::PageRows;
+use workgraph_operations::operation::inputs::Named;
+use workgraph_operations::operation::requests::{CreateWebhook, ListWebhooks, WebhookRequest};
+use workgraph_operations::operation::steps::Described;
+use workgraph_operations::request_context::RequestContext;
 use workgraph_webhooks::delivery_target::TargetError;
 use workgraph_webhooks::signature::{SECRET_HEADER, is_handshake_confirmed, signing_secret};
 use workgraph_webhooks::webhook_record::TIMEOUT;
@@ -108,35 +109,35 @@ pub(crate) async fn execute_webhook_action(
     api: &Api,
     call: &RequestContext<'_>,
     path: &str,
-    act: WebhookAction,
+    action: &dyn Described<WebhookRequest>,
     asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
     let service = api.webhooks.get();
     let service = service.ok_or_else(|| server_error("webhooks are not set up"))?;
-    match act {
-        WebhookAction::List => list(api, service, call, path, asked).await,
-        WebhookAction::Create => create(api, service, call, asked).await,
-        WebhookAction::Get => {
-            let webhook = owned_webhook(api, service, call).await?;
+    match action.describe(call)? {
+        WebhookRequest::List(input) => list(api, service, call, path, (asked, &input)).await,
+        WebhookRequest::Create(input) => create(api, service, call, asked, &input).await,
+        WebhookRequest::Get(named) => {
+            let webhook = owned_webhook(api, service, call, &named).await?;
             answer(api, call, &webhook, asked, 200).await
         }
-        WebhookAction::Update => {
-            let mut webhook = owned_webhook(api, service, call).await?;
-            if let Some(value) = call.data.get("filters") {
+        WebhookRequest::Update(input) => {
+            let mut webhook = owned_webhook(api, service, call, &input.webhook).await?;
+            if let Some(value) = &input.filters {
                 webhook.filters = filters(value, webhook.kind)?;
                 let _setting = service.store_order.lock().await;
                 let kept = service
                     .store
                     .set_filters(webhook.id, webhook.filters.clone());
                 if !kept.await.map_err(server_error)? {
-                    return Err(gone(call).into());
+                    return Err(gone(&input.webhook).into());
                 }
                 service.scheduler.lock().filter(&webhook);
             }
             answer(api, call, &webhook, asked, 200).await
         }
-        WebhookAction::Delete => {
-            let webhook = owned_webhook(api, service, call).await?;
+        WebhookRequest::Delete(named) => {
+            let webhook = owned_webhook(api, service, call, &named).await?;
             service
                 .store
                 .remove(webhook.id)
@@ -148,9 +149,8 @@ pub(crate) async fn execute_webhook_action(
     }
 }
 
-fn gone(call: &RequestContext<'_>) -> DomainError {
-    let text = call.parameter("webhook_gid");
-    DomainError::not_found("webhook", workgraph_core::model::validate::clip(text))
+fn gone(named: &Named<Gid>) -> DomainError {
+    DomainError::not_found("webhook", named.node)
 }
 
 /// Returns the webhook that the path names. It must be the caller's, made with the same app.
@@ -158,19 +158,17 @@ async fn owned_webhook(
     api: &Api,
     service: &WebhookService,
     call: &RequestContext<'_>,
+    named: &Named<Gid>,
 ) -> Result<Webhook, ApiError> {
-    let NodeRef::Gid(gid) = call.path_ref("webhook_gid")? else {
-        return Err(gone(call).into());
-    };
     // A user who was removed from every workspace learns nothing.
     load(api, &call.read_query()).await?;
-    let found = service.store.get(gid.get()).await.map_err(server_error)?;
-    let webhook = found.ok_or_else(|| gone(call))?;
+    let found = service.store.get(named.node.get()).await;
+    let webhook = found.map_err(server_error)?.ok_or_else(|| gone(named))?;
     if (webhook.user, webhook.app) == (call.grant.user, call.grant.app) {
         return Ok(webhook);
     }
     Err(if call.settings.hide_forbidden {
-        gone(call)
+        gone(named)
     } else {
         DomainError::no_access("webhook")
     }
@@ -205,21 +203,17 @@ async fn create(
     service: &WebhookService,
     call: &RequestContext<'_>,
     asked: &ResponsePlan<'_>,
+    input: &CreateWebhook,
 ) -> Result<CostedResponse, ApiError> {
-    let name = NodeRef::Gid(call.required_gid("resource")?);
-    let text = call.required("target")?;
-    let text = text
-        .as_str()
-        .ok_or_else(|| DomainError::field("target", "Not a string"))?;
-    let view = load(api, &call.read_query().node(name.clone())).await?;
-    let on = call.resolve_ref(&view, "resource", &name, webhook::WATCHED, Level::Viewer)?;
-    require_level(&view, on, Level::Viewer)?;
+    let view = load(api, &call.read_query().node(input.resource.node)).await?;
+    let on = call.named_node(&view, &input.resource, Level::Viewer)?;
     let kind = on.ty as u8;
-    let filters = filters(call.data.get("filters").unwrap_or(&Value::Null), kind)?;
-    let target = Target::read(text, &service.settings.policy).map_err(|refused| match refused {
-        TargetError::Local => DomainError::forbidden(format!("target: {refused}")),
-        _ => DomainError::field("target", refused),
-    })?;
+    let filters = filters(input.filters.as_ref().unwrap_or(&Value::Null), kind)?;
+    let target =
+        Target::read(&input.target, &service.settings.policy).map_err(|refused| match refused {
+            TargetError::Local => DomainError::forbidden(format!("target: {refused}")),
+            _ => DomainError::field("target", refused),
+        })?;
     let secret = signing_secret(api.random_bytes::<32>()?);
     let grant = call.grant;
     let handshake = HandshakeGuard::begin(service, grant.user)?;
@@ -234,7 +228,7 @@ async fn create(
         workspace: on.workspace.unwrap_or(on.gid).get(),
         resource: on.gid.get(),
         kind,
-        target: text.to_owned(),
+        target: input.target.clone(),
         secret,
         filters,
         created_at: now,
@@ -367,41 +361,28 @@ async fn list(
     service: &WebhookService,
     call: &RequestContext<'_>,
     path: &str,
-    asked: &ResponsePlan<'_>,
+    (asked, input): (&ResponsePlan<'_>, &ListWebhooks),
 ) -> Result<CostedResponse, ApiError> {
-    let workspace = call.query_gid("workspace")?;
-    let workspace = workspace.ok_or_else(|| DomainError::missing("workspace"))?;
-    let resource = call.query_gid("resource")?;
-    let mut want = call.read_query().node(workspace);
-    want.node_refs.extend(resource.map(NodeRef::Gid));
+    let workspace = &input.workspace;
+    let mut want = call.read_query().node(workspace.node);
+    let resource = input.resource.as_ref();
+    want.node_refs.extend(resource.map(Named::node_ref));
     let view = load(api, &want).await?;
-    call.resolve_ref(
-        &view,
-        "workspace",
-        &NodeRef::Gid(workspace),
-        &[Type::Workspace],
-        Level::Viewer,
-    )?;
+    call.named_node(&view, workspace, Level::Viewer)?;
     if let Some(resource) = resource
         && view
-            .node(resource)
+            .node(resource.node)
             .is_some_and(|node| call.is_visible(&view, node))
     {
-        call.resolve_ref(
-            &view,
-            "resource",
-            &NodeRef::Gid(resource),
-            webhook::WATCHED,
-            Level::Viewer,
-        )?;
+        call.named_node(&view, resource, Level::Viewer)?;
     }
     let bounds = PageBinding::of(call, path)?;
     let position = bounds.decode_offset(api, call)?;
     let (after, limit) = position.keyset(call.settings);
     let page = workgraph_webhooks::WebhookListQuery {
         owner: (call.grant.user, call.grant.app),
-        workspace: workspace.get(),
-        resource: resource.map(Gid::get),
+        workspace: workspace.node.get(),
+        resource: resource.map(|resource| resource.node.get()),
         after,
         limit: limit.saturating_add(1),
     };

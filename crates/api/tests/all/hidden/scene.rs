@@ -36,7 +36,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-template",
     "HIDDEN-weeding",
     "HIDDEN-hook",
-    "HIDDEN-time",
+    "HIDDEN-status",
 ];
 
 /// Names that guests may not find.
@@ -50,7 +50,6 @@ pub(crate) const MEMBERS: &[&str] = &[
     "MEMBERS-text",
     "MEMBERS-option-enum",
     "MEMBERS-value",
-    "MEMBERS-category",
 ];
 
 /// Returns the world: ada writes on a task that moe and gus read, too, and names everything that she sees. In memory it
@@ -73,7 +72,6 @@ fn build(kind: Kind) -> World {
     history(&world, "shared");
     texts(&mut world);
     jobs(&mut world);
-    records(&mut world);
     world
 }
 
@@ -341,6 +339,14 @@ fn texts(world: &mut World) {
     ok(world.call("ada", "PUT", &at, &json!({ "html_notes": html })));
     let on = format!("/tasks/{}/stories", gid(world, "shared"));
     makes(world, "comment", &on, json!({ "html_text": html }));
+    for (name, on, title) in [
+        ("h_status", "h_project", "HIDDEN-status"),
+        ("s_status", "meadow", "Well"),
+    ] {
+        let data = json!({"parent": gid(world, on), "title": title, "html_text": html,
+            "status_type": "at_risk"});
+        makes(world, name, "/status_updates", data);
+    }
     let at = format!("/teams/{}", gid(world, "open_team"));
     ok(world.call("ada", "PUT", &at, &json!({ "html_description": html })));
 }
@@ -367,21 +373,6 @@ fn jobs(world: &mut World) {
     task_template(world);
     let hook = json!({"resource": gid(world, "h_project"), "target": "https://hooks.test/echo/HIDDEN-hook"});
     makes(world, "h_hook", "/webhooks", hook);
-}
-
-/// Makes a record of each plain family in hidden nodes, and those that the samples name.
-fn records(world: &mut World) {
-    let orchid = gid(world, "orchid");
-    let category = json!({"name": "MEMBERS-category", "workspace": orchid});
-    let category = makes(world, "m_category", "/time_tracking_categories", category);
-    for (name, task, text) in [
-        ("h_time", "h_task", "HIDDEN-time"),
-        ("s_time", "shared", ""),
-    ] {
-        let at = format!("/tasks/{}/time_tracking_entries", gid(world, task));
-        let data = json!({"duration_minutes": 30, "description": text, "categories": [category]});
-        makes(world, name, &at, data);
-    }
 }
 
 /// Makes exports of ada's, and gives a user a membership in a custom field.

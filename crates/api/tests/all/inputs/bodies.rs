@@ -194,7 +194,7 @@ fn what_would_have_no_effect_is_refused() {
         ),
         (
             &projects,
-            json!({"current_status": {"color": "green", "text": "x"}}),
+            json!({"current_status": {"gid": "12", "color": "green"}}),
             cannot("current_status"),
         ),
         (
@@ -279,4 +279,34 @@ fn a_record_that_was_read_can_be_sent_back() {
         &json!({"projects": record["projects"]}),
     );
     assert_eq!(answer.message(), "projects: Cannot write this property");
+}
+
+/// An action on followers does not read the list of another one.
+#[test]
+fn each_action_on_people_reads_its_own_list() {
+    let world = world();
+    let gid = |name: &str| world.gid(name).to_string();
+    let both = json!({"followers": [gid("vic")], "members": [gid("moe")]});
+    let project = written(
+        &world,
+        "POST",
+        "/projects",
+        &json!({"name": "New", "team": gid("gardeners")}),
+    );
+    let path = format!("/projects/{}", project["gid"].as_str().unwrap());
+    let gids = |record: &Value, field: &str| -> Vec<String> {
+        let list = record[field].as_array().unwrap().iter();
+        list.map(|user| user["gid"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let added = written(&world, "POST", &format!("{path}/addFollowers"), &both);
+    assert!(gids(&added, "followers").contains(&gid("vic")), "{added}");
+    assert!(!gids(&added, "members").contains(&gid("moe")), "{added}");
+    let removed = written(&world, "POST", &format!("{path}/removeFollowers"), &both);
+    assert!(
+        !gids(&removed, "followers").contains(&gid("vic")),
+        "{removed}"
+    );
+    let added = written(&world, "POST", &format!("{path}/addMembers"), &both);
+    assert!(gids(&added, "members").contains(&gid("moe")), "{added}");
 }

@@ -44,6 +44,7 @@ const MEADOW: Tenant = Tenant {
     export: "orchid_export",
     project_template: "s_template",
     task_template: "weeding",
+    status: "s_status",
 };
 
 /// An app of moe's with few scopes, some of which write.
@@ -63,8 +64,13 @@ const READERS: &[(&str, &[&str])] = &[
 const ADA: &[(&str, &[&str])] = &[("ada", &[])];
 
 /// Types whose nodes cannot be hidden or named: events are rendered from the journal when they are sent, the tasks of a
-/// project template are read only with it, and a webhook is no node.
-const UNNAMED: &[Type] = &[Type::Event, Type::TemplateTask, Type::Webhook];
+/// project template are read only with it, a webhook is no node, and a project status is the node of a status update.
+const UNNAMED: &[Type] = &[
+    Type::Event,
+    Type::TemplateTask,
+    Type::Webhook,
+    Type::ProjectStatus,
+];
 
 /// The scene, with its nodes by type.
 struct Place {
@@ -183,7 +189,7 @@ impl Place {
         let base = sample(&self.world, &MEADOW, row);
         let mut all = vec![base.clone()];
         for (at, name) in parameters(row).iter().enumerate() {
-            let things = parameter_type(name).and_then(|ty| self.things.get(ty));
+            let things = parameter_type(name).and_then(|ty| self.things.get(&ty));
             for gid in things.into_iter().flatten() {
                 let mut one = base.clone();
                 one.path[at].1.clone_from(gid);
@@ -240,7 +246,7 @@ fn read_things(
         let views = row.record().map(everything).unwrap_or_default();
         let base = sample(&place.world, &MEADOW, row);
         for (at, name) in parameters(row).iter().enumerate() {
-            let of_type = parameter_type(name).and_then(|ty| things.get(ty));
+            let of_type = parameter_type(name).and_then(|ty| things.get(&ty));
             for gid in of_type.into_iter().flatten() {
                 for fields in std::iter::once(None).chain(views.iter().map(Some)) {
                     let mut one = base.clone();
@@ -442,6 +448,7 @@ fn of_each_type_something_is_hidden() {
 }
 
 /// Returns the type of the nodes that a path parameter names.
-fn parameter_type(name: &str) -> Option<&'static Type> {
-    path::declaration(name)?.types().first()
+fn parameter_type(name: &str) -> Option<Type> {
+    let ty = path::declaration(name)?.types().first()?;
+    Some(resource(*ty).node_type())
 }

@@ -1,5 +1,4 @@
 //! Samples: for every row, a request that its tenant's admin may make and that has an effect.
-use super::record_samples;
 use crate::world::{Answer, World};
 use serde_json::{Map, Value, json};
 use workgraph_api::request::Method;
@@ -30,6 +29,7 @@ pub(crate) struct Tenant {
     pub(super) export: &'static str,
     pub(super) project_template: &'static str,
     pub(super) task_template: &'static str,
+    pub(super) status: &'static str,
 }
 
 pub(crate) const ORCHID: Tenant = Tenant {
@@ -55,6 +55,7 @@ pub(crate) const ORCHID: Tenant = Tenant {
     export: "orchid_export",
     project_template: "plot_plan",
     task_template: "weeding",
+    status: "moss_status",
 };
 
 pub(super) const BASALT: Tenant = Tenant {
@@ -80,11 +81,12 @@ pub(super) const BASALT: Tenant = Tenant {
     export: "basalt_export",
     project_template: "dig_plan",
     task_template: "drilling",
+    status: "quarry_status",
 };
 
 /// Returns the name of a tenant's node that fits a path parameter.
-pub(super) fn parameter(tenant: &Tenant, name: &str) -> String {
-    let name = match name {
+pub(super) fn parameter(tenant: &Tenant, name: &str) -> &'static str {
+    match name {
         "workspace_gid" => tenant.workspace,
         "user_gid" => tenant.member,
         "team_gid" => tenant.team,
@@ -105,9 +107,9 @@ pub(super) fn parameter(tenant: &Tenant, name: &str) -> String {
         "organization_export_gid" => tenant.export,
         "project_template_gid" => tenant.project_template,
         "task_template_gid" => tenant.task_template,
-        other => return record_samples::record(tenant, other),
-    };
-    name.to_owned()
+        "status_update_gid" | "project_status_gid" => tenant.status,
+        other => panic!("no sample for {other}"),
+    }
 }
 
 /// Returns the names of a row's path parameters.
@@ -177,7 +179,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
     let gid = |name: &str| world.gid(name).to_string();
     let mut path: Vec<(&'static str, String)> = parameters(row)
         .into_iter()
-        .map(|name| (name, gid(&parameter(tenant, name))))
+        .map(|name| (name, gid(parameter(tenant, name))))
         .collect();
     let mut query: Vec<(&'static str, String)> = row
         .required_query()
@@ -185,7 +187,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             let value = match name {
                 "resource_type" => "project".to_owned(),
                 "workspace" | "organization" => gid(tenant.workspace),
-                "project" => gid(tenant.project),
+                "project" | "parent" => gid(tenant.project),
                 other => panic!("{}: no sample for the parameter {other}", row.id),
             };
             (name, value)
@@ -202,7 +204,10 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             "followers" | "members" => json!([gid(tenant.member)]),
             "name" => json!("Probe"),
             "organization" => json!(gid(tenant.workspace)),
-            "parent" if row.id == "createMembership" => json!(gid(tenant.project)),
+            "parent" if matches!(row.id, "createMembership" | "createStatusForObject") => {
+                json!(gid(tenant.project))
+            }
+            "status_type" => json!("on_track"),
             "parent" | "task" => json!(gid(tenant.other_task)),
             "access_level" => json!("editor"),
             "public" => json!(false),
@@ -219,8 +224,7 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
             "resource_subtype" => json!("number"),
             "custom_field" => json!(gid(tenant.field)),
             "enum_option" => json!(gid(tenant.option)),
-            other => record_samples::required(other)
-                .unwrap_or_else(|| panic!("{}: no sample for the field {other}", row.id)),
+            other => panic!("{}: no sample for the field {other}", row.id),
         };
         body.insert(name.to_owned(), value);
     }
@@ -302,14 +306,13 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         "insertEnumOptionForCustomField" => {
             put("after_enum_option", json!(gid(tenant.other_option)));
         }
-        "createStoryForTask" => put("text", json!("Probe")),
+        "createStoryForTask" | "createStatusForObject" => put("text", json!("Probe")),
         "updateStory" => put("is_pinned", json!(true)),
         "removeDependentsForTask" | "addDependentsForTask" => {
             put("dependents", json!([gid(tenant.other_task)]));
         }
         _ => {}
     }
-    record_samples::complete(world, tenant, row, &mut query, &mut body);
     if row.path.contains("{webhook_gid}") {
         let data =
             json!({"resource": gid(tenant.project), "target": "https://hooks.test/echo/probe"});

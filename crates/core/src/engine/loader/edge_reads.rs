@@ -29,7 +29,7 @@ pub(crate) fn all_in(
 }
 
 /// Nodes that were read along with edges; most nodes have few.
-type TargetNodes = SmallVec<[Arc<Node>; 16]>;
+type TargetNodes = SmallVec<[Arc<Node>; 32]>;
 
 impl Loader<'_> {
     /// Loads the edges from a node with relations in `lo..=hi`.

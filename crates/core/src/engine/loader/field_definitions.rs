@@ -1,8 +1,10 @@
 //! Loading of the custom fields of tasks, and of the nodes that their values link to.
 use super::Loader;
 use crate::graph_store_error::GraphStoreError;
+use crate::model::body_reader::BodyReader;
 use crate::model::custom_field_values as values;
 use crate::model::gid::Gid;
+use crate::model::node::Node;
 use crate::model::registry::{CustomFieldType, FieldSource, ValuePart, rel};
 use crate::model::resources::custom_field::FIELDS_MAX;
 use crate::model::resources::{custom_field, task};
@@ -13,11 +15,15 @@ use std::sync::Arc;
 
 impl Loader<'_> {
     /// Loads the edges from a task to the custom fields of its projects and task list, with their definitions.
-    pub(crate) fn fields(&mut self, gid: Gid) -> Result<(), GraphStoreError> {
+    pub(crate) fn fields(
+        &mut self,
+        gid: Gid,
+        body: &mut BodyReader<'_>,
+    ) -> Result<(), GraphStoreError> {
         let own = match self.own_fields {
             Some(own) => own,
             // One look-up for all rows of a page; for a single task only if it is the viewer's.
-            None if self.many || self.is_mine(gid) => self.own_fields()?,
+            None if self.many || self.is_mine(body) => self.own_fields()?,
             None => false,
         };
         if own {
@@ -30,10 +36,9 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Returns true if a task is assigned to the viewer.
-    fn is_mine(&self, gid: Gid) -> bool {
-        let assignee = self.view.node(gid).and_then(|n| n.get(task::ASSIGNEE));
-        assignee == Some(self.view.viewer.user)
+    /// Returns true if the task with this body is assigned to the viewer.
+    fn is_mine(&self, body: &mut BodyReader<'_>) -> bool {
+        body.get(task::ASSIGNEE) == Some(self.view.viewer.user)
     }
 
     /// Returns true if a task list of the viewer has custom fields, which is rare.
@@ -61,15 +66,17 @@ impl Loader<'_> {
     /// Loads the custom fields of a task, and the nodes that its values link to.
     pub(super) fn values(
         &mut self,
-        gid: Gid,
+        task: &Node,
+        body: &mut BodyReader<'_>,
         key: &str,
         then: &LinkPlan,
     ) -> Result<(), GraphStoreError> {
-        self.fields(gid)?;
+        let gid = task.gid;
+        self.fields(gid, body)?;
         let LinkPlan::Plans(plans) = then else {
             return Ok(());
         };
-        let (Some(plan), Some(task)) = (plans.first(), self.view.nodes.get(&gid).cloned()) else {
+        let Some(plan) = plans.first() else {
             return Ok(());
         };
         let places: Vec<Gid> = custom_field_view::field_containers(&self.view, gid).collect();
@@ -85,7 +92,7 @@ impl Loader<'_> {
                 }
             }
         }
-        for (field, value) in task.raw(key).into_iter().flat_map(values::stored_values) {
+        for (field, value) in body.find(key).into_iter().flat_map(values::stored_values) {
             self.reach(field, then)?;
             let kind = match self.kinds.get(&field) {
                 Some(kind) => *kind,

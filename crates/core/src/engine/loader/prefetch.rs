@@ -2,9 +2,10 @@
 use super::Loader;
 use crate::access::Level;
 use crate::graph_store_error::GraphStoreError;
+use crate::model::body_reader::BodyReader;
 use crate::model::custom_field_values;
 use crate::model::gid::Gid;
-use crate::model::node::members;
+use crate::model::node::{Node, members};
 use crate::model::registry::{Direction, FieldSource, Relation, Type, rel};
 use crate::plan::{LinkPlan, Plan, PlanStep};
 use crate::projection::mentions;
@@ -33,20 +34,21 @@ impl Loader<'_> {
             let depth = if self.many { Depth::Edge } else { Depth::Head };
             self.band(gid, lo, hi, depth)?;
         }
+        let Some(node) = self.view.nodes.get(&gid).cloned() else {
+            return Ok(());
+        };
+        let mut body = BodyReader::new(&node.body);
         for step in &plan.steps {
-            self.step(gid, step)?;
+            self.step(&node, &mut body, step)?;
         }
         if plan.mentions {
-            self.mentions(gid, plan)?;
+            self.mentions(&node, plan)?;
         }
         Ok(())
     }
 
     /// Loads the nodes that the texts of a record name, with the viewer's levels on them.
-    fn mentions(&mut self, gid: Gid, plan: &Plan) -> Result<(), GraphStoreError> {
-        let Some(node) = self.view.nodes.get(&gid) else {
-            return Ok(());
-        };
+    fn mentions(&mut self, node: &Node, plan: &Plan) -> Result<(), GraphStoreError> {
         let named = mentions::mentioned_nodes(node, plan);
         self.steps(named.steps + named.linked.len())?;
         for target in named.about {
@@ -66,33 +68,33 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn step(&mut self, gid: Gid, step: &PlanStep) -> Result<(), GraphStoreError> {
-        if let (Some(only), Some(node)) = (step.def.applies_to, self.view.nodes.get(&gid))
-            && !only(node)
-        {
+    fn step<'n>(
+        &mut self,
+        node: &'n Node,
+        body: &mut BodyReader<'n>,
+        step: &PlanStep,
+    ) -> Result<(), GraphStoreError> {
+        let gid = node.gid;
+        if step.def.applies_to.is_some_and(|only| !only(node)) {
             return Ok(());
         }
-        if let Some(link) = step.def.visible_through {
-            let node = self.view.nodes.get(&gid);
-            if let Some(target) = node.and_then(|n| n.raw(link)).and_then(inline) {
-                self.reach(target, &STUB)?;
-            }
+        if let Some(link) = step.def.visible_through
+            && let Some(target) = body.find(link).and_then(inline)
+        {
+            self.reach(target, &STUB)?;
         }
         match step.def.source {
             FieldSource::Inline(key) => {
-                let node = self.view.nodes.get(&gid);
-                if let Some(target) = node.and_then(|n| n.raw(key)).and_then(inline) {
+                if let Some(target) = body.find(key).and_then(inline) {
                     self.reach(target, &step.link_plan)?;
                 }
             }
             FieldSource::Stored(key) => {
-                let (LinkPlan::Group(parts), Some(node)) =
-                    (&step.link_plan, self.view.nodes.get(&gid))
-                else {
+                let LinkPlan::Group(parts) = &step.link_plan else {
                     return Ok(());
                 };
                 let inner: Vec<(&str, &str)> =
-                    node.raw(key).map(members).into_iter().flatten().collect();
+                    body.find(key).map(members).into_iter().flatten().collect();
                 let mut links = Vec::new();
                 for part in parts {
                     if let FieldSource::Inline(key) = part.def.source {
@@ -109,7 +111,7 @@ impl Loader<'_> {
                 }
             }
             FieldSource::Workspace => {
-                if let Some(target) = self.view.nodes.get(&gid).and_then(|n| n.workspace) {
+                if let Some(target) = node.workspace {
                     self.reach(target, &step.link_plan)?;
                 }
             }
@@ -141,16 +143,12 @@ impl Loader<'_> {
                 }
             }
             FieldSource::Gids(key) => {
-                let node = self.view.nodes.get(&gid).cloned();
-                for target in node
-                    .iter()
-                    .filter_map(|n| n.raw(key))
-                    .flat_map(custom_field_values::gids)
-                {
+                let gids = body.find(key).into_iter();
+                for target in gids.flat_map(custom_field_values::gids) {
                     self.reach(target, &step.link_plan)?;
                 }
             }
-            FieldSource::Values(key) => self.values(gid, key, &step.link_plan)?,
+            FieldSource::Values(key) => self.values(node, body, key, &step.link_plan)?,
             FieldSource::Count(rel, Direction::In) => {
                 let count = self.snap.count_in(gid, rel)?;
                 self.view.counts.insert((gid, rel), count);
@@ -219,7 +217,7 @@ impl Loader<'_> {
             }
         }
         if let LinkPlan::Plans(plans) = then
-            && let Some(plan) = plans.iter().find(|p| Some(p.ty) == ty)
+            && let Some(plan) = plans.iter().find(|p| Some(p.node_type) == ty)
             && self.view.level(gid) > Level::None
         {
             self.follow(gid, plan)?;

@@ -2,6 +2,7 @@
 use super::{Loader, all_in};
 use crate::access::Level;
 use crate::graph_store_error::GraphStoreError;
+use crate::model::body_reader::BodyReader;
 use crate::model::gid::Gid;
 use crate::model::registry::rel;
 use crate::storage::snapshot::Depth;
@@ -63,6 +64,18 @@ impl Loader<'_> {
                             })?;
                         Ok(found.filter(|e| e.rank == *rank).map(|e| e.src))
                     }
+                    LinkSelector::Nth(rel, count) => {
+                        let (mut found, start) = (Vec::new(), (i64::MIN, i64::MIN));
+                        self.snap.scan_in(
+                            gid,
+                            *rel,
+                            start,
+                            *count + 1,
+                            Depth::Head,
+                            &mut |edge, _| found.push(edge.src),
+                        )?;
+                        Ok(found.get(*count).copied())
+                    }
                     LinkSelector::Key(key) => {
                         let raw = if self.load_full(gid)? {
                             self.view.nodes.get(&gid).and_then(|n| n.raw(key))
@@ -121,7 +134,9 @@ impl Loader<'_> {
         for at in &want.custom_fields_of {
             if let Some(gid) = self.found(*at) {
                 self.band(gid, rel::SECTION, rel::SECTION, Depth::Edge)?;
-                self.fields(gid)?;
+                let task = self.view.nodes.get(&gid).cloned();
+                let body = task.as_deref().map_or("", |task| &*task.body);
+                self.fields(gid, &mut BodyReader::new(body))?;
             }
         }
         for at in &want.heights {

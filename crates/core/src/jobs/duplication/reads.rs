@@ -201,6 +201,7 @@ static BELOW: CopyPlans = CopyPlans(OnceLock::new(), |ty| {
     .def;
     Plan {
         ty,
+        node_type: ty,
         steps: vec![plan::PlanStep::new(
             &SUBTASKS,
             plan::LinkPlan::Plans(vec![whole(ty)]),

@@ -56,7 +56,6 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::CustomField),
     home(Type::CustomFieldMembership),
     home(Type::Tag),
-    home(Type::TimeTrackingCategory),
     home(Type::Project),
     home(Type::ProjectMembership),
     home(Type::CustomFieldSetting),
@@ -66,6 +65,7 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::ProjectTemplate),
     home(Type::TemplateTask),
     home(Type::TaskTemplate),
+    home(Type::StatusUpdate),
 ];
 const TEAM: &[ExportedList] = &[
     edges(
@@ -111,21 +111,21 @@ const PROJECT: &[ExportedList] = &[
         EdgeEnd::OtherEnd,
     ),
     deep(ExportedListSource::Tasks, Type::Task),
+    edges(
+        Type::StatusUpdate,
+        rel::STATUS_OF,
+        Direction::In,
+        EdgeEnd::OtherEnd,
+    ),
 ];
 const STORIES: ExportedList = edges(Type::Story, rel::STORY_OF, Direction::In, EdgeEnd::OtherEnd);
 const SUBTASKS: ExportedList = deep(
     ExportedListSource::Edges(rel::PARENT, Direction::In, EdgeEnd::OtherEnd),
     Type::Task,
 );
-const TIME_ENTRIES: ExportedList = edges(
-    Type::TimeTrackingEntry,
-    rel::TIME_ON_TASK,
-    Direction::In,
-    EdgeEnd::OtherEnd,
-);
-const TASK: &[ExportedList] = &[STORIES, TIME_ENTRIES, SUBTASKS];
+const TASK: &[ExportedList] = &[STORIES, SUBTASKS];
 /// Lists of a task where all tasks of a workspace are exported: these already contain the subtasks.
-const TASK_OF_ALL: &[ExportedList] = &[STORIES, TIME_ENTRIES];
+const TASK_OF_ALL: &[ExportedList] = &[STORIES];
 
 /// Returns the lists that an object of a type is exported with, by the type of the export's root.
 pub(super) const fn lists(root: Type, ty: Type) -> &'static [ExportedList] {

@@ -38,7 +38,7 @@ pub const LIKES: Relation = Relation(6);
 pub const DEPENDS: Relation = Relation(7);
 /// Story → the task it is on.
 pub const STORY_OF: Relation = Relation(8);
-/// Story → user who likes it; aux is the gid of the like.
+/// Story or status update → user who likes it; aux is the gid of the like.
 pub const STORY_LIKES: Relation = Relation(9);
 /// Section → project or user task list. Placed.
 pub const SECTION_OF: Relation = Relation(10);
@@ -91,11 +91,5 @@ pub const TEMPLATE_TEAM: Relation = Relation(53);
 pub const RECIPE_TAGS: Relation = Relation(54);
 /// Task template → project it is used in.
 pub const TEMPLATE_OF: Relation = Relation(55);
-/// Time tracking entry → task on which the time was spent.
-pub const TIME_ON_TASK: Relation = Relation(80);
-/// Time tracking entry → project to which the time is attributed.
-pub const TIME_ON_PROJECT: Relation = Relation(81);
-/// Time tracking entry → user who spent the time.
-pub const TIME_OF_USER: Relation = Relation(82);
-/// Time tracking entry → category.
-pub const TIME_CATEGORIES: Relation = Relation(83);
+/// Status update → object it is about, the newest first. Placed.
+pub const STATUS_OF: Relation = Relation(65);

@@ -62,7 +62,6 @@ const fn def(
         cost: 1,
         mentions: MentionRule::Nothing,
         visible_through: None,
-        listed_by: None,
         doc: "",
     }
 }
@@ -258,6 +257,18 @@ impl<K: ?Sized> TypedField<K> {
         self.def.write = Writability::NoCustomFields;
         self
     }
+    /// Makes writing any link but the present one an error: other operations set it.
+    #[must_use]
+    pub const fn current(mut self) -> Self {
+        self.def.write = Writability::Current;
+        self
+    }
+    /// Makes the field accept a new record of the linked type, and no other link than the present one.
+    #[must_use]
+    pub const fn new_record(mut self) -> Self {
+        self.def.write = Writability::NewRecord;
+        self
+    }
     /// Adds the scopes that naming the field needs.
     #[must_use]
     pub const fn needs(mut self, scopes: &'static [&'static str]) -> Self {
@@ -304,12 +315,6 @@ impl<K: ?Sized> TypedField<K> {
     #[must_use]
     pub const fn visible_through(mut self, link: &'static str) -> Self {
         self.def.visible_through = Some(link);
-        self
-    }
-    /// Keeps an edge of this relation beside the link in the body, so that the linked node can list its sources.
-    #[must_use]
-    pub const fn listed_by(mut self, rel: Relation) -> Self {
-        self.def.listed_by = Some(rel);
         self
     }
     /// Announces a change of the contract to clients that write the field.

@@ -22,8 +22,7 @@ const ANYTHING: &[Type] = &[
     Type::EnumOption,
     Type::CustomFieldSetting,
     Type::CustomFieldMembership,
-    Type::TimeTrackingCategory,
-    Type::TimeTrackingEntry,
+    Type::StatusUpdate,
 ];
 
 /// User who made the change.

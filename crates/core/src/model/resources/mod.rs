@@ -9,12 +9,12 @@ pub mod membership;
 pub mod project;
 pub mod project_template;
 pub mod section;
+pub mod status_update;
 pub mod story;
 pub mod tag;
 pub mod task;
 pub mod task_template;
 pub mod team;
-pub mod time_tracking;
 pub mod user;
 pub mod user_task_list;
 pub mod webhook;
@@ -53,8 +53,8 @@ pub static ALL: &[&Resource] = &[
     &export::ORGANIZATION_EXPORT,
     &membership::CUSTOM_FIELD_MEMBERSHIP,
     &export::RESOURCE_EXPORT,
-    &time_tracking::TIME_TRACKING_CATEGORY,
-    &time_tracking::TIME_TRACKING_ENTRY,
+    &status_update::STATUS_UPDATE,
+    &status_update::PROJECT_STATUS,
 ];
 
 /// Returns the declaration of a type.
@@ -86,9 +86,20 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::OrganizationExport => &export::ORGANIZATION_EXPORT,
         Type::CustomFieldMembership => &membership::CUSTOM_FIELD_MEMBERSHIP,
         Type::ResourceExport => &export::RESOURCE_EXPORT,
-        Type::TimeTrackingCategory => &time_tracking::TIME_TRACKING_CATEGORY,
-        Type::TimeTrackingEntry => &time_tracking::TIME_TRACKING_ENTRY,
+        Type::StatusUpdate => &status_update::STATUS_UPDATE,
+        Type::ProjectStatus => &status_update::PROJECT_STATUS,
     }
+}
+
+/// Returns true if a node can be shown as a record of one of these types: the node has the type, or the type is a second
+/// representation of it.
+#[must_use]
+pub fn is_one_of(node: &Node, types: &[Type]) -> bool {
+    let represents = |ty: &Type| {
+        let representation = resource(*ty).representation.as_ref();
+        representation.is_some_and(|r| r.of == node.ty && (r.applies_to)(node))
+    };
+    types.contains(&node.ty) || types.iter().any(represents)
 }
 
 /// `gid`: identifier of the record, on every type.
@@ -158,10 +169,10 @@ pub const PROJECT_COLORS: &[&str] = &[
 pub const TAG_COLORS: &[&str] = PROJECT_COLORS.split_at(18).0;
 
 fn permalink(node: &Node, scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
-    write_json_string(
-        out,
-        &format!("{}/{}/{}", scene.base_url, resource(node.ty).path, node.gid),
-    );
+    let mut gid = itoa::Buffer::new();
+    let gid = gid.format(node.gid.get());
+    let path = resource(node.ty).path;
+    write_json_string(out, &[scene.base_url, "/", path, "/", gid].concat());
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Projects: lists or boards of tasks, in sections.
 use super::membership::LEVELS;
+use super::status_update::CURRENT_STATUS_UPDATE;
 use super::{GID, PERMALINK, PROJECT_COLORS, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::Node;
@@ -72,22 +73,13 @@ pub const ICON: TypedField<str> = TypedField::word_or_null("icon", ICONS)
 /// Time of its creation.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("When the project was created.");
-/// The newest status of the old form; always null.
-pub const CURRENT_STATUS: TypedField<Opaque> = TypedField::other(
-    "current_status",
-    ValueType::Json,
-    FieldSource::Always("null"),
-)
-.constant()
-.doc("The newest old-style status, or null.");
-/// The newest status update; always null.
-pub const CURRENT_STATUS_UPDATE: TypedField<Opaque> = TypedField::other(
-    "current_status_update",
-    ValueType::Json,
-    FieldSource::Always("null"),
-)
-.constant()
-.doc("The newest status update, or null.");
+/// The newest status update in its old form.
+pub const CURRENT_STATUS: TypedField<LinkOne> =
+    TypedField::inline("current_status", &[Type::ProjectStatus])
+        .stored_as("current_status_update")
+        .record(Inclusion::Full)
+        .new_record()
+        .doc("The newest old-style status, or null; a record without a gid posts a new one.");
 /// Settings of the custom fields that its tasks have.
 pub const CUSTOM_FIELD_SETTINGS: TypedField<Opaque> = TypedField::other(
     "custom_field_settings",

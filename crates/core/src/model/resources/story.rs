@@ -86,15 +86,18 @@ pub const NUM_LIKES: TypedField<Opaque> = TypedField::other(
     FieldSource::Count(rel::STORY_LIKES, Direction::Out),
 )
 .doc("How many users like it.");
-const HEARTED: TypedField<Opaque> = TypedField::other(
+/// Old name of `liked`.
+pub const HEARTED: TypedField<Opaque> = TypedField::other(
     "hearted",
     ValueType::Flag,
     FieldSource::HasViewer(rel::STORY_LIKES),
 )
 .doc("Old name of liked.");
-const HEARTS: TypedField<LinkMany> =
+/// Old name of `likes`.
+pub const HEARTS: TypedField<LinkMany> =
     TypedField::items("hearts", LIKE_PARTS, rel::STORY_LIKES).doc("Old name of likes.");
-const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
+/// Old name of `num_likes`.
+pub const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
     "num_hearts",
     ValueType::Int,
     FieldSource::Count(rel::STORY_LIKES, Direction::Out),

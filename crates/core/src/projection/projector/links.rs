@@ -4,7 +4,7 @@ use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{FieldSource, ValueType};
-use crate::model::resources::resource;
+use crate::model::resources::{is_one_of, resource};
 use crate::plan::{LinkPlan, Plan, PlanStep};
 
 impl<'a> Projector<'a> {
@@ -70,7 +70,7 @@ impl<'a> Projector<'a> {
             ValueType::Many(types) | ValueType::One(types) => types,
             _ => &[],
         };
-        self.visible(gid).filter(|node| types.contains(&node.ty))
+        self.visible(gid).filter(|node| is_one_of(node, types))
     }
 
     /// Writes a linked node in the form that the plan says.
@@ -83,7 +83,7 @@ impl<'a> Projector<'a> {
                 self.raw(resource(node.ty).name);
                 self.raw("\"}");
             }
-            LinkPlan::Plans(plans) => match plans.iter().find(|p| p.ty == node.ty) {
+            LinkPlan::Plans(plans) => match plans.iter().find(|p| p.node_type == node.ty) {
                 Some(plan) => self.repeated(node, plan),
                 None => self.raw(&node.head),
             },

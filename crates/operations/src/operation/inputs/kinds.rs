@@ -74,29 +74,6 @@ impl Input<Named<NodeRef>> {
     }
 }
 
-impl Input<Named<NodeRef>> {
-    /// Returns an input for a node of one of these types; a user may also be an e-mail address or `me`.
-    #[must_use]
-    pub const fn node(
-        place: InputPlace,
-        name: &'static str,
-        types: &'static [Type],
-        doc: &'static str,
-    ) -> Self {
-        let parse = match types {
-            [Type::User, ..] => read_user,
-            _ => |input, inputs: &InputReader<'_>| {
-                let named = read_gid(input, inputs)?;
-                Ok(named.map(|Named { input, node }| Named {
-                    input,
-                    node: NodeRef::Gid(node),
-                }))
-            },
-        };
-        Self::parsed(place, name, InputType::Node(types), parse, doc)
-    }
-}
-
 fn read_user(
     input: &'static InputDef,
     inputs: &InputReader<'_>,
@@ -244,6 +221,31 @@ fn read_word(
         _ => inputs.text(input)?,
     };
     text.map(|text| one_of(input, text)).transpose()
+}
+
+impl Input<Vec<&'static str>> {
+    /// Returns an input for several of some words in the body.
+    #[must_use]
+    pub const fn words(
+        name: &'static str,
+        words: &'static [&'static str],
+        doc: &'static str,
+    ) -> Self {
+        let ty = InputType::Words(words);
+        Self::parsed(InputPlace::Body, name, ty, read_words, doc)
+    }
+}
+
+fn read_words(
+    input: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<Vec<&'static str>>, DomainError> {
+    let Some(value) = inputs.body_value(input) else {
+        return Ok(None);
+    };
+    let texts = validate::references(input.name, value)?;
+    let words = texts.iter().map(|text| one_of(input, text));
+    words.collect::<Result<_, _>>().map(Some)
 }
 
 /// Returns the word of an input's type that a text is.

@@ -73,6 +73,18 @@ pub const USER_TASK_LIST: Input<Named<Gid>> = gid(
 );
 /// The story.
 pub const STORY: Input<Named<Gid>> = gid("story_gid", &[Type::Story], "The story.");
+/// The status update.
+pub const STATUS_UPDATE: Input<Named<Gid>> = gid(
+    "status_update_gid",
+    &[Type::StatusUpdate],
+    "The status update.",
+);
+/// The status update of a project, in its old form.
+pub const PROJECT_STATUS: Input<Named<Gid>> = gid(
+    "project_status_gid",
+    &[Type::ProjectStatus],
+    "The project status.",
+);
 /// The webhook.
 pub const WEBHOOK: Input<Named<Gid>> = gid("webhook_gid", &[Type::Webhook], "The webhook.");
 /// The custom field.
@@ -107,18 +119,6 @@ pub const TASK_TEMPLATE: Input<Named<Gid>> = gid(
     &[Type::TaskTemplate],
     "The task template.",
 );
-/// The time tracking category.
-pub const TIME_TRACKING_CATEGORY: Input<Named<Gid>> = gid(
-    "time_tracking_category_gid",
-    &[Type::TimeTrackingCategory],
-    "The category of tracked time.",
-);
-/// The time tracking entry.
-pub const TIME_TRACKING_ENTRY: Input<Named<Gid>> = gid(
-    "time_tracking_entry_gid",
-    &[Type::TimeTrackingEntry],
-    "The entry of tracked time.",
-);
 
 /// The parameters of rows whose handler works on the node of the path.
 const NODES: &[&InputDef] = &[
@@ -135,6 +135,8 @@ const NODES: &[&InputDef] = &[
     &TAG.def,
     &USER_TASK_LIST.def,
     &STORY.def,
+    &STATUS_UPDATE.def,
+    &PROJECT_STATUS.def,
     &WEBHOOK.def,
     &CUSTOM_FIELD.def,
     &ENUM_OPTION.def,
@@ -142,8 +144,6 @@ const NODES: &[&InputDef] = &[
     &ORGANIZATION_EXPORT.def,
     &PROJECT_TEMPLATE.def,
     &TASK_TEMPLATE.def,
-    &TIME_TRACKING_CATEGORY.def,
-    &TIME_TRACKING_ENTRY.def,
 ];
 
 /// Returns the declaration of the first parameter in a path.

@@ -3,7 +3,7 @@ use super::{Input, InputDef, InputPlace, RawInputs};
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::time::{Date, Time};
+use workgraph_core::model::time::Time;
 use workgraph_core::storage::NodeRef;
 
 /// Reader of the inputs of one request.
@@ -83,6 +83,36 @@ impl<'a> InputReader<'a> {
         self.raw.query(input.name)
     }
 
+    /// Returns the text of a query parameter of a table, whose entries have no parser of their own.
+    ///
+    /// # Errors
+    /// Fails when it is given twice.
+    pub(crate) fn table_text(
+        &self,
+        input: &'static InputDef,
+    ) -> Result<Option<&'a str>, DomainError> {
+        self.record(input);
+        self.query_text(input)
+    }
+
+    /// Returns the names and texts of all query parameters, for families of them.
+    pub(crate) fn query_pairs(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.raw.query.iter()
+    }
+
+    /// Checks that a query parameter of a family is given once.
+    ///
+    /// # Errors
+    /// Fails when it is given twice.
+    pub(crate) fn require_once(&self, parameter: &str) -> Result<(), DomainError> {
+        self.raw.query(parameter).map(drop)
+    }
+
+    /// Returns true if the request asks for a further page.
+    pub(crate) fn has_offset(&self) -> bool {
+        self.query_pairs().any(|(name, _)| name == "offset")
+    }
+
     /// Returns a body field. Null counts as absent.
     pub(crate) fn body_value(&self, input: &InputDef) -> Option<&'a Value> {
         self.raw.field(input.name)
@@ -106,16 +136,6 @@ impl<'a> InputReader<'a> {
         self.raw.query_time(input.name)
     }
 
-    /// Returns the day in a query parameter.
-    ///
-    /// # Errors
-    /// Fails when it is given twice, or not a day.
-    pub(crate) fn query_day(&self, input: &InputDef) -> Result<Option<Date>, DomainError> {
-        let day = self.query_text(input)?.map(Date::parse);
-        day.transpose()
-            .map_err(|e| DomainError::field(input.name, e))
-    }
-
     /// Returns a flag in a query parameter.
     ///
     /// # Errors
@@ -136,10 +156,10 @@ impl<'a> InputReader<'a> {
     /// Returns the declaration under which an input stands in this request: its own, or that of the path parameter that
     /// replaces it.
     pub(crate) fn place_of(&self, input: &'static InputDef) -> &'static InputDef {
-        match input.path_alternative {
-            Some(path) if self.path_text(path).is_some() => path,
-            _ => input,
-        }
+        let mut paths = std::iter::successors(input.path_alternative, |path| path.path_alternative);
+        paths
+            .find(|path| self.path_text(path).is_some())
+            .unwrap_or(input)
     }
 
     /// Returns the text of an input in the path or query.

@@ -49,9 +49,13 @@ impl<T> Deferred<T> {
     }
 }
 
-/// Returns true if an update of a record refuses the field.
-fn is_fixed(def: &FieldDef) -> bool {
-    matches!(def.write, Writability::OnCreate | Writability::Refused)
+/// Returns true if an update of a record refuses this value for the field, unless it is the present one.
+fn is_fixed(def: &FieldDef, value: &Value) -> bool {
+    match def.write {
+        Writability::OnCreate | Writability::Refused | Writability::Current => true,
+        Writability::NewRecord => !validate::is_new_record(value),
+        _ => false,
+    }
 }
 
 /// Body of an update. Clients send back whole records, so fields that an update does not write may repeat their current
@@ -67,15 +71,19 @@ impl RecordUpdate {
     #[must_use]
     pub(crate) fn read(ty: Type, data: &Map<String, Value>) -> Self {
         let resource = resource(ty);
-        let fixed = resource.fields.iter().filter(|def| is_fixed(def));
-        let fixed: Vec<(&FieldDef, Value)> = fixed
-            .filter_map(|def| Some((def, data.get(def.name)?.clone())))
+        let given = resource.fields.iter();
+        let given = given.filter_map(|def| Some((def, data.get(def.name)?)));
+        let fixed: Vec<(&FieldDef, Value)> = given
+            .filter(|(def, value)| is_fixed(def, value))
+            .map(|(def, value)| (def, value.clone()))
             .collect();
         let written = if fixed.is_empty() {
             validate::check_inputs(resource, data, false)
         } else {
             let mut written = data.clone();
-            written.retain(|name, _| !resource.field(name).is_some_and(is_fixed));
+            written.retain(|name, value| {
+                !resource.field(name).is_some_and(|def| is_fixed(def, value))
+            });
             validate::check_inputs(resource, &written, false)
         };
         Self {
@@ -133,6 +141,10 @@ fn named(def: &FieldDef, value: &Value) -> Result<Option<BTreeSet<String>>, Doma
 fn linked(def: &FieldDef, view: &ReadView, node: &Node) -> Option<BTreeSet<String>> {
     match def.source {
         FieldSource::Workspace => Some(node.workspace.iter().map(ToString::to_string).collect()),
+        FieldSource::Inline(key) => {
+            let link = node.raw(key).map(|raw| raw.trim_matches('"').to_owned());
+            Some(link.filter(|gid| gid != "null").into_iter().collect())
+        }
         FieldSource::Edges(rel, Direction::Out) => {
             let links = view.links(node.gid, rel).iter();
             Some(links.map(|edge| edge.dst.to_string()).collect())

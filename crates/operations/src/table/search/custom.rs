@@ -2,43 +2,77 @@
 //!
 //! A parameter does not give the type of the field. The keys of a field are all of one kind, so a value is read as
 //! every kind that it may be, and compared only with keys of that kind.
-use super::parts::SearchBuilder;
+use crate::operation::inputs::{Input, InputDef, InputPlace, InputReader, InputType, parse_gid};
+use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::registry::Type;
 use workgraph_core::model::time::Moment;
 use workgraph_core::model::validate;
 use workgraph_core::model::validate::clip;
-use workgraph_core::search::{Clause, ValuePredicate};
-use workgraph_core::storage::NodeRef;
+use workgraph_core::search::ValuePredicate;
 use workgraph_core::storage::custom_field_index::IndexKey;
 
 const TESTS: &str =
     "is_set, value, starts_with, ends_with, contains, less_than, greater_than, before, after";
 const DAY: f64 = 86_400_000.0;
 
-/// Reads all parameters for custom fields.
-pub(super) fn clauses(parts: &mut SearchBuilder<'_, '_>) -> Result<(), DomainError> {
-    let call = parts.call;
-    for (name, _) in call.query.iter() {
-        if let Some(rest) = name.strip_prefix("custom_types.") {
-            let gid = rest.split('.').next().unwrap_or_default();
-            let gid = crate::request_context::parse_gid(name, gid)?;
-            // No node has a custom type.
-            return Err(DomainError::reference_not_found(name, gid));
-        }
+/// Conditions on custom fields.
+pub(super) const CUSTOM_FIELDS: Input<Vec<CustomFieldFilter>> = Input::parsed(
+    InputPlace::Query,
+    "custom_fields.{custom_field_gid}.{test}",
+    InputType::Structure,
+    read_filters,
+    "Matches with a value of this custom field that meets a test: is_set, value, starts_with, ends_with, contains, \
+     less_than, greater_than, before or after.",
+);
+/// Conditions on custom types. No node has one, so each is refused.
+pub(super) const CUSTOM_TYPES: Input<()> = Input::parsed(
+    InputPlace::Query,
+    "custom_types.{custom_type_gid}",
+    InputType::Structure,
+    refuse_types,
+    "Matches of this custom type. There are no custom types, so no gid names one.",
+);
+
+/// Condition on the value of a custom field.
+pub(super) struct CustomFieldFilter {
+    /// The name of the parameter.
+    pub(super) parameter: String,
+    pub(super) field: Gid,
+    pub(super) predicate: ValuePredicate,
+}
+
+fn read_filters(
+    _: &'static InputDef,
+    inputs: &InputReader<'_>,
+) -> Result<Option<Vec<CustomFieldFilter>>, DomainError> {
+    let mut filters = Vec::new();
+    for (name, text) in inputs.query_pairs() {
         let Some(rest) = name.strip_prefix("custom_fields.") else {
             continue;
         };
         let (gid, how) = rest.split_once('.').unwrap_or((rest, ""));
-        let gid = crate::request_context::parse_gid(name, gid)?;
-        let Some(text) = call.query(name)? else {
-            continue;
-        };
-        let test = test(name, how, text)?;
-        let field = parts.name(name.to_owned(), NodeRef::Gid(gid), &[Type::CustomField]);
-        parts.push(Clause::Value(field, test));
+        let field = parse_gid(name, gid)?;
+        inputs.require_once(name)?;
+        filters.push(CustomFieldFilter {
+            parameter: name.to_owned(),
+            field,
+            predicate: test(name, how, text)?,
+        });
     }
-    Ok(())
+    Ok(Some(filters))
+}
+
+fn refuse_types(_: &'static InputDef, inputs: &InputReader<'_>) -> Result<Option<()>, DomainError> {
+    for (name, _) in inputs.query_pairs() {
+        if let Some(rest) = name.strip_prefix("custom_types.") {
+            let gid = rest.split('.').next().unwrap_or_default();
+            return Err(DomainError::reference_not_found(
+                name,
+                parse_gid(name, gid)?,
+            ));
+        }
+    }
+    Ok(None)
 }
 
 fn test(name: &str, how: &str, text: &str) -> Result<ValuePredicate, DomainError> {

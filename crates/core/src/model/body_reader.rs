@@ -1,5 +1,7 @@
 //! Reading a stored body in one pass.
 use crate::model::node::{Members, members};
+use crate::model::readable::Readable;
+use crate::model::registry::TypedField;
 use smallvec::SmallVec;
 
 /// Members of a body that are noted without a heap allocation; most bodies have fewer.
@@ -7,7 +9,7 @@ const INLINE: usize = 16;
 
 /// Reader of a body in one pass, if its fields are read in stored order, which they usually are. It reads no further
 /// than the last field needed.
-pub(super) struct BodyReader<'n> {
+pub(crate) struct BodyReader<'n> {
     /// Members read so far.
     pairs: SmallVec<[(&'n str, &'n str); INLINE]>,
     /// Index at which the next field most likely stands.
@@ -17,7 +19,7 @@ pub(super) struct BodyReader<'n> {
 
 impl<'n> BodyReader<'n> {
     #[inline]
-    pub(super) fn new(body: &'n str) -> Self {
+    pub(crate) fn new(body: &'n str) -> Self {
         Self {
             pairs: SmallVec::new(),
             at: 0,
@@ -25,7 +27,16 @@ impl<'n> BodyReader<'n> {
         }
     }
 
-    pub(super) fn find(&mut self, key: &str) -> Option<&'n str> {
+    /// Returns the typed value of a field, or its default, as [`Node::get`](crate::model::node::Node::get) does.
+    pub(crate) fn get<K: Readable + ?Sized>(&mut self, field: TypedField<K>) -> K::Value<'n> {
+        K::read(
+            self.find(field.def.stored_key())
+                .unwrap_or(field.def.default),
+        )
+    }
+
+    /// Returns the raw value under a key, if any.
+    pub(crate) fn find(&mut self, key: &str) -> Option<&'n str> {
         let (before, after) = self.pairs.split_at_checked(self.at)?;
         let known = after
             .iter()

@@ -1,0 +1,56 @@
+//! Status updates: the newest one of an object, and the state that follows from it.
+use crate::model::draft::Draft;
+use crate::model::gid::Gid;
+use crate::model::node::Node;
+use crate::model::registry::{Type, rel};
+use crate::model::resources::status_update::{self, COMPLETE, CURRENT_STATUS_UPDATE};
+use crate::model::resources::{project, resource};
+use crate::storage::ListPosition;
+use crate::storage::change_builder::ChangeBuilder;
+
+/// Adds a status update to an object, before all others.
+pub fn add_status(work: &mut ChangeBuilder<'_>, status: &Draft, parent: Gid) -> Gid {
+    let gid = work.create(status, Some(parent));
+    work.link(gid, rel::STATUS_OF, parent, ListPosition::First, None);
+    gid
+}
+
+/// Makes a status update the current one of an object, and completes or reopens the object as the update says. Without
+/// an update it is open.
+pub fn set_current(parent: &mut Draft, current: Option<&Node>, now: crate::model::time::Time) {
+    parent.set(CURRENT_STATUS_UPDATE, current.map(|node| node.gid));
+    if status_update::parent_rules(parent.ty).is_some_and(|rules| rules.completes) {
+        let says_so =
+            |node: &&Node| node.get(status_update::STATUS_TYPE).as_deref() == Some(COMPLETE);
+        let done = current.filter(says_so);
+        if parent.get(project::COMPLETED) != done.is_some() {
+            parent.set(project::COMPLETED, done.is_some());
+            parent.set(
+                project::COMPLETED_AT,
+                done.and_then(|node| node.get(status_update::CREATED_AT)),
+            );
+            parent.set(
+                project::COMPLETED_BY,
+                done.and_then(|node| node.get(status_update::CREATED_BY)),
+            );
+        }
+    }
+    if !parent.is_new() && resource(parent.ty).field("modified_at").is_some() {
+        parent.set(project::MODIFIED_AT, now);
+    }
+}
+
+/// Trashes a status update. If it is the current one of its object, `before` takes its place.
+pub fn remove_status(
+    work: &mut ChangeBuilder<'_>,
+    status: Gid,
+    parent: &Node,
+    before: Option<&Node>,
+) {
+    work.trash(status, Type::StatusUpdate);
+    if parent.get(CURRENT_STATUS_UPDATE) == Some(status) {
+        let mut draft = Draft::edit(parent);
+        set_current(&mut draft, before, work.now);
+        work.save(&draft);
+    }
+}
