@@ -1,25 +1,18 @@
 //! The error of calls that no client waits for: steps of jobs, deliveries, accounts and maintenance.
 use crate::error::ApiError;
 use crate::ports::EntropyUnavailable;
+use crate::storage_error::StorageError;
 use thiserror::Error;
-use workgraph_auth::AuthStoreError;
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::storage::GraphStoreError;
 use workgraph_webhooks::WebhookStoreError;
 
 /// The reason why work beside the requests was not done. `Display` is for the log and for operators.
 #[derive(Debug, Error)]
 pub enum BackgroundError {
-    /// The store of the graph failed.
+    /// A store failed.
     #[error(transparent)]
-    Graph(#[from] GraphStoreError),
-    /// The store of tokens and accounts failed.
-    #[error(transparent)]
-    Auth(#[from] AuthStoreError),
-    /// The store of webhooks failed.
-    #[error(transparent)]
-    Webhooks(#[from] WebhookStoreError),
+    Storage(StorageError),
     /// A record is not as the work needs it, or the work was stopped.
     #[error(transparent)]
     Domain(#[from] DomainError),
@@ -41,6 +34,15 @@ pub enum BackgroundError {
     /// Webhooks were set up a second time.
     #[error("webhooks are set up already")]
     WebhooksAreSet,
+}
+
+impl<E> From<E> for BackgroundError
+where
+    StorageError: From<E>,
+{
+    fn from(error: E) -> Self {
+        Self::Storage(error.into())
+    }
 }
 
 /// The reason why a logged delivery was not sent once more.

@@ -2,6 +2,7 @@
 use crate::budget;
 use crate::ports::Entropy;
 use crate::request::ApiResponse;
+use crate::storage_error::StorageError;
 use workgraph_core::InterruptReason;
 use workgraph_core::domain_error::{DomainError, DomainErrorKind};
 use workgraph_core::storage::GraphStoreError;
@@ -32,21 +33,39 @@ pub enum ApiError {
     Resync(String),
     /// The domain refuses the request.
     Domain(DomainError),
+    /// A store failed; its text is only for the log.
+    Storage(StorageError),
     /// The server failed; the text is only for the log.
     Server(String),
 }
 
-impl From<GraphStoreError> for ApiError {
-    fn from(error: GraphStoreError) -> Self {
-        match error {
-            GraphStoreError::Interrupted(interrupted) => Self::Domain(interrupted.into()),
-            GraphStoreError::OverBudget => Self::Domain(budget::read_budget_exceeded()),
-            error => Self::Server(error.to_string()),
+impl<E> From<E> for ApiError
+where
+    StorageError: From<E>,
+{
+    fn from(error: E) -> Self {
+        match error.into() {
+            StorageError::Graph(GraphStoreError::Interrupted(reason)) => {
+                Self::Domain(reason.into())
+            }
+            StorageError::Graph(GraphStoreError::OverBudget) => {
+                Self::Domain(budget::read_budget_exceeded())
+            }
+            error => Self::Storage(error),
         }
     }
 }
 
 impl ApiError {
+    /// Returns the text for the log of an error of the server.
+    fn to_log(&self) -> String {
+        match self {
+            Self::Storage(error) => error.to_string(),
+            Self::Server(text) => text.clone(),
+            other => format!("{other:?}"),
+        }
+    }
+
     /// Returns true if the request asked for more than a budget holds.
     pub(crate) fn is_too_large(&self) -> bool {
         matches!(self, Self::Domain(fault) if fault.kind == DomainErrorKind::TooLarge)
@@ -125,8 +144,8 @@ pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse 
                 say(429, &fault.message).with("Retry-After", seconds.to_string())
             }
         },
-        ApiError::Server(why) => {
-            let phrase = log_error(why, entropy);
+        ApiError::Storage(_) | ApiError::Server(_) => {
+            let phrase = log_error(&failure.to_log(), entropy);
             ApiResponse::json(
                 500,
                 error_envelope::errors(&[ErrorObject::with_phrase(messages::SERVER_ERROR, phrase)]),

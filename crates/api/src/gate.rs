@@ -84,8 +84,7 @@ impl Api {
             Some(found) => found,
             None => {
                 let digest = token_digest(token).ok_or_else(invalid_token)?;
-                let found = self.tokens.find_token(&digest).await;
-                let found = found.map_err(|e| ApiError::Server(e.to_string()))?;
+                let found = self.tokens.find_token(&digest).await?;
                 let found = Arc::new(found.ok_or_else(invalid_token)?);
                 if let Some((cache, version)) = cache {
                     self.caches.keep_token(cache, token, version, &found);

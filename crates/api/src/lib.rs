@@ -20,6 +20,7 @@ mod query_token;
 pub mod request;
 pub mod router;
 mod state;
+pub mod storage_error;
 mod tickets;
 mod token_usage;
 

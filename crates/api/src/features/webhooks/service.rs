@@ -129,7 +129,7 @@ pub(crate) async fn execute_webhook_action(
                 let kept = service
                     .store
                     .set_filters(webhook.id, webhook.filters.clone());
-                if !kept.await.map_err(server_error)? {
+                if !kept.await? {
                     return Err(gone(&input.webhook).into());
                 }
                 service.scheduler.lock().filter(&webhook);
@@ -138,11 +138,7 @@ pub(crate) async fn execute_webhook_action(
         }
         WebhookRequest::Delete(named) => {
             let webhook = owned_webhook(api, service, call, &named).await?;
-            service
-                .store
-                .remove(webhook.id)
-                .await
-                .map_err(server_error)?;
+            service.store.remove(webhook.id).await?;
             service.scheduler.lock().remove(webhook.id);
             Ok(CostedResponse::new(200, envelope::empty_envelope(), 1))
         }
@@ -163,7 +159,7 @@ async fn owned_webhook(
     // A user who was removed from every workspace learns nothing.
     load(api, &call.read_query()).await?;
     let found = service.store.get(named.node.get()).await;
-    let webhook = found.map_err(server_error)?.ok_or_else(|| gone(named))?;
+    let webhook = found?.ok_or_else(|| gone(named))?;
     if (webhook.user, webhook.app) == (call.grant.user, call.grant.app) {
         return Ok(webhook);
     }
@@ -236,7 +232,7 @@ async fn create(
     };
     let setting = service.store_order.lock().await;
     let kept = service.store.insert(webhook, service.settings.limits).await;
-    let webhook = match kept.map_err(server_error)? {
+    let webhook = match kept? {
         InsertOutcome::Done(webhook) => *webhook,
         // The user revoked the app's authorization during the handshake.
         InsertOutcome::NoGrant => {
@@ -261,11 +257,7 @@ async fn create(
     };
     // A revocation of all tokens that came before the webhook was stored has not deleted it.
     if grant.app.is_none() && !is_token_live(api, grant).await? {
-        service
-            .store
-            .remove(webhook.id)
-            .await
-            .map_err(server_error)?;
+        service.store.remove(webhook.id).await?;
         return Err(ApiError::Unauthorized(
             messages::NOT_AUTHORIZED,
             Some("invalid_token"),
@@ -288,7 +280,7 @@ async fn create(
 /// Returns true if the token of a request was not revoked since the request began.
 async fn is_token_live(api: &Api, grant: &Grant) -> Result<bool, ApiError> {
     let own = api.tokens.find_by_id(grant.user, grant.token).await;
-    let own = own.map_err(server_error)?;
+    let own = own?;
     Ok(own.is_some_and(|token| token.revoked_at.is_none()))
 }
 
@@ -386,7 +378,7 @@ async fn list(
         after,
         limit: limit.saturating_add(1),
     };
-    let mut found = service.store.list(page).await.map_err(server_error)?;
+    let mut found = service.store.list(page).await?;
     let more = found.len() > limit;
     found.truncate(limit);
     // Lists of webhooks have full records.
