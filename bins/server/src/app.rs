@@ -1,4 +1,5 @@
 //! Puts the parts together: the server, and the admin service beside it or without it.
+use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::clock::{SystemEntropy, WallClock, hex, random};
 use crate::adapters::data_dir;
 use crate::adapters::export_files::ExportFolder;
@@ -195,6 +196,7 @@ pub(crate) async fn serve(
     let clock: Arc<dyn workgraph_api::Clock> = base.clock.clone();
     let exports = Arc::new(ExportFolder::new(config.folder()));
     api.set_export_files(exports.clone());
+    api.set_blob_store(Arc::new(BlobFolder::new(config.folder())));
     let offload = Offload::start(config.offload.long_reads, config.store.read_timeout)?;
     let mut own = vec![address];
     own.extend(metrics_listener.as_ref().and_then(|l| l.local_addr().ok()));

@@ -1,6 +1,7 @@
 //! HTTP: listeners and connections, the requests and responses on them, the routes, and the metrics.
 pub(crate) mod accept;
 pub(crate) mod app_state;
+pub(crate) mod attachment_download;
 pub(crate) mod connections;
 pub(crate) mod download;
 pub(crate) mod instrumented_socket;

@@ -1,5 +1,6 @@
 //! The error of calls that no client waits for: steps of jobs, deliveries, accounts and maintenance.
 use crate::error::ApiError;
+use crate::features::attachments::blob_store::BlobStoreError;
 use crate::ports::EntropyUnavailable;
 use crate::storage_error::StorageError;
 use thiserror::Error;
@@ -19,6 +20,9 @@ pub enum BackgroundError {
     /// The system gave no random bytes.
     #[error(transparent)]
     Entropy(#[from] EntropyUnavailable),
+    /// The store of files failed.
+    #[error(transparent)]
+    Blobs(#[from] BlobStoreError),
     /// The body of a delivery could not be made.
     #[error("the body of the delivery can't be made: {0:?}")]
     DeliveryBody(Box<ApiError>),

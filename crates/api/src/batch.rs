@@ -42,6 +42,7 @@ pub(crate) async fn run_batch(
     let read = input::parse_inputs(
         OperationInput::Request(request),
         found.operation,
+        &found.parameters,
         &api.settings,
     );
     let actions = read.and_then(|(query, data, options)| {

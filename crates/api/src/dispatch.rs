@@ -65,7 +65,8 @@ impl Api {
         budget: &ResponseBudget,
     ) -> Result<CostedResponse, ApiError> {
         let (operation, grant) = (authorized.operation(), authorized.grant());
-        let (mut query, mut data, options) = input::parse_inputs(sent, operation, &self.settings)?;
+        let (mut query, mut data, options) =
+            input::parse_inputs(sent, operation, parameters, &self.settings)?;
         let mut parameters = Cow::Borrowed(parameters);
         let inputs = external_ids::TaskReferenceInputs {
             parameters: &mut parameters,
@@ -83,6 +84,7 @@ impl Api {
                 parameters: &parameters,
                 query,
                 data,
+                file: sent.file().cloned(),
                 me: viewer.user,
                 now,
             },

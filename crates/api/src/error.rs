@@ -1,5 +1,6 @@
 //! Errors of the API, and the only place that maps them to status codes.
 use crate::budget;
+use crate::features::attachments::BodyReadError;
 use crate::ports::Entropy;
 use crate::request::ApiResponse;
 use crate::storage_error::StorageError;
@@ -29,6 +30,10 @@ pub enum ApiError {
     MediaType,
     /// The body is too large.
     TooLarge,
+    /// The file of an upload is larger than this number of bytes.
+    FileTooLarge(u64),
+    /// The body of an upload does not arrive.
+    Body(BodyReadError),
     /// The sync token is missing, unknown or too old. The text is a new token to go on from.
     Resync(String),
     /// The domain refuses the request.
@@ -129,6 +134,11 @@ pub fn error_response(failure: &ApiError, entropy: &dyn Entropy) -> ApiResponse 
         }
         ApiError::MediaType => say(415, messages::UNSUPPORTED_MEDIA),
         ApiError::TooLarge => say(413, messages::BODY_TOO_LARGE),
+        ApiError::FileTooLarge(most) => {
+            say(413, &format!("file: Larger than {most} bytes, the limit"))
+        }
+        ApiError::Body(error @ BodyReadError::TimedOut) => say(408, &error.to_string()),
+        ApiError::Body(error @ BodyReadError::Broken) => say(400, &error.to_string()),
         ApiError::Resync(token) => {
             let body = error_envelope::error_with_sync(messages::SYNC_TOKEN_OLD, token);
             ApiResponse::json(412, body)

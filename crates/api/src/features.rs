@@ -1,5 +1,6 @@
-//! Features with a flow or a state of their own: audit log, events, exports, invitations, task counts and
+//! Features with a flow or a state of their own: attachments, audit log, events, exports, invitations, task counts and
 //! webhooks.
+pub mod attachments;
 pub(crate) mod audit_log;
 pub(crate) mod events;
 pub mod exports;

@@ -1,11 +1,13 @@
 //! Reads the query and the body of a request.
 use crate::error::ApiError;
+use crate::features::attachments::ReceivedUpload;
 use crate::request::{ApiRequest, Method};
 use serde_json::{Map, Value};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{FieldDef, ValueType, Writability};
 use workgraph_core::model::resources::{ALL, resource, task};
 use workgraph_operations::ApiSettings;
+use workgraph_operations::operation::inputs::{PathParameters, UploadedFile};
 use workgraph_operations::operation::{Operation, ResponseKind};
 use workgraph_wire::batch_actions::BatchAction;
 use workgraph_wire::form_body::FormBody;
@@ -16,20 +18,28 @@ use workgraph_wire::{JsonBody, QueryError, QueryParams, RequestOptions, form_bod
 #[derive(Clone, Copy)]
 pub(crate) enum OperationInput<'r> {
     Request(&'r ApiRequest),
+    Upload(&'r ApiRequest, &'r ReceivedUpload),
     Action(&'r BatchAction),
 }
 
 impl<'r> OperationInput<'r> {
     pub(crate) fn path(self) -> &'r str {
         match self {
-            Self::Request(request) => &request.path,
+            Self::Request(request) | Self::Upload(request, _) => &request.path,
             Self::Action(action) => &action.path,
         }
     }
     pub(crate) fn query(self) -> &'r str {
         match self {
-            Self::Request(request) => &request.query,
+            Self::Request(request) | Self::Upload(request, _) => &request.query,
             Self::Action(action) => &action.query,
+        }
+    }
+    /// Returns the file in the body.
+    pub(crate) fn file(self) -> Option<&'r UploadedFile> {
+        match self {
+            Self::Upload(_, upload) => upload.file.as_ref(),
+            Self::Request(_) | Self::Action(_) => None,
         }
     }
     /// Returns the body, or `None` if the operation needs one and the request has none.
@@ -40,6 +50,14 @@ impl<'r> OperationInput<'r> {
     ) -> Result<Option<JsonBody>, ApiError> {
         match self {
             Self::Request(request) => body(request, operation, settings),
+            Self::Upload(_, upload) => {
+                let mut data = upload.fields.clone();
+                normalize_nulls(&mut data, operation);
+                Ok(Some(JsonBody {
+                    data,
+                    ..JsonBody::default()
+                }))
+            }
             Self::Action(action) => Ok(action.body.clone().or_else(|| empty(operation))),
         }
     }
@@ -49,6 +67,7 @@ impl<'r> OperationInput<'r> {
 pub(crate) fn parse_inputs(
     sent: OperationInput<'_>,
     operation: &Operation,
+    parameters: &PathParameters,
     settings: &ApiSettings,
 ) -> Result<(QueryParams, Map<String, Value>, RequestOptions), ApiError> {
     let invalid = |e: QueryError| DomainError::invalid(e.to_string());
@@ -57,11 +76,11 @@ pub(crate) fn parse_inputs(
     if matches!(operation.method, Method::Get | Method::Delete) {
         let query = query.with_lists();
         let options = query.options().map_err(invalid)?;
-        required(operation, &query)?;
+        required(operation, parameters, &query)?;
         return Ok((query, Map::new(), options));
     }
     let mut options = query.options().map_err(invalid)?;
-    required(operation, &query)?;
+    required(operation, parameters, &query)?;
     let inputs = query_inputs(&query, operation).map_err(invalid)?;
     let mut body = match sent.body(operation, settings)? {
         Some(body) => body,
@@ -84,9 +103,18 @@ pub(crate) fn parse_inputs(
     Ok((query, body.data, options))
 }
 
-/// Checks that the query has the parameters that the operation requires.
-fn required(operation: &Operation, query: &QueryParams) -> Result<(), DomainError> {
-    for name in operation.required_query() {
+/// Checks that the query has the parameters that the operation requires. A parameter of the path may replace one.
+fn required(
+    operation: &Operation,
+    parameters: &PathParameters,
+    query: &QueryParams,
+) -> Result<(), DomainError> {
+    let in_path = |name: &str| {
+        let mut inputs = operation.inputs.iter().filter(|input| input.name == name);
+        let instead = inputs.find_map(|input| input.path_alternative);
+        instead.is_some_and(|path| parameters.iter().any(|(given, _)| *given == path.name))
+    };
+    for name in operation.required_query().filter(|name| !in_path(name)) {
         let value = query
             .get(name)
             .map_err(|e| DomainError::invalid(e.to_string()))?;

@@ -219,7 +219,10 @@ impl Api {
     pub async fn cleanup_jobs(&self, most: usize) -> Result<usize, BackgroundError> {
         for steps in 0..most {
             let now = self.time();
-            let view = self.graph.load(&cleanup::cleanup_due(nobody())).await?;
+            let view = self
+                .graph
+                .load(&cleanup::cleanup_due(system_query()))
+                .await?;
             let queue = view.resolve(&jobs::queue());
             let first = queue.and_then(|q| view.sources(q, rel::ENDED).first());
             let Some(edge) = first.filter(|e| e.rank <= now.millis()) else {
@@ -227,7 +230,7 @@ impl Api {
             };
             let left = self
                 .graph
-                .load(&cleanup::leftovers(nobody(), edge.src))
+                .load(&cleanup::leftovers(system_query(), edge.src))
                 .await?;
             let changes = cleanup::cleanup_step(&left, edge, now);
             match self.graph.commit(changes).await {
@@ -241,7 +244,7 @@ impl Api {
     /// Returns at most `most` jobs that have not ended, from the head of the queue, each with its queue and the time
     /// from which it may be claimed.
     async fn waiting(&self, most: usize) -> Result<Vec<(Gid, Gid, Time)>, BackgroundError> {
-        let want = nobody().into(jobs::queue(), rel::QUEUE, most);
+        let want = system_query().into(jobs::queue(), rel::QUEUE, most);
         let view = self.graph.load(&want).await?;
         let Some(queue) = view.resolve(&jobs::queue()) else {
             return Ok(Vec::new());
@@ -254,7 +257,10 @@ impl Api {
 
     /// Returns the current state of a job that has not ended. A job with an unreadable record is logged and left out.
     async fn job(&self, gid: Gid, queue: Gid) -> Result<Option<PendingJob>, BackgroundError> {
-        let view = self.graph.load(&nobody().edges(gid, rel::QUEUE)).await?;
+        let view = self
+            .graph
+            .load(&system_query().edges(gid, rel::QUEUE))
+            .await?;
         let edge = view.links(gid, rel::QUEUE).first();
         let (Some(node), Some(edge)) = (view.node(gid), edge) else {
             return Ok(None);
@@ -343,8 +349,8 @@ impl Api {
     }
 }
 
-/// Returns a read query of the runner itself, with a gid that belongs to no user. It reads nothing but jobs.
-fn nobody() -> ReadQuery {
+/// Returns a read query of the server itself, with a gid that belongs to no user. Nothing that it reads is shown.
+pub(crate) fn system_query() -> ReadQuery {
     const NOBODY: Gid = match Gid::new(1) {
         Some(gid) => gid,
         None => unreachable!(),

@@ -2,12 +2,14 @@
 use crate::budget::ResponseBudget;
 use crate::error::ApiError;
 use crate::execute::record_response::CostedResponse;
-use crate::gate::AdmissionState;
+use crate::features::attachments::BodySource;
+use crate::gate::{AdmissionState, AuthorizedOperation};
 use crate::input::OperationInput;
 use crate::request::{ApiRequest, ApiResponse, RequestOrigin};
 use crate::router::RouteMatch;
 use crate::state::Api;
 use crate::{batch, query_token};
+use workgraph_operations::Caller;
 use workgraph_operations::operation::Handler;
 
 impl Api {
@@ -22,6 +24,26 @@ impl Api {
         request: &ApiRequest,
         origin: RequestOrigin<'_>,
     ) -> ApiResponse {
+        self.handle_with(request, origin, None).await
+    }
+
+    /// Answers a request with a body that is read as it arrives: an [upload](Api::is_upload). The body is read once
+    /// token, limits and scope allow it.
+    pub async fn handle_upload(
+        &self,
+        request: &ApiRequest,
+        origin: RequestOrigin<'_>,
+        body: &mut dyn BodySource,
+    ) -> ApiResponse {
+        self.handle_with(request, origin, Some(body)).await
+    }
+
+    async fn handle_with(
+        &self,
+        request: &ApiRequest,
+        origin: RequestOrigin<'_>,
+        upload: Option<&mut dyn BodySource>,
+    ) -> ApiResponse {
         let mut admission = AdmissionState::default();
         let (operation, outcome) = match self.router.match_route(request.method, &request.path) {
             Err(none) => ("", Err(none)),
@@ -29,7 +51,7 @@ impl Api {
                 let moved = query_token::into_header(request, &found);
                 let request = moved.as_ref().unwrap_or(request);
                 let stages =
-                    self.authenticate_and_dispatch(request, &found, &mut admission, origin);
+                    self.authenticate_and_dispatch(request, upload, &found, &mut admission, origin);
                 (found.operation.id, stages.await)
             }
         };
@@ -45,6 +67,7 @@ impl Api {
     async fn authenticate_and_dispatch(
         &self,
         request: &ApiRequest,
+        upload: Option<&mut dyn BodySource>,
         found: &RouteMatch,
         admission: &mut AdmissionState,
         origin: RequestOrigin<'_>,
@@ -58,6 +81,10 @@ impl Api {
         }
         let authorized = self.admit_and_authorize(&authentication, found.row(), admission)?;
         let budget = ResponseBudget::new(self.settings.reply_max);
+        if let Some(body) = upload {
+            let by = (authorized, origin.caller);
+            return Box::pin(self.upload_and_dispatch(request, body, found, by, &budget)).await;
+        }
         self.dispatch(
             OperationInput::Request(request),
             &found.parameters,
@@ -66,5 +93,24 @@ impl Api {
             &budget,
         )
         .await
+    }
+
+    /// Receives the body of an upload, and dispatches its operation. The file of one that fails is removed.
+    async fn upload_and_dispatch(
+        &self,
+        request: &ApiRequest,
+        body: &mut dyn BodySource,
+        found: &RouteMatch,
+        (authorized, caller): (AuthorizedOperation<'_>, Caller<'_>),
+        budget: &ResponseBudget,
+    ) -> Result<CostedResponse, ApiError> {
+        let upload = self.receive_upload(request, body).await?;
+        let sent = OperationInput::Upload(request, &upload);
+        let dispatched = self.dispatch(sent, &found.parameters, authorized, caller, budget);
+        let outcome = dispatched.await;
+        if outcome.is_err() {
+            self.discard_upload(&upload).await;
+        }
+        outcome
     }
 }

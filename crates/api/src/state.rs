@@ -1,6 +1,8 @@
 //! The state of the API: stores, ports, settings, limiters and caches.
 use crate::cache::ApiCaches;
 use crate::error::ApiError;
+use crate::features::attachments::PendingUploads;
+use crate::features::attachments::blob_store::BlobStore;
 use crate::features::exports::export_files::ExportFiles;
 use crate::features::webhooks::service_state::WebhookService;
 use crate::limits::limit_overrides::ActiveLimitOverrides;
@@ -38,6 +40,8 @@ pub struct Api {
     pub(crate) job_notifier: OnceLock<Box<dyn Fn() + Send + Sync>>,
     pub(crate) webhooks: OnceLock<WebhookService>,
     pub(crate) export_files: OnceLock<Arc<dyn ExportFiles>>,
+    pub(crate) blob_store: OnceLock<Arc<dyn BlobStore>>,
+    pub(crate) pending_uploads: PendingUploads,
     pub(crate) router: Router,
     pub(crate) caches: ApiCaches,
 }
@@ -85,6 +89,8 @@ impl Api {
             job_notifier: OnceLock::new(),
             webhooks: OnceLock::new(),
             export_files: OnceLock::new(),
+            blob_store: OnceLock::new(),
+            pending_uploads: PendingUploads::default(),
         }
     }
 

@@ -104,6 +104,10 @@ fn at_depth(
             None => Level::None,
         },
         Type::StatusUpdate => of_link(viewer, node.get(status_update::PARENT), facts, depth)?,
+        Type::Attachment => match facts.lookup_edges(node.gid, rel::ATTACHED_TO)?.first() {
+            Some(edge) => of_link(viewer, Some(edge.dst), facts, depth)?,
+            None => Level::None,
+        },
         Type::CustomField => of_custom_field(viewer, node, seat.role, facts)?,
         Type::EnumOption => of_link(viewer, node.get(enum_option::CUSTOM_FIELD), facts, depth)?,
         Type::CustomFieldSetting => {

@@ -56,6 +56,8 @@ pub struct Operation {
     pub search: bool,
     /// True if a request about `me` may have its token in the query, where there is no header.
     pub query_token: bool,
+    /// True if a `multipart/form-data` body may bring a file.
+    pub takes_file: bool,
     /// True if only full members of the workspace may use the operation; guests get the message of `paid_only`.
     pub no_guests: bool,
     /// The work of the operation, as data.
@@ -381,6 +383,12 @@ impl Operation {
     #[must_use]
     pub const fn query_token(mut self) -> Self {
         self.query_token = true;
+        self
+    }
+    /// Accepts a `multipart/form-data` body with a file.
+    #[must_use]
+    pub const fn takes_file(mut self) -> Self {
+        self.takes_file = true;
         self
     }
     /// Refuses guests, with the same message that free workspaces get.

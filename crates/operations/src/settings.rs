@@ -24,6 +24,8 @@ pub struct ApiSettings {
     pub hide_forbidden: bool,
     /// The largest JSON body, in bytes.
     pub body_max: usize,
+    /// The largest file of an upload, in bytes.
+    pub upload_max: u64,
     /// The deepest nesting of a JSON body.
     pub depth_max: usize,
     /// Bytes that the records of one reply may have, those of all actions of a batch together.
@@ -72,6 +74,7 @@ impl Default for ApiSettings {
             audit_retention: Duration::from_secs(90 * 86_400),
             hide_forbidden: false,
             body_max: 1 << 20,
+            upload_max: 100 << 20,
             depth_max: 32,
             reply_max: workgraph_core::byte_budgets::REPLY_BYTES,
             jobs_per_user_max: 5,

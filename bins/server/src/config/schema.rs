@@ -123,6 +123,8 @@ settings! {
         hide_forbidden => api.hide_forbidden;
         /// Bytes of the largest JSON body.
         body_max => api.body_max;
+        /// Bytes of the largest file of an attachment.
+        upload_max => api.upload_max, least = 1;
         /// Levels of the deepest nesting of a JSON body.
         depth_max => api.depth_max;
         /// Bytes of the records of the largest reply; those of a batch count together.
@@ -190,6 +192,9 @@ settings! {
         header_timeout: Duration = seconds(10), least = 1;
         /// Time in which a client must have sent the body.
         body_timeout: Duration = seconds(30), least = 1;
+        /// Time in which a client must have sent the file of an attachment. It must not pause for longer than
+        /// `body_timeout` meanwhile.
+        upload_timeout: Duration = seconds(600), least = 1;
         /// Time after which a connection without a request ends. A reply that is not read ends its connection after this
         /// and the time of a request together.
         idle_timeout: Duration = seconds(75), least = 1;

@@ -118,7 +118,7 @@ macro_rules! numbers {
         }
     )*};
 }
-numbers!(u8: "a number up to 255", u32: "a number", usize: "a number");
+numbers!(u8: "a number up to 255", u32: "a number", usize: "a number", u64: "a number");
 
 impl SettingValue for String {
     fn set(&mut self, text: &str) -> Result<()> {

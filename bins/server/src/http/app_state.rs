@@ -4,6 +4,7 @@ use crate::adapters::export_files::ExportFolder;
 use crate::adapters::stores::Storage;
 use crate::config::schema::HttpConfig;
 use crate::http::connections::{ClientConnection, ConnectionTracker};
+use crate::http::request_body::UploadBody;
 use crate::log::request_scope::{RequestId, in_current_request};
 use crate::metrics::Metrics;
 use crate::workers::offload::{BoxFuture, Offload, OffloadLane, WorkInterrupt};
@@ -113,15 +114,25 @@ impl ConnectionContext {
         catch_unwind(answer).unwrap_or_else(|_| Some(self.edge.panicked()))
     }
 
-    /// Runs a request of the API, with the address and user agent of its client.
+    /// Runs a request of the API, with the address and user agent of its client. The body of an upload comes beside it.
     pub(crate) async fn run(
         self: &Arc<Self>,
         request: ApiRequest,
+        upload: Option<UploadBody>,
         address: IpAddr,
         agent: Option<HeaderValue>,
     ) -> CallOutcome {
         let read = request.method == Some(Method::Get);
         let peer = Arc::clone(self);
+        let HttpConfig {
+            request_timeout,
+            upload_timeout,
+            ..
+        } = self.edge.http;
+        let timeout = match &upload {
+            Some(_) => request_timeout.saturating_add(upload_timeout),
+            None => request_timeout,
+        };
         // A change that was made must not be answered with a refusal.
         let refused = read.then_some(read_queue_full as fn() -> ApiResponse);
         let call = self
@@ -139,11 +150,17 @@ impl ConnectionContext {
                         caller,
                         token_cache: Some(&peer.token_cache),
                     };
-                    peer.edge.api.handle_from(&request, origin).await
+                    let api = &peer.edge.api;
+                    let Some(mut body) = upload else {
+                        return api.handle_from(&request, origin).await;
+                    };
+                    let reply = Box::pin(api.handle_upload(&request, origin, &mut body)).await;
+                    body.drain().await;
+                    reply
                 }))
             });
         let watch = read.then(|| call.watch());
-        self.edge.guard(read, watch, Box::pin(call)).await
+        self.edge.guard(read, timeout, watch, Box::pin(call)).await
     }
 }
 
@@ -157,7 +174,8 @@ impl AppState {
         let portal = Arc::clone(&self.portal);
         let call = async move { portal.answer(route, &request).await };
         let call = Box::pin(in_current_request(call));
-        self.guard(route.is_read_only, None, call).await
+        let timeout = self.http.request_timeout;
+        self.guard(route.is_read_only, timeout, None, call).await
     }
 
     /// Runs a call. A client that closes its connection abandons a read that has an interrupt: its work ends at its
@@ -166,10 +184,10 @@ impl AppState {
     pub(crate) async fn guard(
         &self,
         read: bool,
+        timeout: Duration,
         watch: Option<Arc<WorkInterrupt>>,
         call: BoxFuture<ApiResponse>,
     ) -> CallOutcome {
-        let timeout = self.http.request_timeout;
         let outcome = if read {
             let mut call = DetachOnDrop::new(call, watch, timeout);
             // Most reads are done at once: for them no timer is set.

@@ -2,8 +2,7 @@
 use crate::http::connections::ClientConnection;
 use bytes::Bytes;
 use hyper::body::Frame;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::pin::Pin;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,23 +11,24 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
+use workgraph_api::features::attachments::blob_store::{BlobReader, BlobStoreError};
 
-/// Bytes that are read at once, and so are in memory for each download.
-const PIECE: usize = 64 << 10;
+/// Next piece of a file, with its reader.
+type ReadPiece = Result<(Box<dyn BlobReader>, Option<Bytes>), BlobStoreError>;
 
 /// File that is being sent.
 #[derive(Debug)]
 pub(crate) struct Download {
     left: u64,
-    reading: Option<JoinHandle<io::Result<(File, Bytes)>>>,
+    reading: Option<JoinHandle<ReadPiece>>,
     sent: Arc<AtomicU64>,
     _place: OwnedSemaphorePermit,
 }
 
 impl Download {
-    /// Sends a file of this length. A connection whose client reads nothing for the time of `patience` is ended.
+    /// Sends this many bytes from the reader of a file. A connection whose client reads nothing for the time of `patience` is ended.
     pub(crate) fn new(
-        file: File,
+        file: Box<dyn BlobReader>,
         length: u64,
         place: OwnedSemaphorePermit,
         line: &Arc<ClientConnection>,
@@ -38,7 +38,7 @@ impl Download {
         tokio::spawn(watch(Arc::downgrade(&sent), Arc::downgrade(line), patience));
         Self {
             left: length,
-            reading: (length > 0).then(|| read(file, length)),
+            reading: (length > 0).then(|| read(file)),
             sent,
             _place: place,
         }
@@ -58,31 +58,30 @@ impl Download {
         };
         let read_so_far = ready!(Pin::new(reading).poll(cx));
         self.reading = None;
-        let (file, piece) = match read_so_far.map_err(io::Error::other) {
-            Ok(Ok(read)) => read,
-            Ok(Err(e)) | Err(e) => return Poll::Ready(Some(Err(e))),
+        let (file, mut piece) = match read_so_far.map_err(io::Error::other) {
+            Ok(Ok((file, Some(piece)))) => (file, piece),
+            Ok(Ok((_, None))) => {
+                let short = io::Error::from(io::ErrorKind::UnexpectedEof);
+                return Poll::Ready(Some(Err(short)));
+            }
+            Ok(Err(e)) => return Poll::Ready(Some(Err(io::Error::other(e)))),
+            Err(e) => return Poll::Ready(Some(Err(e))),
         };
-        if piece.is_empty() {
-            let short = io::Error::from(io::ErrorKind::UnexpectedEof);
-            return Poll::Ready(Some(Err(short)));
-        }
+        piece.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         self.left = self.left.saturating_sub(piece.len() as u64);
         self.sent.fetch_add(piece.len() as u64, Relaxed);
         if self.left > 0 {
-            self.reading = Some(read(file, self.left));
+            self.reading = Some(read(file));
         }
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 }
 
-/// Reads the next piece on a thread that may block.
-fn read(mut file: File, left: u64) -> JoinHandle<io::Result<(File, Bytes)>> {
-    tokio::task::spawn_blocking(move || {
-        let size = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
-        let mut piece = vec![0; size];
-        let read = file.read(&mut piece)?;
-        piece.truncate(read);
-        Ok((file, Bytes::from(piece)))
+/// Reads the next piece in a task of its own.
+fn read(mut file: Box<dyn BlobReader>) -> JoinHandle<ReadPiece> {
+    tokio::spawn(async move {
+        let piece = file.read().await?;
+        Ok((file, piece))
     })
 }
 

@@ -1,8 +1,14 @@
-//! Request bodies: reads them whole, within bounds.
+//! Request bodies: reads them whole, within bounds, or passes those of uploads on as they arrive.
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::time::{Sleep, sleep};
+use workgraph_api::features::attachments::{BodyReadError, BodySource};
 use workgraph_wire::messages;
 
 /// Bytes of a body that is too large which are still read, so that the client gets to read the answer.
@@ -28,17 +34,7 @@ pub(crate) async fn collect(
     let mut first = Bytes::new();
     while let Some(data) = next(&mut body).await? {
         if announced > most || first.len() + whole.len() + data.len() > most {
-            let mut spilt = 0;
-            let spill = async {
-                while let Ok(Some(data)) = next(&mut body).await {
-                    spilt += data.len();
-                    if spilt > DRAIN_MAX {
-                        break;
-                    }
-                }
-            };
-            // The answer is the same, whether all of the body came or not.
-            let _ = tokio::time::timeout(DRAIN_TIME, spill).await;
+            drain(&mut body).await;
             return Err(too_large());
         }
         if first.is_empty() && whole.is_empty() {
@@ -68,6 +64,90 @@ async fn next(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
                 if let Ok(data) = frame.into_data() {
                     return Ok(Some(data));
                 }
+            }
+        }
+    }
+}
+
+/// Reads the rest of a body, within bounds. The answer is the same, whether all of it comes or not.
+async fn drain(body: &mut Incoming) {
+    let mut spilt = 0;
+    let spill = async {
+        while let Ok(Some(data)) = next(body).await {
+            spilt += data.len();
+            if spilt > DRAIN_MAX {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_TIME, spill).await;
+}
+
+/// Body of an upload, which is passed on as it arrives.
+pub(crate) struct UploadBody {
+    body: Incoming,
+    /// Longest time between two pieces.
+    pause_max: Duration,
+    /// End of the present pause, if the client pauses.
+    pause: Option<Pin<Box<Sleep>>>,
+    /// End of the time for the whole body.
+    deadline: Pin<Box<Sleep>>,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl UploadBody {
+    /// Returns a body that must arrive in a time, without longer pauses.
+    pub(crate) fn new(body: Incoming, pause_max: Duration, time_max: Duration) -> Self {
+        Self {
+            body,
+            pause_max,
+            pause: None,
+            deadline: Box::pin(sleep(time_max)),
+            has_ended: Arc::default(),
+        }
+    }
+
+    /// Returns a flag that becomes true when all of the body was read.
+    pub(crate) fn has_ended(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.has_ended)
+    }
+
+    /// Reads what is left, so that a client that sends before it reads gets to read the answer.
+    pub(crate) async fn drain(&mut self) {
+        if !self.has_ended.load(Relaxed) {
+            drain(&mut self.body).await;
+        }
+    }
+
+    /// Returns true if the client is too slow; otherwise the task is woken when it will be.
+    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        let pause_max = self.pause_max;
+        let pause = self.pause.get_or_insert_with(|| Box::pin(sleep(pause_max)));
+        pause.as_mut().poll(cx).is_ready() || self.deadline.as_mut().poll(cx).is_ready()
+    }
+}
+
+impl BodySource for UploadBody {
+    fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyReadError>>> {
+        loop {
+            match Pin::new(&mut self.body).poll_frame(cx) {
+                Poll::Ready(None) => {
+                    self.has_ended.store(true, Relaxed);
+                    return Poll::Ready(None);
+                }
+                Poll::Ready(Some(Err(_))) => {
+                    return Poll::Ready(Some(Err(BodyReadError::Broken)));
+                }
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.pause = None;
+                    if let Ok(data) = frame.into_data() {
+                        return Poll::Ready(Some(Ok(data)));
+                    }
+                }
+                Poll::Pending if self.is_late(cx) => {
+                    return Poll::Ready(Some(Err(BodyReadError::TimedOut)));
+                }
+                Poll::Pending => return Poll::Pending,
             }
         }
     }

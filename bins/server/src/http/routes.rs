@@ -1,15 +1,19 @@
 //! The routes of requests: to the API, to the authorization server, and to the server's own pages.
+use crate::adapters::blob_folder::FileReader;
+use crate::config::schema::HttpConfig;
 use crate::http::app_state::{AppState, CallOutcome, ConnectionContext};
+use crate::http::attachment_download;
 use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
 use crate::http::request_body;
-use crate::http::request_body::BodyError;
+use crate::http::request_body::{BodyError, UploadBody};
 use crate::log::request_scope::in_current_request;
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use workgraph_api::limits::explain;
 use workgraph_api::request::Method;
 use workgraph_api::{ApiResponse, FastPathRequest};
@@ -115,6 +119,9 @@ pub(crate) async fn route(
     {
         return download(edge, line, name, head.uri.query().unwrap_or_default());
     }
+    if path.starts_with(attachment_download::PATH) {
+        return Box::pin(attachment_download::respond(edge, line, head)).await;
+    }
     if path == "/-/limits" && head.method == hyper::Method::GET {
         return Box::pin(limits(edge, head)).await;
     }
@@ -146,7 +153,10 @@ async fn limits(edge: &AppState, head: &Parts) -> RoutedResponse {
     let api = Arc::clone(&edge.api);
     let limits = async move { api.limits_response(&token).await };
     let limits = Box::pin(in_current_request(limits));
-    match edge.guard(true, None, limits).await {
+    match edge
+        .guard(true, edge.http.request_timeout, None, limits)
+        .await
+    {
         CallOutcome::Replied(reply) => RoutedResponse::of(reply),
         CallOutcome::TimedOut => RoutedResponse::refuse(504, "The request took too long"),
     }
@@ -189,6 +199,7 @@ fn download(
     match edge.exports.open(file) {
         Ok(Some((file, length))) => {
             let patience = edge.http.request_timeout;
+            let file = FileReader::boxed(file);
             let mut reply = ApiResponse::json(200, Vec::new());
             let shown = format!("attachment; filename=\"{name}\"");
             reply.headers.push(("Content-Disposition", shown));
@@ -301,12 +312,8 @@ async fn api(
         connection: line,
         ..
     } = &**peer;
-    let bytes = match read(edge, &head.headers, body, edge.api.settings().body_max).await {
-        Ok(bytes) => bytes,
-        Err(BodyError(status, text)) => return RoutedResponse::refuse(status, text),
-    };
     let content_type = text(&head.headers, header::CONTENT_TYPE);
-    let request = workgraph_api::ApiRequest {
+    let mut request = workgraph_api::ApiRequest {
         method: Method::parse(head.method.as_str()),
         path: head.uri.path().get(start..).unwrap_or_default().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
@@ -317,15 +324,33 @@ async fn api(
             .get_all(&EXPLAIN)
             .iter()
             .any(|v| v.as_bytes() == explain::EXPLAIN_LIMITS.as_bytes()),
-        body: bytes,
+        body: Bytes::new(),
     };
+    let upload = if edge.api.is_upload(&request) {
+        let HttpConfig {
+            body_timeout,
+            upload_timeout,
+            ..
+        } = edge.http;
+        Some(UploadBody::new(body, body_timeout, upload_timeout))
+    } else {
+        request.body = match read(edge, &head.headers, body, edge.api.settings().body_max).await {
+            Ok(bytes) => bytes,
+            Err(BodyError(status, text)) => return RoutedResponse::refuse(status, text),
+        };
+        None
+    };
+    let has_ended = upload.as_ref().map(UploadBody::has_ended);
     let address = edge
         .http
         .trusted_proxies
         .client_ip(line.ip(), &head.headers);
     let agent = head.headers.remove(header::USER_AGENT);
-    match peer.run(request, address, agent).await {
-        CallOutcome::Replied(reply) => RoutedResponse::of(reply),
+    match peer.run(request, upload, address, agent).await {
+        CallOutcome::Replied(reply) => RoutedResponse {
+            close_connection: has_ended.is_some_and(|ended| !ended.load(Relaxed)),
+            ..RoutedResponse::of(reply)
+        },
         CallOutcome::TimedOut => RoutedResponse::refuse(
             504,
             "The request took too long. A change it makes may still be made",

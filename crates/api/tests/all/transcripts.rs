@@ -39,6 +39,7 @@ const FILES: &[&str] = &[
     "26-custom-field-memberships",
     "27-resource-exports",
     "28-status-updates",
+    "30-attachments",
 ];
 
 /// A part of a transcript.
@@ -206,6 +207,13 @@ impl Replay {
         );
         for (name, value) in &e.headers {
             match name.as_str() {
+                // Each line of the body is a part.
+                "Content-Type" if value == "multipart/form-data" => {
+                    let parts = e.body.iter().map(|line| self.fill(line));
+                    let (kind, body) = multipart(parts);
+                    request.content_type = Some(kind);
+                    request.body = body.into();
+                }
                 "Content-Type" => request.content_type = Some(value.clone()),
                 "Authorization" => request.authorization.push(self.fill(value)),
                 other => panic!("no use for the header {other}"),
@@ -249,6 +257,28 @@ impl Replay {
     }
 }
 
+/// Returns the type and the text of a body whose parts are lines: `name: value`, or `file: name of the file: content`.
+fn multipart(lines: impl Iterator<Item = String>) -> (String, String) {
+    let mut body = String::new();
+    for line in lines {
+        let (name, value) = line.split_once(": ").unwrap();
+        let (file, content) = match name {
+            "file" => {
+                let (file, content) = value.split_once(": ").unwrap();
+                (format!("; filename=\"{file}\""), content)
+            }
+            _ => (String::new(), value),
+        };
+        write!(
+            body,
+            "--part\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{content}\r\n"
+        )
+        .unwrap();
+    }
+    body.push_str("--part--\r\n");
+    ("multipart/form-data; boundary=part".to_owned(), body)
+}
+
 /// Removes the help of an error: it is the same for every error, and checked elsewhere.
 fn without_help(mut json: Value) -> Value {
     if let Some(errors) = json.get_mut("errors").and_then(Value::as_array_mut) {
@@ -261,13 +291,18 @@ fn without_help(mut json: Value) -> Value {
 
 /// Removes the ticket of a file's address: each address has its own.
 fn without_ticket(text: &str) -> String {
-    let mut parts = text.split("?ticket=");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str("?ticket=...");
-        out.push_str(part.find('"').map_or("", |end| &part[end..]));
+    let mut text = text.to_owned();
+    for parameter in ["?ticket=", "?view="] {
+        let mut parts = text.split(parameter);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            out.push_str(parameter);
+            out.push_str("...");
+            out.push_str(part.find('"').map_or("", |end| &part[end..]));
+        }
+        text = out;
     }
-    out
+    text
 }
 
 /// Writes JSON on few lines: a value that fits on one line stays on one.

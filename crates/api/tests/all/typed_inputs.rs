@@ -21,7 +21,7 @@ fn text(input: &InputDef) -> String {
         InputType::Number(least, _) => least.to_string(),
         InputType::Day => "2026-01-31".to_owned(),
         InputType::Instant => "2026-01-31T12:00:00Z".to_owned(),
-        InputType::Structure | InputType::Record(_) => "{}".to_owned(),
+        InputType::Structure | InputType::Record(_) | InputType::File => "{}".to_owned(),
     }
 }
 
@@ -38,7 +38,7 @@ fn requested(row: &Operation) -> Vec<(&'static str, &'static str)> {
     let mut data = Map::new();
     for input in place(InputPlace::Body) {
         let value = match input.ty {
-            InputType::Record(_) | InputType::Structure => continue,
+            InputType::Record(_) | InputType::Structure | InputType::File => continue,
             // A request may have one of two positions.
             _ if input.name.contains("before") => continue,
             InputType::Flag => json!(true),
@@ -50,6 +50,7 @@ fn requested(row: &Operation) -> Vec<(&'static str, &'static str)> {
         parameters: &parameters,
         query: QueryParams::of_request(&query.join("&")).unwrap(),
         data,
+        file: None,
         me: Gid::new(17).unwrap(),
         now: Time::from_millis(0),
     };

@@ -10,6 +10,7 @@ mod tenants;
 pub(crate) use parts::Hand;
 pub(crate) use tenants::{BASALT_WORDS, ORCHID_WORDS, is_orchid};
 
+use crate::attachments::{Blobs, Pieces};
 use crate::exports::Files;
 use crate::webhooks::Receiver;
 use async_trait::async_trait;
@@ -27,7 +28,9 @@ use workgraph_api::features::webhooks::service::WebhookSettings;
 use workgraph_api::job_runner::{JobProgress, NextJob};
 use workgraph_api::ports::EntropyUnavailable;
 use workgraph_api::request::Method;
-use workgraph_api::{Api, ApiDependencies, ApiRequest, ApiResponse, ApiSettings, Clock, Entropy};
+use workgraph_api::{
+    Api, ApiDependencies, ApiRequest, ApiResponse, ApiSettings, Clock, Entropy, RequestOrigin,
+};
 use workgraph_auth::{
     Account, OAuthStore, ScopeSet, SecretDigest, Tier, TokenKind, TokenRecord, TokenStore,
     mint_token,
@@ -36,7 +39,8 @@ use workgraph_core::access::{Level, Role};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{
-    export, job, project, project_template, status_update, story, task_template, team, user,
+    attachment, export, job, project, project_template, status_update, story, task_template, team,
+    user,
 };
 use workgraph_core::model::time::Time;
 use workgraph_core::rules::membership_rules as membership;
@@ -119,6 +123,8 @@ pub(crate) struct World {
     pub(crate) receiver: Arc<Receiver>,
     /// Files of exports.
     pub(crate) files: Arc<Files>,
+    /// Files of attachments.
+    pub(crate) blobs: Arc<Blobs>,
     runtime: Runtime,
     /// Nodes that were built, by name.
     pub(crate) names: BTreeMap<String, Gid>,
@@ -349,7 +355,13 @@ impl World {
 
     /// Sends a request.
     pub(crate) fn send(&self, request: ApiRequest) -> Answer {
-        let reply = self.run(self.api.handle(&request));
+        let reply = if self.api.is_upload(&request) {
+            let mut body = Pieces::of(&request.body);
+            let origin = RequestOrigin::default();
+            self.run(self.api.handle_upload(&request, origin, &mut body))
+        } else {
+            self.run(self.api.handle(&request))
+        };
         let text = String::from_utf8(reply.body).expect("replies are UTF-8");
         let json: Value = serde_json::from_str(&text).expect("replies are JSON");
         if reply.status >= 500 {

@@ -24,6 +24,8 @@ fn kind_of(fact: &ChangeRecord) -> Option<AuditEventKind> {
         (Type::ProjectTemplate, ChangeAction::Deleted) => event_kinds::PROJECT_TEMPLATE_DELETED,
         (Type::Story, ChangeAction::Deleted) => event_kinds::STORY_DELETED,
         (Type::StatusUpdate, ChangeAction::Deleted) => event_kinds::STATUS_UPDATE_DELETED,
+        (Type::Attachment, ChangeAction::Deleted) => event_kinds::ATTACHMENT_DELETED,
+        (Type::Attachment, ChangeAction::Added { .. }) => event_kinds::ATTACHMENT_UPLOADED,
         (Type::Team, ChangeAction::Added { .. }) => event_kinds::TEAM_CREATED,
         (Type::TeamMembership, ChangeAction::Added { .. }) => event_kinds::TEAM_MEMBER_ADDED,
         (Type::TeamMembership, ChangeAction::Deleted) => event_kinds::TEAM_MEMBER_REMOVED,

@@ -107,8 +107,8 @@ impl<'c> ContextCollector<'c> {
         };
         let node = put.or(read.as_deref());
         let mut within: Vec<Gid> = node.and_then(|n| n.workspace).into_iter().collect();
-        if ty == Type::Story {
-            // The workspace is in the containers of the story's task.
+        if matches!(ty, Type::Story | Type::Attachment) {
+            // The workspace is in the containers of the node's parent.
             within.clear();
         }
         let fresh = put.is_some_and(|n| n.version == 1);
@@ -237,6 +237,14 @@ impl<'c> ContextCollector<'c> {
                     places.push((dst, Type::Task));
                 },
             )?,
+            Type::Attachment => {
+                let mut parents = Vec::new();
+                let run = (rel::ATTACHED_TO, rel::ATTACHED_TO);
+                self.edges(txn, gid, run, fresh, &mut |_, dst, _| parents.push(dst))?;
+                for parent in parents {
+                    places.extend(self.type_of(txn, parent)?.map(|ty| (parent, ty)));
+                }
+            }
             Type::Task => self.edges(
                 txn,
                 gid,

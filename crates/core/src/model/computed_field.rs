@@ -7,6 +7,8 @@ use crate::model::time::Time;
 pub trait DownloadUrls: std::fmt::Debug {
     /// Returns the address of the file that was made for a node at this time, or `None` if the file is gone.
     fn address(&self, of: &Node, made: Time) -> Option<String>;
+    /// Returns the address at which a browser shows the file of an attachment, or `None` if it can only be downloaded.
+    fn view_address(&self, of: &Node) -> Option<String>;
 }
 
 /// Data that computed fields need besides the node.
@@ -14,6 +16,8 @@ pub trait DownloadUrls: std::fmt::Debug {
 pub struct ComputedFieldContext<'a> {
     /// User or service account that reads the record.
     pub viewer: Gid,
+    /// App that makes the request, if there is one.
+    pub app: Option<u64>,
     /// Address of the API, without a trailing slash.
     pub base_url: &'a str,
     /// Source of addresses of files; `None` where no addresses are given out.

@@ -204,6 +204,10 @@ fn keys(ty: Type) -> &'static KeyPositions {
                 "completed_at",
                 "numbered_by",
                 "new_reference_value",
+                "attachment",
+                "url",
+                "file",
+                "app",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for key in public.chain(private) {

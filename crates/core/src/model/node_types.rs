@@ -57,6 +57,8 @@ pub enum Type {
     CustomFieldMembership = 26,
     /// Result of an export of resources.
     ResourceExport = 27,
+    /// A file, or a link to one, at a task or project.
+    Attachment = 28,
     /// A report of how an object, such as a project, is getting on.
     StatusUpdate = 30,
     /// The old form of a status update of a project. A second representation is never stored; such types have the
@@ -92,6 +94,7 @@ impl Type {
         Self::OrganizationExport,
         Self::CustomFieldMembership,
         Self::ResourceExport,
+        Self::Attachment,
         Self::StatusUpdate,
         Self::ProjectStatus,
     ];

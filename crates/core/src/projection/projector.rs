@@ -86,6 +86,7 @@ impl<'a> Projector<'a> {
                 view,
                 fields: ComputedFieldContext {
                     viewer: view.viewer.user,
+                    app: view.app,
                     base_url,
                     files: None,
                 },

@@ -49,7 +49,7 @@ mod reader;
 mod values;
 
 pub use kinds::{one_of, unknown_word};
-pub use raw::{PathParameters, RawInputs, parse_gid};
+pub use raw::{PathParameters, RawInputs, UploadedFile, parse_gid};
 pub use reader::InputReader;
 pub use values::{Deferred, Named, RecordUpdate};
 
@@ -95,6 +95,8 @@ pub enum InputType {
     Token,
     /// A JSON object or array with parts of its own; the documentation names them.
     Structure,
+    /// A file, as a part of a `multipart/form-data` body.
+    File,
     /// The fields of a record, as its type declares them.
     Record(RecordFields),
 }

@@ -35,6 +35,7 @@ pub(super) const fn row(
         time_dependent: false,
         search: false,
         query_token: false,
+        takes_file: false,
         no_guests: false,
         handler: run,
     }

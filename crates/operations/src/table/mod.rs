@@ -1,4 +1,5 @@
 //! The operation table: one file for each tag of the catalogue.
+pub mod attachments;
 pub mod audit;
 pub mod batch;
 pub mod custom_field_settings;
@@ -58,6 +59,7 @@ pub static TABLES: &[&[Operation]] = &[
     tags::TAGS,
     stories::STORIES,
     status_updates::STATUS_UPDATES,
+    attachments::ATTACHMENTS,
     search::SEARCH,
     typeahead::TYPEAHEAD,
     batch::BATCH,

@@ -1,4 +1,5 @@
 //! Signed addresses from which files of exports are downloaded.
+use crate::features::attachments::Disposition;
 use crate::features::exports::export_files::{
     DOWNLOAD_OFFER_PERIOD, DOWNLOAD_URL_LIFETIME, ExportFiles, RESOURCE_DOWNLOAD_OFFER_PERIOD,
     file_name,
@@ -28,12 +29,19 @@ impl fmt::Debug for SignedDownloadUrls<'_> {
 impl projector::DownloadUrls for SignedDownloadUrls<'_> {
     fn address(&self, of: &Node, made: Time) -> Option<String> {
         let now = self.api.clock.now();
+        if of.ty == Type::Attachment {
+            return self.api.attachment_url(of, Disposition::Download, now);
+        }
         let offered = match of.ty {
             Type::ResourceExport => RESOURCE_DOWNLOAD_OFFER_PERIOD,
             _ => DOWNLOAD_OFFER_PERIOD,
         };
         let age = now.duration_since(made.to_system()).unwrap_or_default();
         (age < offered).then(|| self.api.address(of.gid, now))
+    }
+    fn view_address(&self, of: &Node) -> Option<String> {
+        let now = self.api.clock.now();
+        self.api.attachment_url(of, Disposition::View, now)
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-subtask",
     "HIDDEN-loose",
     "HIDDEN-story",
+    "HIDDEN-attachment",
     "HIDDEN-words",
     "HIDDEN-text",
     "HIDDEN-number",
@@ -231,6 +232,10 @@ fn things(world: &mut World) {
     );
     let on = format!("/tasks/{}/stories", gid(world, "h_task"));
     makes(world, "h_story", &on, json!({"text": "HIDDEN-story"}));
+    let on = format!("/tasks/{}/attachments", gid(world, "h_task"));
+    let link = json!({"resource_subtype": "external", "url": "https://files.test/1",
+        "name": "HIDDEN-attachment"});
+    makes(world, "h_attachment", &on, link);
 }
 
 /// Makes all changes of a task that write a story and name another object.

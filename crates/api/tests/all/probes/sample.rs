@@ -30,6 +30,7 @@ pub(crate) struct Tenant {
     pub(super) project_template: &'static str,
     pub(super) task_template: &'static str,
     pub(super) status: &'static str,
+    pub(super) attachment: &'static str,
 }
 
 pub(crate) const ORCHID: Tenant = Tenant {
@@ -56,6 +57,7 @@ pub(crate) const ORCHID: Tenant = Tenant {
     project_template: "plot_plan",
     task_template: "weeding",
     status: "moss_status",
+    attachment: "receipt",
 };
 
 pub(super) const BASALT: Tenant = Tenant {
@@ -82,6 +84,7 @@ pub(super) const BASALT: Tenant = Tenant {
     project_template: "dig_plan",
     task_template: "drilling",
     status: "quarry_status",
+    attachment: "blast_map",
 };
 
 /// Returns the name of a tenant's node that fits a path parameter.
@@ -108,6 +111,7 @@ pub(super) fn parameter(tenant: &Tenant, name: &str) -> &'static str {
         "project_template_gid" => tenant.project_template,
         "task_template_gid" => tenant.task_template,
         "status_update_gid" | "project_status_gid" => tenant.status,
+        "attachment_gid" => tenant.attachment,
         other => panic!("no sample for {other}"),
     }
 }
@@ -305,6 +309,12 @@ pub(crate) fn sample(world: &World, tenant: &Tenant, row: &Operation) -> Sample 
         "insertSectionForProject" => put("after_section", json!(gid(tenant.spare))),
         "insertEnumOptionForCustomField" => {
             put("after_enum_option", json!(gid(tenant.other_option)));
+        }
+        "createAttachmentForObject" => {
+            put("parent", json!(gid(tenant.task)));
+            put("resource_subtype", json!("external"));
+            put("url", json!("https://files.test/probe"));
+            put("name", json!("Probe"));
         }
         "createStoryForTask" | "createStatusForObject" => put("text", json!("Probe")),
         "updateStory" => put("is_pinned", json!(true)),

@@ -46,6 +46,7 @@ impl World {
             hooks: stores.hooks,
             receiver: Arc::default(),
             files: Arc::default(),
+            blobs: Arc::default(),
             runtime: tokio::runtime::Builder::new_current_thread()
                 .build()
                 .unwrap(),
@@ -67,6 +68,7 @@ impl World {
         let copy = Self {
             receiver: Arc::new(self.receiver.copy()),
             files: Arc::new(self.files.copy()),
+            blobs: Arc::new(self.blobs.copy()),
             names: self.names.clone(),
             texts: Mutex::new(self.texts.lock().unwrap().clone()),
             memory: Some(Arc::clone(&store)),
@@ -137,6 +139,7 @@ impl World {
         self.run(self.api.set_webhooks(self.hooks.clone(), deliver, settings))
             .unwrap();
         self.api.set_export_files(self.files.clone());
+        self.api.set_blob_store(self.blobs.clone());
     }
 }
 

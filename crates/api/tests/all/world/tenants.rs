@@ -214,6 +214,20 @@ pub(super) fn tenants(f: &mut Fixture, names: &mut BTreeMap<String, Gid>) {
         });
         put(name, gid);
     }
+    for (name, title, home, by, task) in [
+        ("receipt", "Receipt for the roses", orchid, ada, water),
+        ("blast_map", "Map of the granite", basalt, bob, blast),
+    ] {
+        let gid = f.node(Type::Attachment, Some(home), |draft, now| {
+            draft.set(attachment::NAME, title);
+            draft.set(attachment::SUBTYPE, attachment::EXTERNAL);
+            draft.set(attachment::URL, "https://files.test/1");
+            draft.set(attachment::CREATED_AT, now);
+            draft.set(attachment::CREATED_BY, by);
+        });
+        f.link(gid, rel::ATTACHED_TO, task, ListPosition::Rank(0), None);
+        put(name, gid);
+    }
     for (name, home) in [("orchid_export", orchid), ("basalt_export", basalt)] {
         let gid = f.node(Type::OrganizationExport, Some(home), |draft, now| {
             draft.set(export::CREATED_AT, now);
@@ -295,6 +309,7 @@ pub(crate) fn is_orchid(name: &str) -> bool {
             | "dig_plan"
             | "drilling"
             | "quarry_status"
+            | "blast_map"
     )
 }
 

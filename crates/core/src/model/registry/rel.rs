@@ -91,5 +91,7 @@ pub const TEMPLATE_TEAM: Relation = Relation(53);
 pub const RECIPE_TAGS: Relation = Relation(54);
 /// Task template → project it is used in.
 pub const TEMPLATE_OF: Relation = Relation(55);
+/// Attachment → the task or project it is on.
+pub const ATTACHED_TO: Relation = Relation(60);
 /// Status update → object it is about, the newest first. Placed.
 pub const STATUS_OF: Relation = Relation(65);

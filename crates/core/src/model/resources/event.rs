@@ -18,6 +18,7 @@ const ANYTHING: &[Type] = &[
     Type::Tag,
     Type::UserTaskList,
     Type::Story,
+    Type::Attachment,
     Type::CustomField,
     Type::EnumOption,
     Type::CustomFieldSetting,

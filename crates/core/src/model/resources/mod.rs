@@ -1,4 +1,5 @@
 //! Every resource type of the graph, one file each; [`ALL`] lists them.
+pub mod attachment;
 pub mod custom_field;
 pub mod custom_field_setting;
 pub mod enum_option;
@@ -55,6 +56,7 @@ pub static ALL: &[&Resource] = &[
     &export::RESOURCE_EXPORT,
     &status_update::STATUS_UPDATE,
     &status_update::PROJECT_STATUS,
+    &attachment::ATTACHMENT,
 ];
 
 /// Returns the declaration of a type.
@@ -88,6 +90,7 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::ResourceExport => &export::RESOURCE_EXPORT,
         Type::StatusUpdate => &status_update::STATUS_UPDATE,
         Type::ProjectStatus => &status_update::PROJECT_STATUS,
+        Type::Attachment => &attachment::ATTACHMENT,
     }
 }
 

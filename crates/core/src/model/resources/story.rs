@@ -276,6 +276,9 @@ pub const NEW_MULTI_ENUM: TypedField<Opaque> =
 /// reader sees.
 pub const NEW_REFERENCE: TypedField<Opaque> = TypedField::gids("new_reference_value", &[]);
 
+/// The attachment that was added. The contract has no field for it; the sentence names it.
+pub const ATTACHMENT: TypedField<LinkOne> = TypedField::inline("attachment", &[Type::Attachment]);
+
 /// Declaration of stories.
 pub static STORY: Resource = Resource {
     path: "stories",

@@ -14,6 +14,7 @@ pub const WATCHED: &[Type] = &[
     Type::Task,
     Type::Tag,
     Type::Story,
+    Type::Attachment,
 ];
 
 /// True if deliveries are made.

@@ -63,6 +63,7 @@ const NAMING: &[SentenceTemplate] = &[
         story::DUPLICATED_FROM,
         "task",
     ),
+    naming("attachment_added", "attached", story::ATTACHMENT, "file"),
     SentenceTemplate {
         after: " as a collaborator",
         ..naming("follower_added", "added", story::FOLLOWER, "user")

@@ -1,7 +1,7 @@
 //! Kinds of inputs: constructors with their parsers.
 use super::{
     Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, RecordFields,
-    RecordUpdate, parse_gid,
+    RecordUpdate, UploadedFile, parse_gid,
 };
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
@@ -157,6 +157,27 @@ impl Input<String> {
                 let value = inputs.body_value(input);
                 let text = value.map(|value| validate::text(input.name, value, max));
                 text.transpose()
+            },
+            doc,
+        )
+    }
+}
+
+impl Input<UploadedFile> {
+    /// Returns an input for the file in a `multipart/form-data` body. Its row takes files
+    /// ([`Operation::takes_file`](crate::operation::Operation::takes_file)).
+    #[must_use]
+    pub const fn file(name: &'static str, doc: &'static str) -> Self {
+        Self::parsed(
+            InputPlace::Body,
+            name,
+            InputType::File,
+            |input, inputs| match inputs.file() {
+                None if inputs.body_value(input).is_some() => Err(DomainError::field(
+                    input.name,
+                    "Not a file; send it as a part of a multipart/form-data body, with a file name",
+                )),
+                file => Ok(file.cloned()),
             },
             doc,
         )

@@ -85,6 +85,9 @@ pub const PROJECT_STATUS: Input<Named<Gid>> = gid(
     &[Type::ProjectStatus],
     "The project status.",
 );
+/// The attachment.
+pub const ATTACHMENT: Input<Named<Gid>> =
+    gid("attachment_gid", &[Type::Attachment], "The attachment.");
 /// The webhook.
 pub const WEBHOOK: Input<Named<Gid>> = gid("webhook_gid", &[Type::Webhook], "The webhook.");
 /// The custom field.
@@ -137,6 +140,7 @@ const NODES: &[&InputDef] = &[
     &STORY.def,
     &STATUS_UPDATE.def,
     &PROJECT_STATUS.def,
+    &ATTACHMENT.def,
     &WEBHOOK.def,
     &CUSTOM_FIELD.def,
     &ENUM_OPTION.def,

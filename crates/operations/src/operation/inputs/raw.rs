@@ -15,6 +15,17 @@ use workgraph_wire::QueryParams;
 /// Names and values of path parameters, in path order.
 pub type PathParameters = [(&'static str, String)];
 
+/// A file that came with a request and is stored, but belongs to no node yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UploadedFile {
+    /// The gid under which it is stored, for the attachment that it becomes.
+    pub gid: Gid,
+    /// The name that the client gave it, if it gave one.
+    pub name: Option<String>,
+    /// Its bytes.
+    pub size: u64,
+}
+
 /// The inputs of a request: path parameters, query and body, decoded but not typed.
 #[derive(Debug)]
 pub struct RawInputs<'a> {
@@ -24,6 +35,8 @@ pub struct RawInputs<'a> {
     pub query: QueryParams,
     /// The `data` of the body.
     pub data: Map<String, Value>,
+    /// The file in the body.
+    pub file: Option<UploadedFile>,
     /// The user whom `me` means.
     pub me: Gid,
     /// The time at which the request is decided.

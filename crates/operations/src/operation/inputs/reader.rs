@@ -1,5 +1,5 @@
 //! The reader of inputs: what a struct of inputs asks for its values.
-use super::{Input, InputDef, InputPlace, RawInputs};
+use super::{Input, InputDef, InputPlace, RawInputs, UploadedFile};
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use workgraph_core::domain_error::DomainError;
@@ -116,6 +116,11 @@ impl<'a> InputReader<'a> {
     /// Returns a body field. Null counts as absent.
     pub(crate) fn body_value(&self, input: &InputDef) -> Option<&'a Value> {
         self.raw.field(input.name)
+    }
+
+    /// Returns the file in the body.
+    pub(crate) fn file(&self) -> Option<&'a UploadedFile> {
+        self.raw.file.as_ref()
     }
 
     /// Returns true if the body has the field, null or not.

@@ -1,0 +1,362 @@
+//! The files of attachments in the data folder: written under a working name, renamed when they are whole.
+use async_trait::async_trait;
+use bytes::Bytes;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, spawn_blocking};
+use workgraph_api::features::attachments::blob_store::{
+    BlobReader, BlobStore, BlobStoreError, BlobWriter, shard_of,
+};
+use workgraph_core::Gid;
+
+/// Name of the folder in the data folder.
+const FOLDER: &str = "attachments";
+/// Extension of the working names of files that are not whole.
+const PART: &str = "part";
+/// Pieces of a file that wait to be written.
+const QUEUE: usize = 2;
+/// Bytes that are read at once.
+const PIECE: usize = 128 << 10;
+
+/// Folder of the files, with a folder in it for each shard.
+#[derive(Clone, Debug)]
+pub(crate) struct BlobFolder {
+    path: PathBuf,
+}
+
+impl BlobFolder {
+    /// Returns the folder in the data folder; it is made when it is first needed.
+    pub(crate) fn new(data: &Path) -> Self {
+        Self {
+            path: data.join(FOLDER),
+        }
+    }
+
+    fn shard(&self, shard: u8) -> PathBuf {
+        self.path.join(format!("{shard:02x}"))
+    }
+
+    fn whole(&self, file: Gid) -> PathBuf {
+        self.shard(shard_of(file)).join(file.to_string())
+    }
+
+    fn part(&self, file: Gid) -> PathBuf {
+        self.whole(file).with_extension(PART)
+    }
+}
+
+/// Runs work on files on a thread that may block.
+async fn blocking<T: Send + 'static>(
+    what: &'static str,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, BlobStoreError> {
+    let outcome = spawn_blocking(work).await.map_err(io::Error::other);
+    outcome
+        .and_then(|done| done)
+        .map_err(|error| BlobStoreError(format!("{what}: {error}")))
+}
+
+/// Makes the folder of a shard, and makes it durable.
+fn create_shard(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    for path in folder.ancestors().skip(1).take(2) {
+        File::open(path)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Removes a file, if there is one. Returns true if there was.
+fn remove(path: &Path) -> io::Result<bool> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+#[async_trait]
+impl BlobStore for BlobFolder {
+    async fn create(&self, file: Gid) -> Result<Box<dyn BlobWriter>, BlobStoreError> {
+        let (part, whole) = (self.part(file), self.whole(file));
+        let folder = self.shard(shard_of(file));
+        let (pieces, received) = mpsc::channel(QUEUE);
+        let task = spawn_blocking(move || {
+            create_shard(&folder)?;
+            let written = write_whole(&part, &whole, &folder, received);
+            if !matches!(written, Ok(true)) {
+                remove(&part)?;
+            }
+            written
+        });
+        Ok(Box::new(FolderWriter {
+            pieces,
+            task: Some(task),
+        }))
+    }
+
+    async fn open(
+        &self,
+        file: Gid,
+        offset: u64,
+    ) -> Result<Option<(Box<dyn BlobReader>, u64)>, BlobStoreError> {
+        let path = self.whole(file);
+        let opened = blocking("a file can't be opened", move || {
+            let mut file = match File::open(path) {
+                Ok(file) => file,
+                Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(e) => return Err(e),
+            };
+            let size = file.metadata()?.len();
+            file.seek(SeekFrom::Start(offset))?;
+            Ok(Some((file, size)))
+        });
+        let opened = opened.await?;
+        Ok(opened.map(|(file, size)| (FileReader::boxed(file), size)))
+    }
+
+    async fn remove(&self, file: Gid) -> Result<(), BlobStoreError> {
+        let paths = [self.part(file), self.whole(file)];
+        blocking("a file can't be removed", move || {
+            for path in &paths {
+                remove(path)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn list(&self, shard: u8) -> Result<Vec<Gid>, BlobStoreError> {
+        let folder = self.shard(shard);
+        blocking("a folder can't be read", move || {
+            let entries = match std::fs::read_dir(folder) {
+                Ok(entries) => entries,
+                Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+                Err(e) => return Err(e),
+            };
+            let mut files = Vec::new();
+            for entry in entries {
+                let name = entry?.file_name();
+                // Files that others put there are left alone.
+                let name = name.to_str().unwrap_or_default();
+                let stem = name.strip_suffix(PART).and_then(|n| n.strip_suffix('.'));
+                files.extend(Gid::parse(stem.unwrap_or(name)));
+            }
+            files.sort_unstable();
+            files.dedup();
+            Ok(files)
+        })
+        .await
+    }
+}
+
+/// Piece of a file, or its end.
+enum Piece {
+    Bytes(Bytes),
+    End,
+}
+
+/// Writes the pieces of a file, and renames it once it is whole and durable. Returns false if the pieces ended before the
+/// file did.
+fn write_whole(
+    part: &Path,
+    whole: &Path,
+    folder: &Path,
+    mut pieces: mpsc::Receiver<Piece>,
+) -> io::Result<bool> {
+    let mut file = OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(part)?;
+    loop {
+        match pieces.blocking_recv() {
+            Some(Piece::Bytes(bytes)) => file.write_all(&bytes)?,
+            Some(Piece::End) => break,
+            None => return Ok(false),
+        }
+    }
+    file.sync_all()?;
+    std::fs::rename(part, whole)?;
+    File::open(folder)?.sync_all()?;
+    Ok(true)
+}
+
+/// Writer of a file: its pieces go to a thread that may block.
+struct FolderWriter {
+    pieces: mpsc::Sender<Piece>,
+    /// Thread that writes, until its outcome was taken.
+    task: Option<JoinHandle<io::Result<bool>>>,
+}
+
+impl FolderWriter {
+    /// Returns the error with which the thread ended.
+    async fn failure(&mut self) -> BlobStoreError {
+        let ended = match self.task.take() {
+            Some(task) => task.await.map_err(io::Error::other).and_then(|done| done),
+            None => Ok(false),
+        };
+        let why = match ended {
+            Ok(_) => "the thread that writes it has ended".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        BlobStoreError(format!("a file can't be written: {why}"))
+    }
+}
+
+#[async_trait]
+impl BlobWriter for FolderWriter {
+    async fn write(&mut self, bytes: Bytes) -> Result<(), BlobStoreError> {
+        match self.pieces.send(Piece::Bytes(bytes)).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.failure().await),
+        }
+    }
+
+    async fn finish(mut self: Box<Self>) -> Result<(), BlobStoreError> {
+        if self.pieces.send(Piece::End).await.is_err() {
+            return Err(self.failure().await);
+        }
+        let Some(task) = self.task.take() else {
+            return Err(self.failure().await);
+        };
+        match task.await.map_err(io::Error::other).and_then(|done| done) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.failure().await),
+            Err(error) => Err(BlobStoreError(format!("a file can't be kept: {error}"))),
+        }
+    }
+}
+
+/// Reader of a file.
+#[derive(Debug)]
+pub(crate) struct FileReader {
+    /// The file, unless a thread is reading from it.
+    file: Option<File>,
+}
+
+impl FileReader {
+    /// Returns a reader of a file from its present position.
+    pub(crate) fn boxed(file: File) -> Box<dyn BlobReader> {
+        Box::new(Self { file: Some(file) })
+    }
+}
+
+#[async_trait]
+impl BlobReader for FileReader {
+    async fn read(&mut self) -> Result<Option<Bytes>, BlobStoreError> {
+        let Some(mut file) = self.file.take() else {
+            return Err(BlobStoreError("an earlier read has failed".to_owned()));
+        };
+        let read = blocking("a file can't be read", move || {
+            let mut piece = vec![0; PIECE];
+            let length = file.read(&mut piece)?;
+            piece.truncate(length);
+            Ok((file, piece))
+        });
+        let (file, piece) = read.await?;
+        self.file = Some(file);
+        Ok((!piece.is_empty()).then(|| piece.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Data(PathBuf);
+    impl Data {
+        fn new(name: &str) -> (Self, BlobFolder) {
+            let path =
+                std::env::temp_dir().join(format!("workgraph-blobs-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            let folder = BlobFolder::new(&path);
+            (Self(path), folder)
+        }
+    }
+    impl Drop for Data {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const FILE: Gid = match Gid::new(0x14d) {
+        Some(gid) => gid,
+        None => unreachable!(),
+    };
+
+    async fn write(folder: &BlobFolder, pieces: &[&'static str]) -> Box<dyn BlobWriter> {
+        let mut writer = folder.create(FILE).await.unwrap();
+        for piece in pieces {
+            writer
+                .write(Bytes::from_static(piece.as_bytes()))
+                .await
+                .unwrap();
+        }
+        writer
+    }
+
+    async fn text(folder: &BlobFolder, offset: u64) -> Option<(String, u64)> {
+        let (mut reader, size) = folder.open(FILE, offset).await.unwrap()?;
+        let mut text = Vec::new();
+        while let Some(piece) = reader.read().await.unwrap() {
+            text.extend_from_slice(&piece);
+        }
+        Some((String::from_utf8(text).unwrap(), size))
+    }
+
+    #[tokio::test]
+    async fn a_file_is_there_once_it_is_whole_and_until_it_is_removed() {
+        let (_data, folder) = Data::new("whole");
+        assert_eq!(folder.list(0x4d).await.unwrap(), []);
+        let writer = write(&folder, &["one ", "two"]).await;
+        assert_eq!(text(&folder, 0).await, None);
+        assert_eq!(folder.list(0x4d).await.unwrap(), [FILE]);
+        writer.finish().await.unwrap();
+        assert_eq!(text(&folder, 0).await, Some(("one two".to_owned(), 7)));
+        assert_eq!(text(&folder, 4).await, Some(("two".to_owned(), 7)));
+        assert_eq!(text(&folder, 9).await, Some((String::new(), 7)));
+        assert_eq!(folder.list(0x4d).await.unwrap(), [FILE]);
+        folder.remove(FILE).await.unwrap();
+        folder.remove(FILE).await.unwrap();
+        assert_eq!(text(&folder, 0).await, None);
+    }
+
+    #[tokio::test]
+    async fn nothing_stays_of_a_file_that_is_given_up() {
+        let (_data, folder) = Data::new("dropped");
+        drop(write(&folder, &["one "]).await);
+        // The thread notices by itself; a second file of the name has to wait for it.
+        while !folder.list(0x4d).await.unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(text(&folder, 0).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_cannot_be_written_is_an_error() {
+        let (data, folder) = Data::new("fail");
+        std::fs::write(data.0.join(FOLDER), "in the way").unwrap();
+        let mut writer = folder.create(FILE).await.unwrap();
+        let mut outcome = Ok(());
+        for _ in 0..9 {
+            outcome = outcome.and(writer.write(Bytes::from_static(b"x")).await);
+        }
+        let ended = writer.finish().await;
+        assert!(outcome.is_err() && ended.is_err(), "{outcome:?} {ended:?}");
+        assert!(
+            outcome
+                .unwrap_err()
+                .to_string()
+                .contains("can't be written")
+        );
+    }
+}

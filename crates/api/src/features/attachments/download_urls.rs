@@ -1,0 +1,99 @@
+//! Signed addresses of the files of attachments.
+use super::file_names;
+use crate::state::Api;
+use std::time::{Duration, SystemTime};
+use workgraph_core::Gid;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::resources::attachment;
+use workgraph_wire::{TicketError, percent};
+
+/// Lifetime of an address.
+const LIFETIME: Duration = Duration::from_secs(120);
+
+/// The use of a file that an address allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Disposition {
+    /// The browser saves it.
+    Download,
+    /// The browser shows it.
+    View,
+}
+
+impl Disposition {
+    /// Returns the name of the query parameter that has the ticket.
+    const fn parameter(self) -> &'static str {
+        match self {
+            Self::Download => "ticket",
+            Self::View => "view",
+        }
+    }
+}
+
+/// Download that a signed address allows: the file, with the headers to send it with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AttachmentDownload {
+    /// The file.
+    pub file: Gid,
+    /// Value of `Content-Type`.
+    pub media_type: &'static str,
+    /// Value of `Content-Disposition`.
+    pub content_disposition: String,
+}
+
+/// Returns the action that a ticket allows.
+fn action(disposition: Disposition, file: Gid, name: &str) -> String {
+    format!("{} of attachment {file} {name}", disposition.parameter())
+}
+
+impl Api {
+    /// Returns the address of the file of an attachment, valid from now on.
+    pub(crate) fn attachment_url(
+        &self,
+        of: &Node,
+        disposition: Disposition,
+        now: SystemTime,
+    ) -> Option<String> {
+        let name = of.get(attachment::NAME)?;
+        if disposition == Disposition::View {
+            file_names::displayable_type(&name)?;
+        }
+        let file = of.get(attachment::FILE)?;
+        let ticket = self.issue_ticket(&action(disposition, file, &name), now + LIFETIME);
+        let base = &self.settings.base_url;
+        let root = base.strip_suffix("/api/1.0").unwrap_or(base);
+        let (parameter, path) = (disposition.parameter(), percent::encode_component(&name));
+        Some(format!(
+            "{root}/-/attachments/{file}/{path}?{parameter}={ticket}"
+        ))
+    }
+
+    /// Returns the download that the path of an address, below `/-/attachments/`, and its query allow.
+    ///
+    /// # Errors
+    /// Fails when the ticket is for another file, or has expired.
+    pub fn admit_attachment_download(
+        &self,
+        path: &str,
+        query: &str,
+    ) -> Result<AttachmentDownload, TicketError> {
+        let invalid = TicketError::Invalid;
+        let (file, name) = path.split_once('/').ok_or(invalid)?;
+        let file = Gid::parse(file).ok_or(invalid)?;
+        let name = percent::decode(name.as_bytes(), false).map_err(|_| invalid)?;
+        let (parameter, ticket) = query.split_once('=').ok_or(invalid)?;
+        let both = [Disposition::Download, Disposition::View];
+        let mut named = both.into_iter().filter(|d| d.parameter() == parameter);
+        let disposition = named.next().ok_or(invalid)?;
+        self.check_ticket(&action(disposition, file, &name), ticket, self.clock.now())?;
+        let shown = file_names::displayable_type(&name);
+        let (kind, media_type) = match (disposition, shown) {
+            (Disposition::View, Some(media_type)) => ("inline", media_type),
+            _ => ("attachment", "application/octet-stream"),
+        };
+        Ok(AttachmentDownload {
+            file,
+            media_type,
+            content_disposition: file_names::content_disposition(kind, &name),
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! Files of uploads under way, which no node owns yet.
+use parking_lot::Mutex;
+use std::collections::HashSet;
+use std::sync::Arc;
+use workgraph_core::Gid;
+
+/// Set of the files of uploads under way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PendingUploads(Arc<Mutex<HashSet<Gid>>>);
+
+/// Membership of a file in the set, which ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct PendingUpload {
+    file: Gid,
+    all: PendingUploads,
+}
+
+impl PendingUploads {
+    /// Adds a file.
+    pub(super) fn add(&self, file: Gid) -> PendingUpload {
+        self.0.lock().insert(file);
+        PendingUpload {
+            file,
+            all: self.clone(),
+        }
+    }
+
+    /// Returns true if the upload of a file is under way.
+    pub(super) fn contains(&self, file: Gid) -> bool {
+        self.0.lock().contains(&file)
+    }
+}
+
+impl PendingUpload {
+    /// Returns the file.
+    pub(super) const fn file(&self) -> Gid {
+        self.file
+    }
+}
+
+impl Drop for PendingUpload {
+    fn drop(&mut self) {
+        self.all.0.lock().remove(&self.file);
+    }
+}

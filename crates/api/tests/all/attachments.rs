@@ -1,0 +1,517 @@
+//! Attachments: uploads in pieces, what is left of those that fail, and the sweep of files without an owner.
+use crate::world::{Answer, KINDS, Kind, World};
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use workgraph_api::features::attachments::blob_store::{
+    BlobReader, BlobStore, BlobStoreError, BlobWriter, shard_of,
+};
+use workgraph_api::features::attachments::{BodyReadError, BodySource};
+use workgraph_api::{ApiRequest, ApiSettings};
+use workgraph_core::Gid;
+
+/// Files in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Blobs(Arc<Mutex<BlobState>>);
+
+#[derive(Clone, Debug, Default)]
+struct BlobState {
+    /// Whole files.
+    files: BTreeMap<Gid, Vec<u8>>,
+    /// Longest piece that was written at once.
+    widest: usize,
+    /// Number of the call that fails, counted down.
+    fails_in: Option<u32>,
+}
+
+impl BlobState {
+    fn fails(&mut self) -> Result<(), BlobStoreError> {
+        self.fails_in = match self.fails_in {
+            Some(0) => return Err(BlobStoreError("no space left".to_owned())),
+            left => left.map(|left| left - 1),
+        };
+        Ok(())
+    }
+}
+
+impl Blobs {
+    pub(crate) fn copy(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.0.lock().unwrap().clone())))
+    }
+    fn files(&self) -> Vec<Gid> {
+        self.0.lock().unwrap().files.keys().copied().collect()
+    }
+    fn text(&self, file: &str) -> String {
+        let file = Gid::parse(file).unwrap();
+        let state = self.0.lock().unwrap();
+        String::from_utf8(state.files[&file].clone()).unwrap()
+    }
+    fn fail_in(&self, calls: Option<u32>) {
+        self.0.lock().unwrap().fails_in = calls;
+    }
+}
+
+struct Writer {
+    file: Gid,
+    bytes: Vec<u8>,
+    all: Arc<Mutex<BlobState>>,
+}
+
+#[async_trait]
+impl BlobStore for Blobs {
+    async fn create(&self, file: Gid) -> Result<Box<dyn BlobWriter>, BlobStoreError> {
+        self.0.lock().unwrap().fails()?;
+        let (bytes, all) = (Vec::new(), Arc::clone(&self.0));
+        Ok(Box::new(Writer { file, bytes, all }))
+    }
+    async fn open(
+        &self,
+        _: Gid,
+        _: u64,
+    ) -> Result<Option<(Box<dyn BlobReader>, u64)>, BlobStoreError> {
+        Ok(None)
+    }
+    async fn remove(&self, file: Gid) -> Result<(), BlobStoreError> {
+        let mut state = self.0.lock().unwrap();
+        state.fails()?;
+        state.files.remove(&file);
+        Ok(())
+    }
+    async fn list(&self, shard: u8) -> Result<Vec<Gid>, BlobStoreError> {
+        let state = self.0.lock().unwrap();
+        let files = state.files.keys().copied();
+        Ok(files.filter(|file| shard_of(*file) == shard).collect())
+    }
+}
+
+#[async_trait]
+impl BlobWriter for Writer {
+    async fn write(&mut self, bytes: Bytes) -> Result<(), BlobStoreError> {
+        let mut state = self.all.lock().unwrap();
+        state.fails()?;
+        state.widest = state.widest.max(bytes.len());
+        self.bytes.extend_from_slice(&bytes);
+        Ok(())
+    }
+    async fn finish(self: Box<Self>) -> Result<(), BlobStoreError> {
+        let mut state = self.all.lock().unwrap();
+        // A file can be there although its end is not known.
+        state.files.insert(self.file, self.bytes);
+        state.fails()
+    }
+}
+
+/// Body of a request, in pieces.
+pub(crate) struct Pieces {
+    left: Bytes,
+    size: usize,
+    /// Error at the end.
+    end: Option<BodyReadError>,
+}
+
+impl Pieces {
+    pub(crate) fn of(body: &Bytes) -> Self {
+        Self {
+            left: body.clone(),
+            size: 16 << 10,
+            end: None,
+        }
+    }
+}
+
+impl BodySource for Pieces {
+    fn poll_bytes(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyReadError>>> {
+        if self.left.is_empty() {
+            return Poll::Ready(self.end.map(Err));
+        }
+        let size = self.size.min(self.left.len());
+        Poll::Ready(Some(Ok(self.left.split_to(size))))
+    }
+}
+
+const KIND: &str = "multipart/form-data; boundary=AaB03x";
+
+fn part(head: &str, content: &str) -> String {
+    format!("--AaB03x\r\nContent-Disposition: form-data; {head}\r\n\r\n{content}\r\n")
+}
+
+fn file_part(name: &str, content: &str) -> String {
+    part(&format!("name=\"file\"; filename=\"{name}\""), content)
+}
+
+/// Returns a request of ada with these parts.
+fn upload(world: &World, parts: &[String]) -> ApiRequest {
+    let body = parts.concat() + "--AaB03x--\r\n";
+    raw(world, KIND, body)
+}
+
+fn raw(world: &World, kind: &str, body: String) -> ApiRequest {
+    let mut request = world.request("ada", "POST", "/attachments", body);
+    request.content_type = Some(kind.to_owned());
+    request
+}
+
+fn parent(world: &World) -> String {
+    part("name=\"parent\"", &world.gid("water").to_string())
+}
+
+/// Sends an upload whose body comes in pieces of a size, and ends with an error if one is given.
+fn sent(world: &World, request: &ApiRequest, size: usize, end: Option<BodyReadError>) -> Answer {
+    let mut body = Pieces {
+        size,
+        end,
+        ..Pieces::of(&request.body)
+    };
+    let origin = workgraph_api::RequestOrigin::default();
+    let reply = world.run(world.api.handle_upload(request, origin, &mut body));
+    let text = String::from_utf8(reply.body).unwrap();
+    Answer {
+        status: reply.status,
+        json: serde_json::from_str(&text).unwrap(),
+        text,
+        headers: reply.headers,
+        operation: reply.operation,
+    }
+}
+
+/// S240.
+#[test]
+fn a_file_is_the_same_however_its_body_is_cut() {
+    let world = World::new(Kind::Memory);
+    let content = "--AaB03\r\n--AaB03y\r\n\r--AaB0\r\n\u{20AC}".repeat(20);
+    let request = upload(&world, &[file_part("a.txt", &content), parent(&world)]);
+    for size in 1..request.body.len() {
+        let answer = sent(&world, &request, size, None);
+        assert_eq!(answer.status, 200, "{size}: {}", answer.text);
+        assert_eq!(world.blobs.text(&answer.gid()), content, "{size}");
+        assert_eq!(answer.json["data"]["size"], content.len(), "{size}");
+    }
+}
+
+/// S240.
+#[test]
+fn a_large_file_is_passed_on_in_pieces() {
+    let world = World::new(Kind::Memory);
+    let content = "0123456789abcdef".repeat(1 << 18);
+    let request = upload(&world, &[parent(&world), file_part("a.bin", &content)]);
+    let answer = sent(&world, &request, 16 << 10, None);
+    assert_eq!(answer.json["data"]["size"], 4 << 20, "{}", answer.text);
+    let widest = world.blobs.0.lock().unwrap().widest;
+    assert!(widest <= 64 << 10, "{widest}");
+}
+
+/// S241.
+#[test]
+fn nothing_is_left_of_a_body_that_ends_anywhere_before_its_end() {
+    let world = World::new(Kind::Memory);
+    let request = upload(&world, &[file_part("a.txt", "content"), parent(&world)]);
+    for length in 0..request.body.len() - 4 {
+        let cut = ApiRequest {
+            body: request.body.slice(..length),
+            ..request.clone()
+        };
+        for (end, status) in [
+            (None, 400),
+            (Some(BodyReadError::Broken), 400),
+            (Some(BodyReadError::TimedOut), 408),
+        ] {
+            let answer = sent(&world, &cut, 11, end);
+            assert_eq!(answer.status, status, "{length}: {}", answer.text);
+            assert!(!answer.message().is_empty());
+        }
+        assert_eq!(world.blobs.files(), [], "{length}");
+    }
+}
+
+/// S241.
+#[test]
+fn bad_bodies_are_told_what_is_wrong_and_leave_nothing() {
+    let world = World::with(
+        Kind::Memory,
+        ApiSettings {
+            upload_max: 1_000,
+            body_max: 500,
+            ..ApiSettings::default()
+        },
+    );
+    let (parent, file) = (parent(&world), file_part("a.txt", "content"));
+    let many: Vec<String> = (0..80)
+        .map(|n| part(&format!("name=\"n{n}\""), ""))
+        .collect();
+    let long_header = format!("name=\"parent\"\r\nX-Long: {}", "x".repeat(3 << 20));
+    let headers = format!("name=\"parent\"{}", "\r\nX-Header: 1".repeat(99));
+    let foreign = part("name=\"parent\"", &world.gid("blast").to_string());
+    for (parts, status, message) in [
+        (
+            vec![parent.clone(), file_part("a", &"x".repeat(1_001))],
+            413,
+            "1000 bytes",
+        ),
+        (
+            vec![parent.clone(), file_part("a", &"x".repeat(9_000_000))],
+            413,
+            "1000 bytes",
+        ),
+        (
+            vec![part("name=\"name\"", &"x".repeat(501))],
+            413,
+            "too large",
+        ),
+        (
+            vec![parent.clone(), file.clone(), file.clone()],
+            400,
+            "file: More than one",
+        ),
+        (
+            vec![parent.clone(), parent.clone(), file.clone()],
+            400,
+            "parent: Given twice",
+        ),
+        (vec![file.clone()], 400, "parent: Missing input"),
+        (vec![parent.clone()], 400, "file: Missing input"),
+        (
+            vec![parent.clone(), part("name=\"file\"", "x")],
+            400,
+            "file: Not a file",
+        ),
+        (
+            vec![parent.clone(), part("name=\"image\"; filename=\"a\"", "x")],
+            400,
+            "image: A file is sent in the part `file`",
+        ),
+        (vec![part("filename=\"a\"", "x")], 400, "no name"),
+        (many, 400, "more than 64 parts"),
+        (vec![part(&long_header, "x")], 400, "too large"),
+        (vec![part(&headers, "x")], 400, "cannot be read"),
+        (
+            vec![part("name=\"parent\"\r\nBad Header: 1", "x")],
+            400,
+            "cannot be read",
+        ),
+        (vec![foreign, file.clone()], 403, "access"),
+        (
+            vec![
+                parent.clone(),
+                file.clone(),
+                part("name=\"url\"", "https://a.test"),
+            ],
+            400,
+            "url: Only a link",
+        ),
+        (
+            vec![
+                parent.clone(),
+                file.clone(),
+                part("name=\"resource_subtype\"", "external"),
+            ],
+            400,
+            "file: An external attachment",
+        ),
+    ] {
+        let answer = world.send(upload(&world, &parts));
+        assert_eq!(answer.status, status, "{message}: {}", answer.text);
+        assert!(
+            answer.message().contains(message),
+            "{message}: {}",
+            answer.text
+        );
+        assert_eq!(world.blobs.files(), [], "{message}");
+    }
+    for (kind, body, message) in [
+        ("multipart/form-data", parent.clone(), "boundary"),
+        ("multipart/form-data; boundary=", parent.clone(), "boundary"),
+        (
+            "multipart/form-data; boundary=other",
+            parent.clone(),
+            "closing boundary",
+        ),
+        (KIND, String::new(), "closing boundary"),
+        (KIND, parent.clone() + &file, "closing boundary"),
+        (
+            KIND,
+            parent.clone() + &file + "--AaB03x--" + &"x".repeat(300 << 10),
+            "goes on after",
+        ),
+    ] {
+        let answer = world.send(raw(&world, kind, body));
+        assert_eq!(answer.status, 400, "{message}: {}", answer.text);
+        assert!(
+            answer.message().contains(message),
+            "{message}: {}",
+            answer.text
+        );
+        assert_eq!(world.blobs.files(), [], "{message}");
+    }
+}
+
+/// S241.
+#[test]
+fn names_of_files_lead_nowhere() {
+    let world = World::new(Kind::Memory);
+    for (sent, name) in [
+        ("name=\"file\"; filename=\"../../../etc/passwd\"", "passwd"),
+        ("name=\"file\"; filename=\"C:\\tmp\\x.txt\"", "x.txt"),
+        ("name=\"file\"; filename=\"..\"", "file"),
+        ("name=\"file\"; filename=\"\"", "file"),
+        ("name=\"file\"; filename=\"%E2%82%AC.txt\"", "\u{20AC}.txt"),
+        ("name=\"file\"; filename=\"\u{20AC}.txt\"", "\u{20AC}.txt"),
+        (
+            "name=\"file\"; filename*=UTF-8''%E2%82%AC.txt",
+            "\u{20AC}.txt",
+        ),
+        ("name=\"file\"; filename*=utf-8''..%2F..%2Fx", "x"),
+    ] {
+        let answer = world.send(upload(&world, &[parent(&world), part(sent, "x")]));
+        assert_eq!(answer.json["data"]["name"], name, "{sent}: {}", answer.text);
+    }
+}
+
+/// S242. A store of files that fails at any call leaves no attachment without a file, and after a sweep no file without
+/// an attachment.
+#[test]
+fn a_failing_store_of_files_leaves_nothing_behind() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let request = upload(&world, &[file_part("a.txt", "content"), parent(&world)]);
+        let mut acknowledged = Vec::new();
+        for calls in 0..6 {
+            world.blobs.fail_in(Some(calls));
+            let mut body = Pieces::of(&request.body);
+            let origin = workgraph_api::RequestOrigin::default();
+            let reply = world.run(world.api.handle_upload(&request, origin, &mut body));
+            world.blobs.fail_in(None);
+            if reply.status == 200 {
+                let json: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
+                acknowledged.push(json["data"]["gid"].as_str().unwrap().to_owned());
+            } else {
+                assert_eq!(reply.status, 500);
+            }
+            world.run(world.api.sweep_attachment_files()).unwrap();
+            let files: Vec<String> = world.blobs.files().iter().map(Gid::to_string).collect();
+            assert_eq!(files, acknowledged, "{calls}");
+        }
+        assert!(!acknowledged.is_empty() && acknowledged.len() < 6);
+    }
+}
+
+/// S242.
+#[test]
+fn a_sweep_removes_the_files_that_nothing_owns_any_more() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let attach = |on: &str| {
+            let parent = part("name=\"parent\"", &world.gid(on).to_string());
+            let request = upload(&world, &[parent, file_part("a.txt", "content")]);
+            world.send(request).gid()
+        };
+        let gid = |text: &str| Gid::parse(text).unwrap();
+        let kept = attach("rake");
+        let deleted = attach("rake");
+        let on_subtask = attach("water_buds");
+        let on_project = attach("moss");
+        let nobodys = Gid::new(5_000_000_000_000_001).unwrap();
+        world
+            .blobs
+            .0
+            .lock()
+            .unwrap()
+            .files
+            .insert(nobodys, Vec::new());
+        let sweep = || world.run(world.api.sweep_attachment_files()).unwrap();
+        assert_eq!(sweep().removed, 1);
+        let all = [&kept, &deleted, &on_subtask, &on_project].map(|file| gid(file));
+        assert_eq!(world.blobs.files(), all);
+        let delete = |path: String| {
+            let answer = world.call("ada", "DELETE", &path, &json!(null));
+            assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        };
+        delete(format!("/attachments/{deleted}"));
+        // A task takes its subtasks with it.
+        delete(format!("/tasks/{}", world.gid("water")));
+        delete(format!("/projects/{}", world.gid("moss")));
+        assert_eq!(world.blobs.files(), all, "only a sweep removes files");
+        let counts = sweep();
+        assert_eq!((counts.kept, counts.removed, counts.failed), (1, 3, 0));
+        assert_eq!(world.blobs.files(), [gid(&kept)]);
+    }
+}
+
+/// S243.
+#[test]
+fn an_address_is_good_for_two_minutes_and_for_its_file_and_name_alone() {
+    let world = World::new(Kind::Memory);
+    let attached = |name: &str| {
+        let answer = world.send(upload(
+            &world,
+            &[parent(&world), file_part(name, "content")],
+        ));
+        answer.json["data"].clone()
+    };
+    let (page, image) = (attached("page.html"), attached("image.png"));
+    assert_eq!(page["view_url"], json!(null));
+    let parts = |url: &serde_json::Value| {
+        let url = url.as_str().unwrap();
+        let below = url
+            .strip_prefix("https://work.test/-/attachments/")
+            .unwrap();
+        let (path, query) = below.split_once('?').unwrap();
+        (path.to_owned(), query.to_owned())
+    };
+    let admit = |(path, query): &(String, String)| world.api.admit_attachment_download(path, query);
+    let (download, view) = (parts(&page["download_url"]), parts(&image["view_url"]));
+    let admitted = admit(&download).unwrap();
+    assert_eq!(admitted.file.to_string(), page["gid"]);
+    assert_eq!(admitted.media_type, "application/octet-stream");
+    assert_eq!(
+        admitted.content_disposition,
+        "attachment; filename=\"page.html\""
+    );
+    let shown = admit(&view).unwrap();
+    assert_eq!(shown.media_type, "image/png");
+    assert_eq!(shown.content_disposition, "inline; filename=\"image.png\"");
+    let ticket = download.1.strip_prefix("ticket=").unwrap();
+    for (path, query) in [
+        (view.0.clone(), download.1.clone()),
+        (download.0.replace("html", "png"), download.1.clone()),
+        (download.0.clone(), format!("view={ticket}")),
+        (download.0.clone(), String::new()),
+        (download.0.clone(), "ticket=".to_owned()),
+        (download.0.clone(), format!("ticket={ticket}&x=1")),
+        (page["gid"].as_str().unwrap().to_owned(), download.1.clone()),
+    ] {
+        assert!(admit(&(path.clone(), query)).is_err(), "{path}");
+    }
+    world.advance(119);
+    assert!(admit(&download).is_ok());
+    world.advance(1);
+    assert!(admit(&download).is_err());
+    let again = world.get(
+        "ada",
+        &format!("/attachments/{}", page["gid"].as_str().unwrap()),
+    );
+    assert!(admit(&parts(&again.json["data"]["download_url"])).is_ok());
+}
+
+/// S244.
+#[test]
+fn a_link_is_connected_to_the_app_that_made_it_and_to_no_other() {
+    let world = World::new(Kind::Memory);
+    let scopes = "attachments:read,attachments:write,tasks:read";
+    let (one, other) = (format!("ada[{scopes}]"), format!("ada[{scopes}]@2"));
+    let data = json!({"parent": world.gid("water").to_string(), "resource_subtype": "external",
+        "url": "https://files.test/1", "name": "Widget", "connect_to_app": true});
+    let made = world.post(&one, "/attachments", data.clone());
+    assert_eq!(made.json["data"]["connected_to_app"], true, "{}", made.text);
+    let path = format!("/attachments/{}", made.gid());
+    for (token, connected) in [(one.as_str(), true), (&other, false), ("ada", false)] {
+        let read = world.get(token, &path);
+        assert_eq!(read.json["data"]["connected_to_app"], connected, "{token}");
+    }
+    assert_eq!(world.post("ada", "/attachments", data.clone()).status, 400);
+    let mut on_project = data;
+    on_project["parent"] = json!(world.gid("garden").to_string());
+    assert_eq!(world.post(&one, "/attachments", on_project).status, 400);
+}
