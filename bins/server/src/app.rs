@@ -30,6 +30,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use workgraph_api::features::attachments::SweepCounts;
 use workgraph_api::{Api, ApiDependencies, Clock, Entropy};
 use workgraph_auth::LoopbackPolicy;
 use workgraph_core::GidGenerator;
@@ -311,11 +312,14 @@ async fn run_maintenance(
 ) {
     let mut hours = tokio::time::interval(HOUR);
     hours.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
+    for hour in 0u64.. {
         hours.tick().await;
         keys.refresh();
         edge.portal.sweep();
         sweep_files(&edge).await;
+        if hour % 24 == 0 {
+            sweep_attachments(&edge).await;
+        }
         match edge.api.cleanup_jobs(CLEANUP_STEPS_MAX).await {
             Ok(0) => {}
             Ok(steps) => tracing::debug!(steps, "forgot jobs"),
@@ -342,6 +346,26 @@ async fn sweep_files(edge: &AppState) {
         Ok(Ok(files)) => tracing::debug!(files, "removed files of exports"),
         Ok(Err(e)) => tracing::warn!(why = e.to_string(), "no file of an export was removed"),
         Err(e) => tracing::warn!(why = e.to_string(), "no file of an export was removed"),
+    }
+}
+
+/// Removes files of attachments that nothing owns: left over from a crash, or of attachments that were deleted.
+async fn sweep_attachments(edge: &AppState) {
+    match edge.api.sweep_attachment_files().await {
+        Ok(SweepCounts {
+            removed: 0,
+            failed: 0,
+            ..
+        }) => {}
+        Ok(SweepCounts {
+            kept,
+            removed,
+            failed,
+        }) => tracing::info!(kept, removed, failed, "swept the files of attachments"),
+        Err(e) => tracing::warn!(
+            why = e.to_string(),
+            "the files of attachments were not swept"
+        ),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The crate's front page: its modules, and the names most callers need.
 #![doc = include_str!("../README.md")]
+mod attachment;
 mod authorize;
 mod common_responses;
 pub mod console;

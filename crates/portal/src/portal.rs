@@ -177,6 +177,7 @@ impl Portal {
             Endpoint::SignOut => Box::pin(self.sign_out(request, now)).await,
             Endpoint::Console => Box::pin(self.console_page(request, now)).await,
             Endpoint::ConsoleForm => Box::pin(self.console_form(request, now)).await,
+            Endpoint::Attachment => Box::pin(self.attachment(request, now)).await,
         };
         let mut reply = outcome.unwrap_or_else(|broken| self.error_page(&broken));
         reply.operation = route.name;

@@ -18,6 +18,7 @@ pub(crate) enum Endpoint {
     SignOut,
     Console,
     ConsoleForm,
+    Attachment,
 }
 
 /// Pattern of paths.
@@ -179,7 +180,16 @@ static ROWS: &[RouteDefinition] = &[
         Endpoint::ConsoleForm,
         "consoleForm",
     ),
+    row(
+        GET,
+        PathPattern::Below(ATTACHMENTS),
+        Endpoint::Attachment,
+        "attachment",
+    ),
 ];
+
+/// Path that the addresses of attachments are below.
+pub(crate) const ATTACHMENTS: &str = "/-/attachments";
 
 /// Path that all pages of the console are below.
 const CONSOLE: &str = "/-/console";

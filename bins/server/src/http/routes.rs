@@ -104,6 +104,11 @@ pub(crate) async fn route(
     // Most requests are for the API, and the portal's paths below the API's base begin like this.
     let ours =
         below.is_none_or(|b| b.starts_with("/openid_connect/") || b.starts_with("/.well-known/"));
+    // An address without a ticket is a page of the portal.
+    if below.is_none() && path.starts_with(attachment_download::PATH) && head.uri.query().is_some()
+    {
+        return Box::pin(attachment_download::respond(edge, line, head)).await;
+    }
     if ours && let Some(route) = edge.portal.route(head.method.as_str(), path) {
         return Box::pin(portal(edge, line, route, head, body)).await;
     }
@@ -118,9 +123,6 @@ pub(crate) async fn route(
         && head.method == hyper::Method::GET
     {
         return download(edge, line, name, head.uri.query().unwrap_or_default());
-    }
-    if path.starts_with(attachment_download::PATH) {
-        return Box::pin(attachment_download::respond(edge, line, head)).await;
     }
     if path == "/-/limits" && head.method == hyper::Method::GET {
         return Box::pin(limits(edge, head)).await;

@@ -9,6 +9,7 @@
     reason = "a test that meets what it did not expect must end there"
 )]
 
+mod attachments;
 mod audit;
 mod bad_inputs;
 mod browser;

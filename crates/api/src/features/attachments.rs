@@ -10,4 +10,5 @@ mod upload;
 pub use body_source::{BodyReadError, BodySource};
 pub use download_urls::{AttachmentDownload, Disposition};
 pub(crate) use pending_uploads::PendingUploads;
+pub use sweep::SweepCounts;
 pub(crate) use upload::ReceivedUpload;

@@ -86,7 +86,8 @@ pub(crate) fn visitor(visit: &AuthenticatedSession) -> ConsoleUser<'_> {
     }
 }
 
-fn sign_in_first(request: &PortalRequest) -> ApiResponse {
+/// Returns the way to the sign-in page, and from there back.
+pub(crate) fn sign_in_first(request: &PortalRequest) -> ApiResponse {
     let next = encode_component(&request.path);
     see_other(format!("{}?next={next}", paths::SIGN_IN))
 }

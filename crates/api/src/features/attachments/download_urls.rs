@@ -4,7 +4,9 @@ use crate::state::Api;
 use std::time::{Duration, SystemTime};
 use workgraph_core::Gid;
 use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::attachment;
+use workgraph_core::storage::{GraphStoreError, ReadQuery, ViewerKey};
 use workgraph_wire::{TicketError, percent};
 
 /// Lifetime of an address.
@@ -65,6 +67,33 @@ impl Api {
         Some(format!(
             "{root}/-/attachments/{file}/{path}?{parameter}={ticket}"
         ))
+    }
+
+    /// Returns an address of the file of an attachment, valid from now on, for a user; `None` if there is no such
+    /// attachment that the user may see. The browser shows the file if it can.
+    ///
+    /// # Errors
+    /// Fails when the store fails.
+    pub async fn attachment_address(
+        &self,
+        user: Gid,
+        attachment: Gid,
+    ) -> Result<Option<String>, GraphStoreError> {
+        let viewer = ViewerKey {
+            user,
+            service: None,
+        };
+        let query = ReadQuery::of(viewer).node(attachment);
+        let view = self.graph.load(&query).await?;
+        let node = view.visible(attachment);
+        let now = self.clock.now();
+        let address = node
+            .filter(|node| node.ty == Type::Attachment)
+            .and_then(|node| {
+                let shown = self.attachment_url(node, Disposition::View, now);
+                shown.or_else(|| self.attachment_url(node, Disposition::Download, now))
+            });
+        Ok(address)
     }
 
     /// Returns the download that the path of an address, below `/-/attachments/`, and its query allow.

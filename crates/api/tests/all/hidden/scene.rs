@@ -232,10 +232,15 @@ fn things(world: &mut World) {
     );
     let on = format!("/tasks/{}/stories", gid(world, "h_task"));
     makes(world, "h_story", &on, json!({"text": "HIDDEN-story"}));
-    let on = format!("/tasks/{}/attachments", gid(world, "h_task"));
-    let link = json!({"resource_subtype": "external", "url": "https://files.test/1",
-        "name": "HIDDEN-attachment"});
-    makes(world, "h_attachment", &on, link);
+    for (name, task, title) in [
+        ("h_attachment", "h_task", "HIDDEN-attachment"),
+        ("s_attachment", "shared", "Sheet"),
+    ] {
+        let on = format!("/tasks/{}/attachments", gid(world, task));
+        let link = json!({"resource_subtype": "external", "url": "https://files.test/1",
+            "name": title});
+        makes(world, name, &on, link);
+    }
 }
 
 /// Makes all changes of a task that write a story and name another object.

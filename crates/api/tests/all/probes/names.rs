@@ -45,6 +45,7 @@ const MEADOW: Tenant = Tenant {
     project_template: "s_template",
     task_template: "weeding",
     status: "s_status",
+    attachment: "s_attachment",
 };
 
 /// An app of moe's with few scopes, some of which write.

@@ -1,0 +1,266 @@
+//! Attachments through the real server: bodies in pieces, slow and cut uploads, ranges, and files that nobody owns.
+use crate::common::{Folder, Line, Reply, Seeded, Server, WIDE, pause};
+use serde_json::Value;
+use std::path::Path;
+
+const KIND: &str = "multipart/form-data; boundary=AaB03x";
+
+/// Returns the body of an upload.
+fn body(parent: &str, name: &str, content: &[u8]) -> Vec<u8> {
+    let mut body = format!(
+        "--AaB03x\r\nContent-Disposition: form-data; name=\"parent\"\r\n\r\n{parent}\r\n\
+         --AaB03x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\
+         Content-Type: text/html\r\n\r\n"
+    )
+    .into_bytes();
+    body.extend_from_slice(content);
+    body.extend_from_slice(b"\r\n--AaB03x--\r\n");
+    body
+}
+
+/// Returns the head of an upload of this length.
+fn head(server: &Server, length: usize) -> String {
+    format!(
+        "POST /api/1.0/attachments HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: {KIND}\r\nContent-Length: {length}\r\n\r\n",
+        server.token()
+    )
+}
+
+fn upload(server: &Server, parent: &str, name: &str, content: &[u8]) -> Reply {
+    let body = body(parent, name, content);
+    let request = [head(server, body.len()).into_bytes(), body].concat();
+    server.line().ask(&request).unwrap()
+}
+
+fn task(server: &Server) -> String {
+    let workspace = server.workspace("paid");
+    let body = serde_json::json!({"data": {"name": "Files", "workspace": workspace}});
+    let task = server.data("POST", "/tasks", Some(&body));
+    task["gid"].as_str().unwrap().to_owned()
+}
+
+/// Returns the names of the files in the folder of attachments.
+fn files(folder: &Folder) -> Vec<String> {
+    fn walk(path: &Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+            if entry.path().is_dir() {
+                walk(&entry.path(), found);
+            } else {
+                found.push(entry.file_name().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&folder.data().join("attachments"), &mut found);
+    found.sort();
+    found
+}
+
+/// Waits until the folder has these files.
+fn await_files(folder: &Folder, expected: &[String]) {
+    for _ in 0..500 {
+        if files(folder) == expected {
+            return;
+        }
+        pause(10);
+    }
+    assert_eq!(files(folder), expected);
+}
+
+fn fetch(line: &mut Line, method: &str, url: &Value, headers: &str) -> Reply {
+    let url = url.as_str().unwrap();
+    let path = &url[url.find("/-/").unwrap()..];
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+    line.ask(head.as_bytes()).unwrap()
+}
+
+/// S245.
+#[test]
+fn a_file_comes_back_whole_and_in_ranges_with_headers_that_run_nothing() {
+    let folder = Folder::new("attachments");
+    let server = Server::start(&folder, WIDE);
+    let content: Vec<u8> = (0..3_000_000u32).map(|n| (n % 251) as u8).collect();
+    let reply = upload(&server, &task(&server), "page one.html", &content);
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let made = reply.json()["data"].clone();
+    assert_eq!(made["size"], content.len());
+    let mut line = server.line();
+    let whole = fetch(&mut line, "GET", &made["download_url"], "");
+    assert_eq!((whole.status, whole.body == content), (200, true));
+    for (name, value) in [
+        ("content-type", "application/octet-stream"),
+        (
+            "content-disposition",
+            "attachment; filename=\"page one.html\"",
+        ),
+        ("x-content-type-options", "nosniff"),
+        (
+            "content-security-policy",
+            "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+        ),
+        ("cache-control", "private, no-store"),
+        ("accept-ranges", "bytes"),
+    ] {
+        assert_eq!(whole.header(name), Some(value), "{name}");
+    }
+    for (range, start, end) in [
+        ("bytes=0-0", 0, 1),
+        ("bytes=1000000-1999999", 1_000_000, 2_000_000),
+        ("bytes=2999990-", 2_999_990, 3_000_000),
+        ("bytes=-5", 2_999_995, 3_000_000),
+    ] {
+        let part = fetch(
+            &mut line,
+            "GET",
+            &made["download_url"],
+            &format!("Range: {range}\r\n"),
+        );
+        assert_eq!(
+            (part.status, part.body == content[start..end]),
+            (206, true),
+            "{range}"
+        );
+        let shown = format!("bytes {start}-{}/3000000", end - 1);
+        assert_eq!(part.header("content-range"), Some(&*shown));
+    }
+    let tag = whole.header("etag").unwrap();
+    for (headers, status) in [
+        ("Range: bytes=3000000-\r\n".to_owned(), 416),
+        ("Range: bytes=0-1,4-5\r\n".to_owned(), 200),
+        (format!("Range: bytes=0-1\r\nIf-Range: {tag}\r\n"), 206),
+        ("Range: bytes=0-1\r\nIf-Range: \"old\"\r\n".to_owned(), 200),
+    ] {
+        let reply = fetch(&mut line, "GET", &made["download_url"], &headers);
+        assert_eq!(reply.status, status, "{headers}");
+    }
+    let url = made["download_url"].as_str().unwrap();
+    let head = format!(
+        "HEAD {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        &url[url.find("/-/").unwrap()..]
+    );
+    // A whole head with the length of the file, and then nothing.
+    let told = server.line().ask(head.as_bytes());
+    assert_eq!(told.unwrap_err(), "closed within a body");
+}
+
+/// S242.
+#[test]
+fn cut_slow_and_unwelcome_uploads_leave_no_file() {
+    let folder = Folder::new("attachments-cut");
+    let settings = [
+        WIDE,
+        &[
+            ("http.body_timeout", "1s"),
+            ("http.upload_timeout", "3s"),
+            ("upload_max", "2000000"),
+        ],
+    ]
+    .concat();
+    let server = Server::start(&folder, &settings);
+    let task = task(&server);
+    let content = vec![7; 1_000_000];
+    let body = body(&task, "a.bin", &content);
+    // The client goes away in the middle.
+    let mut line = server.line();
+    line.send(head(&server, body.len()).as_bytes()).unwrap();
+    line.send(&body[..500_000]).unwrap();
+    drop(line);
+    await_files(&folder, &[]);
+    // It pauses for too long.
+    let mut line = server.line();
+    line.send(head(&server, body.len()).as_bytes()).unwrap();
+    line.send(&body[..500_000]).unwrap();
+    assert_eq!(line.read().unwrap().status, 408);
+    await_files(&folder, &[]);
+    // It never pauses for too long, and never ends.
+    let mut line = server.line();
+    line.send(head(&server, body.len()).as_bytes()).unwrap();
+    for piece in body.chunks(10).take(12) {
+        if line.has_reply() || line.send(piece).is_err() {
+            break;
+        }
+        pause(400);
+    }
+    assert_eq!(line.read().unwrap().status, 408);
+    await_files(&folder, &[]);
+    let large = upload(&server, &task, "a.bin", &vec![7; 3_000_000]);
+    assert_eq!(
+        (large.status, &*large.message()),
+        (413, "file: Larger than 2000000 bytes, the limit")
+    );
+    await_files(&folder, &[]);
+    // Nothing is stored for a client without a token.
+    let mut line = server.line();
+    let unknown = head(&server, body.len()).replace("Bearer ", "Bearer x");
+    let reply = line
+        .ask(&[unknown.into_bytes(), body.clone()].concat())
+        .unwrap();
+    assert_eq!(reply.status, 401);
+    assert_eq!(files(&folder), [String::new(); 0]);
+    // A body in chunks of HTTP is like any other.
+    let chunked = head(&server, 0).replace("Content-Length: 0", "Transfer-Encoding: chunked");
+    let mut bytes = chunked.into_bytes();
+    for piece in body.chunks(100_000) {
+        bytes.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        bytes.extend_from_slice(piece);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"0\r\n\r\n");
+    let reply = server.line().ask(&bytes).unwrap();
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let gid = reply.json()["data"]["gid"].as_str().unwrap().to_owned();
+    await_files(&folder, &[gid]);
+}
+
+/// S242.
+#[test]
+fn a_server_that_is_killed_leaves_files_that_the_next_start_removes() {
+    let folder = Folder::new("attachments-kill");
+    let mut server = Server::start(&folder, WIDE);
+    let task = task(&server);
+    let mut random = Seeded(17);
+    let mut acknowledged: Vec<String> = Vec::new();
+    let rounds = std::env::var("WORKGRAPH_KILLS").map_or(6, |n| n.parse().unwrap());
+    for round in 0..rounds {
+        // Uploads and deletions are under way while the server dies.
+        let body = body(&task, "a.bin", &vec![7; 2_000_000]);
+        let mut lines: Vec<Line> = (0..4).map(|_| server.line()).collect();
+        for line in &mut lines {
+            line.send(head(&server, body.len()).as_bytes()).unwrap();
+            line.send(&body[..1_900_000]).unwrap();
+        }
+        for line in &mut lines[..2] {
+            line.send(&body[1_900_000..]).unwrap();
+        }
+        let deleted = acknowledged.pop();
+        if let Some(gid) = &deleted {
+            let path = format!("/attachments/{gid}");
+            assert_eq!(server.ask("DELETE", &path, None).status, 200);
+        }
+        pause(random.next() % 40);
+        for line in &mut lines {
+            if line.has_reply()
+                && let Ok(reply) = line.read()
+            {
+                assert_eq!(reply.status, 200, "{}", reply.text());
+                acknowledged.push(reply.json()["data"]["gid"].as_str().unwrap().to_owned());
+            }
+        }
+        server.kill();
+        server = Server::start(&folder, WIDE);
+        // What the dead server committed is there, told or not; everything else is swept.
+        let listed = server.data("GET", &format!("/attachments?parent={task}"), None);
+        let mut owned: Vec<String> = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|a| a["gid"].as_str().unwrap().to_owned())
+            .collect();
+        owned.sort();
+        for gid in &acknowledged {
+            assert!(owned.contains(gid), "round {round}: {gid} is lost");
+        }
+        await_files(&folder, &owned);
+    }
+}
