@@ -50,6 +50,7 @@ pub(crate) async fn run_batch(
             parameters: &found.parameters,
             query,
             data,
+            file: None,
             me: viewer_key(&by.0.grant)?.user,
             now: Time::from_system(by.0.checked_at),
         };
