@@ -13,7 +13,7 @@ use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
     custom_field, custom_field_setting, enum_option, job, membership, project, project_template,
-    section, status_update, task, task_template, team, user_task_list,
+    resource, section, status_update, task, task_template, team, time_tracking, user_task_list,
 };
 
 /// The deepest chain of parents that is followed; subtasks go five levels deep.
@@ -114,6 +114,16 @@ fn at_depth(
             in_container(viewer, node.get(custom_field_setting::PARENT), facts, depth)?
         }
         Type::ProjectTemplate => of_template(viewer, node, full, facts)?,
+        Type::TimeTrackingCategory => by_role(Level::Viewer),
+        Type::TimeTrackingEntry => {
+            let found = of_container(viewer, node, facts, depth)?;
+            of_author(
+                viewer,
+                node.get(time_tracking::CREATED_BY),
+                seat.role,
+                found,
+            )
+        }
         Type::TaskTemplate => of_link(viewer, node.get(task_template::PROJECT), facts, depth)?,
         // Only the organization's service account sees the export of the organization. The last three are never nodes of
         // a store.
@@ -169,6 +179,27 @@ fn of_link(
     match gid.map(|g| facts.lookup_node(g)).transpose()?.flatten() {
         Some(node) => at_depth(viewer, &node, facts, depth + 1),
         None => Ok(Level::None),
+    }
+}
+
+/// Returns the level on the node that contains this one.
+fn of_container(
+    viewer: &Viewer,
+    node: &Node,
+    facts: &mut dyn AccessLookup,
+    depth: u8,
+) -> Result<Level, GraphStoreError> {
+    let container = resource(node.ty).container;
+    let container = container.and_then(|key| node.link(key));
+    of_link(viewer, container, facts, depth)
+}
+
+/// Returns the level on a record that only its author and admins change, by the level on the node that contains it.
+fn of_author(viewer: &Viewer, author: Option<Gid>, role: Role, found: Level) -> Level {
+    match found {
+        Level::None | Level::Admin => found,
+        _ if author == Some(viewer.user) || role == Role::Admin => found.max(Level::Editor),
+        _ => Level::Viewer,
     }
 }
 

@@ -4,6 +4,7 @@ pub mod changes;
 pub mod custom_field_index;
 pub mod custom_field_view;
 mod graph_store_wrapper;
+mod node_ref;
 mod page_query;
 mod read_query;
 mod read_view;
@@ -16,8 +17,11 @@ pub use crate::storage::changes::{
     ListPosition, NodeContext, NodeWrite, fingerprint,
 };
 pub use graph_store_wrapper::GraphStoreWrapper;
-pub use page_query::{ALPHABETICAL_CAP, EdgeEnd, ListSource, PageQuery, PageRows, RowFilter};
-pub use read_query::{LinkSelector, NodeRef, ReadQuery, ViewerKey, alias};
+pub use node_ref::{LinkSelector, NodeRef};
+pub use page_query::{
+    ALPHABETICAL_CAP, EdgeEnd, LinkFilter, ListSource, PageQuery, PageRows, RowFilter,
+};
+pub use read_query::{ReadQuery, ViewerKey, alias};
 pub(crate) use read_view::EdgeBand;
 pub use read_view::ReadView;
 

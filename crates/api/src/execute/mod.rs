@@ -21,7 +21,7 @@ use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::is_one_of;
-use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView};
+use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView, RowFilter};
 use workgraph_core::tasks_of_container;
 use workgraph_operations::operation::inputs::{InputDef, InputReader};
 use workgraph_operations::operation::{
@@ -207,6 +207,11 @@ async fn list(
     let anchor = want.page.as_ref().and_then(|page| page.source.anchor());
     let anchor = anchor.and_then(|at| want.node_refs.get(at));
     require_anchor(call, &view, anchor, listed.anchor, listed.anchor_types)?;
+    for filter in want.page.iter().flat_map(|page| &page.filters) {
+        if let RowFilter::LinksTo(link) = filter {
+            call.resolve_ref(&view, link.parameter, &link.node, link.types, Level::Viewer)?;
+        }
+    }
     // This is about the size of a field with its name.
     let room = 64 + view.rows.gids.len() * (128 + 48 * asked.plan.steps.len());
     let (json, tally) = write_records(api, &view, &view.rows.gids, asked, room).await?;
@@ -289,5 +294,6 @@ fn require_anchor(
             workgraph_operations::request_context::format_ref(anchor),
         )
     })?;
-    require_level(view, node, Level::Viewer)
+    require_level(view, node, Level::Viewer)?;
+    call.require_plan(view, node)
 }

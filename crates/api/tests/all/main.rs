@@ -33,6 +33,7 @@ mod limits;
 mod members;
 mod module_circles;
 mod status_updates;
+mod time_tracking;
 mod token_cache;
 mod workspace_lists;
 mod world;

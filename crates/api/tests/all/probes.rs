@@ -1,5 +1,6 @@
 //! Coverage by computation: rules that must hold for every row of the operation table.
 mod names;
+mod record_samples;
 mod requests;
 mod rows;
 mod sample;

@@ -40,6 +40,7 @@ const FILES: &[&str] = &[
     "27-resource-exports",
     "28-status-updates",
     "30-attachments",
+    "31-time-tracking",
 ];
 
 /// A part of a transcript.

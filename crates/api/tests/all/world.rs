@@ -3,6 +3,7 @@
 //! Organization `orchid` is paid, workspace `basalt` is free. All names in the one are plants and all names in the
 //! other are rocks, so that foreign bytes are easy to find.
 mod parts;
+mod records;
 mod service;
 mod store_controls;
 mod tenants;
@@ -42,7 +43,7 @@ use workgraph_core::model::resources::{
     attachment, export, job, project, project_template, status_update, story, task_template, team,
     user,
 };
-use workgraph_core::model::time::Time;
+use workgraph_core::model::time::{Date, Time};
 use workgraph_core::rules::membership_rules as membership;
 use workgraph_core::rules::status_rules;
 use workgraph_core::search::{Search, SearchEffort};
@@ -176,6 +177,7 @@ impl World {
         let mut fixture = Fixture::new(Time::from_system(now));
         let mut names = BTreeMap::new();
         tenants(&mut fixture, &mut names);
+        records::records(&mut fixture, &mut names);
         more(&mut fixture, &mut names);
         let changes = fixture.take();
 

@@ -14,7 +14,7 @@ use crate::model::node::Node;
 use crate::model::readable::Readable;
 use crate::model::registry::{Direction, Relation, Type, rel};
 use crate::model::resources::{section, task};
-use crate::model::time::Time;
+use crate::model::time::{Date, Time};
 use crate::plan::Plan;
 use crate::storage::snapshot::{Depth, InOutItem, Snapshot};
 use crate::storage::{EdgeEnd, ListSource, PageQuery, PageRows, RowFilter};
@@ -224,6 +224,18 @@ fn admit(
             }
             continue;
         }
+        if let RowFilter::LinksTo(link) = filter {
+            let wanted = loader.view.resolve(&link.node);
+            let node = row.node.as_deref();
+            let linked = node.and_then(|node| match link.key {
+                Some(key) => node.link(key),
+                None => node.workspace,
+            });
+            if linked.is_none() || linked != wanted {
+                return Ok(false);
+            }
+            continue;
+        }
         let passes = match &row.node {
             Some(node) => passes(filter, node),
             None => {
@@ -259,8 +271,23 @@ fn passes(filter: &RowFilter, node: &Node) -> bool {
         RowFilter::CreatedSince(at) => node.get(task::CREATED_AT).is_some_and(|t: Time| t >= *at),
         RowFilter::Flag(key, wanted) => bool::read(node.raw(key).unwrap_or("false")) == *wanted,
         RowFilter::Unset(key) => node.raw(key).is_none(),
-        RowFilter::OtherEnd(_) | RowFilter::Linked(..) => true,
+        RowFilter::DayFrom(key, first) => day(node, key).is_some_and(|day| day >= *first),
+        RowFilter::DayUntil(key, last) => day(node, key).is_some_and(|day| day <= *last),
+        RowFilter::OneOf {
+            key,
+            default,
+            values,
+        } => {
+            let value = node.raw(key).unwrap_or(default);
+            values.iter().any(|wanted| wanted == value)
+        }
+        RowFilter::OtherEnd(_) | RowFilter::Linked(..) | RowFilter::LinksTo(_) => true,
     }
+}
+
+/// Returns the day stored under a key.
+fn day(node: &Node, key: &str) -> Option<Date> {
+    Date::read(node.raw(key)?)
 }
 
 /// Depth to which rows are read.

@@ -8,7 +8,7 @@ use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::node::{Node, decode_json_string, members};
 use crate::model::registry::{Relation, Type, rel};
-use crate::model::resources::{custom_field_setting, membership, section, status_update};
+use crate::model::resources::{custom_field_setting, membership, resource, section, status_update};
 use crate::storage::snapshot::{Depth, Transaction};
 use crate::storage::{ChangeAction, ChangeRecord, Changes, EdgeWrite, NodeContext};
 use rustc_hash::FxHashMap;
@@ -99,7 +99,7 @@ impl<'c> ContextCollector<'c> {
                 | Type::CustomFieldMembership
                 | Type::CustomFieldSetting
                 | Type::StatusUpdate
-        );
+        ) || resource(ty).container.is_some();
         let read = match put {
             Some(_) => None,
             None if deep => txn.node(gid, Depth::Full)?,
@@ -225,6 +225,12 @@ impl<'c> ContextCollector<'c> {
                 Type::Project => self.type_of(txn, gid)?.unwrap_or(usual),
                 _ => usual,
             };
+            places.push((gid, ty));
+        }
+        let container = resource(ty).container;
+        if let Some(gid) = container.and_then(|key| node?.link(key))
+            && let Some(ty) = self.type_of(txn, gid)?
+        {
             places.push((gid, ty));
         }
         match ty {

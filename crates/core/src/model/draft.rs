@@ -3,7 +3,7 @@ use crate::model::gid::Gid;
 use crate::model::node::{Node, json_string, members};
 use crate::model::node_head::head;
 use crate::model::readable::Readable;
-use crate::model::registry::{ByType, FieldSource, LinkOne, Type, TypedField};
+use crate::model::registry::{ByType, FieldSource, LinkOne, Relation, Type, TypedField};
 use crate::model::resources::resource;
 use crate::model::time::{Date, Time};
 use rustc_hash::FxHashMap;
@@ -96,6 +96,13 @@ impl Draft {
         }
     }
 
+    /// Removes the value of a field, which has its default then.
+    pub fn clear<K: ?Sized>(&mut self, field: TypedField<K>) {
+        if let Some(key) = key(field.def.source) {
+            self.set_raw(key, field.def.default, field.def.default.to_owned());
+        }
+    }
+
     /// Copies the value of a field from a node.
     pub fn take<K: ?Sized>(&mut self, field: TypedField<K>, node: &Node) {
         if let Some(key) = key(field.def.source) {
@@ -136,6 +143,20 @@ impl Draft {
             FieldSource::Inline(key) => Gid::parse(self.values.get(key)?.trim_matches('"')),
             _ => None,
         }
+    }
+
+    /// Returns the links that the linked nodes list and that differ from before: each with its relation, the node
+    /// before and the node now.
+    pub(crate) fn changed_links(
+        &self,
+    ) -> impl Iterator<Item = (Relation, Option<Gid>, Option<Gid>)> {
+        let gid = |raw: &str| Gid::parse(raw.trim_matches('"'));
+        resource(self.ty).fields.iter().filter_map(move |def| {
+            let (rel, key) = (def.listed_by?, key(def.source)?);
+            let before = self.before.get(key)?.as_deref().and_then(gid);
+            let now = self.values.get(key).map(String::as_str).and_then(gid);
+            Some((rel, before, now))
+        })
     }
 
     /// Returns the node to write.

@@ -30,6 +30,12 @@ impl Node {
         members(&self.body).find(|(k, _)| *k == key).map(|(_, v)| v)
     }
 
+    /// Returns the gid stored under `key`, if there is one.
+    #[must_use]
+    pub fn link(&self, key: &str) -> Option<Gid> {
+        Gid::parse(self.raw(key)?.trim_matches('"'))
+    }
+
     /// Returns the decoded title, if the head carries one.
     #[must_use]
     pub fn title(&self) -> String {

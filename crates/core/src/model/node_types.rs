@@ -64,6 +64,10 @@ pub enum Type {
     /// The old form of a status update of a project. A second representation is never stored; such types have the
     /// highest numbers.
     ProjectStatus = 254,
+    /// A category of tracked time.
+    TimeTrackingCategory = 35,
+    /// Time that a user spent on a task.
+    TimeTrackingEntry = 36,
 }
 
 impl Type {
@@ -97,6 +101,8 @@ impl Type {
         Self::Attachment,
         Self::StatusUpdate,
         Self::ProjectStatus,
+        Self::TimeTrackingCategory,
+        Self::TimeTrackingEntry,
     ];
 
     /// Returns the type with this stored number.

@@ -117,6 +117,8 @@ pub struct FieldDef {
     pub mentions: MentionRule,
     /// Stored key of a link: the value is sent only to viewers who see the linked node.
     pub visible_through: Option<&'static str>,
+    /// For links in the body: relation by which the linked node lists the nodes that link to it.
+    pub listed_by: Option<Relation>,
     /// Meaning of the field, for the documents.
     pub doc: &'static str,
 }
@@ -197,6 +199,8 @@ pub struct Resource {
     pub variants: &'static [Type],
     /// Nodes that the records represent, if the type has none of its own.
     pub representation: Option<Representation>,
+    /// Stored key of the link to the one node that contains it, if there is one: changes are events of that node, too.
+    pub container: Option<&'static str>,
     /// All fields, in the order in which they are sent.
     pub fields: &'static [FieldDef],
 }
@@ -217,6 +221,7 @@ impl Resource {
             subtype: false,
             variants: &[],
             representation: None,
+            container: None,
             fields: &[],
         }
     }

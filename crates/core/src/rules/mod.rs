@@ -8,3 +8,4 @@ pub mod rich_texts;
 pub mod sharing;
 pub mod status_rules;
 pub mod story_rules;
+pub mod time_tracking_rules;

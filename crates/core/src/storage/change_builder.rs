@@ -68,6 +68,7 @@ impl<'a> ChangeBuilder<'a> {
     /// Creates a node inside `parent`.
     pub fn create(&mut self, draft: &Draft, parent: Option<Gid>) -> Gid {
         self.add_change_record(draft.gid, draft.ty, ChangeAction::Added { parent });
+        self.write_listed_links(draft);
         self.changes.node_writes.push(NodeWrite {
             node: draft.finish(),
         });
@@ -96,7 +97,20 @@ impl<'a> ChangeBuilder<'a> {
             );
         }
         self.changes.node_writes.push(NodeWrite { node });
+        self.write_listed_links(draft);
         true
+    }
+
+    /// Writes the edges of the links that the linked nodes list.
+    fn write_listed_links(&mut self, draft: &Draft) {
+        for (rel, before, now) in draft.changed_links() {
+            if let Some(gone) = before {
+                self.unlink(draft.gid, rel, gone);
+            }
+            if let Some(target) = now {
+                self.link(draft.gid, rel, target, ListPosition::Rank(0), None);
+            }
+        }
     }
 
     /// Trashes a node.

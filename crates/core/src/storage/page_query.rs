@@ -1,8 +1,8 @@
 //! Pages of lists: the source of a page, its filters, and the rows that were found.
-use super::Seq;
+use super::{NodeRef, Seq};
 use crate::model::gid::Gid;
 use crate::model::registry::{Direction, Relation, Type};
-use crate::model::time::Time;
+use crate::model::time::{Date, Time};
 
 /// Node of an edge that a list returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,6 +106,34 @@ pub enum RowFilter {
     OtherEnd(Gid),
     /// The node has an edge of this relation to that node.
     Linked(Relation, Gid),
+    /// The node links to the node of a parameter.
+    LinksTo(LinkFilter),
+    /// The day stored under a key is this one or a later one.
+    DayFrom(&'static str, Date),
+    /// The day stored under a key is this one or an earlier one.
+    DayUntil(&'static str, Date),
+    /// The value stored under a key, or its default, is one of these, as JSON.
+    OneOf {
+        /// The key.
+        key: &'static str,
+        /// Value of nodes without one.
+        default: &'static str,
+        /// The values.
+        values: Vec<String>,
+    },
+}
+
+/// A parameter that names a node to which the rows of a page link.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkFilter {
+    /// Name of the parameter, for errors.
+    pub parameter: &'static str,
+    /// Types of the nodes that it may name.
+    pub types: &'static [Type],
+    /// The node; it is also one of [`ReadQuery::node_refs`](super::ReadQuery::node_refs).
+    pub node: NodeRef,
+    /// Key under which the rows store the link; `None` if it is the workspace of the rows.
+    pub key: Option<&'static str>,
 }
 
 /// A page of a list.

@@ -1,5 +1,5 @@
 //! Read queries: everything that a request needs from the store.
-use super::PageQuery;
+use super::{NodeRef, PageQuery};
 use crate::byte_budgets;
 use crate::interrupt::MaybeInterrupt;
 use crate::model::gid::Gid;
@@ -8,71 +8,6 @@ use crate::model::registry::Relation;
 use crate::plan::Plan;
 use crate::search::{Search, SearchQuery};
 use std::sync::Arc;
-
-/// Reference to a node: by gid, by alias, or by a link from another node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum NodeRef {
-    /// By gid.
-    Gid(Gid),
-    /// By alias, even if the viewer may not see the node.
-    Alias(String),
-    /// A user by e-mail address, as far as the viewer knows them: a user who shares no workspace with the viewer is not
-    /// found; for a person who is invited to one of the viewer's workspaces it is the invited user.
-    Address(String),
-    /// The task list of a user in the workspace that a node belongs to.
-    TaskList {
-        /// The user.
-        user: Box<NodeRef>,
-        /// The workspace, or any node of it.
-        within_workspace_of: Box<NodeRef>,
-    },
-    /// The task with this external id of an app, if the app gave the id to only one task in the viewer's workspaces.
-    External {
-        /// Number of the app.
-        app: u64,
-        /// External id.
-        id: String,
-    },
-    /// The node to which another one links.
-    Linked {
-        /// Reference to the other node.
-        node: Box<NodeRef>,
-        /// Link to follow.
-        by: LinkSelector,
-    },
-}
-
-/// Link from one node to another.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum LinkSelector {
-    /// The first edge of a relation.
-    FirstEdge(Relation),
-    /// The gid stored under a key.
-    Key(&'static str),
-    /// The auxiliary node of its edge to that node.
-    Aux(Relation, Gid),
-    /// The edge with this rank into it.
-    Rank(Relation, i64),
-    /// The edge into it before which its list has this many.
-    Nth(Relation, usize),
-}
-
-impl NodeRef {
-    /// Returns a reference to the node that this one links to.
-    #[must_use]
-    pub fn of(self, by: LinkSelector) -> Self {
-        Self::Linked {
-            node: Box::new(self),
-            by,
-        }
-    }
-}
-
-impl From<Gid> for NodeRef {
-    fn from(gid: Gid) -> Self {
-        Self::Gid(gid)
-    }
-}
 
 /// Aliases: unique names of nodes.
 pub mod alias {

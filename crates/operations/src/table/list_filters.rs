@@ -36,3 +36,23 @@ pub(super) const ARCHIVED: Input<RowFilter> = Input::filter(
     },
     "Only projects that are archived, or only those that are not.",
 );
+
+/// Returns a filter by the first day of the rows, which have their day under the key of the field.
+macro_rules! day_filter {
+    ($name:literal, $filter:ident, $field:expr, $doc:literal) => {
+        $crate::operation::inputs::Input::filter(
+            $name,
+            $crate::operation::inputs::InputType::Day,
+            |input, inputs| {
+                let day = inputs.query_day(input)?;
+                Ok(
+                    day.map(|day| {
+                        workgraph_core::storage::RowFilter::$filter($field.def.name, day)
+                    }),
+                )
+            },
+            $doc,
+        )
+    };
+}
+pub(super) use day_filter;

@@ -19,6 +19,9 @@ mod my_tasks;
 mod named_users;
 mod project_people;
 pub mod projects;
+mod record_family;
+mod record_links;
+mod record_list;
 mod resource_exports;
 pub mod search;
 pub mod sections;
@@ -37,6 +40,8 @@ pub mod tasks;
 pub mod teams;
 mod template_copies;
 pub mod templates;
+pub mod time_tracking_categories;
+pub mod time_tracking_entries;
 pub mod typeahead;
 pub mod users;
 pub mod webhooks;
@@ -71,6 +76,8 @@ pub static TABLES: &[&[Operation]] = &[
     events::EVENTS,
     webhooks::WEBHOOKS,
     audit::AUDIT,
+    time_tracking_categories::TIME_TRACKING_CATEGORIES,
+    time_tracking_entries::TIME_TRACKING_ENTRIES,
 ];
 
 /// Returns all operations.

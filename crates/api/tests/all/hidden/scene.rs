@@ -38,6 +38,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "HIDDEN-weeding",
     "HIDDEN-hook",
     "HIDDEN-status",
+    "HIDDEN-time",
 ];
 
 /// Names that guests may not find.
@@ -51,6 +52,7 @@ pub(crate) const MEMBERS: &[&str] = &[
     "MEMBERS-text",
     "MEMBERS-option-enum",
     "MEMBERS-value",
+    "MEMBERS-category",
 ];
 
 /// Returns the world: ada writes on a task that moe and gus read, too, and names everything that she sees. In memory it
@@ -73,6 +75,7 @@ fn build(kind: Kind) -> World {
     history(&world, "shared");
     texts(&mut world);
     jobs(&mut world);
+    records(&mut world);
     world
 }
 
@@ -383,6 +386,21 @@ fn jobs(world: &mut World) {
     task_template(world);
     let hook = json!({"resource": gid(world, "h_project"), "target": "https://hooks.test/echo/HIDDEN-hook"});
     makes(world, "h_hook", "/webhooks", hook);
+}
+
+/// Makes a record of each plain family in hidden nodes, and those that the samples name.
+fn records(world: &mut World) {
+    let orchid = gid(world, "orchid");
+    let category = json!({"name": "MEMBERS-category", "workspace": orchid});
+    let category = makes(world, "m_category", "/time_tracking_categories", category);
+    for (name, task, text) in [
+        ("h_time", "h_task", "HIDDEN-time"),
+        ("s_time", "shared", ""),
+    ] {
+        let at = format!("/tasks/{}/time_tracking_entries", gid(world, task));
+        let data = json!({"duration_minutes": 30, "description": text, "categories": [category]});
+        makes(world, name, &at, data);
+    }
 }
 
 /// Makes exports of ada's, and gives a user a membership in a custom field.

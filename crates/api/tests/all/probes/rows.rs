@@ -254,7 +254,7 @@ fn what_the_caller_cannot_see_is_403() {
         for (at, (name, gid)) in hidden.path.iter().enumerate() {
             let mut one = whole.clone();
             one.path[at].1 = match gid.as_str() {
-                "me" => world.gid(parameter(&BASALT, name)).to_string(),
+                "me" => world.gid(&parameter(&BASALT, name)).to_string(),
                 gid => gid.to_owned(),
             };
             let answer = one.send(&world, sender(row, "ada"), row);

@@ -1,4 +1,5 @@
 //! Two tenants: neither sees a byte of the other through any gid that a row takes.
+use super::record_samples::records;
 use super::sample::{BASALT, ORCHID, Tenant, parameter, sample};
 use super::{Planned, memory};
 use crate::world::{Answer, BASALT_WORDS, Kind, ORCHID_WORDS, World, is_orchid};
@@ -59,6 +60,8 @@ const BODY_SLOTS: &[&str] = &[
     "custom_field",
     "custom_fields",
     "enum_option",
+    "attributable_to",
+    "categories",
     "before_enum_option",
     "after_enum_option",
     "resource",
@@ -116,7 +119,8 @@ pub(super) fn forms(slot: &str, gid: &str) -> Vec<Value> {
         "html_notes" | "html_text" | "html_description" => {
             vec![json!(format!("<body><a data-asana-gid=\"{gid}\"/></body>"))]
         }
-        "followers" | "members" | "projects" | "tags" | "dependencies" | "dependents" => {
+        "followers" | "members" | "projects" | "tags" | "categories" | "dependencies"
+        | "dependents" => {
             vec![json!([gid]), json!(gid)]
         }
         "requested_roles" => vec![json!([{"gid": "1", "value": gid}])],
@@ -195,6 +199,17 @@ const FROM_BASALT: Walls = Walls {
 };
 
 impl Walls {
+    /// Returns the names of nodes of the other tenant, its records among them.
+    fn foreign(&self) -> Vec<String> {
+        let other = if self.own_is_orchid {
+            "basalt"
+        } else {
+            "orchid"
+        };
+        let nodes = self.foreign.iter().map(|name| (*name).to_owned());
+        nodes.chain(records(other)).collect()
+    }
+
     /// Checks that the reply has no byte of the other tenant; an error may repeat the bytes that the caller sent.
     fn check(&self, world: &World, answer: &Answer, sent: &str, what: &str) {
         for word in self.words {
@@ -261,7 +276,7 @@ fn no_byte_of_another_tenant_through_any_path() {
             let slots = whole.path.len() + query_slots(row).len() + body_slots(row).len();
             assert_eq!(slots, Planned::of(row).slots, "{}", row.id);
             for at in 0..whole.path.len() {
-                for name in walls.foreign {
+                for name in &walls.foreign() {
                     let mut one = whole.clone();
                     one.path[at].1 = world.gid(name).to_string();
                     let what = format!("{} {}={name}", row.id, whole.path[at].0);
@@ -271,7 +286,7 @@ fn no_byte_of_another_tenant_through_any_path() {
                     } else {
                         &ORCHID
                     };
-                    let fits = world.gid(parameter(other, whole.path[at].0)) == world.gid(name);
+                    let fits = world.gid(&parameter(other, whole.path[at].0)) == world.gid(name);
                     let fits = fits && whole.path[at].0 != "webhook_gid";
                     if fits || row.id == "getFavoritesForUser" {
                         assert_eq!(answer.status, 403, "{what}: {}", answer.text);
@@ -299,7 +314,7 @@ fn no_byte_of_another_tenant_through_any_query() {
             let world = memory();
             let whole = sample(&world, &walls.own, row);
             for slot in query_slots(row) {
-                for name in walls.foreign {
+                for name in &walls.foreign() {
                     let gid = world.gid(name).to_string();
                     for alone in [false, true] {
                         let mut one = whole.clone();
@@ -344,7 +359,7 @@ fn through_any_body(walls: Walls) {
         for slot in body_slots(row) {
             // A field that accepts foreign nodes of two types without an error is not read at all.
             let mut taken = 0;
-            for name in walls.foreign {
+            for name in &walls.foreign() {
                 if taken == 2 {
                     break;
                 }
@@ -404,7 +419,7 @@ fn a_hidden_object_and_a_missing_one_look_the_same_when_hiding_is_on() {
     for row in all().filter(|r| r.id != "getFavoritesForUser") {
         let whole = sample(&world, &ORCHID, row);
         for at in 0..whole.path.len() {
-            let foreign = world.gid(parameter(&BASALT, whole.path[at].0)).to_string();
+            let foreign = world.gid(&parameter(&BASALT, whole.path[at].0)).to_string();
             let mut one = whole.clone();
             one.path[at].1.clone_from(&foreign);
             let hidden = one.send(&world, "ada", row);

@@ -280,6 +280,9 @@ fn comment(f: &mut Fixture, home: Gid, on: Gid, by: Gid, text: &str) -> Gid {
 
 /// Returns true if a named node belongs to the tenant of the plants.
 pub(crate) fn is_orchid(name: &str) -> bool {
+    if name.starts_with("basalt_") {
+        return false;
+    }
     !matches!(
         name,
         "basalt"
@@ -305,7 +308,6 @@ pub(crate) fn is_orchid(name: &str) -> bool {
             | "vesicular"
             | "grain_in_quarry"
             | "bob_job"
-            | "basalt_export"
             | "dig_plan"
             | "drilling"
             | "quarry_status"
@@ -333,6 +335,7 @@ pub(crate) const ORCHID_WORDS: &[&str] = &[
     "Vigor",
     "Lush",
     "Wilted",
+    "Pruning",
 ];
 /// Names that must never reach the other tenant.
 pub(crate) const BASALT_WORDS: &[&str] = &[
@@ -349,4 +352,5 @@ pub(crate) const BASALT_WORDS: &[&str] = &[
     "Grain",
     "Coarse",
     "Vesicular",
+    "Shale work",
 ];

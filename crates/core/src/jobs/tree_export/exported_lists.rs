@@ -56,6 +56,7 @@ const WORKSPACE: &[ExportedList] = &[
     home(Type::CustomField),
     home(Type::CustomFieldMembership),
     home(Type::Tag),
+    home(Type::TimeTrackingCategory),
     home(Type::Project),
     home(Type::ProjectMembership),
     home(Type::CustomFieldSetting),
@@ -123,9 +124,15 @@ const SUBTASKS: ExportedList = deep(
     ExportedListSource::Edges(rel::PARENT, Direction::In, EdgeEnd::OtherEnd),
     Type::Task,
 );
-const TASK: &[ExportedList] = &[STORIES, SUBTASKS];
+const TIME_ENTRIES: ExportedList = edges(
+    Type::TimeTrackingEntry,
+    rel::TIME_ON_TASK,
+    Direction::In,
+    EdgeEnd::OtherEnd,
+);
+const TASK: &[ExportedList] = &[STORIES, TIME_ENTRIES, SUBTASKS];
 /// Lists of a task where all tasks of a workspace are exported: these already contain the subtasks.
-const TASK_OF_ALL: &[ExportedList] = &[STORIES];
+const TASK_OF_ALL: &[ExportedList] = &[STORIES, TIME_ENTRIES];
 
 /// Returns the lists that an object of a type is exported with, by the type of the export's root.
 pub(super) const fn lists(root: Type, ty: Type) -> &'static [ExportedList] {

@@ -95,3 +95,11 @@ pub const TEMPLATE_OF: Relation = Relation(55);
 pub const ATTACHED_TO: Relation = Relation(60);
 /// Status update → object it is about, the newest first. Placed.
 pub const STATUS_OF: Relation = Relation(65);
+/// Time tracking entry → task on which the time was spent.
+pub const TIME_ON_TASK: Relation = Relation(80);
+/// Time tracking entry → project to which the time is attributed.
+pub const TIME_ON_PROJECT: Relation = Relation(81);
+/// Time tracking entry → user who spent the time.
+pub const TIME_OF_USER: Relation = Relation(82);
+/// Time tracking entry → category.
+pub const TIME_CATEGORIES: Relation = Relation(83);

@@ -62,6 +62,7 @@ const fn def(
         cost: 1,
         mentions: MentionRule::Nothing,
         visible_through: None,
+        listed_by: None,
         doc: "",
     }
 }
@@ -315,6 +316,12 @@ impl<K: ?Sized> TypedField<K> {
     #[must_use]
     pub const fn visible_through(mut self, link: &'static str) -> Self {
         self.def.visible_through = Some(link);
+        self
+    }
+    /// Keeps an edge of this relation beside the link in the body, so that the linked node can list its sources.
+    #[must_use]
+    pub const fn listed_by(mut self, rel: Relation) -> Self {
+        self.def.listed_by = Some(rel);
         self
     }
     /// Announces a change of the contract to clients that write the field.

@@ -24,6 +24,8 @@ const ANYTHING: &[Type] = &[
     Type::CustomFieldSetting,
     Type::CustomFieldMembership,
     Type::StatusUpdate,
+    Type::TimeTrackingCategory,
+    Type::TimeTrackingEntry,
 ];
 
 /// User who made the change.

@@ -16,6 +16,7 @@ pub mod tag;
 pub mod task;
 pub mod task_template;
 pub mod team;
+pub mod time_tracking;
 pub mod user;
 pub mod user_task_list;
 pub mod webhook;
@@ -57,6 +58,8 @@ pub static ALL: &[&Resource] = &[
     &status_update::STATUS_UPDATE,
     &status_update::PROJECT_STATUS,
     &attachment::ATTACHMENT,
+    &time_tracking::TIME_TRACKING_CATEGORY,
+    &time_tracking::TIME_TRACKING_ENTRY,
 ];
 
 /// Returns the declaration of a type.
@@ -91,6 +94,8 @@ pub fn resource(ty: Type) -> &'static Resource {
         Type::StatusUpdate => &status_update::STATUS_UPDATE,
         Type::ProjectStatus => &status_update::PROJECT_STATUS,
         Type::Attachment => &attachment::ATTACHMENT,
+        Type::TimeTrackingCategory => &time_tracking::TIME_TRACKING_CATEGORY,
+        Type::TimeTrackingEntry => &time_tracking::TIME_TRACKING_ENTRY,
     }
 }
 

@@ -156,14 +156,11 @@ pub const START_AT: TypedField<Time> = TypedField::time("start_at")
 pub const START_ON: TypedField<Date> = TypedField::date("start_on")
     .writable()
     .doc("The day work starts; needs due_on or due_at.");
-/// Tracked time in minutes; always null.
-pub const ACTUAL_TIME: TypedField<Opaque> = TypedField::other(
-    "actual_time_minutes",
-    ValueType::Int,
-    FieldSource::Always("null"),
-)
-.needs(&["time_tracking_entries:read"])
-.doc("Minutes tracked, summed over the task's time entries.");
+/// Tracked time in minutes: the sum of its time tracking entries, null without any.
+pub const ACTUAL_TIME: TypedField<i64> = TypedField::int("actual_time_minutes")
+    .default("null")
+    .needs(&["time_tracking_entries:read"])
+    .doc("Minutes tracked, summed over the task's time entries.");
 /// User who is responsible.
 pub const ASSIGNEE: TypedField<LinkOne> = TypedField::inline("assignee", &[Type::User])
     .writable()

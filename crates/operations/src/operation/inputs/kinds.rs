@@ -74,6 +74,29 @@ impl Input<Named<NodeRef>> {
     }
 }
 
+impl Input<Named<NodeRef>> {
+    /// Returns an input for a node of one of these types; a user may also be an e-mail address or `me`.
+    #[must_use]
+    pub const fn node(
+        place: InputPlace,
+        name: &'static str,
+        types: &'static [Type],
+        doc: &'static str,
+    ) -> Self {
+        let parse = match types {
+            [Type::User, ..] => read_user,
+            _ => |input, inputs: &InputReader<'_>| {
+                let named = read_gid(input, inputs)?;
+                Ok(named.map(|Named { input, node }| Named {
+                    input,
+                    node: NodeRef::Gid(node),
+                }))
+            },
+        };
+        Self::parsed(place, name, InputType::Node(types), parse, doc)
+    }
+}
+
 fn read_user(
     input: &'static InputDef,
     inputs: &InputReader<'_>,

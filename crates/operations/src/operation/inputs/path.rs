@@ -122,6 +122,18 @@ pub const TASK_TEMPLATE: Input<Named<Gid>> = gid(
     &[Type::TaskTemplate],
     "The task template.",
 );
+/// The time tracking category.
+pub const TIME_TRACKING_CATEGORY: Input<Named<Gid>> = gid(
+    "time_tracking_category_gid",
+    &[Type::TimeTrackingCategory],
+    "The category of tracked time.",
+);
+/// The time tracking entry.
+pub const TIME_TRACKING_ENTRY: Input<Named<Gid>> = gid(
+    "time_tracking_entry_gid",
+    &[Type::TimeTrackingEntry],
+    "The entry of tracked time.",
+);
 
 /// The parameters of rows whose handler works on the node of the path.
 const NODES: &[&InputDef] = &[
@@ -148,6 +160,8 @@ const NODES: &[&InputDef] = &[
     &ORGANIZATION_EXPORT.def,
     &PROJECT_TEMPLATE.def,
     &TASK_TEMPLATE.def,
+    &TIME_TRACKING_CATEGORY.def,
+    &TIME_TRACKING_ENTRY.def,
 ];
 
 /// Returns the declaration of the first parameter in a path.

@@ -3,7 +3,7 @@ use super::{Input, InputDef, InputPlace, RawInputs, UploadedFile};
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::time::Time;
+use workgraph_core::model::time::{Date, Time};
 use workgraph_core::storage::NodeRef;
 
 /// Reader of the inputs of one request.
@@ -139,6 +139,16 @@ impl<'a> InputReader<'a> {
     /// Fails when it is given twice, or not an instant.
     pub(crate) fn query_time(&self, input: &InputDef) -> Result<Option<Time>, DomainError> {
         self.raw.query_time(input.name)
+    }
+
+    /// Returns the day in a query parameter.
+    ///
+    /// # Errors
+    /// Fails when it is given twice, or not a day.
+    pub(crate) fn query_day(&self, input: &InputDef) -> Result<Option<Date>, DomainError> {
+        let day = self.query_text(input)?.map(Date::parse);
+        day.transpose()
+            .map_err(|e| DomainError::field(input.name, e))
     }
 
     /// Returns a flag in a query parameter.

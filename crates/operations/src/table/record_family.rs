@@ -1,0 +1,305 @@
+//! Plain families: records that belong to one node, and are created, changed and deleted in the same way.
+//!
+//! A family declares its type, the inputs that name a record and its parent, and the fields of its bodies. What is left
+//! are its rules: one function that checks and completes a record that is written, and one for a record that is deleted.
+use super::record_links::RecordLinks;
+use crate::method::Method;
+use crate::operation::inputs::{
+    Deferred, Input, InputDef, InputReader, Named, OperationInput, RecordUpdate,
+};
+use crate::operation::steps::Steps;
+use crate::operation::{Decision, Operation, typed_rows};
+use crate::request_context::RequestContext;
+use std::marker::PhantomData;
+use workgraph_core::Gid;
+use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::Type;
+use workgraph_core::model::resources::resource;
+use workgraph_core::model::validate::CheckedInputs;
+use workgraph_core::storage::change_builder::ChangeBuilder;
+use workgraph_core::storage::{LinkSelector, NodeRef, ReadQuery, ReadView};
+
+/// A plain family of records.
+pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
+    /// Type of the records.
+    const TYPE: Type;
+    /// The record in a path.
+    const PATH: &'static Input<Named<Gid>>;
+    /// The node to which a new record belongs: the container of its type, or else its workspace.
+    const PARENT: &'static Input<Named<Gid>>;
+    /// Level on the parent that a new record needs.
+    const PARENT_LEVEL: Level = Level::Editor;
+    /// Fields of a new record.
+    const NEW: &'static Input<CheckedInputs>;
+    /// Fields of a record that change.
+    const CHANGED: &'static Input<RecordUpdate>;
+
+    /// Adds what the rules read beside the record, its parent, and the nodes that the body names.
+    fn needs(_parent: &NodeRef, query: ReadQuery) -> ReadQuery {
+        query
+    }
+
+    /// Checks and completes a record that is created or changed; the fields and links of the body are in its draft.
+    ///
+    /// # Errors
+    /// Fails when the values do not fit together.
+    fn complete(
+        _change: &mut RecordChange<'_>,
+        _fields: &CheckedInputs,
+    ) -> Result<(), DomainError> {
+        Ok(())
+    }
+
+    /// Carries out what follows from the end of a record.
+    ///
+    /// # Errors
+    /// Fails when the record must stay.
+    fn remove(_change: &mut RecordChange<'_>) -> Result<(), DomainError> {
+        Ok(())
+    }
+}
+
+/// A record that is created, changed or deleted.
+pub(super) struct RecordChange<'c> {
+    /// Context of the request.
+    pub(super) call: &'c RequestContext<'c>,
+    /// Nodes and edges that were read.
+    pub(super) view: &'c ReadView,
+    /// Changes so far.
+    pub(super) work: ChangeBuilder<'c>,
+    /// Node to which the record belongs; `None` if that is its workspace and the record is not new.
+    pub(super) parent: Option<&'c Node>,
+    /// The record.
+    pub(super) draft: Draft,
+}
+
+/// Returns the reference to the node to which a record belongs.
+fn parent_of<R: RecordFamily>(record: &NodeRef) -> Option<NodeRef> {
+    let container = resource(R::TYPE).container?;
+    Some(record.clone().of(LinkSelector::Key(container)))
+}
+
+/// Inputs of a new record.
+struct CreateRecord<R> {
+    parent: Named<Gid>,
+    fields: Deferred<CheckedInputs>,
+    family: PhantomData<fn() -> R>,
+}
+
+impl<R: RecordFamily> OperationInput for CreateRecord<R> {
+    const INPUTS: &'static [&'static InputDef] = &[&R::PARENT.def, &R::NEW.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            parent: inputs.required(R::PARENT)?,
+            fields: inputs.deferred(R::NEW),
+            family: PhantomData,
+        })
+    }
+}
+
+/// Inputs of a change of a record.
+struct UpdateRecord<R> {
+    record: Named<Gid>,
+    fields: RecordUpdate,
+    family: PhantomData<fn() -> R>,
+}
+
+impl<R: RecordFamily> OperationInput for UpdateRecord<R> {
+    const INPUTS: &'static [&'static InputDef] = &[&R::PATH.def, &R::CHANGED.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            record: inputs.required(R::PATH)?,
+            fields: inputs.required(R::CHANGED)?,
+            family: PhantomData,
+        })
+    }
+}
+
+/// Input of the deletion of a record.
+struct DeleteRecord<R> {
+    record: Named<Gid>,
+    family: PhantomData<fn() -> R>,
+}
+
+impl<R: RecordFamily> OperationInput for DeleteRecord<R> {
+    const INPUTS: &'static [&'static InputDef] = &[&R::PATH.def];
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        Ok(Self {
+            record: inputs.required(R::PATH)?,
+            family: PhantomData,
+        })
+    }
+}
+
+/// Rows of a family, with the handlers that its declaration gives them.
+pub(super) struct Rows<R>(PhantomData<R>);
+
+impl<R: RecordFamily> Rows<R> {
+    const CREATE: &'static Steps<CreateRecord<R>, Decision> = &Steps::new(create_needs, create);
+    const UPDATE: &'static Steps<UpdateRecord<R>, Decision> = &Steps::new(update_needs, update);
+    const DELETE: &'static Steps<DeleteRecord<R>, Decision> = &Steps::new(delete_needs, delete);
+
+    /// Creates a record.
+    pub(super) const fn create(id: &'static str, path: &'static str) -> Operation {
+        typed_rows::create(id, path, R::TYPE, Self::CREATE)
+    }
+    /// Responds with the record of the path.
+    pub(super) const fn get(id: &'static str, path: &'static str) -> Operation {
+        crate::operation::get(id, path, R::TYPE)
+    }
+    /// Changes the record of the path.
+    pub(super) const fn update(id: &'static str, path: &'static str) -> Operation {
+        typed_rows::update(id, path, R::TYPE, Self::UPDATE)
+    }
+    /// Deletes the record of the path.
+    pub(super) const fn delete(id: &'static str, path: &'static str) -> Operation {
+        typed_rows::action(id, path, Self::DELETE).with_method(Method::Delete)
+    }
+}
+
+fn create_needs<R: RecordFamily>(
+    call: &RequestContext<'_>,
+    input: &CreateRecord<R>,
+) -> Result<ReadQuery, DomainError> {
+    let parent = input.parent.node_ref();
+    let query = call.read_query().node(parent.clone());
+    // Errors of the body are reported after the checks of access.
+    let query = match input.fields.get() {
+        Ok(fields) => RecordLinks::read(call, resource(R::TYPE), fields)?.needs(None, query),
+        Err(_) => query,
+    };
+    Ok(R::needs(&parent, query))
+}
+
+fn create<R: RecordFamily>(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &CreateRecord<R>,
+) -> Result<Decision, DomainError> {
+    let parent = call.named_node(view, &input.parent, R::PARENT_LEVEL)?;
+    call.require_plan(view, parent)?;
+    let home = match parent.ty {
+        Type::Workspace => Some(parent.gid),
+        _ => parent.workspace,
+    };
+    let fields = input.fields.get()?;
+    let work = call.change_builder();
+    let mut draft = work.draft(R::TYPE, home);
+    if let Some(key) = resource(R::TYPE).container
+        && parent.ty != Type::Workspace
+    {
+        draft.set_raw(key, "null", format!("\"{}\"", parent.gid));
+    }
+    let mut change = RecordChange {
+        call,
+        view,
+        work,
+        parent: Some(parent),
+        draft,
+    };
+    change.work.require_live(parent.gid);
+    change.fill(R::TYPE, fields)?;
+    R::complete(&mut change, fields)?;
+    let RecordChange {
+        mut work, draft, ..
+    } = change;
+    let gid = work.create(&draft, Some(parent.gid));
+    Ok(Decision::about(work.changes, gid))
+}
+
+fn update_needs<R: RecordFamily>(
+    call: &RequestContext<'_>,
+    input: &UpdateRecord<R>,
+) -> Result<ReadQuery, DomainError> {
+    let record = input.record.node_ref();
+    let query = call.read_query().node(record.clone());
+    let query = input.fields.with_unchanged(&record, query);
+    let query = match input.fields.written() {
+        Ok(fields) => {
+            RecordLinks::read(call, resource(R::TYPE), fields)?.needs(Some(&record), query)
+        }
+        Err(_) => query,
+    };
+    Ok(with_parent::<R>(&record, query))
+}
+
+/// Adds the node to which a record belongs, and what the rules read.
+fn with_parent<R: RecordFamily>(record: &NodeRef, query: ReadQuery) -> ReadQuery {
+    match parent_of::<R>(record) {
+        Some(parent) => R::needs(&parent, query.node(parent.clone())),
+        None => query,
+    }
+}
+
+fn update<R: RecordFamily>(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &UpdateRecord<R>,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.record, Level::Editor)?;
+    let fields = input.fields.checked(view, node)?;
+    let mut change = RecordChange::of(call, view, node);
+    change.fill(R::TYPE, fields)?;
+    R::complete(&mut change, fields)?;
+    let RecordChange {
+        mut work, draft, ..
+    } = change;
+    work.save(&draft);
+    Ok(Decision::about(work.changes, node.gid))
+}
+
+fn delete_needs<R: RecordFamily>(
+    call: &RequestContext<'_>,
+    input: &DeleteRecord<R>,
+) -> Result<ReadQuery, DomainError> {
+    let record = input.record.node_ref();
+    let query = call.read_query().node(record.clone());
+    Ok(with_parent::<R>(&record, query))
+}
+
+fn delete<R: RecordFamily>(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    input: &DeleteRecord<R>,
+) -> Result<Decision, DomainError> {
+    let node = call.named_node(view, &input.record, Level::Editor)?;
+    let mut change = RecordChange::of(call, view, node);
+    R::remove(&mut change)?;
+    let mut work = change.work;
+    work.trash(node.gid, node.ty);
+    Ok(Decision::of(work.changes))
+}
+
+impl<'c> RecordChange<'c> {
+    /// Returns the change of a record that exists.
+    fn of(call: &'c RequestContext<'c>, view: &'c ReadView, node: &'c Node) -> Self {
+        let container = resource(node.ty).container;
+        Self {
+            call,
+            view,
+            work: call.change_builder(),
+            parent: container.and_then(|key| view.node(node.link(key)?)),
+            draft: Draft::edit(node),
+        }
+    }
+
+    /// Puts the fields and links of a body into the draft.
+    fn fill(&mut self, ty: Type, fields: &CheckedInputs) -> Result<(), DomainError> {
+        fields.fill(resource(ty), &mut self.draft);
+        let links = RecordLinks::read(self.call, resource(ty), fields)?;
+        links.write(self.call, self.view, &mut self.work, &mut self.draft)
+    }
+
+    /// Returns the node to which the record belongs.
+    ///
+    /// # Errors
+    /// Fails when it was deleted, and the record with it.
+    pub(super) fn parent(&self) -> Result<&'c Node, DomainError> {
+        let noun = resource(self.draft.ty).noun;
+        self.parent
+            .ok_or_else(|| DomainError::not_found(noun, self.draft.gid))
+    }
+}

@@ -1,0 +1,108 @@
+//! Lists of records by the nodes that they link to.
+//!
+//! A list declares its anchors, the narrowest first. The rows come from the first anchor that a request has; each other
+//! anchor keeps the rows that link to its node. Without any anchor they come from all workspaces of the user.
+use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput};
+use crate::operation::steps::Description;
+use crate::operation::{ListRequest, Operation, typed_rows};
+use crate::request_context::RequestContext;
+use std::marker::PhantomData;
+use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::registry::{Direction, LinkOne, Type, TypedField};
+use workgraph_core::storage::{EdgeEnd, LinkFilter, ListSource, NodeRef, PageQuery, RowFilter};
+
+/// A parameter of a list that names a node to which the rows belong.
+pub(super) struct ListAnchor {
+    /// The parameter.
+    pub(super) input: &'static Input<Named<NodeRef>>,
+    /// The field of the rows that links to the node; `None` if that is the workspace of the rows.
+    pub(super) field: Option<TypedField<LinkOne>>,
+}
+
+/// A list of records.
+pub(super) trait RecordList: Sized + Send + Sync + 'static {
+    /// Type of the records.
+    const LISTED: Type;
+    /// Anchors, the narrowest first.
+    const ANCHORS: &'static [ListAnchor];
+    /// Declarations of the inputs of the anchors.
+    const INPUTS: &'static [&'static InputDef];
+}
+
+/// Anchors that a request has, in the order of their declaration.
+struct ListRecords<L> {
+    anchors: Vec<(&'static ListAnchor, Named<NodeRef>)>,
+    list: PhantomData<fn() -> L>,
+}
+
+impl<L: RecordList> OperationInput for ListRecords<L> {
+    const INPUTS: &'static [&'static InputDef] = L::INPUTS;
+    fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        let mut anchors = Vec::new();
+        for anchor in L::ANCHORS {
+            let named = inputs.optional(anchor.input)?;
+            anchors.extend(named.map(|named| (anchor, named)));
+        }
+        let list = PhantomData;
+        Ok(Self { anchors, list })
+    }
+}
+
+/// Row of a list.
+pub(super) struct Lists<L>(PhantomData<L>);
+
+impl<L: RecordList> Lists<L> {
+    const LIST: &'static Description<ListRecords<L>, ListRequest> = &Description::new(describe);
+
+    /// Lists the records.
+    pub(super) const fn list(id: &'static str, path: &'static str) -> Operation {
+        typed_rows::computed_list(id, path, L::LISTED, Self::LIST)
+    }
+}
+
+fn describe<L: RecordList>(
+    call: &RequestContext<'_>,
+    input: &ListRecords<L>,
+) -> Result<ListRequest, DomainError> {
+    let mut query = call.read_query();
+    let mut anchors = input.anchors.iter();
+    let Some((first, named)) = anchors.next() else {
+        return Ok(ListRequest {
+            query,
+            page: PageQuery::of(ListSource::InViewerWorkspaces { ty: L::LISTED }, false, 0),
+            computed: false,
+            anchor: "",
+            anchor_types: &[],
+        });
+    };
+    let anchor = query.add_ref(named.node.clone());
+    let source = match first.field.and_then(|field| field.def.listed_by) {
+        Some(rel) => ListSource::Edges {
+            anchor,
+            rel,
+            dir: Direction::In,
+            give: EdgeEnd::OtherEnd,
+        },
+        None => ListSource::InWorkspace {
+            anchor,
+            ty: L::LISTED,
+        },
+    };
+    let mut page = PageQuery::of(source, false, 0);
+    for (other, named) in anchors {
+        query.add_ref(named.node.clone());
+        page.filters.push(RowFilter::LinksTo(LinkFilter {
+            parameter: named.input.name,
+            types: named.input.types(),
+            node: named.node.clone(),
+            key: other.field.map(|field| field.def.name),
+        }));
+    }
+    Ok(ListRequest {
+        query,
+        page,
+        computed: false,
+        anchor: named.input.name,
+        anchor_types: named.input.types(),
+    })
+}
