@@ -1,22 +1,17 @@
 //! The operation table: types that describe an operation, and its handler as data.
 pub mod inputs;
 pub mod requests;
-mod rows;
+pub mod rows;
 pub mod steps;
-pub mod typed_rows;
 
-use crate::request_context::RequestContext;
-pub use rows::{action, computed_list, create, delete, get, list, read, search, update};
+pub use rows::{delete, get, list};
 
 use crate::method::Method;
 use crate::operation::inputs::{Input, InputDef, InputPlace};
 use crate::operation::requests::{ListAuditLog, ListEvents, WebhookRequest};
 use crate::operation::steps::{Described, Prepare};
-use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Relation, Type};
-use workgraph_core::storage::{
-    Changes, EdgeEnd, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
-};
+use workgraph_core::storage::{Changes, EdgeEnd, NodeRef, PageQuery, ReadQuery, RowFilter};
 use workgraph_core::{Gid, Level};
 
 /// One operation of the API: a row of the operation table.
@@ -36,14 +31,6 @@ pub struct Operation {
     pub inputs: &'static [&'static InputDef],
     /// Filters of its list.
     pub row_filters: &'static [&'static Input<RowFilter>],
-    /// Query parameters that are required.
-    pub query: &'static [&'static str],
-    /// Query parameters that are optional.
-    pub filters: &'static [&'static str],
-    /// Body fields that are required.
-    pub body: &'static [&'static str],
-    /// Required body fields for which null counts as given.
-    pub nullable: &'static [&'static str],
     /// The shape of a successful response.
     pub response: ResponseKind,
     /// Message for workspaces without a paid plan; `None` if free workspaces may use the operation.
@@ -100,26 +87,15 @@ pub enum Handler {
     /// Lists nodes at the node of a path parameter.
     Page(&'static InputDef, ListDefinition),
     /// Lists what is described.
-    DescribedPage(&'static dyn Described<ListRequest>),
+    ComputedPage(&'static dyn Described<ListRequest>),
     /// Lists the matches of the search that is described.
-    DescribedSearch(&'static dyn Described<SearchRequest>),
+    Search(&'static dyn Described<SearchRequest>),
     /// Responds with the node that is chosen from what was read.
-    PreparedLookup(&'static dyn Prepare<Gid>),
+    Lookup(&'static dyn Prepare<Gid>),
     /// Decides the changes from what was read.
-    PreparedWrite(&'static dyn Prepare<Decision>),
-    /// Lists what the function describes.
-    ComputedPage(fn(&RequestContext<'_>) -> Result<ListRequest, DomainError>),
-    /// Lists the matches of the search that the function describes.
-    Search(fn(&RequestContext<'_>) -> Result<SearchRequest, DomainError>),
-    /// Responds with the node that the function chooses.
-    Lookup(
-        ReadQueryFn,
-        fn(&RequestContext<'_>, &ReadView) -> Result<Gid, DomainError>,
-    ),
+    Write(&'static dyn Prepare<Decision>),
     /// Trashes the node of a path parameter, if the viewer has this level.
     Delete(&'static InputDef, Level),
-    /// Decides the changes from a read query.
-    Write(ReadQueryFn, DecisionFn),
     /// Carries out the actions of its body, each as a request of its own.
     Batch,
     /// Lists the events since the last call.
@@ -130,20 +106,15 @@ pub enum Handler {
     Webhooks(&'static dyn Described<WebhookRequest>),
 }
 
-/// Returns the read query of an operation.
-pub type ReadQueryFn = fn(&RequestContext<'_>) -> Result<ReadQuery, DomainError>;
-/// Decides the changes, from the read view.
-pub type DecisionFn = fn(&RequestContext<'_>, &ReadView) -> Result<Decision, DomainError>;
-
 impl std::fmt::Debug for Handler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Get(_) => "get",
-            Self::Page(..) | Self::ComputedPage(_) | Self::DescribedPage(_) => "page",
-            Self::Search(_) | Self::DescribedSearch(_) => "search",
-            Self::Lookup(..) | Self::PreparedLookup(_) => "read",
+            Self::Page(..) | Self::ComputedPage(_) => "page",
+            Self::Search(_) => "search",
+            Self::Lookup(_) => "read",
             Self::Delete(..) => "delete",
-            Self::Write(..) | Self::PreparedWrite(_) => "act",
+            Self::Write(_) => "act",
             Self::Batch => "batch",
             Self::Events(_) => "events",
             Self::Audit(_) => "audit log",
@@ -280,53 +251,26 @@ impl Operation {
     pub fn required_query(&self) -> impl Iterator<Item = &'static str> {
         let declared = self.declared_inputs();
         let declared = declared.filter(|i| i.place == InputPlace::Query && i.required);
-        declared.map(|i| i.name).chain(self.query.iter().copied())
+        declared.map(|i| i.name)
     }
     /// Returns the names of the query parameters that are optional, without families of parameters.
     pub fn optional_query(&self) -> impl Iterator<Item = &'static str> {
         let declared = self.declared_inputs();
         let declared = declared.filter(|i| i.place == InputPlace::Query && !i.required);
         let declared = declared.filter(|i| !i.is_family());
-        declared.map(|i| i.name).chain(self.filters.iter().copied())
+        declared.map(|i| i.name)
     }
     /// Returns the names of the body fields that are required, each with true if null counts as given.
     pub fn required_body(&self) -> impl Iterator<Item = (&'static str, bool)> {
-        let declared = self.inputs.iter().flat_map(|input| {
+        self.inputs.iter().flat_map(|input| {
             let names = input.required_fields().iter();
             names.map(|name| (*name, input.nullable))
-        });
-        let untyped = self.body.iter().copied();
-        let untyped = untyped.map(|name| (name, self.nullable.contains(&name)));
-        declared.chain(untyped)
-    }
-    /// Sets the required query parameters.
-    #[must_use]
-    pub const fn query(mut self, names: &'static [&'static str]) -> Self {
-        self.query = names;
-        self
+        })
     }
     /// Adds other paths of the operation.
     #[must_use]
     pub const fn alias_paths(mut self, paths: &'static [&'static str]) -> Self {
         self.alias_paths = paths;
-        self
-    }
-    /// Sets the query parameters that filter the list.
-    #[must_use]
-    pub const fn filters(mut self, names: &'static [&'static str]) -> Self {
-        self.filters = names;
-        self
-    }
-    /// Sets the required body fields.
-    #[must_use]
-    pub const fn body(mut self, names: &'static [&'static str]) -> Self {
-        self.body = names;
-        self
-    }
-    /// Makes null count as given for required body fields to which the contract gives it a meaning.
-    #[must_use]
-    pub const fn nullable(mut self, names: &'static [&'static str]) -> Self {
-        self.nullable = names;
         self
     }
     /// Makes the operation respond with a record instead of `{}`.
@@ -401,7 +345,7 @@ impl Operation {
     #[must_use]
     pub const fn writes(&self) -> bool {
         match self.handler {
-            Handler::Delete(..) | Handler::Write(..) | Handler::PreparedWrite(_) => true,
+            Handler::Delete(..) | Handler::Write(_) => true,
             Handler::Webhooks(_) => !matches!(self.method, Method::Get),
             _ => false,
         }

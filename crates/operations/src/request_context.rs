@@ -1,7 +1,8 @@
 //! The request context: one matched, authenticated and parsed request, as operations see it.
 use crate::caller::Caller;
 use crate::operation::Operation;
-use crate::operation::inputs::{InputDef, InputPlace, Named, RawInputs, path};
+use crate::operation::inputs;
+use crate::operation::inputs::{InputDef, InputPlace, InputReader, Named, RawInputs};
 pub use crate::operation::inputs::{PathParameters, parse_gid};
 use crate::settings::ApiSettings;
 use std::sync::Arc;
@@ -45,13 +46,6 @@ pub struct RequestContext<'a> {
     /// The most unfinished jobs of one user. It replaces the number in the settings, since it can change while the
     /// server runs.
     pub jobs_per_user_max: u32,
-}
-
-impl<'a> std::ops::Deref for RequestContext<'a> {
-    type Target = RawInputs<'a>;
-    fn deref(&self) -> &RawInputs<'a> {
-        &self.raw
-    }
 }
 
 impl<'a> RequestContext<'a> {
@@ -99,6 +93,14 @@ impl<'a> RequestContext<'a> {
         self.viewer.user
     }
 
+    /// Parses a user in the fields of a record: a gid, an e-mail address or `me`. `field` is the name for errors.
+    ///
+    /// # Errors
+    /// Fails when it is none of these.
+    pub fn parse_user_ref(&self, field: &str, text: &str) -> Result<NodeRef, DomainError> {
+        inputs::parse_user_ref(field, text, self.user_gid())
+    }
+
     /// Returns the node that an input names, if the caller has the level that the operation needs.
     ///
     /// # Errors
@@ -132,25 +134,12 @@ impl<'a> RequestContext<'a> {
         let found = found.filter(|n| is_one_of(n, types) && self.is_visible(view, n));
         let node = found.ok_or_else(|| {
             let noun = types.first().map_or(input.name, |ty| resource(*ty).noun);
-            DomainError::not_found(noun, clip(self.raw.parameter(input.name)))
+            let text = InputReader::new(&self.raw).path_text(input);
+            DomainError::not_found(noun, clip(text.unwrap_or_default()))
         })?;
         require_level(view, node, least)?;
         self.require_plan(view, node)?;
         Ok(node)
-    }
-
-    /// Returns the node that a path parameter names, if the caller has the level that the operation needs.
-    ///
-    /// # Errors
-    /// Fails with 404 when there is no such node of that type, and with 403 when the level is not enough.
-    pub fn path_node<'v>(
-        &self,
-        view: &'v ReadView,
-        name: &str,
-        least: Level,
-    ) -> Result<&'v Node, DomainError> {
-        let input = path::declaration(name).ok_or_else(|| DomainError::missing(name))?;
-        self.node_of_path(view, input, &self.path_ref(name)?, least)
     }
 
     /// Returns true if the caller has the paid features of a workspace.

@@ -13,7 +13,7 @@ use crate::execute::record_response::{
     CostedResponse, record_response, response_cost, write_records,
 };
 use crate::execute::response_plan::{ResponsePlan, response_plan, response_plan_for};
-use crate::execute::write::{Deletion, Untyped, commit, write_response};
+use crate::execute::write::{Deletion, commit, write_response};
 use crate::features::{audit_log, events, task_counts, webhooks};
 use crate::state::Api;
 use std::sync::Arc;
@@ -50,20 +50,7 @@ pub(crate) async fn execute(
             let gid = call.named_node(&view, &target, Level::Viewer)?.gid;
             record_response(api, &view, gid, &asked, None).await
         }
-        Handler::Lookup(needs, choose) => {
-            let mut want = needs(call)?;
-            // The record is the node that the function chooses from those that were read.
-            let all: Vec<usize> = (0..want.node_refs.len()).collect();
-            want.plans
-                .extend(all.into_iter().map(|at| (at, Arc::clone(&asked.plan))));
-            let view = load(api, &want).await?;
-            let gid = choose(call, &view)?;
-            if call.operation.response == ResponseKind::Counts {
-                return Box::pin(task_counts::task_counts_response(api, call, gid)).await;
-            }
-            record_response(api, &view, gid, &asked, None).await
-        }
-        Handler::PreparedLookup(steps) => {
+        Handler::Lookup(steps) => {
             let steps = steps.prepare(&InputReader::new(&call.raw))?;
             let mut want = steps.needs(call)?;
             // The record is the node that is chosen from those that were read.
@@ -78,14 +65,14 @@ pub(crate) async fn execute(
             record_response(api, &view, gid, &asked, None).await
         }
         // Each branch is boxed, so that the usual one does not need the memory of all.
-        Handler::DescribedPage(list_of) => {
+        Handler::ComputedPage(list_of) => {
             let listed = list_of.describe(call)?;
             Box::pin(list(api, call, path, listed, &asked)).await
         }
-        Handler::DescribedSearch(search) => {
+        Handler::Search(search) => {
             Box::pin(execute_search(api, call, budget, search.describe(call)?)).await
         }
-        Handler::PreparedWrite(steps) => {
+        Handler::Write(steps) => {
             let steps = steps.prepare(&InputReader::new(&call.raw))?;
             let subject = Box::pin(commit(api, call, &*steps)).await?;
             Box::pin(write_response(api, call, subject, &asked)).await
@@ -93,13 +80,6 @@ pub(crate) async fn execute(
         Handler::Page(input, lists) => {
             let listed = list_request(call, input, lists)?;
             Box::pin(list(api, call, path, listed, &asked)).await
-        }
-        Handler::ComputedPage(describe) => {
-            let listed = describe(call)?;
-            Box::pin(list(api, call, path, listed, &asked)).await
-        }
-        Handler::Search(describe) => {
-            Box::pin(execute_search(api, call, budget, describe(call)?)).await
         }
         Handler::Delete(input, least) => {
             let target = InputReader::new(&call.raw).node_of_path(input)?;
@@ -116,10 +96,6 @@ pub(crate) async fn execute(
         }
         Handler::Audit(list) => Box::pin(audit_log::list_audit_log(api, call, path, list)).await,
         Handler::Events(list) => Box::pin(events::list_events(api, call, list, &asked)).await,
-        Handler::Write(needs, decide) => {
-            let subject = Box::pin(commit(api, call, &Untyped { needs, decide })).await?;
-            Box::pin(write_response(api, call, subject, &asked)).await
-        }
     }
 }
 
@@ -246,8 +222,6 @@ async fn execute_search(
     if let Some(input) = call.operation.path_input() {
         let target = InputReader::new(&call.raw).node_of_path(input)?;
         call.named_node(&view, &target, Level::Viewer)?;
-    } else if let Some((place, _)) = call.parameters.first() {
-        call.path_node(&view, place, Level::Viewer)?;
     }
     for (field, name, types) in &sought.referenced {
         call.resolve_ref(&view, field, name, types, Level::Viewer)?;
@@ -277,11 +251,6 @@ fn require_anchor(
         if input.name == name {
             return Ok(());
         }
-    } else if let Some((first, _)) = call.parameters.first() {
-        if *first == name {
-            return call.path_node(view, name, Level::Viewer).map(|_| ());
-        }
-        call.path_node(view, first, Level::Viewer)?;
     }
     let Some(anchor) = anchor else { return Ok(()) };
     let node = view

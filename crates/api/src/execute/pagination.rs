@@ -32,10 +32,12 @@ impl PageBinding {
     pub(crate) fn of(call: &RequestContext<'_>, path: &str) -> Result<Self, ApiError> {
         let grant = call.grant;
         let limit = call
+            .raw
             .query
             .limit()
             .map_err(|e| DomainError::invalid(e.to_string()))?;
         let mut filters: Vec<(&str, &str)> = call
+            .raw
             .query
             .iter()
             .filter(|(n, _)| !UNBOUND_PARAMETERS.contains(n))
@@ -81,6 +83,7 @@ impl PageBinding {
     ) -> Result<PagePosition, ApiError> {
         let limit = self.limit.map_or(usize::MAX, usize::from);
         let given = call
+            .raw
             .query
             .get("offset")
             .map_err(|e| DomainError::invalid(e.to_string()))?;
@@ -203,7 +206,7 @@ pub(crate) fn write_next_page(
 ) -> Result<Vec<u8>, ApiError> {
     let nonce = api.random_bytes::<12>()?;
     let offset = cursor.seal(&api.keys, nonce);
-    let query = call.query.next_page_query(limit, &offset);
+    let query = call.raw.query.next_page_query(limit, &offset);
     let path = format!("{}?{query}", bounds.path);
     let uri = format!("{}{path}", call.settings.base_url);
     Ok(envelope::close(

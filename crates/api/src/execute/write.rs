@@ -13,7 +13,7 @@ use workgraph_core::model::resources::resource;
 use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView};
 use workgraph_operations::operation::inputs::Named;
 use workgraph_operations::operation::steps::Prepared;
-use workgraph_operations::operation::{Decision, DecisionFn, ReadQueryFn, ResponseKind};
+use workgraph_operations::operation::{Decision, ResponseKind};
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::envelope;
 
@@ -35,21 +35,6 @@ impl Prepared<Decision> for Deletion {
         let mut work = call.change_builder();
         work.trash(node.gid, node.ty);
         Ok(Decision::of(work.changes))
-    }
-}
-
-/// A write that reads its inputs itself.
-pub(super) struct Untyped {
-    pub(super) needs: ReadQueryFn,
-    pub(super) decide: DecisionFn,
-}
-
-impl Prepared<Decision> for Untyped {
-    fn needs(&self, call: &RequestContext<'_>) -> Result<ReadQuery, DomainError> {
-        (self.needs)(call)
-    }
-    fn decide(&self, call: &RequestContext<'_>, view: &ReadView) -> Result<Decision, DomainError> {
-        (self.decide)(call, view)
     }
 }
 
@@ -140,7 +125,8 @@ fn change_header(call: &RequestContext<'_>) -> Option<(&'static str, String)> {
         let Some(change) = def.deprecated else {
             continue;
         };
-        let Some(given) = call.field(def.name) else {
+        let given = call.raw.data.get(def.name);
+        let Some(given) = given.filter(|given| !given.is_null()) else {
             continue;
         };
         let (name, base, instead) = (change.name, &call.settings.base_url, change.instead);

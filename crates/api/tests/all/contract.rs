@@ -184,12 +184,9 @@ fn the_scopes_that_the_contract_names_are_there() {
 #[test]
 fn a_list_is_paginated_where_a_limit_is_given() {
     let world = World::new(Kind::Memory);
-    for row in all().filter(|row| {
-        matches!(
-            row.handler,
-            Handler::Page(..) | Handler::ComputedPage(_) | Handler::DescribedPage(_)
-        )
-    }) {
+    for row in
+        all().filter(|row| matches!(row.handler, Handler::Page(..) | Handler::ComputedPage(_)))
+    {
         let mut whole = sample(&world, &ORCHID, row);
         let paginated = |answer: &Answer| answer.json.get("next_page").is_some();
         let answer = whole.send(&world, sender(row, "ada"), row);

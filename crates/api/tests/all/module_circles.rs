@@ -115,10 +115,6 @@ const FOLDERS: &[(&str, &str)] = &[
         "the list of all laws is in the file of the folder, and the laws use its harness",
     ),
     (
-        "operations::operation",
-        "the builders of rows fill the columns of the file of the folder",
-    ),
-    (
         "operations::operation::inputs",
         "an input is read by the reader of a request, which goes by the definition of the input",
     ),

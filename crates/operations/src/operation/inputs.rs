@@ -49,7 +49,7 @@ mod reader;
 mod values;
 
 pub use kinds::{one_of, unknown_word};
-pub use raw::{PathParameters, RawInputs, UploadedFile, parse_gid};
+pub use raw::{PathParameters, RawInputs, UploadedFile, parse_gid, parse_user_ref};
 pub use reader::InputReader;
 pub use values::{Deferred, Named, RecordUpdate};
 

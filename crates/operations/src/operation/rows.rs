@@ -1,16 +1,16 @@
-//! Constructors of rows that are alike.
+//! Constructors of rows.
+use super::inputs;
+use super::inputs::OperationInput;
+use super::requests::{BatchActions, ListAuditLog, ListEvents, WebhookRequest};
+use super::steps::{Description, Steps};
 use super::{
-    DecisionFn, Handler, ListDefinition, ListRequest, Operation, ReadQueryFn, ResponseKind,
-    SearchRequest, inputs,
+    Decision, Handler, ListDefinition, ListRequest, Operation, ResponseKind, SearchRequest,
 };
 use crate::method::Method;
-use crate::request_context::RequestContext;
-use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
-use workgraph_core::storage::ReadView;
 use workgraph_core::{Gid, Level};
 
-pub(super) const fn row(
+const fn row(
     id: &'static str,
     method: Method,
     path: &'static str,
@@ -25,10 +25,6 @@ pub(super) const fn row(
         scope: None,
         inputs: &[],
         row_filters: &[],
-        query: &[],
-        filters: &[],
-        body: &[],
-        nullable: &[],
         response: answer,
         paid_only: None,
         not_in_batch: false,
@@ -39,6 +35,11 @@ pub(super) const fn row(
         no_guests: false,
         handler: run,
     }
+}
+
+const fn with_inputs<T: OperationInput>(mut row: Operation) -> Operation {
+    row.inputs = T::INPUTS;
+    row
 }
 
 /// Responds with the record of the path parameter.
@@ -52,23 +53,7 @@ pub const fn get(id: &'static str, path: &'static str, ty: Type) -> Operation {
         Handler::Get(inputs::path::of(path)),
     )
 }
-/// Responds with the record that a function chooses.
-#[must_use]
-pub const fn read(
-    id: &'static str,
-    path: &'static str,
-    ty: Type,
-    needs: ReadQueryFn,
-    choose: fn(&RequestContext<'_>, &ReadView) -> Result<Gid, DomainError>,
-) -> Operation {
-    row(
-        id,
-        Method::Get,
-        path,
-        ResponseKind::Record(ty),
-        Handler::Lookup(needs, choose),
-    )
-}
+
 /// Lists nodes at the node of the path parameter.
 #[must_use]
 pub const fn list(
@@ -85,72 +70,7 @@ pub const fn list(
         Handler::Page(inputs::path::of(path), lists),
     )
 }
-/// Lists the nodes that a function describes.
-#[must_use]
-pub const fn computed_list(
-    id: &'static str,
-    path: &'static str,
-    ty: Type,
-    list: fn(&RequestContext<'_>) -> Result<ListRequest, DomainError>,
-) -> Operation {
-    row(
-        id,
-        Method::Get,
-        path,
-        ResponseKind::List(ty),
-        Handler::ComputedPage(list),
-    )
-}
-/// Lists the matches of a search.
-#[must_use]
-pub const fn search(
-    id: &'static str,
-    path: &'static str,
-    ty: Type,
-    describe: fn(&RequestContext<'_>) -> Result<SearchRequest, DomainError>,
-) -> Operation {
-    row(
-        id,
-        Method::Get,
-        path,
-        ResponseKind::List(ty),
-        Handler::Search(describe),
-    )
-}
-/// Creates a node.
-#[must_use]
-pub const fn create(
-    id: &'static str,
-    path: &'static str,
-    ty: Type,
-    needs: ReadQueryFn,
-    decide: DecisionFn,
-) -> Operation {
-    row(
-        id,
-        Method::Post,
-        path,
-        ResponseKind::Created(ty),
-        Handler::Write(needs, decide),
-    )
-}
-/// Updates the node of the last path parameter.
-#[must_use]
-pub const fn update(
-    id: &'static str,
-    path: &'static str,
-    ty: Type,
-    needs: ReadQueryFn,
-    decide: DecisionFn,
-) -> Operation {
-    row(
-        id,
-        Method::Put,
-        path,
-        ResponseKind::Record(ty),
-        Handler::Write(needs, decide),
-    )
-}
+
 /// Trashes the node of the path parameter.
 #[must_use]
 pub const fn delete(id: &'static str, path: &'static str, level: Level) -> Operation {
@@ -162,19 +82,128 @@ pub const fn delete(id: &'static str, path: &'static str, level: Level) -> Opera
         Handler::Delete(inputs::path::of(path), level),
     )
 }
-/// Carries out the action that the path names.
+
+/// Responds with the record that is chosen from what was read.
 #[must_use]
-pub const fn action(
+pub const fn read<T: OperationInput>(
     id: &'static str,
     path: &'static str,
-    needs: ReadQueryFn,
-    decide: DecisionFn,
+    ty: Type,
+    steps: &'static Steps<T, Gid>,
 ) -> Operation {
-    row(
-        id,
-        Method::Post,
-        path,
-        ResponseKind::Empty,
-        Handler::Write(needs, decide),
-    )
+    let run = Handler::Lookup(steps);
+    with_inputs::<T>(row(id, Method::Get, path, ResponseKind::Record(ty), run))
+}
+
+/// Lists the nodes that are described.
+#[must_use]
+pub const fn computed_list<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    list: &'static Description<T, ListRequest>,
+) -> Operation {
+    let run = Handler::ComputedPage(list);
+    with_inputs::<T>(row(id, Method::Get, path, ResponseKind::List(ty), run))
+}
+
+/// Lists the matches of a search.
+#[must_use]
+pub const fn search<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    search: &'static Description<T, SearchRequest>,
+) -> Operation {
+    let run = Handler::Search(search);
+    with_inputs::<T>(row(id, Method::Get, path, ResponseKind::List(ty), run))
+}
+
+/// Lists the names of the matches of a search.
+#[must_use]
+pub const fn typeahead<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    search: &'static Description<T, SearchRequest>,
+) -> Operation {
+    let run = Handler::Search(search);
+    with_inputs::<T>(row(id, Method::Get, path, ResponseKind::Names, run))
+}
+
+/// Creates a node.
+#[must_use]
+pub const fn create<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    steps: &'static Steps<T, Decision>,
+) -> Operation {
+    let run = Handler::Write(steps);
+    with_inputs::<T>(row(id, Method::Post, path, ResponseKind::Created(ty), run))
+}
+
+/// Updates a node.
+#[must_use]
+pub const fn update<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    ty: Type,
+    steps: &'static Steps<T, Decision>,
+) -> Operation {
+    let run = Handler::Write(steps);
+    with_inputs::<T>(row(id, Method::Put, path, ResponseKind::Record(ty), run))
+}
+
+/// Carries out the action that the path names.
+#[must_use]
+pub const fn action<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    steps: &'static Steps<T, Decision>,
+) -> Operation {
+    let run = Handler::Write(steps);
+    with_inputs::<T>(row(id, Method::Post, path, ResponseKind::Empty, run))
+}
+
+/// Lists the events since the last call.
+#[must_use]
+pub const fn events<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    list: &'static Description<T, ListEvents>,
+) -> Operation {
+    let run = Handler::Events(list);
+    with_inputs::<T>(row(id, Method::Get, path, ResponseKind::Events, run))
+}
+
+/// Lists the audit log of a workspace.
+#[must_use]
+pub const fn audit_log<T: OperationInput>(
+    id: &'static str,
+    path: &'static str,
+    list: &'static Description<T, ListAuditLog>,
+) -> Operation {
+    let run = Handler::Audit(list);
+    with_inputs::<T>(row(id, Method::Get, path, ResponseKind::AuditLog, run))
+}
+
+/// Carries out an action on webhooks.
+#[must_use]
+pub const fn webhooks<T: OperationInput>(
+    id: &'static str,
+    method: Method,
+    path: &'static str,
+    answer: ResponseKind,
+    action: &'static Description<T, WebhookRequest>,
+) -> Operation {
+    let run = Handler::Webhooks(action);
+    with_inputs::<T>(row(id, method, path, answer, run))
+}
+
+/// Carries out the actions of its body.
+#[must_use]
+pub const fn batch(id: &'static str, path: &'static str) -> Operation {
+    let run = Handler::Batch;
+    with_inputs::<BatchActions>(row(id, Method::Post, path, ResponseKind::Outcomes, run))
+        .not_in_batch()
 }

@@ -3,8 +3,8 @@ use crate::method::Method;
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, Named, OperationInput, UploadedFile, path,
 };
+use crate::operation::rows::{action, computed_list};
 use crate::operation::steps::{Description, Steps};
-use crate::operation::typed_rows::{action, computed_list};
 use crate::operation::{Decision, ListRequest, Operation, get};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;

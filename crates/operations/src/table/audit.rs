@@ -5,8 +5,8 @@ use crate::operation::inputs::{
     path,
 };
 use crate::operation::requests::ListAuditLog;
+use crate::operation::rows::audit_log;
 use crate::operation::steps::Description;
-use crate::operation::typed_rows::audit_log;
 use workgraph_core::audit::{ActorType, AuditEventKind, AuditQuery, event_kinds};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::time::Time;

@@ -4,7 +4,7 @@ use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, OperationInput,
 };
 use crate::operation::requests::BatchActions;
-use crate::operation::typed_rows::batch;
+use crate::operation::rows::batch;
 use workgraph_core::domain_error::DomainError;
 use workgraph_wire::batch_actions;
 use workgraph_wire::batch_actions::BatchAction;

@@ -5,8 +5,8 @@ use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput,
     parse_gid, path,
 };
+use crate::operation::rows::action;
 use crate::operation::steps::Steps;
-use crate::operation::typed_rows::action;
 use crate::operation::{Decision, ListDefinition, Operation, list};
 use crate::request_context::{RequestContext, require_level};
 use serde_json::Value;

@@ -7,8 +7,8 @@ use super::enum_options::{
     change_option, change_option_needs, create_option, insert_needs, insert_option, option_needs,
     unchanged_options,
 };
+use crate::operation::rows::{action, create, update};
 use crate::operation::steps::Steps;
-use crate::operation::typed_rows::{action, create, update};
 use crate::operation::{Decision, ListDefinition, Operation, delete, get, list};
 use crate::request_context::{RequestContext, require_level};
 use serde_json::Value;

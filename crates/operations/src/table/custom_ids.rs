@@ -3,8 +3,8 @@ use crate::operation::Operation;
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,
 };
+use crate::operation::rows::read;
 use crate::operation::steps::Steps;
-use crate::operation::typed_rows::read;
 use crate::request_context::{RequestContext, require_level};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;

@@ -1,7 +1,7 @@
 //! Dependencies: tasks that wait for others.
 use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput, path};
+use crate::operation::rows::action;
 use crate::operation::steps::Steps;
-use crate::operation::typed_rows::action;
 use crate::operation::{Decision, ListDefinition, Operation, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;

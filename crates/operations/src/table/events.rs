@@ -4,8 +4,8 @@ use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,
 };
 use crate::operation::requests::{EventScope, ListEvents};
+use crate::operation::rows::events;
 use crate::operation::steps::Description;
-use crate::operation::typed_rows::events;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::{Gid, Type};
 

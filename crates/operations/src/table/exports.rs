@@ -3,8 +3,8 @@
 use super::export_node::create_export_node;
 use super::resource_exports;
 use crate::operation::inputs::{Input, InputDef, InputPlace, InputReader, Named, OperationInput};
+use crate::operation::rows::create;
 use crate::operation::steps::Steps;
-use crate::operation::typed_rows::create;
 use crate::operation::{Decision, Operation, get};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;

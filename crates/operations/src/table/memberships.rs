@@ -8,8 +8,8 @@ use self::inputs::{
 use super::custom_fields::PREMIUM;
 use crate::method::Method;
 use crate::operation::inputs::{Named, path};
+use crate::operation::rows::{action, computed_list, create, update};
 use crate::operation::steps::{Description, Steps};
-use crate::operation::typed_rows::{action, computed_list, create, update};
 use crate::operation::{Decision, ListRequest, Operation, get};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;

@@ -11,8 +11,8 @@ use super::project_people::{
     remove_members,
 };
 use super::status_updates::{add_linked, draft_status, status_in_project};
+use crate::operation::rows::{action, computed_list, create, read, update};
 use crate::operation::steps::{Description, Steps};
-use crate::operation::typed_rows::{action, computed_list, create, read, update};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;

@@ -6,8 +6,8 @@ mod filters;
 mod inputs;
 
 use self::inputs::{ProjectSearch, SearchInput, TaskSearch};
+use crate::operation::rows::search;
 use crate::operation::steps::Description;
-use crate::operation::typed_rows::search;
 use crate::operation::{Operation, SearchRequest};
 use crate::request_context::RequestContext;
 use workgraph_core::domain_error::DomainError;

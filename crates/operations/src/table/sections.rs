@@ -4,8 +4,8 @@ use crate::method::Method;
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,
 };
+use crate::operation::rows::{action, create, update};
 use crate::operation::steps::Steps;
-use crate::operation::typed_rows::{action, create, update};
 use crate::operation::{Decision, ListDefinition, Operation, get, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;

@@ -4,8 +4,8 @@ use crate::method::Method;
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, path, unknown_word,
 };
+use crate::operation::rows::{action, computed_list, create};
 use crate::operation::steps::{Description, Steps};
-use crate::operation::typed_rows::{action, computed_list, create};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, get, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;

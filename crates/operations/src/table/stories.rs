@@ -1,8 +1,8 @@
 //! Stories: comments and the history of tasks.
 use crate::method::Method;
 use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput, path};
+use crate::operation::rows::{action, create, update};
 use crate::operation::steps::Steps;
-use crate::operation::typed_rows::{action, create, update};
 use crate::operation::{Decision, ListDefinition, Operation, get, list};
 use crate::request_context::RequestContext;
 use std::borrow::Cow;

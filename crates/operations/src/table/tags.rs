@@ -3,8 +3,8 @@ use super::named_users::named_member;
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, RecordUpdate, path,
 };
+use crate::operation::rows::{computed_list, create, update};
 use crate::operation::steps::{Description, Steps};
-use crate::operation::typed_rows::{computed_list, create, update};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, delete, get, list};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;

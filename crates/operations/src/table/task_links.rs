@@ -6,8 +6,8 @@ use super::subtasks::{parent_needs, set_parent};
 use super::task_link_inputs::{
     AddProject, InsertTarget, InsertTask, RemoveProject, TaskAndFollowers, TaskAndTag,
 };
+use crate::operation::rows::action;
 use crate::operation::steps::Steps;
-use crate::operation::typed_rows::action;
 use crate::operation::{Decision, Operation};
 use crate::request_context::{RequestContext, require_level};
 use workgraph_core::Gid;

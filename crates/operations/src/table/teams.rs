@@ -6,8 +6,8 @@ use self::inputs::{
     TeamsOfUser, USER, UpdateTeam, UserIn, WORKSPACE,
 };
 use crate::operation::inputs::path;
+use crate::operation::rows::{action, computed_list, create, update};
 use crate::operation::steps::{Description, Steps};
-use crate::operation::typed_rows::{action, computed_list, create, update};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, get, list};
 use crate::request_context::{RequestContext, format_ref};
 use workgraph_core::access::Level;

@@ -2,8 +2,8 @@
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, one_of, path,
 };
+use crate::operation::rows::typeahead as row;
 use crate::operation::steps::Description;
-use crate::operation::typed_rows::typeahead as row;
 use crate::operation::{Operation, SearchRequest};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;

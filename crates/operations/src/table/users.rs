@@ -2,8 +2,8 @@
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, path,
 };
+use crate::operation::rows::{computed_list, read, update};
 use crate::operation::steps::{Description, Steps};
-use crate::operation::typed_rows::{computed_list, read, update};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, get, list};
 use crate::request_context::{RequestContext, format_ref};
 use workgraph_core::Gid;

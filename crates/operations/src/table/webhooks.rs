@@ -4,8 +4,8 @@ use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,
 };
 use crate::operation::requests::{CreateWebhook, ListWebhooks, UpdateWebhook, WebhookRequest};
+use crate::operation::rows::webhooks;
 use crate::operation::steps::Description;
-use crate::operation::typed_rows::webhooks;
 use crate::operation::{Operation, ResponseKind};
 use serde_json::Value;
 use workgraph_core::domain_error::DomainError;

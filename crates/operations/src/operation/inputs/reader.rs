@@ -1,5 +1,5 @@
 //! The reader of inputs: what a struct of inputs asks for its values.
-use super::{Input, InputDef, InputPlace, RawInputs, UploadedFile};
+use super::{Input, InputDef, InputPlace, RawInputs, UploadedFile, parse_user_ref};
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use workgraph_core::domain_error::DomainError;
@@ -80,7 +80,13 @@ impl<'a> InputReader<'a> {
     /// # Errors
     /// Fails when it is given twice.
     pub(crate) fn query_text(&self, input: &InputDef) -> Result<Option<&'a str>, DomainError> {
-        self.raw.query(input.name)
+        self.parameter(input.name)
+    }
+
+    /// Returns the text of the query parameter with this name.
+    fn parameter(&self, name: &str) -> Result<Option<&'a str>, DomainError> {
+        let text = self.raw.query.get(name);
+        text.map_err(|e| DomainError::invalid(e.to_string()))
     }
 
     /// Returns the text of a query parameter of a table, whose entries have no parser of their own.
@@ -105,7 +111,7 @@ impl<'a> InputReader<'a> {
     /// # Errors
     /// Fails when it is given twice.
     pub(crate) fn require_once(&self, parameter: &str) -> Result<(), DomainError> {
-        self.raw.query(parameter).map(drop)
+        self.parameter(parameter).map(drop)
     }
 
     /// Returns true if the request asks for a further page.
@@ -115,7 +121,8 @@ impl<'a> InputReader<'a> {
 
     /// Returns a body field. Null counts as absent.
     pub(crate) fn body_value(&self, input: &InputDef) -> Option<&'a Value> {
-        self.raw.field(input.name)
+        let value = self.raw.data.get(input.name);
+        value.filter(|value| !value.is_null())
     }
 
     /// Returns the file in the body.
@@ -125,7 +132,7 @@ impl<'a> InputReader<'a> {
 
     /// Returns true if the body has the field, null or not.
     pub(crate) fn has_field(&self, input: &InputDef) -> bool {
-        self.raw.has_field(input.name)
+        self.raw.data.contains_key(input.name)
     }
 
     /// Returns the `data` of the body, for fields of records.
@@ -133,12 +140,20 @@ impl<'a> InputReader<'a> {
         &self.raw.data
     }
 
-    /// Returns the instant in a query parameter.
+    /// Returns the instant in a query parameter. `now` is the first instant at which nothing has happened yet.
     ///
     /// # Errors
     /// Fails when it is given twice, or not an instant.
     pub(crate) fn query_time(&self, input: &InputDef) -> Result<Option<Time>, DomainError> {
-        self.raw.query_time(input.name)
+        match self.query_text(input)? {
+            None => Ok(None),
+            Some("now") => Ok(Some(Time::from_millis(self.raw.now.millis() + 1))),
+            Some(text) => {
+                let time = Time::parse(text);
+                time.map(Some)
+                    .map_err(|e| DomainError::field(input.name, e))
+            }
+        }
     }
 
     /// Returns the day in a query parameter.
@@ -165,7 +180,7 @@ impl<'a> InputReader<'a> {
     /// # Errors
     /// Fails when it is none of these.
     pub(crate) fn user(&self, field: &str, text: &str) -> Result<NodeRef, DomainError> {
-        self.raw.parse_user_ref(field, text)
+        parse_user_ref(field, text, self.raw.me)
     }
 
     /// Returns the declaration under which an input stands in this request: its own, or that of the path parameter that
