@@ -144,7 +144,7 @@ fn every_input_is_documented() {
         }
     }
     // The check finds faults.
-    let whole = *declarations(all().next().unwrap())[0];
+    let whole = *all().flat_map(declarations).next().unwrap();
     let undocumented = InputDef { doc: "", ..whole };
     let ty = InputType::Word(&[]);
     let impossible = InputDef { ty, ..whole };
