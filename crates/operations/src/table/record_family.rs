@@ -8,7 +8,7 @@ use crate::operation::inputs::{
     Deferred, Input, InputDef, InputReader, Named, OperationInput, RecordUpdate,
 };
 use crate::operation::steps::Steps;
-use crate::operation::{Decision, Operation, typed_rows};
+use crate::operation::{Decision, Operation, rows};
 use crate::request_context::RequestContext;
 use std::marker::PhantomData;
 use workgraph_core::Gid;
@@ -144,7 +144,7 @@ impl<R: RecordFamily> Rows<R> {
 
     /// Creates a record.
     pub(super) const fn create(id: &'static str, path: &'static str) -> Operation {
-        typed_rows::create(id, path, R::TYPE, Self::CREATE)
+        rows::create(id, path, R::TYPE, Self::CREATE)
     }
     /// Responds with the record of the path.
     pub(super) const fn get(id: &'static str, path: &'static str) -> Operation {
@@ -152,11 +152,11 @@ impl<R: RecordFamily> Rows<R> {
     }
     /// Changes the record of the path.
     pub(super) const fn update(id: &'static str, path: &'static str) -> Operation {
-        typed_rows::update(id, path, R::TYPE, Self::UPDATE)
+        rows::update(id, path, R::TYPE, Self::UPDATE)
     }
     /// Deletes the record of the path.
     pub(super) const fn delete(id: &'static str, path: &'static str) -> Operation {
-        typed_rows::action(id, path, Self::DELETE).with_method(Method::Delete)
+        rows::action(id, path, Self::DELETE).with_method(Method::Delete)
     }
 }
 

@@ -45,7 +45,7 @@ impl RecordLinks {
                 _ => &[],
             };
             let nodes = texts.iter().map(|text| match types {
-                [Type::User, ..] => call.raw.parse_user_ref(def.name, text),
+                [Type::User, ..] => call.parse_user_ref(def.name, text),
                 _ => parse_gid(def.name, text).map(NodeRef::Gid),
             });
             let nodes = nodes.collect::<Result<_, _>>()?;

@@ -4,7 +4,7 @@
 //! anchor keeps the rows that link to its node. Without any anchor they come from all workspaces of the user.
 use crate::operation::inputs::{Input, InputDef, InputReader, Named, OperationInput};
 use crate::operation::steps::Description;
-use crate::operation::{ListRequest, Operation, typed_rows};
+use crate::operation::{ListRequest, Operation, rows};
 use crate::request_context::RequestContext;
 use std::marker::PhantomData;
 use workgraph_core::domain_error::DomainError;
@@ -56,7 +56,7 @@ impl<L: RecordList> Lists<L> {
 
     /// Lists the records.
     pub(super) const fn list(id: &'static str, path: &'static str) -> Operation {
-        typed_rows::computed_list(id, path, L::LISTED, Self::LIST)
+        rows::computed_list(id, path, L::LISTED, Self::LIST)
     }
 }
 
