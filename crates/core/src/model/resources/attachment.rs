@@ -23,28 +23,28 @@ pub const URL_MAX: u32 = 2048;
 /// Name of the file or link.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
-    .doc("The name of the file.");
+    .doc("The file name with its extension, or the text of the link.");
 /// Kind of attachment, by the service that has the file.
 pub const SUBTYPE: TypedField<str> = TypedField::word("resource_subtype", SUBTYPES, "\"asana\"")
     .compact()
-    .doc("The service that has the file: asana for this one, external for a link.");
+    .doc("The service that stores the content: asana for this server, external for a link.");
 /// Time at which it was attached.
 pub const CREATED_AT: TypedField<Time> =
-    TypedField::time("created_at").doc("When the file was attached.");
+    TypedField::time("created_at").doc("Time of attaching, in UTC.");
 /// Address of the content for a short time.
 pub const DOWNLOAD_URL: TypedField<Opaque> = TypedField::other(
     "download_url",
     ValueType::Text(URL_MAX),
     FieldSource::Computed(download_url),
 )
-.doc("Where the content can be fetched for two minutes; null for a link.");
+.doc("Address of the content, valid for two minutes; null for a link.");
 /// Address that needs a session.
 pub const PERMANENT_URL: TypedField<Opaque> = TypedField::other(
     "permanent_url",
     ValueType::Text(URL_MAX),
     FieldSource::Computed(permanent_url),
 )
-.doc("Where a signed-in user finds the file at any time; null for a link.");
+.doc("Lasting address of the file for signed-in users; null for a link.");
 /// Service that has the file.
 pub const HOST: TypedField<Opaque> = TypedField::other(
     "host",
@@ -52,21 +52,21 @@ pub const HOST: TypedField<Opaque> = TypedField::other(
     FieldSource::Stored("resource_subtype"),
 )
 .default("\"asana\"")
-.doc("The service that has the file.");
+.doc("Service that stores the content; same as resource_subtype.");
 /// Object it is on.
 pub const PARENT: TypedField<LinkOne> = TypedField::edge("parent", PARENTS, rel::ATTACHED_TO)
-    .doc("The task or project the file is on.");
+    .doc("The task or project that has the attachment.");
 /// Bytes of the file.
 pub const SIZE: TypedField<i64> = TypedField::int("size")
     .applies_to(is_hosted)
-    .doc("The size of the file in bytes; a link has none.");
+    .doc("The size in bytes; absent for a link.");
 /// Address at which a browser shows the file.
 pub const VIEW_URL: TypedField<Opaque> = TypedField::other(
     "view_url",
     ValueType::Text(URL_MAX),
     FieldSource::Computed(view_url),
 )
-.doc("Where a browser shows the content, or null if it can only be downloaded.");
+.doc("Address at which a browser shows the content; null if it can only be downloaded.");
 /// True if the app that asks made the link for its own widget.
 pub const CONNECTED: TypedField<Opaque> = TypedField::other(
     "connected_to_app",
@@ -74,7 +74,7 @@ pub const CONNECTED: TypedField<Opaque> = TypedField::other(
     FieldSource::Computed(connected_to_app),
 )
 .applies_to(is_external)
-.doc("Whether the link is connected to the app that makes the request.");
+.doc("True if the link belongs to the app that makes the request.");
 
 /// Address of a link; sent as the view address.
 pub const URL: TypedField<str> = TypedField::text_or_null("url", URL_MAX);

@@ -20,13 +20,13 @@ pub const FIELDS_MAX: usize = 20;
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
-    .doc("The name of the custom field.");
+    .doc("The name of the custom field, shown beside its values.");
 /// The type of its values.
 pub const SUBTYPE: TypedField<str> =
     TypedField::word("resource_subtype", CustomFieldType::NAMES, "\"text\"")
         .compact()
         .on_create()
-        .doc("The type of the custom field.");
+        .doc("The type of the custom field's values.");
 /// Old name of `resource_subtype`.
 pub const TYPE: TypedField<str> = TypedField::word("type", CustomFieldType::NAMES, "\"text\"")
     .stored_as("resource_subtype")
@@ -52,24 +52,24 @@ pub const REPRESENTATION: TypedField<Opaque> = TypedField::other(
     FieldSource::Computed(representation),
 )
 .compact()
-.doc("The type as it is shown: that of the field, formula or custom_id.");
+.doc("The type to show: that of the field, or formula or custom_id.");
 /// Prefix of automatic ids.
 pub const ID_PREFIX: TypedField<str> = TypedField::text_or_null("id_prefix", 64)
     .compact()
     .on_create()
-    .doc("The prefix of automatic ids, if its values are those.");
+    .doc("The prefix of automatic ids such as BUG-12; null for other fields.");
 /// Types of objects that a reference may lead to.
 pub const INPUT_RESTRICTIONS: TypedField<Opaque> = TypedField::json("input_restrictions")
     .default("[]")
     .compact()
     .writable()
     .applies_to(is_reference)
-    .doc("The types of object that a reference field takes.");
+    .doc("The types of object that values of a reference field may name.");
 /// True if its values are computed.
 pub const IS_FORMULA: TypedField<bool> = TypedField::flag("is_formula_field")
     .compact()
     .on_create()
-    .doc("Whether its values are computed.");
+    .doc("True if values are computed by a formula.");
 /// Purpose of the field, in plain text.
 pub const DESCRIPTION: TypedField<str> = TypedField::text("description", TEXT_MAX)
     .with_value()
@@ -79,7 +79,7 @@ pub const DESCRIPTION: TypedField<str> = TypedField::text("description", TEXT_MA
 pub const PRECISION: TypedField<i64> = TypedField::int("precision")
     .writable()
     .applies_to(is_number)
-    .doc("How many decimals are shown, 0 to 6; of the percentage, for percentages.");
+    .doc("Number of decimals shown, 0 to 6; for percentages, of the percentage.");
 /// Display format of numbers.
 pub const FORMAT: TypedField<str> = TypedField::word(
     "format",
@@ -94,7 +94,7 @@ pub const FORMAT: TypedField<str> = TypedField::word(
     "\"none\"",
 )
 .writable()
-.doc("How numbers are shown.");
+.doc("The format in which values are shown.");
 /// Currency of the numbers, as an ISO 4217 code.
 pub const CURRENCY: TypedField<str> = TypedField::text_or_null("currency_code", 3)
     .writable()
@@ -107,15 +107,18 @@ pub const LABEL: TypedField<str> = TypedField::text_or_null("custom_label", 64)
 pub const LABEL_POSITION: TypedField<str> =
     TypedField::word_or_null("custom_label_position", &["prefix", "suffix"])
         .writable()
-        .doc("Where the label stands, if the format is custom.");
+        .doc("Position of the label, before or after the number, if the format is custom.");
 /// True if the field is in the library of the workspace.
 pub const IS_GLOBAL: TypedField<bool> = TypedField::flag("is_global_to_workspace")
     .default("true")
-    .doc("Whether it is in the library of the workspace, or made for one project.");
+    .doc(
+        "True if the field is in the library of the workspace; false if it was made for one \
+             project.",
+    );
 /// True if followers of a task are notified of changes of its value.
 pub const HAS_NOTIFICATIONS: TypedField<bool> = TypedField::flag("has_notifications_enabled")
     .writable()
-    .doc("Whether followers of a task are told of changes.");
+    .doc("True if followers of a task are notified of changes to the value.");
 /// Template from which the field was created; always null.
 pub const ASANA_CREATED: TypedField<Opaque> = TypedField::other(
     "asana_created_field",
@@ -129,10 +132,10 @@ pub const IS_READ_ONLY: TypedField<Opaque> = TypedField::other(
     ValueType::Flag,
     FieldSource::Computed(read_only),
 )
-.doc("Whether values cannot be written.");
+.doc("True if values cannot be written by clients.");
 /// User who created it.
 pub const CREATED_BY: TypedField<LinkOne> =
-    TypedField::inline("created_by", &[Type::User]).doc("Who created the field.");
+    TypedField::inline("created_by", &[Type::User]).doc("The user who created the field.");
 /// Visibility of the field.
 pub const PRIVACY: TypedField<str> = TypedField::word(
     "privacy_setting",
@@ -140,7 +143,7 @@ pub const PRIVACY: TypedField<str> = TypedField::word(
     "\"public_with_guests\"",
 )
 .writable()
-.doc("Who can see the field.");
+.doc("The visibility of the field in the workspace.");
 /// Access level of members of the workspace who have no membership of the field.
 pub const DEFAULT_ACCESS: TypedField<str> = TypedField::word(
     "default_access_level",
@@ -148,7 +151,7 @@ pub const DEFAULT_ACCESS: TypedField<str> = TypedField::word(
     "\"editor\"",
 )
 .writable()
-.doc("What members of the workspace may do with the field; a user only sets values.");
+.doc("Default right of workspace members on the field; user allows only setting values.");
 
 const ENABLED: TypedField<Opaque> = TypedField::other(
     "enabled",
@@ -156,9 +159,9 @@ const ENABLED: TypedField<Opaque> = TypedField::other(
     FieldSource::Value(ValuePart::Enabled),
 )
 .compact()
-.doc("On values: whether a project of the task still has the field.");
-const DATE_VALUE: TypedField<Opaque> =
-    plain("date_value", CustomFieldType::Date).doc("On values: {date, date_time}, or null.");
+.doc("On values: true if a project of the task still has the field.");
+const DATE_VALUE: TypedField<Opaque> = plain("date_value", CustomFieldType::Date)
+    .doc("On values: the date as {date, date_time}, or null.");
 const ENUM_VALUE: TypedField<Opaque> = linked(
     "enum_value",
     ValueType::One(&[Type::EnumOption]),

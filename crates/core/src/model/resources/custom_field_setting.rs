@@ -10,7 +10,7 @@ pub const PROJECT: TypedField<LinkOne> = TypedField::inline("project", &[Type::P
 /// True if the field is shown as a column.
 pub const IS_IMPORTANT: TypedField<bool> = TypedField::flag("is_important")
     .compact()
-    .doc("Whether the field is shown as a column of the list.");
+    .doc("True if the field is shown as a column of the list.");
 /// Project that has the field.
 pub const PARENT: TypedField<LinkOne> =
     TypedField::inline("parent", &[Type::Project, Type::UserTaskList])

@@ -6,19 +6,19 @@ use crate::model::registry::{LinkOne, NAME_MAX, Resource, Type, TypedField};
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
-    .doc("The name of the option.");
+    .doc("The name of the option, shown as the value.");
 /// True if it can be chosen.
 pub const ENABLED: TypedField<bool> = TypedField::flag("enabled")
     .default("true")
     .head()
     .writable()
-    .doc("Whether the option can be chosen; values that have it keep it.");
+    .doc("True if the option can be chosen; values that already have it keep it.");
 /// Display colour, one of a set of words.
 pub const COLOR: TypedField<str> = TypedField::text("color", 64)
     .default("\"none\"")
     .head()
     .writable()
-    .doc("The display colour.");
+    .doc("The display colour of the option.");
 /// Custom field of the option; not part of the public record.
 pub const CUSTOM_FIELD: TypedField<LinkOne> =
     TypedField::inline("custom_field", &[Type::CustomField]);

@@ -29,22 +29,23 @@ const ANYTHING: &[Type] = &[
 ];
 
 /// User who made the change.
-pub const USER: TypedField<LinkOne> =
-    TypedField::inline("user", &[Type::User]).doc("Who did it; null for the system.");
+pub const USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
+    .doc("The user who made the change; null for the system.");
 /// Object that was changed.
 pub const RESOURCE: TypedField<LinkOne> =
-    TypedField::inline("resource", ANYTHING).doc("The object it happened to.");
+    TypedField::inline("resource", ANYTHING).doc("The object that changed.");
 /// Old name of the type of the resource.
 pub const TYPE: TypedField<str> =
     TypedField::text("type", 64).doc("Old name of the resource_type of the resource.");
 /// Action of the change, one of [`ACTIONS`].
 pub const ACTION: TypedField<str> = TypedField::word("action", ACTIONS, "\"changed\"")
-    .doc("What happened: changed, added, removed, deleted or undeleted.");
+    .doc("The kind of event: changed, added, removed, deleted or undeleted.");
 /// Object that the resource was added to or removed from.
 pub const PARENT: TypedField<LinkOne> = TypedField::inline("parent", ANYTHING)
-    .doc("For added and removed: what the object was put into or taken out of.");
+    .doc("For added and removed: the object that the resource was put into or taken out of.");
 /// Time of the change.
-pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at").doc("When it happened.");
+pub const CREATED_AT: TypedField<Time> =
+    TypedField::time("created_at").doc("Time of the change, in UTC.");
 /// Field that changed, with the values added or removed.
 pub const CHANGE: TypedField<Opaque> = TypedField::other(
     "change",
@@ -59,22 +60,22 @@ pub const ACTIONS: &[&str] = &["changed", "added", "removed", "deleted", "undele
 
 const CHANGE_PARTS: &[FieldDef] = &[
     TypedField::text("field", 256)
-        .doc("The name of the field.")
+        .doc("The name of the changed field.")
         .def,
     TypedField::word("action", &["changed", "added", "removed"], "\"changed\"")
-        .doc("Whether the value changed, or something was added to the list or removed from it.")
+        .doc("The kind of change: a changed value, or an item added to or removed from a list.")
         .def,
     TypedField::inline("new_value", ANYTHING)
         .if_set()
-        .doc("The new value.")
+        .doc("The value after the change, if it is an object.")
         .def,
     TypedField::inline("added_value", ANYTHING)
         .if_set()
-        .doc("What was added to the list.")
+        .doc("The object added to the list.")
         .def,
     TypedField::inline("removed_value", ANYTHING)
         .if_set()
-        .doc("What was removed from the list.")
+        .doc("The object removed from the list.")
         .def,
 ];
 

@@ -13,11 +13,11 @@ pub const STATES: &[&str] = &["pending", "started", "finished", "error"];
 /// Time of the request.
 pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at")
     .compact()
-    .doc("When the export was asked for.");
+    .doc("Time of the request for the export, in UTC.");
 /// Time at which the file was complete.
 pub const COMPLETED_AT: TypedField<Time> = TypedField::time("completed_at")
     .compact()
-    .doc("When the export was done, or null.");
+    .doc("Time of completion, in UTC, or null.");
 /// Address at which the file can be fetched for a while.
 pub const DOWNLOAD_URL: TypedField<Opaque> = TypedField::other(
     "download_url",
@@ -25,7 +25,10 @@ pub const DOWNLOAD_URL: TypedField<Opaque> = TypedField::other(
     FieldSource::Computed(download_url),
 )
 .compact()
-.doc("Where the gzip file can be fetched: a fresh address each time, good for an hour. Null until the export is done, and once its file is gone.");
+.doc(
+    "Address of the gzip file, new in each response and valid for an hour; null until the \
+             export is done and after the file is deleted.",
+);
 /// State of the export of an organization.
 pub const STATE: TypedField<Opaque> = TypedField::other(
     "state",
@@ -33,7 +36,7 @@ pub const STATE: TypedField<Opaque> = TypedField::other(
     FieldSource::Computed(state),
 )
 .compact()
-.doc("Where the export stands.");
+.doc("The progress of the export.");
 /// Organization that was exported.
 pub const ORGANIZATION: TypedField<LinkOne> = TypedField::home("organization")
     .compact()

@@ -23,24 +23,24 @@ pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "fail
 pub const SUBTYPE: TypedField<str> =
     TypedField::word("resource_subtype", SUBTYPES, "\"duplicate_task\"")
         .compact()
-        .doc("What the job does.");
+        .doc("The kind of work of the job.");
 /// Status of the job.
 pub const STATUS: TypedField<str> = TypedField::word("status", STATUSES, "\"not_started\"")
     .compact()
-    .doc("Where the job stands.");
+    .doc("The progress of the job.");
 /// Task that the job makes.
 pub const NEW_TASK: TypedField<LinkOne> = TypedField::inline("new_task", &[Type::Task])
     .compact()
-    .doc("The task it makes; whole when the job has succeeded.");
+    .doc("The task the job creates; complete once the job has succeeded.");
 /// Project that the job makes.
 pub const NEW_PROJECT: TypedField<LinkOne> = TypedField::inline("new_project", &[Type::Project])
     .compact()
-    .doc("The project it makes; whole when the job has succeeded.");
+    .doc("The project the job creates; complete once the job has succeeded.");
 /// Project template that the job makes.
 pub const NEW_PROJECT_TEMPLATE: TypedField<LinkOne> =
     TypedField::inline("new_project_template", &[Type::ProjectTemplate])
         .compact()
-        .doc("The project template it makes; whole when the job has succeeded.");
+        .doc("The project template the job creates; complete once the job has succeeded.");
 /// Portfolio that the job makes: none, since portfolios are not kept.
 pub const NEW_PORTFOLIO: TypedField<Opaque> = TypedField::other(
     "new_portfolio",
@@ -48,19 +48,25 @@ pub const NEW_PORTFOLIO: TypedField<Opaque> = TypedField::other(
     FieldSource::Always("null"),
 )
 .compact()
-.doc("The portfolio it makes, or null.");
+.doc("The portfolio the job creates, or null.");
 /// Graph export that the job makes.
 pub const NEW_GRAPH_EXPORT: TypedField<LinkOne> =
     TypedField::inline("new_graph_export", &[Type::GraphExport])
         .compact()
         .record(Inclusion::Compact)
-        .doc("The export it makes, with a fresh address of its file once the job has succeeded.");
+        .doc(
+            "The export the job writes, with a new address of its file once the job has \
+             succeeded.",
+        );
 /// Export of resources that the job makes.
 pub const NEW_RESOURCE_EXPORT: TypedField<LinkOne> =
     TypedField::inline("new_resource_export", &[Type::ResourceExport])
         .compact()
         .record(Inclusion::Compact)
-        .doc("The export it makes, with a fresh address of its file once the job has succeeded.");
+        .doc(
+            "The export the job writes, with a new address of its file once the job has \
+             succeeded.",
+        );
 /// User who started it; not part of the public record.
 pub const CREATED_BY: TypedField<LinkOne> =
     TypedField::inline("created_by", &[Type::User]).opt_in();

@@ -11,36 +11,37 @@ use crate::model::time::Time;
 /// The user of a workspace or team membership.
 pub const USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
     .compact()
-    .doc("The user.");
+    .doc("The user who belongs to the parent.");
 /// The workspace of a workspace membership.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
     .compact()
-    .doc("The workspace.");
+    .doc("The workspace the user belongs to.");
 /// The user's task list in that workspace.
 pub const TASK_LIST: TypedField<LinkOne> =
     TypedField::inline("user_task_list", &[Type::UserTaskList])
         .doc("The user's task list in the workspace.");
 /// False once the user was removed.
 pub const IS_ACTIVE: TypedField<bool> = {
-    let mut f = TypedField::flag("is_active").doc("Whether the user belongs to the workspace.");
+    let mut f = TypedField::flag("is_active")
+        .doc("True while the user belongs to the workspace; false once removed.");
     f.def.default = "true";
     f
 };
 /// True if the user administers the workspace.
 pub const IS_ADMIN: TypedField<bool> =
-    TypedField::flag("is_admin").doc("Whether the user administers it.");
+    TypedField::flag("is_admin").doc("True if the user administers the workspace.");
 /// True if the user sees only objects shared with them.
 pub const IS_GUEST: TypedField<bool> =
-    TypedField::flag("is_guest").doc("Whether the user is a guest.");
+    TypedField::flag("is_guest").doc("True if the user is a guest.");
 /// True if the user holds a view-only seat.
 pub const IS_VIEW_ONLY: TypedField<bool> =
-    TypedField::flag("is_view_only").doc("Whether the user may only view.");
+    TypedField::flag("is_view_only").doc("True if the user may view but change nothing.");
 /// Out-of-office dates; always null.
-pub const VACATION_DATES: TypedField<Opaque> =
-    TypedField::json("vacation_dates").doc("Out-of-office range, or null.");
+pub const VACATION_DATES: TypedField<Opaque> = TypedField::json("vacation_dates")
+    .doc("The out-of-office range as {start_on, end_on}, or null.");
 /// Time at which the membership began.
 pub const CREATED_AT: TypedField<Time> =
-    TypedField::time("created_at").doc("When the membership began.");
+    TypedField::time("created_at").doc("Time the membership began, in UTC.");
 
 /// The declaration of workspace memberships.
 pub static WORKSPACE_MEMBERSHIP: Resource = Resource {
@@ -68,19 +69,19 @@ pub static WORKSPACE_MEMBERSHIP: Resource = Resource {
 pub const TEAM: TypedField<LinkOne> = TypedField::inline("team", &[Type::Team])
     .compact()
     .needs(&["teams:read"])
-    .doc("The team.");
+    .doc("The team the user belongs to.");
 /// True for a guest of the team.
 pub const TEAM_IS_GUEST: TypedField<bool> = TypedField::flag("is_guest")
     .compact()
-    .doc("Whether the user is a guest.");
+    .doc("True if the user is a guest.");
 /// True if the user sees only part of the team.
 pub const IS_LIMITED_ACCESS: TypedField<bool> = TypedField::flag("is_limited_access")
     .compact()
-    .doc("Whether the user has limited access to the team.");
+    .doc("True if the user has limited access to the team.");
 /// True if the user administers the team.
 pub const TEAM_IS_ADMIN: TypedField<bool> = TypedField::flag("is_admin")
     .compact()
-    .doc("Whether the user administers the team.");
+    .doc("True if the user administers the team.");
 
 /// The declaration of team memberships.
 pub static TEAM_MEMBERSHIP: Resource = Resource {
@@ -107,7 +108,7 @@ pub const LEVELS: &[&str] = &["viewer", "commenter", "editor", "admin"];
 pub const PARENT: TypedField<LinkOne> = TypedField::inline("parent", &[Type::Project])
     .compact()
     .on_create()
-    .doc("The project.");
+    .doc("The project the membership gives access to.");
 /// User or team that holds the membership.
 pub const MEMBER: TypedField<LinkOne> = TypedField::inline("member", &[Type::User, Type::Team])
     .compact()
@@ -117,7 +118,7 @@ pub const MEMBER: TypedField<LinkOne> = TypedField::inline("member", &[Type::Use
 pub const ACCESS_LEVEL: TypedField<str> = TypedField::word("access_level", LEVELS, "\"editor\"")
     .compact()
     .writable()
-    .doc("What the member may do.");
+    .doc("The rights of the member on the project.");
 /// Always `project_membership`.
 pub const SUBTYPE: TypedField<Opaque> = TypedField::other(
     "resource_subtype",
@@ -129,7 +130,7 @@ pub const SUBTYPE: TypedField<Opaque> = TypedField::other(
 /// Old name of `member`, when it is a user.
 pub const MEMBER_USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
     .stored_as("member")
-    .doc("The member, when it is a user.");
+    .doc("The member if it is a user, or null.");
 /// Old name of `parent`.
 pub const MEMBER_PROJECT: TypedField<LinkOne> = TypedField::inline("project", &[Type::Project])
     .stored_as("parent")
@@ -175,13 +176,13 @@ pub const FIELD_SUBTYPE: TypedField<Opaque> = TypedField::other(
 pub const FIELD_PARENT: TypedField<LinkOne> = TypedField::inline("parent", &[Type::CustomField])
     .compact()
     .on_create()
-    .doc("The custom field.");
+    .doc("The custom field the membership gives access to.");
 /// Access level of the member to the custom field.
 pub const FIELD_ACCESS_LEVEL: TypedField<str> =
     TypedField::word("access_level", &["user", "editor", "admin"], "\"editor\"")
         .compact()
         .writable()
-        .doc("What the member may do with the field; a user only sets values.");
+        .doc("The rights of the member on the field; user allows only setting values.");
 
 /// The declaration of custom field memberships.
 pub static CUSTOM_FIELD_MEMBERSHIP: Resource = Resource {

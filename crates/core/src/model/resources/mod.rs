@@ -113,7 +113,7 @@ pub fn is_one_of(node: &Node, types: &[Type]) -> bool {
 /// `gid`: identifier of the record, on every type.
 pub const GID: TypedField<Opaque> = TypedField::other("gid", ValueType::Text(16), FieldSource::Gid)
     .compact()
-    .doc("Globally unique identifier.");
+    .doc("Globally unique identifier of the object, a string of digits.");
 /// `resource_type`: name of the type of the record, on every type.
 pub const RESOURCE_TYPE: TypedField<Opaque> =
     TypedField::other("resource_type", ValueType::Text(64), FieldSource::TypeName)
@@ -125,13 +125,13 @@ pub const PERMALINK: TypedField<Opaque> = TypedField::other(
     ValueType::Text(1024),
     FieldSource::Computed(permalink),
 )
-.doc("A link to the object.");
+.doc("Address of the object's page in the browser.");
 
 /// The gid of a like, which is an edge rather than a node.
 const LIKE_GID: TypedField<Opaque> =
     TypedField::other("gid", ValueType::Text(16), FieldSource::ItemAuxGid)
         .compact()
-        .doc("The like.");
+        .doc("Globally unique identifier of the like.");
 /// The type of a like, which the registry does not have.
 const LIKE_TYPE: TypedField<Opaque> = TypedField::other(
     "resource_type",

@@ -61,18 +61,18 @@ pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
 /// True if it is hidden from normal views.
 pub const ARCHIVED: TypedField<bool> = TypedField::flag("archived")
     .writable()
-    .doc("Whether the project is archived.");
+    .doc("True if the project is archived: kept, but out of daily use.");
 /// Display colour.
 pub const COLOR: TypedField<str> = TypedField::word_or_null("color", PROJECT_COLORS)
     .writable()
-    .doc("The display colour.");
+    .doc("The display colour, or null.");
 /// Name of the icon.
 pub const ICON: TypedField<str> = TypedField::word_or_null("icon", ICONS)
     .writable()
-    .doc("The icon.");
+    .doc("The display icon, or null.");
 /// Time of its creation.
 pub const CREATED_AT: TypedField<Time> =
-    TypedField::time("created_at").doc("When the project was created.");
+    TypedField::time("created_at").doc("Time of creation, in UTC.");
 /// The newest status update in its old form.
 pub const CURRENT_STATUS: TypedField<LinkOne> =
     TypedField::inline("current_status", &[Type::ProjectStatus])
@@ -87,7 +87,7 @@ pub const CUSTOM_FIELD_SETTINGS: TypedField<Opaque> = TypedField::other(
     FieldSource::Aux(rel::FIELD_ON, Direction::In),
 )
 .record(Inclusion::Compact)
-.doc("Custom fields its tasks have.");
+.doc("The custom fields of the project's tasks, each with its settings.");
 /// View that is opened first.
 pub const DEFAULT_VIEW: TypedField<str> = TypedField::word(
     "default_view",
@@ -95,7 +95,7 @@ pub const DEFAULT_VIEW: TypedField<str> = TypedField::word(
     "\"list\"",
 )
 .writable()
-.doc("The view opened first.");
+.doc("The view in which the project opens.");
 /// Old name of `due_on`.
 pub const DUE_DATE: TypedField<Date> = TypedField::date("due_date")
     .stored_as("due_on")
@@ -104,7 +104,7 @@ pub const DUE_DATE: TypedField<Date> = TypedField::date("due_date")
 /// The day it is due.
 pub const DUE_ON: TypedField<Date> = TypedField::date("due_on")
     .writable()
-    .doc("The day the project is due.");
+    .doc("The day the project is due, or null.");
 /// Description as rich text.
 pub const HTML_NOTES: TypedField<str> = TypedField::html("html_notes")
     .opt_in()
@@ -115,8 +115,10 @@ pub const MEMBERS: TypedField<LinkMany> =
     TypedField::edges("members", &[Type::User], rel::MEMBERS, Direction::Out)
         .doc("Users with a membership of their own.");
 /// Time of the last change of the project itself.
-pub const MODIFIED_AT: TypedField<Time> = TypedField::time("modified_at")
-    .doc("When the project itself last changed; tasks and comments don't move it.");
+pub const MODIFIED_AT: TypedField<Time> = TypedField::time("modified_at").doc(
+    "Time of the last change of the project itself, in UTC; tasks and comments do not \
+             count.",
+);
 /// Description as plain text.
 pub const NOTES: TypedField<str> = TypedField::text("notes", TEXT_MAX)
     .mentions(MentionRule::Links("html_notes"))
@@ -144,11 +146,11 @@ pub const PRIVACY: TypedField<str> = TypedField::word(
     values: &["private_to_team"],
     ..TEAM_CHANGE
 })
-.doc("Who can see the project.");
+.doc("The visibility of the project.");
 /// The day it starts.
 pub const START_ON: TypedField<Date> = TypedField::date("start_on")
     .writable()
-    .doc("The day the project starts.");
+    .doc("The day the project starts, or null; needs due_on.");
 /// The level of newly added members.
 pub const DEFAULT_ACCESS: TypedField<str> =
     TypedField::word("default_access_level", LEVELS, "\"editor\"")
@@ -177,13 +179,13 @@ pub const CUSTOM_FIELDS: TypedField<Opaque> =
         .doc("Custom field values of the project.");
 /// True if the project is completed.
 pub const COMPLETED: TypedField<bool> =
-    TypedField::flag("completed").doc("Whether the project is done.");
+    TypedField::flag("completed").doc("True if the project is completed.");
 /// Time of its completion.
 pub const COMPLETED_AT: TypedField<Time> =
-    TypedField::time("completed_at").doc("When the project was done, or null.");
+    TypedField::time("completed_at").doc("Time of completion, in UTC, or null.");
 /// User who completed it.
-pub const COMPLETED_BY: TypedField<LinkOne> =
-    TypedField::inline("completed_by", &[Type::User]).doc("Who completed it.");
+pub const COMPLETED_BY: TypedField<LinkOne> = TypedField::inline("completed_by", &[Type::User])
+    .doc("The user who completed the project, or null.");
 /// Members who are notified of new tasks.
 pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
     "followers",
@@ -192,31 +194,31 @@ pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
     Direction::Out,
 )
 .on_create()
-.doc("Members who are told of new tasks.");
+.doc("The members who are notified of new tasks.");
 /// User who is responsible.
 pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User])
     .writable()
-    .doc("The user responsible for it.");
+    .doc("The user responsible for the project, or null.");
 /// The team it is shared with.
 pub const TEAM: TypedField<LinkOne> = TypedField::edge("team", &[Type::Team], rel::TEAM)
     .writable()
     .deprecated(TEAM_CHANGE)
-    .doc("The team it is shared with.");
+    .doc("The team the project is shared with, or null.");
 /// Its brief; always null.
 pub const PROJECT_BRIEF: TypedField<Opaque> = TypedField::other(
     "project_brief",
     ValueType::Json,
     FieldSource::Always("null"),
 )
-.doc("The brief, or null.");
+.doc("The project brief, or null.");
 /// Project template that it was made from.
 pub const CREATED_FROM_TEMPLATE: TypedField<LinkOne> =
     TypedField::inline("created_from_template", &[Type::ProjectTemplate])
-        .doc("The template it came from, or null.");
+        .doc("The template the project was made from, or null.");
 /// The workspace it belongs to.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
     .on_create()
-    .doc("The workspace it belongs to.");
+    .doc("The workspace the project belongs to.");
 /// User who created it; not part of the public record.
 pub const CREATED_BY: TypedField<LinkOne> =
     TypedField::inline("created_by", &[Type::User]).opt_in();

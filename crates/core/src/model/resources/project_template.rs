@@ -9,7 +9,7 @@ use workgraph_richtext::RichTextProfile;
 /// Its display name.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
-    .doc("The name of the template.");
+    .doc("The name of the template; new projects get names of their own.");
 /// Description as plain text.
 pub const DESCRIPTION: TypedField<str> = TypedField::text("description", TEXT_MAX)
     .mentions(MentionRule::Links("html_description"))
@@ -19,13 +19,13 @@ pub const HTML_DESCRIPTION: TypedField<str> =
     TypedField::html("html_description").doc("The description as rich text.");
 /// True if the workspace sees the template.
 pub const PUBLIC: TypedField<bool> =
-    TypedField::flag("public").doc("Whether the whole workspace may use it.");
+    TypedField::flag("public").doc("True if the whole workspace may use the template.");
 /// User who is responsible.
-pub const OWNER: TypedField<LinkOne> =
-    TypedField::inline("owner", &[Type::User]).doc("The user responsible for it, or null.");
+pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User])
+    .doc("The user responsible for the template, or null.");
 /// The team it is shared with.
-pub const TEAM: TypedField<LinkOne> =
-    TypedField::edge("team", &[Type::Team], rel::TEMPLATE_TEAM).doc("The team it is shared with.");
+pub const TEAM: TypedField<LinkOne> = TypedField::edge("team", &[Type::Team], rel::TEMPLATE_TEAM)
+    .doc("The team the template is shared with.");
 /// Dates to be given for a new project.
 pub const REQUESTED_DATES: TypedField<Opaque> = TypedField::other(
     "requested_dates",
@@ -35,8 +35,8 @@ pub const REQUESTED_DATES: TypedField<Opaque> = TypedField::other(
 .default("[]")
 .doc("The dates to be given for a new project: gid, name and description of each.");
 /// Display colour.
-pub const COLOR: TypedField<str> =
-    TypedField::word_or_null("color", PROJECT_COLORS).doc("The display colour.");
+pub const COLOR: TypedField<str> = TypedField::word_or_null("color", PROJECT_COLORS)
+    .doc("The display colour of projects made from it, or null.");
 /// Roles to be filled in a new project.
 pub const REQUESTED_ROLES: TypedField<Opaque> = TypedField::other(
     "requested_roles",

@@ -9,10 +9,10 @@ use crate::model::time::Time;
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
-    .doc("The name of the section.");
+    .doc("The name of the section, shown as its heading.");
 /// Time of its creation.
 pub const CREATED_AT: TypedField<Time> =
-    TypedField::time("created_at").doc("When the section was created.");
+    TypedField::time("created_at").doc("Time of creation, in UTC.");
 /// The project it is part of.
 pub const PROJECT: TypedField<LinkOne> =
     TypedField::inline("project", &[Type::Project, Type::UserTaskList])

@@ -88,7 +88,7 @@ pub const TITLE: TypedField<str> = TypedField::text("title", NAME_MAX)
 /// Kind of object that it is about.
 pub const SUBTYPE: TypedField<str> = TypedField::text("resource_subtype", 64)
     .compact()
-    .doc("The kind of object it is about.");
+    .doc("The kind of the status update, named after the type of its parent.");
 /// Report as plain text.
 pub const TEXT: TypedField<str> = TypedField::text("text", TEXT_MAX)
     .mentions(MentionRule::Links("html_text"))
@@ -103,23 +103,24 @@ pub const HTML_TEXT: TypedField<str> = TypedField::html("html_text")
 pub const STATUS_TYPE: TypedField<str> =
     TypedField::word("status_type", STATUS_TYPES, "\"on_track\"")
         .on_create()
-        .doc("The state of the object; not every type of object has all.");
+        .doc("The reported state of the object; some types of object have fewer states.");
 /// Its author, under the name of the contract.
 pub const AUTHOR: TypedField<LinkOne> = TypedField::inline("author", &[Type::User])
     .stored_as("created_by")
     .doc("The author.");
 /// Time of its creation.
-pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at").doc("When it was written.");
+pub const CREATED_AT: TypedField<Time> =
+    TypedField::time("created_at").doc("Time of writing, in UTC.");
 /// Its author.
 pub const CREATED_BY: TypedField<LinkOne> =
     TypedField::inline("created_by", &[Type::User]).doc("The author.");
 /// Time of its last change: that of its creation, since nothing changes it.
 pub const MODIFIED_AT: TypedField<Time> = TypedField::time("modified_at")
     .stored_as("created_at")
-    .doc("When it was last changed.");
+    .doc("Time of the last change, in UTC.");
 /// Object that it is about.
 pub const PARENT: TypedField<LinkOne> =
-    TypedField::inline("parent", PARENT_TYPES).doc("The object it is about.");
+    TypedField::inline("parent", PARENT_TYPES).doc("The object the status update reports on.");
 /// The newest status update of an object; a field of the objects.
 pub const CURRENT_STATUS_UPDATE: TypedField<LinkOne> =
     TypedField::inline("current_status_update", &[Type::StatusUpdate])

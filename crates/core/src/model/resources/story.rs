@@ -27,11 +27,11 @@ const STICKERS: &[&str] = &[
 /// Time at which it was written.
 pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at")
     .compact()
-    .doc("When the story was written.");
+    .doc("Time of writing, in UTC.");
 /// Kind of story.
 pub const SUBTYPE: TypedField<str> = TypedField::text("resource_subtype", 64)
     .compact()
-    .doc("The kind of story.");
+    .doc("The kind of story, named after the change it records.");
 /// Text of the comment, or a sentence for system stories, which is made when it is read.
 pub const TEXT: TypedField<str> = TypedField::text("text", TEXT_MAX)
     .mentions(MentionRule::Story("html_text"))
@@ -46,7 +46,7 @@ pub const HTML_TEXT: TypedField<str> = TypedField::html("html_text")
 /// True if it is pinned to the top.
 pub const IS_PINNED: TypedField<bool> = TypedField::flag("is_pinned")
     .writable()
-    .doc("Whether the story is pinned.");
+    .doc("True if the story is pinned to the top of the task.");
 /// Name of the sticker of a comment.
 pub const STICKER: TypedField<str> = TypedField::word_or_null("sticker_name", STICKERS)
     .writable()
@@ -54,38 +54,38 @@ pub const STICKER: TypedField<str> = TypedField::word_or_null("sticker_name", ST
 /// User who wrote it.
 pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User])
     .compact()
-    .doc("Who wrote it.");
+    .doc("The user who wrote the story or made the change.");
 /// `comment` or `system`.
 pub const KIND: TypedField<Opaque> =
     TypedField::other("type", ValueType::Json, FieldSource::Computed(kind))
-        .doc("comment or system.");
+        .doc("The origin of the story: comment if a user wrote it, system if a change did.");
 /// True if the viewer may edit it.
 pub const IS_EDITABLE: TypedField<Opaque> = TypedField::other(
     "is_editable",
     ValueType::Flag,
     FieldSource::Computed(is_editable),
 )
-.doc("Whether the viewer may edit the text.");
+.doc("True if the viewer may edit the text.");
 /// True if it was edited.
 pub const IS_EDITED: TypedField<bool> =
-    TypedField::flag("is_edited").doc("Whether the text was edited.");
+    TypedField::flag("is_edited").doc("True if the text was edited after it was written.");
 /// True if the viewer likes it.
 pub const LIKED: TypedField<Opaque> = TypedField::other(
     "liked",
     ValueType::Flag,
     FieldSource::HasViewer(rel::STORY_LIKES),
 )
-.doc("Whether the viewer likes it.");
+.doc("True if the viewer likes the story.");
 /// Users who like it.
-pub const LIKES: TypedField<LinkMany> =
-    TypedField::items("likes", LIKE_PARTS, rel::STORY_LIKES).doc("Who likes it.");
+pub const LIKES: TypedField<LinkMany> = TypedField::items("likes", LIKE_PARTS, rel::STORY_LIKES)
+    .doc("The likes of the story, each with its user.");
 /// Number of users who like it.
 pub const NUM_LIKES: TypedField<Opaque> = TypedField::other(
     "num_likes",
     ValueType::Int,
     FieldSource::Count(rel::STORY_LIKES, Direction::Out),
 )
-.doc("How many users like it.");
+.doc("Number of users who like the story.");
 /// Old name of `liked`.
 pub const HEARTED: TypedField<Opaque> = TypedField::other(
     "hearted",
@@ -109,31 +109,31 @@ pub const REACTIONS: TypedField<Opaque> = TypedField::other(
     ValueType::Json,
     FieldSource::Always("[]"),
 )
-.doc("Emoji reactions.");
+.doc("The emoji reactions to the story.");
 /// Previews of links; always none.
 pub const PREVIEWS: TypedField<Opaque> =
     TypedField::other("previews", ValueType::Json, FieldSource::Always("[]"))
         .opt_in()
         .needs(&["attachments:read"])
-        .doc("Link previews.");
+        .doc("The previews of links in the text.");
 /// The task it is on.
 pub const TARGET: TypedField<LinkOne> =
-    TypedField::edge("target", &[Type::Task], rel::STORY_OF).doc("The task it is on.");
+    TypedField::edge("target", &[Type::Task], rel::STORY_OF).doc("The task the story is on.");
 /// Kind of the client that wrote it.
 pub const SOURCE: TypedField<str> = TypedField::word(
     "source",
     &["web", "email", "mobile", "api", "unknown"],
     "\"api\"",
 )
-.doc("The client that wrote it.");
+.doc("The kind of client that wrote the story.");
 /// Name before a rename.
 pub const OLD_NAME: TypedField<str> = TypedField::text_or_null("old_name", NAME_MAX)
     .if_set()
-    .doc("The name before.");
+    .doc("The name of the task before the change.");
 /// Name after a rename.
 pub const NEW_NAME: TypedField<str> = TypedField::text_or_null("new_name", NAME_MAX)
     .if_set()
-    .doc("The name after.");
+    .doc("The name of the task after the change.");
 /// Dates before the change.
 pub const OLD_DATES: TypedField<Opaque> = TypedField::json("old_dates")
     .if_set()
@@ -153,11 +153,11 @@ pub const NEW_SUBTYPE: TypedField<str> = TypedField::text_or_null("new_resource_
 /// The story it is about.
 pub const STORY_LINK: TypedField<LinkOne> = TypedField::inline("story", &[Type::Story])
     .if_set()
-    .doc("The story acted upon.");
+    .doc("The comment that was liked or pinned.");
 /// User to whom the task was assigned.
 pub const ASSIGNEE: TypedField<LinkOne> = TypedField::inline("assignee", &[Type::User])
     .if_set()
-    .doc("The user assigned.");
+    .doc("The user the task was assigned to.");
 /// The follower added or removed.
 pub const FOLLOWER: TypedField<LinkOne> = TypedField::inline("follower", &[Type::User])
     .if_set()
@@ -165,31 +165,31 @@ pub const FOLLOWER: TypedField<LinkOne> = TypedField::inline("follower", &[Type:
 /// Section before the move.
 pub const OLD_SECTION: TypedField<LinkOne> = TypedField::inline("old_section", &[Type::Section])
     .if_set()
-    .doc("The section before.");
+    .doc("The section the task left.");
 /// Section after the move.
 pub const NEW_SECTION: TypedField<LinkOne> = TypedField::inline("new_section", &[Type::Section])
     .if_set()
-    .doc("The section after.");
+    .doc("The section the task came into.");
 /// The other task of the change, such as a subtask.
 pub const TASK: TypedField<LinkOne> = TypedField::inline("task", &[Type::Task])
     .if_set()
-    .doc("The other task involved.");
+    .doc("The other task of the change, such as the subtask.");
 /// Project of the change.
 pub const PROJECT: TypedField<LinkOne> = TypedField::inline("project", &[Type::Project])
     .if_set()
-    .doc("The project involved.");
+    .doc("The project the task was added to or removed from.");
 /// Tag that was added or removed.
 pub const TAG: TypedField<LinkOne> = TypedField::inline("tag", &[Type::Tag])
     .if_set()
-    .doc("The tag involved.");
+    .doc("The tag added or removed.");
 /// Approval status before the change.
 pub const OLD_APPROVAL: TypedField<str> = TypedField::text_or_null("old_approval_status", 64)
     .if_set()
-    .doc("The approval status before.");
+    .doc("The approval status before the change.");
 /// Approval status after the change.
 pub const NEW_APPROVAL: TypedField<str> = TypedField::text_or_null("new_approval_status", 64)
     .if_set()
-    .doc("The approval status after.");
+    .doc("The approval status after the change.");
 /// The task this one repeats.
 pub const DUPLICATE_OF: TypedField<LinkOne> = TypedField::inline("duplicate_of", &[Type::Task])
     .if_set()
@@ -208,37 +208,37 @@ pub const DEPENDENCY: TypedField<LinkOne> = TypedField::inline("dependency", &[T
 pub const CUSTOM_FIELD: TypedField<LinkOne> =
     TypedField::inline("custom_field", &[Type::CustomField])
         .if_set()
-        .doc("The custom field changed.");
+        .doc("The custom field whose value changed.");
 /// Value of a text field before the change.
 pub const OLD_TEXT: TypedField<str> = TypedField::text_or_null("old_text_value", 1024)
     .if_set()
     .visible_through("custom_field")
-    .doc("The text before.");
+    .doc("The text value before the change.");
 /// Value of a text field after the change.
 pub const NEW_TEXT: TypedField<str> = TypedField::text_or_null("new_text_value", 1024)
     .if_set()
     .visible_through("custom_field")
-    .doc("The text after.");
+    .doc("The text value after the change.");
 /// Value of a number field before the change.
 pub const OLD_NUMBER: TypedField<Opaque> = TypedField::json("old_number_value")
     .if_set()
     .visible_through("custom_field")
-    .doc("The number before.");
+    .doc("The number value before the change.");
 /// Value of a number field after the change.
 pub const NEW_NUMBER: TypedField<Opaque> = TypedField::json("new_number_value")
     .if_set()
     .visible_through("custom_field")
-    .doc("The number after.");
+    .doc("The number value after the change.");
 /// Option of an enum field before the change.
 pub const OLD_ENUM: TypedField<LinkOne> = TypedField::inline("old_enum_value", &[Type::EnumOption])
     .if_set()
     .visible_through("custom_field")
-    .doc("The option before.");
+    .doc("The chosen option before the change.");
 /// Option of an enum field after the change.
 pub const NEW_ENUM: TypedField<LinkOne> = TypedField::inline("new_enum_value", &[Type::EnumOption])
     .if_set()
     .visible_through("custom_field")
-    .doc("The option after.");
+    .doc("The chosen option after the change.");
 /// Value of a date field before the change.
 pub const OLD_DATE: TypedField<Opaque> = TypedField::json("old_date_value")
     .if_set()
@@ -253,24 +253,24 @@ pub const NEW_DATE: TypedField<Opaque> = TypedField::json("new_date_value")
 pub const OLD_PEOPLE: TypedField<Opaque> = TypedField::gids("old_people_value", &[Type::User])
     .if_set()
     .visible_through("custom_field")
-    .doc("The users before.");
+    .doc("The chosen users before the change.");
 /// Users of a people field after the change.
 pub const NEW_PEOPLE: TypedField<Opaque> = TypedField::gids("new_people_value", &[Type::User])
     .if_set()
     .visible_through("custom_field")
-    .doc("The users after.");
+    .doc("The chosen users after the change.");
 /// Options of a multi_enum field before the change.
 pub const OLD_MULTI_ENUM: TypedField<Opaque> =
     TypedField::gids("old_multi_enum_values", &[Type::EnumOption])
         .if_set()
         .visible_through("custom_field")
-        .doc("The options before.");
+        .doc("The chosen options before the change.");
 /// Options of a multi_enum field after the change.
 pub const NEW_MULTI_ENUM: TypedField<Opaque> =
     TypedField::gids("new_multi_enum_values", &[Type::EnumOption])
         .if_set()
         .visible_through("custom_field")
-        .doc("The options after.");
+        .doc("The chosen options after the change.");
 
 /// Objects of a reference field after the change. The contract has no field for them; the sentence names those that its
 /// reader sees.

@@ -13,14 +13,14 @@ pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
 /// Display colour.
 pub const COLOR: TypedField<str> = TypedField::word_or_null("color", TAG_COLORS)
     .writable()
-    .doc("The display colour.");
+    .doc("The display colour, or null.");
 /// Description as plain text.
 pub const NOTES: TypedField<str> = TypedField::text("notes", TEXT_MAX)
     .writable()
     .doc("The description as plain text.");
 /// Time of its creation.
 pub const CREATED_AT: TypedField<Time> =
-    TypedField::time("created_at").doc("When the tag was created.");
+    TypedField::time("created_at").doc("Time of creation, in UTC.");
 /// Users who follow it.
 pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
     "followers",
@@ -29,11 +29,11 @@ pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
     Direction::Out,
 )
 .on_create()
-.doc("Users following the tag.");
+.doc("The users following the tag.");
 /// The workspace it belongs to.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
     .on_create()
-    .doc("The workspace it belongs to.");
+    .doc("The workspace the tag belongs to.");
 
 /// Declaration of tags.
 pub static TAG: Resource = Resource {

@@ -25,12 +25,12 @@ pub const SUBTYPE: TypedField<str> =
     TypedField::word("resource_subtype", SUBTYPES, "\"default_task\"")
         .compact()
         .writable()
-        .doc("The kind of task.");
+        .doc("The kind of task: a plain task, a milestone or an approval.");
 /// User who created it.
 pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User])
     .opt_in()
     .reference_only()
-    .doc("Who created it.");
+    .doc("The user who created the task.");
 /// The state of an approval.
 pub const APPROVAL_STATUS: TypedField<str> = TypedField::word_or_null("approval_status", APPROVALS)
     .if_set()
@@ -43,50 +43,50 @@ pub const ASSIGNEE_STATUS: TypedField<str> = TypedField::word(
     "\"upcoming\"",
 )
 .writable()
-.doc("Deprecated bucket of the assignee's list.");
+.doc("Deprecated: the part of the assignee's list that holds the task.");
 /// User who assigned it.
 pub const ASSIGNED_BY: TypedField<LinkOne> = TypedField::inline("assigned_by", &[Type::User])
     .opt_in()
-    .doc("Who assigned it.");
+    .doc("The user who assigned the task, or null.");
 /// True if the task is completed.
 pub const COMPLETED: TypedField<bool> = TypedField::flag("completed")
     .writable()
-    .doc("Whether the task is done.");
+    .doc("True if the task is completed.");
 /// Time of its completion.
 pub const COMPLETED_AT: TypedField<Time> =
-    TypedField::time("completed_at").doc("When the task was done, or null.");
+    TypedField::time("completed_at").doc("Time of completion, in UTC, or null.");
 /// User who completed it.
 pub const COMPLETED_BY: TypedField<LinkOne> = TypedField::inline("completed_by", &[Type::User])
     .opt_in()
-    .doc("Who completed it.");
+    .doc("The user who completed the task, or null.");
 /// Time of its creation.
 pub const CREATED_AT: TypedField<Time> =
-    TypedField::time("created_at").doc("When the task was created.");
+    TypedField::time("created_at").doc("Time of creation, in UTC.");
 /// Tasks that it waits for.
 pub const DEPENDENCIES: TypedField<LinkMany> =
     TypedField::edges("dependencies", &[Type::Task], rel::DEPENDS, Direction::Out)
         .opt_in()
         .reference_only()
-        .doc("Tasks this one waits for.");
+        .doc("The tasks that must be completed before this one.");
 /// Tasks that wait for it.
 pub const DEPENDENTS: TypedField<LinkMany> =
     TypedField::edges("dependents", &[Type::Task], rel::DEPENDS, Direction::In)
         .opt_in()
         .reference_only()
-        .doc("Tasks waiting for this one.");
+        .doc("The tasks that wait for this one.");
 /// The instant it is due.
 pub const DUE_AT: TypedField<Time> = TypedField::time("due_at")
     .writable()
-    .doc("The instant the task is due; exclusive with due_on.");
+    .doc("Time the task is due, in UTC, or null; written instead of due_on.");
 /// The day it is due.
 pub const DUE_ON: TypedField<Date> = TypedField::date("due_on")
     .writable()
-    .doc("The day the task is due.");
+    .doc("The day the task is due, or null.");
 /// Data that the requesting app keeps with the task.
-pub const EXTERNAL: TypedField<Opaque> = TypedField::per_app("external")
-    .if_set()
-    .writable()
-    .doc("What the app that asks keeps with the task: the id it calls it by, and data. Null where it is named and there is nothing, and for tokens of no app.");
+pub const EXTERNAL: TypedField<Opaque> = TypedField::per_app("external").if_set().writable().doc(
+    "Id and data that the requesting app keeps with the task; null if there are none, and \
+             for tokens of no app.",
+);
 /// Description as rich text.
 pub const HTML_NOTES: TypedField<str> = TypedField::html("html_notes")
     .opt_in()
@@ -95,12 +95,12 @@ pub const HTML_NOTES: TypedField<str> = TypedField::html("html_notes")
 /// True if it is shown as a divider.
 pub const IS_SEPARATOR: TypedField<bool> = TypedField::flag("is_rendered_as_separator")
     .opt_in()
-    .doc("Whether it is shown as a divider among subtasks.");
+    .doc("True if the task is shown as a divider among subtasks.");
 /// True if the viewer likes it.
 pub const LIKED: TypedField<bool> = {
     let mut f = TypedField::flag("liked")
         .writable()
-        .doc("Whether the viewer likes the task.");
+        .doc("True if the viewer likes the task.");
     f.def.source = FieldSource::HasViewer(rel::LIKES);
     f
 };
@@ -112,8 +112,8 @@ pub const HEARTED: TypedField<Opaque> = TypedField::other(
 )
 .doc("Old name of liked.");
 /// Users who like it.
-pub const LIKES: TypedField<LinkMany> =
-    TypedField::items("likes", LIKE_PARTS, rel::LIKES).doc("Who likes the task.");
+pub const LIKES: TypedField<LinkMany> = TypedField::items("likes", LIKE_PARTS, rel::LIKES)
+    .doc("The likes of the task, each with its user.");
 /// Old name of `likes`.
 pub const HEARTS: TypedField<LinkMany> =
     TypedField::items("hearts", LIKE_PARTS, rel::LIKES).doc("Old name of likes.");
@@ -123,7 +123,7 @@ pub const NUM_LIKES: TypedField<Opaque> = TypedField::other(
     ValueType::Int,
     FieldSource::Count(rel::LIKES, Direction::Out),
 )
-.doc("How many users like the task.");
+.doc("Number of users who like the task.");
 /// Old name of `num_likes`.
 pub const NUM_HEARTS: TypedField<Opaque> = TypedField::other(
     "num_hearts",
@@ -139,10 +139,10 @@ pub const NUM_SUBTASKS: TypedField<Opaque> = TypedField::other(
 )
 .opt_in()
 .cost(2)
-.doc("The number of direct subtasks.");
+.doc("Number of direct subtasks; those of subtasks do not count.");
 /// Time of its last change.
 pub const MODIFIED_AT: TypedField<Time> = TypedField::time("modified_at")
-    .doc("When the task last changed; moving it between containers does not count.");
+    .doc("Time of the last change, in UTC; moving the task between containers does not count.");
 /// Description as plain text.
 pub const NOTES: TypedField<str> = TypedField::text("notes", TEXT_MAX)
     .mentions(MentionRule::Links("html_notes"))
@@ -151,26 +151,29 @@ pub const NOTES: TypedField<str> = TypedField::text("notes", TEXT_MAX)
 /// Instant at which work starts.
 pub const START_AT: TypedField<Time> = TypedField::time("start_at")
     .writable()
-    .doc("The instant work starts; needs due_at.");
+    .doc("Time work starts, in UTC, or null; needs due_at.");
 /// Day on which work starts.
 pub const START_ON: TypedField<Date> = TypedField::date("start_on")
     .writable()
-    .doc("The day work starts; needs due_on or due_at.");
+    .doc("The day work starts, or null; needs due_on or due_at.");
 /// Tracked time in minutes: the sum of its time tracking entries, null without any.
 pub const ACTUAL_TIME: TypedField<i64> = TypedField::int("actual_time_minutes")
     .default("null")
     .needs(&["time_tracking_entries:read"])
-    .doc("Minutes tracked, summed over the task's time entries.");
+    .doc("Minutes tracked, summed over the time tracking entries of the task; null without any.");
 /// User who is responsible.
 pub const ASSIGNEE: TypedField<LinkOne> = TypedField::inline("assignee", &[Type::User])
     .writable()
-    .doc("The user responsible.");
+    .doc("The user responsible for the task, or null.");
 /// Section of the assignee's task list that holds it.
 pub const ASSIGNEE_SECTION: TypedField<LinkOne> =
     TypedField::edge("assignee_section", &[Type::Section], rel::MY_TASKS)
         .opt_in()
         .writable()
-        .doc("The section of the assignee's task list; only the assignee sees it.");
+        .doc(
+            "The section of the assignee's task list that holds the task; only the assignee sees \
+             it.",
+        );
 /// Custom fields of the task, with its values.
 pub const CUSTOM_FIELDS: TypedField<Opaque> = TypedField::other(
     "custom_fields",
@@ -179,7 +182,7 @@ pub const CUSTOM_FIELDS: TypedField<Opaque> = TypedField::other(
 )
 .record(Inclusion::Full)
 .writable()
-.doc("Its custom fields with their values; written as a map from gids to values.");
+.doc("The custom fields of the task with their values; written as a map from gids to values.");
 /// Custom type; always null.
 pub const CUSTOM_TYPE: TypedField<Opaque> =
     TypedField::other("custom_type", ValueType::Json, FieldSource::Always("null"))
@@ -199,7 +202,7 @@ pub const CUSTOM_TYPE_STATUS: TypedField<Opaque> = TypedField::other(
 pub const FOLLOWERS: TypedField<LinkMany> =
     TypedField::edges("followers", &[Type::User], rel::FOLLOWERS, Direction::Out)
         .on_create()
-        .doc("Users following the task.");
+        .doc("The users who are notified of changes.");
 /// The parent task.
 pub const PARENT: TypedField<LinkOne> = TypedField::edge("parent", &[Type::Task], rel::PARENT)
     .on_create()
@@ -208,7 +211,7 @@ pub const PARENT: TypedField<LinkOne> = TypedField::edge("parent", &[Type::Task]
 pub const PROJECTS: TypedField<LinkMany> = {
     let mut f = TypedField::edges("projects", &[Type::Project], rel::SECTION, Direction::Out)
         .on_create()
-        .doc("Projects holding the task.");
+        .doc("The projects that hold the task.");
     f.def.source = FieldSource::Aux(rel::SECTION, Direction::Out);
     f
 };
@@ -216,11 +219,11 @@ pub const PROJECTS: TypedField<LinkMany> = {
 pub const TAGS: TypedField<LinkMany> =
     TypedField::edges("tags", &[Type::Tag], rel::TAGS, Direction::Out)
         .on_create()
-        .doc("Its tags.");
+        .doc("The tags of the task.");
 /// The workspace it belongs to.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
     .on_create()
-    .doc("The workspace it belongs to.");
+    .doc("The workspace the task belongs to.");
 
 const MEMBERSHIP_PROJECT: TypedField<Opaque> = TypedField::other(
     "project",
@@ -228,20 +231,20 @@ const MEMBERSHIP_PROJECT: TypedField<Opaque> = TypedField::other(
     FieldSource::ItemAux,
 )
 .compact()
-.doc("The project.");
+.doc("A project that holds the task.");
 const MEMBERSHIP_SECTION: TypedField<Opaque> = TypedField::other(
     "section",
     ValueType::One(&[Type::Section]),
     FieldSource::ItemTarget,
 )
 .compact()
-.doc("The section of that project.");
+.doc("The section of that project that holds the task.");
 const MEMBERSHIP_PARTS: &[FieldDef] = &[MEMBERSHIP_PROJECT.def, MEMBERSHIP_SECTION.def];
 /// Projects that hold it, each with the section.
 pub const MEMBERSHIPS: TypedField<LinkMany> =
     TypedField::items("memberships", MEMBERSHIP_PARTS, rel::SECTION)
         .on_create()
-        .doc("Projects holding the task, each with its section.");
+        .doc("The projects that hold the task, each with its section.");
 
 /// Declaration of tasks.
 pub static TASK: Resource = Resource {

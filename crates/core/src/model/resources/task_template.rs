@@ -6,20 +6,20 @@ use crate::model::time::Time;
 /// Its display name.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
-    .doc("The name of the template.");
+    .doc("The name of the template, and of tasks made without one of their own.");
 /// The project it is used in.
-pub const PROJECT: TypedField<LinkOne> =
-    TypedField::inline("project", &[Type::Project]).doc("The project it is used in.");
+pub const PROJECT: TypedField<LinkOne> = TypedField::inline("project", &[Type::Project])
+    .doc("The project in which the template is offered.");
 /// Recipe of the task that it makes.
 pub const TEMPLATE: TypedField<Opaque> = TypedField::json("template")
     .mentions(MentionRule::Recipe("template"))
-    .doc("The task it makes, with its subtasks.");
+    .doc("The task that the template makes, with its subtasks.");
 /// User who created it.
 pub const CREATED_BY: TypedField<LinkOne> =
-    TypedField::inline("created_by", &[Type::User]).doc("Who created it.");
+    TypedField::inline("created_by", &[Type::User]).doc("The user who created the template.");
 /// Time of its creation.
 pub const CREATED_AT: TypedField<Time> =
-    TypedField::time("created_at").doc("When the template was created.");
+    TypedField::time("created_at").doc("Time of creation, in UTC.");
 
 /// Declaration of task templates.
 pub static TASK_TEMPLATE: Resource = Resource {

@@ -35,7 +35,7 @@ pub const VISIBILITY: TypedField<str> = TypedField::word(
     "\"secret\"",
 )
 .writable()
-.doc("Who can find and join the team.");
+.doc("The visibility of the team, and the way to join it.");
 /// Members who may edit name and description, as a word.
 pub const EDIT_NAME: TypedField<str> = TypedField::word(
     "edit_team_name_or_description_access_level",
@@ -43,7 +43,7 @@ pub const EDIT_NAME: TypedField<str> = TypedField::word(
     ALL_MEMBERS,
 )
 .writable()
-.doc("Who may edit its name and description.");
+.doc("The members allowed to edit name and description.");
 /// Members who may change visibility or trash it, as a word.
 pub const EDIT_VISIBILITY: TypedField<str> = TypedField::word(
     "edit_team_visibility_or_trash_team_access_level",
@@ -51,27 +51,27 @@ pub const EDIT_VISIBILITY: TypedField<str> = TypedField::word(
     ALL_MEMBERS,
 )
 .writable()
-.doc("Who may change its visibility.");
+.doc("The members allowed to change the visibility and to delete the team.");
 /// Members who may invite members, as a word.
 pub const INVITE_MEMBERS: TypedField<str> =
     TypedField::word("member_invite_management_access_level", WHO, ALL_MEMBERS)
         .writable()
-        .doc("Who may accept or deny member invites.");
+        .doc("The members allowed to accept or deny member invites.");
 /// Members who may invite guests, as a word.
 pub const INVITE_GUESTS: TypedField<str> =
     TypedField::word("guest_invite_management_access_level", WHO, ALL_MEMBERS)
         .writable()
-        .doc("Who may accept or deny guest invites.");
+        .doc("The members allowed to accept or deny guest invites.");
 /// Members who may handle requests to join, as a word.
 pub const JOIN_REQUESTS: TypedField<str> =
     TypedField::word("join_request_management_access_level", WHO, ALL_MEMBERS)
         .writable()
-        .doc("Who may accept or deny join requests.");
+        .doc("The members allowed to accept or deny join requests.");
 /// Members who may remove members, as a word.
 pub const REMOVE_MEMBERS: TypedField<str> =
     TypedField::word("team_member_removal_access_level", WHO, ALL_MEMBERS)
         .writable()
-        .doc("Who may remove team members.");
+        .doc("The members allowed to remove team members.");
 /// Members who may create content in it, as a word.
 pub const CONTENT: TypedField<str> = TypedField::word(
     "team_content_management_access_level",
@@ -79,18 +79,18 @@ pub const CONTENT: TypedField<str> = TypedField::word(
     "\"no_restriction\"",
 )
 .writable()
-.doc("Who may create and share content with the team.");
+.doc("The members allowed to create content and share it with the team.");
 /// True if it is endorsed by the organization's admins.
 pub const ENDORSED: TypedField<bool> = TypedField::flag("endorsed")
     .writable()
-    .doc("Whether an admin endorsed the team.");
+    .doc("True if an admin of the organization endorsed the team.");
 /// Settings of the custom fields attached to the team; always none.
 pub const CUSTOM_FIELD_SETTINGS: TypedField<Opaque> = TypedField::other(
     "custom_field_settings",
     ValueType::Json,
     FieldSource::Always("[]"),
 )
-.doc("Custom fields attached to the team.");
+.doc("The custom fields attached to the team.");
 
 /// Declaration of teams.
 pub static TEAM: Resource = Resource {

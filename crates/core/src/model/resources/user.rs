@@ -8,14 +8,14 @@ use crate::model::registry::{
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
-    .doc("The name of the user.");
+    .doc("The full name of the user.");
 /// The e-mail address, lower-case, unique.
 pub const EMAIL: TypedField<str> =
     TypedField::text("email", 320).doc("The e-mail address of the user.");
 /// Always null: photos are not kept.
 pub const PHOTO: TypedField<Opaque> =
     TypedField::other("photo", ValueType::Json, FieldSource::Always("null"))
-        .doc("URLs of the photo by size, or null.");
+        .doc("Addresses of the photo by size, or null.");
 /// Workspaces the user belongs to; the projection keeps those shared with the viewer.
 pub const WORKSPACES: TypedField<LinkMany> = TypedField::edges(
     "workspaces",
@@ -28,7 +28,7 @@ pub const WORKSPACES: TypedField<LinkMany> = TypedField::edges(
 pub const CUSTOM_FIELDS: TypedField<Opaque> =
     TypedField::other("custom_fields", ValueType::Json, FieldSource::Always("[]"))
         .no_custom_fields()
-        .doc("Custom field values of the user.");
+        .doc("The custom field values of the user.");
 
 /// Declaration of users.
 pub static USER: Resource = Resource {

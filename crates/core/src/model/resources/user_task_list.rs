@@ -5,7 +5,7 @@ use crate::model::registry::{LinkOne, NAME_MAX, Resource, Type, TypedField};
 /// Its display name.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
-    .doc("The name of the list.");
+    .doc("The name of the list, with that of the workspace.");
 /// User to whom the tasks of the list are assigned.
 pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User])
     .compact()
@@ -13,7 +13,7 @@ pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User]
 /// The workspace it belongs to.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::home("workspace")
     .compact()
-    .doc("The workspace it belongs to.");
+    .doc("The workspace the list belongs to.");
 
 /// Declaration of user task lists.
 pub static USER_TASK_LIST: Resource = Resource {

@@ -20,7 +20,7 @@ pub const WATCHED: &[Type] = &[
 /// True if deliveries are made.
 pub const ACTIVE: TypedField<bool> = TypedField::flag("active")
     .compact()
-    .doc("Whether events are delivered.");
+    .doc("True if events are delivered.");
 /// Resource that is watched.
 pub const RESOURCE: TypedField<LinkOne> = TypedField::inline("resource", WATCHED)
     .compact()
@@ -33,33 +33,35 @@ pub const TARGET: TypedField<str> = TypedField::text("target", NAME_MAX)
     .doc("The address events are sent to.");
 /// Time of its creation.
 pub const CREATED_AT: TypedField<Time> =
-    TypedField::time("created_at").doc("When the webhook was established.");
+    TypedField::time("created_at").doc("Time the webhook was established, in UTC.");
 /// Time of the last failed delivery.
 pub const LAST_FAILURE_AT: TypedField<Time> =
-    TypedField::time("last_failure_at").doc("When a delivery last failed, or null.");
+    TypedField::time("last_failure_at").doc("Time of the last failed delivery, in UTC, or null.");
 /// Error message or reply of the last failed delivery.
 pub const LAST_FAILURE_CONTENT: TypedField<str> = TypedField::text("last_failure_content", 1024)
-    .doc("What the target answered at the last failure, or what went wrong.");
+    .doc("The target's answer at the last failure, or the reason why there was none.");
 /// Time of the last delivery or heartbeat that the target acknowledged.
 pub const LAST_SUCCESS_AT: TypedField<Time> = TypedField::time("last_success_at")
-    .doc("When the target last acknowledged a delivery or a heartbeat.");
+    .doc("Time the target last acknowledged a delivery or a heartbeat, in UTC.");
 /// Number of failures since the last success.
 pub const RETRIES: TypedField<i64> = TypedField::int("delivery_retry_count")
-    .doc("How often delivery was tried in vain since the last success.");
+    .doc("Number of failed deliveries since the last success.");
 /// Time of the next attempt after a failure.
-pub const NEXT_ATTEMPT: TypedField<Time> =
-    TypedField::time("next_attempt_after").doc("While delivery fails: when it is tried again.");
+pub const NEXT_ATTEMPT: TypedField<Time> = TypedField::time("next_attempt_after")
+    .doc("While delivery fails: time of the next attempt, in UTC.");
 /// Time at which the webhook is deleted if deliveries go on to fail.
-pub const DELETION: TypedField<Time> = TypedField::time("failure_deletion_timestamp")
-    .doc("While delivery fails: when the webhook is deleted unless a delivery succeeds before.");
+pub const DELETION: TypedField<Time> = TypedField::time("failure_deletion_timestamp").doc(
+    "While delivery fails: time at which the webhook is deleted unless a delivery \
+             succeeds before, in UTC.",
+);
 /// Filters that say which events are delivered.
-pub const FILTERS: TypedField<Opaque> = TypedField::other(
-    "filters",
-    ValueType::Json,
-    FieldSource::Stored("filters"),
-)
-.writable()
-.doc("Only events that one of these fits are delivered: resource_type, resource_subtype, action, fields.");
+pub const FILTERS: TypedField<Opaque> =
+    TypedField::other("filters", ValueType::Json, FieldSource::Stored("filters"))
+        .writable()
+        .doc(
+            "Conditions of which an event must fit one to be delivered: resource_type, \
+             resource_subtype, action, fields.",
+        );
 
 const ALL: &[FieldDef] = &[
     GID.def,
