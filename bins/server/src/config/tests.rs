@@ -207,9 +207,10 @@ fn values_of_every_type_are_read_as_they_are_shown() {
     assert_eq!(print(&load_with(&text, &[], &[]).unwrap()), text);
 }
 
-/// Returns the table of all settings.
-fn table() -> String {
-    let rows = settings().map(|setting| {
+/// Returns the table of some settings, by their keys.
+fn table(is_listed: fn(&str) -> bool) -> String {
+    let rows = settings().filter(|setting| is_listed(setting.key));
+    let rows = rows.map(|setting| {
         let (documentation, default) = setting.documentation_and_default();
         let default = if default.is_empty() {
             default
@@ -224,22 +225,32 @@ fn table() -> String {
     )
 }
 
-#[test]
-fn the_readme_has_the_table_of_settings() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    let text = std::fs::read_to_string(path).unwrap();
+/// Checks that a document has a table of settings between two marks, or writes it there.
+fn has_table(path: &str, is_listed: fn(&str) -> bool) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once("<!-- settings -->\n").unwrap();
     let (found, after) = rest.split_once("<!-- end of settings -->\n").unwrap();
-    if found == table() {
+    let table = table(is_listed);
+    if found == table {
         return;
     }
     assert!(
         std::env::var_os("BLESS").is_some(),
         "the table is stale; BLESS=1 writes it"
     );
-    let text = format!(
-        "{before}<!-- settings -->\n{}<!-- end of settings -->\n{after}",
-        table()
-    );
+    let text = format!("{before}<!-- settings -->\n{table}<!-- end of settings -->\n{after}");
     std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn the_readme_has_the_table_of_settings() {
+    has_table("README.md", |_| true);
+}
+
+#[test]
+fn the_document_on_limits_has_the_table_of_their_settings() {
+    has_table("../../docs/LIMITS.md", |key| {
+        key.starts_with("limits.") || key == "reply_max"
+    });
 }
