@@ -63,7 +63,8 @@ pub(crate) async fn run_batch(
         Ok((actions, _)) => actions.iter().map(weight_of).sum(),
         Err(_) => RequestWeight::of(found.operation),
     };
-    api.admit_weight(by.0, weight, found.number, admission)?;
+    let terms = &mut admission.terms;
+    admission.permit = Some(api.admit_weight(by.0, weight, found.number, terms)?);
     let (actions, options) = actions?;
 
     let wanted = |part: &str| {

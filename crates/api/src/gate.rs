@@ -146,11 +146,12 @@ impl Api {
         admission: &mut AdmissionState,
     ) -> Result<AuthorizedOperation<'g>, ApiError> {
         let weight = RequestWeight::of(operation);
-        self.admit_weight(authentication, weight, number, admission)?;
+        let terms = &mut admission.terms;
+        admission.permit = Some(self.admit_weight(authentication, weight, number, terms)?);
         authorize((operation, number), &authentication.grant)
     }
 
-    /// Admits requests with a weight within the limits of their token and its user.
+    /// Admits requests with a weight within the limits of their token and its user, which it leaves in `terms`.
     ///
     /// # Errors
     /// Fails when a limit refuses them.
@@ -159,13 +160,10 @@ impl Api {
         authentication: &Authentication,
         weight: RequestWeight,
         number: u16,
-        admission: &mut AdmissionState,
-    ) -> Result<(), ApiError> {
-        let terms = admission
-            .terms
-            .insert(self.effective_limits(&authentication.grant));
-        admission.permit = Some(self.admit(terms, weight, number, authentication.checked_at)?);
-        Ok(())
+        terms: &mut Option<EffectiveLimits>,
+    ) -> Result<Permit, ApiError> {
+        let terms = terms.insert(self.effective_limits(&authentication.grant));
+        self.admit(terms, weight, number, authentication.checked_at)
     }
 
     /// Admits a bearer token where no operation is asked for: the same tokens, the same limits. The operation number is
@@ -175,12 +173,9 @@ impl Api {
     /// Fails with the response: 401 or 429, as for an operation.
     pub async fn admit_bearer(&self, headers: &[String]) -> Result<(Grant, Permit), ApiResponse> {
         let admitted = async {
-            let Authentication {
-                grant, checked_at, ..
-            } = self.authenticate(headers, None).await?;
-            let terms = self.effective_limits(&grant);
-            let permit = self.admit(&terms, RequestWeight::READ, 0, checked_at)?;
-            Ok((grant, permit))
+            let authentication = self.authenticate(headers, None).await?;
+            let permit = self.admit_weight(&authentication, RequestWeight::READ, 0, &mut None)?;
+            Ok((authentication.grant, permit))
         };
         let admitted: Result<_, ApiError> = admitted.await;
         admitted.map_err(|failure| error::error_response(&failure, &*self.entropy))
