@@ -13,9 +13,9 @@ use workgraph_audit::{
 const TRIALS: u64 = 1_000;
 
 /// Numbers that look random and are the same each time (xorshift).
-struct Dice(u64);
+struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -46,7 +46,7 @@ fn key() -> CheckpointKey {
 }
 
 /// Makes a log with a checkpoint every few rows, rows after the last one, and perhaps dropped rows.
-fn make(dice: &mut Dice) -> (Log, Vec<String>) {
+fn make(rng: &mut TestRng) -> (Log, Vec<String>) {
     let (key, mut head, mut base) = (key(), ChainPosition::START, ChainPosition::START);
     let mut log = Log {
         rows: Vec::new(),
@@ -55,9 +55,9 @@ fn make(dice: &mut Dice) -> (Log, Vec<String>) {
         base,
     };
     let mut anchored = Vec::new();
-    for at in 0..3 + dice.below(6) {
-        for _ in 0..1 + dice.below(8) {
-            let content = format!("row {} {}", head.seq + 1, dice.below(1_000)).into_bytes();
+    for at in 0..3 + rng.below(6) {
+        for _ in 0..1 + rng.below(8) {
+            let content = format!("row {} {}", head.seq + 1, rng.below(1_000)).into_bytes();
             head = head.next(&content);
             let digest = head.digest.to_vec();
             log.rows.push(Row {
@@ -66,7 +66,7 @@ fn make(dice: &mut Dice) -> (Log, Vec<String>) {
                 digest,
             });
         }
-        if at == 1 && dice.below(2) == 0 {
+        if at == 1 && rng.below(2) == 0 {
             // The first rows are old enough.
             let last = log.rows.remove(0);
             base = ChainPosition::START.next(&last.content);
@@ -82,7 +82,7 @@ fn make(dice: &mut Dice) -> (Log, Vec<String>) {
         log.signed = log.rows.len();
         log.base = base;
     }
-    for _ in 0..dice.below(4) {
+    for _ in 0..rng.below(4) {
         head = head.next(b"late");
         log.rows.push(Row {
             seq: head.seq,
@@ -125,14 +125,14 @@ fn sign_anew(log: &mut Log) {
     }));
 }
 
-fn edit(log: &mut Log, dice: &mut Dice) {
-    let at = dice.below(log.signed);
+fn edit(log: &mut Log, rng: &mut TestRng) {
+    let at = rng.below(log.signed);
     let row = &mut log.rows[at];
-    match dice.below(3) {
+    match rng.below(3) {
         0 => row.content.push(b'!'),
         1 => {
-            let byte = dice.below(row.content.len());
-            row.content[byte] ^= 1 << dice.below(7);
+            let byte = rng.below(row.content.len());
+            row.content[byte] ^= 1 << rng.below(7);
         }
         _ => {
             // With a digest that fits the row, as far as it goes.
@@ -151,12 +151,12 @@ fn edit(log: &mut Log, dice: &mut Dice) {
     }
 }
 
-fn gap(log: &mut Log, dice: &mut Dice) {
+fn gap(log: &mut Log, rng: &mut TestRng) {
     // The last row stays: without it this is a cut.
-    let from = dice.below(log.signed - 1);
-    let to = from + 1 + dice.below(log.signed - 1 - from);
+    let from = rng.below(log.signed - 1);
+    let to = from + 1 + rng.below(log.signed - 1 - from);
     log.rows.drain(from..to);
-    if dice.below(3) == 0 {
+    if rng.below(3) == 0 {
         for (row, seq) in log
             .rows
             .iter_mut()
@@ -168,17 +168,17 @@ fn gap(log: &mut Log, dice: &mut Dice) {
     }
 }
 
-fn cut(log: &mut Log, dice: &mut Dice) {
-    log.rows.truncate(dice.below(log.signed));
-    if dice.below(2) == 0 {
-        let stays = dice.below(log.kept.len());
+fn cut(log: &mut Log, rng: &mut TestRng) {
+    log.rows.truncate(rng.below(log.signed));
+    if rng.below(2) == 0 {
+        let stays = rng.below(log.kept.len());
         log.kept.truncate(stays);
     }
 }
 
-fn rewrite(log: &mut Log, dice: &mut Dice) {
-    let at = dice.below(log.signed);
-    match dice.below(3) {
+fn rewrite(log: &mut Log, rng: &mut TestRng) {
+    let at = rng.below(log.signed);
+    match rng.below(3) {
         0 => log.rows[at].content.push(b'!'),
         1 if log.rows.len() > 1 => drop(log.rows.remove(at)),
         _ => {
@@ -188,7 +188,7 @@ fn rewrite(log: &mut Log, dice: &mut Dice) {
         }
     }
     chain_anew(log, at);
-    match dice.below(3) {
+    match rng.below(3) {
         0 => {}
         1 => log.kept.clear(),
         _ => sign_anew(log),
@@ -203,7 +203,7 @@ fn inspect(log: &Log, anchored: &[String]) -> InspectionReport {
     seen.finish()
 }
 
-type Tampering = (&'static str, fn(&mut Log, &mut Dice));
+type Tampering = (&'static str, fn(&mut Log, &mut TestRng));
 const ALL: [Tampering; 4] = [
     ("edit", edit),
     ("gap", gap),
@@ -212,11 +212,11 @@ const ALL: [Tampering; 4] = [
 ];
 
 /// Returns the number of trials in which `judge` misses the tampering.
-fn missed(tamper: fn(&mut Log, &mut Dice), judge: impl Fn(&Log, &[String]) -> bool) -> usize {
+fn missed(tamper: fn(&mut Log, &mut TestRng), judge: impl Fn(&Log, &[String]) -> bool) -> usize {
     let trial = |seed: u64| {
-        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let (mut log, anchored) = make(&mut dice);
-        tamper(&mut log, &mut dice);
+        let mut rng = TestRng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let (mut log, anchored) = make(&mut rng);
+        tamper(&mut log, &mut rng);
         judge(&log, &anchored)
     };
     (0..TRIALS).filter(|seed| !trial(*seed)).count()
@@ -289,8 +289,8 @@ fn an_inspection_that_ignores_something_misses_something() {
 
 #[test]
 fn what_happens_after_the_last_checkpoint_is_not_covered() {
-    let mut dice = Dice(5);
-    let (mut log, anchored) = make(&mut dice);
+    let mut rng = TestRng(5);
+    let (mut log, anchored) = make(&mut rng);
     let covered = inspect(&log, &anchored).covered;
     log.rows.truncate(log.signed);
     let report = inspect(&log, &anchored);

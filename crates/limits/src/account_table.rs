@@ -17,7 +17,7 @@ const CHUNK: usize = 128;
 
 /// Accounts by key.
 ///
-/// An account is dropped only when it is neutral, and one with a permit out is not: so a permit may keep the place of
+/// An account is dropped only when it is neutral, and one with a permit out is not: so a permit may keep the position of
 /// its account.
 #[derive(Debug)]
 pub(crate) struct AccountTable {
@@ -32,20 +32,20 @@ pub(crate) struct AccountShard {
     _apart: [u64; 8],
 }
 
-/// Accounts of a shard: a table of places with linear probing, and the accounts in chunks.
+/// Accounts of a shard: a table of positions with linear probing, and the accounts in chunks.
 ///
 /// The fields that every request needs come first, so that they share cache lines with the lock.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Accounts {
-    /// Entries of the table: 0 for none, else a place plus 1 in the low bits and a part of the hash in the others. The
-    /// length is a power of two and exceeds the number of places by a third, so the low bits have room for a place.
+    /// Entries of the table: 0 for none, else a position plus 1 in the low bits and a part of the hash in the others. The
+    /// length is a power of two and exceeds the number of positions by a third, so the low bits have room for a position.
     index: Box<[u32]>,
-    /// Accounts by place. A chunk without accounts is given back.
+    /// Accounts by position. A chunk without accounts is given back.
     chunks: Vec<Option<Box<[LimiterAccount]>>>,
     /// Number of requests admitted.
     pub(crate) admitted: u64,
-    /// Places without an account, the lowest last.
+    /// Positions without an account, the lowest last.
     free: Vec<u32>,
     /// Latest time of any account dropped, so that a clock set back finds no more room than it would have had.
     floor: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Accounts {
     pub(crate) unusual: [u64; LimitSet::SETS],
 }
 
-/// Limits that most requests pass; they are counted in one place.
+/// Limits that most requests pass; they are counted together.
 pub(crate) const USUAL: LimitSet =
     LimitSet::of(&[Limit::Standard, Limit::ConcurrentReads, Limit::Cost]);
 
@@ -104,42 +104,42 @@ impl AccountTable {
 }
 
 impl Accounts {
-    /// Returns the place of a key's account, which is made if there is none.
+    /// Returns the position of a key's account, which is made if there is none.
     pub(crate) fn open(&mut self, key: &LimitKey, now: u64) -> u32 {
         let hash = hash(key);
-        if let Some(place) = self.find(key, hash) {
-            return place;
+        if let Some(position) = self.find(key, hash) {
+            return position;
         }
         if self.len() >= self.full.max(SMALLEST) {
             self.sweep(now);
         }
-        let place = self.vacancy();
-        *self.at(place) = LimiterAccount::new(*key, self.floor);
-        self.enter(place, hash);
-        place
+        let position = self.allocate();
+        *self.at(position) = LimiterAccount::new(*key, self.floor);
+        self.insert_into_index(position, hash);
+        position
     }
 
     /// Returns a key's account, if there is one.
     pub(crate) fn get(&self, key: &LimitKey) -> Option<&LimiterAccount> {
-        let place = self.find(key, hash(key))?;
-        self.peek(place)
+        let position = self.find(key, hash(key))?;
+        self.peek(position)
     }
 
-    /// Returns the account at a place that was found or opened, and not swept since.
-    pub(crate) fn at(&mut self, place: u32) -> &mut LimiterAccount {
+    /// Returns the account at a position that was found or opened, and not swept since.
+    pub(crate) fn at(&mut self, position: u32) -> &mut LimiterAccount {
         #[expect(
             clippy::indexing_slicing,
             clippy::expect_used,
-            reason = "a place in use is in its chunk"
+            reason = "a position in use is in its chunk"
         )]
-        &mut self.chunks[place as usize / CHUNK]
+        &mut self.chunks[position as usize / CHUNK]
             .as_mut()
-            .expect("a place in use has a chunk")[place as usize % CHUNK]
+            .expect("a position in use has a chunk")[position as usize % CHUNK]
     }
 
     /// Returns the number of accounts.
     pub(crate) fn len(&self) -> usize {
-        self.places() - self.free.len()
+        self.positions() - self.free.len()
     }
 
     /// Returns the time that a new account starts from.
@@ -180,13 +180,13 @@ impl Accounts {
         passed
     }
 
-    fn places(&self) -> usize {
+    fn positions(&self) -> usize {
         self.chunks.len() * CHUNK
     }
 
-    fn peek(&self, place: u32) -> Option<&LimiterAccount> {
-        let chunk = self.chunks.get(place as usize / CHUNK)?.as_ref()?;
-        chunk.get(place as usize % CHUNK)
+    fn peek(&self, position: u32) -> Option<&LimiterAccount> {
+        let chunk = self.chunks.get(position as usize / CHUNK)?.as_ref()?;
+        chunk.get(position as usize % CHUNK)
     }
 
     fn find(&self, key: &LimitKey, hash: u64) -> Option<u32> {
@@ -198,71 +198,71 @@ impl Accounts {
             if entry == 0 {
                 return None;
             }
-            let place = entry & narrow(mask);
-            if entry ^ place == wanted
-                && let Some(account) = self.peek(place - 1)
+            let position = entry & narrow(mask);
+            if entry ^ position == wanted
+                && let Some(account) = self.peek(position - 1)
                 && account.key == *key
             {
-                return Some(place - 1);
+                return Some(position - 1);
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// Enters a place into the index, which has room.
-    fn enter(&mut self, place: u32, hash: u64) {
+    /// Inserts a position into the index, which has room.
+    fn insert_into_index(&mut self, position: u32, hash: u64) {
         let Some(mask) = self.index.len().checked_sub(1) else {
             return;
         };
         let mut at = start(hash, mask);
         while let Some(entry) = self.index.get_mut(at) {
             if *entry == 0 {
-                *entry = tag(hash, mask) | (place + 1);
+                *entry = tag(hash, mask) | (position + 1);
                 return;
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// Returns a place without an account, with its chunk.
-    fn vacancy(&mut self) -> u32 {
+    /// Returns a position without an account, with its chunk.
+    fn allocate(&mut self) -> u32 {
         if self.free.is_empty() {
-            let first = self.places();
+            let first = self.positions();
             self.chunks.push(None);
             self.free.extend((first..first + CHUNK).rev().map(narrow));
-            if self.places() * 4 > self.index.len() * 3 {
+            if self.positions() * 4 > self.index.len() * 3 {
                 self.rebuild(first);
             }
         }
-        let place = self.free.pop().unwrap_or(0);
-        if let Some(chunk @ None) = self.chunks.get_mut(place as usize / CHUNK) {
+        let position = self.free.pop().unwrap_or(0);
+        if let Some(chunk @ None) = self.chunks.get_mut(position as usize / CHUNK) {
             *chunk = Some((0..CHUNK).map(|_| LimiterAccount::default()).collect());
         }
-        place
+        position
     }
 
-    /// Makes the index anew, for all places; those from `vacant` on, and the free ones, have no account.
+    /// Makes the index anew, for all positions; those from `vacant` on, and the free ones, have no account.
     fn rebuild(&mut self, vacant: usize) {
         let mut used = vec![true; vacant];
-        for place in &self.free {
-            if let Some(used) = used.get_mut(*place as usize) {
+        for position in &self.free {
+            if let Some(used) = used.get_mut(*position as usize) {
                 *used = false;
             }
         }
-        let length = (self.places() * 4).div_ceil(3).next_power_of_two();
+        let length = (self.positions() * 4).div_ceil(3).next_power_of_two();
         self.index = vec![0; length].into();
-        for (place, _) in used.iter().enumerate().filter(|(_, used)| **used) {
-            let place = narrow(place);
-            if let Some(hash) = self.peek(place).map(|account| hash(&account.key)) {
-                self.enter(place, hash);
+        for (position, _) in used.iter().enumerate().filter(|(_, used)| **used) {
+            let position = narrow(position);
+            if let Some(hash) = self.peek(position).map(|account| hash(&account.key)) {
+                self.insert_into_index(position, hash);
             }
         }
     }
 
     pub(crate) fn sweep(&mut self, now: u64) {
-        let mut used = vec![true; self.places()];
-        for place in self.free.drain(..) {
-            if let Some(used) = used.get_mut(place as usize) {
+        let mut used = vec![true; self.positions()];
+        for position in self.free.drain(..) {
+            if let Some(used) = used.get_mut(position as usize) {
                 *used = false;
             }
         }
@@ -282,13 +282,13 @@ impl Accounts {
         while let Some(None) = self.chunks.last() {
             self.chunks.pop();
         }
-        let places = self.places();
-        let vacant = used.iter().enumerate().take(places).rev();
+        let positions = self.positions();
+        let vacant = used.iter().enumerate().take(positions).rev();
         self.free
             .extend(vacant.filter(|(_, used)| !**used).map(|(at, _)| narrow(at)));
         self.free.shrink_to_fit();
         self.chunks.shrink_to_fit();
-        self.rebuild(places);
+        self.rebuild(positions);
         self.full = self.len() * 2;
     }
 }
@@ -303,9 +303,9 @@ fn tag(hash: u64, mask: usize) -> u32 {
     u32::try_from(hash >> 32).unwrap_or(0) & !narrow(mask)
 }
 
-/// Returns a place as the index holds it.
-fn narrow(place: usize) -> u32 {
-    u32::try_from(place).unwrap_or(u32::MAX)
+/// Returns a position as the index holds it.
+fn narrow(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
 }
 
 /// Mixes the bytes of a key. Keys are halves of digests and need no secret to spread well; the multiplication helps

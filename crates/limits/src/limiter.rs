@@ -23,7 +23,7 @@ use crate::time_units::millis;
 /// of a monotonic clock.
 #[derive(Debug)]
 pub struct Limiter {
-    ledger: AccountTable,
+    account_table: AccountTable,
     settings: AtomicSettings,
 }
 
@@ -32,7 +32,7 @@ impl Limiter {
     #[must_use]
     pub fn new(settings: LimiterSettings) -> Self {
         Self {
-            ledger: AccountTable::new(),
+            account_table: AccountTable::new(),
             settings: AtomicSettings::new(&settings),
         }
     }
@@ -85,7 +85,7 @@ impl Limiter {
     pub fn wait(&self, batch: &AdmissionBatch, custom: &RequestOverrides, now: SystemTime) -> u64 {
         let now = millis(now);
         let figures = self.settings.figures().with(custom);
-        let mut accounts = lock(&self.ledger.shard(&batch.key).accounts);
+        let mut accounts = lock(&self.account_table.shard(&batch.key).accounts);
         let place = accounts.open(&batch.key, now);
         let account = accounts.at(place);
         account.wait(&figures, &batch.with_slot(), now)
@@ -100,7 +100,7 @@ impl Limiter {
     ) -> Result<Permit, LimitExceeded> {
         let now = millis(now);
         let figures = self.settings.figures().with(custom);
-        let shard = self.ledger.shard(&batch.key);
+        let shard = self.account_table.shard(&batch.key);
         let mut accounts = lock(&shard.accounts);
         let place = accounts.open(&batch.key, now);
         let account = accounts.at(place);
@@ -137,7 +137,7 @@ impl Limiter {
     ) -> LimiterState {
         let now = millis(now);
         let figures = self.settings.figures().with(custom);
-        let accounts = lock(&self.ledger.shard(key).accounts);
+        let accounts = lock(&self.account_table.shard(key).accounts);
         match accounts.get(key) {
             Some(account) => account.state(&figures, quota, now),
             None => LimiterAccount::new(*key, accounts.floor()).state(&figures, quota, now),
@@ -165,19 +165,19 @@ impl Limiter {
     /// Drops the accounts of keys that would be treated as new anyway. Worth a call every minute or so; without any,
     /// the memory still stays within twice what the active keys need.
     pub fn evict_idle(&self, now: SystemTime) {
-        self.ledger.sweep(millis(now));
+        self.account_table.sweep(millis(now));
     }
 
     /// Returns the number of keys that have an account.
     #[must_use]
     pub fn tracked_keys(&self) -> usize {
-        self.ledger.fold(0, |sum, shard| *sum += shard.len())
+        self.account_table.fold(0, |sum, shard| *sum += shard.len())
     }
 
     /// Returns the number of admissions and refusals so far.
     #[must_use]
     pub fn counts(&self) -> AdmissionCounts {
-        self.ledger
+        self.account_table
             .fold(AdmissionCounts::default(), |counts, shard| {
                 let passed = shard.passed();
                 counts.admitted += shard.admitted;

@@ -289,18 +289,20 @@ mod tests {
     /// drains in it, and a quota besides.
     #[test]
     fn waits_are_exact_and_no_time_admits_more_than_it_drains() {
-        let mut dice = 7_u64;
-        let mut roll = |n: u64| {
-            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (dice >> 33) % n
+        let mut state = 7_u64;
+        let mut random = |n: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % n
         };
         for _ in 0..200 {
             let totals = OwnerTotals::new();
-            let quota = 1 + roll(2_000) as u32;
+            let quota = 1 + random(2_000) as u32;
             let (mut now, mut admitted) = (0, 0_u64);
             for charges in 1..=200 {
-                now += roll(3_000);
-                let weight = 1 + roll(u64::from(quota).min(20)) as u32;
+                now += random(3_000);
+                let weight = 1 + random(u64::from(quota).min(20)) as u32;
                 let ask = shares(weight, quota);
                 let mut got = totals.admit(1, &ask, at(now));
                 if let Err(refusal) = got {

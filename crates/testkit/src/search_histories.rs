@@ -1,7 +1,7 @@
 //! Random graphs and random searches: a store must find the same nodes as a look at every node does.
 #![expect(
     clippy::indexing_slicing,
-    reason = "dice are taken modulo what there is"
+    reason = "random bytes are taken modulo the length"
 )]
 mod random_queries;
 
@@ -29,7 +29,7 @@ use workgraph_core::storage::{
 pub type SearchHistory = Vec<u8>;
 
 /// Returns a strategy for any history.
-pub fn dice() -> impl Strategy<Value = SearchHistory> {
+pub fn any_history() -> impl Strategy<Value = SearchHistory> {
     proptest::collection::vec(any::<u8>(), 200..900)
 }
 
@@ -81,7 +81,7 @@ const NAMES: [&str; 8] = [
 ];
 
 struct SearchWorld<'d> {
-    dice: std::slice::Iter<'d, u8>,
+    bytes: std::slice::Iter<'d, u8>,
     fixture: Fixture,
     /// Tasks and projects, in their last version.
     nodes: Vec<Node>,
@@ -92,11 +92,11 @@ struct SearchWorld<'d> {
 
 impl SearchWorld<'_> {
     fn roll(&mut self, sides: usize) -> usize {
-        usize::from(*self.dice.next().unwrap_or(&0)) % sides.max(1)
+        usize::from(*self.bytes.next().unwrap_or(&0)) % sides.max(1)
     }
 
     fn over(&self) -> bool {
-        self.dice.len() == 0
+        self.bytes.len() == 0
     }
 
     /// Returns the index of a node that queries name.
@@ -295,7 +295,7 @@ impl SearchWorld<'_> {
     }
 }
 
-fn world(dice: &[u8]) -> (SearchWorld<'_>, Changes, Vec<Gid>) {
+fn world(bytes: &[u8]) -> (SearchWorld<'_>, Changes, Vec<Gid>) {
     let mut fixture = Fixture::default();
     let acme = fixture.workspace("Acme");
     let other = fixture.workspace("Other plan");
@@ -329,7 +329,7 @@ fn world(dice: &[u8]) -> (SearchWorld<'_>, Changes, Vec<Gid>) {
         .filter(|n| n.ty == Type::Project && n.workspace == Some(acme))
         .collect();
     let world = SearchWorld {
-        dice: dice.iter(),
+        bytes: bytes.iter(),
         fixture,
         nodes,
         refs,
@@ -342,9 +342,9 @@ fn world(dice: &[u8]) -> (SearchWorld<'_>, Changes, Vec<Gid>) {
 ///
 /// # Errors
 /// Fails with the first search that found a wrong set of nodes, or a wrong order.
-pub fn compare(store: &dyn GraphStore, dice: &SearchHistory) -> Result<(), String> {
+pub fn compare(store: &dyn GraphStore, history: &SearchHistory) -> Result<(), String> {
     let model = MemoryStore::new();
-    let (mut world, start, viewers) = world(dice);
+    let (mut world, start, viewers) = world(history);
     let both = |changes: Changes| {
         let answers = (
             block_on(store.commit(changes.clone())),

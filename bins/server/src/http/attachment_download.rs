@@ -15,7 +15,7 @@ use workgraph_wire::messages;
 /// Path below which the files are.
 pub(crate) const PATH: &str = "/-/attachments/";
 
-/// What a browser may do with a file that it shows: nothing but show it.
+/// Content security policy of a file that a browser shows: it may do nothing but show it.
 const CONTENT_SECURITY_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
 
 /// Part of a file that a request asks for.

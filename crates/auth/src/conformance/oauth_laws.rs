@@ -178,7 +178,7 @@ struct ModelToken {
 
 struct OAuthModel<'a> {
     store: &'a dyn OAuthStore,
-    dice: LawRandom,
+    rng: LawRandom,
     tally: OAuthLawCounts,
     now: SystemTime,
     next_id: u64,
@@ -205,7 +205,7 @@ impl<'a> OAuthModel<'a> {
     async fn new(store: &'a dyn OAuthStore, seed: u64) -> Result<Self, TokenStoreFailure> {
         let mut world = Self {
             store,
-            dice: LawRandom(seed),
+            rng: LawRandom(seed),
             tally: OAuthLawCounts::default(),
             now: at(0),
             next_id: 1000,
@@ -258,7 +258,7 @@ impl<'a> OAuthModel<'a> {
     }
 
     fn random(&mut self) -> [u8; 32] {
-        SecretDigest::of(&self.dice.next().to_string()).0
+        SecretDigest::of(&self.rng.next().to_string()).0
     }
 
     fn fresh(&mut self) -> NewTokenMaterial {
@@ -294,7 +294,7 @@ impl<'a> OAuthModel<'a> {
     }
 
     async fn step(&mut self) -> Result<(), TokenStoreFailure> {
-        match self.dice.below(200) {
+        match self.rng.below(200) {
             0..=29 => self.authorize().await?,
             30..=74 => self.redeem().await?,
             75..=119 => self.refresh().await?,
@@ -306,7 +306,7 @@ impl<'a> OAuthModel<'a> {
             135..=149 => self.pass(),
             _ => {}
         }
-        if let Some(at) = self.dice.below(self.tokens.len() + 1).checked_sub(1) {
+        if let Some(at) = self.rng.below(self.tokens.len() + 1).checked_sub(1) {
             self.look(at).await?;
         }
         for kept in [false, true] {
@@ -327,7 +327,7 @@ impl<'a> OAuthModel<'a> {
         let ends = self.codes.iter().map(|code| code.end);
         let ends = ends.chain(self.tokens.iter().filter_map(|token| token.end));
         let next = ends.filter(|end| *end > self.now).min();
-        self.now = match (self.dice.below(6), next) {
+        self.now = match (self.rng.below(6), next) {
             (0, Some(end)) => end,
             (1, Some(end)) => (end - Duration::from_millis(1)).max(self.now),
             (2, _) => self.now + Duration::from_secs(900),
@@ -373,7 +373,7 @@ impl<'a> OAuthModel<'a> {
             }
             None => {
                 self.tally.dead += 1;
-                if token.dead && self.dice.one_in(4) {
+                if token.dead && self.rng.one_in(4) {
                     self.tokens.remove(at);
                 }
             }

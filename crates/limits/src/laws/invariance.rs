@@ -132,7 +132,7 @@ pub(super) fn change(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Roun
     } else {
         request.rate = RateQuota::Standard { quota: old };
     }
-    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut harness = LimiterHarness::new(make, settings, random.start());
     let retries = random.figure(0, remembered);
     let attempts = if random.chance(50) {
         random.figure(0, old)
@@ -141,37 +141,37 @@ pub(super) fn change(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Roun
     };
     let mut stamps = Vec::new();
     for _ in 0..attempts {
-        desk.pass(random.within(0, WINDOW_MS / 2 / u64::from(old + retries)));
-        let _ = desk.once(&request);
-        stamps.push(desk.now);
+        harness.pass(random.within(0, WINDOW_MS / 2 / u64::from(old + retries)));
+        let _ = harness.once(&request);
+        stamps.push(harness.now);
     }
 
     if search {
         settings.search_per_minute = new;
-        desk.set(settings);
+        harness.set(settings);
     } else {
         request.rate = RateQuota::Standard { quota: new };
     }
     let hammered = random.chance(50);
     if hammered {
         for _ in 0..random.within(1, 50) {
-            let _ = desk.once(&request);
+            let _ = harness.once(&request);
         }
     }
-    desk.pass(random.within(0, WINDOW_MS - 1));
+    harness.pass(random.within(0, WINDOW_MS - 1));
     let live = stamps
         .iter()
-        .filter(|&&stamp| desk.now - stamp < WINDOW_MS)
+        .filter(|&&stamp| harness.now - stamp < WINDOW_MS)
         .count();
     let room = new.saturating_sub(u32::try_from(live).unwrap_or(u32::MAX));
-    let admitted = desk.burst(&request, new.saturating_add(1));
+    let admitted = harness.burst(&request, new.saturating_add(1));
     if admitted > room || admitted < room && !hammered {
         let wrong = format!(
             "{live} attempts under {old} a minute leave {admitted} of {new} instead of {room}"
         );
-        return Err(desk.story(wrong));
+        return Err(harness.story(wrong));
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 /// Figures at the ends of their ranges: no overflow, and still the answers of the reference limiter.

@@ -37,12 +37,12 @@ pub(super) fn floor(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Round
     settings.standard.free = quota;
     let floor = quota - settings.standard.terms(quota).remembered;
     let rate = u64::from(random.figure(quota + 1, 6 * quota));
-    let mut desk = LimiterHarness::new(make, settings, random.start());
-    let start = desk.now;
+    let mut harness = LimiterHarness::new(make, settings, random.start());
+    let start = harness.now;
     let mut admitted = 0;
     for n in 0..(SETTLE + COUNTED) * rate {
-        desk.now = start + n * WINDOW_MS / rate;
-        if desk.once(&plain(quota)).is_ok() && n >= SETTLE * rate {
+        harness.now = start + n * WINDOW_MS / rate;
+        if harness.once(&plain(quota)).is_ok() && n >= SETTLE * rate {
             admitted += 1;
         }
     }
@@ -50,9 +50,9 @@ pub(super) fn floor(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Round
         let wrong = format!(
             "{rate} a minute get {admitted} in {COUNTED} minutes, the floor being {floor} each"
         );
-        return Err(desk.story(wrong));
+        return Err(harness.story(wrong));
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 pub(super) fn pacing(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
@@ -64,14 +64,14 @@ pub(super) fn pacing(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Roun
     };
     settings.standard.free = quota;
     let fair = WINDOW_MS.div_ceil(quota.into());
-    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut harness = LimiterHarness::new(make, settings, random.start());
     for _ in 0..u64::from(quota) * 2 + 2 {
-        if desk.once(&plain(quota)).is_err() {
-            return Err(desk.story(format!(
+        if harness.once(&plain(quota)).is_err() {
+            return Err(harness.story(format!(
                 "refused at {fair} ms or more between requests, {quota} a minute"
             )));
         }
-        desk.pass(
+        harness.pass(
             fair + if random.chance(20) {
                 random.within(0, fair)
             } else {
@@ -79,7 +79,7 @@ pub(super) fn pacing(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Roun
             },
         );
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 pub(super) fn monotone(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
@@ -91,7 +91,7 @@ pub(super) fn monotone(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
         quota: settings.standard.free,
         remembered: 0,
     };
-    let mut base = scene.desk(make, random);
+    let mut base = scene.harness(make, random);
     let mut more = LimiterHarness::new(make, settings, base.now);
     let steps = steps(random);
     let extra = random.within(0, steps / 2);

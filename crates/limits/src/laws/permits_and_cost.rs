@@ -55,16 +55,16 @@ fn only_slots(random: &mut ScenarioRandom) -> LimiterSettings {
 
 pub(super) fn permits(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let settings = only_slots(random);
-    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut harness = LimiterHarness::new(make, settings, random.start());
     let mut open: Vec<(AdmissionTicket, AdmissionRequest)> = Vec::new();
     let mut running: BTreeMap<(u8, bool), u32> = BTreeMap::new();
     let slot = |request: &AdmissionRequest| (request.key[0], request.class == RequestClass::Read);
     for _ in 0..random.within(10, 200) {
-        desk.pass(random.within(0, 2_000));
+        harness.pass(random.within(0, 2_000));
         if random.chance(45)
             && let Some((ticket, request)) = pick(&mut open, random)
         {
-            desk.finish(ticket);
+            harness.finish(ticket);
             running
                 .entry(slot(&request))
                 .and_modify(|count| *count -= 1);
@@ -81,12 +81,12 @@ pub(super) fn permits(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Rou
             ..plain(u32::MAX)
         };
         let count = running.entry(slot(&request)).or_default();
-        match desk.ask(&request) {
+        match harness.ask(&request) {
             Ok(_) if *count >= slots(&settings, class) => {
-                return Err(desk.story("more in flight than the cap"));
+                return Err(harness.story("more in flight than the cap"));
             }
             Err(_) if *count < slots(&settings, class) => {
-                return Err(desk.story("refused although a slot is free"));
+                return Err(harness.story("refused although a slot is free"));
             }
             Ok(ticket) => {
                 *count += 1;
@@ -96,34 +96,38 @@ pub(super) fn permits(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Rou
         }
     }
     for (ticket, _) in open {
-        desk.finish(ticket);
+        harness.finish(ticket);
     }
-    full(&mut desk, RequestClass::Read, settings.concurrent_reads)?;
-    full(&mut desk, RequestClass::Write, settings.concurrent_writes)?;
-    Ok(desk.operations())
+    full(&mut harness, RequestClass::Read, settings.concurrent_reads)?;
+    full(
+        &mut harness,
+        RequestClass::Write,
+        settings.concurrent_writes,
+    )?;
+    Ok(harness.operations())
 }
 
 /// Checks that exactly `cap` requests of a class fit.
-fn full(desk: &mut LimiterHarness, class: RequestClass, cap: u32) -> Result<(), String> {
+fn full(harness: &mut LimiterHarness, class: RequestClass, cap: u32) -> Result<(), String> {
     let request = AdmissionRequest {
         class,
         ..plain(u32::MAX)
     };
     for _ in 0..cap {
-        if desk.ask(&request).is_err() {
-            return Err(desk.story("refused although a slot is free"));
+        if harness.ask(&request).is_err() {
+            return Err(harness.story("refused although a slot is free"));
         }
     }
-    match (desk.ask(&request), class) {
+    match (harness.ask(&request), class) {
         (Err(refusal), RequestClass::Read) if refusal.limit == Limit::ConcurrentReads => Ok(()),
         (Err(refusal), RequestClass::Write) if refusal.limit == Limit::ConcurrentWrites => Ok(()),
-        _ => Err(desk.story(format!("not refused by its own limit beyond {cap}"))),
+        _ => Err(harness.story(format!("not refused by its own limit beyond {cap}"))),
     }
 }
 
 pub(super) fn classes(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let settings = only_slots(random);
-    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut harness = LimiterHarness::new(make, settings, random.start());
     let mut order = [
         (RequestClass::Read, settings.concurrent_reads),
         (RequestClass::Write, settings.concurrent_writes),
@@ -132,9 +136,9 @@ pub(super) fn classes(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Rou
         order.reverse();
     }
     for (class, cap) in order {
-        full(&mut desk, class, cap)?;
+        full(&mut harness, class, cap)?;
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 pub(super) fn cost(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
@@ -144,7 +148,7 @@ pub(super) fn cost(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundR
         cost_ceiling: 1_000,
         ..random.quotas()
     };
-    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut harness = LimiterHarness::new(make, settings, random.start());
     let mut open = Vec::new();
     let full = i128::from(per_minute) * 60_000;
     let mut balance = full;
@@ -154,23 +158,23 @@ pub(super) fn cost(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundR
             && let Some(ticket) = pick(&mut open, random)
         {
             let cost = some_cost(random);
-            desk.settle(ticket, cost);
+            harness.settle(ticket, cost);
             balance -= i128::from(cost.min(1_000)) * 60_000;
-            desk.finish(ticket);
+            harness.finish(ticket);
         }
-        match desk.ask(&plain(u32::MAX)) {
+        match harness.ask(&plain(u32::MAX)) {
             Ok(_) if balance <= 0 => {
-                return Err(desk.story(format!("admitted with {balance} units left")));
+                return Err(harness.story(format!("admitted with {balance} units left")));
             }
             Err(_) if balance > 0 => {
-                return Err(desk.story(format!("refused with {balance} units left")));
+                return Err(harness.story(format!("refused with {balance} units left")));
             }
             Ok(ticket) => open.push(ticket),
             Err(refusal) => {
                 let wait = i128::from(refusal.wait_ms);
                 let rate = i128::from(per_minute);
                 if balance + rate * wait <= 0 || balance + rate * (wait - 1) > 0 {
-                    return Err(desk.story(format!(
+                    return Err(harness.story(format!(
                         "the wait for {balance} units at {rate}/ms is not {wait} ms"
                     )));
                 }
@@ -179,26 +183,26 @@ pub(super) fn cost(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundR
                 }
             }
         }
-        desk.pass(gap);
+        harness.pass(gap);
         balance = full.min(balance + i128::from(per_minute) * i128::from(gap));
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 pub(super) fn combined(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let settings = random.tight();
     let deadline = deadline_ms(&settings);
-    let mut desk = LimiterHarness::new(make, settings, random.start());
+    let mut harness = LimiterHarness::new(make, settings, random.start());
     let mut open: Vec<(AdmissionTicket, u64)> = Vec::new();
     for _ in 0..random.within(10, 200) {
-        desk.pass(random.gap(settings.standard.free));
+        harness.pass(random.gap(settings.standard.free));
         if random.chance(40)
             && let Some((ticket, _)) = pick(&mut open, random)
         {
-            desk.settle(ticket, some_cost(random));
-            desk.finish(ticket);
+            harness.settle(ticket, some_cost(random));
+            harness.finish(ticket);
         }
-        end_at_deadline(&mut desk, &mut open);
+        end_at_deadline(&mut harness, &mut open);
         let mut request = random.request(&settings);
         let quota = settings.standard.free.min(settings.search_per_minute);
         request.weight = request.weight.min(quota);
@@ -206,32 +210,32 @@ pub(super) fn combined(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> Ro
             *searches = (*searches).min(quota);
         }
         let quotas_fit = request.weight <= settings.standard.paid;
-        match desk.ask(&request) {
-            Ok(ticket) => open.push((ticket, desk.now + deadline)),
+        match harness.ask(&request) {
+            Ok(ticket) => open.push((ticket, harness.now + deadline)),
             Err(refusal) if quotas_fit => {
-                desk.pass(if random.chance(50) {
+                harness.pass(if random.chance(50) {
                     refusal.wait_ms
                 } else {
                     refusal.retry_after * 1_000
                 });
-                end_at_deadline(&mut desk, &mut open);
-                match desk.ask(&request) {
-                    Ok(ticket) => open.push((ticket, desk.now + deadline)),
-                    Err(_) => return Err(desk.story("refused after exactly the stated wait")),
+                end_at_deadline(&mut harness, &mut open);
+                match harness.ask(&request) {
+                    Ok(ticket) => open.push((ticket, harness.now + deadline)),
+                    Err(_) => return Err(harness.story("refused after exactly the stated wait")),
                 }
             }
             Err(_) => {}
         }
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 /// Ends the requests that have reached their deadline, as a server does.
-fn end_at_deadline(desk: &mut LimiterHarness, open: &mut Vec<(AdmissionTicket, u64)>) {
+fn end_at_deadline(harness: &mut LimiterHarness, open: &mut Vec<(AdmissionTicket, u64)>) {
     open.retain(|&(ticket, deadline)| {
-        let running = deadline > desk.now;
+        let running = deadline > harness.now;
         if !running {
-            desk.finish(ticket);
+            harness.finish(ticket);
         }
         running
     });

@@ -106,34 +106,34 @@ fn agrees(
     steps: &[(u64, LimiterStep)],
 ) -> Result<(), String> {
     let reference = |settings| Box::new(ReferenceLimiter::new(settings)) as _;
-    let mut desk = LimiterHarness::new(make, settings, 1_800_000_000_000);
-    let mut naive = LimiterHarness::new(&reference, settings, desk.now);
+    let mut harness = LimiterHarness::new(make, settings, 1_800_000_000_000);
+    let mut naive = LimiterHarness::new(&reference, settings, harness.now);
     let mut open: Vec<AdmissionTicket> = Vec::new();
     for (gap, step) in steps {
-        desk.pass(*gap);
+        harness.pass(*gap);
         naive.pass(*gap);
         match step {
             LimiterStep::Ask(request) => {
-                let (answer, expected) = (desk.ask(request), naive.ask(request));
+                let (answer, expected) = (harness.ask(request), naive.ask(request));
                 if answer != expected {
-                    return Err(desk.story(format!("expected {expected:?}")));
+                    return Err(harness.story(format!("expected {expected:?}")));
                 }
                 open.extend(answer);
             }
             LimiterStep::Settle(which, cost) if !open.is_empty() => {
                 let ticket = open[which % open.len()];
-                desk.settle(ticket, *cost);
+                harness.settle(ticket, *cost);
                 naive.settle(ticket, *cost);
             }
             LimiterStep::Finish(which) if !open.is_empty() => {
                 let ticket = open.swap_remove(which % open.len());
-                desk.finish(ticket);
+                harness.finish(ticket);
                 naive.finish(ticket);
             }
             LimiterStep::Settle(..) | LimiterStep::Finish(_) => {}
-            LimiterStep::Sweep => desk.sweep(),
+            LimiterStep::Sweep => harness.sweep(),
             LimiterStep::Set(settings) => {
-                desk.set(*settings);
+                harness.set(*settings);
                 naive.set(*settings);
             }
         }

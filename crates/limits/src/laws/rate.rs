@@ -44,7 +44,7 @@ impl QuotaScenario {
         }
     }
 
-    pub(super) fn desk(
+    pub(super) fn harness(
         &self,
         make: MakeLimiter<'_>,
         random: &mut ScenarioRandom,
@@ -68,12 +68,12 @@ impl QuotaScenario {
     /// Lets a random time pass and makes a random request.
     fn step(
         &self,
-        desk: &mut LimiterHarness,
+        harness: &mut LimiterHarness,
         random: &mut ScenarioRandom,
     ) -> (AdmissionRequest, Result<(), LimitExceeded>) {
-        desk.pass(random.gap(self.quota));
+        harness.pass(random.gap(self.quota));
         let request = self.some(random);
-        let answer = desk.once(&request);
+        let answer = harness.once(&request);
         (request, answer)
     }
 }
@@ -84,121 +84,121 @@ pub(super) fn steps(random: &mut ScenarioRandom) -> u64 {
 
 pub(super) fn cap(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let scene = QuotaScenario::new(random);
-    let mut desk = scene.desk(make, random);
+    let mut harness = scene.harness(make, random);
     let mut admitted: VecDeque<(u64, u32)> = VecDeque::new();
     for _ in 0..steps(random) {
-        let (request, answer) = scene.step(&mut desk, random);
+        let (request, answer) = scene.step(&mut harness, random);
         if answer.is_ok() {
-            admitted.push_back((desk.now, request.weight));
+            admitted.push_back((harness.now, request.weight));
         }
         while admitted
             .front()
-            .is_some_and(|(at, _)| desk.now - at >= WINDOW_MS)
+            .is_some_and(|(at, _)| harness.now - at >= WINDOW_MS)
         {
             admitted.pop_front();
         }
         let weight: u32 = admitted.iter().map(|(_, weight)| weight).sum();
         if weight > scene.quota {
-            return Err(desk.story(format!(
+            return Err(harness.story(format!(
                 "{weight} of {} were admitted within a minute",
                 scene.quota
             )));
         }
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 pub(super) fn truth(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let scene = QuotaScenario::new(random);
-    let mut desk = scene.desk(make, random);
+    let mut harness = scene.harness(make, random);
     for _ in 0..steps(random) {
-        if let (request, Err(refusal)) = scene.step(&mut desk, random) {
-            desk.pass(if random.chance(50) {
+        if let (request, Err(refusal)) = scene.step(&mut harness, random) {
+            harness.pass(if random.chance(50) {
                 refusal.wait_ms
             } else {
                 refusal.retry_after * 1_000
             });
-            if desk.once(&request).is_err() {
-                return Err(desk.story("refused after exactly the stated wait"));
+            if harness.once(&request).is_err() {
+                return Err(harness.story("refused after exactly the stated wait"));
             }
         }
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 pub(super) fn minimal(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let scene = QuotaScenario::new(random);
-    let mut desk = scene.desk(make, random);
+    let mut harness = scene.harness(make, random);
     for _ in 0..steps(random) {
-        if let (request, Err(refusal)) = scene.step(&mut desk, random) {
-            desk.pass(if random.chance(50) {
+        if let (request, Err(refusal)) = scene.step(&mut harness, random) {
+            harness.pass(if random.chance(50) {
                 refusal.wait_ms - 1
             } else {
                 (refusal.retry_after - 1) * 1_000
             });
-            if desk.once(&request).is_ok() {
-                return Err(desk.story("admitted before the stated wait was over"));
+            if harness.once(&request).is_ok() {
+                return Err(harness.story("admitted before the stated wait was over"));
             }
         }
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 pub(super) fn range(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let scene = QuotaScenario::new(random);
-    let mut desk = scene.desk(make, random);
+    let mut harness = scene.harness(make, random);
     for _ in 0..steps(random) {
         if random.chance(5) {
-            desk.pass(random.gap(scene.quota));
+            harness.pass(random.gap(scene.quota));
             let heavy = AdmissionRequest {
                 weight: scene.quota + random.figure(1, 2_000),
                 ..scene.request
             };
-            match desk.once(&heavy) {
-                Ok(()) => return Err(desk.story("a weight above the quota was admitted")),
+            match harness.once(&heavy) {
+                Ok(()) => return Err(harness.story("a weight above the quota was admitted")),
                 Err(refusal) if refusal.retry_after == 60 => {}
-                Err(_) => return Err(desk.story("what never fits waits for a whole minute")),
+                Err(_) => return Err(harness.story("what never fits waits for a whole minute")),
             }
         }
-        if let (_, Err(refusal)) = scene.step(&mut desk, random)
+        if let (_, Err(refusal)) = scene.step(&mut harness, random)
             && (!(1..=60).contains(&refusal.retry_after)
                 || refusal.retry_after != refusal.wait_ms.div_ceil(1_000))
         {
-            return Err(desk.story("Retry-After is not the wait in whole seconds from 1 to 60"));
+            return Err(harness.story("Retry-After is not the wait in whole seconds from 1 to 60"));
         }
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 pub(super) fn debt(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let scene = QuotaScenario::new(random);
-    let mut desk = scene.desk(make, random);
-    let first = desk.burst(&scene.request, scene.quota);
+    let mut harness = scene.harness(make, random);
+    let first = harness.burst(&scene.request, scene.quota);
     let early = random.figure(0, scene.remembered.min(50));
-    let turn = desk.now + WINDOW_MS;
+    let turn = harness.now + WINDOW_MS;
     for _ in 0..early {
-        desk.now = random.within(desk.now, turn - 1);
-        if desk.now + WINDOW_MS == turn {
-            desk.pass(1); // a retry at the very instant of the burst leaves the window with it
+        harness.now = random.within(harness.now, turn - 1);
+        if harness.now + WINDOW_MS == turn {
+            harness.pass(1); // a retry at the very instant of the burst leaves the window with it
         }
-        if desk.once(&scene.request).is_ok() {
-            return Err(desk.story("a retry was admitted while the quota was used up"));
+        if harness.once(&scene.request).is_ok() {
+            return Err(harness.story("a retry was admitted while the quota was used up"));
         }
     }
-    desk.now = turn;
-    let next = desk.burst(&scene.request, scene.quota + 1);
+    harness.now = turn;
+    let next = harness.burst(&scene.request, scene.quota + 1);
     if first != scene.quota || next != scene.quota - early {
         let quota = scene.quota;
-        return Err(desk.story(format!(
+        return Err(harness.story(format!(
             "of {quota}, {first} were admitted, then {early} early retries, then {next}"
         )));
     }
-    Ok(desk.operations())
+    Ok(harness.operations())
 }
 
 pub(super) fn weight(make: MakeLimiter<'_>, random: &mut ScenarioRandom) -> RoundResult {
     let scene = QuotaScenario::new(random);
-    let mut batch = scene.desk(make, random);
+    let mut batch = scene.harness(make, random);
     let mut singles = LimiterHarness::new(make, scene.settings, batch.now);
     for _ in 0..steps(random) {
         let gap = random.gap(scene.quota);

@@ -155,7 +155,7 @@ fn without_random_bytes_nothing_is_issued() {
     let guard = crate::browser::hidden(&page, "csrf");
     let mut other = Browser::new(&town);
     other.get("/-/sign_in");
-    town.dice(false);
+    town.switch_entropy(false);
     assert_eq!(town.redeem(&code).status, 500);
     let yes = answer(&request, &ticket, "allow");
     assert_eq!(ada.post(DECIDE, &yes).status, 500);
@@ -164,6 +164,6 @@ fn without_random_bytes_nothing_is_issued() {
     assert_eq!(other.sign_in(ADA, "pass-1").status, 500);
     assert_eq!(stands(&town, ADA).as_deref(), Some("tasks:read"));
     assert!(block_on(town.store.list(ADA)).unwrap().is_empty());
-    town.dice(true);
+    town.switch_entropy(true);
     assert_eq!(town.redeem(&code).status, 200, "nothing was spent");
 }

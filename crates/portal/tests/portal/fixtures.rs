@@ -48,18 +48,18 @@ impl Clock for Hand {
 
 /// Random bytes for tests, until they are switched off.
 #[derive(Default)]
-struct Dice {
-    thrown: AtomicU64,
+struct TestEntropy {
+    drawn: AtomicU64,
     off: AtomicBool,
 }
 
-impl Entropy for Dice {
+impl Entropy for TestEntropy {
     fn fill(&self, buffer: &mut [u8]) -> Result<(), EntropyUnavailable> {
         if self.off.load(Relaxed) {
             return Err(EntropyUnavailable);
         }
         for byte in buffer {
-            let n = self.thrown.fetch_add(1, Relaxed);
+            let n = self.drawn.fetch_add(1, Relaxed);
             *byte = (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
         }
         Ok(())
@@ -223,7 +223,7 @@ pub(crate) struct Town {
     pub(crate) locks: Arc<Locks>,
     pub(crate) secret: Secret,
     clock: Arc<Hand>,
-    dice: Arc<Dice>,
+    entropy: Arc<TestEntropy>,
     portal: Portal,
 }
 
@@ -234,9 +234,9 @@ impl Town {
 
     pub(crate) fn with(change: impl FnOnce(&mut PortalSettings)) -> Self {
         let store = Arc::new(Counted::default());
-        let (clock, dice) = (
+        let (clock, entropy) = (
             Arc::new(Hand(ManualClock::default())),
-            Arc::new(Dice::default()),
+            Arc::new(TestEntropy::default()),
         );
         for user in [ADA, BOB, EVE] {
             let login = Login::new(
@@ -263,7 +263,7 @@ impl Town {
             graph: Arc::new(MemoryStore::new()),
             tokens: store.clone(),
             clock: clock.clone(),
-            entropy: dice.clone(),
+            entropy: entropy.clone(),
             settings: workgraph_api::ApiSettings::default(),
             limits: workgraph_limits::LimiterSettings::default(),
             keys: workgraph_wire::KeyRing::new(1, [7; 32]),
@@ -287,7 +287,7 @@ impl Town {
             passwords: locks.clone(),
             keys: places.clone(),
             clock: clock.clone(),
-            entropy: dice.clone(),
+            entropy: entropy.clone(),
             settings,
         });
         Self {
@@ -297,7 +297,7 @@ impl Town {
             locks,
             secret,
             clock,
-            dice,
+            entropy,
             portal,
         }
     }
@@ -316,8 +316,8 @@ impl Town {
     }
 
     /// Switches random bytes off or on.
-    pub(crate) fn dice(&self, on: bool) {
-        self.dice.off.store(!on, Relaxed);
+    pub(crate) fn switch_entropy(&self, on: bool) {
+        self.entropy.off.store(!on, Relaxed);
     }
 
     pub(crate) fn send(&self, request: &PortalRequest) -> ApiResponse {

@@ -18,9 +18,9 @@ fn key() -> CheckpointKey {
 }
 
 /// Generator of numbers that look random and are the same each time (xorshift).
-struct Dice(u64);
+struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -119,8 +119,8 @@ fn chain_anew(conn: &Connection, from: u64) {
     }
 }
 
-fn edit(conn: &Connection, dice: &mut Dice, [first, signed, _]: [u64; 3]) {
-    let row = (first + dice.below(signed + 1 - first)).cast_signed();
+fn edit(conn: &Connection, rng: &mut TestRng, [first, signed, _]: [u64; 3]) {
+    let row = (first + rng.below(signed + 1 - first)).cast_signed();
     let changes = [
         "body = replace(body, 'team', 'Team')",
         "body = body || ' '",
@@ -135,14 +135,14 @@ fn edit(conn: &Connection, dice: &mut Dice, [first, signed, _]: [u64; 3]) {
         "kind = 255",
         "home = -1",
     ];
-    let change = changes[usize::try_from(dice.below(12)).unwrap()];
+    let change = changes[usize::try_from(rng.below(12)).unwrap()];
     conn.execute(&format!("UPDATE audit SET {change} WHERE seq = ?1"), [row])
         .unwrap();
 }
 
-fn gap(conn: &Connection, dice: &mut Dice, [first, signed, _]: [u64; 3]) {
-    let from = first + dice.below(signed - first);
-    let to = from + dice.below(signed - from);
+fn gap(conn: &Connection, rng: &mut TestRng, [first, signed, _]: [u64; 3]) {
+    let from = first + rng.below(signed - first);
+    let to = from + rng.below(signed - from);
     conn.execute(
         "DELETE FROM audit WHERE seq BETWEEN ?1 AND ?2",
         (from.cast_signed(), to.cast_signed()),
@@ -150,20 +150,20 @@ fn gap(conn: &Connection, dice: &mut Dice, [first, signed, _]: [u64; 3]) {
     .unwrap();
 }
 
-fn cut(conn: &Connection, dice: &mut Dice, [first, signed, _]: [u64; 3]) {
-    let from = (first + dice.below(signed + 1 - first)).cast_signed();
+fn cut(conn: &Connection, rng: &mut TestRng, [first, signed, _]: [u64; 3]) {
+    let from = (first + rng.below(signed + 1 - first)).cast_signed();
     conn.execute("DELETE FROM audit WHERE seq >= ?1", [from])
         .unwrap();
-    if dice.below(2) == 0 {
+    if rng.below(2) == 0 {
         conn.execute("DELETE FROM checkpoint WHERE seq >= ?1", [from])
             .unwrap();
     }
 }
 
-fn rewrite(conn: &Connection, dice: &mut Dice, [first, signed, last]: [u64; 3]) {
-    let from = first + dice.below(signed + 1 - first);
+fn rewrite(conn: &Connection, rng: &mut TestRng, [first, signed, last]: [u64; 3]) {
+    let from = first + rng.below(signed + 1 - first);
     let row = from.cast_signed();
-    if dice.below(2) == 0 || from == last {
+    if rng.below(2) == 0 || from == last {
         conn.execute("UPDATE audit SET body = body || ' ' WHERE seq = ?1", [row])
             .unwrap();
     } else {
@@ -171,7 +171,7 @@ fn rewrite(conn: &Connection, dice: &mut Dice, [first, signed, last]: [u64; 3]) 
             .unwrap();
     }
     chain_anew(conn, from);
-    match dice.below(3) {
+    match rng.below(3) {
         0 => {}
         1 => drop(conn.execute("DELETE FROM checkpoint", []).unwrap()),
         _ => {
@@ -191,7 +191,7 @@ fn rewrite(conn: &Connection, dice: &mut Dice, [first, signed, last]: [u64; 3]) 
     }
 }
 
-type Tampering = (&'static str, fn(&Connection, &mut Dice, [u64; 3]));
+type Tampering = (&'static str, fn(&Connection, &mut TestRng, [u64; 3]));
 
 /// B65. An attacker who has the file, but neither the key nor the anchors.
 #[test]
@@ -211,11 +211,11 @@ fn every_tampering_with_the_file_is_found() {
     for (name, tamper) in all {
         let mut unseen = (0, 0);
         for trial in 0..TRIALS {
-            let mut dice = Dice(trial.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+            let mut rng = TestRng(trial.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
             std::fs::write(copy.join("workgraph.db"), &file).unwrap();
             let conn = Connection::open(copy.join("workgraph.db")).unwrap();
             conn.execute_batch("PRAGMA synchronous = OFF").unwrap();
-            tamper(&conn, &mut dice, bounds);
+            tamper(&conn, &mut rng, bounds);
             drop(conn);
             let found = |anchored| !inspect(copy.path(), anchored).findings.is_empty();
             unseen.0 += u64::from(!found(&anchored));

@@ -97,10 +97,12 @@ fn after_the_wait_a_request_is_admitted_whatever_other_tokens_did() {
     settings.cost_per_minute = Some(20);
     world.api.limiter().set_settings(settings);
     world.api.set_user_multiple(Some(2));
-    let mut dice = 5_u64;
-    let mut roll = |n: u64| {
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (dice >> 33) % n
+    let mut state = 5_u64;
+    let mut random = |n: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % n
     };
     let read = json!({"relative_path": "/users/me", "method": "get"});
     let ask = |n: u64, actions: u64| {
@@ -113,16 +115,16 @@ fn after_the_wait_a_request_is_admitted_whatever_other_tokens_did() {
     };
     let mut waited = 0;
     for _ in 0..600 {
-        let (n, actions) = (2 + roll(5), roll(4));
+        let (n, actions) = (2 + random(5), random(4));
         let answer = ask(n, actions);
-        if answer.status == 429 && roll(3) == 0 {
+        if answer.status == 429 && random(3) == 0 {
             let wait: u64 = header(&answer, "Retry-After").unwrap().parse().unwrap();
             world.advance(wait);
             let again = ask(n, actions);
             assert_ne!(again.status, 429, "{actions} actions after {wait} s");
             waited += 1;
-        } else if roll(4) == 0 {
-            world.advance(roll(5));
+        } else if random(4) == 0 {
+            world.advance(random(5));
         }
     }
     assert!(waited > 50, "{waited}");

@@ -5,19 +5,19 @@ impl OAuthModel<'_> {
     /// Makes a user authorize an app, and so replace the granted scopes; or makes a silent request,
     /// which changes none of them.
     pub(super) async fn authorize(&mut self) -> Result<(), TokenStoreFailure> {
-        let user = *self.dice.pick(&USERS).unwrap_or(&1);
-        let id = *self.dice.pick(&APPS).unwrap_or(&40);
+        let user = *self.rng.pick(&USERS).unwrap_or(&1);
+        let id = *self.rng.pick(&APPS).unwrap_or(&40);
         let app = self.app(id)?.0.clone();
-        let asked = match (self.dice.below(6), app.scopes) {
-            (0, _) => self.dice.scopes(),
+        let asked = match (self.rng.below(6), app.scopes) {
+            (0, _) => self.rng.scopes(),
             (1, _) | (_, RegisteredScopes::Full) => "default".to_owned(),
             (_, RegisteredScopes::Only(only)) => {
-                let some = self.dice.scopes();
+                let some = self.rng.scopes();
                 let some = ScopeSet::parse(&some).unwrap_or(only).intersect(only);
                 if some.is_empty() { only } else { some }.to_string()
             }
         };
-        let verifier = (!self.dice.one_in(4)).then(|| format!("{:064}", self.dice.next()));
+        let verifier = (!self.rng.one_in(4)).then(|| format!("{:064}", self.rng.next()));
         let challenge = verifier.as_deref().map(CodeChallenge::of);
         let mut list = pairs(&[
             ("client_id", &id.to_string()),
@@ -53,7 +53,7 @@ impl OAuthModel<'_> {
         };
         let (secret, code) =
             AuthorizationCode::mint(&request, user, self.now, &self.random(), self.now);
-        let silent = self.dice.one_in(2);
+        let silent = self.rng.one_in(2);
         let outcome = if silent {
             self.store.keep_code(code).await
         } else {
@@ -118,13 +118,13 @@ impl OAuthModel<'_> {
 
     /// Redeems a code: by its app or another, with the right verifier or a wrong one.
     pub(super) async fn redeem(&mut self) -> Result<(), TokenStoreFailure> {
-        let at = self.dice.late(self.codes.len());
+        let at = self.rng.late(self.codes.len());
         let Some(code) = self.codes.get(at).cloned() else {
             return Ok(());
         };
-        let stranger = self.dice.one_in(8);
+        let stranger = self.rng.one_in(8);
         let app = if stranger {
-            *self.dice.pick(&APPS).unwrap_or(&40)
+            *self.rng.pick(&APPS).unwrap_or(&40)
         } else {
             code.app
         };
@@ -138,7 +138,7 @@ impl OAuthModel<'_> {
             ("code", &code.text),
         ]);
         let mut verifier = code.verifier.clone();
-        if self.dice.one_in(8) {
+        if self.rng.one_in(8) {
             verifier = verifier.is_none().then(|| "v".repeat(64));
         }
         if let Some(verifier) = &verifier {
@@ -203,15 +203,15 @@ impl OAuthModel<'_> {
 
     /// Requests an access token: with a refresh token or not, for the same scopes or others.
     pub(super) async fn refresh(&mut self) -> Result<(), TokenStoreFailure> {
-        let at = self.dice.late(self.tokens.len());
-        let refresh_tokens = !self.dice.one_in(6);
+        let at = self.rng.late(self.tokens.len());
+        let refresh_tokens = !self.rng.one_in(6);
         let mut like = self.tokens.iter().skip(at).chain(&self.tokens);
         let found = like.find(|token| token.refresh == refresh_tokens).cloned();
         let Some(with) = found else {
             return Ok(());
         };
-        let app = if self.dice.one_in(8) {
-            *self.dice.pick(&APPS).unwrap_or(&40)
+        let app = if self.rng.one_in(8) {
+            *self.rng.pick(&APPS).unwrap_or(&40)
         } else {
             with.app
         };
@@ -222,7 +222,7 @@ impl OAuthModel<'_> {
             ("client_secret", secret),
             ("refresh_token", &with.text),
         ]);
-        let asked = self.dice.one_in(3).then(|| self.dice.scopes());
+        let asked = self.rng.one_in(3).then(|| self.rng.scopes());
         if let Some(asked) = &asked {
             list.extend(pairs(&[("scope", asked)]));
         }
@@ -262,11 +262,11 @@ impl OAuthModel<'_> {
 
     /// Revokes a token by an app: a refresh token of its own, or a token that it cannot revoke.
     pub(super) async fn revoke(&mut self) -> Result<(), TokenStoreFailure> {
-        let Some(token) = self.dice.pick(&self.tokens).cloned() else {
+        let Some(token) = self.rng.pick(&self.tokens).cloned() else {
             return Ok(());
         };
-        let app = if self.dice.one_in(4) {
-            *self.dice.pick(&APPS).unwrap_or(&40)
+        let app = if self.rng.one_in(4) {
+            *self.rng.pick(&APPS).unwrap_or(&40)
         } else {
             token.app
         };
@@ -297,8 +297,8 @@ impl OAuthModel<'_> {
 
     /// Withdraws a user's authorization of an app.
     pub(super) async fn deauthorize(&mut self) -> Result<(), TokenStoreFailure> {
-        let user = *self.dice.pick(&USERS).unwrap_or(&1);
-        let app = *self.dice.pick(&APPS).unwrap_or(&40);
+        let user = *self.rng.pick(&USERS).unwrap_or(&1);
+        let app = *self.rng.pick(&APPS).unwrap_or(&40);
         let stands = self.store.authorization(user, app).await?;
         ensure(
             stands.as_ref().map(|a| a.scopes) == self.grant(user, app),
@@ -336,15 +336,15 @@ impl OAuthModel<'_> {
 
     /// Changes the registered scopes of an app, as its owner.
     pub(super) async fn register(&mut self) -> Result<(), TokenStoreFailure> {
-        let full = self.dice.one_in(3);
+        let full = self.rng.one_in(3);
         let set =
-            ScopeSet::parse(&self.dice.scopes()).map_err(|e| TokenStoreFailure(e.to_string()))?;
+            ScopeSet::parse(&self.rng.scopes()).map_err(|e| TokenStoreFailure(e.to_string()))?;
         let scopes = if full {
             RegisteredScopes::Full
         } else {
             RegisteredScopes::Only(set)
         };
-        let at = self.dice.below(self.apps.len());
+        let at = self.rng.below(self.apps.len());
         self.change(at, |app| app.scopes = scopes).await
     }
 
@@ -352,7 +352,7 @@ impl OAuthModel<'_> {
         let all_on = self.apps.iter().all(|app| app.disabled_at.is_none());
         let off = all_on.then_some(self.now);
         for at in 0..self.apps.len() {
-            if !all_on || at == self.dice.below(self.apps.len()) {
+            if !all_on || at == self.rng.below(self.apps.len()) {
                 self.change(at, |app| app.disabled_at = off).await?;
             }
         }
@@ -360,7 +360,7 @@ impl OAuthModel<'_> {
     }
 
     pub(super) async fn switch_user(&mut self) -> Result<(), TokenStoreFailure> {
-        let user = *self.dice.pick(&USERS).unwrap_or(&1);
+        let user = *self.rng.pick(&USERS).unwrap_or(&1);
         let back = self.disabled.pop();
         let (user, disabled) = (back.unwrap_or(user), back.is_none());
         self.disabled.extend(disabled.then_some(user));
