@@ -80,7 +80,7 @@ const SUBTYPE: Input<&str> = Input::word(
     InputPlace::Body,
     "resource_subtype",
     &[attachment::HOSTED, attachment::EXTERNAL],
-    "asana for a file, which is the default; external for a link.",
+    "`asana` for a file, which is the default; `external` for a link.",
 );
 /// The file.
 const FILE: Input<UploadedFile> = Input::file(
