@@ -65,6 +65,10 @@ kill-jobs points="1000" seed="1":
 oracles:
     WORKGRAPH_ORACLE_STRIDE=1 cargo test -p workgraph-api --test all -- oracles::gids --nocapture
 
+# The limiter, with three threads in every order that they can run in
+loom:
+    RUSTFLAGS="--cfg loom" cargo test --release -p workgraph-limits --test loom --target-dir target/loom
+
 # Licences, duplicates and sources of what we depend on. Once: cargo install cargo-deny --locked
 deny:
     cargo deny check licenses bans sources

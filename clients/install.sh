@@ -13,6 +13,10 @@ to=$(cd "$to" && pwd)
 [ -x "$to/tap/bin/python" ] || python3 -m venv "$to/tap"
 "$to/tap/bin/python" -c 'import importlib.metadata as m; assert m.version("tap-asana") == "2.5.1"' 2>/dev/null ||
   "$to/tap/bin/python" -m pip install --quiet --disable-pip-version-check tap-asana==2.5.1
+# What reads the OpenAPI document has one, too.
+[ -x "$to/openapi/bin/python" ] || python3 -m venv "$to/openapi"
+"$to/openapi/bin/python" -c 'import importlib.metadata as m; assert (m.version("schemathesis"), m.version("openapi-python-client")) == ("4.32.5", "0.29.1")' 2>/dev/null ||
+  "$to/openapi/bin/python" -m pip install --quiet --disable-pip-version-check schemathesis==4.32.5 openapi-python-client==0.29.1
 [ -f "$to/node/package.json" ] || echo '{"name": "workgraph-clients", "private": true}' > "$to/node/package.json"
 missing=()
 for package in asana@3.2.0 @auth/core@0.41.3 openid-client@6.8.9; do

@@ -25,8 +25,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -231,6 +231,7 @@ pub(crate) async fn serve(
     };
     let edge = Arc::new(AppState {
         connections: ConnectionTracker::new(&config.http, Arc::clone(&metrics)),
+        openapi: OnceLock::new(),
         api,
         portal,
         storage: Arc::clone(&base.storage),

@@ -43,6 +43,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Print the OpenAPI document of the API, as the server sends it at /api/1.0/openapi.json.
+    Openapi,
     /// Show the settings.
     Config {
         #[command(subcommand)]

@@ -6,6 +6,7 @@ pub(crate) mod connections;
 pub(crate) mod download;
 pub(crate) mod instrumented_socket;
 pub(crate) mod listener;
+pub(crate) mod openapi;
 pub(crate) mod request_body;
 pub(crate) mod response_body;
 pub(crate) mod routes;

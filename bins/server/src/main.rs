@@ -96,6 +96,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             }
             say("no problems");
         }
+        Command::Openapi => say(&http::openapi::text(&config.server.public_url.0)),
         Command::Config {
             what: ConfigCommand::Print,
         } => say(&config::print(&config)),

@@ -80,7 +80,7 @@ fn a_quota_is_given_out_once_while_another_thread_evicts() {
         LimiterSettings::default(),
         |thread, limiter, admitted| {
             if thread == 2 {
-                limiter.sweep(at(59_999));
+                limiter.evict_idle(at(59_999));
             } else if limiter.admit(&write(1, 1), at(0)).is_ok() {
                 admitted.fetch_add(1, SeqCst);
             }
@@ -103,7 +103,7 @@ fn an_account_with_a_permit_outlives_eviction_and_keeps_its_place() {
                 permit.settle(7, at(300_000));
             }
             1 => drop(limiter.admit(&write(2, 9), at(0)).unwrap()),
-            _ => limiter.sweep(at(300_000)),
+            _ => limiter.evict_idle(at(300_000)),
         },
         |limiter, _| {
             let state = limiter.state(&[1; 16], 9, at(300_000));

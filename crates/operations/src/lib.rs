@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 pub mod caller;
 pub mod method;
+pub mod openapi;
 pub mod operation;
 pub mod request_context;
 pub mod settings;

@@ -14,9 +14,9 @@ use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -62,6 +62,8 @@ pub(crate) struct AppState {
     pub(crate) downloads: Arc<Semaphore>,
     /// Start of every request id of this process.
     pub(crate) request_id_prefix: &'static str,
+    /// The OpenAPI document, once somebody has asked for it.
+    pub(crate) openapi: OnceLock<String>,
     /// Open connections.
     pub(crate) connections: Arc<ConnectionTracker>,
 }

@@ -5,6 +5,7 @@ use crate::http::app_state::{AppState, CallOutcome, ConnectionContext};
 use crate::http::attachment_download;
 use crate::http::connections::ClientConnection;
 use crate::http::download::Download;
+use crate::http::openapi;
 use crate::http::request_body;
 use crate::http::request_body::{BodyError, UploadBody};
 use crate::log::request_scope::in_current_request;
@@ -115,6 +116,12 @@ pub(crate) async fn route(
     if let Some(below) = below {
         if head.method == hyper::Method::OPTIONS && edge.http.cors {
             return RoutedResponse::of(ApiResponse::json(204, Vec::new()));
+        }
+        if below == "/openapi.json" && head.method == hyper::Method::GET {
+            let base_url = &edge.api.settings().base_url;
+            let root_url = base_url.strip_suffix(BASE).unwrap_or(base_url);
+            let document = edge.openapi.get_or_init(|| openapi::text(root_url));
+            return RoutedResponse::of(ApiResponse::json(200, document.clone().into_bytes()));
         }
         let start = path.len() - below.len();
         return api(peer, head, body, start).await;

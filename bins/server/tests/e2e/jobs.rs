@@ -177,7 +177,8 @@ fn ends_as(server: &Server, job: &str, end: &str) -> bool {
     })
 }
 
-/// S99.
+/// S99. A build without debug assertions has no switch for it.
+#[cfg(debug_assertions)]
 #[test]
 fn a_job_that_ends_the_process_fails_when_it_is_taken_up_a_third_time_and_the_server_stands() {
     let folder = Folder::new("jobs-abort");

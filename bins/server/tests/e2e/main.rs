@@ -26,6 +26,7 @@ mod logs;
 mod long_reads;
 mod oauth;
 mod old_folder;
+mod openapi;
 mod pages;
 mod sdk;
 mod tap;

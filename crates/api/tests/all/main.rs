@@ -38,6 +38,7 @@ mod token_cache;
 mod workspace_lists;
 mod world;
 
+mod openapi;
 mod pagination;
 mod probes;
 mod races;

@@ -1,0 +1,40 @@
+//! The OpenAPI document as others read it.
+use crate::clients::{ready, root};
+use crate::common::{Folder, Server, WIDE, binary, command, plain};
+use crate::sdk::passed;
+
+/// The document needs no token, and the command prints the same one.
+#[test]
+fn the_document_is_served_and_printed() {
+    let folder = Folder::new("openapi");
+    let server = Server::start(&folder, WIDE);
+    let request = plain("GET", "/openapi.json", &[], b"");
+    let served = server.line().ask(&request).unwrap().json();
+    let output = command(&binary()).arg("openapi").output().unwrap();
+    let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(served["paths"], printed["paths"]);
+    assert_eq!(served["servers"][0]["url"], server.demo("/base_url"));
+}
+
+/// Requests made from the document find no error of the server, no status and no reply that it does not have; a client
+/// that is generated from it works.
+#[test]
+fn programs_of_others_use_the_document() {
+    let what = "schemathesis and a generated client";
+    let Some(clients) = ready(what, &["python3", "node", "npm"], "install.sh") else {
+        return;
+    };
+    let folder = Folder::new("openapi-clients");
+    let server = Server::start(&folder, WIDE);
+    let python = clients.join("openapi/bin/python");
+    let mut script = command(python.to_str().unwrap());
+    script
+        .arg(root().join("clients/python/openapi.py"))
+        .env("BASE_URL", server.demo("/base_url"))
+        .env("TOKEN", server.token())
+        .env("WORKSPACE", server.workspace("paid"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("NO_PROXY", "*")
+        .env("no_proxy", "*");
+    passed(script, &folder);
+}

@@ -1,0 +1,138 @@
+//! The OpenAPI document: every reply of the transcripts is as it says.
+use crate::golden;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use workgraph_api::request::Method;
+use workgraph_api::router::Router;
+use workgraph_operations::TABLES;
+use workgraph_operations::openapi::{DocumentInfo, document};
+
+fn whole() -> Value {
+    let info = DocumentInfo {
+        root_url: "https://work.test",
+        version: "0",
+    };
+    document(TABLES, info)
+}
+
+/// One request of a transcript, with the status and body of its reply.
+struct Exchange {
+    at: String,
+    method: String,
+    path: String,
+    status: String,
+    body: Value,
+}
+
+/// Returns the exchanges of a transcript whose replies are JSON.
+fn exchanges(file: &str, text: &str) -> Vec<Exchange> {
+    let mut out = Vec::new();
+    let mut lines = text.lines().enumerate().peekable();
+    while let Some((number, line)) = lines.next() {
+        let Some(request) = line.strip_prefix("> ") else {
+            continue;
+        };
+        let mut words = request.split(' ').skip(1);
+        let (Some(method), Some(target)) = (words.next(), words.next()) else {
+            continue;
+        };
+        let status = loop {
+            match lines.next() {
+                Some((_, line)) if line.starts_with("< ") => break line[2..].to_owned(),
+                Some(_) => {}
+                None => return out,
+            }
+        };
+        let mut body = String::new();
+        while let Some((_, line)) = lines.next_if(|(_, line)| !line.starts_with("> ")) {
+            if !line.starts_with(['<', '#', '=']) {
+                body.push_str(line);
+            }
+        }
+        if let Ok(body) = serde_json::from_str(&body) {
+            out.push(Exchange {
+                at: format!("{file}:{}", number + 1),
+                method: method.to_owned(),
+                path: target.split('?').next().unwrap().to_owned(),
+                status,
+                body,
+            });
+        }
+    }
+    out
+}
+
+/// Returns the faults of the replies that the document does not allow.
+fn faults(document: &Value) -> (usize, BTreeSet<String>) {
+    let router = Router::new(TABLES);
+    let mut validators: BTreeMap<String, Option<Validator>> = BTreeMap::new();
+    let (mut checked, mut faults) = (0, BTreeSet::new());
+    let folder = golden::root("fixtures/transcripts");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        for exchange in exchanges(&file, &std::fs::read_to_string(&path).unwrap()) {
+            let method = Method::parse(&exchange.method);
+            let Some(found) = method.and_then(|m| router.find(m, &exchange.path)) else {
+                continue;
+            };
+            let place = format!(
+                "/paths/{}/{}/responses/{}",
+                found.operation.path.replace('~', "~0").replace('/', "~1"),
+                exchange.method.to_lowercase(),
+                exchange.status
+            );
+            let validator = validators.entry(place.clone()).or_insert_with(|| {
+                let described = document.pointer(&place)?;
+                let shared = described.get("$ref").and_then(Value::as_str);
+                let place = shared.map_or(place.as_str(), |to| to.trim_start_matches('#'));
+                let mut schema = document.clone();
+                let place = place.replace('{', "%7B").replace('}', "%7D");
+                schema["$ref"] = json!(format!("#{place}/content/application~1json/schema"));
+                Some(jsonschema::validator_for(&schema).unwrap())
+            });
+            checked += 1;
+            let id = found.operation.id;
+            match validator {
+                None => drop(faults.insert(format!("{id}: no status {}", exchange.status))),
+                Some(validator) => {
+                    if let Err(fault) = validator.validate(&exchange.body) {
+                        let at = fault.instance_path();
+                        faults.insert(format!("{} {id} {at}: {fault:.200}", exchange.at));
+                    }
+                }
+            }
+        }
+    }
+    (checked, faults)
+}
+
+/// The document says no more and no less than the server does.
+#[test]
+fn replies_are_as_the_document_says() {
+    let (checked, faults) = faults(&whole());
+    assert!(checked > 500, "{checked}");
+    let faults: Vec<String> = faults.into_iter().collect();
+    assert!(
+        faults.is_empty(),
+        "{checked} replies\n{}",
+        faults.join("\n")
+    );
+}
+
+/// The same check finds a document that is wrong.
+#[test]
+fn a_document_with_another_type_is_found_out() {
+    let mut document = whole();
+    document["components"]["schemas"]["Task"]["properties"]["completed"] =
+        json!({ "type": "string" });
+    assert!(!faults(&document).1.is_empty());
+}
+
+/// The committed document is the one that the server sends.
+#[test]
+fn the_document_is_the_committed_one() {
+    let text = serde_json::to_string_pretty(&whole()).unwrap();
+    golden::check(&golden::root("docs/openapi.json"), &(text + "\n"));
+}
