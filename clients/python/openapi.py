@@ -17,15 +17,15 @@ EXAMPLES = os.environ.get("OPENAPI_EXAMPLES", "5")
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
-def run(*command):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+def run(folder, *command):
+    done = subprocess.run([str(c) for c in command], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     return done.stdout
 
 
-def schemathesis():
+def schemathesis(folder):
     out = run(
-        BIN / "schemathesis", "run", DOCUMENT, "--header", f"Authorization: Bearer {TOKEN}",
+        folder, BIN / "schemathesis", "run", DOCUMENT, "--header", f"Authorization: Bearer {TOKEN}",
         "--checks", CHECKS, "--phases", "fuzzing", "--max-examples", EXAMPLES,
         "--workers", "2", "--continue-on-failure", "--no-color", "--warnings", "off",
         "--generation-database", "none",
@@ -35,7 +35,7 @@ def schemathesis():
 
 def generated_client(folder):
     run(
-        BIN / "openapi-python-client", "generate", "--url", DOCUMENT, "--meta", "none",
+        folder, BIN / "openapi-python-client", "generate", "--url", DOCUMENT, "--meta", "none",
         "--output-path", folder / "generated",
     )
     sys.path.insert(0, str(folder))
@@ -60,9 +60,10 @@ def generated_client(folder):
 
 
 def main():
-    schemathesis()
-    with tempfile.TemporaryDirectory() as folder:
-        generated_client(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        schemathesis(folder)
+        generated_client(folder)
     print("2 steps passed")
 
 
